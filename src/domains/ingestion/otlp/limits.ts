@@ -1,0 +1,23 @@
+/** Bounds on one OTLP request. Sizes in bytes. */
+export interface OtlpLimits {
+  bodyBytesMax: number;
+  inflatedBytesMax: number;
+  spansMax: number;
+  attributeValueBytesMax: number;
+  attributesMax: number;
+  eventsMax: number;
+  linksMax: number;
+  /** AnyValue nesting, in protobuf and JSON alike. */
+  depthMax: number;
+}
+
+export const defaultOtlpLimits: OtlpLimits = {
+  bodyBytesMax: 16 * 1024 * 1024,
+  inflatedBytesMax: 64 * 1024 * 1024,
+  spansMax: 10_000,
+  attributeValueBytesMax: 1024 * 1024,
+  attributesMax: 1_024,
+  eventsMax: 1_024,
+  linksMax: 128,
+  depthMax: 100,
+};

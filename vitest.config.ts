@@ -1,0 +1,39 @@
+import { defineConfig } from 'vitest/config';
+
+/** Projects by what they need: `unit` and `architecture` need nothing, the others get real engines from the global set-up. */
+const engines = { globalSetup: ['test/support/global-setup.ts'] };
+
+export default defineConfig({
+  test: {
+    reporters: ['default'],
+    projects: [
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { test: { name: 'architecture', include: ['test/architecture/**/*.test.ts'] } },
+      {
+        test: { name: 'api', include: ['test/api/**/*.test.ts'], testTimeout: 20_000, hookTimeout: 60_000, ...engines },
+      },
+      {
+        test: {
+          name: 'workers',
+          include: ['test/workers/**/*.test.ts'],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+          ...engines,
+        },
+      },
+      {
+        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000, ...engines },
+      },
+      // Each fault test kills engines, so it starts its own and runs alone.
+      {
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
