@@ -1,3 +1,7 @@
+import type { CodeOf, ErrorKind } from './problem-codes.ts';
+
+export type { CodeOf, ErrorKind, ProblemCode } from './problem-codes.ts';
+
 /** One thing that is wrong with an input: where (`path`), what (stable `code`) and in words. */
 export interface Fault {
   path: string;
@@ -18,16 +22,16 @@ export interface AppErrorOptions {
 /**
  * An error a caller is told about. The subclasses say what kind it is and know nothing of HTTP:
  * `http/problem.ts` maps kinds to statuses, `workers/run-job.ts` maps them to retry or dead letter.
- * `code` is a stable machine word; `message` quotes the bad value and the limit.
+ * `code` comes from `problem-codes.ts`, where it belongs to one kind; `message` quotes the bad value and the limit.
  */
-export abstract class AppError extends Error {
-  abstract readonly kind: ErrorKind;
-  readonly code: string;
+export abstract class AppError<K extends ErrorKind = ErrorKind> extends Error {
+  abstract readonly kind: K;
+  readonly code: CodeOf<K>;
   readonly errors: readonly Fault[] | undefined;
   readonly extra: Readonly<Record<string, unknown>> | undefined;
   readonly retryAfterS: number | undefined;
 
-  constructor(code: string, message: string, options: AppErrorOptions = {}) {
+  constructor(code: CodeOf<K>, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
     this.code = code;
@@ -37,58 +41,43 @@ export abstract class AppError extends Error {
   }
 }
 
-export class MalformedError extends AppError {
+export class MalformedError extends AppError<'malformed'> {
   readonly kind = 'malformed';
 }
-export class UnauthenticatedError extends AppError {
+export class UnauthenticatedError extends AppError<'unauthenticated'> {
   readonly kind = 'unauthenticated';
 }
-export class ExhaustedError extends AppError {
+export class ExhaustedError extends AppError<'exhausted'> {
   readonly kind = 'exhausted';
 }
-export class ForbiddenError extends AppError {
+export class ForbiddenError extends AppError<'forbidden'> {
   readonly kind = 'forbidden';
 }
-export class NotFoundError extends AppError {
+export class NotFoundError extends AppError<'not_found'> {
   readonly kind = 'not_found';
 }
-export class MethodNotAllowedError extends AppError {
+export class MethodNotAllowedError extends AppError<'method_not_allowed'> {
   readonly kind = 'method_not_allowed';
 }
-export class ConflictError extends AppError {
+export class ConflictError extends AppError<'conflict'> {
   readonly kind = 'conflict';
 }
-export class PreconditionFailedError extends AppError {
+export class PreconditionFailedError extends AppError<'precondition_failed'> {
   readonly kind = 'precondition_failed';
 }
-export class TooLargeError extends AppError {
+export class TooLargeError extends AppError<'too_large'> {
   readonly kind = 'too_large';
 }
-export class UnsupportedMediaTypeError extends AppError {
+export class UnsupportedMediaTypeError extends AppError<'unsupported_media_type'> {
   readonly kind = 'unsupported_media_type';
 }
-export class InvalidError extends AppError {
+export class InvalidError extends AppError<'invalid'> {
   readonly kind = 'invalid';
 }
-export class RateLimitedError extends AppError {
+export class RateLimitedError extends AppError<'rate_limited'> {
   readonly kind = 'rate_limited';
 }
 /** A dependency is away or full: trying again later helps. */
-export class UnavailableError extends AppError {
+export class UnavailableError extends AppError<'unavailable'> {
   readonly kind = 'unavailable';
 }
-
-export type ErrorKind =
-  | 'malformed'
-  | 'unauthenticated'
-  | 'exhausted'
-  | 'forbidden'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'conflict'
-  | 'precondition_failed'
-  | 'too_large'
-  | 'unsupported_media_type'
-  | 'invalid'
-  | 'rate_limited'
-  | 'unavailable';

@@ -1,0 +1,48 @@
+import express, { type Express, type Request, type Response } from 'express';
+import helmet from 'helmet';
+import { NotFoundError } from '../lib/errors.ts';
+import type { LatencyRecorder } from '../telemetry/latency.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { checkEndpoints } from './check-endpoints.ts';
+import type { Endpoint, Headers } from './endpoint.ts';
+import { errorHandler } from './error-handler.ts';
+import { observeRequests, startRequest } from './request-context.ts';
+import { mountRoutes } from './routes.ts';
+import type { PathParams } from './validate.ts';
+
+export interface AppOptions<P> {
+  endpoints: readonly Endpoint<P>[];
+  /** Who calls, and may they: runs before the body is read, for every endpoint that is not open. Throws AppErrors. */
+  authorise: (req: Request, endpoint: Endpoint<P>, params: PathParams) => Promise<P>;
+  /** Rate limits and quotas: runs after `authorise` and before the body is read, for every endpoint. May set headers. */
+  admit?: (req: Request, res: Response, endpoint: Endpoint<P>, principal: P | undefined) => Promise<void>;
+  /** Set on every answer first, errors and unknown routes included; later stages may overwrite them. */
+  headers?: Headers;
+  logger: Logger;
+  metrics: Metrics;
+  latency: LatencyRecorder;
+}
+
+/**
+ * The Express application for a list of contracts. Order per request: request id, security headers, route,
+ * `authorise`, `admit`, path and query validation, body, body validation, handler; errors become problems.
+ * @throws Error at start-up listing every fault of the contracts, such as an endpoint without access.
+ */
+export function createApp<P>(options: AppOptions<P>): Express {
+  checkEndpoints(options.endpoints);
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.enable('case sensitive routing');
+  app.use(startRequest(options.headers ?? {}));
+  app.use(observeRequests(options));
+  app.use(helmet());
+  mountRoutes(app, options);
+  app.use((req: Request) => {
+    throw new NotFoundError('route_not_found', `There is no route ${req.path.slice(0, 200)}`);
+  });
+  app.use(errorHandler(options.logger));
+  return app;
+}

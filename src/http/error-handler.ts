@@ -1,0 +1,59 @@
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import { AppError, MalformedError } from '../lib/errors.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { type Problem, problemContentType, problemHeaders, toProblem } from './problem.ts';
+import { contextOf } from './request-context.ts';
+
+/** Writes an error answer in another shape than a problem. */
+export type RenderError = (problem: Problem, req: Request, res: Response) => void;
+
+/** The last middleware: every error that no endpoint rendered itself becomes a problem. */
+export function errorHandler(logger: Logger): ErrorRequestHandler {
+  return (error, req, res, _next) => answerError({ error, req, res, logger });
+}
+
+/** Turns an error into the answer. Faults of ours are logged whole, faults of the caller only by their code. */
+export function answerError({
+  error,
+  req,
+  res,
+  logger,
+  renderError = sendProblem,
+}: {
+  error: unknown;
+  req: Request;
+  res: Response;
+  logger: Logger;
+  renderError?: RenderError | undefined;
+}): void {
+  const context = contextOf(res);
+  const known = recognise(error);
+  const problem = toProblem(known, { requestId: context.requestId, instance: req.path.slice(0, 2_000) });
+  context.problemCode = problem.code;
+  if (problem.status >= 500) {
+    const level = problem.code === 'internal_error' ? 'error' : 'warn';
+    logger[level]({ err: known, request_id: context.requestId }, 'request failed');
+  }
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  res.status(problem.status);
+  for (const name of ['Content-Type', 'Content-Length', 'Content-Encoding', 'ETag']) res.removeHeader(name);
+  res.setHeader('Cache-Control', 'no-store');
+  for (const [name, value] of Object.entries(problemHeaders(problem, known))) res.setHeader(name, value);
+  renderError(problem, req, res);
+}
+
+function sendProblem(problem: Problem, _req: Request, res: Response): void {
+  const body = Buffer.from(JSON.stringify(problem));
+  res.setHeader('Content-Type', problemContentType);
+  res.setHeader('Content-Length', body.length);
+  res.end(body);
+}
+
+/** Express throws a URIError with status 400 when a path segment does not decode (router/lib/layer.js). */
+function recognise(error: unknown): unknown {
+  if (error instanceof AppError || !(error instanceof URIError)) return error;
+  return new MalformedError('malformed_path', 'The path holds malformed percent-encoding', { cause: error });
+}

@@ -1,0 +1,98 @@
+import type { z } from 'zod';
+import { closest } from '../lib/closest.ts';
+import type { Fault } from '../lib/errors.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/**
+ * Validates and says every fault with path, code and the bad value.
+ * Unknown keys become one `unknown_field` each, with a suggestion when a known key is close.
+ */
+export function check<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+): { ok: true; value: z.output<S> } | { ok: false; faults: Fault[] } {
+  const result = schema.safeParse(value, { error: describe, reportInput: true });
+  if (result.success) return { ok: true, value: result.data };
+  return { ok: false, faults: result.error.issues.flatMap((issue) => toFaults(issue, [])).slice(0, faultsMax) };
+}
+
+/** `spans[0].name`, with quotes around keys that are not plain words. */
+export function formatPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`;
+    const name = String(key);
+    if (!/^[A-Za-z_$][\w$-]*$/.test(name)) return `${text}[${quote(name)}]`;
+    return text === '' ? name : `${text}.${name}`;
+  }, '');
+}
+
+/** A bad value as it may be quoted in a message: JSON, at most 80 characters; containers by their type only. */
+export function quote(value: unknown): string {
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  const text = typeof value === 'string' ? JSON.stringify(value.slice(0, quotedCharsMax)) : String(value);
+  return typeof value === 'string' && value.length > quotedCharsMax
+    ? `${text}… (${value.length} characters)`
+    : text.slice(0, quotedCharsMax);
+}
+
+const quotedCharsMax = 80;
+/** A hostile body can hold a million unknown keys; nobody reads more than this. */
+const faultsMax = 50;
+
+/** One line per unknown key: zod asks for one message per issue, and an issue holds all unknown keys of an object. */
+function describe(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== 'unrecognized_keys') return undefined;
+  const known = knownKeys(issue.inst);
+  const lines = issue.keys.slice(0, faultsMax).map((key) => {
+    const near = closest(key, known);
+    const hint = near ? `did you mean ${quote(near)}?` : `known here: ${known.slice(0, 40).join(', ') || 'none'}`;
+    return `${quote(key)} does not exist; ${hint}`;
+  });
+  return lines.join('\n');
+}
+
+/** The keys of the strict object that raised the issue; zod hands the schema to error maps as `inst`. */
+function knownKeys(inst: unknown): string[] {
+  return typeof inst === 'object' && inst !== null && 'shape' in inst && typeof inst.shape === 'object' && inst.shape
+    ? Object.keys(inst.shape)
+    : [];
+}
+
+function toFaults(issue: Issue, prefix: readonly PropertyKey[]): Fault[] {
+  const path = [...prefix, ...issue.path];
+  if (issue.code === 'unrecognized_keys') return unknownFields(issue, path);
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    return likeliestBranch(issue.errors).flatMap((nested) => toFaults(nested, path));
+  }
+  return [{ path: formatPath(path), code: faultCode(issue), message: message(issue) }];
+}
+
+function unknownFields(issue: Extract<Issue, { code: 'unrecognized_keys' }>, path: readonly PropertyKey[]): Fault[] {
+  return issue.message.split('\n').map((line, index) => ({
+    path: formatPath([...path, issue.keys[index] ?? '']),
+    code: 'unknown_field',
+    message: line,
+  }));
+}
+
+/** Of a union's branches, the one the value came furthest in: the deepest first fault, then the fewest faults. */
+function likeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] {
+  const depth = (branch: readonly Issue[]) => branch[0]?.path.length ?? 0;
+  const [best] = [...branches].sort((a, b) => depth(b) - depth(a) || a.length - b.length);
+  return best ?? [];
+}
+
+function faultCode(issue: Issue): string {
+  if (issue.code === 'invalid_type' && issue.input === undefined) return 'required';
+  if (issue.code === 'custom') return typeof issue.params?.code === 'string' ? issue.params.code : 'invalid';
+  return issue.code;
+}
+
+function message(issue: Issue): string {
+  if (faultCode(issue) === 'required') return 'is required';
+  return 'input' in issue && issue.input !== undefined
+    ? `${issue.message}; given ${quote(issue.input)}`
+    : issue.message;
+}

@@ -1,0 +1,108 @@
+import type { Express, Request, RequestHandler, Response } from 'express';
+import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
+import type { AppOptions } from './app.ts';
+import { readJsonBody } from './body.ts';
+import type { Endpoint, Result } from './endpoint.ts';
+import { answerError } from './error-handler.ts';
+import { isStorableText } from './json-walk.ts';
+import { parseQueryString } from './query.ts';
+import { contextOf } from './request-context.ts';
+import type { PathParams } from './validate.ts';
+
+/** Default bound on a body, in bytes. */
+export const bodyBytesMaxDefault = 1024 * 1024;
+
+/** One Express route per path; the method is picked here, so that HEAD, OPTIONS and 405 come out alike everywhere. */
+export function mountRoutes<P>(app: Express, options: AppOptions<P>): void {
+  const byPath = new Map<string, Endpoint<P>[]>();
+  for (const endpoint of options.endpoints) {
+    byPath.set(endpoint.path, [...(byPath.get(endpoint.path) ?? []), endpoint]);
+  }
+  for (const [path, endpoints] of [...byPath].sort(([a], [b]) => compareSpecificity(a, b))) {
+    app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), dispatch(endpoints, options));
+  }
+}
+
+/** Express takes the first route that matches, so `/prompts/validate` has to come before `/prompts/{prompt_id}`. */
+function compareSpecificity(a: string, b: string): number {
+  const [left, right] = [a.split('/'), b.split('/')];
+  for (const [index, segment] of left.entries()) {
+    const difference = Number(segment.startsWith('{')) - Number((right[index] ?? '').startsWith('{'));
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function dispatch<P>(endpoints: readonly Endpoint<P>[], options: AppOptions<P>): RequestHandler {
+  const byMethod = new Map<string, Endpoint<P>>(endpoints.map((endpoint) => [endpoint.method, endpoint]));
+  const get = byMethod.get('GET');
+  if (get) byMethod.set('HEAD', get);
+  const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
+  return async (req, res) => {
+    const endpoint = byMethod.get(req.method);
+    if (!endpoint) res.setHeader('Allow', allow);
+    if (req.method === 'OPTIONS') {
+      res.status(204).end();
+      return;
+    }
+    if (!endpoint) throw new MethodNotAllowedError('method_not_allowed', `${req.method} is not one of ${allow}`);
+    contextOf(res).contract = endpoint;
+    try {
+      await run(req, res, endpoint, options);
+    } catch (error) {
+      const renderError = endpoint.kind === 'raw' ? endpoint.renderError : undefined;
+      answerError({ error, req, res, logger: options.logger, renderError });
+    }
+  };
+}
+
+async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, options: AppOptions<P>): Promise<void> {
+  const params = pathParams(req);
+  const principal = 'open' in endpoint.access ? undefined : await options.authorise(req, endpoint, params);
+  await options.admit?.(req, res, endpoint, principal);
+  const call = {
+    params,
+    query: parseQueryString(req.url.slice(req.path.length)),
+    headers: req.headers,
+    principal,
+    requestId: contextOf(res).requestId,
+  };
+  if (endpoint.kind === 'raw') {
+    await endpoint.call(req, res, call);
+    return;
+  }
+  const readBody = () => readJsonBody(req, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
+  sendResult(res, await endpoint.call({ ...call, readBody }));
+}
+
+function sendResult(res: Response, result: Result): void {
+  const content = contentOf(result);
+  res.status(result.status);
+  if (content) res.setHeader('Content-Type', content.type);
+  for (const [name, value] of Object.entries(result.headers ?? {})) res.setHeader(name, value);
+  if (!content) {
+    res.end();
+    return;
+  }
+  res.setHeader('Content-Length', content.bytes.length);
+  res.end(content.bytes);
+}
+
+function contentOf(result: Result): { type: string; bytes: Uint8Array } | undefined {
+  if ('content' in result) {
+    const { content, contentType: type } = result;
+    return { type, bytes: typeof content === 'string' ? Buffer.from(content) : content };
+  }
+  if (result.body === undefined) return undefined;
+  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(result.body)) };
+}
+
+function pathParams(req: Request): PathParams {
+  const params: Record<string, string> = Object.create(null);
+  for (const [name, value] of Object.entries(req.params)) {
+    const text = String(value);
+    if (!isStorableText(text)) throw new MalformedError('malformed_path', `${name}: NUL characters are not allowed`);
+    params[name] = text;
+  }
+  return params;
+}

@@ -1,0 +1,72 @@
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+
+export interface RunningServer {
+  port: number;
+  /** Stops accepting, closes idle connections, lets running requests finish for at most `drainMs`, then cuts them off. */
+  close(drainMs: number): Promise<void>;
+}
+
+/**
+ * Serves an application. Timeouts of R-LIM-6, so that slow clients do not hold connections for ever.
+ * @throws Error with a clear message when the port is taken.
+ */
+export async function listen({
+  app,
+  port,
+  host,
+}: {
+  app: RequestListener;
+  port: number;
+  host: string;
+}): Promise<RunningServer> {
+  const running = new Set<ServerResponse>();
+  let draining = false;
+  const server = createServer(timeouts, (req, res) => {
+    running.add(res);
+    res.once('close', () => running.delete(res));
+    if (draining) res.setHeader('Connection', 'close');
+    app(req, res);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => reject(explain(cause, host, port)));
+    server.listen({ port, host }, resolve);
+  });
+
+  const close = async (drainMs: number) => {
+    draining = true;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const res of running) if (!res.headersSent) res.setHeader('Connection', 'close');
+    server.closeIdleConnections();
+    const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
+    await closed;
+    clearTimeout(cutOff);
+  };
+  let closing: Promise<void> | undefined;
+  return {
+    port: boundPort(server.address()),
+    close(drainMs) {
+      closing ??= close(drainMs);
+      return closing;
+    },
+  };
+}
+
+const timeouts = {
+  headersTimeout: 15_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 65_000,
+  /** How often Node looks for connections over their time; its default of 30 s would stretch the bounds. */
+  connectionsCheckingInterval: 5_000,
+};
+
+function boundPort(address: ReturnType<ReturnType<typeof createServer>['address']>): number {
+  if (typeof address === 'object' && address !== null) return address.port;
+  throw new Error('The server listens on no TCP port');
+}
+
+function explain(cause: NodeJS.ErrnoException, host: string, port: number): Error {
+  if (cause.code === 'EADDRINUSE') {
+    return new Error(`Port ${port} on ${host} is taken by another process; choose another with PORT`, { cause });
+  }
+  return cause;
+}

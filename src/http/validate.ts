@@ -1,0 +1,44 @@
+import type { z } from 'zod';
+import { type Fault, InvalidError, MalformedError } from '../lib/errors.ts';
+import { check } from './faults.ts';
+
+/** Path parameters as decoded from the URL. */
+export type PathParams = Readonly<Record<string, string>>;
+/** Query parameters as decoded from the URL; a list when a name was repeated. */
+export type QueryValues = Readonly<Record<string, string | string[]>>;
+
+/** @throws InvalidError `invalid_path_parameter` */
+export function parseParams<S extends z.ZodType>(schema: S, params: PathParams): z.output<S> {
+  const result = check(schema, params);
+  if (result.ok) return result.value;
+  throw new InvalidError('invalid_path_parameter', summarise(result.faults), { errors: result.faults });
+}
+
+/** @throws MalformedError `unknown_parameter` or `invalid_parameter`, naming the parameter */
+export function parseQuery<S extends z.ZodType>(schema: S, query: QueryValues): z.output<S> {
+  const result = check(schema, query);
+  if (result.ok) return result.value;
+  const faults = result.faults.map((fault) =>
+    fault.code === 'unknown_field' ? { ...fault, code: 'unknown_parameter' } : fault,
+  );
+  const unknown = faults.some((fault) => fault.code === 'unknown_parameter');
+  throw new MalformedError(unknown ? 'unknown_parameter' : 'invalid_parameter', summarise(faults), { errors: faults });
+}
+
+/** @throws MalformedError `unknown_field` when a field does not exist, else InvalidError `invalid_body` */
+export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+  const result = check(schema, body);
+  if (result.ok) return result.value;
+  const { faults } = result;
+  if (faults.some((fault) => fault.code === 'unknown_field')) {
+    throw new MalformedError('unknown_field', summarise(faults), { errors: faults });
+  }
+  throw new InvalidError('invalid_body', summarise(faults), { errors: faults });
+}
+
+function summarise(faults: readonly Fault[]): string {
+  const [first] = faults;
+  if (!first) return 'The input is not valid';
+  const text = `${first.path || 'body'}: ${first.message}`;
+  return faults.length === 1 ? text : `${text} (and ${faults.length - 1} more, see errors)`;
+}
