@@ -1,0 +1,155 @@
+/** Token counts; the input's include cached ones, the output's reasoning. */
+export interface TokenUsage {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  reasoningTokens: number;
+  totalTokens: number;
+}
+
+/** What counting needs of a span; ids are unique within one trace. */
+export interface CountableSpan {
+  spanId: string;
+  parentSpanId: string;
+  kind: string;
+  usage: TokenUsage | null;
+  costNanoUsd: bigint | null;
+  responseId: string;
+}
+
+export interface CountedUsage {
+  usage: TokenUsage;
+  costNanoUsd: bigint;
+  /** Spans that count and report tokens, but have no cost. */
+  unpricedSpans: number;
+  countedSpanIds: Set<string>;
+}
+
+/**
+ * Totals of one trace in which nothing is counted twice: the own usage of model calls; any other span, such as an agent that
+ * repeats the sum of its calls, only when nothing below it counted. Of nested calls with one response id (two instrumentations
+ * on one call) the innermost counts. A span id given twice counts as it was given last. O(n), no recursion.
+ */
+export function sumUsage(spans: readonly CountableSpan[]): CountedUsage {
+  const nodes = nodesOf(spans);
+  const total: CountedUsage = { usage: noUsage(), costNanoUsd: 0n, unpricedSpans: 0, countedSpanIds: new Set() };
+  for (const root of nodes.values()) if (root.parent === undefined) countBelow(root, total);
+  for (const node of nodes.values()) if (!node.entered) countBelow(onCycle(node), total);
+  return total;
+}
+
+interface Node {
+  span: CountableSpan;
+  parent: Node | undefined;
+  children: Node[];
+  entered: boolean;
+  /** The call above with the same response id, put back when this one is left. */
+  outer: Node | undefined;
+  /** A call below has the same response id and counts instead. */
+  superseded: boolean;
+  countedBelow: boolean;
+}
+
+const modelKinds: ReadonlySet<string> = new Set(['llm', 'embedding', 'reranker']);
+
+function nodesOf(spans: readonly CountableSpan[]): Map<string, Node> {
+  const nodes = new Map<string, Node>();
+  for (const span of spans) {
+    nodes.set(span.spanId, {
+      span,
+      parent: undefined,
+      children: [],
+      entered: false,
+      outer: undefined,
+      superseded: false,
+      countedBelow: false,
+    });
+  }
+  for (const node of nodes.values()) {
+    node.parent = node.span.parentSpanId === '' ? undefined : nodes.get(node.span.parentSpanId);
+    node.parent?.children.push(node);
+  }
+  return nodes;
+}
+
+/** Depth first: on the way down a call supersedes the one above with its response id, on the way up spans are counted. */
+function countBelow(root: Node, total: CountedUsage): void {
+  const open = new Map<string, Node>();
+  const stack = [root];
+  for (let node = stack.at(-1); node !== undefined; node = stack.at(-1)) {
+    if (!node.entered) {
+      enter(node, open);
+      for (const child of node.children) if (!child.entered) stack.push(child);
+    } else {
+      stack.pop();
+      leave(node, open, total);
+    }
+  }
+}
+
+function enter(node: Node, open: Map<string, Node>): void {
+  node.entered = true;
+  if (!isIdentifiedCall(node)) return;
+  node.outer = open.get(node.span.responseId);
+  if (node.outer !== undefined) node.outer.superseded = true;
+  open.set(node.span.responseId, node);
+}
+
+function leave(node: Node, open: Map<string, Node>, total: CountedUsage): void {
+  if (isIdentifiedCall(node)) {
+    if (node.outer === undefined) open.delete(node.span.responseId);
+    else open.set(node.span.responseId, node.outer);
+  }
+  const counts = reports(node) && (modelKinds.has(node.span.kind) ? !node.superseded : !node.countedBelow);
+  if (counts) add(node.span, total);
+  if (node.parent !== undefined && (counts || node.countedBelow)) node.parent.countedBelow = true;
+}
+
+function isIdentifiedCall(node: Node): boolean {
+  return modelKinds.has(node.span.kind) && node.span.responseId !== '' && reports(node);
+}
+
+/** A cost of 0 without tokens, as of a call that failed, adds nothing and must not silence the span above. */
+function reports({ span }: Node): boolean {
+  return span.usage !== null || (span.costNanoUsd ?? 0n) > 0n;
+}
+
+function add({ spanId, usage, costNanoUsd }: CountableSpan, total: CountedUsage): void {
+  total.countedSpanIds.add(spanId);
+  total.costNanoUsd += costNanoUsd ?? 0n;
+  if (usage === null) return;
+  if (costNanoUsd === null) total.unpricedSpans++;
+  for (const part of usageParts) total.usage[part] += usage[part];
+}
+
+const usageParts = [
+  'inputTokens',
+  'outputTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'reasoningTokens',
+  'totalTokens',
+] as const;
+
+function noUsage(): TokenUsage {
+  return {
+    inputTokens: 0,
+    outputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    totalTokens: 0,
+  };
+}
+
+/** Where a cycle of parents is cut: a span on it, not one that merely hangs below. */
+function onCycle(start: Node): Node {
+  const seen = new Set<Node>();
+  let at = start;
+  while (at.parent !== undefined && !seen.has(at)) {
+    seen.add(at);
+    at = at.parent;
+  }
+  return at;
+}

@@ -1,0 +1,18 @@
+/** Bounds of one normalised span. Raw attributes are kept elsewhere, so cutting here loses nothing. Lengths are UTF-16 units. */
+export const limits = {
+  /** Longer JSON is kept as text, unparsed. */
+  jsonCharsMax: 1_048_576,
+  textCharsMax: 1_048_576,
+  messagesMax: 1_000,
+  /** Deeper values are replaced by null; the decoder accepts 100. */
+  depthMax: 100,
+  previewCharsMax: 200,
+  identifierCharsMax: 1_024,
+  errorMessageCharsMax: 16_384,
+  errorStackCharsMax: 65_536,
+  paramsCharsMax: 65_536,
+  tagsMax: 64,
+  tagCharsMax: 256,
+  /** A token count above this is a fault of the client, not a count (2^31 - 1). */
+  tokenCountMax: 2_147_483_647,
+} as const;

@@ -1,0 +1,125 @@
+import { isObject, parseJson } from '../read-value.ts';
+import type { Part } from './message.ts';
+
+type Json = Record<string, unknown>;
+type Shape = (part: Json) => Part | undefined;
+
+/**
+ * One content part of any client as ours, or undefined when it carries nothing.
+ * A part says what it is by its `type` (OpenAI, Anthropic, AI SDK, OpenTelemetry) or by the member it has (Gemini, Bedrock).
+ */
+export function shapePart(part: unknown): Part | undefined {
+  if (typeof part === 'string') return textPart(part);
+  if (!isObject(part)) return undefined;
+  const byType = typeof part.type === 'string' ? byTypeName.get(part.type) : undefined;
+  if (byType !== undefined) return byType(part);
+  for (const [key, shape] of byMember) if (part[key] !== undefined && part[key] !== null) return shape(part);
+  return { type: 'other', value: part };
+}
+
+export function textPart(content: unknown): Part | undefined {
+  return typeof content === 'string' && content !== '' ? { type: 'text', content } : undefined;
+}
+
+export function reasoningPart(content: unknown): Part | undefined {
+  return typeof content === 'string' && content !== '' ? { type: 'reasoning', content } : undefined;
+}
+
+/** `{id, function: {name, arguments}}` of OpenAI, `{toolCallId, toolName, input}` of the AI SDK, `{id, name, args}` of LangChain. */
+export function toolCallPart(call: unknown): Part | undefined {
+  if (!isObject(call)) return undefined;
+  const at = isObject(call.function) ? call.function : call;
+  const name = string(at.name ?? at.toolName ?? at.tool_name);
+  const id = string(call.call_id ?? call.id ?? call.toolCallId ?? call.toolUseId ?? call.tool_call_id);
+  if (name === '' && id === '') return undefined;
+  return { type: 'tool_call', id, name, arguments: structured(at.arguments ?? at.args ?? at.input ?? null) };
+}
+
+export function toolResponsePart(id: unknown, response: unknown): Part {
+  return { type: 'tool_call_response', id: string(id), response: structured(response ?? null) };
+}
+
+export function string(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' ? String(value) : '';
+}
+
+const text: Shape = (part) => textPart(part.content ?? part.text);
+const reasoning: Shape = (part) =>
+  reasoningPart(part.content ?? part.text ?? part.thinking ?? summaryText(part.summary));
+const refusal: Shape = (part) => textPart(part.refusal);
+const toolCall: Shape = (part) => toolCallPart(part) ?? { type: 'other', value: part };
+const toolResponse: Shape = (part) =>
+  toolResponsePart(
+    part.call_id ?? part.id ?? part.tool_use_id ?? part.toolCallId ?? part.toolUseId,
+    part.response ?? part.result ?? part.output ?? part.content,
+  );
+
+const media: Shape = (part) => {
+  const from = isObject(part.source) ? part.source : part;
+  const mime = string(from.mime_type ?? from.mimeType ?? from.media_type ?? from.mediaType);
+  const url = isObject(from.image_url) ? from.image_url.url : from.image_url;
+  const uri = from.uri ?? from.url ?? url ?? from.fileUri ?? from.file_uri;
+  if (uri !== undefined) return { type: 'uri', mime_type: mime, uri };
+  const file = from.file_id ?? (isObject(from.file) ? from.file.file_id : undefined);
+  if (file !== undefined) return { type: 'file', mime_type: mime, file_id: file };
+  const content = from.content ?? from.data ?? from.image ?? from.bytes ?? from.input_audio;
+  return content === undefined ? { type: 'other', value: part } : { type: 'blob', mime_type: mime, content };
+};
+
+const byTypeName = new Map<string, Shape>([
+  ...['text', 'input_text', 'output_text'].map((type): [string, Shape] => [type, text]),
+  ...['reasoning', 'thinking'].map((type): [string, Shape] => [type, reasoning]),
+  ['refusal', refusal],
+  ...['tool_call', 'tool_use', 'tool-call', 'function_call'].map((type): [string, Shape] => [type, toolCall]),
+  ...['tool_call_response', 'tool_result', 'tool-result', 'function_call_output'].map((type): [string, Shape] => [
+    type,
+    toolResponse,
+  ]),
+  ...['blob', 'uri', 'file', 'image', 'image_url', 'input_image', 'input_audio', 'input_file', 'document'].map(
+    (type): [string, Shape] => [type, media],
+  ),
+]);
+
+/** Parts without a `type`: the member that says what they are, most telling first. */
+const byMember: readonly (readonly [string, Shape])[] = [
+  ['functionCall', inner('functionCall', toolCall)],
+  ['function_call', inner('function_call', toolCall)],
+  ['toolUse', inner('toolUse', toolCall)],
+  ['functionResponse', inner('functionResponse', toolResponse)],
+  ['function_response', inner('function_response', toolResponse)],
+  ['toolResult', inner('toolResult', toolResponse)],
+  ['inlineData', inner('inlineData', media)],
+  ['inline_data', inner('inline_data', media)],
+  ['fileData', inner('fileData', media)],
+  ['file_data', inner('file_data', media)],
+  ['image', inner('image', media)],
+  ['document', inner('document', media)],
+  ['reasoningContent', inner('reasoningContent', (part) => reasoningPart(nestedText(part.reasoningText)))],
+  ['text', (part) => (part.thought === true ? reasoningPart(part.text) : textPart(part.text))],
+];
+
+function inner(key: string, shape: Shape): Shape {
+  return (part) => {
+    const value = part[key];
+    return isObject(value) ? shape(value) : { type: 'other', value: part };
+  };
+}
+
+function nestedText(value: unknown): unknown {
+  return isObject(value) ? value.text : value;
+}
+
+function summaryText(summary: unknown): string {
+  if (!Array.isArray(summary)) return '';
+  return summary
+    .map((each) => string(nestedText(each)))
+    .filter(Boolean)
+    .join('\n');
+}
+
+/** Arguments and results often come as JSON text inside the JSON. */
+function structured(value: unknown): unknown {
+  if (typeof value !== 'string' || !(value.startsWith('{') || value.startsWith('['))) return value;
+  return parseJson(value) ?? value;
+}

@@ -1,0 +1,113 @@
+import type { Span } from '../otlp/span.ts';
+import { compileIndex, first, guarded, type Reading, startReading } from './candidates.ts';
+import { reportedCost } from './cost.ts';
+import { conversationId, sessionId, tags, userId } from './identity.ts';
+import { kind } from './kind.ts';
+import { limits } from './limits.ts';
+import { model, provider, requestModel, responseId } from './model.ts';
+import { displayName } from './name.ts';
+import type { NormalisedSpan } from './normalised-span.ts';
+import { params } from './params.ts';
+import { preview } from './preview.ts';
+import { promptRef } from './prompt-ref.ts';
+import { cut } from './read-value.ts';
+import { deploymentOf, spanEnvironment, spanRelease } from './resource.ts';
+import { errorLevel, errorMessage, errorStack, errorType, httpStatusCode, readStatus } from './status.ts';
+import { input, output, readText, toolInput, toolOutput } from './text.ts';
+import { ttftMs } from './time-to-first-token.ts';
+import * as usage from './usage.ts';
+
+/** Raised whenever the same span would come out differently, so that stored spans can be normalised again (N2). */
+export const NORMALISER_VERSION = 1;
+
+const index = compileIndex([
+  kind,
+  displayName,
+  model,
+  requestModel,
+  provider,
+  responseId,
+  usage.inputTokens,
+  usage.outputTokens,
+  usage.totalTokens,
+  usage.cacheReadTokens,
+  usage.cacheWriteTokens,
+  usage.reasoningTokens,
+  reportedCost,
+  toolInput,
+  toolOutput,
+  input,
+  output,
+  sessionId,
+  conversationId,
+  userId,
+  tags,
+  errorLevel,
+  errorType,
+  errorMessage,
+  errorStack,
+  httpStatusCode,
+  ttftMs,
+  promptRef,
+  params,
+  spanEnvironment,
+  spanRelease,
+]);
+
+/** A decoded span in one shape, whichever convention it speaks. Never throws: a field that fails is empty and warned of (N4). */
+export function normaliseSpan(span: Span): NormalisedSpan {
+  const reading = startReading(index, span);
+  reading.kind = first(reading, kind) ?? 'other';
+  const deployment = deploymentOf(span.resource);
+  return {
+    kind: reading.kind,
+    name: first(reading, displayName) ?? cut(span.name, limits.identifierCharsMax),
+    service: deployment.service,
+    environment: deployment.environment || (first(reading, spanEnvironment) ?? ''),
+    release: deployment.release || (first(reading, spanRelease) ?? ''),
+    model: first(reading, model) ?? '',
+    requestModel: first(reading, requestModel) ?? '',
+    provider: first(reading, provider) ?? '',
+    ...outcome(reading),
+    usage: guarded(reading, 'usage', () => usage.readUsage(reading), null),
+    reportedCostNanoUsd: first(reading, reportedCost) ?? null,
+    ...texts(reading),
+    sessionId: first(reading, sessionId) ?? '',
+    conversationId: first(reading, conversationId) ?? '',
+    userId: first(reading, userId) ?? '',
+    tags: first(reading, tags) ?? [],
+    ttftMs: first(reading, ttftMs) ?? null,
+    responseId: first(reading, responseId) ?? '',
+    promptRef: first(reading, promptRef) ?? null,
+    params: first(reading, params) ?? '',
+    warnings: reading.warnings,
+  };
+}
+
+type Outcome = Pick<NormalisedSpan, 'status' | 'errorType' | 'errorMessage' | 'errorStack' | 'httpStatusCode'>;
+
+/** Error details belong to failed spans only: an exception that was handled is in the span's events. */
+function outcome(reading: Reading): Outcome {
+  const status = guarded(reading, 'status', () => readStatus(reading), 'unset');
+  const failed = status === 'error';
+  const { statusMessage } = reading.span;
+  return {
+    status,
+    errorType: failed ? (first(reading, errorType) ?? '') : '',
+    errorMessage: failed ? cut(statusMessage, limits.errorMessageCharsMax) || (first(reading, errorMessage) ?? '') : '',
+    errorStack: failed ? (first(reading, errorStack) ?? '') : '',
+    httpStatusCode: first(reading, httpStatusCode) ?? 0,
+  };
+}
+
+type Texts = Pick<NormalisedSpan, 'input' | 'output' | 'inputPreview' | 'outputPreview'>;
+
+function texts(reading: Reading): Texts {
+  const text = readText(reading);
+  return {
+    input: text.input?.text ?? '',
+    output: text.output?.text ?? '',
+    inputPreview: guarded(reading, 'input_preview', () => preview(text.input, 'user'), ''),
+    outputPreview: guarded(reading, 'output_preview', () => preview(text.output, 'assistant'), ''),
+  };
+}

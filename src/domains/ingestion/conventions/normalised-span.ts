@@ -1,0 +1,78 @@
+/** What a span is, whatever convention said so. */
+export const spanKinds = [
+  'other',
+  'llm',
+  'embedding',
+  'reranker',
+  'agent',
+  'chain',
+  'tool',
+  'retrieval',
+  'guardrail',
+  'evaluator',
+  'db',
+  'http',
+] as const;
+
+export type SpanKind = (typeof spanKinds)[number];
+
+export type SpanStatus = 'unset' | 'ok' | 'error';
+
+/** Token counts of one call: `inputTokens` includes cached ones, `outputTokens` includes reasoning. A part nobody reported is 0. */
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  reasoningTokens: number;
+  totalTokens: number;
+}
+
+/** The managed prompt a span says it used, not yet looked up. `version` is 0 when it is not a number; `rawVersion` is what was sent. */
+export interface PromptRef {
+  id: string;
+  name: string;
+  version: number;
+  rawVersion: string;
+  /** `self` when the span names a prompt, `template_match` when only a template text can find it. */
+  source: string;
+}
+
+/** One span in one shape, whichever client sent it. Texts are '' and counts 0 when unknown. */
+export interface NormalisedSpan {
+  kind: SpanKind;
+  /** What to show; the span's own name stays beside it. */
+  name: string;
+  service: string;
+  environment: string;
+  release: string;
+  /** The model that answered, else the one that was asked for. */
+  model: string;
+  requestModel: string;
+  provider: string;
+  status: SpanStatus;
+  errorType: string;
+  errorMessage: string;
+  errorStack: string;
+  httpStatusCode: number;
+  /** null when the span reports no usage at all. */
+  usage: Usage | null;
+  reportedCostNanoUsd: bigint | null;
+  /** JSON of `[{role, parts}]` when the source is messages, else the text or JSON as it was sent. */
+  input: string;
+  output: string;
+  /** For people: at most 200 UTF-16 units. */
+  inputPreview: string;
+  outputPreview: string;
+  sessionId: string;
+  conversationId: string;
+  userId: string;
+  tags: string[];
+  ttftMs: number | null;
+  responseId: string;
+  promptRef: PromptRef | null;
+  /** Request parameters as a JSON object, or ''. */
+  params: string;
+  /** What was bent while normalising, as short stable words. */
+  warnings: string[];
+}

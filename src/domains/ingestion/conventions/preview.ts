@@ -1,0 +1,50 @@
+import { limits } from './limits.ts';
+import type { Content, Message, Part } from './messages/message.ts';
+import { cut, parseJson } from './read-value.ts';
+
+/** More than a preview needs even when half of it is white space. */
+const sourceCharsMax = limits.previewCharsMax * 4;
+
+/** A line for people: of messages the last text of `role`, else of anyone, else the last tool call; of text its beginning. */
+export function preview(content: Content | undefined, role: 'user' | 'assistant'): string {
+  if (content === undefined) return '';
+  const { messages } = content;
+  const text =
+    messages === null
+      ? plainText(content.text)
+      : (lastText(messages, role) ?? lastText(messages) ?? lastCall(messages));
+  return cut(text.slice(0, sourceCharsMax).replace(/\s+/g, ' ').trim(), limits.previewCharsMax);
+}
+
+/** Some clients send a plain text as a JSON string. */
+function plainText(text: string): string {
+  if (!text.startsWith('"') || text.length > sourceCharsMax) return text;
+  const inner = parseJson(text);
+  return typeof inner === 'string' ? inner : text;
+}
+
+function lastText(messages: readonly Message[], role?: string): string | undefined {
+  const said = messages.findLast(
+    (message) => (role === undefined || message.role === role) && message.parts.some(isText),
+  );
+  return said?.parts
+    .filter(isText)
+    .slice(0, limits.previewCharsMax)
+    .map(({ content }) => content.slice(0, sourceCharsMax))
+    .join(' ');
+}
+
+function lastCall(messages: readonly Message[]): string {
+  const part = messages.findLast(({ parts }) => parts.length > 0)?.parts.at(-1);
+  if (part === undefined) return '';
+  if (part.type === 'tool_call') return `${part.name}(${shortJson(part.arguments)})`;
+  return part.type === 'tool_call_response' ? shortJson(part.response) : `[${part.type}]`;
+}
+
+function shortJson(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+function isText(part: Part): part is Extract<Part, { type: 'text' | 'reasoning' }> {
+  return part.type === 'text';
+}

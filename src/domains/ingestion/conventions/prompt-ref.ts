@@ -1,0 +1,80 @@
+import type { AnyValue } from '../otlp/span.ts';
+import { attribute, attributes, field, type Reader, type Reading } from './candidates.ts';
+import { limits } from './limits.ts';
+import type { PromptRef } from './normalised-span.ts';
+import { isObject, parsed, text, unquoted } from './read-value.ts';
+
+/** Which managed prompt the span used, in resolve order: our own id, names of other conventions, a template's text last. */
+export const promptRef = field<PromptRef>('prompt_ref', [
+  attribute('promptlane.prompt.id', ownPrompt),
+  attribute('gen_ai.prompt.name', named('gen_ai.prompt.version')),
+  attribute('langfuse.observation.prompt.name', named('langfuse.observation.prompt.version')),
+  attribute('langfuse.prompt.name', named('langfuse.prompt.version')),
+  attribute('prompt.id', openInferencePrompt),
+  attribute('traceloop.prompt.key', named('traceloop.prompt.version')),
+  attribute('mlflow.linkedPrompts', firstLinked),
+  attribute('ai.telemetry.metadata.promptName', named('ai.telemetry.metadata.promptVersion')),
+  attribute('ai.telemetry.metadata.langfusePrompt', firstLinked),
+  ...attributes(['llm.prompt_template.template'], template('llm.prompt_template.version')),
+  ...attributes(['traceloop.prompt.template'], template('traceloop.prompt.version')),
+]);
+
+/** `3` and `v3` are version 3; anything else links to the prompt only. */
+export function versionNumber(raw: string): number {
+  const digits = /^v?(\d{1,10})$/.exec(raw)?.[1];
+  const version = Number(digits ?? 0);
+  return version <= limits.tokenCountMax ? version : 0;
+}
+
+function ownPrompt(value: AnyValue, reading: Reading): PromptRef | undefined {
+  const id = text(value);
+  const version =
+    attributeText(reading, 'promptlane.prompt.version') || attributeText(reading, 'gen_ai.prompt.version');
+  return id === undefined ? undefined : ref({ id, name: attributeText(reading, 'gen_ai.prompt.name'), version });
+}
+
+function named(versionKey: string): Reader<PromptRef> {
+  return (value, reading) => {
+    const name = text(value);
+    return name === undefined ? undefined : ref({ name, version: attributeText(reading, versionKey) });
+  };
+}
+
+/** A `prompt.id` of another vendor's is not an id of ours. */
+function openInferencePrompt(value: AnyValue, reading: Reading): PromptRef | undefined {
+  const id = text(value);
+  const vendor = attributeText(reading, 'prompt.vendor').toLowerCase();
+  if (id === undefined || (vendor !== '' && vendor !== 'promptlane')) return undefined;
+  return ref({ id, version: attributeText(reading, 'llm.prompt_template.version') });
+}
+
+/** `{"name","version"}` or a list of such; the first that has a name. */
+function firstLinked(value: AnyValue, reading: Reading): PromptRef | undefined {
+  const linked = parsed(value, reading);
+  for (const each of Array.isArray(linked) ? linked.slice(0, limits.messagesMax) : [linked]) {
+    if (!isObject(each) || typeof each.name !== 'string') continue;
+    const name = text(each.name);
+    if (name !== undefined) return ref({ name, version: scalar(each.version) });
+  }
+  return undefined;
+}
+
+function template(versionKey: string): Reader<PromptRef> {
+  return (value, reading) =>
+    text(value) === undefined
+      ? undefined
+      : ref({ version: attributeText(reading, versionKey), source: 'template_match' });
+}
+
+function ref(known: { id?: string; name?: string; version: string; source?: string }): PromptRef {
+  const { id = '', name = '', version, source = 'self' } = known;
+  return { id, name, version: versionNumber(version), rawVersion: version, source };
+}
+
+function attributeText(reading: Reading, key: string): string {
+  return unquoted(reading.span.attributes.get(key) ?? null, reading) ?? '';
+}
+
+function scalar(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? (text(value) ?? '') : '';
+}
