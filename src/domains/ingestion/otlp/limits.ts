@@ -9,6 +9,11 @@ export interface OtlpLimits {
   linksMax: number;
   /** AnyValue nesting, in protobuf and JSON alike. */
   depthMax: number;
+  /**
+   * Messages (resources, spans, events, key-values, values) in one request; past it the body is malformed.
+   * A two-byte message costs a hundred bytes once decoded, so the byte limits alone do not bound memory.
+   */
+  messagesMax: number;
 }
 
 export const defaultOtlpLimits: OtlpLimits = {
@@ -20,4 +25,5 @@ export const defaultOtlpLimits: OtlpLimits = {
   eventsMax: 1_024,
   linksMax: 128,
   depthMax: 100,
+  messagesMax: 2_000_000,
 };

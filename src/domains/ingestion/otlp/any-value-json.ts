@@ -1,0 +1,75 @@
+import { MalformedError } from '../../../lib/errors.ts';
+import { JsonContext } from './json-fields.ts';
+import { readAttributes } from './json-values.ts';
+import { defaultOtlpLimits, type OtlpLimits } from './limits.ts';
+import type { AnyValue, Attributes } from './span.ts';
+import { wellFormed } from './text.ts';
+
+/** What was accepted once is read back whole, so only nesting is bounded here. */
+const storedLimits: OtlpLimits = {
+  ...defaultOtlpLimits,
+  attributeValueBytesMax: Number.POSITIVE_INFINITY,
+  attributesMax: Number.POSITIVE_INFINITY,
+  depthMax: 1_000,
+};
+
+/** Canonical OTLP/JSON of a value: 64-bit integers as strings, bytes as base64. Throws MalformedError past 1,000 levels. */
+export function anyValueToJson(value: AnyValue): string {
+  return writeValue(value, 1);
+}
+
+/** `[{"key":..,"value":{..}}]`, as OTLP/JSON has it. Throws MalformedError past 1,000 levels. */
+export function attributesToJson(attributes: Attributes): string {
+  return writeEntries(attributes, 1);
+}
+
+/** The inverse of `attributesToJson`. Throws MalformedError for anything else. */
+export function attributesFromJson(text: string): Attributes {
+  const context = new JsonContext(storedLimits, true);
+  return readAttributes(context, parse(text)).attributes;
+}
+
+function writeValue(value: AnyValue, depth: number): string {
+  if (typeof value === 'string') return `{"stringValue":${quoted(value)}}`;
+  if (typeof value === 'bigint') return `{"intValue":"${value}"}`;
+  if (typeof value === 'number') return `{"doubleValue":${writeDouble(value)}}`;
+  if (typeof value === 'boolean') return value ? '{"boolValue":true}' : '{"boolValue":false}';
+  if (value === null) return '{}';
+  if (value instanceof Uint8Array) return `{"bytesValue":"${base64(value)}"}`;
+  if (depth >= storedLimits.depthMax && (Array.isArray(value) ? value.length : value.size) > 0)
+    throw new MalformedError('value_too_deep', `Attribute value nested over ${storedLimits.depthMax} deep`);
+  if (!Array.isArray(value)) return `{"kvlistValue":{"values":${writeEntries(value, depth + 1)}}}`;
+  return `{"arrayValue":{"values":[${value.map((element) => writeValue(element, depth + 1)).join(',')}]}}`;
+}
+
+function writeEntries(attributes: Attributes, depth: number): string {
+  let text = '[';
+  for (const [key, value] of attributes) {
+    text += `${text.length > 1 ? ',' : ''}{"key":${quoted(key)},"value":${writeValue(value, depth)}}`;
+  }
+  return `${text}]`;
+}
+
+/** JSON.stringify escapes lone surrogates only, so an escape that starts like one asks for a closer look. */
+function quoted(text: string): string {
+  const json = JSON.stringify(text);
+  return json.includes('\\ud') ? JSON.stringify(wellFormed(text)) : json;
+}
+
+/** JSON has no word for these, and JSON.stringify loses the sign of zero. */
+function writeDouble(value: number): string {
+  if (!Number.isFinite(value)) return `"${value}"`;
+  return Object.is(value, -0) ? '-0' : String(value);
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new MalformedError('malformed_otlp', 'Stored attributes are not JSON', { cause });
+  }
+}

@@ -1,0 +1,39 @@
+import type { Resource, Scope, Span, SpanLink } from './span.ts';
+
+/** Protobuf's defaults; every span is made here, so that all have one shape. */
+export function blankSpan(resource: Resource, scope: Scope): Span {
+  return {
+    resource,
+    scope,
+    traceId: '',
+    spanId: '',
+    parentSpanId: '',
+    traceState: '',
+    flags: 0,
+    name: '',
+    kind: 0,
+    startUnixNano: 0n,
+    endUnixNano: 0n,
+    attributes: new Map(),
+    droppedAttributesCount: 0,
+    events: [],
+    droppedEventsCount: 0,
+    links: [],
+    droppedLinksCount: 0,
+    statusCode: 0,
+    statusMessage: '',
+    warnings: [],
+  };
+}
+
+export function blankLink(): SpanLink {
+  return { traceId: '', spanId: '', traceState: '', attributes: new Map(), droppedAttributesCount: 0, flags: 0 };
+}
+
+export function blankResource(): Resource {
+  return { attributes: new Map(), droppedAttributesCount: 0, schemaUrl: '' };
+}
+
+export function blankScope(): Scope {
+  return { name: '', version: '', attributes: new Map(), droppedAttributesCount: 0, schemaUrl: '' };
+}

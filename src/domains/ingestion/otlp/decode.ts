@@ -1,0 +1,10 @@
+import { decodeProtobuf } from './decode-protobuf.ts';
+import { readJsonTraces } from './json-traces.ts';
+import type { OtlpLimits } from './limits.ts';
+import type { OtlpEncoding } from './media-type.ts';
+import type { Span } from './span.ts';
+
+/** The spans that `scanTraces` accepts, in the order of the body. Throws MalformedError exactly when the scan does. */
+export function decodeTraces(encoding: OtlpEncoding, bytes: Uint8Array, limits: OtlpLimits): Span[] {
+  return encoding === 'protobuf' ? decodeProtobuf(bytes, limits) : readJsonTraces(bytes, limits).spans;
+}

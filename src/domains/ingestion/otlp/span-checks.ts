@@ -1,0 +1,64 @@
+import type { SpanFault } from './rejections.ts';
+
+export const traceIdBytes = 16;
+export const spanIdBytes = 8;
+
+export const idRules = {
+  traceId: 'traceId must be 16 bytes (32 hex characters), not all zero',
+  spanId: 'spanId must be 8 bytes (16 hex characters), not all zero',
+  parentSpanId: 'parentSpanId must be empty, all zero or 8 bytes (16 hex characters)',
+} as const;
+
+/** Where the ids of one span lie in its bytes; the scan and the decoder both fill one in. */
+export interface IdRanges {
+  traceStart: number;
+  traceEnd: number;
+  spanStart: number;
+  spanEnd: number;
+  parentStart: number;
+  parentEnd: number;
+}
+
+export function emptyIdRanges(): IdRanges {
+  return { traceStart: 0, traceEnd: 0, spanStart: 0, spanEnd: 0, parentStart: 0, parentEnd: 0 };
+}
+
+export function resetIdRanges(ids: IdRanges): void {
+  ids.traceStart = 0;
+  ids.traceEnd = 0;
+  ids.spanStart = 0;
+  ids.spanEnd = 0;
+  ids.parentStart = 0;
+  ids.parentEnd = 0;
+}
+
+/** V1 and V2 for a protobuf span; undefined when it may pass. */
+export function idFault(bytes: Buffer, ids: IdRanges): SpanFault | undefined {
+  if (!isId(bytes, ids.traceStart, ids.traceEnd, traceIdBytes))
+    return { rule: idRules.traceId, value: shownBytes(bytes, ids.traceStart, ids.traceEnd) };
+  if (!isId(bytes, ids.spanStart, ids.spanEnd, spanIdBytes))
+    return { rule: idRules.spanId, value: shownBytes(bytes, ids.spanStart, ids.spanEnd) };
+  if (ids.parentEnd - ids.parentStart !== spanIdBytes && !isZero(bytes, ids.parentStart, ids.parentEnd))
+    return { rule: idRules.parentSpanId, value: shownBytes(bytes, ids.parentStart, ids.parentEnd) };
+  return undefined;
+}
+
+/** L1: spans past the limit are refused one by one, so that the first ones are kept. */
+export function overLimitFault(spansMax: number): SpanFault {
+  return { rule: `a request may hold at most ${spansMax} spans`, value: `span ${spansMax + 1} and later` };
+}
+
+export function isId(bytes: Buffer, start: number, end: number, length: number): boolean {
+  return end - start === length && !isZero(bytes, start, end);
+}
+
+export function isZero(bytes: Buffer, start: number, end: number): boolean {
+  for (let index = start; index < end; index++) if (bytes[index] !== 0) return false;
+  return true;
+}
+
+function shownBytes(bytes: Buffer, start: number, end: number): string {
+  if (start === end) return 'absent';
+  const hex = bytes.toString('hex', start, Math.min(end, start + 20));
+  return `${hex}${end - start > 20 ? '...' : ''} (${end - start} bytes)`;
+}

@@ -1,0 +1,103 @@
+import { Buffer, isUtf8 } from 'node:buffer';
+import { warning } from './warnings.ts';
+
+const internedBytesMax = 40;
+const slots = 8192;
+
+/**
+ * Short ASCII strings by their bytes. Attribute keys, model names and the like recur in every span, and finding one
+ * here costs a third of building it anew. Direct-mapped: a collision replaces, so it stays small whatever is sent.
+ */
+const interned: string[] = new Array<string>(slots).fill('');
+
+const hexCodes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0')).join(''));
+
+/** The string in `bytes[start, end)`; `invalidUtf8` of `noted` is set where U+FFFD had to stand in (V7). */
+export function readText(bytes: Buffer, start: number, end: number, noted: { warnings: number }): string {
+  if (end === start) return '';
+  if (end - start <= internedBytesMax) {
+    const known = internAscii(bytes, start, end);
+    if (known !== undefined) return known;
+  }
+  const text = bytes.toString('utf8', start, end);
+  if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) noted.warnings |= warning.invalidUtf8;
+  return text;
+}
+
+/** Where to cut UTF-8 so that at most `bytesMax` bytes are left and no character is halved. */
+export function cutUtf8(bytes: Uint8Array, start: number, end: number, bytesMax: number): number {
+  if (end - start <= bytesMax) return end;
+  const limit = start + bytesMax;
+  for (let cut = limit; cut > limit - 4 && cut >= start; cut--)
+    if (((bytes[cut] as number) & 0xc0) !== 0x80) return cut;
+  return limit;
+}
+
+/** Lone surrogates become U+FFFD, as UTF-8 cannot hold them. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd');
+}
+
+/** Sixteen hex characters of the eight bytes at `start`. */
+export function hex8(bytes: Buffer, start: number): string {
+  const [a, b, c, d] = [
+    hexPair(bytes, start),
+    hexPair(bytes, start + 2),
+    hexPair(bytes, start + 4),
+    hexPair(bytes, start + 6),
+  ];
+  return String.fromCharCode(
+    a >>> 24,
+    (a >>> 16) & 0xff,
+    (a >>> 8) & 0xff,
+    a & 0xff,
+    b >>> 24,
+    (b >>> 16) & 0xff,
+    (b >>> 8) & 0xff,
+    b & 0xff,
+    c >>> 24,
+    (c >>> 16) & 0xff,
+    (c >>> 8) & 0xff,
+    c & 0xff,
+    d >>> 24,
+    (d >>> 16) & 0xff,
+    (d >>> 8) & 0xff,
+    d & 0xff,
+  );
+}
+
+function hexPair(bytes: Buffer, start: number): number {
+  const first = (bytes[start] as number) * 2;
+  const second = (bytes[start + 1] as number) * 2;
+  return (
+    ((hexCodes[first] as number) << 24) |
+    ((hexCodes[first + 1] as number) << 16) |
+    ((hexCodes[second] as number) << 8) |
+    (hexCodes[second + 1] as number)
+  );
+}
+
+/** The interned string of these bytes, or undefined when they are not all ASCII. */
+function internAscii(bytes: Buffer, start: number, end: number): string | undefined {
+  let hash = end - start;
+  let union = 0;
+  for (let index = start; index < end; index++) {
+    const byte = bytes[index] as number;
+    union |= byte;
+    hash = (Math.imul(hash, 31) + byte) | 0;
+  }
+  if (union > 0x7f) return undefined;
+  const slot = (hash ^ (hash >>> 15)) & (slots - 1);
+  const candidate = interned[slot] as string;
+  if (isAscii(candidate, bytes, start, end)) return candidate;
+  const text = bytes.toString('latin1', start, end);
+  interned[slot] = text;
+  return text;
+}
+
+function isAscii(candidate: string, bytes: Buffer, start: number, end: number): boolean {
+  if (candidate.length !== end - start) return false;
+  for (let index = 0; index < candidate.length; index++)
+    if (candidate.charCodeAt(index) !== bytes[start + index]) return false;
+  return true;
+}
