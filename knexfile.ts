@@ -1,0 +1,12 @@
+import type { Knex } from 'knex';
+import { readStoreUrls } from './src/config.ts';
+import { postgresMigrations } from './src/stores/postgres/migrate.ts';
+
+/** For the knex command line; the processes migrate through src/migrate.ts. */
+const config: Knex.Config = {
+  client: 'pg',
+  connection: readStoreUrls().databaseUrl,
+  migrations: postgresMigrations,
+};
+
+export default config;

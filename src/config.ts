@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+const secret = z.string().min(24, 'must be at least 24 characters');
+const port = z.coerce.number().int().min(0).max(65_535);
+const bytes = (fallback: number) => z.coerce.number().int().min(1_024).default(fallback);
+
+const environment = z.object({
+  PORT: port.default(8787),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  REDIS_URL: z.url({ protocol: /^rediss?$/ }),
+  CLICKHOUSE_URL: z.url({ protocol: /^https?$/ }),
+  ADMIN_API_KEY: secret,
+  API_KEY_PEPPER: secret,
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  DEFAULT_PLAN: z.enum(['free', 'pro', 'team', 'enterprise']).default('free'),
+  OTLP_BODY_BYTES_MAX: bytes(16 * 1024 * 1024),
+  OTLP_INFLATED_BYTES_MAX: bytes(64 * 1024 * 1024),
+  INGEST_QUEUE_BYTES_MAX: bytes(1024 * 1024 * 1024),
+});
+
+/** Everything the processes read from their environment, checked. Sizes in bytes. */
+export interface Config {
+  port: number;
+  host: string;
+  databaseUrl: string;
+  redisUrl: string;
+  clickhouseUrl: string;
+  adminApiKey: string;
+  apiKeyPepper: string;
+  logLevel: z.infer<typeof environment>['LOG_LEVEL'];
+  defaultPlan: z.infer<typeof environment>['DEFAULT_PLAN'];
+  otlpBodyBytesMax: number;
+  otlpInflatedBytesMax: number;
+  /** Bodies waiting for the worker may fill this much of Redis before ingestion answers 503. */
+  ingestQueueBytesMax: number;
+}
+
+/** Reads the environment. Throws one Error that lists every fault, with the variable's name and never its value. */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const result = environment.safeParse(present);
+  if (!result.success) {
+    const faults = result.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+    throw new Error(`The environment is not complete:\n${faults.join('\n')}\nSee the table of variables in README.md.`);
+  }
+  const values = result.data;
+  return {
+    port: values.PORT,
+    host: values.HOST,
+    databaseUrl: values.DATABASE_URL,
+    redisUrl: values.REDIS_URL,
+    clickhouseUrl: values.CLICKHOUSE_URL,
+    adminApiKey: values.ADMIN_API_KEY,
+    apiKeyPepper: values.API_KEY_PEPPER,
+    logLevel: values.LOG_LEVEL,
+    defaultPlan: values.DEFAULT_PLAN,
+    otlpBodyBytesMax: values.OTLP_BODY_BYTES_MAX,
+    otlpInflatedBytesMax: values.OTLP_INFLATED_BYTES_MAX,
+    ingestQueueBytesMax: values.INGEST_QUEUE_BYTES_MAX,
+  };
+}
+
+const storeUrls = environment.pick({ DATABASE_URL: true, CLICKHOUSE_URL: true });
+
+/** The two URLs that migrations need. Throws like {@link readConfig}. */
+export function readStoreUrls(env: NodeJS.ProcessEnv = process.env): { databaseUrl: string; clickhouseUrl: string } {
+  const values = storeUrls.parse(env);
+  return { databaseUrl: values.DATABASE_URL, clickhouseUrl: values.CLICKHOUSE_URL };
+}

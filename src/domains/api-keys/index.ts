@@ -1,0 +1,1 @@
+export { apiKeysEndpoints } from './api-keys.routes.ts';

@@ -1,0 +1,48 @@
+import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import { planNamed } from '../workspaces/index.ts';
+import type { ApiKeyRecord } from './api-key-record.ts';
+
+interface Row {
+  id: string;
+  secret_digest: Buffer;
+  scopes: string[];
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  project_id: ProjectId;
+  workspace_id: WorkspaceId;
+  plan: string;
+}
+
+/** The key with that public id, with its project, workspace and plan. The project is what the key decides, so none is asked for. */
+export async function findApiKeyRecord(postgres: Postgres, lookupId: string): Promise<ApiKeyRecord | undefined> {
+  const row = await runPostgres(() =>
+    postgres('api_keys')
+      .join('projects', 'projects.id', 'api_keys.project_id')
+      .join('workspaces', 'workspaces.id', 'projects.workspace_id')
+      .where('api_keys.lookup_id', lookupId)
+      .first<Row | undefined>(
+        'api_keys.id',
+        'api_keys.secret_digest',
+        'api_keys.scopes',
+        'api_keys.expires_at',
+        'api_keys.revoked_at',
+        'api_keys.project_id',
+        'projects.workspace_id',
+        'workspaces.plan',
+      ),
+  );
+  return row && toRecord(row);
+}
+
+function toRecord(row: Row): ApiKeyRecord {
+  return {
+    id: row.id,
+    digest: row.secret_digest,
+    scopes: new Set(row.scopes),
+    expiresAtMs: row.expires_at?.getTime(),
+    revokedAtMs: row.revoked_at?.getTime(),
+    project: { projectId: row.project_id, workspaceId: row.workspace_id, plan: planNamed(row.plan) },
+  };
+}

@@ -1,0 +1,23 @@
+export const scopes = [
+  'prompts:read',
+  'prompts:write',
+  'traces:write',
+  'executions:read',
+  'executions:write',
+  'analytics:read',
+  'budgets:read',
+  'budgets:write',
+  'optimize:run',
+  'keys:read',
+  'feedback:write',
+] as const;
+
+export type Scope = (typeof scopes)[number];
+
+export const presets = {
+  full: scopes,
+  read_only: ['prompts:read', 'executions:read', 'analytics:read', 'budgets:read', 'keys:read'],
+  ingest_only: ['traces:write', 'executions:write', 'feedback:write'],
+} as const satisfies Record<string, readonly Scope[]>;
+
+export type Preset = keyof typeof presets;

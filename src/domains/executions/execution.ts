@@ -1,0 +1,34 @@
+import type { TokenUsage } from './count-usage.ts';
+import type { PromptRef, SpanStatus } from './light-span.ts';
+
+/** An execution: one trace, summed up from all of its spans. */
+export interface Execution {
+  projectId: string;
+  traceId: string;
+  /** Grows whenever a span is added or replaced; the row with the largest one is the truth. */
+  version: bigint;
+  receivedAtMs: number;
+  retentionDays: number;
+  startUnixNano: bigint;
+  endUnixNano: bigint;
+  name: string;
+  status: SpanStatus;
+  /** Whether a span without a parent has arrived. */
+  complete: boolean;
+  spanCount: number;
+  errorCount: number;
+  models: readonly string[];
+  providers: readonly string[];
+  prompts: readonly PromptRef[];
+  usage: TokenUsage;
+  /** Nano-USD of what could be priced; null when nothing could. */
+  costNanoUsd: bigint | null;
+  unpricedSpans: number;
+  sessionId: string;
+  userId: string;
+  environment: string;
+  service: string;
+  tags: readonly string[];
+  inputPreview: string;
+  outputPreview: string;
+}

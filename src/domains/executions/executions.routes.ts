@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { endpoint } from '../../http/endpoint.ts';
+import { listOf, pageParams } from '../../http/pagination.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { executionSchema, executionToWire } from './executions.schema.ts';
+import { getExecution } from './get-execution.ts';
+import { listExecutionsPage } from './list-executions-page.ts';
+import { spanSchema, spanToWire } from './span.schema.ts';
+import { type SpanPart, spanParts } from './span-queries.ts';
+
+const partNames = Object.keys(spanParts) as SpanPart[];
+const time = z.iso.datetime({ offset: true }).optional();
+
+const listQuery = z.strictObject({
+  ...pageParams,
+  from: time.meta({ description: 'Started at or after; default seven days before `to`' }),
+  to: time.meta({ description: 'Started before; default now' }),
+  status: z.enum(['ok', 'error', 'unset']).optional(),
+});
+
+const include = z
+  .string()
+  .transform((text) => text.split(','))
+  .pipe(z.array(z.enum(partNames)))
+  .optional()
+  .meta({ description: `Comma list of the span parts to answer, of ${partNames.join(', ')}; default all` });
+
+const detailSchema = executionSchema.extend({
+  project_id: z.string(),
+  missing_parents: z.array(z.string()).meta({ description: 'Parents that are named but have not arrived' }),
+  feedback: z.array(z.unknown()),
+  spans: z.array(spanSchema),
+});
+
+export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret: string }) {
+  const common = { tag: 'executions', access: { scope: 'executions:read' }, rateClass: 'read', method: 'GET' } as const;
+  return [
+    endpoint({
+      ...common,
+      operationId: 'listExecutions',
+      path: '/api/projects/{project_id}/executions',
+      summary: 'List executions, newest first',
+      params: z.object({ project_id: z.string() }),
+      query: listQuery,
+      responses: {
+        200: {
+          description: 'A page of executions that started in the window',
+          schema: listOf(executionSchema).extend({
+            window: z.object({ from: z.iso.datetime(), to: z.iso.datetime() }),
+          }),
+        },
+      },
+      handle: async ({ params, query }) => {
+        const body = await listExecutionsPage(deps, { projectId: params.project_id, ...query });
+        return { status: 200, body };
+      },
+    }),
+    endpoint({
+      ...common,
+      operationId: 'getExecution',
+      path: '/api/projects/{project_id}/executions/{trace_id}',
+      summary: 'One execution with all of its spans',
+      params: z.object({ project_id: z.string(), trace_id: z.string() }),
+      query: z.strictObject({ include }),
+      responses: { 200: { description: 'The execution', schema: detailSchema } },
+      problems: ['execution_not_found'],
+      handle: async ({ params, query }) => {
+        const detail = await getExecution(deps, {
+          projectId: params.project_id,
+          traceId: params.trace_id,
+          include: new Set(query.include ?? partNames),
+        });
+        return {
+          status: 200,
+          body: {
+            ...executionToWire(detail.execution),
+            project_id: params.project_id,
+            missing_parents: detail.missingParents,
+            feedback: [],
+            spans: detail.spans.map(({ light, detail: heavy }) => spanToWire(light, heavy)),
+          },
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { formatUsd } from '../../lib/money.ts';
+import { durationMs, isoFromUnixNano } from '../../lib/time.ts';
+import type { TokenUsage } from './count-usage.ts';
+import type { Execution } from './execution.ts';
+
+const money = z.string().nullable().meta({ description: 'US dollars as a decimal string; null when not known', example: '0.001234' });
+
+export const usageSchema = z.object({
+  input_tokens: z.number().int().meta({ description: 'Prompt tokens, cached ones included' }),
+  output_tokens: z.number().int().meta({ description: 'Completion tokens, reasoning included' }),
+  cache_read_tokens: z.number().int(),
+  cache_write_tokens: z.number().int(),
+  reasoning_tokens: z.number().int(),
+  total_tokens: z.number().int(),
+});
+
+export const executionSchema = z.object({
+  trace_id: z.string(),
+  name: z.string(),
+  status: z.enum(['ok', 'error', 'unset']),
+  started_at: z.iso.datetime(),
+  ended_at: z.iso.datetime(),
+  duration_ms: z.number(),
+  span_count: z.number().int(),
+  error_count: z.number().int(),
+  models: z.array(z.string()),
+  providers: z.array(z.string()),
+  prompts: z.array(
+    z.object({ prompt_id: z.string().nullable(), prompt_version: z.number().int().nullable(), name: z.string().nullable() }),
+  ),
+  usage: usageSchema,
+  cost: money,
+  unpriced_spans: z.number().int(),
+  session_id: z.string().nullable(),
+  user_id: z.string().nullable(),
+  environment: z.string().nullable(),
+  tags: z.array(z.string()),
+  service: z.string().nullable(),
+  input_preview: z.string().nullable(),
+  output_preview: z.string().nullable(),
+  complete: z.boolean().meta({ description: 'Whether a span without a parent has arrived' }),
+  feedback_score: z.number().nullable(),
+});
+
+export function executionToWire(execution: Execution): z.infer<typeof executionSchema> {
+  return {
+    trace_id: execution.traceId,
+    name: execution.name,
+    status: execution.status,
+    started_at: isoFromUnixNano(execution.startUnixNano),
+    ended_at: isoFromUnixNano(execution.endUnixNano),
+    duration_ms: durationMs(execution.startUnixNano, execution.endUnixNano),
+    span_count: execution.spanCount,
+    error_count: execution.errorCount,
+    models: [...execution.models],
+    providers: [...execution.providers],
+    prompts: execution.prompts.map((prompt) => ({
+      prompt_id: prompt.id || null,
+      prompt_version: prompt.version || null,
+      name: prompt.name || null,
+    })),
+    usage: usageToWire(execution.usage),
+    cost: costToWire(execution.costNanoUsd),
+    unpriced_spans: execution.unpricedSpans,
+    session_id: execution.sessionId || null,
+    user_id: execution.userId || null,
+    environment: execution.environment || null,
+    tags: [...execution.tags],
+    service: execution.service || null,
+    input_preview: execution.inputPreview || null,
+    output_preview: execution.outputPreview || null,
+    complete: execution.complete,
+    feedback_score: null,
+  };
+}
+
+export function usageToWire(usage: TokenUsage): z.infer<typeof usageSchema> {
+  return {
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    total_tokens: usage.totalTokens,
+  };
+}
+
+export function costToWire(nanoUsd: bigint | null): string | null {
+  return nanoUsd === null ? null : formatUsd(nanoUsd);
+}

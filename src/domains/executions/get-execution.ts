@@ -1,0 +1,38 @@
+import { NotFoundError } from '../../lib/errors.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import type { Execution } from './execution.ts';
+import { findLightSpans, type LightSpan } from './light-span.ts';
+import { findSpanDetails, type SpanDetail, type SpanPart } from './span-queries.ts';
+import { byStart, missingParents, summariseExecution } from './summarise-execution.ts';
+
+export interface ExecutionDetail {
+  execution: Execution;
+  missingParents: string[];
+  /** By start. A span whose heavy half had not arrived when it was read is left for the next read. */
+  spans: { light: LightSpan; detail: SpanDetail }[];
+}
+
+/** One execution with all of its spans. Throws NotFoundError, and UnavailableError while the trace store is away. */
+export async function getExecution(
+  deps: { clickhouse: ClickHouse },
+  input: { projectId: string; traceId: string; include: ReadonlySet<SpanPart> },
+): Promise<ExecutionDetail> {
+  const traceId = input.traceId.toLowerCase();
+  if (!/^[0-9a-f]{32}$/.test(traceId)) throw unknownExecution();
+  const [lights, details] = await Promise.all([
+    runClickHouse(() => findLightSpans(deps.clickhouse, input.projectId, [traceId])),
+    findSpanDetails(deps.clickhouse, input.projectId, traceId, input.include),
+  ]);
+  const spans = lights.sort(byStart).flatMap((light) => {
+    const detail = details.get(light.spanId);
+    return detail === undefined ? [] : [{ light, detail }];
+  });
+  if (spans.length === 0) throw unknownExecution();
+  const present = spans.map(({ light }) => light);
+  return { execution: summariseExecution(input.projectId, present), missingParents: missingParents(present), spans };
+}
+
+function unknownExecution(): NotFoundError {
+  return new NotFoundError('execution_not_found', 'There is no such execution in this project.');
+}

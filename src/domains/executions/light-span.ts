@@ -1,0 +1,159 @@
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { TokenUsage } from './count-usage.ts';
+
+export type SpanStatus = 'unset' | 'ok' | 'error';
+
+export interface PromptRef {
+  id: string;
+  name: string;
+  version: number;
+}
+
+/** A span without its heavy parts: what trees, totals and summaries are made of. `parentSpanId` is '' for a root. */
+export interface LightSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId: string;
+  receivedAtMs: number;
+  retentionDays: number;
+  startUnixNano: bigint;
+  endUnixNano: bigint;
+  kind: string;
+  name: string;
+  status: SpanStatus;
+  service: string;
+  environment: string;
+  provider: string;
+  model: string;
+  usage: TokenUsage | null;
+  /** Nano-USD; null when no cost is known. */
+  costNanoUsd: bigint | null;
+  responseId: string;
+  sessionId: string;
+  userId: string;
+  tags: readonly string[];
+  prompt: PromptRef | null;
+  inputPreview: string;
+  outputPreview: string;
+}
+
+/** Enough ids for one address line of a request; ClickHouse's parameters travel in it. */
+const tracesPerQuery = 150;
+
+const noParent = "unhex('0000000000000000')";
+
+/** Selected in this order; {@link toLightSpan} reads by it. Previews only of spans that can represent their execution. */
+const columns = [
+  'lower(hex(trace_id))',
+  'lower(hex(span_id))',
+  `if(parent_span_id = ${noParent}, '', lower(hex(parent_span_id)))`,
+  'toUnixTimestamp64Milli(received_at)',
+  'retention_days',
+  'start_unix_nano',
+  'end_unix_nano',
+  'kind',
+  'name',
+  'status',
+  'service',
+  'environment',
+  'provider',
+  'model',
+  'if(has_usage, [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, total_tokens], [])',
+  "if(cost_source = 'none', NULL, cost_nano_usd)",
+  'response_id',
+  'session_id',
+  'user_id',
+  'tags',
+  'prompt_id',
+  'prompt_name',
+  'prompt_version',
+  `if(parent_span_id = ${noParent} OR kind = 'llm', input_preview, '')`,
+  `if(parent_span_id = ${noParent} OR kind = 'llm', output_preview, '')`,
+] as const;
+
+type Row = [
+  string,
+  string,
+  string,
+  string,
+  number,
+  string,
+  string,
+  string,
+  string,
+  SpanStatus,
+  string,
+  string,
+  string,
+  string,
+  number[],
+  string | null,
+  string,
+  string,
+  string,
+  string[],
+  string,
+  string,
+  number,
+  string,
+  string,
+];
+
+/** Every span of the traces, each once as last received, in no particular order. `traceIds` are 32 hex digits each. */
+export async function findLightSpans(
+  clickhouse: ClickHouse,
+  projectId: string,
+  traceIds: readonly string[],
+): Promise<LightSpan[]> {
+  const spans: LightSpan[] = [];
+  for (let start = 0; start < traceIds.length; start += tracesPerQuery) {
+    const result = await clickhouse.query({
+      query: `SELECT ${columns.join(', ')} FROM spans FINAL
+              WHERE project_id = {projectId:String}
+                AND trace_id IN (SELECT toFixedString(unhex(arrayJoin({traceIds:Array(String)})), 16))`,
+      query_params: { projectId, traceIds: traceIds.slice(start, start + tracesPerQuery) },
+      format: 'JSONCompactEachRow',
+    });
+    for (const row of await result.json<Row>()) spans.push(toLightSpan(row));
+  }
+  return spans;
+}
+
+function toLightSpan(row: Row): LightSpan {
+  const [input, output, cacheRead, cacheWrite, reasoning, total] = row[14];
+  return {
+    traceId: row[0],
+    spanId: row[1],
+    parentSpanId: row[2],
+    receivedAtMs: Number(row[3]),
+    retentionDays: row[4],
+    startUnixNano: BigInt(row[5]),
+    endUnixNano: BigInt(row[6]),
+    kind: row[7],
+    name: row[8],
+    status: row[9],
+    service: row[10],
+    environment: row[11],
+    provider: row[12],
+    model: row[13],
+    usage:
+      input === undefined
+        ? null
+        : {
+            inputTokens: input,
+            outputTokens: output ?? 0,
+            cacheReadTokens: cacheRead ?? 0,
+            cacheWriteTokens: cacheWrite ?? 0,
+            reasoningTokens: reasoning ?? 0,
+            totalTokens: total ?? 0,
+          },
+    costNanoUsd: row[15] === null ? null : BigInt(row[15]),
+    responseId: row[16],
+    sessionId: row[17],
+    userId: row[18],
+    tags: row[19],
+    prompt: row[20] === '' && row[21] === '' ? null : { id: row[20], name: row[21], version: row[22] },
+    inputPreview: row[23],
+    outputPreview: row[24],
+  };
+}

@@ -1,0 +1,218 @@
+import { z } from 'zod';
+import { durationMs, isoFromUnixNano } from '../../lib/time.ts';
+import {
+  asArray,
+  asRecord,
+  type Plain,
+  plainFromAnyValue,
+  plainFromInt,
+  plainFromKeyValues,
+  typeOfAnyValue,
+} from './any-value-plain.ts';
+import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
+import type { LightSpan } from './light-span.ts';
+import type { SpanDetail } from './span-queries.ts';
+
+const attributes = z.record(z.string(), z.unknown());
+const types = z.record(z.string(), z.string());
+
+export const spanSchema = z.object({
+  span_id: z.string(),
+  parent_span_id: z.string().nullable(),
+  name: z.string(),
+  span_name: z.string().meta({ description: 'The name as sent' }),
+  kind: z.string(),
+  otel_kind: z.string(),
+  status: z.enum(['ok', 'error', 'unset']),
+  status_message: z.string().nullable(),
+  error: z.object({ type: z.string().nullable(), message: z.string().nullable(), stack: z.string().nullable() }).nullable(),
+  http_status_code: z.number().int().nullable(),
+  started_at: z.iso.datetime(),
+  ended_at: z.iso.datetime(),
+  start_unix_nano: z.string(),
+  end_unix_nano: z.string(),
+  duration_ms: z.number(),
+  ttft_ms: z.number().nullable(),
+  service: z.string().nullable(),
+  environment: z.string().nullable(),
+  release: z.string().nullable(),
+  provider: z.string().nullable(),
+  model: z.string().nullable(),
+  request_model: z.string().nullable(),
+  params: z.unknown(),
+  usage: usageSchema.nullable(),
+  cost: z.string().nullable(),
+  cost_source: z.enum(['reported', 'computed', 'none']),
+  price_version: z.string().nullable(),
+  session_id: z.string().nullable(),
+  conversation_id: z.string().nullable(),
+  user_id: z.string().nullable(),
+  tags: z.array(z.string()),
+  prompt_ref: z
+    .object({
+      id: z.string().nullable(),
+      name: z.string().nullable(),
+      version: z.number().int().nullable(),
+      raw: z.string().nullable(),
+      source: z.string().nullable(),
+    })
+    .nullable(),
+  input: z.unknown(),
+  output: z.unknown(),
+  attributes: attributes.optional(),
+  attribute_types: types.optional().meta({ description: 'OTLP type of every attribute that is neither string nor bool' }),
+  events: z.array(attributes).optional(),
+  links: z.array(attributes).optional(),
+  resource: attributes.optional(),
+  scope: attributes.optional(),
+  trace_state: z.string().nullable(),
+  flags: z.number().int(),
+  dropped_attributes_count: z.number().int(),
+  dropped_events_count: z.number().int(),
+  dropped_links_count: z.number().int(),
+  warnings: z.array(z.string()),
+  normaliser_version: z.number().int(),
+});
+
+export type SpanWire = z.infer<typeof spanSchema>;
+
+const otelKinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'];
+
+export function spanToWire(span: LightSpan, detail: SpanDetail): SpanWire {
+  return {
+    span_id: span.spanId,
+    parent_span_id: span.parentSpanId || null,
+    name: span.name,
+    span_name: detail.span_name,
+    kind: span.kind,
+    otel_kind: otelKinds[detail.otel_kind] ?? String(detail.otel_kind),
+    status: span.status,
+    status_message: detail.status_message || null,
+    error: errorToWire(span, detail),
+    http_status_code: detail.http_status_code || null,
+    started_at: isoFromUnixNano(span.startUnixNano),
+    ended_at: isoFromUnixNano(span.endUnixNano),
+    start_unix_nano: span.startUnixNano.toString(),
+    end_unix_nano: span.endUnixNano.toString(),
+    duration_ms: durationMs(span.startUnixNano, span.endUnixNano),
+    ttft_ms: detail.ttft_ms,
+    service: span.service || null,
+    environment: span.environment || null,
+    release: detail.release || null,
+    provider: span.provider || null,
+    model: span.model || null,
+    request_model: detail.request_model || null,
+    params: parseJsonText(detail.params),
+    usage: span.usage && usageToWire(span.usage),
+    cost: costToWire(span.costNanoUsd),
+    cost_source: detail.cost_source,
+    price_version: detail.price_version || null,
+    session_id: span.sessionId || null,
+    conversation_id: detail.conversation_id || null,
+    user_id: span.userId || null,
+    tags: [...span.tags],
+    prompt_ref: promptToWire(span, detail),
+    input: parseJsonText(detail.input),
+    output: parseJsonText(detail.output),
+    ...attributesToWire(detail),
+    ...(detail.events === undefined ? {} : { events: listOf(detail.events).map(eventToWire) }),
+    ...(detail.links === undefined ? {} : { links: listOf(detail.links).map(linkToWire) }),
+    ...(detail.resource === undefined ? {} : { resource: ownerToWire(detail.resource) }),
+    ...(detail.scope === undefined ? {} : { scope: ownerToWire(detail.scope) }),
+    trace_state: detail.trace_state || null,
+    flags: detail.flags,
+    dropped_attributes_count: detail.dropped_attributes_count,
+    dropped_events_count: detail.dropped_events_count,
+    dropped_links_count: detail.dropped_links_count,
+    warnings: detail.warnings,
+    normaliser_version: detail.normaliser_version,
+  };
+}
+
+function errorToWire(span: LightSpan, detail: SpanDetail): SpanWire['error'] {
+  const { error_type: type, error_message: message, error_stack: stack } = detail;
+  if (span.status !== 'error' && type === '' && message === '') return null;
+  return { type: type || null, message: message || null, stack: stack || null };
+}
+
+function promptToWire(span: LightSpan, detail: SpanDetail): SpanWire['prompt_ref'] {
+  if (span.prompt === null) return null;
+  return {
+    id: span.prompt.id || null,
+    name: span.prompt.name || null,
+    version: span.prompt.version || null,
+    raw: detail.prompt_raw_version || null,
+    source: detail.prompt_source || null,
+  };
+}
+
+function attributesToWire(detail: SpanDetail): Pick<SpanWire, 'attributes' | 'attribute_types'> {
+  if (detail.attributes_string === undefined) return {};
+  const values: Record<string, Plain> = Object.create(null);
+  const typeNames: Record<string, string> = Object.create(null);
+  Object.assign(values, detail.attributes_string, detail.attributes_bool);
+  for (const [key, decimal] of Object.entries(detail.attributes_int ?? {})) {
+    values[key] = plainFromInt(decimal);
+    typeNames[key] = 'int';
+  }
+  for (const [key, value] of Object.entries(detail.attributes_double ?? {})) {
+    values[key] = value;
+    typeNames[key] = 'double';
+  }
+  for (const [key, json] of Object.entries(detail.attributes_other ?? {})) {
+    const value: unknown = JSON.parse(json);
+    values[key] = plainFromAnyValue(value);
+    typeNames[key] = typeOfAnyValue(value);
+  }
+  return { attributes: values, attribute_types: typeNames };
+}
+
+function eventToWire(event: unknown): Record<string, unknown> {
+  const { timeUnixNano, name, droppedAttributesCount } = asRecord(event);
+  const nano = BigInt(String(timeUnixNano ?? 0));
+  return {
+    name: name ?? '',
+    time: isoFromUnixNano(nano),
+    time_unix_nano: nano.toString(),
+    attributes: plainFromKeyValues(asRecord(event).attributes),
+    dropped_attributes_count: droppedAttributesCount ?? 0,
+  };
+}
+
+function linkToWire(link: unknown): Record<string, unknown> {
+  const { traceId, spanId, traceState, flags, attributes: list, droppedAttributesCount } = asRecord(link);
+  return {
+    trace_id: traceId,
+    span_id: spanId,
+    trace_state: traceState ?? null,
+    flags,
+    attributes: plainFromKeyValues(list),
+    dropped_attributes_count: droppedAttributesCount ?? 0,
+  };
+}
+
+/** A resource or a scope. */
+function ownerToWire(json: string): Record<string, unknown> {
+  const { name, version, attributes: list, droppedAttributesCount, schemaUrl } = asRecord(JSON.parse(json));
+  return {
+    ...(name === undefined ? {} : { name, version: version ?? null }),
+    attributes: plainFromKeyValues(list),
+    dropped_attributes_count: droppedAttributesCount ?? 0,
+    schema_url: schemaUrl ?? null,
+  };
+}
+
+function listOf(json: string): unknown[] {
+  return json === '' ? [] : asArray(JSON.parse(json));
+}
+
+/** Input, output and parameters are JSON where they have structure, and text otherwise; '' is nothing. */
+function parseJsonText(text: string | undefined): unknown {
+  if (text === undefined || text === '') return null;
+  if (text[0] !== '[' && text[0] !== '{') return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

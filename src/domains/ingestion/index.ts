@@ -1,0 +1,11 @@
+export { Admission } from './admission.ts';
+export { normaliseSpan } from './conventions/normalise-span.ts';
+export { createBodyInflater } from './inflate-body.ts';
+export { type IngestionDeps, ingestionEndpoints } from './ingestion.routes.ts';
+export { decodeTraces } from './otlp/decode.ts';
+export { inflateBounded } from './otlp/inflate.ts';
+export { defaultOtlpLimits, type OtlpLimits } from './otlp/limits.ts';
+export { insertQuarantinedBody } from './quarantine-store.ts';
+export { QueueGate } from './queue-gate.ts';
+export { createBodyScanner } from './scan-body.ts';
+export { spanColumns, writeSpanRow } from './span-row.ts';

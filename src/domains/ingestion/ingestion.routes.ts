@@ -1,0 +1,82 @@
+import type { Request, Response } from 'express';
+import { endpointsFor, rawEndpoint } from '../../http/endpoint.ts';
+import type { Problem } from '../../http/problem.ts';
+import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
+import type { Principal } from '../auth/index.ts';
+import { readEncoding } from './otlp/media-type.ts';
+import { encodeExportResponse, encodeStatus, rpcCodes } from './otlp/response.ts';
+import type { ScanResult } from './otlp/scan.ts';
+import { type QuarantineDeps, quarantineEndpoints } from './quarantine.routes.ts';
+import { type ReceiveTracesDeps, receiveTraces } from './receive-traces.ts';
+
+const { rawEndpoint: principalEndpoint } = endpointsFor<Principal>();
+
+export type IngestionDeps = ReceiveTracesDeps & QuarantineDeps;
+
+export function ingestionEndpoints(deps: IngestionDeps) {
+  return [
+    principalEndpoint({
+      operationId: 'exportTraces',
+      method: 'POST',
+      path: '/api/v1/traces',
+      summary: 'Receive OpenTelemetry traces (OTLP/HTTP)',
+      description:
+        'Protobuf or JSON, plain, gzip or deflate. The key decides the project. The answer comes once the spans are durable; ' +
+        'errors are google.rpc.Status in the encoding of the request.',
+      tag: 'ingestion',
+      access: { scope: 'traces:write' },
+      rateClass: 'ingest',
+      responses: {
+        200: { description: 'ExportTraceServiceResponse, with partial_success when spans were rejected' },
+      },
+      handle: async (request, response, { principal }) => {
+        if (principal.type !== 'api_key') {
+          throw new ForbiddenError('api_key_required', 'Spans need an API key: it decides the project they belong to.');
+        }
+        sendAccepted(request, response, await receiveTraces(deps, principal.project, request));
+      },
+      renderError: sendStatus,
+    }),
+    ...(['metrics', 'logs'] as const).map((signal) => refusedSignal(signal)),
+    ...quarantineEndpoints(deps),
+  ];
+}
+
+/** SDKs configured by environment post these too; a 404 makes them stop without a retry. */
+function refusedSignal(signal: 'metrics' | 'logs') {
+  return rawEndpoint({
+    operationId: signal === 'metrics' ? 'exportMetrics' : 'exportLogs',
+    method: 'POST',
+    path: `/api/v1/${signal}`,
+    summary: `Not offered: OTLP ${signal} are refused without reading them`,
+    tag: 'ingestion',
+    access: { open: true },
+    rateClass: 'none',
+    responses: { 404: { description: 'google.rpc.Status' } },
+    handle: async () => {
+      throw new NotFoundError('signal_not_offered', `Promptlane takes traces only, not ${signal}.`);
+    },
+    renderError: sendStatus,
+  });
+}
+
+function sendAccepted(request: Request, response: Response, scan: ScanResult): void {
+  const message = [...scan.reasons, ...scan.warnings].join('; ');
+  const encoding = readEncoding(request.headers['content-type']) ?? 'json';
+  send(response, 200, encoding, encodeExportResponse(encoding, { rejected: scan.rejected, message }));
+}
+
+/** Errors in the encoding of the request, JSON when it has none that we know. */
+function sendStatus(problem: Problem, request: Request, response: Response): void {
+  const encoding = readEncoding(request.headers['content-type']) ?? 'json';
+  const fieldViolations = problem.errors?.map(({ path, message }) => ({ field: path, description: message }));
+  const status = { code: rpcCodes[problem.status] ?? 2, message: problem.detail, ...(fieldViolations && { fieldViolations }) };
+  send(response, problem.status, encoding, encodeStatus(encoding, status));
+}
+
+function send(response: Response, status: number, encoding: 'protobuf' | 'json', body: Uint8Array): void {
+  response.status(status);
+  response.setHeader('Content-Type', encoding === 'protobuf' ? 'application/x-protobuf' : 'application/json');
+  response.setHeader('Content-Length', body.length);
+  response.end(body);
+}

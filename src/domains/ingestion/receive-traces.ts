@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { MalformedError, UnsupportedMediaTypeError } from '../../lib/errors.ts';
+import type { BodyPublisher } from '../../queue/body-publisher.ts';
+import { type ProjectScope, plans } from '../workspaces/index.ts';
+import type { Admission } from './admission.ts';
+import type { BodyInflater } from './inflate-body.ts';
+import type { OtlpLimits } from './otlp/limits.ts';
+import { type ContentCoding, type OtlpEncoding, readContentCoding, readEncoding } from './otlp/media-type.ts';
+import type { ScanResult } from './otlp/scan.ts';
+import type { QueueGate } from './queue-gate.ts';
+import { readBody } from './read-body.ts';
+import type { BodyScanner } from './scan-body.ts';
+
+export interface ReceiveTracesDeps {
+  admission: Admission;
+  gate: QueueGate;
+  publisher: BodyPublisher;
+  inflate: BodyInflater;
+  scan: BodyScanner;
+  limits: OtlpLimits;
+}
+
+/**
+ * Takes one OTLP request: reads and inflates it within bounds, walks it for faults, and makes the body as received durable with a
+ * job that names it. Resolves only then. Throws MalformedError, TooLargeError, UnsupportedMediaTypeError, or UnavailableError when
+ * it could not be kept.
+ */
+export async function receiveTraces(
+  deps: ReceiveTracesDeps,
+  project: ProjectScope,
+  request: IncomingMessage,
+): Promise<ScanResult> {
+  const receivedAtMs = Date.now();
+  const { encoding, coding } = readHeaders(request);
+  deps.gate.assertOpen();
+  return deps.admission.hold(async (reserve) => {
+    const body = await readBody(request, deps.limits.bodyBytesMax);
+    reserve(body.length);
+    const inflated = await deps.inflate(coding, body);
+    const scan = await deps.scan(encoding, inflated);
+    if (scan.spans === 0 && scan.rejected > 0) throw allRejected(scan);
+    if (scan.spans === 0) return scan;
+    const jobId = hashBody(project.projectId, encoding, coding, body);
+    const payload = {
+      v: 1 as const,
+      projectId: project.projectId,
+      retentionDays: plans[project.plan].retentionDays,
+      encoding,
+      coding,
+      inflatedBytes: inflated.length,
+      spans: scan.spans,
+      receivedAtMs,
+    };
+    await publish(deps, jobId, body, payload);
+    return scan;
+  });
+}
+
+async function publish(deps: ReceiveTracesDeps, ...args: Parameters<BodyPublisher['publish']>): Promise<void> {
+  try {
+    await deps.publisher.publish(...args);
+  } catch (error) {
+    deps.gate.reportFailure();
+    throw error;
+  }
+}
+
+function readHeaders(request: IncomingMessage): { encoding: OtlpEncoding; coding: ContentCoding } {
+  const encoding = readEncoding(request.headers['content-type']);
+  if (encoding === undefined) {
+    throw new UnsupportedMediaTypeError(
+      'unsupported_media_type',
+      `Content-Type ${JSON.stringify(request.headers['content-type'] ?? '')} is not supported; send application/x-protobuf or application/json.`,
+    );
+  }
+  const coding = readContentCoding(request.headers['content-encoding']);
+  if (coding === undefined) {
+    throw new UnsupportedMediaTypeError(
+      'unsupported_content_encoding',
+      `Content-Encoding ${JSON.stringify(request.headers['content-encoding'])} is not supported; send gzip, deflate or none.`,
+    );
+  }
+  return { encoding, coding };
+}
+
+/** A pure function of tenant and request, so that a resend is the same job and another tenant's equal body is not. */
+function hashBody(projectId: string, encoding: OtlpEncoding, coding: ContentCoding, body: Buffer): string {
+  return `b_${createHash('sha256').update(`${projectId}\n${encoding}\n${coding}\n`).update(body).digest('hex')}`;
+}
+
+/** Every span refused is what a logs export posted here looks like: nothing to keep, so not a partial success. */
+function allRejected(scan: ScanResult): MalformedError {
+  return new MalformedError('spans_rejected', `All ${scan.rejected} spans were rejected: ${scan.reasons.join('; ')}`, {
+    errors: scan.reasons.map((reason) => ({ path: 'resource_spans', code: 'span_rejected', message: reason })),
+  });
+}

@@ -1,0 +1,21 @@
+import { NotFoundError } from '../../lib/errors.ts';
+import type { BodyPublisher } from '../../queue/body-publisher.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { findQuarantinedBody, markReplayed, type QuarantinedBody } from './quarantine-store.ts';
+
+/**
+ * Queues a quarantined body once more, as it was received. Its spans keep their first time of receipt, so they never hide
+ * something that came later. Throws NotFoundError, and UnavailableError when it could not be queued.
+ */
+export async function replayBody(
+  deps: { postgres: Postgres; publisher: BodyPublisher },
+  jobId: string,
+): Promise<QuarantinedBody> {
+  const entry = await findQuarantinedBody(deps.postgres, jobId);
+  if (entry === undefined) throw new NotFoundError('not_found', 'There is no such body in the quarantine.');
+  await deps.publisher.forget(jobId);
+  await deps.publisher.publish(jobId, entry.body, entry.job);
+  await markReplayed(deps.postgres, jobId);
+  const { body: _, ...rest } = entry;
+  return { ...rest, replayedAt: new Date() };
+}

@@ -1,0 +1,37 @@
+import { pathToFileURL } from 'node:url';
+import { readStoreUrls } from './config.ts';
+import { connectClickHouse } from './stores/clickhouse/client.ts';
+import { migrateClickHouse } from './stores/clickhouse/migrate.ts';
+import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
+import { migratePostgres } from './stores/postgres/migrate.ts';
+
+/** The key of the advisory lock that makes concurrent starts take turns: "plmigrat" as a 64-bit number. */
+const lockKey = '8100122917497462132';
+
+/** Brings both stores to the current schema; returns what was applied. Safe to call from several processes at once. */
+export async function migrate(urls: { databaseUrl: string; clickhouseUrl: string }): Promise<string[]> {
+  const postgres = connectPostgres(urls.databaseUrl, 2);
+  const clickhouse = connectClickHouse(urls.clickhouseUrl, 120_000);
+  try {
+    return await withMigrationLock(postgres, async () => [
+      ...(await migratePostgres(postgres)),
+      ...(await migrateClickHouse(clickhouse)),
+    ]);
+  } finally {
+    await Promise.all([postgres.destroy(), clickhouse.close()]);
+  }
+}
+
+/** The lock lives as long as its transaction, so a process that dies lets it go. */
+async function withMigrationLock<T>(postgres: Postgres, work: () => Promise<T>): Promise<T> {
+  return postgres.transaction(async (lockHolder) => {
+    await lockHolder.raw('set local statement_timeout = 120000');
+    await lockHolder.raw('select pg_advisory_xact_lock(?)', [lockKey]);
+    return work();
+  });
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const applied = await migrate(readStoreUrls());
+  console.log(applied.length === 0 ? 'The schema is up to date.' : `Applied: ${applied.join(', ')}`);
+}

@@ -1,0 +1,89 @@
+import { type IRedisTransaction, Job, Queue, RedisQueueBackend } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { UnavailableError } from '../lib/errors.ts';
+import { bodyKey } from './body-key.ts';
+import { type IngestBodyPayload, jobCatalog } from './job-catalog.ts';
+
+/** Keeps the body only when its job is not known yet, so that a resend of a finished body leaves nothing behind. */
+const storeBodyLua = `
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+redis.call('SET', KEYS[2], ARGV[1])
+return 1`;
+
+const answerTimeoutMs = 1_000;
+
+export interface BodyPublisher {
+  /**
+   * Stores the body and a job that names it in one MULTI. Resolves once Redis has accepted both; `duplicate` says that the
+   * same job was known already. Throws UnavailableError within about a second when it cannot be made durable.
+   */
+  publish(jobId: string, body: Buffer, payload: IngestBodyPayload): Promise<{ duplicate: boolean }>;
+  /** Forgets a finished job, so that its id can be published again. */
+  forget(jobId: string): Promise<void>;
+  queue: Queue;
+  close(): Promise<void>;
+}
+
+/** `redis` must fail fast (see connectRequestRedis): a request waits for every command sent here. */
+export function createBodyPublisher(redis: Redis): BodyPublisher {
+  const entry = jobCatalog.ingestBody;
+  const queue = new Queue(entry.queue, { connection: redis, skipWaitingForReady: true, skipVersionCheck: true });
+  queue.on('error', () => undefined); // The connection's own listener logs; a second report would say nothing new.
+  redis.defineCommand('storeIngestBody', { numberOfKeys: 2, lua: storeBodyLua });
+  const options = {
+    attempts: entry.attempts,
+    backoff: { type: 'custom' },
+    removeOnComplete: entry.removeOnComplete,
+    removeOnFail: false,
+  };
+
+  return {
+    queue,
+    async publish(jobId, body, payload) {
+      try {
+        const transaction = await beginTransaction(queue);
+        transaction.runCommand('storeIngestBody', [queue.toKey(jobId), bodyKey(payload.projectId, jobId), body]);
+        await new Job(queue, 'ingestBody', payload, { ...options, jobId }, jobId).addJob(transaction, {});
+        const results = await withTimeout(transaction.exec(), answerTimeoutMs);
+        return { duplicate: readStored(results) === 0 };
+      } catch (error) {
+        throw new UnavailableError('queue_unavailable', 'The spans could not be queued right now; send them again.', {
+          retryAfterS: 1,
+          cause: error,
+        });
+      }
+    },
+    async forget(jobId) {
+      await queue.remove(jobId);
+    },
+    close: () => queue.close(),
+  };
+}
+
+async function beginTransaction(queue: Queue): Promise<IRedisTransaction> {
+  const backend = queue.getBackend();
+  if (!(backend instanceof RedisQueueBackend)) throw new Error('The ingest queue is not on Redis');
+  return (await backend.client).multi();
+}
+
+/** What the first command answered. Throws the first error of any command, and when the transaction was discarded. */
+function readStored(results: [Error | null, unknown][] | null): unknown {
+  if (results === null) throw new Error('Redis discarded the transaction');
+  for (const [error, value] of results) {
+    if (error !== null) throw error;
+    if (typeof value === 'number' && value < 0) throw new Error(`Adding the job failed with ${value}`);
+  }
+  return results[0]?.[1];
+}
+
+async function withTimeout<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

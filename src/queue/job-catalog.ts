@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+/** A received OTLP body that waits in Redis under `bodyKey`. Ids of the project and plan facts are those of the key at receipt. */
+export const ingestBodyPayload = z.strictObject({
+  v: z.literal(1),
+  projectId: z.string(),
+  retentionDays: z.number().int().min(0),
+  encoding: z.enum(['protobuf', 'json']),
+  coding: z.enum(['identity', 'gzip', 'deflate', 'zstd']),
+  /** Size after inflating, which is what working on it costs. */
+  inflatedBytes: z.number().int(),
+  spans: z.number().int(),
+  receivedAtMs: z.number().int(),
+});
+
+export type IngestBodyPayload = z.infer<typeof ingestBodyPayload>;
+
+/**
+ * Every queue and its job. Ingest jobs are tried until their rows are stored or their body is in the quarantine, so none ends
+ * as failed. `removeOnComplete` is how long a finished id is remembered: a resend within it is the same delivery.
+ */
+export const jobCatalog = {
+  ingestBody: {
+    queue: 'ingest',
+    payload: ingestBodyPayload,
+    attempts: 1_000_000,
+    removeOnComplete: { age: 600, count: 20_000 },
+  },
+  isolateBody: {
+    queue: 'ingest-isolation',
+    payload: ingestBodyPayload,
+    attempts: 1_000_000,
+    removeOnComplete: true,
+  },
+  sweepBodies: {
+    queue: 'maintenance',
+    payload: z.strictObject({}),
+    attempts: 3,
+    removeOnComplete: true,
+  },
+} as const;
+
+export type JobName = keyof typeof jobCatalog;
+
+const backoffFirstMs = 250;
+const backoffMaxMs = 30_000;
+
+/** Doubling from 250 ms to 30 s, each between half and the whole of it, so that jobs that failed together spread out. */
+export function backoffMs(attemptsMade: number): number {
+  const fullMs = Math.min(backoffFirstMs * 2 ** (attemptsMade - 1), backoffMaxMs);
+  return Math.round(fullMs * (0.5 + Math.random() / 2));
+}

@@ -1,0 +1,23 @@
+import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
+
+export type ClickHouse = ClickHouseClient;
+
+/** Settings of every read: bounded in time, rows and memory; 64-bit integers stay exact as strings. */
+const readSettings = {
+  output_format_json_quote_64bit_integers: 1,
+  max_execution_time: 15,
+  max_result_rows: '200000',
+  max_memory_usage: '2000000000',
+} as const;
+
+/** A client over HTTP. `requestTimeoutMs` bounds one request; the log is off because it prints statements. */
+export function connectClickHouse(url: string, requestTimeoutMs = 20_000): ClickHouse {
+  return createClient({
+    url,
+    application: 'promptlane',
+    request_timeout: requestTimeoutMs,
+    max_open_connections: 16,
+    clickhouse_settings: readSettings,
+    log: { level: ClickHouseLogLevel.OFF },
+  });
+}

@@ -1,0 +1,18 @@
+import knex, { type Knex } from 'knex';
+
+export type Postgres = Knex;
+
+/** A pool on the given database. Waiting for a connection ends after 2 s, a statement after 10 s. */
+export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
+  return knex({
+    client: 'pg',
+    connection: {
+      connectionString: databaseUrl,
+      application_name: 'promptlane',
+      statement_timeout: 10_000,
+      connectionTimeoutMillis: 2_000,
+    },
+    pool: { min: 0, max: poolMax },
+    acquireConnectionTimeout: 2_000,
+  });
+}

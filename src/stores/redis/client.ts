@@ -1,0 +1,24 @@
+import { Redis } from 'ioredis';
+
+/** Reconnects after 50, 100, 200 … 1000 ms, for ever. BullMQ's default reaches 20 s, which is how long recovery would take. */
+const retryStrategy = (times: number): number => Math.min(50 * 2 ** (times - 1), 1_000);
+
+/**
+ * For requests: every command is answered or fails within a second, whether Redis refuses, hangs or is loading. A command
+ * that timed out may still have run, so what is sent over it must be idempotent.
+ */
+export function connectRequestRedis(redisUrl: string): Redis {
+  return new Redis(redisUrl, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: 1_000,
+    connectTimeout: 500,
+    retryStrategy,
+  });
+}
+
+/** For workers: waits through an outage; blocking reads must not time out. BullMQ demands `maxRetriesPerRequest: null`. */
+export function connectWorkerRedis(redisUrl: string): Redis {
+  return new Redis(redisUrl, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy });
+}
+export type { Redis } from 'ioredis';

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { isRetryableClickHouseError, isServerAnswer } from '../../src/stores/clickhouse/errors.ts';
+import type { Logger } from '../../src/telemetry/logger.ts';
+import { insertSpans } from './insert-spans.ts';
+import type { BatchEntry } from './span-batcher.ts';
+import { summariseTraces } from './summarise-traces.ts';
+
+const retryFirstMs = 100;
+const retryMaxMs = 5_000;
+/** An engine that keeps refusing one batch with "try later" may mean the batch: after this many answers it is taken apart. */
+const refusalsMax = 8;
+
+export interface StoreBatchDeps {
+  clickhouse: ClickHouse;
+  logger: Logger;
+  /** Aborted when the worker must stop: waiting jobs then go back to the queue. */
+  stopping: AbortSignal;
+}
+
+/** The engine will not take these rows, however often they are sent. */
+export class RowsRefusedError extends Error {
+  constructor(cause: unknown) {
+    super(`ClickHouse refuses the rows: ${cause instanceof Error ? cause.message.slice(0, 2_000) : 'unknown'}`, { cause });
+    this.name = 'RowsRefusedError';
+  }
+}
+
+/**
+ * Stores the rows of all entries and the summaries of their traces. An engine that is away is waited for; a batch that it refuses
+ * is taken apart, so that one bad body costs its neighbours nothing. Resolves with the errors of entries that could not be stored.
+ */
+export async function storeBatch(
+  deps: StoreBatchDeps,
+  entries: readonly BatchEntry[],
+): Promise<ReadonlyMap<BatchEntry, unknown>> {
+  try {
+    const rows = entries.map((entry) => entry.encoded.rows);
+    await retrying(deps, () => insertSpans(deps.clickhouse, rows));
+    await retrying(deps, () => summariseTraces(deps.clickhouse, entries));
+    return new Map();
+  } catch (error) {
+    if (!(error instanceof RowsRefusedError)) throw error;
+    const [first, ...others] = entries;
+    if (first !== undefined && others.length === 0) return new Map([[first, error]]);
+    deps.logger.warn({ err: error, bodies: entries.length }, 'batch refused, storing its bodies one by one');
+    const errors = new Map<BatchEntry, unknown>();
+    for (const entry of entries) for (const [key, value] of await storeBatch(deps, [entry])) errors.set(key, value);
+    return errors;
+  }
+}
+
+/** Repeats `work` as it is while that can help. Throws RowsRefusedError when it cannot, or the abort's reason. */
+async function retrying(deps: StoreBatchDeps, work: () => Promise<void>): Promise<void> {
+  let refusals = 0;
+  for (let attempt = 1; ; attempt++) {
+    deps.stopping.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      if (!isRetryableClickHouseError(error) || (isServerAnswer(error) && ++refusals >= refusalsMax)) {
+        throw new RowsRefusedError(error);
+      }
+      deps.logger.warn({ err: error, attempt }, 'ClickHouse did not take the batch, trying again');
+    }
+    await sleep(Math.min(retryFirstMs * 2 ** (attempt - 1), retryMaxMs), undefined, { signal: deps.stopping });
+  }
+}

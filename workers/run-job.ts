@@ -1,0 +1,42 @@
+import { UnrecoverableError } from 'bullmq';
+import type { z } from 'zod';
+import { AppError } from '../src/lib/errors.ts';
+import type { ErrorKind } from '../src/lib/problem-codes.ts';
+
+/** What becomes of a job whose processor failed: tried again later, or given up with its reason. */
+const outcomes = {
+  malformed: 'give_up',
+  unauthenticated: 'give_up',
+  exhausted: 'give_up',
+  forbidden: 'give_up',
+  not_found: 'give_up',
+  method_not_allowed: 'give_up',
+  conflict: 'retry',
+  precondition_failed: 'give_up',
+  too_large: 'give_up',
+  unsupported_media_type: 'give_up',
+  invalid: 'give_up',
+  rate_limited: 'retry',
+  unavailable: 'retry',
+} as const satisfies Record<ErrorKind, 'retry' | 'give_up'>;
+
+/** Parses the payload by the job's schema and runs the processor; a fault that repeating cannot mend ends the job. */
+export async function runJob<S extends z.ZodType>(
+  schema: S,
+  data: unknown,
+  process: (payload: z.output<S>) => Promise<void>,
+): Promise<void> {
+  const parsed = schema.safeParse(data);
+  if (!parsed.success) throw new UnrecoverableError(`The payload does not fit its schema: ${parsed.error.message}`);
+  try {
+    await process(parsed.data);
+  } catch (error) {
+    if (error instanceof AppError && outcomes[error.kind] === 'give_up') throw new UnrecoverableError(error.message);
+    throw error;
+  }
+}
+
+/** Whether doing the same again may succeed: trouble of the environment, rather than of the data. */
+export function isWorthRetrying(error: unknown): boolean {
+  return error instanceof AppError && outcomes[error.kind] === 'retry';
+}
