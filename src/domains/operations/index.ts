@@ -1,0 +1,3 @@
+export { type OperationsDeps, operationsEndpoints } from './operations.routes.ts';
+export type { DependencyName } from './operations.schema.ts';
+export type { IngestStats, QueueStats } from './report-latency.ts';

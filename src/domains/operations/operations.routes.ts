@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { endpoint } from '../../http/endpoint.ts';
+import { cachedFor } from '../../lib/cached-for.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { healthReport, latencyReport } from './operations.schema.ts';
+import { type HealthDeps, reportHealth, reportLiveness } from './report-health.ts';
+import { type LatencyDeps, reportLatency } from './report-latency.ts';
+
+export interface OperationsDeps extends HealthDeps, LatencyDeps {
+  metrics: Metrics;
+  /** The document of all endpoints, these included; asked on the first request. */
+  openapi: () => object;
+}
+
+/** Open routes with an engine behind them answer from what was learnt within the last second. */
+const cacheMs = 1_000;
+
+export function operationsEndpoints(deps: OperationsDeps) {
+  const latency = cachedFor(cacheMs, () => reportLatency(deps));
+  return [healthEndpoint(deps), latencyEndpoint(latency), metricsEndpoint(deps.metrics), openapiEndpoint(deps.openapi)];
+}
+
+function healthEndpoint(deps: HealthDeps) {
+  return endpoint({
+    operationId: 'getHealth',
+    method: 'GET',
+    path: '/api/health',
+    summary: 'Whether the service can serve, and how each dependency is',
+    tag: 'operations',
+    access: { open: true },
+    rateClass: 'none',
+    query: z.strictObject({ probe: z.enum(['live', 'ready']).default('ready') }),
+    responses: {
+      200: { description: 'It serves: ok, or degraded (without ClickHouse)', schema: healthReport },
+      503: { description: 'It cannot authenticate or take in spans', schema: healthReport },
+    },
+    handle: async ({ query }) => {
+      const body = query.probe === 'live' ? reportLiveness(deps) : await reportHealth(deps);
+      if (body.status === 'down') return { status: 503, body, headers: { 'Retry-After': '1' } };
+      return { status: 200, body };
+    },
+  });
+}
+
+function latencyEndpoint(latency: () => ReturnType<typeof reportLatency>) {
+  return endpoint({
+    operationId: 'getLatency',
+    method: 'GET',
+    path: '/api/latency',
+    summary: 'Latencies of routes, dependencies, queues and ingestion over the last five minutes',
+    tag: 'operations',
+    access: { open: true },
+    rateClass: 'none',
+    responses: { 200: { description: 'As this process sees them', schema: latencyReport } },
+    handle: async () => ({ status: 200, body: await latency() }),
+  });
+}
+
+function metricsEndpoint({ registry }: Metrics) {
+  return endpoint({
+    operationId: 'getMetrics',
+    method: 'GET',
+    path: '/metrics',
+    summary: 'Metrics of this process for Prometheus',
+    tag: 'operations',
+    access: { adminOnly: true },
+    rateClass: 'none',
+    responses: { 200: { description: 'Prometheus text format', contentType: 'text/plain' } },
+    handle: async () => ({ status: 200, content: await registry.metrics(), contentType: registry.contentType }),
+  });
+}
+
+function openapiEndpoint(openapi: () => object) {
+  return endpoint({
+    operationId: 'getOpenapi',
+    method: 'GET',
+    path: '/api/openapi.json',
+    summary: 'This interface as an OpenAPI 3.1 document',
+    tag: 'operations',
+    access: { open: true },
+    rateClass: 'none',
+    responses: { 200: { description: 'The document', schema: z.looseObject({ openapi: z.string() }) } },
+    handle: async () => ({ status: 200, content: JSON.stringify(openapi()), contentType: 'application/json' }),
+  });
+}

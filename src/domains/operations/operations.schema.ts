@@ -1,0 +1,30 @@
+import { z } from 'zod';
+
+export const dependencyNames = ['postgres', 'clickhouse', 'redis', 'queue'] as const;
+export type DependencyName = (typeof dependencyNames)[number];
+
+const checkResult = z.object({ status: z.enum(['ok', 'down']), latency_ms: z.number(), detail: z.string().optional() });
+
+export const healthReport = z.object({
+  status: z.enum(['ok', 'degraded', 'down']),
+  version: z.string(),
+  uptime_s: z.int(),
+  checks: z.partialRecord(z.enum(dependencyNames), checkResult),
+});
+export type HealthReport = z.output<typeof healthReport>;
+
+const ms = z.number().nullable();
+const dependencyLatency = z.object({ p50_ms: ms, p95_ms: ms, last_ms: ms });
+
+export const latencyReport = z.object({
+  now: z.string(),
+  dependencies: z.object({ postgres: dependencyLatency, clickhouse: dependencyLatency, redis: dependencyLatency }),
+  routes: z.array(z.object({ route: z.string(), count: z.int(), p50_ms: ms, p95_ms: ms, p99_ms: ms })),
+  queues: z.array(
+    z.object({ name: z.string(), waiting: z.int(), active: z.int(), failed: z.int(), oldest_age_ms: ms }),
+  ),
+  ingest: z.object({ ack_p99_ms: ms, freshness_p95_ms: ms }),
+  /** What could not be asked just now, so that an empty list is not taken for an empty queue. */
+  unavailable: z.array(z.enum(['queues', 'ingest'])),
+});
+export type LatencyReport = z.output<typeof latencyReport>;

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { integerParam } from './query.ts';
+
+/** Query parameters of every list; spread into its query schema. */
+export const pageParams = {
+  limit: integerParam({ min: 1, max: 100 }).default(20),
+  cursor: z.string().max(2_000).optional(),
+};
+
+/** The envelope of every list (API.md §1). */
+export function listOf<S extends z.ZodType>(item: S) {
+  return z.object({
+    data: z.array(item),
+    page: z.object({
+      next_cursor: z.string().nullable(),
+      has_more: z.boolean(),
+      limit: z.int(),
+      total: z.int().optional(),
+    }),
+  });
+}
+
+/**
+ * The envelope for rows read with `LIMIT limit + 1`: the row too many says that there is more and is not given out.
+ * @param cursorAfter cursor that goes on after a row
+ */
+export function toPage<Row, Item>(
+  rows: readonly Row[],
+  limit: number,
+  toItem: (row: Row) => Item,
+  cursorAfter: (row: Row) => string,
+) {
+  const given = rows.slice(0, limit);
+  const last = given.at(-1);
+  const hasMore = rows.length > limit && last !== undefined;
+  return {
+    data: given.map(toItem),
+    page: { next_cursor: hasMore ? cursorAfter(last) : null, has_more: hasMore, limit },
+  };
+}

@@ -1,0 +1,66 @@
+import { cachedFor } from '../lib/cached-for.ts';
+import { within } from '../lib/within.ts';
+import { createLatencyRecorder, type LatencySummary } from './latency.ts';
+
+export interface ProbeReading {
+  ok: boolean;
+  latencyMs: number;
+  /** Why it is not ok: an error code, never a message, because everybody may read it. */
+  detail?: string;
+}
+
+export interface Probe {
+  /** The state of the dependency, at most a second old; never throws and never takes longer than the time-out. */
+  read(): Promise<ProbeReading>;
+  /** Quantiles over the successful checks of the last minutes. */
+  latency(): LatencySummary;
+  /** Checks every `everyMs` from now on, so that there are quantiles when nobody asks. */
+  start(everyMs: number): void;
+  stop(): void;
+}
+
+/**
+ * Watches one dependency. However often it is read, the dependency sees one check a second and one at a time.
+ * @param check throws when the dependency is away; must let go when the signal aborts
+ */
+export function createProbe({
+  check,
+  timeoutMs = 1_000,
+}: {
+  check: (signal: AbortSignal) => Promise<unknown>;
+  timeoutMs?: number;
+}): Probe {
+  const recorder = createLatencyRecorder();
+  const read = cachedFor(cacheMs, async (): Promise<ProbeReading> => {
+    const startedAtMs = performance.now();
+    const elapsedMs = () => Math.round((performance.now() - startedAtMs) * 100) / 100;
+    try {
+      await within(timeoutMs, check);
+    } catch (error) {
+      return { ok: false, latencyMs: elapsedMs(), detail: codeOf(error) };
+    }
+    const latencyMs = elapsedMs();
+    recorder.record(checks, latencyMs);
+    return { ok: true, latencyMs };
+  });
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    read,
+    latency: () => recorder.summary(checks),
+    start(everyMs) {
+      clearInterval(timer);
+      timer = setInterval(() => void read(), everyMs).unref();
+      void read();
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** Health may be asked by anybody; this keeps it from hammering the engines. */
+const cacheMs = 1_000;
+const checks = 'checks';
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return /^[A-Za-z0-9_]{1,40}$/.test(code) ? code : 'failed';
+}

@@ -1,0 +1,97 @@
+import { posix } from 'node:path';
+import {
+  bannedNames,
+  defaultExporters,
+  domainOrder,
+  environmentReaders,
+  fileLinesMax,
+  indexLinesMax,
+  layers,
+  longFiles,
+  packageHomes,
+} from './rules.ts';
+
+export interface SourceFile {
+  /** Relative to the project's root, with `/`. */
+  path: string;
+  text: string;
+}
+
+/** Every breach of the rules, as `path: what`. */
+export function breaches(files: readonly SourceFile[]): string[] {
+  return files.flatMap((file) =>
+    [...importBreaches(file), ...textBreaches(file), ...sizeBreaches(file)].map((what) => `${file.path}: ${what}`),
+  );
+}
+
+/** The module names a file imports, exports from, or loads with `import()`; comments do not count. */
+export function importedModules(text: string): string[] {
+  const code = withoutComments(text);
+  const statements = [
+    ...code.matchAll(/^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm),
+    ...code.matchAll(/^\s*import\s*['"]([^'"]+)['"]/gm),
+    ...code.matchAll(/\bimport\s*\(\s*['"]([^'"]+)['"]/g),
+  ];
+  return statements.flatMap((match) => match[1] ?? []);
+}
+
+const isProduct = (path: string) => /^(?:src|workers)\//.test(path);
+
+function importBreaches({ path, text }: SourceFile): string[] {
+  return importedModules(text).flatMap((module) => {
+    if (module.startsWith('.')) return pathBreaches(path, posix.join(posix.dirname(path), module));
+    const name = module.split('/', module.startsWith('@') ? 2 : 1).join('/');
+    const home = Object.hasOwn(packageHomes, name) ? packageHomes[name] : undefined;
+    return isProduct(path) && home && !home.test(path) ? [`imports ${name}, which belongs to ${home.source}`] : [];
+  });
+}
+
+function pathBreaches(from: string, to: string): string[] {
+  const faults: string[] = [];
+  const [source, target] = [layerOf(from), layerOf(to)];
+  if (source && /^(?:dev|test|bench)\//.test(to))
+    faults.push(`imports ${to}; the product never needs dev, test or bench`);
+  if (source && target && source.name !== target.name && !source.mayImport.includes(target.name)) {
+    faults.push(`${source.name} imports ${target.name} (${to})`);
+  }
+  const [own, other] = [domainOf(from), domainOf(to)];
+  if (isProduct(from) && other && other !== own) {
+    if (to !== `src/domains/${other}/index.ts`)
+      faults.push(`reaches into the domain ${other} (${to}); use its index.ts`);
+    if (own && domainOrder.indexOf(own) <= domainOrder.indexOf(other)) {
+      faults.push(`domain ${own} imports ${other}, which comes after it`);
+    }
+  }
+  return faults;
+}
+
+function textBreaches({ path, text }: SourceFile): string[] {
+  const code = withoutComments(text);
+  const faults: string[] = [];
+  if (isProduct(path) && !environmentReaders.test(path) && /\bprocess\s*\.\s*env\b/.test(code)) {
+    faults.push('reads process.env; that is for src/config.ts');
+  }
+  if (!defaultExporters.test(path) && /^\s*export\s+default\b|\bas\s+default\b/m.test(code)) {
+    faults.push('has a default export');
+  }
+  for (const [, name = ''] of code.matchAll(/\b(?:class|interface|type|function|const|let)\s+([A-Za-z_$][\w$]*)/g)) {
+    if (bannedNames.test(name)) faults.push(`names something ${name}`);
+  }
+  const domain = domainOf(path);
+  if (domain && !domainOrder.includes(domain)) faults.push(`domain ${domain} is not in the order of domains`);
+  return faults;
+}
+
+function sizeBreaches({ path, text }: SourceFile): string[] {
+  const lines = text.trimEnd().split('\n').length;
+  const max = /^src\/domains\/[^/]+\/index\.ts$/.test(path) ? indexLinesMax : fileLinesMax;
+  const bounded = isProduct(path) && !Object.hasOwn(longFiles, path);
+  return bounded && lines > max ? [`has ${lines} lines; the limit is ${max}`] : [];
+}
+
+const layerOf = (path: string) => layers.find((layer) => layer.files.test(path));
+const domainOf = (path: string) => /^src\/domains\/([^/]+)\//.exec(path)?.[1];
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
+}

@@ -1,0 +1,92 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { breaches, importedModules, type SourceFile } from './check.ts';
+import { longFiles } from './rules.ts';
+
+const root = join(import.meta.dirname, '../..');
+const folders = ['src', 'workers', 'migrations', 'dev', 'test', 'bench'];
+
+function sources(): SourceFile[] {
+  const inFolders = folders
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+    );
+  return inFolders
+    .filter((name) => /\.m?ts$/.test(name) && !name.includes('fixtures'))
+    .map((name) => ({
+      path: name.split(sep).join('/'),
+      text: readFileSync(join(root, name), 'utf8'),
+    }));
+}
+
+describe('the tree', () => {
+  test('keeps every rule', () => {
+    // The rules' own tests have to spell out breaches.
+    expect(breaches(sources().filter(({ path }) => !path.startsWith('test/architecture/')))).toEqual([]);
+  });
+  test('is really read, and every excuse still has its file', () => {
+    const paths = sources().map(({ path }) => path);
+    expect(paths).toContain('src/http/app.ts');
+    expect(paths).toEqual(expect.arrayContaining(Object.keys(longFiles)));
+  });
+});
+
+describe('the check', () => {
+  test.each<[string, string, string, RegExp]>([
+    ['lib importing telemetry', 'src/lib/x.ts', "import { a } from '../telemetry/logger.ts';", /lib imports telemetry/],
+    ['http importing stores', 'src/http/x.ts', "import { a } from '../stores/redis/a.ts';", /http imports stores/],
+    [
+      'http importing a domain',
+      'src/http/x.ts',
+      "export { a } from '../domains/auth/index.ts';",
+      /http imports domains/,
+    ],
+    ['a worker importing http', 'workers/x.ts', "import type { A } from '../src/http/app.ts';", /workers imports http/],
+    ['src importing dev', 'src/main.ts', "import '../dev/up.ts';", /imports dev\/up\.ts/],
+    ['src importing test, lazily', 'src/main.ts', "const x = await import('../test/support/x.ts');", /imports test/],
+    [
+      'an import over several lines',
+      'src/lib/x.ts',
+      "import {\n  a,\n  b,\n} from '../http/app.ts';",
+      /lib imports http/,
+    ],
+    ['a later domain', 'src/domains/auth/x.ts', "import { a } from '../prompts/index.ts';", /comes after it/],
+    ['the inside of a domain', 'src/domains/prompts/x.ts', "import { a } from '../auth/jwt.ts';", /use its index/],
+    [
+      'the inside of a domain from a worker',
+      'workers/x.ts',
+      "import { a } from '../src/domains/auth/jwt.ts';",
+      /use its index/,
+    ],
+    ['an unlisted domain', 'src/domains/novel/x.ts', 'export const a = 1;', /not in the order/],
+    ['express in a verb', 'src/domains/auth/log-in.ts', "import type { Request } from 'express';", /imports express/],
+    ['knex outside a store', 'src/domains/auth/log-in.ts', "import { knex } from 'knex';", /imports knex/],
+    ['a subpath of a package', 'src/domains/auth/log-in.ts', "import x from 'pg/lib/client';", /imports pg/],
+    ['a scoped package', 'workers/x.ts', "import { createClient } from '@clickhouse/client';", /imports @clickhouse/],
+    ['the environment', 'src/http/x.ts', 'const a = process.env.PORT;', /process\.env/],
+    ['a default export', 'src/lib/x.ts', 'export default 1;', /default export/],
+    ['a service', 'src/lib/x.ts', 'export class PromptService {}', /PromptService/],
+    ['a wide index', 'src/domains/auth/index.ts', 'export const a = 1;\n'.repeat(21), /21 lines/],
+    ['a long file', 'src/lib/x.ts', 'export const a = 1;\n'.repeat(251), /251 lines/],
+  ])('finds %s', (_what, path, text, expected) => {
+    expect(breaches([{ path, text }])).toEqual([expect.stringMatching(expected)]);
+  });
+
+  test.each<[string, string, string]>([
+    ['a domain importing an earlier one', 'src/domains/prompts/x.ts', "import { a } from '../auth/index.ts';"],
+    ['express in routes', 'src/domains/auth/auth.routes.ts', "import type { Request } from 'express';"],
+    ['knex in a store', 'src/domains/auth/user-store.ts', "import type { Knex } from 'knex';"],
+    ['a test reaching inside', 'test/unit/x.test.ts', "import { a } from '../../src/domains/auth/jwt.ts';"],
+    ['the environment in dev', 'dev/x.ts', 'const a = process.env.PORT;'],
+    ['a comment that only names a breach', 'src/lib/x.ts', "// import { a } from '../http/app.ts'; process.env.X"],
+  ])('allows %s', (_what, path, text) => {
+    expect(breaches([{ path, text }])).toEqual([]);
+  });
+
+  test('reads every form of import', () => {
+    const text = "import a from 'a';\nimport 'b';\nexport * from 'c';\nimport type { D } from 'd';\nawait import('e');";
+    expect(importedModules(text).sort()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+});

