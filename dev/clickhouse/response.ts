@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
+import { constants, createDeflate, createGzip } from 'node:zlib';
+import { type EngineError, httpStatusOf } from './errors.ts';
+
+export interface ResponseFacts {
+  queryId: string;
+  timezone: string;
+  version: string;
+  encoding: 'gzip' | 'deflate' | undefined;
+  /** Bytes of a result that wait for its end before the status is sent. */
+  heldBytesMax: number;
+}
+
+/** Numbers of X-ClickHouse-Summary; a real server sends them as strings. */
+export type Summary = Readonly<Record<string, number>>;
+
+/**
+ * Sends one result. Up to `heldBytesMax` nothing is sent, so that a failure still has its own status; a later one is
+ * told inside the body, marked with the tag of X-ClickHouse-Exception-Tag, and the body is left unfinished.
+ */
+export class ResultResponse {
+  /** The format of the body, once it is known. */
+  format = 'TabSeparated';
+  readonly #response: ServerResponse;
+  readonly #facts: ResponseFacts;
+  readonly #tag = randomBytes(8).toString('hex');
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  #out: Writable | undefined;
+
+  constructor(response: ServerResponse, facts: ResponseFacts) {
+    this.#response = response;
+    this.#facts = facts;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    if (this.#out !== undefined) return writeTo(this.#out, bytes);
+    this.#held.push(bytes);
+    this.#heldBytes += bytes.length;
+    if (this.#heldBytes > this.#facts.heldBytesMax) await this.#open({});
+  }
+
+  async end(summary: Summary): Promise<void> {
+    if (this.#out === undefined) await this.#open(summary);
+    this.#out?.end();
+  }
+
+  fail(error: EngineError): void {
+    const text = error.toBody(this.#facts.version);
+    if (this.#out !== undefined) {
+      this.#failInside(this.#out, text);
+      return;
+    }
+    this.#setHeaders({});
+    this.#response.statusCode = httpStatusOf(error);
+    this.#response.setHeader('X-ClickHouse-Exception-Code', String(error.code));
+    this.#response.setHeader('Content-Type', 'text/plain; charset=UTF-8');
+    this.#response.end(text);
+  }
+
+  async #open(summary: Summary): Promise<void> {
+    this.#setHeaders(summary);
+    this.#out = compressed(this.#response, this.#facts.encoding);
+    for (const bytes of this.#held) await writeTo(this.#out, bytes);
+    this.#held = [];
+  }
+
+  #setHeaders(summary: Summary): void {
+    const values = Object.entries(summary).map(([name, value]) => [name, String(value)]);
+    const headers = {
+      'Content-Type': CONTENT_TYPES[this.format] ?? 'text/plain; charset=UTF-8',
+      'X-ClickHouse-Server-Display-Name': 'embedded',
+      'X-ClickHouse-Query-Id': this.#facts.queryId,
+      'X-ClickHouse-Format': this.format,
+      'X-ClickHouse-Timezone': this.#facts.timezone,
+      'X-ClickHouse-Exception-Tag': this.#tag,
+      'X-ClickHouse-Summary': JSON.stringify({ ...EMPTY_SUMMARY, ...Object.fromEntries(values) }),
+    };
+    for (const [name, value] of Object.entries(headers)) this.#response.setHeader(name, value);
+  }
+
+  #failInside(out: Writable, text: string): void {
+    const bytes = Buffer.byteLength(text);
+    out.write(`\r\n__exception__\r\n${this.#tag}\r\n${text}${bytes} ${this.#tag}\r\n__exception__\r\n`);
+    out.end();
+  }
+}
+
+async function writeTo(out: Writable, bytes: Uint8Array): Promise<void> {
+  if (out.destroyed) throw new Error('the client has gone');
+  if (!out.write(bytes)) await Promise.race([once(out, 'drain'), once(out, 'close')]);
+}
+
+function compressed(response: ServerResponse, encoding: ResponseFacts['encoding']): Writable {
+  if (encoding === undefined) return response;
+  response.setHeader('Content-Encoding', encoding);
+  const level = { level: constants.Z_BEST_SPEED };
+  const encoder = encoding === 'gzip' ? createGzip(level) : createDeflate(level);
+  response.once('close', () => encoder.destroy());
+  encoder.pipe(response);
+  return encoder;
+}
+
+const EMPTY_SUMMARY = Object.fromEntries(
+  ['read_rows', 'read_bytes', 'written_rows', 'written_bytes', 'total_rows_to_read', 'result_rows', 'result_bytes']
+    .concat('elapsed_ns')
+    .map((name) => [name, '0']),
+);
+
+const BINARY = 'application/octet-stream';
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['JSON', 'JSONCompact', 'JSONStrings', 'JSONCompactStrings', 'JSONColumns', 'JSONColumnsWithMetadata']
+      .concat('JSONObjectEachRow', 'JSONCompactColumns')
+      .map((name) => [name, 'application/json; charset=UTF-8']),
+  ),
+  JSONEachRow: 'application/x-ndjson; charset=UTF-8',
+  CSV: 'text/csv; charset=UTF-8; header=absent',
+  CSVWithNames: 'text/csv; charset=UTF-8; header=present',
+  TabSeparated: 'text/tab-separated-values; charset=UTF-8',
+  TabSeparatedWithNames: 'text/tab-separated-values; charset=UTF-8',
+  RowBinary: BINARY,
+  RowBinaryWithNamesAndTypes: BINARY,
+  Native: BINARY,
+  Parquet: BINARY,
+  Arrow: BINARY,
+  ArrowStream: BINARY,
+};
