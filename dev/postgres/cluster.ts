@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { PostgresBinaries } from './binaries.ts';
+import { canEnter, type Owner } from './owner.ts';
+
+export const SUPERUSER = 'promptlane';
+
+export interface Cluster {
+  /** What Postgres calls PGDATA. */
+  directory: string;
+  password: string;
+}
+
+/** Where the cluster is or shall be: in `dataDir`, or in the place the file `location` names. */
+export function clusterDirectory(dataDir: string): string {
+  const location = join(dataDir, 'location');
+  return existsSync(location) ? readFileSync(location, 'utf8').trim() : join(dataDir, 'cluster');
+}
+
+/** Creates the cluster on first use. Throws with initdb's own words when that fails. */
+export function ensureCluster(dataDir: string, binaries: PostgresBinaries, owner: Owner | undefined): Cluster {
+  mkdirSync(dataDir, { recursive: true, mode: owner ? 0o711 : 0o700 });
+  const passwordFile = join(dataDir, 'password');
+  const found = clusterDirectory(dataDir);
+  if (existsSync(join(found, 'PG_VERSION'))) {
+    return { directory: found, password: readFileSync(passwordFile, 'utf8').trim() };
+  }
+  const password = randomBytes(24).toString('base64url');
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  const directory = canEnter(dataDir, owner) ? join(dataDir, 'cluster') : moveOut(dataDir);
+  // Under another name until it is complete: a half-made cluster is never mistaken for one.
+  const partial = `${directory}.new`;
+  rmSync(partial, { recursive: true, force: true });
+  initialise(partial, password, binaries, owner);
+  renameSync(partial, directory);
+  return { directory, password };
+}
+
+/** For a data directory the server's user cannot reach, such as one below /root. */
+function moveOut(dataDir: string): string {
+  const home = mkdtempSync('/var/tmp/promptlane-postgres-data-');
+  chmodSync(home, 0o711);
+  const directory = join(home, 'cluster');
+  writeFileSync(join(dataDir, 'location'), `${directory}\n`);
+  return directory;
+}
+
+function initialise(directory: string, password: string, binaries: PostgresBinaries, owner: Owner | undefined): void {
+  mkdirSync(directory, { mode: 0o700 });
+  const passwordFile = `${directory}.password`;
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (owner) {
+    chownSync(directory, owner.uid, owner.gid);
+    chownSync(passwordFile, owner.uid, owner.gid);
+  }
+  const args = [
+    `--pgdata=${directory}`,
+    `--username=${SUPERUSER}`,
+    `--pwfile=${passwordFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+    // C's order with Unicode's upper and lower case; docker-compose.yml says the same.
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--no-instructions',
+    '--no-sync',
+  ];
+  const { status, error, stderr } = spawnSync(binaries.initdb, args, {
+    ...owner,
+    cwd: directory,
+    env: { PATH: process.env.PATH, LC_ALL: 'C' },
+    encoding: 'utf8',
+  });
+  rmSync(passwordFile);
+  if (status !== 0) throw new Error(`initdb failed in ${directory}: ${error?.message ?? stderr.trim()}`);
+}

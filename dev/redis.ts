@@ -1,0 +1,86 @@
+import { mkdirSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from './ports.ts';
+import { type Child, describeExit, type EngineOptions, type EngineProcess, spawnChild } from './process/child.ts';
+import { lastLines } from './process/log-file.ts';
+import { ensureRedisBinary } from './redis/binary.ts';
+
+export interface RedisOptions extends EngineOptions {
+  /** As Redis writes it: "2gb". */
+  maxMemory?: string | undefined;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 10_000;
+const PROBE_TIMEOUT_MS = 1_000;
+
+/**
+ * Starts a real Redis (or Valkey) on 127.0.0.1 with an append-only file, so that a killed process loses nothing.
+ * Throws with the last log lines when it does not get ready.
+ */
+export async function startRedis(options: RedisOptions): Promise<EngineProcess> {
+  const dataDir = resolve(options.dataDir);
+  const binary = await ensureRedisBinary();
+  const port = options.port ?? (await freePort());
+  const logFile = options.logFile ?? join(dataDir, 'redis.log');
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const settings = {
+    port: String(port),
+    bind: '127.0.0.1',
+    dir: dataDir,
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+    save: '',
+    maxmemory: options.maxMemory ?? '2gb',
+    'maxmemory-policy': 'noeviction',
+  };
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const child = await spawnChild({
+    command: binary.path,
+    args,
+    cwd: dataDir,
+    logFile,
+    env: { PATH: process.env.PATH },
+  });
+  options.onSpawn?.(child);
+  await untilReady(child, port, logFile);
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    pid: child.pid,
+    exited: child.exited,
+    version: binary.version,
+    stop: () => child.stop('SIGTERM', STOP_TIMEOUT_MS),
+  };
+}
+
+async function untilReady(child: Child, port: number, logFile: string): Promise<void> {
+  let why: string | undefined;
+  void child.exited.then((exit) => {
+    why = describeExit(exit);
+  });
+  const deadlineMs = Date.now() + READY_TIMEOUT_MS;
+  while (why === undefined) {
+    if (await isReady(port, child.pid)) return;
+    if (Date.now() > deadlineMs) why = `not ready after ${READY_TIMEOUT_MS} ms`;
+    await delay(20);
+  }
+  await child.stop('SIGKILL', 0);
+  throw new Error(`Redis did not start (${why}), see ${logFile}:\n${lastLines(logFile, 5)}`);
+}
+
+/** False while nobody listens, while Redis still reads its append-only file ("-LOADING"), and for another Redis. */
+function isReady(port: number, pid: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    let answer = '';
+    const socket = createConnection(port, '127.0.0.1', () => socket.write('PING\r\nINFO server\r\nQUIT\r\n'));
+    socket.setTimeout(PROBE_TIMEOUT_MS, () => socket.destroy());
+    socket.on('error', () => undefined);
+    socket.on('data', (data) => {
+      answer += data.toString();
+    });
+    socket.once('close', () => resolve(answer.startsWith('+PONG') && answer.includes(`process_id:${pid}\r\n`)));
+  });
+}

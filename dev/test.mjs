@@ -1,0 +1,23 @@
+// `npm test`: the same set-up as `npm run up`, then every test project; arguments go on to vitest.
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { ensureInstalled } from './install.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+process.chdir(root);
+ensureInstalled(root);
+const { register } = await import('tsx/esm/api');
+register();
+const { ensureRedisBinary } = await import('./redis/binary.ts');
+try {
+  await ensureRedisBinary();
+} catch (error) {
+  console.error(`✗ ${error.message}`);
+  process.exit(1);
+}
+const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
+const child = spawn(process.execPath, [vitest, 'run', ...process.argv.slice(2)], { stdio: 'inherit' });
+// A terminal sends Ctrl-C to vitest as well; a signal to this process alone has to be passed on.
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => child.kill('SIGTERM'));
+child.on('exit', (code) => process.exit(code ?? 1));

@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import type { Connection } from './connection-file.ts';
+
+/** What `up` prints once everything runs: where it is and lines that can be pasted into another terminal. */
+export function banner(connection: Connection, logsDir: string): string {
+  const { url, api_key, project_id } = connection;
+  return `
+  Promptlane runs at ${url}
+
+    API key   ${api_key}
+    project   ${project_id}
+    logs      ${logsDir}/<name>.log
+
+  Send a span:
+
+${sendSpan(url, api_key)}
+
+  See it:
+
+curl -s '${url}/api/projects/${project_id}/executions' -H 'X-API-Key: ${api_key}'
+
+  Or point any OpenTelemetry exporter here:
+
+export OTEL_EXPORTER_OTLP_ENDPOINT=${url}/api
+export OTEL_EXPORTER_OTLP_HEADERS=x-api-key=${api_key}
+
+  Ctrl-C stops everything.
+`;
+}
+
+/** The shell fills in the time, so the line is good for as long as it stands in the terminal. */
+function sendSpan(url: string, apiKey: string): string {
+  const now = `'$(date +%s)'`;
+  const span = {
+    traceId: randomBytes(16).toString('hex'),
+    spanId: randomBytes(8).toString('hex'),
+    name: 'chat gpt-4o-mini',
+    kind: 3,
+    startTimeUnixNano: `${now}000000000`,
+    endTimeUnixNano: `${now}420000000`,
+    attributes: [
+      { key: 'gen_ai.operation.name', value: { stringValue: 'chat' } },
+      { key: 'gen_ai.provider.name', value: { stringValue: 'openai' } },
+      { key: 'gen_ai.request.model', value: { stringValue: 'gpt-4o-mini' } },
+      { key: 'gen_ai.usage.input_tokens', value: { intValue: '120' } },
+      { key: 'gen_ai.usage.output_tokens', value: { intValue: '48' } },
+    ],
+  };
+  const body = JSON.stringify({
+    resourceSpans: [
+      {
+        resource: { attributes: [{ key: 'service.name', value: { stringValue: 'hello' } }] },
+        scopeSpans: [{ spans: [span] }],
+      },
+    ],
+  });
+  return `curl -s '${url}/api/v1/traces' -H 'X-API-Key: ${apiKey}' -H 'Content-Type: application/json' -d '${body}'`;
+}

@@ -1,0 +1,46 @@
+import { resolve } from 'node:path';
+import type { EngineName } from '../engines.ts';
+import { CannotStart } from './errors.ts';
+
+export interface UpConfig {
+  host: string;
+  port: number;
+  dataDir: string;
+  /** Where clients on this machine reach the API. */
+  url: string;
+  /** Engines that run elsewhere; the others are started here. */
+  externalUrls: Readonly<Partial<Record<EngineName, string>>>;
+}
+
+const ENGINE_VARIABLES: Readonly<Record<EngineName, string>> = {
+  postgres: 'DATABASE_URL',
+  redis: 'REDIS_URL',
+  clickhouse: 'CLICKHOUSE_URL',
+};
+
+/** Reads what `up` itself needs; the rest of the environment goes to the processes it starts. Throws CannotStart. */
+export function readUpConfig(env: NodeJS.ProcessEnv, root: string): UpConfig {
+  const port = Number(env.PORT || 8787);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw new CannotStart(`PORT is "${env.PORT}", it must be a whole number from 1 to 65535`);
+  }
+  const host = env.HOST || '127.0.0.1';
+  const externalUrls: Partial<Record<EngineName, string>> = {};
+  for (const name of ['postgres', 'redis', 'clickhouse'] as const) {
+    const url = env[ENGINE_VARIABLES[name]];
+    if (url) externalUrls[name] = url;
+  }
+  return {
+    host,
+    port,
+    dataDir: resolve(root, env.DATA_DIR || '.data'),
+    url: `http://${reachableHost(host)}:${port}`,
+    externalUrls,
+  };
+}
+
+function reachableHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}
