@@ -24,19 +24,18 @@ const outcomes = {
 export async function runJob<S extends z.ZodType>(
   schema: S,
   data: unknown,
-  process: (payload: z.output<S>) => Promise<void>,
-): Promise<void> {
+  process: (payload: z.output<S>) => Promise<unknown>,
+): Promise<unknown> {
   const parsed = schema.safeParse(data);
   if (!parsed.success) throw new UnrecoverableError(`The payload does not fit its schema: ${parsed.error.message}`);
   try {
-    await process(parsed.data);
+    return await process(parsed.data);
   } catch (error) {
-    if (error instanceof AppError && outcomes[error.kind] === 'give_up') throw new UnrecoverableError(error.message);
+    if (error instanceof AppError && outcomeOf(error) === 'give_up') throw new UnrecoverableError(error.message);
     throw error;
   }
 }
 
-/** Whether doing the same again may succeed: trouble of the environment, rather than of the data. */
-export function isWorthRetrying(error: unknown): boolean {
-  return error instanceof AppError && outcomes[error.kind] === 'retry';
+function outcomeOf(error: AppError): 'retry' | 'give_up' {
+  return outcomes[error.kind];
 }

@@ -1,6 +1,7 @@
 import { type IRedisTransaction, Job, Queue, RedisQueueBackend } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { UnavailableError } from '../lib/errors.ts';
+import { within } from '../lib/within.ts';
 import { bodyKey } from './body-key.ts';
 import { type IngestBodyPayload, jobCatalog } from './job-catalog.ts';
 
@@ -44,7 +45,7 @@ export function createBodyPublisher(redis: Redis): BodyPublisher {
         const transaction = await beginTransaction(queue);
         transaction.runCommand('storeIngestBody', [queue.toKey(jobId), bodyKey(payload.projectId, jobId), body]);
         await new Job(queue, 'ingestBody', payload, { ...options, jobId }, jobId).addJob(transaction, {});
-        const results = await withTimeout(transaction.exec(), answerTimeoutMs);
+        const results = await within(answerTimeoutMs, () => transaction.exec());
         return { duplicate: readStored(results) === 0 };
       } catch (error) {
         throw new UnavailableError('queue_unavailable', 'The spans could not be queued right now; send them again.', {
@@ -74,16 +75,4 @@ function readStored(results: [Error | null, unknown][] | null): unknown {
     if (typeof value === 'number' && value < 0) throw new Error(`Adding the job failed with ${value}`);
   }
   return results[0]?.[1];
-}
-
-async function withTimeout<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)), timeoutMs);
-  });
-  try {
-    return await Promise.race([promise, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -121,7 +121,7 @@ beforeAll(async () => {
   app = await serve<Caller>(endpoints, {
     authorise: async (req) => {
       const name = req.get('x-api-key');
-      if (!name) throw new UnauthenticatedError('unauthenticated', 'No credentials were given');
+      if (!name) throw new UnauthenticatedError('credentials_required', 'No credentials were given');
       return { name };
     },
     admit: async (_req, res, { operationId }, principal) => {

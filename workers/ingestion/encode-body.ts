@@ -1,4 +1,10 @@
-import { decodeTraces, inflateBounded, normaliseSpan, type OtlpLimits, writeSpanRow } from '../../src/domains/ingestion/index.ts';
+import {
+  decodeTraces,
+  inflateBounded,
+  normaliseSpan,
+  type OtlpLimits,
+  writeSpanRow,
+} from '../../src/domains/ingestion/index.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { RowBinaryWriter } from '../../src/stores/clickhouse/row-binary.ts';
 

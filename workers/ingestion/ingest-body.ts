@@ -2,8 +2,9 @@ import type { OtlpLimits } from '../../src/domains/ingestion/index.ts';
 import { bodyKey } from '../../src/queue/body-key.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
-import { encodeBody } from './encode-body.ts';
+import { type EncodedBody, encodeBody } from './encode-body.ts';
 import type { SpanBatcher } from './span-batcher.ts';
+import { RowsRefusedError } from './store-batch.ts';
 import type { WorkBudget } from './work-budget.ts';
 
 export interface IngestBodyDeps {
@@ -13,21 +14,37 @@ export interface IngestBodyDeps {
   limits: OtlpLimits;
 }
 
-/** The body that a job names is not there: nothing can be stored, and nothing must look as if it were. */
-export class BodyMissingError extends Error {
-  constructor(key: string) {
-    super(`The body ${key} is not in Redis`);
-    this.name = 'BodyMissingError';
+/** The body cannot become rows, however often it is tried. */
+export class BadBodyError extends Error {
+  constructor(reason: string, cause?: unknown) {
+    super(reason, { cause });
+    this.name = 'BadBodyError';
   }
 }
 
-/** One received body to stored spans. Resolves once the engine has confirmed its rows and the executions they belong to. */
+/**
+ * One received body to stored spans. Resolves once the engine has confirmed its rows and the executions they belong to. Throws
+ * BadBodyError or RowsRefusedError when no repetition can help; anything else is worth another try.
+ */
 export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
-  const encoded = await deps.budget.hold(payload.inflatedBytes, async () => {
-    const key = bodyKey(payload.projectId, jobId);
-    const body = await deps.redis.getBuffer(key);
-    if (body === null) throw new BodyMissingError(key);
-    return encodeBody(payload, body, deps.limits);
+  await deps.budget.hold(payload.inflatedBytes, async () => {
+    const encoded = await loadRows(deps, jobId, payload);
+    await deps.batcher.add({ projectId: payload.projectId, encoded });
   });
-  await deps.batcher.add({ projectId: payload.projectId, encoded });
+}
+
+export function isHopeless(error: unknown): error is Error {
+  return error instanceof BadBodyError || error instanceof RowsRefusedError;
+}
+
+async function loadRows(deps: IngestBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<EncodedBody> {
+  const key = bodyKey(payload.projectId, jobId);
+  const body = await deps.redis.getBuffer(key);
+  // Nothing can be stored, and nothing must look as if it were.
+  if (body === null) throw new BadBodyError(`The body ${key} is not in Redis`);
+  try {
+    return await encodeBody(payload, body, deps.limits);
+  } catch (error) {
+    throw new BadBodyError(`The body cannot be decoded: ${error instanceof Error ? error.message : 'unknown'}`, error);
+  }
 }

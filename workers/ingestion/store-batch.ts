@@ -21,7 +21,9 @@ export interface StoreBatchDeps {
 /** The engine will not take these rows, however often they are sent. */
 export class RowsRefusedError extends Error {
   constructor(cause: unknown) {
-    super(`ClickHouse refuses the rows: ${cause instanceof Error ? cause.message.slice(0, 2_000) : 'unknown'}`, { cause });
+    super(`ClickHouse refuses the rows: ${cause instanceof Error ? cause.message.slice(0, 2_000) : 'unknown'}`, {
+      cause,
+    });
     this.name = 'RowsRefusedError';
   }
 }

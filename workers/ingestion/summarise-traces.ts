@@ -1,4 +1,9 @@
-import { findLightSpans, insertExecutions, type LightSpan, summariseExecution } from '../../src/domains/executions/index.ts';
+import {
+  findLightSpans,
+  insertExecutions,
+  type LightSpan,
+  summariseExecution,
+} from '../../src/domains/executions/index.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import type { BatchEntry } from './span-batcher.ts';
 

@@ -12,7 +12,8 @@ export function apiKeysEndpoints(deps: { postgres: Postgres; apiKeyPepper: strin
       method: 'POST',
       path: '/api/projects/{project_id}/api-keys',
       summary: 'Create an API key',
-      description: 'The secret is in this answer and nowhere else. Without `scopes` or `preset` the key gets every scope.',
+      description:
+        'The secret is in this answer and nowhere else. Without `scopes` or `preset` the key gets every scope.',
       tag: 'api-keys',
       access: { adminOnly: true },
       rateClass: 'write',

@@ -4,7 +4,10 @@ import { durationMs, isoFromUnixNano } from '../../lib/time.ts';
 import type { TokenUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 
-const money = z.string().nullable().meta({ description: 'US dollars as a decimal string; null when not known', example: '0.001234' });
+const money = z
+  .string()
+  .nullable()
+  .meta({ description: 'US dollars as a decimal string; null when not known', example: '0.001234' });
 
 export const usageSchema = z.object({
   input_tokens: z.number().int().meta({ description: 'Prompt tokens, cached ones included' }),
@@ -27,7 +30,11 @@ export const executionSchema = z.object({
   models: z.array(z.string()),
   providers: z.array(z.string()),
   prompts: z.array(
-    z.object({ prompt_id: z.string().nullable(), prompt_version: z.number().int().nullable(), name: z.string().nullable() }),
+    z.object({
+      prompt_id: z.string().nullable(),
+      prompt_version: z.number().int().nullable(),
+      name: z.string().nullable(),
+    }),
   ),
   usage: usageSchema,
   cost: money,

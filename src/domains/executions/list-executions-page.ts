@@ -23,7 +23,10 @@ export interface ListExecutionsInput {
 const position = z.tuple([z.iso.datetime(), z.iso.datetime(), z.string().regex(/^\d{1,20}$/), z.string().length(32)]);
 
 /** One page of executions and the window it is of. Throws MalformedError for an empty window or a foreign cursor. */
-export async function listExecutionsPage(deps: { clickhouse: ClickHouse; cursorSecret: string }, input: ListExecutionsInput) {
+export async function listExecutionsPage(
+  deps: { clickhouse: ClickHouse; cursorSecret: string },
+  input: ListExecutionsInput,
+) {
   const { projectId, from, to, status } = input;
   const fingerprint = fingerprintOf({ list: 'executions', projectId, from, to, status });
   const decoded = input.cursor && decodeCursor(deps.cursorSecret, fingerprint, input.cursor, position);

@@ -25,7 +25,9 @@ export const spanSchema = z.object({
   otel_kind: z.string(),
   status: z.enum(['ok', 'error', 'unset']),
   status_message: z.string().nullable(),
-  error: z.object({ type: z.string().nullable(), message: z.string().nullable(), stack: z.string().nullable() }).nullable(),
+  error: z
+    .object({ type: z.string().nullable(), message: z.string().nullable(), stack: z.string().nullable() })
+    .nullable(),
   http_status_code: z.number().int().nullable(),
   started_at: z.iso.datetime(),
   ended_at: z.iso.datetime(),
@@ -60,7 +62,9 @@ export const spanSchema = z.object({
   input: z.unknown(),
   output: z.unknown(),
   attributes: attributes.optional(),
-  attribute_types: types.optional().meta({ description: 'OTLP type of every attribute that is neither string nor bool' }),
+  attribute_types: types
+    .optional()
+    .meta({ description: 'OTLP type of every attribute that is neither string nor bool' }),
   events: z.array(attributes).optional(),
   links: z.array(attributes).optional(),
   resource: attributes.optional(),

@@ -70,7 +70,11 @@ function sendAccepted(request: Request, response: Response, scan: ScanResult): v
 function sendStatus(problem: Problem, request: Request, response: Response): void {
   const encoding = readEncoding(request.headers['content-type']) ?? 'json';
   const fieldViolations = problem.errors?.map(({ path, message }) => ({ field: path, description: message }));
-  const status = { code: rpcCodes[problem.status] ?? 2, message: problem.detail, ...(fieldViolations && { fieldViolations }) };
+  const status = {
+    code: rpcCodes[problem.status] ?? 2,
+    message: problem.detail,
+    ...(fieldViolations && { fieldViolations }),
+  };
   send(response, problem.status, encoding, encodeStatus(encoding, status));
 }
 

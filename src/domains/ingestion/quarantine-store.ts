@@ -64,7 +64,10 @@ export async function listQuarantinedBodies(
       ])
       .limit(page.limit);
     if (page.before === undefined) return query;
-    return query.whereRaw('(quarantined_at, job_id) < (?::timestamptz, ?)', [page.before.quarantinedAt, page.before.jobId]);
+    return query.whereRaw('(quarantined_at, job_id) < (?::timestamptz, ?)', [
+      page.before.quarantinedAt,
+      page.before.jobId,
+    ]);
   });
   return rows.map(toQuarantinedBody);
 }

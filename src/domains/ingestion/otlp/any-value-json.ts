@@ -37,7 +37,7 @@ function writeValue(value: AnyValue, depth: number): string {
   if (value === null) return '{}';
   if (value instanceof Uint8Array) return `{"bytesValue":"${base64(value)}"}`;
   if (depth >= storedLimits.depthMax && (Array.isArray(value) ? value.length : value.size) > 0)
-    throw new MalformedError('value_too_deep', `Attribute value nested over ${storedLimits.depthMax} deep`);
+    throw new MalformedError('malformed_otlp', `Attribute value nested over ${storedLimits.depthMax} deep`);
   if (!Array.isArray(value)) return `{"kvlistValue":{"values":${writeEntries(value, depth + 1)}}}`;
   return `{"arrayValue":{"values":[${value.map((element) => writeValue(element, depth + 1)).join(',')}]}}`;
 }

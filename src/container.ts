@@ -1,0 +1,181 @@
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Express } from 'express';
+import type { Config } from './config.ts';
+import { apiKeysEndpoints } from './domains/api-keys/index.ts';
+import { ApiKeyCache, authorise, findApiKeyRecord, type Principal } from './domains/auth/index.ts';
+import { executionsEndpoints } from './domains/executions/index.ts';
+import {
+  Admission,
+  createBodyInflater,
+  createBodyScanner,
+  defaultOtlpLimits,
+  ingestionEndpoints,
+  type OtlpLimits,
+  QueueGate,
+} from './domains/ingestion/index.ts';
+import { type DependencyName, operationsEndpoints } from './domains/operations/index.ts';
+import { findProjectScope, workspacesEndpoints } from './domains/workspaces/index.ts';
+import { createApp } from './http/app.ts';
+import type { Endpoint } from './http/endpoint.ts';
+import { openApiDocument } from './http/openapi.ts';
+import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
+import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
+import { readWorkerFigures } from './queue/worker-figures.ts';
+import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
+import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
+import { connectRequestRedis, type Redis } from './stores/redis/client.ts';
+import { createProbe, type Probe } from './telemetry/health.ts';
+import { createLatencyRecorder } from './telemetry/latency.ts';
+import { createLogger, type Logger } from './telemetry/logger.ts';
+import { createMetrics } from './telemetry/metrics.ts';
+
+export interface Container {
+  app: Express;
+  endpoints: readonly Endpoint<Principal>[];
+  logger: Logger;
+  /** Begins to watch the dependencies; resolves after the first look at the queue. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Clients {
+  postgres: Postgres;
+  clickhouse: ClickHouse;
+  redis: Redis;
+  publisher: BodyPublisher;
+}
+
+const probeEveryMs = 5_000;
+
+/** Builds the API process: the one place where its clients are made and handed down. */
+export function createContainer(config: Config): Container {
+  const logger = createLogger({ level: config.logLevel, name: 'api' });
+  const startedAtMs = Date.now();
+  const redis = connectRequestRedis(config.redisUrl);
+  redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));
+  const clients: Clients = {
+    postgres: connectPostgres(config.databaseUrl),
+    clickhouse: connectClickHouse(config.clickhouseUrl),
+    redis,
+    publisher: createBodyPublisher(redis),
+  };
+  const { postgres, clickhouse, publisher } = clients;
+  const limits = otlpLimits(config);
+  const scanner = createBodyScanner(limits);
+  const gate = new QueueGate({
+    redis,
+    logger,
+    oldestWaitingAtMs: () => oldestWaitingAtMs(publisher.queue),
+    memoryBytesMax: config.ingestQueueBytesMax,
+  });
+  const cursorSecret = createHmac('sha256', config.apiKeyPepper).update('cursors').digest('hex');
+  const probes = createProbes(clients);
+  const latency = createLatencyRecorder();
+  const metrics = createMetrics({ process: 'api' });
+  const endpoints: Endpoint<Principal>[] = [
+    ...workspacesEndpoints({ postgres }),
+    ...apiKeysEndpoints({ postgres, apiKeyPepper: config.apiKeyPepper }),
+    ...executionsEndpoints({ clickhouse, cursorSecret }),
+    ...ingestionEndpoints({
+      admission: new Admission(),
+      gate,
+      publisher,
+      inflate: createBodyInflater(limits.inflatedBytesMax),
+      scan: scanner.scan,
+      limits,
+      postgres,
+      cursorSecret,
+    }),
+    ...operationsEndpoints({
+      version,
+      startedAtMs,
+      probes,
+      latency,
+      metrics,
+      queueStats: async () => [await readQueueStats(publisher.queue)],
+      ingestStats: async () => ({
+        ackP99Ms: latency.summary('exportTraces').p99_ms,
+        freshnessP95Ms: worst((await readWorkerFigures(redis)).map((figures) => figures.freshnessP95Ms)),
+      }),
+      openapi: () => openApiDocument({ title: 'Promptlane', version, contracts: endpoints }),
+    }),
+  ];
+  const auth = {
+    apiKeys: new ApiKeyCache((lookupId) => findApiKeyRecord(postgres, lookupId)),
+    apiKeyPepper: config.apiKeyPepper,
+    adminApiKey: config.adminApiKey,
+    findProjectScope: (projectId: string) => findProjectScope(postgres, projectId),
+  };
+  const app = createApp<Principal>({
+    endpoints,
+    authorise: (request, endpoint, params) => authorise(auth, request, endpoint.access, params),
+    logger,
+    metrics,
+    latency,
+  });
+
+  return {
+    app,
+    endpoints,
+    logger,
+    async start() {
+      for (const probe of Object.values(probes)) probe.start(probeEveryMs);
+      await gate.start();
+    },
+    async close() {
+      for (const probe of Object.values(probes)) probe.stop();
+      gate.close();
+      await scanner.close();
+      await closeClients(clients);
+    },
+  };
+}
+
+/** What ARCHITECTURE calls limits of one request, with the two sizes an operator may change. */
+export function otlpLimits(config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflatedBytesMax'>): OtlpLimits {
+  return {
+    ...defaultOtlpLimits,
+    bodyBytesMax: config.otlpBodyBytesMax,
+    inflatedBytesMax: config.otlpInflatedBytesMax,
+  };
+}
+
+const version = readVersion();
+
+/** From the package this file belongs to: two levels up in the sources, three in the build. */
+function readVersion(): string {
+  for (const path of ['../package.json', '../../package.json']) {
+    try {
+      return String(JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')).version);
+    } catch {
+      // Not there: the next place.
+    }
+  }
+  return 'unknown';
+}
+
+function createProbes({ postgres, clickhouse, redis, publisher }: Clients): Record<DependencyName, Probe> {
+  return {
+    postgres: createProbe({ check: async () => postgres.raw('select 1') }),
+    clickhouse: createProbe({
+      check: async (signal) => {
+        const result = await clickhouse.query({ query: 'SELECT 1', abort_signal: signal });
+        await result.text();
+      },
+    }),
+    redis: createProbe({ check: async () => redis.ping() }),
+    queue: createProbe({ check: async () => publisher.queue.getJobCounts('wait') }),
+  };
+}
+
+async function closeClients({ postgres, clickhouse, redis, publisher }: Clients): Promise<void> {
+  await publisher.close();
+  redis.disconnect();
+  await Promise.all([postgres.destroy(), clickhouse.close()]);
+}
+
+function worst(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}

@@ -1,0 +1,52 @@
+import type { Queue } from 'bullmq';
+import { type IngestBodyPayload, jobCatalog } from '../../src/queue/job-catalog.ts';
+import type { LatencyRecorder } from '../../src/telemetry/latency.ts';
+import type { JobFacts } from '../processors.ts';
+import { type IngestBodyDeps, ingestBody, isHopeless } from './ingest-body.ts';
+import { type QuarantineBodyDeps, quarantineBody } from './quarantine-body.ts';
+
+/** After this many crashes with it under way a body is worked on alone; most of its neighbours are innocent. */
+const crashesMax = 3;
+
+export type IngestOrIsolateDeps = IngestBodyDeps &
+  QuarantineBodyDeps & {
+    isolation: Queue;
+    latency: LatencyRecorder;
+    countStored: (spans: number) => void;
+  };
+
+/** What became of the body; unless it is `isolated`, nobody needs it in Redis any more. */
+export type IngestOutcome = 'stored' | 'quarantined' | 'isolated';
+
+/** Stores the body's spans, or puts the body where it cannot harm others: a process of its own, or the quarantine. */
+export async function ingestOrIsolate(
+  deps: IngestOrIsolateDeps,
+  job: JobFacts,
+  payload: IngestBodyPayload,
+): Promise<IngestOutcome> {
+  if (job.stalledCounter >= crashesMax) {
+    const { attempts, removeOnComplete } = jobCatalog.isolateBody;
+    await deps.isolation.add('isolateBody', payload, {
+      jobId: job.id,
+      attempts,
+      removeOnComplete,
+      backoff: { type: 'custom' },
+    });
+    return 'isolated';
+  }
+  try {
+    await ingestBody(deps, job.id, payload);
+  } catch (error) {
+    if (!isHopeless(error)) throw error;
+    await quarantineBody(deps, {
+      jobId: job.id,
+      job: payload,
+      reason: error.message,
+      attempts: job.attemptsMade + 1,
+    });
+    return 'quarantined';
+  }
+  deps.latency.record('freshness', Date.now() - payload.receivedAtMs);
+  deps.countStored(payload.spans);
+  return 'stored';
+}

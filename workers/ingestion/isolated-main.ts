@@ -1,0 +1,22 @@
+import { readConfig } from '../../src/config.ts';
+import { createIngestion } from '../worker-container.ts';
+import { ingestBody, isHopeless } from './ingest-body.ts';
+import type { IsolatedOutcome, IsolatedTask } from './isolated-process.ts';
+
+const ingestion = createIngestion(readConfig(), 'worker-isolated');
+
+process.on('message', async ({ jobId, payload }: IsolatedTask) => {
+  process.send?.(await run(jobId, payload));
+});
+process.on('disconnect', () => process.exit(0));
+process.on('SIGINT', () => undefined); // The worker decides when this ends.
+
+async function run(jobId: string, payload: IsolatedTask['payload']): Promise<IsolatedOutcome> {
+  try {
+    await ingestBody(ingestion, jobId, payload);
+    return { outcome: 'stored' };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'unknown';
+    return { outcome: isHopeless(error) ? 'hopeless' : 'failed', reason };
+  }
+}

@@ -1,0 +1,30 @@
+import type { z } from 'zod';
+import type { JobName, jobCatalog } from '../src/queue/job-catalog.ts';
+import { type IngestOrIsolateDeps, ingestOrIsolate } from './ingestion/ingest-or-isolate.ts';
+import { type IsolateBodyDeps, isolateBody } from './ingestion/isolate-body.ts';
+import { type SweepBodiesDeps, sweepBodies } from './maintenance/sweep-bodies.ts';
+
+/** What a processor is told of its job beside the payload. */
+export interface JobFacts {
+  id: string;
+  attemptsMade: number;
+  /** How many workers died or hung with this job under way. */
+  stalledCounter: number;
+}
+
+export type ProcessorDeps = IngestOrIsolateDeps & IsolateBodyDeps & SweepBodiesDeps;
+
+type Processors = {
+  [Name in JobName]: (
+    deps: ProcessorDeps,
+    job: JobFacts,
+    payload: z.output<(typeof jobCatalog)[Name]['payload']>,
+  ) => Promise<unknown>;
+};
+
+/** Every job of the catalog and what does it. */
+export const processors = {
+  ingestBody: (deps, job, payload) => ingestOrIsolate(deps, job, payload),
+  isolateBody: (deps, job, payload) => isolateBody(deps, job.id, payload),
+  sweepBodies: (deps) => sweepBodies(deps),
+} satisfies Processors;

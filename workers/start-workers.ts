@@ -1,0 +1,77 @@
+import { Queue, Worker } from 'bullmq';
+import { bodyKey } from '../src/queue/body-key.ts';
+import { backoffMs, type JobName, jobCatalog } from '../src/queue/job-catalog.ts';
+import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
+import type { Logger } from '../src/telemetry/logger.ts';
+import { type ProcessorDeps, processors } from './processors.ts';
+import { runJob } from './run-job.ts';
+import { ingestConcurrency } from './worker-container.ts';
+
+/** A dead worker's jobs start again after at most a lock and an interval. Crashes are counted by us, so BullMQ never gives up. */
+const stallSettings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledCount: 1_000_000 };
+
+const concurrency = { ingestBody: ingestConcurrency, isolateBody: 1, sweepBodies: 1 } as const satisfies Record<
+  JobName,
+  number
+>;
+
+const sweepEveryMs = 60_000;
+
+export interface RunningWorkers {
+  /** Takes no new jobs and resolves once those under way are done. */
+  close(): Promise<void>;
+  /** Leaves what is under way to others. */
+  abandon(): Promise<void>;
+}
+
+/** Runs a worker for every job of the catalog. */
+export async function startWorkers(
+  deps: ProcessorDeps & { logger: Logger },
+  redisUrl: string,
+): Promise<RunningWorkers> {
+  const names = Object.keys(jobCatalog) as JobName[];
+  const workers = names.map((name) => startWorker(name, deps, redisUrl));
+  const maintenance = new Queue(jobCatalog.sweepBodies.queue, { connection: deps.redis });
+  const { attempts, removeOnComplete } = jobCatalog.sweepBodies;
+  await maintenance.upsertJobScheduler(
+    'sweep-bodies',
+    { every: sweepEveryMs },
+    { name: 'sweepBodies', data: {}, opts: { attempts, removeOnComplete, removeOnFail: { count: 10 } } },
+  );
+  return {
+    close: async () => void (await Promise.all(workers.map(({ worker }) => worker.close()))),
+    abandon: async () => void (await Promise.all(workers.map(({ worker }) => worker.close(true)))),
+  };
+}
+
+function startWorker(name: JobName, deps: ProcessorDeps & { logger: Logger }, redisUrl: string): { worker: Worker } {
+  const { queue, payload: schema } = jobCatalog[name];
+  const process = processors[name] as (...args: Parameters<(typeof processors)['ingestBody']>) => Promise<unknown>;
+  const connection = connectWorkerRedis(redisUrl);
+  connection.on('error', () => undefined); // The worker's own listener below logs it.
+  const worker = new Worker(
+    queue,
+    (job) => {
+      const facts = { id: String(job.id), attemptsMade: job.attemptsMade, stalledCounter: job.stalledCounter };
+      return runJob(schema, job.data, (payload) => process(deps, facts, payload as never));
+    },
+    {
+      connection,
+      concurrency: concurrency[name],
+      ...stallSettings,
+      settings: { backoffStrategy: backoffMs },
+      removeOnFail: { count: 1_000_000 },
+    },
+  );
+  worker.on('error', (error) => deps.logger.warn({ err: error, queue }, 'worker connection'));
+  worker.on('failed', (job, error) => deps.logger.warn({ err: error, queue, job_id: job?.id }, 'job failed'));
+  worker.on('completed', (job, result) => {
+    if (result !== 'isolated' && name !== 'sweepBodies') void dropBody(deps.redis, String(job.id), job.data);
+  });
+  return { worker };
+}
+
+/** Only now that the job is done for good: a body is never missing while its job may run again. */
+async function dropBody(redis: Redis, jobId: string, data: { projectId: string }): Promise<void> {
+  await redis.unlink(bodyKey(data.projectId, jobId)).catch(() => undefined); // The sweep finds what stays behind.
+}

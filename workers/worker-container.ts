@@ -1,0 +1,62 @@
+import type { Config } from '../src/config.ts';
+import { otlpLimits } from '../src/container.ts';
+import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
+import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
+import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
+import { createLogger, type Logger } from '../src/telemetry/logger.ts';
+import type { IngestBodyDeps } from './ingestion/ingest-body.ts';
+import { SpanBatcher } from './ingestion/span-batcher.ts';
+import { storeBatch } from './ingestion/store-batch.ts';
+import { WorkBudget } from './ingestion/work-budget.ts';
+
+/** How many bodies one worker has under way; half of them fill a batch while the other half is being written. */
+export const ingestConcurrency = 400;
+
+const batchLimits = {
+  rowsMax: 10_000,
+  bytesMax: 16 * 1024 * 1024,
+  entriesMax: ingestConcurrency / 2,
+  waitMsMax: 150,
+  writesMax: 2,
+};
+const workBytesMax = 64 * 1024 * 1024;
+/** A black-holed engine is noticed after this; the jobs' locks are renewed meanwhile. */
+const insertTimeoutMs = 15_000;
+
+export interface Ingestion extends IngestBodyDeps {
+  postgres: Postgres;
+  clickhouse: ClickHouse;
+  redis: Redis;
+  logger: Logger;
+  /** Makes jobs that wait for an engine give up, so that they go back to the queue. */
+  stop(): void;
+  close(): Promise<void>;
+}
+
+/** Everything a process needs to turn bodies into stored spans. */
+export function createIngestion(config: Config, name: string): Ingestion {
+  const logger = createLogger({ level: config.logLevel, name });
+  const postgres = connectPostgres(config.databaseUrl, 4);
+  const clickhouse = connectClickHouse(config.clickhouseUrl, insertTimeoutMs);
+  const redis = connectWorkerRedis(config.redisUrl);
+  redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));
+  const stopping = new AbortController();
+  const batcher = new SpanBatcher({
+    ...batchLimits,
+    write: (entries) => storeBatch({ clickhouse, logger, stopping: stopping.signal }, entries),
+  });
+  return {
+    postgres,
+    clickhouse,
+    redis,
+    logger,
+    batcher,
+    budget: new WorkBudget(workBytesMax),
+    limits: otlpLimits(config),
+    stop: () => stopping.abort(new Error('The worker is stopping')),
+    async close() {
+      redis.disconnect();
+      await Promise.all([postgres.destroy(), clickhouse.close()]);
+    },
+  };
+}
