@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Express } from 'express';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
 import { ApiKeyCache, authorise, findApiKeyRecord, type Principal } from './domains/auth/index.ts';
@@ -31,7 +30,7 @@ import { createLogger, type Logger } from './telemetry/logger.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 
 export interface Container {
-  app: Express;
+  app: ReturnType<typeof createApp>;
   endpoints: readonly Endpoint<Principal>[];
   logger: Logger;
   /** Begins to watch the dependencies; resolves after the first look at the queue. */
@@ -95,7 +94,7 @@ export function createContainer(config: Config): Container {
       metrics,
       queueStats: async () => [await readQueueStats(publisher.queue)],
       ingestStats: async () => ({
-        ackP99Ms: latency.summary('exportTraces').p99_ms,
+        ackP99Ms: latency.summary('POST /api/v1/traces').p99_ms,
         freshnessP95Ms: worst((await readWorkerFigures(redis)).map((figures) => figures.freshnessP95Ms)),
       }),
       openapi: () => openApiDocument({ title: 'Promptlane', version, contracts: endpoints }),

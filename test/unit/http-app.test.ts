@@ -250,7 +250,7 @@ describe('routing', () => {
 describe('authentication', () => {
   test('comes before query and body are looked at', async () => {
     const answer = await call('/things/validate?wrong=1', { method: 'POST', body: 'not json' });
-    expect([answer.status, answer.body.code]).toEqual([401, 'unauthenticated']);
+    expect([answer.status, answer.body.code]).toEqual([401, 'credentials_required']);
     expect(answer.headers.get('www-authenticate')).toBeTruthy();
   });
   test('is refused while the body is still being sent', async () => {
@@ -412,7 +412,7 @@ describe('a raw endpoint', () => {
     expect((await post('/raw', 'x'.repeat(100_000))).text).toBe('alice sent 100000');
   });
   test('renders every error in its own shape, from authentication to bugs', async () => {
-    expect((await call('/raw', { method: 'POST' })).text).toBe('own:401:unauthenticated');
+    expect((await call('/raw', { method: 'POST' })).text).toBe('own:401:credentials_required');
     expect((await post('/raw?x=1', '')).text).toBe('own:400:unknown_parameter');
     expect((await post('/raw?fail=bug', '')).text).toBe('own:500:internal_error');
     const away = await post('/raw?fail=away', '');

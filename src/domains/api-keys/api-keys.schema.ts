@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { presets, scopes } from '../auth/index.ts';
 import type { ApiKey } from './api-key.ts';
 
-export const projectParams = z.object({ project_id: z.string().min(1).max(64) });
+export const projectParams = z.strictObject({ project_id: z.string().min(1).max(64) });
 
 const presetNames = Object.keys(presets) as (keyof typeof presets)[];
 

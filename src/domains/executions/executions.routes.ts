@@ -40,7 +40,7 @@ export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret
       operationId: 'listExecutions',
       path: '/api/projects/{project_id}/executions',
       summary: 'List executions, newest first',
-      params: z.object({ project_id: z.string() }),
+      params: z.strictObject({ project_id: z.string() }),
       query: listQuery,
       responses: {
         200: {
@@ -60,7 +60,7 @@ export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret
       operationId: 'getExecution',
       path: '/api/projects/{project_id}/executions/{trace_id}',
       summary: 'One execution with all of its spans',
-      params: z.object({ project_id: z.string(), trace_id: z.string() }),
+      params: z.strictObject({ project_id: z.string(), trace_id: z.string() }),
       query: z.strictObject({ include }),
       responses: { 200: { description: 'The execution', schema: detailSchema } },
       problems: ['execution_not_found'],

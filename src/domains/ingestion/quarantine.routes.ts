@@ -28,7 +28,7 @@ const quarantinedBodySchema = z.object({
   replayed_at: z.iso.datetime().nullable(),
 });
 
-const bodyParams = z.object({ body_id: z.string().min(1).max(100) });
+const bodyParams = z.strictObject({ body_id: z.string().min(1).max(100) });
 const common = { tag: 'quarantine', access: { adminOnly: true } } as const;
 const position = z.tuple([z.iso.datetime(), z.string()]);
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { Logger } from 'pino';
 import { UnavailableError } from '../../lib/errors.ts';
+import type { Logger } from '../../telemetry/logger.ts';
 
 const pollMs = 500;
 const oldestWaitingMsMax = 15 * 60_000;

@@ -14,6 +14,7 @@ export type BodyScanner = (encoding: OtlpEncoding, bytes: Buffer) => Promise<Sca
 export function createBodyScanner(limits: OtlpLimits): { scan: BodyScanner; close: () => Promise<void> } {
   const pool = new Piscina<ScanTask, ScanOutcome>({
     filename: new URL(import.meta.url.endsWith('.ts') ? './scan-thread.ts' : './scan-thread.js', import.meta.url).href,
+    name: 'scanInThread',
     minThreads: 0,
     maxThreads: 1,
     idleTimeout: 10_000,

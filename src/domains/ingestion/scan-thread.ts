@@ -12,9 +12,8 @@ export interface ScanTask {
 /** Errors lose their class between threads, so a malformed body is a value here. */
 export type ScanOutcome = ScanResult | { malformed: { code: 'malformed_otlp'; message: string } };
 
-/** Piscina runs the default export of a file. */
-// biome-ignore lint/style/noDefaultExport: piscina's contract
-export default function scanInThread({ encoding, bytes, limits }: ScanTask): ScanOutcome {
+/** What the thread runs. */
+export function scanInThread({ encoding, bytes, limits }: ScanTask): ScanOutcome {
   try {
     return scanTraces(encoding, bytes, limits);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Project } from './project.ts';
 
-export const workspaceParams = z.object({ workspace_id: z.string().min(1).max(64) });
+export const workspaceParams = z.strictObject({ workspace_id: z.string().min(1).max(64) });
 
 export const createProjectBody = z.strictObject({ name: z.string().trim().min(1).max(200) });
 
