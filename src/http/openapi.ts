@@ -106,7 +106,7 @@ function successes(contract: Contract, schemas: SchemaRegistry): Record<string, 
 /** What any endpoint of this shape may answer, and what the contract adds, by status. */
 function problems(contract: Contract): Record<string, JsonObject> {
   const codes: ProblemCode[] = ['unknown_parameter', 'invalid_parameter', 'internal_error', 'dependency_unavailable'];
-  if (!('open' in contract.access)) codes.push('unauthenticated', 'forbidden');
+  if (!('open' in contract.access)) codes.push('credentials_required', 'invalid_credentials', 'forbidden');
   if ('scope' in contract.access) codes.push('insufficient_scope');
   if (contract.rateClass !== 'none') codes.push('rate_limited');
   if (contract.params) codes.push('malformed_path', 'invalid_path_parameter');
@@ -118,6 +118,8 @@ function problems(contract: Contract): Record<string, JsonObject> {
       'invalid_body',
       'body_too_large',
       'unsupported_media_type',
+      'unsupported_content_encoding',
+      'corrupt_body',
     );
   }
   codes.push(...(contract.problems ?? []));

@@ -6,7 +6,6 @@ export const problemCodes = {
   malformed: {
     malformed_json: 'The body is not valid JSON',
     incomplete_body: 'The body ended early',
-    undecodable_body: 'The body does not match its Content-Encoding',
     json_too_deep: 'The JSON is nested too deeply',
     malformed_path: 'The path is not validly encoded',
     unknown_field: 'The body has a field that does not exist',
@@ -17,10 +16,13 @@ export const problemCodes = {
     cursor_mismatch: 'The cursor belongs to another list',
     unknown_filter_field: 'The filter names a field that does not exist',
     invalid_filter: 'The filter is malformed',
-    invalid_otlp: 'The OTLP request cannot be decoded',
+    malformed_otlp: 'The OTLP request cannot be decoded',
+    spans_rejected: 'Every span of the request was rejected',
+    corrupt_body: 'The body does not match its Content-Encoding',
   },
   unauthenticated: {
-    unauthenticated: 'Credentials are missing or not valid',
+    credentials_required: 'Credentials are missing',
+    invalid_credentials: 'The credentials are not valid',
     invalid_signature: 'The signature is missing, wrong or too old',
   },
   exhausted: {
@@ -32,9 +34,11 @@ export const problemCodes = {
     insufficient_scope: 'The key lacks the scope this needs',
     insufficient_role: 'The role does not allow this',
     admin_required: 'This needs a workspace administrator',
+    api_key_required: 'This needs an API key',
   },
   not_found: {
     route_not_found: 'There is no such route',
+    signal_not_offered: 'This OpenTelemetry signal is not taken',
     not_found: 'There is no such thing, or it is not visible to the caller',
     project_not_found: 'There is no such project, or it is not visible to the caller',
     workspace_not_found: 'There is no such workspace, or it is not visible to the caller',
@@ -53,6 +57,7 @@ export const problemCodes = {
   },
   conflict: {
     conflict: 'The request conflicts with the current state',
+    name_taken: 'The name is taken',
     slug_taken: 'The slug is taken',
     version_conflict: 'The thing has changed since it was read',
     part_in_use: 'The part is in use',
@@ -65,7 +70,8 @@ export const problemCodes = {
     body_too_large: 'The body is too large',
   },
   unsupported_media_type: {
-    unsupported_media_type: 'The media type or encoding is not supported',
+    unsupported_media_type: 'The media type is not supported',
+    unsupported_content_encoding: 'The content encoding is not supported',
   },
   invalid: {
     invalid_body: 'The body is well-formed but not valid',
@@ -83,7 +89,10 @@ export const problemCodes = {
   },
   unavailable: {
     dependency_unavailable: 'A dependency is away',
-    reduced_capacity: 'The service takes in less than usual for now',
+    postgres_unavailable: 'The database is away',
+    clickhouse_unavailable: 'The trace store is away',
+    queue_unavailable: 'The queue is away',
+    ingest_unavailable: 'Spans are not taken right now',
   },
   internal: {
     internal_error: 'Something went wrong on our side',

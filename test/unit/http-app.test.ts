@@ -121,7 +121,7 @@ beforeAll(async () => {
   app = await serve<Caller>(endpoints, {
     authorise: async (req) => {
       const name = req.get('x-api-key');
-      if (!name) throw new UnauthenticatedError('unauthenticated', 'No credentials were given');
+      if (!name) throw new UnauthenticatedError('credentials_required', 'No credentials were given');
       return { name };
     },
     admit: async (_req, res, { operationId }, principal) => {
@@ -250,7 +250,7 @@ describe('routing', () => {
 describe('authentication', () => {
   test('comes before query and body are looked at', async () => {
     const answer = await call('/things/validate?wrong=1', { method: 'POST', body: 'not json' });
-    expect([answer.status, answer.body.code]).toEqual([401, 'unauthenticated']);
+    expect([answer.status, answer.body.code]).toEqual([401, 'credentials_required']);
     expect(answer.headers.get('www-authenticate')).toBeTruthy();
   });
   test('is refused while the body is still being sent', async () => {
@@ -326,6 +326,12 @@ describe('a body that is wrong', () => {
     const lacking = await post('/things/validate', '{}');
     expect(lacking.body.errors).toEqual([{ path: 'name', code: 'required', message: 'is required' }]);
   });
+  test('says where text is that cannot be stored', async () => {
+    const answer = await post('/optional', '{"free":[{"a":["ok","b\\u0000"]}]}');
+    expect(answer.body.errors).toEqual([
+      { path: 'free[0].a[1]', code: 'unstorable_text', message: expect.stringContaining('"b\\u0000"') },
+    ]);
+  });
   test('64 levels are still accepted', async () => {
     const nested = `${'['.repeat(63)}${']'.repeat(63)}`;
     expect((await post('/optional', `{"free":${nested}}`)).status).toBe(200);
@@ -344,14 +350,14 @@ describe('a body that is wrong', () => {
   });
   test.each(['br', 'gzip, gzip', 'constructor'])('in the encoding %s is 415', async (encoding) => {
     const answer = await post('/things/validate', gzipSync('{"name":"n"}'), { 'content-encoding': encoding });
-    expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
+    expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
   });
   test.each([
     ['garbage', randomBytes(50)],
     ['cut short', gzipSync(`{"name":"${randomBytes(50).toString('hex')}"}`).subarray(0, 40)],
-  ])('that is %s as gzip is 400 undecodable_body', async (_what, bytes) => {
+  ])('that is %s as gzip is 400 corrupt_body', async (_what, bytes) => {
     const answer = await post('/things/validate', Uint8Array.from(bytes), { 'content-encoding': 'gzip' });
-    expect([answer.status, answer.body.code]).toEqual([400, 'undecodable_body']);
+    expect([answer.status, answer.body.code]).toEqual([400, 'corrupt_body']);
   });
   test('that is not UTF-8 is 400 malformed_json', async () => {
     const answer = await post('/things/validate', Uint8Array.from([0x22, 0xff, 0x22]));
@@ -412,7 +418,7 @@ describe('a raw endpoint', () => {
     expect((await post('/raw', 'x'.repeat(100_000))).text).toBe('alice sent 100000');
   });
   test('renders every error in its own shape, from authentication to bugs', async () => {
-    expect((await call('/raw', { method: 'POST' })).text).toBe('own:401:unauthenticated');
+    expect((await call('/raw', { method: 'POST' })).text).toBe('own:401:credentials_required');
     expect((await post('/raw?x=1', '')).text).toBe('own:400:unknown_parameter');
     expect((await post('/raw?fail=bug', '')).text).toBe('own:500:internal_error');
     const away = await post('/raw?fail=away', '');

@@ -47,7 +47,7 @@ async function start(
     latency,
     authorise: async (req) => {
       if (req.get('x-admin-key') === 'admin') return 'operator';
-      throw new UnauthenticatedError('unauthenticated', 'No credentials were given');
+      throw new UnauthenticatedError('credentials_required', 'No credentials were given');
     },
   });
   stops.push(() => app.close());
