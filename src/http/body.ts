@@ -13,9 +13,7 @@ export async function readJsonBody(req: IncomingMessage, bytesMax: number): Prom
   checkJsonContentType(req.headers['content-type']);
   const bytes = await readBytes(req, bytesMax);
   if (bytes.length === 0) return undefined;
-  const value = parseJson(bytes);
-  checkJson(value);
-  return value;
+  return parseJson(bytes);
 }
 
 /**
@@ -41,12 +39,17 @@ export async function readBytes(req: IncomingMessage, bytesMax: number): Promise
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function parseJson(bytes: Buffer): unknown {
+  let text: string;
+  let value: unknown;
   try {
-    return JSON.parse(utf8.decode(bytes));
+    text = utf8.decode(bytes);
+    value = JSON.parse(text);
   } catch (cause) {
     const reason = cause instanceof SyntaxError ? cause.message.slice(0, 200) : 'it is not valid UTF-8';
     throw new MalformedError('malformed_json', `The body is not valid JSON: ${reason}`, { cause });
   }
+  checkJson(value, text);
+  return value;
 }
 
 function hasBody(req: IncomingMessage): boolean {
@@ -74,7 +77,7 @@ function inflaterFor(header: string | undefined) {
   const encoding = (header ?? 'identity').trim().toLowerCase();
   if (Object.hasOwn(inflaters, encoding)) return inflaters[encoding]?.();
   throw new UnsupportedMediaTypeError(
-    'unsupported_media_type',
+    'unsupported_content_encoding',
     `Content-Encoding must be gzip, deflate or identity; given ${JSON.stringify(encoding.slice(0, 80))}`,
   );
 }
@@ -101,7 +104,7 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number): Promise<Buffe
 function brokenOff(cause: Error): MalformedError {
   const zlib = 'code' in cause && typeof cause.code === 'string' && cause.code.startsWith('Z_');
   return zlib
-    ? new MalformedError('undecodable_body', `The body does not match its Content-Encoding: ${cause.message}`, {
+    ? new MalformedError('corrupt_body', `The body does not match its Content-Encoding: ${cause.message}`, {
         cause,
       })
     : new MalformedError('incomplete_body', 'The connection closed within the body', { cause });

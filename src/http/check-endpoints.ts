@@ -14,7 +14,7 @@ export function checkEndpoints(contracts: readonly Contract[]): void {
 }
 
 /** Names of the `{parameters}` in a path. */
-export function pathParameterNames(path: string): string[] {
+function pathParameterNames(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].flatMap((match) => match[1] ?? []);
 }
 

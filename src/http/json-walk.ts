@@ -12,50 +12,53 @@ export function isStorableText(text: string): boolean {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what is looked for.
 const unstorable = /\u0000|\p{Surrogate}/u;
 
-interface Visit {
-  value: unknown;
-  key: string | number;
-  parent: Visit | undefined;
-  depth: number;
-}
+/** JSON forbids raw NUL in strings and UTF-8 forbids surrogates, so both need an escape. */
+const escapesUnstorable = /\\u(?:0000|d[89a-f])/i;
 
 /**
  * Refuses parsed JSON that is nested over `jsonDepthMax` (`json_too_deep`) or holds unstorable text in a value
- * or a key (`invalid_body`). Iterative: a million levels of nesting cost no stack.
+ * or a key (`invalid_body`). It recurses, but never deeper than the bound, so a million levels cost no stack.
+ * @param source the JSON itself: unless it escapes such text, none can be in it, and strings need no look
  */
-export function checkJson(root: unknown): void {
-  const stack: Visit[] = [{ value: root, key: '', parent: undefined, depth: 0 }];
-  for (let visit = stack.pop(); visit; visit = stack.pop()) {
-    const { value, depth } = visit;
-    if (typeof value === 'string') checkText(value, visit);
-    if (typeof value !== 'object' || value === null) continue;
-    if (depth >= jsonDepthMax) {
-      throw new MalformedError('json_too_deep', `The body is nested more than ${jsonDepthMax} levels deep`);
-    }
-    for (const [key, child] of Object.entries(value)) {
-      const at: Visit = {
-        value: child,
-        key: Array.isArray(value) ? Number(key) : key,
-        parent: visit,
-        depth: depth + 1,
-      };
-      if (typeof at.key === 'string') checkText(key, at);
-      stack.push(at);
+export function checkJson(root: unknown, source: string): void {
+  const looksAtText = escapesUnstorable.test(source);
+  const path: (string | number)[] = [];
+
+  function visit(value: unknown): void {
+    if (typeof value === 'string') {
+      if (looksAtText && !isStorableText(value)) throw unstorableText(value, path);
+    } else if (typeof value === 'object' && value !== null) {
+      if (path.length >= jsonDepthMax) throw tooDeep();
+      visitChildren(value);
     }
   }
+  function visitAt(key: string | number, child: unknown): void {
+    // Bodies are mostly leaves; only what can be at fault is worth a path.
+    if (typeof child === 'object' ? child === null : typeof child !== 'string' || !looksAtText) return;
+    path.push(key);
+    visit(child);
+    path.pop();
+  }
+  function visitChildren(container: object): void {
+    if (Array.isArray(container)) {
+      for (let index = 0; index < container.length; index++) visitAt(index, container[index]);
+      return;
+    }
+    for (const key of Object.keys(container)) {
+      if (looksAtText && !isStorableText(key)) throw unstorableText(key, [...path, key]);
+      visitAt(key, Reflect.get(container, key));
+    }
+  }
+  visit(root);
 }
 
-function checkText(text: string, visit: Visit): void {
-  if (isStorableText(text)) return;
-  const path = formatPath(pathOf(visit));
+function tooDeep(): MalformedError {
+  return new MalformedError('json_too_deep', `The body is nested more than ${jsonDepthMax} levels deep`);
+}
+
+function unstorableText(text: string, at: readonly (string | number)[]): InvalidError {
+  const path = formatPath(at);
   const message = `NUL characters and lone surrogates cannot be stored; given ${quote(text)}`;
-  throw new InvalidError('invalid_body', `${path}: ${message}`, {
-    errors: [{ path, code: 'unstorable_text', message }],
-  });
-}
-
-function pathOf(visit: Visit): (string | number)[] {
-  const path: (string | number)[] = [];
-  for (let at = visit; at.parent; at = at.parent) path.unshift(at.key);
-  return path;
+  const errors = [{ path, code: 'unstorable_text', message }];
+  return new InvalidError('invalid_body', `${path || 'body'}: ${message}`, { errors });
 }

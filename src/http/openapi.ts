@@ -71,12 +71,17 @@ function security(access: Access): JsonObject[] {
 }
 
 function parameters(contract: Contract, part: 'params' | 'query', schemas: SchemaRegistry): JsonObject[] {
-  return Object.entries(contract[part]?.shape ?? {}).map(([name, schema]) => ({
-    name,
-    in: part === 'params' ? 'path' : 'query',
-    required: part === 'params' || !acceptsAbsence(schema),
-    schema: schemas.convert(schema, 'input', `${contract.operationId}_${name}`),
-  }));
+  return Object.entries(contract[part]?.shape ?? {}).map(([name, schema]) => {
+    const converted = schemas.convert(schema, 'input', `${contract.operationId}_${name}`);
+    // zod leaves the default out where a text is converted first, as every number in a query is.
+    const fallback = z.safeParse(schema, undefined).data;
+    return {
+      name,
+      in: part === 'params' ? 'path' : 'query',
+      required: part === 'params' || !acceptsAbsence(schema),
+      schema: fallback === undefined ? converted : { ...converted, default: fallback },
+    };
+  });
 }
 
 function requestBody(contract: Contract, body: z.ZodType, schemas: SchemaRegistry): JsonObject {
@@ -113,6 +118,8 @@ function problems(contract: Contract): Record<string, JsonObject> {
       'invalid_body',
       'body_too_large',
       'unsupported_media_type',
+      'unsupported_content_encoding',
+      'corrupt_body',
     );
   }
   codes.push(...(contract.problems ?? []));

@@ -6,7 +6,6 @@ export const problemCodes = {
   malformed: {
     malformed_json: 'The body is not valid JSON',
     incomplete_body: 'The body ended early',
-    undecodable_body: 'The body does not match its Content-Encoding',
     json_too_deep: 'The JSON is nested too deeply',
     malformed_path: 'The path is not validly encoded',
     unknown_field: 'The body has a field that does not exist',

@@ -326,6 +326,12 @@ describe('a body that is wrong', () => {
     const lacking = await post('/things/validate', '{}');
     expect(lacking.body.errors).toEqual([{ path: 'name', code: 'required', message: 'is required' }]);
   });
+  test('says where text is that cannot be stored', async () => {
+    const answer = await post('/optional', '{"free":[{"a":["ok","b\\u0000"]}]}');
+    expect(answer.body.errors).toEqual([
+      { path: 'free[0].a[1]', code: 'unstorable_text', message: expect.stringContaining('"b\\u0000"') },
+    ]);
+  });
   test('64 levels are still accepted', async () => {
     const nested = `${'['.repeat(63)}${']'.repeat(63)}`;
     expect((await post('/optional', `{"free":${nested}}`)).status).toBe(200);
@@ -344,14 +350,14 @@ describe('a body that is wrong', () => {
   });
   test.each(['br', 'gzip, gzip', 'constructor'])('in the encoding %s is 415', async (encoding) => {
     const answer = await post('/things/validate', gzipSync('{"name":"n"}'), { 'content-encoding': encoding });
-    expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
+    expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
   });
   test.each([
     ['garbage', randomBytes(50)],
     ['cut short', gzipSync(`{"name":"${randomBytes(50).toString('hex')}"}`).subarray(0, 40)],
-  ])('that is %s as gzip is 400 undecodable_body', async (_what, bytes) => {
+  ])('that is %s as gzip is 400 corrupt_body', async (_what, bytes) => {
     const answer = await post('/things/validate', Uint8Array.from(bytes), { 'content-encoding': 'gzip' });
-    expect([answer.status, answer.body.code]).toEqual([400, 'undecodable_body']);
+    expect([answer.status, answer.body.code]).toEqual([400, 'corrupt_body']);
   });
   test('that is not UTF-8 is 400 malformed_json', async () => {
     const answer = await post('/things/validate', Uint8Array.from([0x22, 0xff, 0x22]));
