@@ -5,6 +5,11 @@ import { type SpanFault, shown } from './rejections.ts';
 import { wellFormed } from './text.ts';
 import { warning } from './warnings.ts';
 
+const uint32Max = 2n ** 32n - 1n;
+const int32Max = 2n ** 31n - 1n;
+const uint64Max = 2n ** 64n - 1n;
+const int64Max = 2n ** 63n - 1n;
+
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What the reading of one JSON body carries along. A fault inside a span is noted, so that only that span is lost. */
@@ -70,8 +75,8 @@ export function readString(context: JsonContext, value: unknown, field: string):
 
 export function readUint32(context: JsonContext, value: unknown, field: string): number {
   if (value === undefined || value === null) return 0;
-  const number = integer(value);
-  if (number !== undefined && number >= 0n && number <= 0xffff_ffffn) return Number(number);
+  const number = integer(value, uint32Max);
+  if (number !== undefined && number >= 0n && number <= uint32Max) return Number(number);
   context.refuse(`${field} must be an integer from 0 to 4294967295`, value);
   return 0;
 }
@@ -84,7 +89,7 @@ export function readEnum(context: JsonContext, value: unknown, prefix: string, n
     const known = names.indexOf(name.startsWith(prefix) ? name.slice(prefix.length) : name);
     if (known >= 0) return known;
   }
-  const number = integer(value);
+  const number = integer(value, int32Max);
   if (number !== undefined && BigInt.asIntN(32, number) === number) return Number(number);
   context.refuse(`${prefix === 'SPAN_KIND_' ? 'kind' : 'status.code'} must be an integer of 32 bits`, value);
   return 0;
@@ -93,24 +98,29 @@ export function readEnum(context: JsonContext, value: unknown, prefix: string, n
 /** J5: nanoseconds as string or number; ISO 8601 is taken although OTLP/JSON has none. */
 export function readTime(context: JsonContext, value: unknown, field: string): bigint {
   if (value === undefined || value === null) return 0n;
-  const nanos = integer(value) ?? (typeof value === 'string' ? readIsoTime(value) : undefined);
+  const nanos = integer(value, uint64Max) ?? (typeof value === 'string' ? readIsoTime(value) : undefined);
   if (nanos !== undefined && BigInt.asUintN(64, nanos) === nanos) return nanos;
   context.refuse(`${field} must be nanoseconds since 1970 in 64 bits`, value);
   return 0n;
 }
 
 export function readInt64(context: JsonContext, value: unknown, field: string): bigint {
-  const number = integer(value);
+  const number = integer(value, int64Max);
   if (number !== undefined && BigInt.asIntN(64, number) === number) return number;
   context.refuse(`${field} must be an integer of 64 bits`, value);
   return 0n;
 }
 
-/** An integer as proto3 JSON writes one: a number, or a string with or without an exponent. */
-function integer(value: unknown): bigint | undefined {
+/**
+ * An integer as proto3 JSON writes one: a number, or a string with or without an exponent. A number past 2^53 has lost
+ * digits: its shortest decimal is what a JavaScript sender meant, and one that rounded up past `max` meant `max`.
+ */
+function integer(value: unknown, max: bigint): bigint | undefined {
   if (typeof value === 'string') {
     if (/^-?\d{1,20}$/.test(value)) return BigInt(value);
-    return /^-?\d{1,20}(\.\d{1,20})?([eE][+-]?\d{1,2})?$/.test(value) ? integer(Number(value)) : undefined;
+    return /^-?\d{1,20}(\.\d{1,20})?([eE][+-]?\d{1,2})?$/.test(value) ? integer(Number(value), max) : undefined;
   }
-  return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : undefined;
+  if (typeof value !== 'number' || !Number.isInteger(value)) return undefined;
+  if (value === Number(max)) return max;
+  return Number.isSafeInteger(value) || Math.abs(value) >= 1e21 ? BigInt(value) : BigInt(String(value));
 }

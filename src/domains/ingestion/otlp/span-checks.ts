@@ -60,5 +60,5 @@ export function isZero(bytes: Buffer, start: number, end: number): boolean {
 function shownBytes(bytes: Buffer, start: number, end: number): string {
   if (start === end) return 'absent';
   const hex = bytes.toString('hex', start, Math.min(end, start + 20));
-  return `${hex}${end - start > 20 ? '...' : ''} (${end - start} bytes)`;
+  return `${hex}${end - start > 20 ? '...' : ''} (length ${end - start})`;
 }

@@ -4,6 +4,8 @@ import type { OtlpLimits } from './limits.ts';
 const groupDepthMax = 100;
 const varintBytesMax = 10;
 const twoTo28 = 268_435_456;
+/** Below it, 28 more bits fit into the 53 of a number. */
+const middleExactMax = 33_554_432;
 
 /**
  * A cursor over protobuf bytes (https://protobuf.dev/programming-guides/encoding/). `end` is the end of the message
@@ -92,8 +94,8 @@ export class WireReader {
       else high |= (byte & 0x7f) << (shift - 56);
       if (byte < 0x80) break;
     }
-    if (high === 0 && middle < 0x20_0000) return BigInt(middle * twoTo28 + low);
-    return BigInt.asIntN(64, (BigInt(high) << 56n) | BigInt(middle * twoTo28 + low));
+    if (high === 0 && middle < middleExactMax) return BigInt(middle * twoTo28 + low);
+    return BigInt.asIntN(64, (BigInt(high) << 56n) | (BigInt(middle) << 28n) | BigInt(low));
   }
 
   fixed32(end: number): number {
