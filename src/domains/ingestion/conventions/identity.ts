@@ -1,5 +1,5 @@
 import type { AnyValue } from '../otlp/span.ts';
-import { attribute, attributes, family, field, type Reading } from './candidates.ts';
+import { attribute, attributes, family, field, isBelow, type Reading } from './candidates.ts';
 import { limits } from './limits.ts';
 import { cut, parsed, text, unquoted } from './read-value.ts';
 
@@ -71,7 +71,7 @@ function tagList(value: AnyValue, reading: Reading): string[] | undefined {
 function mlflowTags(_value: AnyValue, reading: Reading): string[] | undefined {
   const pairs: string[] = [];
   for (const [key, value] of reading.span.attributes) {
-    if (!key.startsWith(mlflowTagPrefix) || key.startsWith('mlflow.', mlflowTagPrefix.length)) continue;
+    if (!isBelow(key, mlflowTagPrefix) || key.startsWith('mlflow.', mlflowTagPrefix.length)) continue;
     pairs.push(`${key.slice(mlflowTagPrefix.length)}:${unquoted(value, reading) ?? ''}`);
   }
   return bounded(pairs);

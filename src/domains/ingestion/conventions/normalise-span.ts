@@ -15,7 +15,15 @@ import { deploymentOf, spanEnvironment, spanRelease } from './resource.ts';
 import { errorLevel, errorMessage, errorStack, errorType, httpStatusCode, readStatus } from './status.ts';
 import { input, output, readText, toolInput, toolOutput } from './text.ts';
 import { ttftMs } from './time-to-first-token.ts';
-import * as usage from './usage.ts';
+import {
+  cacheReadTokens,
+  cacheWriteTokens,
+  inputTokens,
+  outputTokens,
+  readUsage,
+  reasoningTokens,
+  totalTokens,
+} from './usage.ts';
 
 /** Raised whenever the same span would come out differently, so that stored spans can be normalised again (N2). */
 export const NORMALISER_VERSION = 1;
@@ -27,12 +35,12 @@ const index = compileIndex([
   requestModel,
   provider,
   responseId,
-  usage.inputTokens,
-  usage.outputTokens,
-  usage.totalTokens,
-  usage.cacheReadTokens,
-  usage.cacheWriteTokens,
-  usage.reasoningTokens,
+  inputTokens,
+  outputTokens,
+  totalTokens,
+  cacheReadTokens,
+  cacheWriteTokens,
+  reasoningTokens,
   reportedCost,
   toolInput,
   toolOutput,
@@ -59,6 +67,9 @@ export function normaliseSpan(span: Span): NormalisedSpan {
   const reading = startReading(index, span);
   reading.kind = first(reading, kind) ?? 'other';
   const deployment = deploymentOf(span.resource);
+  const status = guarded(reading, 'status', () => readStatus(reading), 'unset');
+  const failed = status === 'error';
+  const content = readText(reading);
   return {
     kind: reading.kind,
     name: first(reading, displayName) ?? cut(span.name, limits.identifierCharsMax),
@@ -68,10 +79,18 @@ export function normaliseSpan(span: Span): NormalisedSpan {
     model: first(reading, model) ?? '',
     requestModel: first(reading, requestModel) ?? '',
     provider: first(reading, provider) ?? '',
-    ...outcome(reading),
-    usage: guarded(reading, 'usage', () => usage.readUsage(reading), null),
+    status,
+    // Error details belong to failed spans only: an exception that was handled is in the span's events.
+    errorType: failed ? (first(reading, errorType) ?? '') : '',
+    errorMessage: failed ? messageOf(reading) : '',
+    errorStack: failed ? (first(reading, errorStack) ?? '') : '',
+    httpStatusCode: first(reading, httpStatusCode) ?? 0,
+    usage: readUsage(reading),
     reportedCostNanoUsd: first(reading, reportedCost) ?? null,
-    ...texts(reading),
+    input: content.input?.text ?? '',
+    output: content.output?.text ?? '',
+    inputPreview: guarded(reading, 'input_preview', () => preview(content.input, 'user'), ''),
+    outputPreview: guarded(reading, 'output_preview', () => preview(content.output, 'assistant'), ''),
     sessionId: first(reading, sessionId) ?? '',
     conversationId: first(reading, conversationId) ?? '',
     userId: first(reading, userId) ?? '',
@@ -84,30 +103,6 @@ export function normaliseSpan(span: Span): NormalisedSpan {
   };
 }
 
-type Outcome = Pick<NormalisedSpan, 'status' | 'errorType' | 'errorMessage' | 'errorStack' | 'httpStatusCode'>;
-
-/** Error details belong to failed spans only: an exception that was handled is in the span's events. */
-function outcome(reading: Reading): Outcome {
-  const status = guarded(reading, 'status', () => readStatus(reading), 'unset');
-  const failed = status === 'error';
-  const { statusMessage } = reading.span;
-  return {
-    status,
-    errorType: failed ? (first(reading, errorType) ?? '') : '',
-    errorMessage: failed ? cut(statusMessage, limits.errorMessageCharsMax) || (first(reading, errorMessage) ?? '') : '',
-    errorStack: failed ? (first(reading, errorStack) ?? '') : '',
-    httpStatusCode: first(reading, httpStatusCode) ?? 0,
-  };
-}
-
-type Texts = Pick<NormalisedSpan, 'input' | 'output' | 'inputPreview' | 'outputPreview'>;
-
-function texts(reading: Reading): Texts {
-  const text = readText(reading);
-  return {
-    input: text.input?.text ?? '',
-    output: text.output?.text ?? '',
-    inputPreview: guarded(reading, 'input_preview', () => preview(text.input, 'user'), ''),
-    outputPreview: guarded(reading, 'output_preview', () => preview(text.output, 'assistant'), ''),
-  };
+function messageOf(reading: Reading): string {
+  return cut(reading.span.statusMessage, limits.errorMessageCharsMax) || (first(reading, errorMessage) ?? '');
 }

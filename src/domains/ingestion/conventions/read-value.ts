@@ -51,6 +51,7 @@ export function member(value: AnyValue, path: readonly string[], reading: Readin
 export function parsed(value: AnyValue, reading: Reading): unknown {
   if (typeof value !== 'string') return plain(value);
   if (!looksLikeJson(value) || value.length > limits.jsonCharsMax) return undefined;
+  reading.parsed ??= new Map();
   if (reading.parsed.has(value)) return reading.parsed.get(value);
   const result = parseJson(value);
   reading.parsed.set(value, result);

@@ -1,5 +1,5 @@
 import type { AnyValue } from '../../otlp/span.ts';
-import { type Reader, type Reading, warn } from '../candidates.ts';
+import { isBelow, type Reader, type Reading, warn } from '../candidates.ts';
 import { limits } from '../limits.ts';
 import { isObject, plain } from '../read-value.ts';
 import { ofMessages } from './content.ts';
@@ -35,7 +35,7 @@ export function flattened(prefix: string, role: string): Reader<Content> {
 function treeOf(prefix: string, { span }: Reading): Branch {
   const root: Branch = { value: null, children: new Map() };
   for (const [key, value] of span.attributes) {
-    if (!key.startsWith(prefix)) continue;
+    if (!isBelow(key, prefix)) continue;
     const path = key.slice(prefix.length).split('.', segmentsMax + 1);
     if (path.length <= segmentsMax) plant(root, path, value);
   }

@@ -19,7 +19,7 @@ export function shapeMessages(value: unknown, role: string): Message[] | undefin
     if (message.parts.length > limits.messagesMax) return undefined;
     messages.push(message);
   }
-  return messages;
+  return messages.some(({ parts }) => parts.length > 0) ? messages : undefined;
 }
 
 /** One message; its members may be spelled as any client does. */
@@ -78,23 +78,29 @@ const roles = new Map([
 /** `type` values that make an object a message without a `role`: LangChain's, and the items of OpenAI's Responses API. */
 const messageTypes = new Set(['human', 'ai', 'system', 'tool', 'function_call', 'function_call_output', 'reasoning']);
 const itemTypes = new Set(['function_call', 'function_call_output', 'reasoning']);
-const bodyMembers = ['content', 'parts', 'contents', 'tool_calls', 'toolCalls', 'function_call', 'kwargs', 'data'];
+const bodyMembers = ['content', 'parts', 'contents', 'tool_calls', 'toolCalls', 'function_call', 'data'];
 
 function isMessage(value: Json): boolean {
   if (typeof value.type === 'string' && itemTypes.has(value.type)) return true;
   const body = bodyMembers.some((member) => value[member] !== undefined);
   if (typeof value.role === 'string') return body;
-  if (typeof value['event.name'] === 'string' || isObject(value.kwargs)) return body;
+  if (isObject(value.kwargs)) return isConstructor(value);
+  if (typeof value['event.name'] === 'string') return body;
   if (Array.isArray(value.parts)) return true;
   return typeof value.type === 'string' && messageTypes.has(value.type) && body;
+}
+
+/** LangChain's serialised object: its class path and what it was built with. */
+function isConstructor(value: Json): boolean {
+  return Array.isArray(value.id) && isObject(value.kwargs);
 }
 
 /** LangChain keeps a message's members below `kwargs` or `data`, the Responses API makes an item of each part. */
 function lifted(message: Json): Json {
   const type = message.type;
   if (typeof type === 'string' && itemTypes.has(type)) return { role: type, content: [message] };
-  const below = isObject(message.kwargs) ? message.kwargs : isObject(message.data) ? message.data : undefined;
-  if (below === undefined) return message;
+  const below = isConstructor(message) ? message.kwargs : typeof type === 'string' ? message.data : undefined;
+  if (!isObject(below)) return message;
   const id = message.id;
   return { ...below, role: below.role ?? (Array.isArray(id) ? id.at(-1) : (below.type ?? type)) };
 }
