@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import type { Writable } from 'node:stream';
+import type { Transform, Writable } from 'node:stream';
 import { constants, createDeflate, createGzip } from 'node:zlib';
 import { type EngineError, httpStatusOf } from './errors.ts';
 
@@ -29,6 +29,7 @@ export class ResultResponse {
   readonly #tag = randomBytes(8).toString('hex');
   #held: Uint8Array[] = [];
   #heldBytes = 0;
+  #encoder: Transform | undefined;
   #out: Writable | undefined;
 
   constructor(response: ServerResponse, facts: ResponseFacts) {
@@ -45,7 +46,7 @@ export class ResultResponse {
 
   async end(summary: Summary): Promise<void> {
     if (this.#out === undefined) await this.#open(summary);
-    this.#out?.end();
+    this.#finish(() => this.#response.end());
   }
 
   fail(error: EngineError): void {
@@ -63,7 +64,8 @@ export class ResultResponse {
 
   async #open(summary: Summary): Promise<void> {
     this.#setHeaders(summary);
-    this.#out = compressed(this.#response, this.#facts.encoding);
+    if (this.#facts.encoding !== undefined) this.#encoder = startEncoder(this.#response, this.#facts.encoding);
+    this.#out = this.#encoder ?? this.#response;
     for (const bytes of this.#held) await writeTo(this.#out, bytes);
     this.#held = [];
   }
@@ -82,25 +84,34 @@ export class ResultResponse {
     for (const [name, value] of Object.entries(headers)) this.#response.setHeader(name, value);
   }
 
+  /** As a real server: the exception between two markers, then the end of the connection without that of the body. */
   #failInside(out: Writable, text: string): void {
-    const bytes = Buffer.byteLength(text);
-    out.write(`\r\n__exception__\r\n${this.#tag}\r\n${text}${bytes} ${this.#tag}\r\n__exception__\r\n`);
-    out.end();
+    const length = Buffer.byteLength(text);
+    out.write(`\r\n__exception__\r\n${this.#tag}\r\n${text}${length} ${this.#tag}\r\n__exception__\r\n`);
+    this.#finish(() => this.#response.write('', () => this.#response.socket?.destroySoon()));
+  }
+
+  /** Calls `last` when all that was written has been handed to the response. */
+  #finish(last: () => void): void {
+    if (this.#encoder === undefined) last();
+    else this.#encoder.once('end', last).end();
   }
 }
 
 async function writeTo(out: Writable, bytes: Uint8Array): Promise<void> {
   if (out.destroyed) throw new Error('the client has gone');
-  if (!out.write(bytes)) await Promise.race([once(out, 'drain'), once(out, 'close')]);
+  if (out.write(bytes)) return;
+  const settled = new AbortController();
+  const { signal } = settled;
+  await Promise.race([once(out, 'drain', { signal }), once(out, 'close', { signal })]).finally(() => settled.abort());
 }
 
-function compressed(response: ServerResponse, encoding: ResponseFacts['encoding']): Writable {
-  if (encoding === undefined) return response;
+function startEncoder(response: ServerResponse, encoding: 'gzip' | 'deflate'): Transform {
   response.setHeader('Content-Encoding', encoding);
   const level = { level: constants.Z_BEST_SPEED };
   const encoder = encoding === 'gzip' ? createGzip(level) : createDeflate(level);
   response.once('close', () => encoder.destroy());
-  encoder.pipe(response);
+  encoder.pipe(response, { end: false });
   return encoder;
 }
 
