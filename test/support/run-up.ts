@@ -3,6 +3,8 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { ProcessExit } from '../../dev/process/child.ts';
+import { startReaper } from '../../dev/process/reaper.ts';
 import { connectionSchema, type RunningConnection } from './connection.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../dev/up.mjs', import.meta.url));
@@ -30,6 +32,13 @@ export function runUp(dataDir: string, port: number): UpRun {
   const exitCode = new Promise<number | null>((resolve) => {
     child.once('close', (code) => resolve(code));
   });
+  // A test run that is interrupted ends this `up` as well.
+  const reaper = startReaper();
+  const exited = new Promise<ProcessExit>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+  reaper.watch({ pid: child.pid ?? 0, exited });
+  void exited.then(() => reaper.close());
   return { process: child, output: () => output, exitCode };
 }
 
