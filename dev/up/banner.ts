@@ -30,7 +30,7 @@ export OTEL_EXPORTER_OTLP_HEADERS=x-api-key=${api_key}
 
 /** The shell fills in the time, so the line is good for as long as it stands in the terminal. */
 function sendSpan(url: string, apiKey: string): string {
-  const now = `'$(date +%s)'`;
+  const now = `'$(($(date +%s)-1))'`;
   const span = {
     traceId: randomBytes(16).toString('hex'),
     spanId: randomBytes(8).toString('hex'),
