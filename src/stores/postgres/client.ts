@@ -6,6 +6,8 @@ export type Postgres = Knex;
 export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
   return knex({
     client: 'pg',
+    // Otherwise knex writes bound values into error messages.
+    compileSqlOnError: false,
     connection: {
       connectionString: databaseUrl,
       application_name: 'promptlane',
