@@ -1,6 +1,7 @@
 import type { EncodedBody } from './encode-body.ts';
 
 export interface BatchEntry {
+  jobId: string;
   projectId: string;
   encoded: EncodedBody;
 }

@@ -37,8 +37,7 @@ export async function storeBatch(
   entries: readonly BatchEntry[],
 ): Promise<ReadonlyMap<BatchEntry, unknown>> {
   try {
-    const rows = entries.map((entry) => entry.encoded.rows);
-    await retrying(deps, () => insertSpans(deps.clickhouse, rows));
+    await retrying(deps, () => insertSpans(deps.clickhouse, entries));
     await retrying(deps, () => summariseTraces(deps.clickhouse, entries));
     return new Map();
   } catch (error) {
