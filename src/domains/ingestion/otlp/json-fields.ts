@@ -63,6 +63,11 @@ export class JsonContext {
   }
 }
 
+/** Lone surrogates can only come from escapes, as JSON text from UTF-8 has none; most bodies need no closer look. */
+export function mayHoldLoneSurrogates(json: string): boolean {
+  return /\\u[dD][89a-fA-F]/.test(json);
+}
+
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

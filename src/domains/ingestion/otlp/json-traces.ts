@@ -1,6 +1,13 @@
 import { MalformedError } from '../../../lib/errors.ts';
 import { blankResource, blankScope } from './blank.ts';
-import { isObject, JsonContext, type JsonObject, readString, readUint32 } from './json-fields.ts';
+import {
+  isObject,
+  JsonContext,
+  type JsonObject,
+  mayHoldLoneSurrogates,
+  readString,
+  readUint32,
+} from './json-fields.ts';
 import { guardJson } from './json-guard.ts';
 import { readSpan } from './json-span.ts';
 import { readAttributes } from './json-values.ts';
@@ -29,7 +36,7 @@ export function readJsonTraces(bytes: Uint8Array, limits: OtlpLimits): JsonTrace
   const text = decodeUtf8(bytes);
   guardJson(bytes, limits);
   const root = parse(text);
-  const context: JsonContext = new JsonContext(limits, /\\u[dD][89abAB]/.test(text));
+  const context: JsonContext = new JsonContext(limits, mayHoldLoneSurrogates(text));
   if (!isObject(root)) context.malformed(`the body must be an object, not ${shown(root)}`);
   const traces: JsonTraces = { spans: [], rejections: new Rejections(), warnings: 0, notices: unknownKeys(root) };
   for (const [index, item] of list(context, root.resourceSpans, 'resourceSpans').entries()) {
