@@ -86,6 +86,11 @@ export function readUint32(context: JsonContext, value: unknown, field: string):
   return 0;
 }
 
+/** The count of what the sender dropped, plus what we drop. */
+export function plusDropped(context: JsonContext, sent: unknown, field: string, dropped: number): number {
+  return Math.min(readUint32(context, sent, field) + dropped, Number(uint32Max));
+}
+
 /** J4: an integer; names such as SPAN_KIND_SERVER, SERVER or server are taken although OTLP/JSON has none. */
 export function readEnum(context: JsonContext, value: unknown, prefix: string, names: readonly string[]): number {
   if (value === undefined || value === null) return 0;

@@ -5,8 +5,8 @@ import {
   JsonContext,
   type JsonObject,
   mayHoldLoneSurrogates,
+  plusDropped,
   readString,
-  readUint32,
 } from './json-fields.ts';
 import { guardJson } from './json-guard.ts';
 import { readSpan } from './json-span.ts';
@@ -15,7 +15,7 @@ import type { OtlpLimits } from './limits.ts';
 import { Rejections, shown } from './rejections.ts';
 import type { Resource, Scope, Span } from './span.ts';
 import { overLimitFault } from './span-checks.ts';
-import { warningWords } from './warnings.ts';
+import { noteOnSpans } from './warnings.ts';
 
 export interface JsonTraces {
   spans: Span[];
@@ -51,18 +51,20 @@ function readResourceSpans(context: JsonContext, item: JsonObject, traces: JsonT
   const first = traces.spans.length;
   const resource = readResource(context, item);
   const warnings = context.takeWarnings();
+  traces.warnings |= warnings;
   for (const [index, scopeSpans] of list(context, item.scopeSpans, 'scopeSpans').entries()) {
     context.path = `${path}.scopeSpans[${index}]`;
     readScopeSpans(context, object(context, scopeSpans), resource, traces);
   }
   context.path = path;
-  addWarnings(traces, first, warnings);
+  noteOnSpans(traces.spans.slice(first), warnings);
 }
 
 function readScopeSpans(context: JsonContext, item: JsonObject, resource: Resource, traces: JsonTraces): void {
   const first = traces.spans.length;
   const scope = readScope(context, item);
   const warnings = context.takeWarnings();
+  traces.warnings |= warnings;
   for (const value of list(context, item.spans, 'spans')) {
     const read = readSpan(context, value, resource, scope);
     const bits = context.takeWarnings();
@@ -74,7 +76,7 @@ function readScopeSpans(context: JsonContext, item: JsonObject, resource: Resour
       traces.warnings |= bits;
     }
   }
-  addWarnings(traces, first, warnings);
+  noteOnSpans(traces.spans.slice(first), warnings);
 }
 
 function readResource(context: JsonContext, item: JsonObject): Resource {
@@ -84,8 +86,12 @@ function readResource(context: JsonContext, item: JsonObject): Resource {
   const sent = object(context, item.resource);
   const { attributes, dropped } = readAttributes(context, sent.attributes);
   resource.attributes = attributes;
-  resource.droppedAttributesCount =
-    readUint32(context, sent.droppedAttributesCount, 'droppedAttributesCount') + dropped;
+  resource.droppedAttributesCount = plusDropped(
+    context,
+    sent.droppedAttributesCount,
+    'droppedAttributesCount',
+    dropped,
+  );
   return resource;
 }
 
@@ -98,17 +104,8 @@ function readScope(context: JsonContext, item: JsonObject): Scope {
   scope.name = readString(context, sent.name, 'scope.name');
   scope.version = readString(context, sent.version, 'scope.version');
   scope.attributes = attributes;
-  scope.droppedAttributesCount = readUint32(context, sent.droppedAttributesCount, 'droppedAttributesCount') + dropped;
+  scope.droppedAttributesCount = plusDropped(context, sent.droppedAttributesCount, 'droppedAttributesCount', dropped);
   return scope;
-}
-
-function addWarnings(traces: JsonTraces, first: number, bits: number): void {
-  if (bits === 0) return;
-  traces.warnings |= bits;
-  const words = warningWords(bits);
-  for (const span of traces.spans.slice(first)) {
-    span.warnings.push(...words.filter((word) => !span.warnings.includes(word)));
-  }
 }
 
 function list(context: JsonContext, value: unknown, field: string): readonly unknown[] {
