@@ -16,8 +16,8 @@ describe('inflating a body', () => {
     ['deflate', 'deflate', deflateSync(content)],
     ['raw deflate', 'deflate', deflateRawSync(content)],
   ])('%s gives the content, also when it is exactly as large as allowed', async (_, coding, body) => {
-    expect(await inflateBounded(coding, body, mebibyte)).toEqual(content);
-    expect(await inflateBounded(coding, body, content.length)).toEqual(content);
+    expect(content.equals(await inflateBounded(coding, body, mebibyte))).toBe(true);
+    expect(content.equals(await inflateBounded(coding, body, content.length))).toBe(true);
   });
 
   it.each<[string, 'identity' | 'gzip' | 'deflate', Buffer]>([
