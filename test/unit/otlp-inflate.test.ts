@@ -16,8 +16,8 @@ describe('inflating a body', () => {
     ['deflate', 'deflate', deflateSync(content)],
     ['raw deflate', 'deflate', deflateRawSync(content)],
   ])('%s gives the content, also when it is exactly as large as allowed', async (_, coding, body) => {
-    expect(await inflateBounded(coding, body, mebibyte)).toEqual(content);
-    expect(await inflateBounded(coding, body, content.length)).toEqual(content);
+    expect(content.equals(await inflateBounded(coding, body, mebibyte))).toBe(true);
+    expect(content.equals(await inflateBounded(coding, body, content.length))).toBe(true);
   });
 
   it.each<[string, 'identity' | 'gzip' | 'deflate', Buffer]>([
@@ -45,8 +45,9 @@ describe('inflating a body', () => {
     await expect(inflateBounded(coding, body, mebibyte)).rejects.toThrow(corrupt);
   });
 
-  it('a gzip bomb stops at the cap, in little memory', async () => {
-    const bomb = gzipSync(Buffer.alloc(512 * mebibyte));
+  it('a gzip bomb of 1 MB for 1 GiB stops at the cap, in little memory', async () => {
+    const member = gzipSync(Buffer.alloc(mebibyte));
+    const bomb = Buffer.alloc(1024 * member.length, member);
     const rssBefore = process.memoryUsage.rss();
     let rssMost = 0;
     const sampling = setInterval(() => {

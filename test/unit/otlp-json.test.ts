@@ -354,6 +354,10 @@ describe('OTLP/JSON: hostile bodies', () => {
     expect(span).toMatchObject({ name: '\u{1f600}\u0000\ufffdx\ufffd', warnings: ['invalid_utf8', 'zero_start_time'] });
   });
 
+  it('a lone low surrogate is found as well', () => {
+    expect(decodeText(request({ ...ids, name: 'NAME' }).replace('NAME', 'a\\udfff'))[0]?.name).toBe('a\ufffd');
+  });
+
   it('1e400 is an infinite double and no integer', () => {
     const body = request({ ...ids, attributes: [{ key: 'k', value: { doubleValue: 'HUGE' } }] });
     expect(decodeText(body.replace('"HUGE"', '1e400'))[0]?.attributes.get('k')).toBe(Number.POSITIVE_INFINITY);

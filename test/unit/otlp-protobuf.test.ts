@@ -421,19 +421,28 @@ function keyValue(key: string, value: Uint8Array): Buffer {
   return Buffer.concat([field(1, Buffer.from(key)), field(2, value)]);
 }
 
-/** `depth` AnyValues, each inside the one before; the innermost is empty. */
-function nested(depth: number, wrap: (inner: Buffer) => Buffer): Buffer {
-  let value: Buffer = Buffer.alloc(0);
-  for (let level = 1; level < depth; level++) value = wrap(value);
-  return value;
+/** `depth` AnyValues, each inside the one before; the innermost is empty. `wrap` gives what goes before so many bytes. */
+function nested(depth: number, wrap: (innerBytes: number) => Buffer): Buffer {
+  const starts: Buffer[] = [];
+  let bytes = 0;
+  for (let level = 1; level < depth; level++) {
+    const start = wrap(bytes);
+    bytes += start.length;
+    starts.push(start);
+  }
+  return Buffer.concat(starts.reverse());
 }
 
-function wrapInArray(inner: Buffer): Buffer {
-  return field(5, field(1, inner));
+function wrapInArray(innerBytes: number): Buffer {
+  const values = Buffer.from([...tag(1, 2), ...varint(innerBytes)]);
+  return Buffer.concat([Buffer.from([...tag(5, 2), ...varint(values.length + innerBytes)]), values]);
 }
 
-function wrapInList(inner: Buffer): Buffer {
-  return field(6, field(1, keyValue('k', inner)));
+function wrapInList(innerBytes: number): Buffer {
+  const pair = Buffer.from([...field(1, Buffer.from('k')), ...tag(2, 2), ...varint(innerBytes)]);
+  const values = Buffer.from([...tag(1, 2), ...varint(pair.length + innerBytes)]);
+  const list = [...tag(6, 2), ...varint(values.length + pair.length + innerBytes)];
+  return Buffer.concat([Buffer.from(list), values, pair]);
 }
 
 function field(number: number, bytes: Uint8Array): Buffer {

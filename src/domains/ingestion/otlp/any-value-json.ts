@@ -1,5 +1,5 @@
 import { MalformedError } from '../../../lib/errors.ts';
-import { JsonContext } from './json-fields.ts';
+import { JsonContext, mayHoldLoneSurrogates } from './json-fields.ts';
 import { readAttributes } from './json-values.ts';
 import { defaultOtlpLimits, type OtlpLimits } from './limits.ts';
 import type { AnyValue, Attributes } from './span.ts';
@@ -13,6 +13,13 @@ const storedLimits: OtlpLimits = {
   depthMax: 1_000,
 };
 
+const keptKeysMax = 4096;
+const keptKeyLengthMax = 64;
+const entryStarts = new Map<string, string>();
+
+/** Anything but what a JSON string holds as it is; surrogates too, as they may be lone. */
+const needsEscape = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
+
 /** Canonical OTLP/JSON of a value: 64-bit integers as strings, bytes as base64. Throws MalformedError past 1,000 levels. */
 export function anyValueToJson(value: AnyValue): string {
   return writeValue(value, 1);
@@ -25,7 +32,7 @@ export function attributesToJson(attributes: Attributes): string {
 
 /** The inverse of `attributesToJson`. Throws MalformedError for anything else. */
 export function attributesFromJson(text: string): Attributes {
-  const context = new JsonContext(storedLimits, true);
+  const context = new JsonContext(storedLimits, mayHoldLoneSurrogates(text));
   return readAttributes(context, parse(text)).attributes;
 }
 
@@ -45,13 +52,25 @@ function writeValue(value: AnyValue, depth: number): string {
 function writeEntries(attributes: Attributes, depth: number): string {
   let text = '[';
   for (const [key, value] of attributes) {
-    text += `${text.length > 1 ? ',' : ''}{"key":${quoted(key)},"value":${writeValue(value, depth)}}`;
+    text += `${text.length > 1 ? ',' : ''}${entryStart(key)}${writeValue(value, depth)}}`;
   }
   return `${text}]`;
 }
 
+/** `{"key":..,"value":`. The same few keys come with every span, and a look-up costs a fifth of writing them anew. */
+function entryStart(key: string): string {
+  const known = entryStarts.get(key);
+  if (known !== undefined) return known;
+  const start = `{"key":${quoted(key)},"value":`;
+  if (key.length > keptKeyLengthMax) return start;
+  if (entryStarts.size >= keptKeysMax) entryStarts.clear();
+  entryStarts.set(key, start);
+  return start;
+}
+
 /** JSON.stringify escapes lone surrogates only, so an escape that starts like one asks for a closer look. */
 function quoted(text: string): string {
+  if (!needsEscape.test(text)) return `"${text}"`;
   const json = JSON.stringify(text);
   return json.includes('\\ud') ? JSON.stringify(wellFormed(text)) : json;
 }

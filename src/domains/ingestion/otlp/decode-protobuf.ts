@@ -5,7 +5,7 @@ import { plusDropped, readAttribute } from './decode-values.ts';
 import type { OtlpLimits } from './limits.ts';
 import { message } from './otlp-schema.ts';
 import type { Resource, Scope, Span } from './span.ts';
-import { warningWords } from './warnings.ts';
+import { noteOnSpans } from './warnings.ts';
 
 /** Decodes the spans that the scan accepts, in one pass. Throws MalformedError on bad wire data. */
 export function decodeProtobuf(bytes: Uint8Array, limits: OtlpLimits): Span[] {
@@ -32,7 +32,7 @@ function readResourceSpans(reader: DecodeReader, end: number, spans: Span[]): vo
     else reader.skip(tag, end);
     warnings |= reader.takeWarnings();
   }
-  addWarnings(spans, first, warnings);
+  noteOnSpans(spans.slice(first), warnings);
 }
 
 function readResource(reader: DecodeReader, end: number, resource: Resource): void {
@@ -62,7 +62,7 @@ function readScopeSpans(reader: DecodeReader, end: number, resource: Resource, s
     else reader.skip(tag, end);
     warnings |= reader.takeWarnings();
   }
-  addWarnings(spans, first, warnings);
+  noteOnSpans(spans.slice(first), warnings);
 }
 
 function readScope(reader: DecodeReader, end: number, scope: Scope): void {
@@ -84,14 +84,5 @@ function addSpan(reader: DecodeReader, end: number, resource: Resource, scope: S
   else {
     const span = readSpan(reader, reader.message(end), resource, scope);
     if (span) spans.push(span);
-  }
-}
-
-/** What was bent in a shared resource or scope is noted on each of its spans. */
-function addWarnings(spans: Span[], first: number, bits: number): void {
-  if (bits === 0) return;
-  const words = warningWords(bits);
-  for (const span of spans.slice(first)) {
-    span.warnings.push(...words.filter((word) => !span.warnings.includes(word)));
   }
 }

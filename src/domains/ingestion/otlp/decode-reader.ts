@@ -16,7 +16,7 @@ export class DecodeReader extends WireReader {
     const fieldEnd = this.length(end);
     const start = this.pos;
     this.pos = fieldEnd;
-    return readText(this.bytes, start, fieldEnd, this);
+    return readText(this, start, fieldEnd);
   }
 
   /** A string of an attribute value, cut to the limit of L1. */
@@ -24,7 +24,7 @@ export class DecodeReader extends WireReader {
     const fieldEnd = this.length(end);
     const start = this.pos;
     this.pos = fieldEnd;
-    return readText(this.bytes, start, this.#cut(start, fieldEnd, cutUtf8), this);
+    return readText(this, start, this.#cut(start, fieldEnd, cutUtf8));
   }
 
   /** Bytes of an attribute value, cut to the limit of L1; a copy, so that the request body can go. */

@@ -63,6 +63,11 @@ export class JsonContext {
   }
 }
 
+/** Lone surrogates can only come from escapes, as JSON text from UTF-8 has none; most bodies need no closer look. */
+export function mayHoldLoneSurrogates(json: string): boolean {
+  return /\\u[dD][89a-fA-F]/.test(json);
+}
+
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -79,6 +84,11 @@ export function readUint32(context: JsonContext, value: unknown, field: string):
   if (number !== undefined && number >= 0n && number <= uint32Max) return Number(number);
   context.refuse(`${field} must be an integer from 0 to 4294967295`, value);
   return 0;
+}
+
+/** The count of what the sender dropped, plus what we drop. */
+export function plusDropped(context: JsonContext, sent: unknown, field: string, dropped: number): number {
+  return Math.min(readUint32(context, sent, field) + dropped, Number(uint32Max));
 }
 
 /** J4: an integer; names such as SPAN_KIND_SERVER, SERVER or server are taken although OTLP/JSON has none. */

@@ -3,6 +3,7 @@ import {
   isObject,
   type JsonContext,
   type JsonObject,
+  plusDropped,
   readEnum,
   readString,
   readTime,
@@ -116,10 +117,6 @@ function readAttributed(context: JsonContext, sent: JsonObject) {
   const { attributes, dropped } = readAttributes(context, sent.attributes);
   const droppedAttributesCount = plusDropped(context, sent.droppedAttributesCount, 'droppedAttributesCount', dropped);
   return { attributes, droppedAttributesCount };
-}
-
-function plusDropped(context: JsonContext, sent: unknown, field: string, dropped: number): number {
-  return Math.min(readUint32(context, sent, field) + dropped, 0xffff_ffff);
 }
 
 function hexId(value: unknown, bytes: number): string | undefined {

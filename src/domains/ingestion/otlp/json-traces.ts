@@ -1,6 +1,13 @@
 import { MalformedError } from '../../../lib/errors.ts';
 import { blankResource, blankScope } from './blank.ts';
-import { isObject, JsonContext, type JsonObject, readString, readUint32 } from './json-fields.ts';
+import {
+  isObject,
+  JsonContext,
+  type JsonObject,
+  mayHoldLoneSurrogates,
+  plusDropped,
+  readString,
+} from './json-fields.ts';
 import { guardJson } from './json-guard.ts';
 import { readSpan } from './json-span.ts';
 import { readAttributes } from './json-values.ts';
@@ -8,7 +15,7 @@ import type { OtlpLimits } from './limits.ts';
 import { Rejections, shown } from './rejections.ts';
 import type { Resource, Scope, Span } from './span.ts';
 import { overLimitFault } from './span-checks.ts';
-import { warningWords } from './warnings.ts';
+import { noteOnSpans } from './warnings.ts';
 
 export interface JsonTraces {
   spans: Span[];
@@ -29,7 +36,7 @@ export function readJsonTraces(bytes: Uint8Array, limits: OtlpLimits): JsonTrace
   const text = decodeUtf8(bytes);
   guardJson(bytes, limits);
   const root = parse(text);
-  const context: JsonContext = new JsonContext(limits, /\\u[dD][89abAB]/.test(text));
+  const context: JsonContext = new JsonContext(limits, mayHoldLoneSurrogates(text));
   if (!isObject(root)) context.malformed(`the body must be an object, not ${shown(root)}`);
   const traces: JsonTraces = { spans: [], rejections: new Rejections(), warnings: 0, notices: unknownKeys(root) };
   for (const [index, item] of list(context, root.resourceSpans, 'resourceSpans').entries()) {
@@ -44,18 +51,20 @@ function readResourceSpans(context: JsonContext, item: JsonObject, traces: JsonT
   const first = traces.spans.length;
   const resource = readResource(context, item);
   const warnings = context.takeWarnings();
+  traces.warnings |= warnings;
   for (const [index, scopeSpans] of list(context, item.scopeSpans, 'scopeSpans').entries()) {
     context.path = `${path}.scopeSpans[${index}]`;
     readScopeSpans(context, object(context, scopeSpans), resource, traces);
   }
   context.path = path;
-  addWarnings(traces, first, warnings);
+  noteOnSpans(traces.spans.slice(first), warnings);
 }
 
 function readScopeSpans(context: JsonContext, item: JsonObject, resource: Resource, traces: JsonTraces): void {
   const first = traces.spans.length;
   const scope = readScope(context, item);
   const warnings = context.takeWarnings();
+  traces.warnings |= warnings;
   for (const value of list(context, item.spans, 'spans')) {
     const read = readSpan(context, value, resource, scope);
     const bits = context.takeWarnings();
@@ -67,7 +76,7 @@ function readScopeSpans(context: JsonContext, item: JsonObject, resource: Resour
       traces.warnings |= bits;
     }
   }
-  addWarnings(traces, first, warnings);
+  noteOnSpans(traces.spans.slice(first), warnings);
 }
 
 function readResource(context: JsonContext, item: JsonObject): Resource {
@@ -77,8 +86,12 @@ function readResource(context: JsonContext, item: JsonObject): Resource {
   const sent = object(context, item.resource);
   const { attributes, dropped } = readAttributes(context, sent.attributes);
   resource.attributes = attributes;
-  resource.droppedAttributesCount =
-    readUint32(context, sent.droppedAttributesCount, 'droppedAttributesCount') + dropped;
+  resource.droppedAttributesCount = plusDropped(
+    context,
+    sent.droppedAttributesCount,
+    'droppedAttributesCount',
+    dropped,
+  );
   return resource;
 }
 
@@ -91,17 +104,8 @@ function readScope(context: JsonContext, item: JsonObject): Scope {
   scope.name = readString(context, sent.name, 'scope.name');
   scope.version = readString(context, sent.version, 'scope.version');
   scope.attributes = attributes;
-  scope.droppedAttributesCount = readUint32(context, sent.droppedAttributesCount, 'droppedAttributesCount') + dropped;
+  scope.droppedAttributesCount = plusDropped(context, sent.droppedAttributesCount, 'droppedAttributesCount', dropped);
   return scope;
-}
-
-function addWarnings(traces: JsonTraces, first: number, bits: number): void {
-  if (bits === 0) return;
-  traces.warnings |= bits;
-  const words = warningWords(bits);
-  for (const span of traces.spans.slice(first)) {
-    span.warnings.push(...words.filter((word) => !span.warnings.includes(word)));
-  }
 }
 
 function list(context: JsonContext, value: unknown, field: string): readonly unknown[] {

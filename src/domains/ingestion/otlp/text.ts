@@ -12,15 +12,23 @@ const interned: string[] = new Array<string>(slots).fill('');
 
 const hexCodes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0')).join(''));
 
-/** The string in `bytes[start, end)`; `invalidUtf8` of `noted` is set where U+FFFD had to stand in (V7). */
-export function readText(bytes: Buffer, start: number, end: number, noted: { warnings: number }): string {
+/** What a text is read from, and where it is noted that U+FFFD had to stand in (V7). */
+export interface TextSource {
+  readonly bytes: Buffer;
+  /** The same bytes. */
+  readonly view: DataView;
+  warnings: number;
+}
+
+/** The string in `[start, end)` of the source. */
+export function readText(source: TextSource, start: number, end: number): string {
   if (end === start) return '';
   if (end - start <= internedBytesMax) {
-    const known = internAscii(bytes, start, end);
+    const known = internAscii(source, start, end);
     if (known !== undefined) return known;
   }
-  const text = bytes.toString('utf8', start, end);
-  if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) noted.warnings |= warning.invalidUtf8;
+  const text = source.bytes.toString('utf8', start, end);
+  if (text.includes('\ufffd') && !isUtf8(source.bytes.subarray(start, end))) source.warnings |= warning.invalidUtf8;
   return text;
 }
 
@@ -77,16 +85,23 @@ function hexPair(bytes: Buffer, start: number): number {
   );
 }
 
-/** The interned string of these bytes, or undefined when they are not all ASCII. */
-function internAscii(bytes: Buffer, start: number, end: number): string | undefined {
+/** The interned string of these bytes, or undefined when they are not all ASCII. Hashes four bytes at a time. */
+function internAscii({ bytes, view }: TextSource, start: number, end: number): string | undefined {
   let hash = end - start;
   let union = 0;
-  for (let index = start; index < end; index++) {
+  let index = start;
+  for (; index + 4 <= end; index += 4) {
+    const word = view.getInt32(index, true);
+    union |= word;
+    hash = Math.imul(hash ^ word, 0x9e37_79b1);
+    hash ^= hash >>> 15;
+  }
+  for (; index < end; index++) {
     const byte = bytes[index] as number;
     union |= byte;
-    hash = (Math.imul(hash, 31) + byte) | 0;
+    hash = Math.imul(hash ^ byte, 0x9e37_79b1);
   }
-  if (union > 0x7f) return undefined;
+  if ((union & 0x8080_8080) !== 0) return undefined;
   const slot = (hash ^ (hash >>> 15)) & (slots - 1);
   const candidate = interned[slot] as string;
   if (isAscii(candidate, bytes, start, end)) return candidate;

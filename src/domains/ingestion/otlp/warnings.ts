@@ -1,4 +1,5 @@
 import type { OtlpLimits } from './limits.ts';
+import type { Span } from './span.ts';
 
 /** What can be bent in a span while it is accepted, one bit each, so that noting it costs nothing. */
 export const warning = {
@@ -38,6 +39,13 @@ const sentences: readonly [bit: number, sentence: (limits: OtlpLimits) => string
 
 export function warningWords(bits: number): string[] {
   return bits === 0 ? [] : words.filter((_, index) => bits & (1 << index));
+}
+
+/** What was bent in a shared resource or scope is noted on each of its spans. */
+export function noteOnSpans(spans: readonly Span[], bits: number): void {
+  if (bits === 0) return;
+  const added = warningWords(bits);
+  for (const span of spans) span.warnings.push(...added.filter((word) => !span.warnings.includes(word)));
 }
 
 export function warningSentences(bits: number, limits: OtlpLimits): string[] {

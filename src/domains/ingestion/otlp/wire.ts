@@ -19,13 +19,13 @@ export class WireReader {
   readonly bytes: Buffer;
   readonly limits: OtlpLimits;
   pos = 0;
-  readonly #view: DataView;
+  readonly view: DataView;
   #messages = 0;
 
   constructor(bytes: Uint8Array, limits: OtlpLimits) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.limits = limits;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   /** The next tag: field number times eight plus wire type. Only `skip` judges whether it is a legal one. */
@@ -99,15 +99,15 @@ export class WireReader {
   }
 
   fixed32(end: number): number {
-    return this.#view.getUint32(this.#take(4, end), true);
+    return this.view.getUint32(this.#take(4, end), true);
   }
 
   fixed64(end: number): bigint {
-    return this.#view.getBigUint64(this.#take(8, end), true);
+    return this.view.getBigUint64(this.#take(8, end), true);
   }
 
   double(end: number): number {
-    return this.#view.getFloat64(this.#take(8, end), true);
+    return this.view.getFloat64(this.#take(8, end), true);
   }
 
   /** Steps over the field whose tag was just read. */
