@@ -61,10 +61,13 @@ export const tags = field<string[]>('tags', [
   family(mlflowTagPrefix, mlflowTags),
 ]);
 
+/** More than can be kept, for lists with empty or repeated tags; what lies beyond is not looked at. */
+const tagsReadMax = limits.tagsMax * 4;
+
 /** A list, a JSON list sent as text, or a comma list. */
 function tagList(value: AnyValue, reading: Reading): string[] | undefined {
-  const list = typeof value === 'string' ? (parsed(value, reading) ?? value.split(',')) : value;
-  return Array.isArray(list) ? bounded(list.map((each) => text(each)?.trim())) : undefined;
+  const list = typeof value === 'string' ? (parsed(value, reading) ?? value.split(',', tagsReadMax)) : value;
+  return Array.isArray(list) ? bounded(list.slice(0, tagsReadMax).map((each) => text(each)?.trim())) : undefined;
 }
 
 /** MLflow's tags are pairs; its own (`mlflow.traceName` and the like) are not the user's. */
