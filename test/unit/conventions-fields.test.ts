@@ -221,8 +221,10 @@ describe('bounds', () => {
     expect(span.warnings).toEqual(['text_truncated']);
   });
 
-  test('arguments nested deeper than the stack leave the text as it was', () => {
+  test('arguments nested deeper than 500 leave the text as it was, brackets in texts do not count', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    const said = [{ role: 'user', parts: [{ type: 'text', content: `\\"${'['.repeat(5_000)}\\` }] }];
+    expect(normalised({ 'gen_ai.input.messages': JSON.stringify(said) }).inputPreview).toMatch(/^\\"\[+$/);
     const raw = `[{"role":"assistant","parts":[{"type":"tool_call","id":"1","name":"f","arguments":${deep}}]}]`;
     expect(normalised({ 'gen_ai.output.messages': raw }).output).toBe(raw);
   });

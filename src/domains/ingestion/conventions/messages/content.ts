@@ -25,11 +25,10 @@ export function data(value: AnyValue, reading: Reading): Content | undefined {
 /** Messages as stored JSON. Too long for that: the source's own text, or the first messages that fit. */
 export function ofMessages(messages: readonly Message[], reading: Reading, raw?: string): Content | undefined {
   if (messages.length === 0) return undefined;
-  const text = toJson(messages);
-  if (text !== undefined && text.length <= limits.textCharsMax) return { text, messages };
+  const text = JSON.stringify(messages);
+  if (text.length <= limits.textCharsMax) return { text, messages };
   if (raw !== undefined) return { text: raw, messages: null };
-  warn(reading, text === undefined ? 'messages_too_deep' : 'messages_truncated');
-  if (text === undefined) return undefined;
+  warn(reading, 'messages_truncated');
   const kept = fitting(messages);
   return kept.length === 0
     ? { text: cut(text, limits.textCharsMax), messages: null }
@@ -67,15 +66,6 @@ function rawText(value: AnyValue, reading: Reading): string {
 
 function isNothing(json: unknown): boolean {
   return json === '' || json === null || (typeof json === 'object' && Object.keys(json).length === 0);
-}
-
-/** Undefined when something in the messages, such as a tool's arguments, is nested deeper than the stack. */
-function toJson(messages: readonly Message[]): string | undefined {
-  try {
-    return JSON.stringify(messages);
-  } catch {
-    return undefined;
-  }
 }
 
 function fitting(messages: readonly Message[]): Message[] {
