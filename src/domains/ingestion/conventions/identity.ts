@@ -73,7 +73,8 @@ function tagList(value: AnyValue, reading: Reading): string[] | undefined {
 /** MLflow's tags are pairs; its own (`mlflow.traceName` and the like) are not the user's. */
 function mlflowTags(_value: AnyValue, reading: Reading): string[] | undefined {
   const pairs: string[] = [];
-  for (const [key, value] of reading.span.attributes) {
+  for (const key of reading.familyKeys) {
+    const value = reading.span.attributes.get(key) ?? null;
     if (!isBelow(key, mlflowTagPrefix) || key.startsWith('mlflow.', mlflowTagPrefix.length)) continue;
     pairs.push(`${key.slice(mlflowTagPrefix.length)}:${unquoted(value, reading) ?? ''}`);
   }

@@ -16,6 +16,7 @@ const partNames = {
  * hand-written ones are often inclusive, which shows in parts that exceed the total.
  */
 export function langfuseUsage(value: AnyValue, reading: Reading): Partial<Record<LangfusePart, number>> | undefined {
+  if (typeof value === 'string' && value.length > limits.usageCharsMax) return undefined;
   const details = parsed(value, reading);
   if (!isObject(details)) return undefined;
   const names = Object.keys(details);

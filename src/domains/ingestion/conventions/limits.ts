@@ -13,6 +13,8 @@ export const limits = {
   errorMessageCharsMax: 16_384,
   errorStackCharsMax: 65_536,
   paramsCharsMax: 65_536,
+  /** Longer usage details are none: real ones have some ten parts. */
+  usageCharsMax: 16_384,
   usagePartsMax: 100,
   tagsMax: 64,
   tagCharsMax: 256,
