@@ -44,8 +44,6 @@ interface Node {
   parent: Node | undefined;
   children: Node[];
   entered: boolean;
-  /** The call above with the same response id, put back when this one is left. */
-  outer: Node | undefined;
   /** A call below has the same response id and counts instead. */
   superseded: boolean;
   countedBelow: boolean;
@@ -61,7 +59,6 @@ function nodesOf(spans: readonly CountableSpan[]): Map<string, Node> {
       parent: undefined,
       children: [],
       entered: false,
-      outer: undefined,
       superseded: false,
       countedBelow: false,
     });
@@ -91,16 +88,14 @@ function countBelow(root: Node, total: CountedUsage): void {
 function enter(node: Node, open: Map<string, Node>): void {
   node.entered = true;
   if (!isIdentifiedCall(node)) return;
-  node.outer = open.get(node.span.responseId);
-  if (node.outer !== undefined) node.outer.superseded = true;
+  const above = open.get(node.span.responseId);
+  if (above !== undefined) above.superseded = true;
   open.set(node.span.responseId, node);
 }
 
 function leave(node: Node, open: Map<string, Node>, total: CountedUsage): void {
-  if (isIdentifiedCall(node)) {
-    if (node.outer === undefined) open.delete(node.span.responseId);
-    else open.set(node.span.responseId, node.outer);
-  }
+  // A call above with this id is superseded for good, so it need not be put back.
+  if (isIdentifiedCall(node)) open.delete(node.span.responseId);
   const counts = reports(node) && (modelKinds.has(node.span.kind) ? !node.superseded : !node.countedBelow);
   if (counts) add(node.span, total);
   if (node.parent !== undefined && (counts || node.countedBelow)) node.parent.countedBelow = true;

@@ -24,6 +24,8 @@ export interface Field<T> {
 export interface Reading {
   readonly span: Span;
   readonly best: number[];
+  /** The attributes that belong to some family, in order, so that a family is read without a second walk. */
+  readonly familyKeys: string[];
   readonly warnings: string[];
   /** Set once the kind is known; some sources hold for one kind only. */
   kind: SpanKind;
@@ -98,17 +100,24 @@ export function compileIndex(fields: readonly Field<unknown>[]): Index {
 
 /** Walks a span's keys once and notes, for every field, the best source present. */
 export function startReading(index: Index, span: Span): Reading {
-  const best = index.absent.slice();
+  const reading: Reading = {
+    span,
+    best: index.absent.slice(),
+    familyKeys: [],
+    warnings: [],
+    kind: 'other',
+    parsed: null,
+  };
   for (const key of span.attributes.keys()) {
     const hits = index.attributes.get(key);
-    if (hits !== undefined) note(best, hits);
-    else noteFamilies(best, index.families.get(key.charCodeAt(0)), key);
+    if (hits !== undefined) note(reading.best, hits);
+    else noteFamilies(reading, index.families.get(key.charCodeAt(0)), key);
   }
   for (const { name } of span.events) {
     const hits = index.events.get(name);
-    if (hits !== undefined) note(best, hits);
+    if (hits !== undefined) note(reading.best, hits);
   }
-  return { span, best, warnings: [], kind: 'other', parsed: null };
+  return reading;
 }
 
 /** The first source, from the best present on, that says something. A reader that throws is passed over with a warning (N4). */
@@ -151,12 +160,15 @@ function note(best: number[], hits: readonly Hit[]): void {
   for (const { slot, rank } of hits) if (rank < (best[slot] ?? 0)) best[slot] = rank;
 }
 
-function noteFamilies(best: number[], families: readonly Family[] | undefined, key: string): void {
+function noteFamilies(reading: Reading, families: readonly Family[] | undefined, key: string): void {
   if (families === undefined) return;
+  let belongs = false;
   for (const { slot, rank, prefix, indexed } of families) {
-    if (rank >= (best[slot] ?? 0) || !isBelow(key, prefix)) continue;
-    if (!indexed || isDigit(key.charCodeAt(prefix.length))) best[slot] = rank;
+    if (!isBelow(key, prefix) || (indexed && !isDigit(key.charCodeAt(prefix.length)))) continue;
+    belongs = true;
+    if (rank < (reading.best[slot] ?? 0)) reading.best[slot] = rank;
   }
+  if (belongs) reading.familyKeys.push(key);
 }
 
 /** `key.startsWith(prefix)`, looking at the prefix's last character first: most keys end there, at a third of the cost. */

@@ -61,16 +61,20 @@ export const tags = field<string[]>('tags', [
   family(mlflowTagPrefix, mlflowTags),
 ]);
 
+/** More than can be kept, for lists with empty or repeated tags; what lies beyond is not looked at. */
+const tagsReadMax = limits.tagsMax * 4;
+
 /** A list, a JSON list sent as text, or a comma list. */
 function tagList(value: AnyValue, reading: Reading): string[] | undefined {
-  const list = typeof value === 'string' ? (parsed(value, reading) ?? value.split(',')) : value;
-  return Array.isArray(list) ? bounded(list.map((each) => text(each)?.trim())) : undefined;
+  const list = typeof value === 'string' ? (parsed(value, reading) ?? value.split(',', tagsReadMax)) : value;
+  return Array.isArray(list) ? bounded(list.slice(0, tagsReadMax).map((each) => text(each)?.trim())) : undefined;
 }
 
 /** MLflow's tags are pairs; its own (`mlflow.traceName` and the like) are not the user's. */
 function mlflowTags(_value: AnyValue, reading: Reading): string[] | undefined {
   const pairs: string[] = [];
-  for (const [key, value] of reading.span.attributes) {
+  for (const key of reading.familyKeys) {
+    const value = reading.span.attributes.get(key) ?? null;
     if (!isBelow(key, mlflowTagPrefix) || key.startsWith('mlflow.', mlflowTagPrefix.length)) continue;
     pairs.push(`${key.slice(mlflowTagPrefix.length)}:${unquoted(value, reading) ?? ''}`);
   }

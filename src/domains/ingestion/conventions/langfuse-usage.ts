@@ -1,5 +1,6 @@
 import type { AnyValue } from '../otlp/span.ts';
 import type { Reading } from './candidates.ts';
+import { limits } from './limits.ts';
 import { count, isObject, parsed } from './read-value.ts';
 
 export type LangfusePart = 'input' | 'output' | 'total' | 'cacheRead' | 'cacheWrite' | 'reasoning';
@@ -15,11 +16,14 @@ const partNames = {
  * hand-written ones are often inclusive, which shows in parts that exceed the total.
  */
 export function langfuseUsage(value: AnyValue, reading: Reading): Partial<Record<LangfusePart, number>> | undefined {
+  if (typeof value === 'string' && value.length > limits.usageCharsMax) return undefined;
   const details = parsed(value, reading);
   if (!isObject(details)) return undefined;
+  const names = Object.keys(details);
+  if (names.length > limits.usagePartsMax) return undefined;
   const counts = new Map<string, number>();
-  for (const [name, each] of Object.entries(details)) {
-    const read = count(each, reading);
+  for (const name of names) {
+    const read = count(details[name], reading);
     if (read !== undefined) counts.set(name, read);
   }
   const summed = { input: sumOf(counts, 'input'), output: sumOf(counts, 'output') };

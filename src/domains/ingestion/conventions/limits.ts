@@ -4,13 +4,18 @@ export const limits = {
   jsonCharsMax: 1_048_576,
   textCharsMax: 1_048_576,
   messagesMax: 1_000,
-  /** Deeper values are replaced by null; the decoder accepts 100. */
+  /** JSON nested deeper is kept as text, unparsed: parsing half a million brackets takes 200 ms. */
+  jsonDepthMax: 500,
+  /** Deeper structures are replaced by null; the decoder accepts 100. */
   depthMax: 100,
   previewCharsMax: 200,
   identifierCharsMax: 1_024,
   errorMessageCharsMax: 16_384,
   errorStackCharsMax: 65_536,
   paramsCharsMax: 65_536,
+  /** Longer usage details are none: real ones have some ten parts. */
+  usageCharsMax: 16_384,
+  usagePartsMax: 100,
   tagsMax: 64,
   tagCharsMax: 256,
   /** A token count above this is a fault of the client, not a count (2^31 - 1). */

@@ -1,6 +1,7 @@
 import type { Span } from '../otlp/span.ts';
 import { compileIndex, first, guarded, type Reading, startReading } from './candidates.ts';
 import { reportedCost } from './cost.ts';
+import { fields } from './fields.ts';
 import { conversationId, sessionId, tags, userId } from './identity.ts';
 import { kind } from './kind.ts';
 import { limits } from './limits.ts';
@@ -12,55 +13,15 @@ import { preview } from './preview.ts';
 import { promptRef } from './prompt-ref.ts';
 import { cut } from './read-value.ts';
 import { deploymentOf, spanEnvironment, spanRelease } from './resource.ts';
-import { errorLevel, errorMessage, errorStack, errorType, httpStatusCode, readStatus } from './status.ts';
-import { input, output, readText, toolInput, toolOutput } from './text.ts';
+import { errorMessage, errorStack, errorType, httpStatusCode, readStatus } from './status.ts';
+import { readText } from './text.ts';
 import { ttftMs } from './time-to-first-token.ts';
-import {
-  cacheReadTokens,
-  cacheWriteTokens,
-  inputTokens,
-  outputTokens,
-  readUsage,
-  reasoningTokens,
-  totalTokens,
-} from './usage.ts';
+import { readUsage } from './usage.ts';
 
 /** Raised whenever the same span would come out differently, so that stored spans can be normalised again (N2). */
 export const NORMALISER_VERSION = 1;
 
-const index = compileIndex([
-  kind,
-  displayName,
-  model,
-  requestModel,
-  provider,
-  responseId,
-  inputTokens,
-  outputTokens,
-  totalTokens,
-  cacheReadTokens,
-  cacheWriteTokens,
-  reasoningTokens,
-  reportedCost,
-  toolInput,
-  toolOutput,
-  input,
-  output,
-  sessionId,
-  conversationId,
-  userId,
-  tags,
-  errorLevel,
-  errorType,
-  errorMessage,
-  errorStack,
-  httpStatusCode,
-  ttftMs,
-  promptRef,
-  params,
-  spanEnvironment,
-  spanRelease,
-]);
+const index = compileIndex(fields);
 
 /** A decoded span in one shape, whichever convention it speaks. Never throws: a field that fails is empty and warned of (N4). */
 export function normaliseSpan(span: Span): NormalisedSpan {

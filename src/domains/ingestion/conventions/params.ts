@@ -18,8 +18,9 @@ export const params = field<string>('params', [
 function below(prefix: string) {
   return (_value: AnyValue, reading: Reading): string | undefined => {
     let json = '';
-    for (const [key, value] of reading.span.attributes) {
-      if (!isBelow(key, prefix) || key === 'gen_ai.request.model') continue;
+    for (const key of reading.familyKeys) {
+      if (!isBelow(key, prefix)) continue;
+      const value = reading.span.attributes.get(key) ?? null;
       json += `${json === '' ? '{' : ','}${memberName(key, prefix)}:${scalarJson(value)}`;
     }
     return json === '' ? undefined : bounded(`${json}}`, reading);

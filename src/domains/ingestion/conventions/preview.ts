@@ -13,7 +13,7 @@ export function preview(content: Content | undefined, role: 'user' | 'assistant'
     messages === null
       ? plainText(content.text)
       : (lastText(messages, role) ?? lastText(messages) ?? lastCall(messages));
-  return cut(text.slice(0, sourceCharsMax).replace(/\s+/g, ' ').trim(), limits.previewCharsMax);
+  return cut(cut(text, sourceCharsMax).replace(/\s+/g, ' ').trim(), limits.previewCharsMax);
 }
 
 /** Some clients send a plain text as a JSON string. */
@@ -30,7 +30,7 @@ function lastText(messages: readonly Message[], role?: string): string | undefin
   return said?.parts
     .filter(isText)
     .slice(0, limits.previewCharsMax)
-    .map(({ content }) => content.slice(0, sourceCharsMax))
+    .map(({ content }) => cut(content, sourceCharsMax))
     .join(' ');
 }
 

@@ -1,5 +1,6 @@
 import type { AnyValue } from '../otlp/span.ts';
 import { type Reading, warn } from './candidates.ts';
+import { isDeeperThan } from './json-depth.ts';
 import { limits } from './limits.ts';
 
 /** A scalar as non-empty text of at most `identifierCharsMax` units; undefined for anything else. */
@@ -58,7 +59,9 @@ export function parsed(value: AnyValue, reading: Reading): unknown {
   return result;
 }
 
+/** Undefined when it is not JSON, or nested too deep. */
 export function parseJson(value: string): unknown {
+  if (isDeeperThan(limits.jsonDepthMax, value)) return undefined;
   try {
     return JSON.parse(value);
   } catch {

@@ -119,7 +119,9 @@ export function readUsage(reading: Reading): Usage | null {
 }
 
 function langfuse(part: LangfusePart): Row<number> {
-  return attribute('langfuse.observation.usage_details', (value, reading) => langfuseUsage(value, reading)?.[part]);
+  return attribute('langfuse.observation.usage_details', (value, reading) =>
+    count(langfuseUsage(value, reading)?.[part], reading),
+  );
 }
 
 /** A count inside a JSON attribute. */

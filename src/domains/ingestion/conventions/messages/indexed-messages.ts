@@ -32,10 +32,11 @@ export function flattened(prefix: string, role: string): Reader<Content> {
   };
 }
 
-function treeOf(prefix: string, { span }: Reading): Branch {
+function treeOf(prefix: string, { span, familyKeys }: Reading): Branch {
   const root: Branch = { value: null, children: new Map() };
-  for (const [key, value] of span.attributes) {
+  for (const key of familyKeys) {
     if (!isBelow(key, prefix)) continue;
+    const value = span.attributes.get(key) ?? null;
     const path = key.slice(prefix.length).split('.', segmentsMax + 1);
     if (path.length <= segmentsMax) plant(root, path, value);
   }

@@ -1,9 +1,9 @@
 import { limits } from '../limits.ts';
 import { isObject, parseJson } from '../read-value.ts';
 import type { Message, Part } from './message.ts';
-import { reasoningPart, shapePart, string, toolCallPart, toolResponsePart } from './shape-part.ts';
-
-type Json = Record<string, unknown>;
+import { isMessage, type Json, lifted, roleOf } from './recognise-message.ts';
+import { reasoningPart, shapePart, toolCallPart, toolResponsePart } from './shape-part.ts';
+import { list, unwrapped } from './unwrap-messages.ts';
 
 /**
  * Messages of any client as ours, or undefined when the value is not messages (then it is kept as it was).
@@ -60,58 +60,6 @@ export function embeddedParts(content: unknown): unknown {
   return Array.isArray(inner) && inner.length > 0 && inner.every(isObject) ? inner : content;
 }
 
-const roles = new Map([
-  ['model', 'assistant'],
-  ['ai', 'assistant'],
-  ['AIMessage', 'assistant'],
-  ['AIMessageChunk', 'assistant'],
-  ['human', 'user'],
-  ['HumanMessage', 'user'],
-  ['SystemMessage', 'system'],
-  ['ToolMessage', 'tool'],
-  ['function', 'tool'],
-  ['function_call', 'assistant'],
-  ['function_call_output', 'tool'],
-  ['reasoning', 'assistant'],
-]);
-
-/** `type` values that make an object a message without a `role`: LangChain's, and the items of OpenAI's Responses API. */
-const messageTypes = new Set(['human', 'ai', 'system', 'tool', 'function_call', 'function_call_output', 'reasoning']);
-const itemTypes = new Set(['function_call', 'function_call_output', 'reasoning']);
-const bodyMembers = ['content', 'parts', 'contents', 'tool_calls', 'toolCalls', 'function_call', 'data'];
-
-function isMessage(value: Json): boolean {
-  if (typeof value.type === 'string' && itemTypes.has(value.type)) return true;
-  const body = bodyMembers.some((member) => value[member] !== undefined);
-  if (typeof value.role === 'string') return body;
-  if (isObject(value.kwargs)) return isConstructor(value);
-  if (typeof value['event.name'] === 'string') return body;
-  if (Array.isArray(value.parts)) return true;
-  return typeof value.type === 'string' && messageTypes.has(value.type) && body;
-}
-
-/** LangChain's serialised object: its class path and what it was built with. */
-function isConstructor(value: Json): boolean {
-  return Array.isArray(value.id) && isObject(value.kwargs);
-}
-
-/** LangChain keeps a message's members below `kwargs` or `data`, the Responses API makes an item of each part. */
-function lifted(message: Json): Json {
-  const type = message.type;
-  if (typeof type === 'string' && itemTypes.has(type)) return { role: type, content: [message] };
-  const below = isConstructor(message) ? message.kwargs : typeof type === 'string' ? message.data : undefined;
-  if (!isObject(below)) return message;
-  const id = message.id;
-  return { ...below, role: below.role ?? (Array.isArray(id) ? id.at(-1) : (below.type ?? type)) };
-}
-
-function roleOf(message: Json, defaultRole: string): string {
-  const named = message.role ?? message.type;
-  if (typeof named === 'string' && named !== '' && named !== 'message') return roles.get(named) ?? named;
-  const event = /^gen_ai\.(\w+)\.message$/.exec(string(message['event.name']))?.[1];
-  return event ?? defaultRole;
-}
-
 function answersTool(role: string, id: unknown, parts: readonly Part[]): boolean {
   return (role === 'tool' || id !== undefined) && parts.length > 0 && parts.every(({ type }) => type === 'text');
 }
@@ -125,66 +73,4 @@ function toolCalls(message: Json): Part[] {
   const calls = message.tool_calls ?? message.toolCalls;
   const found = Array.isArray(calls) ? calls : isObject(message.function_call) ? [message.function_call] : [];
   return found.map(toolCallPart).filter((part) => part !== undefined);
-}
-
-/** LangChain wraps a batch of one: `[[message]]`. */
-function list(value: readonly unknown[]): readonly unknown[] {
-  return value.length === 1 && Array.isArray(value[0]) ? value[0] : value;
-}
-
-/** Objects that hold messages, by the member that holds them. */
-const wrappers: readonly (readonly [
-  string,
-  (held: unknown, whole: Json, role: string) => readonly unknown[] | undefined,
-])[] = [
-  ['messages', (held, whole) => (Array.isArray(held) ? withSystem(whole.system, list(held)) : undefined)],
-  ['contents', (held, whole) => (Array.isArray(held) ? withSystem(instruction(whole.config), held) : undefined)],
-  ['choices', (held) => (Array.isArray(held) ? held.map(choice) : undefined)],
-  ['candidates', (held, _, role) => (Array.isArray(held) ? held.map((each) => candidate(each, role)) : undefined)],
-  ['generations', (held) => (Array.isArray(held) ? list(held).map(generation) : undefined)],
-  ['output', (held, whole) => (Array.isArray(held) && whole.object === 'response' ? held : undefined)],
-  ['content', (held, _, role) => (isObject(held) && Array.isArray(held.parts) ? [{ role, ...held }] : undefined)],
-  ['message', (held) => (isObject(held) ? [held] : undefined)],
-  ['prompt', (held, whole) => (typeof held === 'string' ? prompted(whole.system, held) : undefined)],
-];
-
-function unwrapped(value: Json, role: string): readonly unknown[] | undefined {
-  if (isMessage(value)) return [value];
-  for (const [member, unwrap] of wrappers) {
-    const found = value[member] === undefined ? undefined : unwrap(value[member], value, role);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-function withSystem(system: unknown, messages: readonly unknown[]): readonly unknown[] {
-  return system === undefined || system === null || system === ''
-    ? messages
-    : [{ role: 'system', content: system }, ...messages];
-}
-
-function instruction(config: unknown): unknown {
-  if (!isObject(config)) return undefined;
-  const found = config.system_instruction ?? config.systemInstruction;
-  return isObject(found) && Array.isArray(found.parts) ? found.parts : found;
-}
-
-function choice(each: unknown): unknown {
-  if (!isObject(each) || !isObject(each.message)) return each;
-  return { finish_reason: each.finish_reason, ...each.message };
-}
-
-function candidate(each: unknown, role: string): unknown {
-  if (!isObject(each) || !isObject(each.content)) return each;
-  return { role, finish_reason: each.finishReason ?? each.finish_reason, ...each.content };
-}
-
-function generation(each: unknown): unknown {
-  if (!isObject(each)) return each;
-  return isObject(each.message) ? each.message : { role: 'assistant', content: each.text };
-}
-
-/** The AI SDK's `{"system", "prompt"}`; without a system text the prompt alone is plain JSON, so it stays as it was. */
-function prompted(system: unknown, prompt: string): readonly unknown[] {
-  return withSystem(system, [{ role: 'user', content: prompt }]);
 }

@@ -1,0 +1,57 @@
+import { isObject } from '../read-value.ts';
+import { string } from './shape-part.ts';
+
+export type Json = Record<string, unknown>;
+
+const roles = new Map([
+  ['model', 'assistant'],
+  ['ai', 'assistant'],
+  ['AIMessage', 'assistant'],
+  ['AIMessageChunk', 'assistant'],
+  ['human', 'user'],
+  ['HumanMessage', 'user'],
+  ['SystemMessage', 'system'],
+  ['ToolMessage', 'tool'],
+  ['function', 'tool'],
+  ['function_call', 'assistant'],
+  ['function_call_output', 'tool'],
+  ['reasoning', 'assistant'],
+]);
+
+/** `type` values that make an object a message without a `role`: LangChain's, and the items of OpenAI's Responses API. */
+const messageTypes = new Set(['human', 'ai', 'system', 'tool', 'function_call', 'function_call_output', 'reasoning']);
+const itemTypes = new Set(['function_call', 'function_call_output', 'reasoning']);
+const bodyMembers = ['content', 'parts', 'contents', 'tool_calls', 'toolCalls', 'function_call', 'data'];
+
+/** Whether an object is a message: by its role, by LangChain's marks, by the Responses API's item types, or by Gemini's parts. */
+export function isMessage(value: Json): boolean {
+  if (typeof value.type === 'string' && itemTypes.has(value.type)) return true;
+  const body = bodyMembers.some((member) => value[member] !== undefined);
+  if (typeof value.role === 'string') return body;
+  if (isObject(value.kwargs)) return isConstructor(value);
+  if (typeof value['event.name'] === 'string') return body;
+  if (Array.isArray(value.parts)) return value.parts.every(isObject);
+  return typeof value.type === 'string' && messageTypes.has(value.type) && body;
+}
+
+/** LangChain's serialised object: its class path and what it was built with. */
+function isConstructor(value: Json): boolean {
+  return Array.isArray(value.id) && isObject(value.kwargs);
+}
+
+/** LangChain keeps a message's members below `kwargs` or `data`, the Responses API makes an item of each part. */
+export function lifted(message: Json): Json {
+  const type = message.type;
+  if (typeof type === 'string' && itemTypes.has(type)) return { role: type, content: [message] };
+  const below = isConstructor(message) ? message.kwargs : typeof type === 'string' ? message.data : undefined;
+  if (!isObject(below)) return message;
+  const id = message.id;
+  return { ...below, role: below.role ?? (Array.isArray(id) ? id.at(-1) : (below.type ?? type)) };
+}
+
+export function roleOf(message: Json, defaultRole: string): string {
+  const named = message.role ?? message.type;
+  if (typeof named === 'string' && named !== '' && named !== 'message') return roles.get(named) ?? named;
+  const event = /^gen_ai\.(\w+)\.message$/.exec(string(message['event.name']))?.[1];
+  return event ?? defaultRole;
+}
