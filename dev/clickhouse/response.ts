@@ -35,6 +35,8 @@ export class ResultResponse {
   constructor(response: ServerResponse, facts: ResponseFacts) {
     this.#response = response;
     this.#facts = facts;
+    // A client may go at any moment; `write` finds out, and nothing else needs to know.
+    response.on('error', () => undefined);
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -50,6 +52,7 @@ export class ResultResponse {
   }
 
   fail(error: EngineError): void {
+    if (this.#response.destroyed) return;
     const text = error.toBody(this.#facts.version);
     if (this.#out !== undefined) {
       this.#failInside(this.#out, text);

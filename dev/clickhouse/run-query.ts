@@ -107,11 +107,13 @@ const BASE_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['implicit_select', '0'],
 ]);
 
+/** The format of the answer for its headers: that of a FORMAT clause, which only SETTINGS may follow, or the default. */
 function formatOf(statement: Statement, defaultFormat: string): string {
-  let format = defaultFormat;
-  if (statement.kind === 'insert') return format;
-  for (const word of topLevelWords(statement.sql)) if (word.previous === 'FORMAT') format = word.text;
-  return format;
+  if (statement.kind === 'insert') return defaultFormat;
+  const words = [...topLevelWords(statement.sql)];
+  const at = words.findLastIndex((word) => word.previous === 'FORMAT');
+  const next = words[at + 1]?.text.toUpperCase() ?? 'SETTINGS';
+  return next === 'SETTINGS' ? (words[at]?.text ?? defaultFormat) : defaultFormat;
 }
 
 function toEngineError(error: unknown): EngineError {
