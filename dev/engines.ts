@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startClickHouse } from './clickhouse/start.ts';
@@ -19,6 +19,7 @@ const STARTERS: Readonly<Record<EngineName, (options: StartOptions) => Promise<E
   postgres: startPostgres,
   redis: startRedis,
   async clickhouse({ dataDir, port, logFile, onSpawn }) {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const started = await startClickHouse({ dataDir, port: port ?? (await freePort()), ...(logFile && { logFile }) });
     onSpawn?.(started);
     return started;

@@ -140,9 +140,11 @@ async function startApps(
   const running = await launchApi();
   try {
     await untilHealthy(api, running, config.url, stopRequested);
-  } finally {
-    session.supervise('api', running, launchApi);
+  } catch (error) {
+    await running.stop();
+    throw error;
   }
+  session.supervise('api', running, launchApi);
   say('API and worker ready', startedAtMs);
 }
 

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, lstatSync, mkdtempSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { canRun, type Owner } from './owner.ts';
+import { canRun, type Owner, SHARED_HOME } from './owner.ts';
 
 export interface PostgresBinaries {
   initdb: string;
@@ -21,7 +21,7 @@ export function postgresBinaries(owner: Owner | undefined): PostgresBinaries {
   restoreSymlinks(packageDir);
   const native = join(packageDir, 'native');
   const reachable = canRun(join(native, 'bin', 'postgres'), ['--version'], owner);
-  const home = reachable ? native : copyForOwner(native, version);
+  const home = reachable || !owner ? native : copyForOwner(native, version);
   const postgres = join(home, 'bin', 'postgres');
   const probe = spawnSync(postgres, ['--version'], { ...owner, cwd: '/', encoding: 'utf8' });
   if (probe.status !== 0) {
@@ -54,14 +54,12 @@ function restoreSymlinks(packageDir: string): void {
 
 /** A copy outside directories such as /root that the server's user may not enter; made once per version. */
 function copyForOwner(native: string, version: string): string {
-  const copy = `/var/tmp/promptlane-postgres-${version}`;
-  if (!existsSync(copy)) {
-    const partial = mkdtempSync(`${copy}.`);
-    cpSync(native, partial, { recursive: true, verbatimSymlinks: true });
-    spawnSync('chmod', ['-R', 'a+rX,go-w', partial]);
-    renameSync(partial, copy);
-  }
-  const { uid } = lstatSync(copy);
-  if (uid !== process.getuid?.()) throw new Error(`${copy} belongs to user ${uid}, not to us: remove it`);
+  const copy = join(SHARED_HOME, `postgres-${version}`);
+  if (existsSync(copy)) return copy;
+  mkdirSync(SHARED_HOME, { recursive: true, mode: 0o755 });
+  const partial = mkdtempSync(`${copy}.`);
+  cpSync(native, partial, { recursive: true, verbatimSymlinks: true });
+  spawnSync('chmod', ['-R', 'a+rX,go-w', partial]);
+  renameSync(partial, copy);
   return copy;
 }

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { PostgresBinaries } from './binaries.ts';
-import { canEnter, type Owner } from './owner.ts';
+import { canEnter, type Owner, SHARED_HOME } from './owner.ts';
 
 export const SUPERUSER = 'promptlane';
 
@@ -50,7 +50,8 @@ export function ensureCluster(dataDir: string, binaries: PostgresBinaries, owner
 
 /** For a data directory the server's user cannot reach, such as one below /root. */
 function moveOut(dataDir: string): string {
-  const home = mkdtempSync('/var/tmp/promptlane-postgres-data-');
+  mkdirSync(SHARED_HOME, { recursive: true, mode: 0o755 });
+  const home = mkdtempSync(join(SHARED_HOME, 'postgres-data-'));
   chmodSync(home, 0o711);
   const directory = join(home, 'cluster');
   writeFileSync(join(dataDir, 'location'), `${directory}\n`);

@@ -7,6 +7,9 @@ export interface Owner {
   gid: number;
 }
 
+/** Root's place for what Postgres's user must reach and cannot where it is, such as below /root. */
+export const SHARED_HOME = '/var/lib/promptlane';
+
 /**
  * Who runs the server: Postgres refuses root, so for root the owner of an existing cluster, else `postgres` or `nobody`.
  * Undefined means ourselves. Throws when root has no such user to turn to.

@@ -31,6 +31,8 @@ export function startReaper(removeDirectory = ''): Reaper {
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   const exited = once(shell, 'exit');
+  // Should somebody kill the shell, its loss must not be ours.
+  shell.stdin.on('error', () => undefined);
   const pids = new Set<number>();
   const tell = () => shell.stdin.write(`${[...pids].join(' ')}\n`);
   return {
