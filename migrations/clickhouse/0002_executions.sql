@@ -38,4 +38,4 @@ CREATE TABLE IF NOT EXISTS executions
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (project_id, trace_id)
 TTL toDateTime(received_at) + toIntervalDay(retention_days) DELETE WHERE retention_days > 0
-SETTINGS non_replicated_deduplication_window = 1000;
+SETTINGS index_granularity = 512, non_replicated_deduplication_window = 1000;

@@ -3,36 +3,25 @@ import {
   inflateBounded,
   normaliseSpan,
   type OtlpLimits,
-  writeSpanRow,
+  type SpanRow,
+  spanTable,
 } from '../../src/domains/ingestion/index.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
-import { RowBinaryWriter } from '../../src/stores/clickhouse/row-binary.ts';
 
-/** A body turned into rows of `spans`, and the traces they belong to. */
+/** A body turned into a block of `spans`, and the traces it belongs to. */
 export interface EncodedBody {
-  rows: Buffer;
+  block: Buffer;
   rowCount: number;
   traceIds: ReadonlySet<string>;
 }
 
-/** One for all bodies: writing is synchronous and its result is copied out. */
-const writer = new RowBinaryWriter(1024 * 1024);
-
 /** Bytes as received to rows, in one pass. Throws what inflating and decoding throw, when the body is not what the edge scan saw. */
 export async function encodeBody(payload: IngestBodyPayload, body: Buffer, limits: OtlpLimits): Promise<EncodedBody> {
+  const { projectId, receivedAtMs, retentionDays } = payload;
   const inflated = await inflateBounded(payload.coding, body, limits.inflatedBytesMax);
   const spans = decodeTraces(payload.encoding, inflated, limits);
-  const traceIds = new Set<string>();
-  writer.reset();
-  for (const span of spans) {
-    writeSpanRow(writer, {
-      projectId: payload.projectId,
-      receivedAtMs: payload.receivedAtMs,
-      retentionDays: payload.retentionDays,
-      span,
-      normalised: normaliseSpan(span),
-    });
-    traceIds.add(span.traceId);
-  }
-  return { rows: Buffer.from(writer.bytes()), rowCount: spans.length, traceIds };
+  const rows = spans.map(
+    (span): SpanRow => ({ projectId, receivedAtMs, retentionDays, span, normalised: normaliseSpan(span) }),
+  );
+  return { block: spanTable.encode(rows), rowCount: rows.length, traceIds: new Set(spans.map((span) => span.traceId)) };
 }

@@ -41,7 +41,7 @@ export class SpanBatcher {
     return new Promise((resolve, reject) => {
       this.#pending.push({ entry, resolve, reject });
       this.#rows += entry.encoded.rowCount;
-      this.#bytes += entry.encoded.rows.length;
+      this.#bytes += entry.encoded.block.length;
       this.#timer ??= setTimeout(() => this.flush(), this.#options.waitMsMax);
       const { rowsMax, bytesMax, entriesMax } = this.#options;
       if (this.#rows >= rowsMax || this.#bytes >= bytesMax || this.#pending.length >= entriesMax) this.flush();

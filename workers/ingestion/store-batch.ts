@@ -37,8 +37,19 @@ export async function storeBatch(
   entries: readonly BatchEntry[],
 ): Promise<ReadonlyMap<BatchEntry, unknown>> {
   try {
+    const startedAtMs = performance.now();
     await retrying(deps, () => insertSpans(deps.clickhouse, entries));
+    const insertedAtMs = performance.now();
     await retrying(deps, () => summariseTraces(deps.clickhouse, entries));
+    deps.logger.debug(
+      {
+        bodies: entries.length,
+        spans: entries.reduce((sum, { encoded }) => sum + encoded.rowCount, 0),
+        insert_ms: Math.round(insertedAtMs - startedAtMs),
+        summarise_ms: Math.round(performance.now() - insertedAtMs),
+      },
+      'batch stored',
+    );
     return new Map();
   } catch (error) {
     if (!(error instanceof RowsRefusedError)) throw error;

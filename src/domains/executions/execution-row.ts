@@ -1,70 +1,69 @@
-import { Readable } from 'node:stream';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { RowBinaryWriter } from '../../stores/clickhouse/row-binary.ts';
+import { insertBlocks } from '../../stores/clickhouse/insert-blocks.ts';
+import {
+  array,
+  bool,
+  column,
+  dateTimeMs,
+  field,
+  hex,
+  int8,
+  int64,
+  nullable,
+  text,
+  texts,
+  uint16,
+  uint32,
+  uint64,
+} from '../../stores/clickhouse/native-columns.ts';
+import { NativeTable } from '../../stores/clickhouse/native-table.ts';
 import type { Execution } from './execution.ts';
-
-type Column = readonly [name: string, write: (writer: RowBinaryWriter, execution: Execution) => void];
+import type { PromptRef } from './light-span.ts';
 
 const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
 
-/** The columns of `executions` in the order in which they are written. */
-const columns: readonly Column[] = [
-  ['project_id', (w, e) => w.string(e.projectId)],
-  ['trace_id', (w, e) => w.fixedHex(e.traceId, 16)],
-  ['version', (w, e) => w.uint64(e.version)],
-  ['received_at', (w, e) => w.dateTimeMs(e.receivedAtMs)],
-  ['retention_days', (w, e) => w.uint16(e.retentionDays)],
-  ['start_unix_nano', (w, e) => w.uint64(e.startUnixNano)],
-  ['end_unix_nano', (w, e) => w.uint64(e.endUnixNano)],
-  ['name', (w, e) => w.string(e.name)],
-  ['status', (w, e) => w.uint8(statusNumbers[e.status])],
-  ['complete', (w, e) => w.bool(e.complete)],
-  ['span_count', (w, e) => w.uint32(e.spanCount)],
-  ['error_count', (w, e) => w.uint32(e.errorCount)],
-  ['models', (w, e) => w.strings(e.models)],
-  ['providers', (w, e) => w.strings(e.providers)],
-  ['prompts', (w, e) => writePrompts(w, e.prompts)],
-  ['input_tokens', (w, e) => w.uint64(BigInt(e.usage.inputTokens))],
-  ['output_tokens', (w, e) => w.uint64(BigInt(e.usage.outputTokens))],
-  ['cache_read_tokens', (w, e) => w.uint64(BigInt(e.usage.cacheReadTokens))],
-  ['cache_write_tokens', (w, e) => w.uint64(BigInt(e.usage.cacheWriteTokens))],
-  ['reasoning_tokens', (w, e) => w.uint64(BigInt(e.usage.reasoningTokens))],
-  ['total_tokens', (w, e) => w.uint64(BigInt(e.usage.totalTokens))],
-  ['cost_nano_usd', (w, e) => writeNullableInt(w, e.costNanoUsd)],
-  ['unpriced_spans', (w, e) => w.uint32(e.unpricedSpans)],
-  ['session_id', (w, e) => w.string(e.sessionId)],
-  ['user_id', (w, e) => w.string(e.userId)],
-  ['environment', (w, e) => w.string(e.environment)],
-  ['service', (w, e) => w.string(e.service)],
-  ['tags', (w, e) => w.strings(e.tags)],
-  ['input_preview', (w, e) => w.string(e.inputPreview)],
-  ['output_preview', (w, e) => w.string(e.outputPreview)],
+const promptFields = [
+  field(text, (prompt: PromptRef) => prompt.id),
+  field(text, (prompt: PromptRef) => prompt.name),
+  field(uint32, (prompt: PromptRef) => prompt.version),
 ];
 
-const statement = `INSERT INTO executions (${columns.map(([name]) => name).join(', ')}) FORMAT RowBinary`;
+/** The columns of `executions`, one line each. */
+const executionTable = new NativeTable<Execution>({
+  project_id: column(text, (e) => e.projectId),
+  trace_id: column(hex(16), (e) => e.traceId),
+  version: column(uint64, (e) => e.version),
+  received_at: column(dateTimeMs, (e) => e.receivedAtMs),
+  retention_days: column(uint16, (e) => e.retentionDays),
+  start_unix_nano: column(uint64, (e) => e.startUnixNano),
+  end_unix_nano: column(uint64, (e) => e.endUnixNano),
+  name: column(text, (e) => e.name),
+  status: column(int8, (e) => statusNumbers[e.status]),
+  complete: column(bool, (e) => e.complete),
+  span_count: column(uint32, (e) => e.spanCount),
+  error_count: column(uint32, (e) => e.errorCount),
+  models: array(texts, (e) => e.models),
+  providers: array(texts, (e) => e.providers),
+  prompts: array(promptFields, (e) => e.prompts),
+  input_tokens: column(uint64, (e) => BigInt(e.usage.inputTokens)),
+  output_tokens: column(uint64, (e) => BigInt(e.usage.outputTokens)),
+  cache_read_tokens: column(uint64, (e) => BigInt(e.usage.cacheReadTokens)),
+  cache_write_tokens: column(uint64, (e) => BigInt(e.usage.cacheWriteTokens)),
+  reasoning_tokens: column(uint64, (e) => BigInt(e.usage.reasoningTokens)),
+  total_tokens: column(uint64, (e) => BigInt(e.usage.totalTokens)),
+  cost_nano_usd: nullable(int64, 0n, (e) => e.costNanoUsd),
+  unpriced_spans: column(uint32, (e) => e.unpricedSpans),
+  session_id: column(text, (e) => e.sessionId),
+  user_id: column(text, (e) => e.userId),
+  environment: column(text, (e) => e.environment),
+  service: column(text, (e) => e.service),
+  tags: array(texts, (e) => e.tags),
+  input_preview: column(text, (e) => e.inputPreview),
+  output_preview: column(text, (e) => e.outputPreview),
+});
 
 /** Stores the summaries as one block; resolves once the engine has confirmed it. */
 export async function insertExecutions(clickhouse: ClickHouse, executions: readonly Execution[]): Promise<void> {
-  const writer = new RowBinaryWriter();
-  for (const execution of executions) for (const [, write] of columns) write(writer, execution);
-  const { stream } = await clickhouse.exec({
-    query: statement,
-    values: Readable.from([writer.bytes()], { objectMode: false }),
-    clickhouse_settings: { async_insert: 0, wait_end_of_query: 1 },
-  });
-  for await (const _ of stream); // The insert is confirmed when its empty answer ends.
-}
-
-function writePrompts(writer: RowBinaryWriter, prompts: Execution['prompts']): void {
-  writer.count(prompts.length);
-  for (const prompt of prompts) {
-    writer.string(prompt.id);
-    writer.string(prompt.name);
-    writer.uint32(prompt.version);
-  }
-}
-
-function writeNullableInt(writer: RowBinaryWriter, value: bigint | null): void {
-  writer.bool(value === null);
-  if (value !== null) writer.int64(value);
+  const blocks = [executionTable.encode(executions)];
+  await insertBlocks(clickhouse, { table: 'executions', columns: executionTable.names, blocks });
 }

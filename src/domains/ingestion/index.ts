@@ -8,4 +8,4 @@ export { defaultOtlpLimits, type OtlpLimits } from './otlp/limits.ts';
 export { insertQuarantinedBody } from './quarantine-store.ts';
 export { QueueGate } from './queue-gate.ts';
 export { createBodyScanner } from './scan-body.ts';
-export { spanColumns, writeSpanRow } from './span-row.ts';
+export { type SpanRow, spanTable } from './span-row.ts';

@@ -1,12 +1,12 @@
 /**
- * Writes ClickHouse's RowBinary (clickhouse.com/docs/interfaces/formats/RowBinary) into one growing buffer: about a third of
- * the cost of JSON, and the bytes of a value are copied once. Integers are little-endian, strings length-prefixed (LEB128).
+ * Writes the values of ClickHouse's binary formats into one growing buffer: integers little-endian, strings with a LEB128 length
+ * (clickhouse.com/docs/interfaces/formats/Native). The bytes of a value are copied once.
  */
-export class RowBinaryWriter {
+export class ByteWriter {
   #buffer: Buffer;
   #length = 0;
 
-  constructor(initialBytes = 64 * 1024) {
+  constructor(initialBytes = 1024) {
     this.#buffer = Buffer.allocUnsafe(initialBytes);
   }
 
@@ -85,12 +85,7 @@ export class RowBinaryWriter {
     this.#length += this.#buffer.write(value, this.#length);
   }
 
-  strings(values: readonly string[]): void {
-    this.count(values.length);
-    for (const value of values) this.string(value);
-  }
-
-  /** The length that precedes the elements of an Array or the pairs of a Map. */
+  /** A length as it precedes strings and blocks. */
   count(length: number): void {
     this.#reserve(5);
     this.#varint(length);

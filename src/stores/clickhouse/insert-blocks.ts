@@ -1,0 +1,24 @@
+import { Readable } from 'node:stream';
+import type { ClickHouse } from './client.ts';
+
+/**
+ * Sends Native blocks as one insert and resolves once the engine has confirmed it. With a token, the same insert sent again is
+ * stored once. Blocks are not collapsed on the way in: merges and FINAL do that, and it would double the engine's work.
+ */
+export async function insertBlocks(
+  clickhouse: ClickHouse,
+  insert: { table: string; columns: readonly string[]; blocks: readonly Buffer[]; token?: string },
+): Promise<void> {
+  const { stream } = await clickhouse.exec({
+    query: `INSERT INTO ${insert.table} (${insert.columns.join(', ')}) FORMAT Native`,
+    values: Readable.from(insert.blocks, { objectMode: false }),
+    clickhouse_settings: {
+      async_insert: 0,
+      optimize_on_insert: 0,
+      wait_end_of_query: 1,
+      insert_deduplicate: insert.token === undefined ? 0 : 1,
+      ...(insert.token === undefined ? {} : { insert_deduplication_token: insert.token }),
+    },
+  });
+  for await (const _ of stream); // An exec answers with a stream; the insert is confirmed when it ends.
+}

@@ -1,0 +1,134 @@
+import { ByteWriter } from './byte-writer.ts';
+
+/** A column of a block under construction. `type` is what the bytes are; the engine converts it to the table's own type. */
+export interface Column<Row> {
+  type: string;
+  append(row: Row): void;
+  /** The streams of the column in the order of the format; they hold what was appended since the last {@link reset}. */
+  streams: readonly ByteWriter[];
+  reset(): void;
+}
+
+type Write<Value> = (writer: ByteWriter, value: Value) => void;
+
+/** How a plain type is written, and what it is called. Strings stand for LowCardinality and enums are sent by number. */
+export interface Scalar<Value> {
+  type: string;
+  write: Write<Value>;
+}
+
+export const text: Scalar<string> = { type: 'String', write: (writer, value) => writer.string(value) };
+export const bool: Scalar<boolean> = { type: 'Bool', write: (writer, value) => writer.bool(value) };
+export const int8: Scalar<number> = { type: 'Int8', write: (writer, value) => writer.uint8(value) };
+export const uint16: Scalar<number> = { type: 'UInt16', write: (writer, value) => writer.uint16(value) };
+export const uint32: Scalar<number> = { type: 'UInt32', write: (writer, value) => writer.uint32(value) };
+export const int32: Scalar<number> = { type: 'Int32', write: (writer, value) => writer.int32(value) };
+export const uint64: Scalar<bigint> = { type: 'UInt64', write: (writer, value) => writer.uint64(value) };
+export const int64: Scalar<bigint> = { type: 'Int64', write: (writer, value) => writer.int64(value) };
+export const float64: Scalar<number> = { type: 'Float64', write: (writer, value) => writer.float64(value) };
+/** From milliseconds since the epoch. */
+export const dateTimeMs: Scalar<number> = {
+  type: "DateTime64(3, 'UTC')",
+  write: (writer, value) => writer.dateTimeMs(value),
+};
+/** From lower-case hex; '' is all zero. */
+export const hex = (bytes: number): Scalar<string> => ({
+  type: `FixedString(${bytes})`,
+  write: (writer, value) => writer.fixedHex(value, bytes),
+});
+
+export function column<Row, Value>(scalar: Scalar<Value>, read: (row: Row) => Value): Column<Row> {
+  const values = new ByteWriter();
+  const { type, write } = scalar;
+  return { type, streams: [values], append: (row) => write(values, read(row)), reset: () => values.reset() };
+}
+
+/** Nullable: a byte for each row that says null, then a value for each row. `absent` fills the place of a null. */
+export function nullable<Row, Value>(
+  scalar: Scalar<Value>,
+  absent: Value,
+  read: (row: Row) => Value | null,
+): Column<Row> {
+  const nulls = new ByteWriter();
+  const values = new ByteWriter();
+  return {
+    type: `Nullable(${scalar.type})`,
+    streams: [nulls, values],
+    append(row) {
+      const value = read(row);
+      nulls.bool(value === null);
+      scalar.write(values, value ?? absent);
+    },
+    reset: () => resetAll([nulls, values]),
+  };
+}
+
+/** Array, of tuples where there are several fields: the running count of elements by row, then each field's elements. */
+export function array<Row, Item>(
+  fields: readonly ArrayField<Item>[],
+  read: (row: Row) => readonly Item[],
+): Column<Row> {
+  const offsets = new ByteWriter();
+  const parts = fields.map((part) => ({ part, values: new ByteWriter() }));
+  const streams = [offsets, ...parts.map(({ values }) => values)];
+  let count = 0;
+  const types = fields.map(({ type }) => type);
+  return {
+    type: types.length === 1 ? `Array(${types[0]})` : `Array(Tuple(${types.join(', ')}))`,
+    streams,
+    append(row) {
+      const items = read(row);
+      count += items.length;
+      offsets.uint64(BigInt(count));
+      for (const { part, values } of parts) for (const item of items) part.write(values, item);
+    },
+    reset() {
+      count = 0;
+      resetAll(streams);
+    },
+  };
+}
+
+export interface ArrayField<Item> {
+  type: string;
+  write: Write<Item>;
+}
+
+export function field<Item, Value>(scalar: Scalar<Value>, read: (item: Item) => Value): ArrayField<Item> {
+  return { type: scalar.type, write: (writer, item) => scalar.write(writer, read(item)) };
+}
+
+export const texts: readonly ArrayField<string>[] = [text];
+
+/** Map(String, …) of those entries of a row's map that `is` picks. */
+export function mapOf<Row, Any, Value extends Any>(
+  scalar: Scalar<Value>,
+  is: (value: Any) => value is Value,
+  read: (row: Row) => ReadonlyMap<string, Any>,
+): Column<Row> {
+  const offsets = new ByteWriter();
+  const keys = new ByteWriter();
+  const values = new ByteWriter();
+  let count = 0;
+  return {
+    type: `Map(String, ${scalar.type})`,
+    streams: [offsets, keys, values],
+    append(row) {
+      for (const [key, value] of read(row)) {
+        if (!is(value)) continue;
+        count++;
+        keys.string(key);
+        scalar.write(values, value);
+      }
+      offsets.uint64(BigInt(count));
+    },
+    reset() {
+      count = 0;
+      resetAll([offsets, keys, values]);
+    },
+  };
+}
+
+function resetAll(writers: readonly ByteWriter[]): void {
+  for (const writer of writers) writer.reset();
+}
