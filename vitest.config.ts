@@ -1,7 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 /** Projects by what they need: `unit` and `architecture` need nothing, the others get real engines from the global set-up. */
-const engines = { globalSetup: ['test/support/global-setup.ts'] };
+const engines = {
+  globalSetup: ['test/support/global-setup.ts'],
+  // As `up` starts the API: its threads are TypeScript that Node loads, not vitest.
+  execArgv: ['--import', 'tsx'],
+};
 
 export default defineConfig({
   test: {

@@ -23,7 +23,7 @@ import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
 import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
-import { connectRequestRedis, type Redis } from './stores/redis/client.ts';
+import { connectRequestRedis, firstConnection, type Redis } from './stores/redis/client.ts';
 import { createProbe, type Probe } from './telemetry/health.ts';
 import { createLatencyRecorder } from './telemetry/latency.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
@@ -119,6 +119,7 @@ export function createContainer(config: Config): Container {
     endpoints,
     logger,
     async start() {
+      await firstConnection(redis);
       for (const probe of Object.values(probes)) probe.start(probeEveryMs);
       await gate.start();
     },

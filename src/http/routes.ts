@@ -45,12 +45,14 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: AppOptions<P>):
       res.status(204).end();
       return;
     }
-    if (!endpoint) throw new MethodNotAllowedError('method_not_allowed', `${req.method} is not one of ${allow}`);
-    contextOf(res).contract = endpoint;
     try {
+      if (!endpoint) throw new MethodNotAllowedError('method_not_allowed', `${req.method} is not one of ${allow}`);
+      contextOf(res).contract = endpoint;
       await run(req, res, endpoint, options);
     } catch (error) {
-      const renderError = endpoint.kind === 'raw' ? endpoint.renderError : undefined;
+      // A path speaks one protocol, so a wrong method is refused in the words of its other methods.
+      const speaker = endpoint ?? endpoints[0];
+      const renderError = speaker?.kind === 'raw' ? speaker.renderError : undefined;
       answerError({ error, req, res, logger: options.logger, renderError });
     }
   };

@@ -5,9 +5,12 @@ export function isoFromUnixNano(unixNano: bigint): string {
   return new Date(Number(unixNano / nanosPerMs)).toISOString();
 }
 
-/** Nanoseconds since the epoch of a point in time; before 1970 counts as 1970. */
+/** The last millisecond that 64 bits of nanoseconds can say, in July 2554. */
+const lastMs = 18_446_744_073_709;
+
+/** Nanoseconds since the epoch of a point in time; one before 1970 or after 2554 counts as the nearest that fits 64 bits. */
 export function unixNanoFromDate(date: Date): bigint {
-  return BigInt(Math.max(0, date.getTime())) * nanosPerMs;
+  return BigInt(Math.min(lastMs, Math.max(0, date.getTime()))) * nanosPerMs;
 }
 
 /** Milliseconds between two nanosecond times, with the decimals; an end before its start is 0. */

@@ -1,41 +1,85 @@
-import type { ProvidedContext } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { type Engines, startThrowawayEngines } from '../../dev/engines.ts';
+import { startThrowawayEngines } from '../../dev/engines.ts';
+import { describeExit } from '../../dev/process/child.ts';
+import { lastLines } from '../../dev/process/log-file.ts';
+import { startReaper } from '../../dev/process/reaper.ts';
+import { migrate } from '../../src/migrate.ts';
+import { type EngineUrls, spawnWorker } from './worker-process.ts';
 
 declare module 'vitest' {
-  export interface ProvidedContext {
-    databaseUrl: string;
-    redisUrl: string;
-    clickhouseUrl: string;
-  }
+  export interface ProvidedContext extends EngineUrls {}
 }
 
-interface SharedEngines {
-  started: Promise<Engines>;
+interface Stack extends EngineUrls {
+  stop(): Promise<void>;
+}
+
+interface SharedStack {
+  started: Promise<Stack>;
   users: number;
 }
 
 // vitest loads this file once per project, each time as a module of its own, but all in one process.
-const holder: { promptlaneTestEngines?: SharedEngines } & typeof globalThis = globalThis;
+const holder: { promptlaneTestStack?: SharedStack } & typeof globalThis = globalThis;
 
-/** One set of engines for all projects of a run; the last project to end stops them. */
+/** One set of migrated engines and one worker for all projects of a run; the last project to end stops them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const shared = holder.promptlaneTestEngines ?? { started: startThrowawayEngines(), users: 0 };
-  holder.promptlaneTestEngines = shared;
+  const shared = holder.promptlaneTestStack ?? { started: startStack(), users: 0 };
+  holder.promptlaneTestStack = shared;
   shared.users += 1;
-  const engines = await shared.started;
-  const urls: ProvidedContext = {
+  const stack = await shared.started;
+  project.provide('databaseUrl', stack.databaseUrl);
+  project.provide('redisUrl', stack.redisUrl);
+  project.provide('clickhouseUrl', stack.clickhouseUrl);
+  return async () => {
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    delete holder.promptlaneTestStack;
+    await stack.stop();
+  };
+}
+
+async function startStack(): Promise<Stack> {
+  const engines = await startThrowawayEngines();
+  const urls = {
     databaseUrl: engines.postgres.url,
     redisUrl: engines.redis.url,
     clickhouseUrl: engines.clickhouse.url,
   };
-  project.provide('databaseUrl', urls.databaseUrl);
-  project.provide('redisUrl', urls.redisUrl);
-  project.provide('clickhouseUrl', urls.clickhouseUrl);
-  return async () => {
-    shared.users -= 1;
-    if (shared.users > 0) return;
-    delete holder.promptlaneTestEngines;
+  try {
+    await migrate(urls);
+    const endWorker = await startWorker(urls);
+    return {
+      ...urls,
+      async stop() {
+        await endWorker();
+        await engines.stop();
+      },
+    };
+  } catch (error) {
     await engines.stop();
+    throw error;
+  }
+}
+
+/** Resolves to what ends the worker. One that dies before says so, because the tests would only see a deadline pass. */
+async function startWorker(urls: EngineUrls): Promise<() => Promise<void>> {
+  const directory = mkdtempSync(join(tmpdir(), 'promptlane-worker-'));
+  const logFile = join(directory, 'worker.log');
+  const reaper = startReaper(directory);
+  const worker = await spawnWorker(urls, logFile);
+  reaper.watch(worker);
+  let ending = false;
+  void worker.exited.then((exit) => {
+    if (!ending) console.error(`The worker died (${describeExit(exit)}):\n${lastLines(logFile, 30)}`);
+  });
+  return async () => {
+    ending = true;
+    await worker.end();
+    await reaper.close();
+    rmSync(directory, { recursive: true, force: true });
   };
 }

@@ -3,6 +3,7 @@ import type { TokenUsage } from './count-usage.ts';
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 
+/** Id and name are both '' for a span that says only a template's text. */
 export interface PromptRef {
   id: string;
   name: string;
@@ -67,6 +68,7 @@ const columns = [
   'prompt_id',
   'prompt_name',
   'prompt_version',
+  'prompt_source',
   `if(parent_span_id = ${noParent} OR kind = 'llm', input_preview, '')`,
   `if(parent_span_id = ${noParent} OR kind = 'llm', output_preview, '')`,
 ] as const;
@@ -95,6 +97,7 @@ type Row = [
   string,
   string,
   number,
+  string,
   string,
   string,
 ];
@@ -152,8 +155,8 @@ function toLightSpan(row: Row): LightSpan {
     sessionId: row[17],
     userId: row[18],
     tags: row[19],
-    prompt: row[20] === '' && row[21] === '' ? null : { id: row[20], name: row[21], version: row[22] },
-    inputPreview: row[23],
-    outputPreview: row[24],
+    prompt: row[23] === '' ? null : { id: row[20], name: row[21], version: row[22] },
+    inputPreview: row[24],
+    outputPreview: row[25],
   };
 }

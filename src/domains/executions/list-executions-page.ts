@@ -29,7 +29,8 @@ export async function listExecutionsPage(
 ) {
   const { projectId, from, to, status } = input;
   const fingerprint = fingerprintOf({ list: 'executions', projectId, from, to, status });
-  const decoded = input.cursor && decodeCursor(deps.cursorSecret, fingerprint, input.cursor, position);
+  const decoded =
+    input.cursor === undefined ? undefined : decodeCursor(deps.cursorSecret, fingerprint, input.cursor, position);
   const window = decoded ? { from: new Date(decoded[0]), to: new Date(decoded[1]) } : windowOf(from, to);
   const rows = await listExecutions(deps.clickhouse, {
     projectId,

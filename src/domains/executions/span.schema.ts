@@ -150,6 +150,9 @@ function promptToWire(span: LightSpan, detail: SpanDetail): SpanWire['prompt_ref
   };
 }
 
+/** What JSON has no number for: ClickHouse's names, and those of OTLP/JSON that nested values have. */
+const specialDoubles: Readonly<Record<string, string>> = { nan: 'NaN', inf: 'Infinity', '-inf': '-Infinity' };
+
 function attributesToWire(detail: SpanDetail): Pick<SpanWire, 'attributes' | 'attribute_types'> {
   if (detail.attributes_string === undefined) return {};
   const values: Record<string, Plain> = Object.create(null);
@@ -160,7 +163,7 @@ function attributesToWire(detail: SpanDetail): Pick<SpanWire, 'attributes' | 'at
     typeNames[key] = 'int';
   }
   for (const [key, value] of Object.entries(detail.attributes_double ?? {})) {
-    values[key] = value;
+    values[key] = typeof value === 'string' ? (specialDoubles[value] ?? value) : value;
     typeNames[key] = 'double';
   }
   for (const [key, json] of Object.entries(detail.attributes_other ?? {})) {

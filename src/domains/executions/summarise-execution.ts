@@ -79,10 +79,13 @@ function distinct(values: readonly string[]): string[] {
   return [...new Set(values)].filter((value) => value !== '');
 }
 
+/** Those that name a prompt; a template's text alone cannot be linked. */
 function distinctPrompts(spans: readonly LightSpan[]): Execution['prompts'] {
   const prompts = new Map<string, Execution['prompts'][number]>();
   for (const { prompt } of spans) {
-    if (prompt !== null) prompts.set(`${prompt.id}\n${prompt.name}\n${prompt.version}`, prompt);
+    if (prompt !== null && (prompt.id !== '' || prompt.name !== '')) {
+      prompts.set(`${prompt.id}\n${prompt.name}\n${prompt.version}`, prompt);
+    }
   }
   return [...prompts.values()];
 }

@@ -11,6 +11,9 @@ import { type ReceiveTracesDeps, receiveTraces } from './receive-traces.ts';
 
 const { rawEndpoint: principalEndpoint } = endpointsFor<Principal>();
 
+/** What a refused Content-Encoding is told to use instead (RFC 9110, 15.5.16). */
+const acceptedCodings = 'gzip, deflate';
+
 export type IngestionDeps = ReceiveTracesDeps & QuarantineDeps;
 
 export function ingestionEndpoints(deps: IngestionDeps) {
@@ -69,6 +72,7 @@ function sendAccepted(request: Request, response: Response, scan: ScanResult): v
 /** Errors in the encoding of the request, JSON when it has none that we know. */
 function sendStatus(problem: Problem, request: Request, response: Response): void {
   const encoding = readEncoding(request.headers['content-type']) ?? 'json';
+  if (problem.code === 'unsupported_content_encoding') response.setHeader('Accept-Encoding', acceptedCodings);
   const fieldViolations = problem.errors?.map(({ path, message }) => ({ field: path, description: message }));
   const status = {
     code: rpcCodes[problem.status] ?? 2,

@@ -85,8 +85,16 @@ export async function findQuarantinedBody(
   return row && { ...toQuarantinedBody(row), body: row.body };
 }
 
-export async function markReplayed(postgres: Postgres, jobId: string): Promise<void> {
-  await runPostgres(() => postgres('quarantined_bodies').where('job_id', jobId).update({ replayed_at: new Date() }));
+/** Unless the entry has been replaced meanwhile: a worker may be quicker to refuse the body again than we to note its replay. */
+export async function markReplayed(
+  postgres: Postgres,
+  { jobId, quarantinedAt }: Pick<QuarantinedBody, 'jobId' | 'quarantinedAt'>,
+): Promise<void> {
+  await runPostgres(() =>
+    postgres('quarantined_bodies')
+      .where({ job_id: jobId, quarantined_at: quarantinedAt })
+      .update({ replayed_at: new Date() }),
+  );
 }
 
 function toQuarantinedBody(row: Row): QuarantinedBody {

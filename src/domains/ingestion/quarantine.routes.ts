@@ -45,8 +45,7 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
       query: z.strictObject(pageParams),
       responses: { 200: { description: 'A page of them, without the bodies', schema: listOf(quarantinedBodySchema) } },
       handle: async ({ query }) => {
-        const after = query.cursor && decodeCursor(deps.cursorSecret, 'quarantine', query.cursor, position);
-        const before = after ? { quarantinedAt: after[0], jobId: after[1] } : undefined;
+        const before = query.cursor === undefined ? undefined : readPosition(deps.cursorSecret, query.cursor);
         const rows = await listQuarantinedBodies(deps.postgres, { before, limit: query.limit + 1 });
         const body = toPage(rows, query.limit, toWire, (row) =>
           encodeCursor(deps.cursorSecret, 'quarantine', [row.quarantinedAt.toISOString(), row.jobId]),
@@ -81,6 +80,11 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
       handle: async ({ params }) => ({ status: 202, body: toWire(await replayBody(deps, params.body_id)) }),
     }),
   ];
+}
+
+function readPosition(secret: string, cursor: string): { quarantinedAt: string; jobId: string } {
+  const [quarantinedAt, jobId] = decodeCursor(secret, 'quarantine', cursor, position);
+  return { quarantinedAt, jobId };
 }
 
 function toWire(entry: QuarantinedBody): z.infer<typeof quarantinedBodySchema> {

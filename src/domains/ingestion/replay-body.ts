@@ -15,7 +15,7 @@ export async function replayBody(
   if (entry === undefined) throw new NotFoundError('not_found', 'There is no such body in the quarantine.');
   await deps.publisher.forget(jobId);
   await deps.publisher.publish(jobId, entry.body, entry.job);
-  await markReplayed(deps.postgres, jobId);
+  await markReplayed(deps.postgres, entry);
   const { body: _, ...rest } = entry;
   return { ...rest, replayedAt: new Date() };
 }

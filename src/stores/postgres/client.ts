@@ -8,6 +8,8 @@ export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
     client: 'pg',
     // Otherwise knex writes bound values into error messages.
     compileSqlOnError: false,
+    // What fails is thrown; knex would print it on standard output as well, past our logger.
+    log: { warn: () => undefined, error: () => undefined },
     connection: {
       connectionString: databaseUrl,
       application_name: 'promptlane',

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
+import { within } from '../../lib/within.ts';
 
 /** Reconnects after 50, 100, 200 … 1000 ms, for ever. BullMQ's default reaches 20 s, which is how long recovery would take. */
 const retryStrategy = (times: number): number => Math.min(50 * 2 ** (times - 1), 1_000);
@@ -21,4 +23,13 @@ export function connectRequestRedis(redisUrl: string): Redis {
 export function connectWorkerRedis(redisUrl: string): Redis {
   return new Redis(redisUrl, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy });
 }
+/**
+ * Waits for a new connection to be ready, at most a second: a client that fails fast refuses commands before. Never throws, for a
+ * Redis that is away is found out by the commands themselves.
+ */
+export async function firstConnection(redis: Redis): Promise<void> {
+  if (redis.status === 'ready') return;
+  await within(1_000, (signal) => once(redis, 'ready', { signal })).catch(() => undefined);
+}
+
 export type { Redis } from 'ioredis';

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import { expect, inject } from 'vitest';
+import type { Config } from '../../src/config.ts';
+import { type Container, createContainer } from '../../src/container.ts';
+import type { Problem } from '../../src/http/problem.ts';
+import { listen } from '../../src/http/server.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
+import { randomSecret } from './worker-process.ts';
+
+export interface Answer<T> {
+  status: number;
+  headers: Headers;
+  text: string;
+  body: T;
+}
+
+export interface CallOptions {
+  params?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, string | number>>;
+  body?: unknown;
+  /** Sent as X-API-Key. */
+  key?: string;
+  /** Sent as X-Admin-Key. */
+  adminKey?: string;
+}
+
+export interface TestApi {
+  url: string;
+  config: Config;
+  container: Container;
+  postgres: Postgres;
+  /** Calls an operation by its contract; an answer that is good must be what the contract says. */
+  call<T = Problem>(operationId: string, options?: CallOptions): Promise<Answer<T>>;
+  /** A call of the operator, which must answer `status`. */
+  admin<T>(operationId: string, options: CallOptions, status: number): Promise<T>;
+  close(): Promise<void>;
+}
+
+const megabyte = 1024 * 1024;
+
+/** The engines of this run and secrets of this API's own. */
+export function testConfig(overrides: Partial<Config> = {}): Config {
+  return {
+    port: 0,
+    host: '127.0.0.1',
+    databaseUrl: inject('databaseUrl'),
+    redisUrl: inject('redisUrl'),
+    clickhouseUrl: inject('clickhouseUrl'),
+    adminApiKey: randomSecret(),
+    apiKeyPepper: randomSecret(),
+    logLevel: 'error',
+    defaultPlan: 'enterprise',
+    otlpBodyBytesMax: 16 * megabyte,
+    otlpInflatedBytesMax: 64 * megabyte,
+    ingestQueueBytesMax: 1024 * megabyte,
+    ...overrides,
+  };
+}
+
+/** The API of one test file, in this process, on a free port of loopback. */
+export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi> {
+  const config = testConfig(overrides);
+  const container = createContainer(config);
+  await container.start();
+  const server = await listen({ app: container.app, port: 0, host: config.host });
+  const url = `http://${config.host}:${server.port}`;
+  const postgres = connectPostgres(config.databaseUrl, 2);
+
+  async function call<T>(operationId: string, options: CallOptions = {}): Promise<Answer<T>> {
+    const contract = container.endpoints.find((endpoint) => endpoint.operationId === operationId);
+    if (contract === undefined) throw new Error(`There is no operation ${operationId}`);
+    const path = contract.path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(options.params?.[name] ?? ''));
+    const response = await fetch(`${url}${path}?${new URLSearchParams(toText(options.query))}`, {
+      method: contract.method,
+      headers: {
+        ...(options.key === undefined ? {} : { 'X-API-Key': options.key }),
+        ...(options.adminKey === undefined ? {} : { 'X-Admin-Key': options.adminKey }),
+        ...(options.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      body: options.body === undefined ? null : JSON.stringify(options.body),
+    });
+    const text = await response.text();
+    const isJson = (response.headers.get('content-type') ?? '').includes('json');
+    const body = isJson ? JSON.parse(text) : undefined;
+    const spec = Object.entries(contract.responses).find(([status]) => status === String(response.status));
+    spec?.[1]?.schema?.parse(body);
+    return { status: response.status, headers: response.headers, text, body };
+  }
+
+  return {
+    url,
+    config,
+    container,
+    postgres,
+    call,
+    async admin<T>(operationId: string, options: CallOptions, status: number) {
+      const answer = await call<T>(operationId, { adminKey: config.adminApiKey, ...options });
+      expect(answer.status, answer.text).toBe(status);
+      return answer.body;
+    },
+    async close() {
+      await server.close(1_000);
+      await container.close();
+      await postgres.destroy();
+    },
+  };
+}
+
+export interface CreatedKey {
+  id: string;
+  key: string;
+  name: string;
+  prefix: string;
+  last4: string;
+  scopes: string[];
+  created_at: string;
+  expires_at: string | null;
+}
+
+export interface ProjectOfTest {
+  id: string;
+  workspaceId: string;
+  /** With every scope. */
+  key: string;
+}
+
+/** A project and a key of a test's own, through the admin endpoints. Workspaces have no endpoint yet, so theirs is inserted. */
+export async function newProject(api: TestApi, plan: Config['defaultPlan'] = 'enterprise'): Promise<ProjectOfTest> {
+  const workspaceId = newId('wsp');
+  await api.postgres('workspaces').insert({ id: workspaceId, name: `test ${randomUUID()}`, plan });
+  const project = await api.admin<{ id: string }>(
+    'createProject',
+    { params: { workspace_id: workspaceId }, body: { name: 'test' } },
+    201,
+  );
+  const { key } = await newKey(api, project.id, {});
+  return { id: project.id, workspaceId, key };
+}
+
+/** One more key of a project. */
+export async function newKey(api: TestApi, projectId: string, body: object): Promise<CreatedKey> {
+  const options = { params: { project_id: projectId }, body: { name: 'test', ...body } };
+  return api.admin<CreatedKey>('createApiKey', options, 201);
+}
+
+/** That an answer is a problem (RFC 9457) with this status and code; returns it. */
+export function expectProblem(answer: Answer<unknown>, status: number, code: string): Problem {
+  const problem = answer.body as Problem;
+  expect({ status: answer.status, code: problem?.code }, answer.text).toEqual({ status, code });
+  expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  expect(problem).toMatchObject({
+    type: `urn:promptlane:problem:${code}`,
+    status,
+    title: expect.stringMatching(/\w/),
+    detail: expect.stringMatching(/\w/),
+    instance: expect.stringMatching(/^\//),
+    request_id: answer.headers.get('x-request-id'),
+  });
+  return problem;
+}
+
+function toText(query: CallOptions['query'] = {}): [string, string][] {
+  return Object.entries(query).map(([name, value]) => [name, String(value)]);
+}

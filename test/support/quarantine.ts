@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import type { BodyPublisher } from '../../src/queue/body-publisher.ts';
+import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
+import type { ProjectOfTest, TestApi } from './api.ts';
+import { until } from './until.ts';
+
+export interface QuarantinedWire {
+  id: string;
+  project_id: string;
+  reason: string;
+  attempts: number;
+  content_type: string;
+  content_encoding: string;
+  body_bytes: number;
+  spans: number;
+  received_at: string;
+  quarantined_at: string;
+  replayed_at: string | null;
+}
+
+export interface QuarantinePage {
+  data: QuarantinedWire[];
+  page: { next_cursor: string | null; has_more: boolean; limit: number };
+}
+
+/** What the edge writes about a body that it has accepted. */
+export function payloadOf(
+  project: ProjectOfTest,
+  body: Buffer,
+  given: Partial<IngestBodyPayload> = {},
+): IngestBodyPayload {
+  return {
+    v: 1,
+    projectId: project.id,
+    retentionDays: 30,
+    encoding: 'protobuf',
+    coding: 'identity',
+    inflatedBytes: body.length,
+    spans: 1,
+    receivedAtMs: Date.now(),
+    ...given,
+  };
+}
+
+/** Publishes a body past the edge, as if the edge had let it through; returns its id. */
+export async function publishBody(
+  publisher: BodyPublisher,
+  project: ProjectOfTest,
+  body: Buffer,
+  given: Partial<IngestBodyPayload> = {},
+): Promise<string> {
+  const id = `b_${randomBytes(32).toString('hex')}`;
+  await publisher.publish(id, body, payloadOf(project, body, given));
+  return id;
+}
+
+/** The entry of a body, once it is there and as wanted. */
+export function untilQuarantined(
+  api: TestApi,
+  id: string,
+  isDone: (entry: QuarantinedWire) => boolean = () => true,
+): Promise<QuarantinedWire> {
+  return until(`body ${id} in the quarantine`, 15_000, async () => {
+    const entry = (await listQuarantine(api)).find((each) => each.id === id);
+    return entry !== undefined && isDone(entry) && entry;
+  });
+}
+
+/** All pages of it. */
+export async function listQuarantine(api: TestApi, limit = 100): Promise<QuarantinedWire[]> {
+  const entries: QuarantinedWire[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { limit, ...(cursor && { cursor }) };
+    const { data, page } = await api.admin<QuarantinePage>('listQuarantinedBodies', { query }, 200);
+    entries.push(...data);
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return entries;
+}

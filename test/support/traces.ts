@@ -1,0 +1,123 @@
+import { expect } from 'vitest';
+import type { z } from 'zod';
+import type { executionSchema } from '../../src/domains/executions/executions.schema.ts';
+import type { SpanWire } from '../../src/domains/executions/span.schema.ts';
+import type { Answer, ProjectOfTest, TestApi } from './api.ts';
+import { encodeSpans, type SpanInput } from './otlp-encode.ts';
+import { BadRequest, ExportTraceServiceResponse, RpcStatus } from './otlp-proto.ts';
+import { until } from './until.ts';
+
+export type Encoding = 'protobuf' | 'json';
+export type ExecutionWire = z.infer<typeof executionSchema>;
+export type ExecutionDetailWire = ExecutionWire & {
+  project_id: string;
+  missing_parents: string[];
+  feedback: unknown[];
+  spans: SpanWire[];
+};
+export interface ExecutionPage {
+  data: ExecutionWire[];
+  page: { next_cursor: string | null; has_more: boolean; limit: number };
+  window: { from: string; to: string };
+}
+
+export const contentTypes = { protobuf: 'application/x-protobuf', json: 'application/json' } as const;
+
+export interface ExportAnswer {
+  status: number;
+  headers: Headers;
+  bytes: Buffer;
+}
+
+/** Posts a body as an exporter does. */
+export async function postTraces(
+  api: { url: string },
+  key: string,
+  body: Uint8Array<ArrayBuffer> | string,
+  headers: Readonly<Record<string, string>> = { 'Content-Type': contentTypes.protobuf },
+): Promise<ExportAnswer> {
+  const response = await fetch(`${api.url}/api/v1/traces`, {
+    method: 'POST',
+    headers: { 'X-API-Key': key, ...headers },
+    body,
+  });
+  return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
+}
+
+/** Sends spans in one request, which must be accepted whole. */
+export async function sendSpans(
+  api: { url: string },
+  key: string,
+  spans: readonly SpanInput[],
+  encoding: Encoding = 'protobuf',
+): Promise<void> {
+  const body = Buffer.from(encodeSpans(encoding, spans));
+  const answer = await postTraces(api, key, body, { 'Content-Type': contentTypes[encoding] });
+  expect([answer.status, decodeResponse(encoding, answer.bytes)]).toEqual([200, {}]);
+}
+
+const storedTimeoutMs = 15_000;
+
+/** Waits until an execution is as `isDone` wants it, and returns it. */
+export async function untilExecution(
+  api: TestApi,
+  project: ProjectOfTest,
+  traceId: string,
+  isDone: (execution: ExecutionDetailWire) => boolean,
+): Promise<ExecutionDetailWire> {
+  let last: unknown;
+  try {
+    return await until(`execution ${traceId}`, storedTimeoutMs, async () => {
+      const answer = await getExecution(api, project, traceId);
+      last = answer.body;
+      return answer.status === 200 && isDone(answer.body) && answer.body;
+    });
+  } catch (error) {
+    throw new Error(`${String(error)}; last: ${JSON.stringify(last)?.slice(0, 2_000)}`);
+  }
+}
+
+/** Waits until so many spans of a trace are readable. */
+export function untilStored(api: TestApi, project: ProjectOfTest, traceId: string, spans = 1) {
+  return untilExecution(api, project, traceId, (execution) => execution.span_count === spans);
+}
+
+export function getExecution(
+  api: TestApi,
+  project: ProjectOfTest,
+  traceId: string,
+  query: Readonly<Record<string, string>> = {},
+): Promise<Answer<ExecutionDetailWire>> {
+  const params = { project_id: project.id, trace_id: traceId };
+  return api.call<ExecutionDetailWire>('getExecution', { params, query, key: project.key });
+}
+
+export function listExecutions(
+  api: TestApi,
+  project: ProjectOfTest,
+  query: Readonly<Record<string, string | number>> = {},
+): Promise<Answer<ExecutionPage>> {
+  return api.call<ExecutionPage>('listExecutions', { params: { project_id: project.id }, query, key: project.key });
+}
+
+/** The export response, decoded by others' code; {} for the empty message. */
+export function decodeResponse(encoding: Encoding, bytes: Buffer): Record<string, unknown> {
+  if (encoding === 'json') return JSON.parse(bytes.toString());
+  return ExportTraceServiceResponse.toObject(ExportTraceServiceResponse.decode(bytes), { longs: String });
+}
+
+export interface DecodedStatus {
+  code: number;
+  message: string;
+  fieldViolations: { field: string; description: string }[];
+}
+
+/** A google.rpc.Status, decoded by others' code. */
+export function decodeStatus(encoding: Encoding, bytes: Buffer): DecodedStatus {
+  const status = encoding === 'json' ? JSON.parse(bytes.toString()) : RpcStatus.toObject(RpcStatus.decode(bytes));
+  const details: { value?: Buffer; fieldViolations?: DecodedStatus['fieldViolations'] }[] = status.details ?? [];
+  const fieldViolations = details.flatMap(({ value, fieldViolations: given }) =>
+    value === undefined ? (given ?? []) : BadRequest.toObject(BadRequest.decode(value)).fieldViolations,
+  );
+  return { code: status.code, message: status.message, fieldViolations };
+}

@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { type Child, spawnChild } from '../../dev/process/child.ts';
+
+export interface EngineUrls {
+  databaseUrl: string;
+  redisUrl: string;
+  clickhouseUrl: string;
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** Above the 20 s that a worker gives itself to drain. */
+const stopTimeoutMs = 25_000;
+
+/** Runs the product's worker as a process of its own on these engines. Its secrets are random: it checks no credentials. */
+export async function spawnWorker(urls: EngineUrls, logFile: string): Promise<Child & { end: () => Promise<void> }> {
+  const child = await spawnChild({
+    command: process.execPath,
+    args: ['--import', 'tsx', 'workers/main.ts'],
+    cwd: root,
+    logFile,
+    env: {
+      ...process.env,
+      DATABASE_URL: urls.databaseUrl,
+      REDIS_URL: urls.redisUrl,
+      CLICKHOUSE_URL: urls.clickhouseUrl,
+      ADMIN_API_KEY: randomSecret(),
+      API_KEY_PEPPER: randomSecret(),
+      LOG_LEVEL: 'info',
+    },
+  });
+  return { ...child, end: () => child.stop('SIGTERM', stopTimeoutMs) };
+}
+
+/** Long enough for every secret of the configuration. */
+export function randomSecret(): string {
+  return randomBytes(24).toString('base64url');
+}
