@@ -91,7 +91,7 @@ export class AppProcess {
   logTail(lines: number): string {
     const told = readFileSync(this.#options.logFile, 'utf8').split('\n');
     const notable = told.filter((line) => line !== '' && !line.startsWith('{"level":30'));
-    return [`--- ${this.#options.name}`, ...notable.slice(-lines)].join('\n');
+    return [`--- ${this.#options.name}`, ...notable.slice(-lines).map((line) => line.slice(0, 400))].join('\n');
   }
 }
 
