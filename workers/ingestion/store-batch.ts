@@ -8,7 +8,9 @@ import { summariseTraces } from './summarise-traces.ts';
 
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
-/** An engine that keeps refusing one batch with "try later" may mean the batch: after this many answers it is taken apart. */
+/** "Try later" that may mean the batch: it takes too long (159) or too much memory (241). The other codes are the engine's own. */
+const batchFaultCodes = new Set(['159', '241']);
+/** After this many such answers a batch is taken apart. */
 const refusalsMax = 8;
 
 export interface StoreBatchDeps {
@@ -56,15 +58,19 @@ export async function storeBatch(
 async function retrying(deps: StoreBatchDeps, work: () => Promise<void>): Promise<void> {
   let refusals = 0;
   for (let attempt = 1; ; attempt++) {
-    deps.stopping.throwIfAborted();
     try {
       return await work();
     } catch (error) {
-      if (!isRetryableClickHouseError(error) || (isServerAnswer(error) && ++refusals >= refusalsMax)) {
+      if (!isRetryableClickHouseError(error) || (mayMeanTheBatch(error) && ++refusals >= refusalsMax)) {
         throw new RowsRefusedError(error);
       }
+      deps.stopping.throwIfAborted();
       deps.logger.warn({ err: error, attempt }, 'ClickHouse did not take the batch, trying again');
     }
     await sleep(Math.min(retryFirstMs * 2 ** (attempt - 1), retryMaxMs), undefined, { signal: deps.stopping });
   }
+}
+
+function mayMeanTheBatch(error: unknown): boolean {
+  return isServerAnswer(error) && error instanceof Error && 'code' in error && batchFaultCodes.has(String(error.code));
 }
