@@ -1,18 +1,20 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Queue } from 'bullmq';
 import { readConfig } from '../src/config.ts';
+import { within } from '../src/lib/within.ts';
 import { jobCatalog } from '../src/queue/job-catalog.ts';
 import { removeWorkerFigures, writeWorkerFigures } from '../src/queue/worker-figures.ts';
 import { createLatencyRecorder } from '../src/telemetry/latency.ts';
 import { IsolatedProcess } from './ingestion/isolated-process.ts';
-import { startWorkers } from './start-workers.ts';
+import { connectQueue, startWorkers } from './start-workers.ts';
 import { startWatchdog } from './watchdog.ts';
 import { createIngestion } from './worker-container.ts';
 
-/** Jobs under way get this long to finish; then those that wait for an engine go back to the queue. */
-const drainMs = 14_000;
-const abandonMs = 5_000;
+/** Jobs under way get this long, which is more than an engine gets to answer; then they are left to stall. */
+const drainMs = 16_000;
+const farewellMs = 1_000;
+/** Below the jobs' lock of 6 s: a worker that is silent for longer has lost its jobs anyway. */
+const silenceMaxS = 5;
 const figuresEveryMs = 1_000;
 
 const config = readConfig();
@@ -28,15 +30,15 @@ const workers = await startWorkers(
     ...ingestion,
     latency,
     isolated,
-    ingest: new Queue(jobCatalog.ingestBody.queue, { connection: redis }),
-    isolation: new Queue(jobCatalog.isolateBody.queue, { connection: redis }),
+    ingest: connectQueue(jobCatalog.ingestBody.queue, redis),
+    isolation: connectQueue(jobCatalog.isolateBody.queue, redis),
     countStored: (spans) => {
       storedSpans += spans;
     },
   },
   config.redisUrl,
 );
-const watchdog = startWatchdog();
+const watchdog = startWatchdog(silenceMaxS);
 const figures = setInterval(() => {
   const freshnessP95Ms = latency.summary('freshness').p95_ms;
   writeWorkerFigures(redis, workerId, { atMs: Date.now(), freshnessP95Ms, storedSpans }).catch(() => undefined);
@@ -50,14 +52,16 @@ async function stop(signal: string): Promise<void> {
   logger.info({ signal }, 'draining');
   clearInterval(figures);
   const drained = workers.close();
+  ingestion.stop();
+  isolated.close();
   ingestion.batcher.flush();
   await Promise.race([drained, sleep(drainMs)]);
-  ingestion.stop();
-  await Promise.race([drained, sleep(abandonMs).then(() => workers.abandon())]);
-  isolated.close();
   watchdog.stop();
-  await removeWorkerFigures(redis, workerId).catch(() => undefined);
-  await ingestion.close();
+  // An engine that is away would keep this waiting for ever.
+  await within(farewellMs, async () => {
+    await removeWorkerFigures(redis, workerId);
+    await ingestion.close();
+  }).catch(() => undefined);
   process.exit(0);
 }
 

@@ -18,10 +18,8 @@ const concurrency = { ingestBody: ingestConcurrency, isolateBody: 1, sweepBodies
 const sweepEveryMs = 60_000;
 
 export interface RunningWorkers {
-  /** Takes no new jobs and resolves once those under way are done. */
+  /** Takes no new jobs and resolves once those under way are done; never while Redis is away. */
   close(): Promise<void>;
-  /** Leaves what is under way to others. */
-  abandon(): Promise<void>;
 }
 
 /** Runs a worker for every job of the catalog. */
@@ -31,7 +29,7 @@ export async function startWorkers(
 ): Promise<RunningWorkers> {
   const names = Object.keys(jobCatalog) as JobName[];
   const workers = names.map((name) => startWorker(name, deps, redisUrl));
-  const maintenance = new Queue(jobCatalog.sweepBodies.queue, { connection: deps.redis });
+  const maintenance = connectQueue(jobCatalog.sweepBodies.queue, deps.redis);
   const { attempts, removeOnComplete } = jobCatalog.sweepBodies;
   await maintenance.upsertJobScheduler(
     'sweep-bodies',
@@ -40,8 +38,14 @@ export async function startWorkers(
   );
   return {
     close: async () => void (await Promise.all(workers.map(({ worker }) => worker.close()))),
-    abandon: async () => void (await Promise.all(workers.map(({ worker }) => worker.close(true)))),
   };
+}
+
+/** A queue over a connection whose own listener logs its errors; without one here BullMQ would print each of them again. */
+export function connectQueue(name: string, connection: Redis): Queue {
+  const queue = new Queue(name, { connection });
+  queue.on('error', () => undefined);
+  return queue;
 }
 
 function startWorker(name: JobName, deps: ProcessorDeps & { logger: Logger }, redisUrl: string): { worker: Worker } {

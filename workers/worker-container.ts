@@ -16,9 +16,9 @@ const batchLimits = {
   rowsMax: 10_000,
   bytesMax: 16 * 1024 * 1024,
   entriesMax: ingestConcurrency / 2,
-  waitMsMax: 150,
   writesMax: 2,
 };
+const batchWaitMs = 150;
 const workBytesMax = 64 * 1024 * 1024;
 /** A black-holed engine is noticed after this; the jobs' locks are renewed meanwhile. */
 const insertTimeoutMs = 15_000;
@@ -28,13 +28,13 @@ export interface Ingestion extends IngestBodyDeps {
   clickhouse: ClickHouse;
   redis: Redis;
   logger: Logger;
-  /** Makes jobs that wait for an engine give up, so that they go back to the queue. */
+  /** Makes jobs give up that an engine keeps waiting, so that they go back to the queue. */
   stop(): void;
   close(): Promise<void>;
 }
 
-/** Everything a process needs to turn bodies into stored spans. */
-export function createIngestion(config: Config, name: string): Ingestion {
+/** Everything a process needs to turn bodies into stored spans. A batch is written at the latest `waitMsMax` after it began. */
+export function createIngestion(config: Config, name: string, waitMsMax = batchWaitMs): Ingestion {
   const logger = createLogger({ level: config.logLevel, name });
   const postgres = connectPostgres(config.databaseUrl, 4);
   const clickhouse = connectClickHouse(config.clickhouseUrl, insertTimeoutMs);
@@ -43,7 +43,8 @@ export function createIngestion(config: Config, name: string): Ingestion {
   const stopping = new AbortController();
   const batcher = new SpanBatcher({
     ...batchLimits,
-    write: (entries) => storeBatch({ clickhouse, logger, stopping: stopping.signal }, entries),
+    waitMsMax,
+    write: (entries) => storeBatch({ clickhouse, redis, logger, stopping: stopping.signal }, entries),
   });
   return {
     postgres,

@@ -1,6 +1,8 @@
+import type { LightSpan } from '../../src/domains/executions/index.ts';
 import {
   decodeTraces,
   inflateBounded,
+  lightSpanOf,
   normaliseSpan,
   type OtlpLimits,
   type SpanRow,
@@ -8,11 +10,10 @@ import {
 } from '../../src/domains/ingestion/index.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 
-/** A body turned into a block of `spans`, and the traces it belongs to. */
+/** A body turned into a block of `spans`, and the light half of each row for summing up. */
 export interface EncodedBody {
   block: Buffer;
-  rowCount: number;
-  traceIds: ReadonlySet<string>;
+  lightSpans: readonly LightSpan[];
 }
 
 /** Bytes as received to rows, in one pass. Throws what inflating and decoding throw, when the body is not what the edge scan saw. */
@@ -23,5 +24,5 @@ export async function encodeBody(payload: IngestBodyPayload, body: Buffer, limit
   const rows = spans.map(
     (span): SpanRow => ({ projectId, receivedAtMs, retentionDays, span, normalised: normaliseSpan(span) }),
   );
-  return { block: spanTable.encode(rows), rowCount: rows.length, traceIds: new Set(spans.map((span) => span.traceId)) };
+  return { block: spanTable.encode(rows), lightSpans: rows.map(lightSpanOf) };
 }

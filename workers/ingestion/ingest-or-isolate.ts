@@ -6,7 +6,7 @@ import { type IngestBodyDeps, ingestBody, isHopeless } from './ingest-body.ts';
 import { type QuarantineBodyDeps, quarantineBody } from './quarantine-body.ts';
 
 /** After this many crashes with it under way a body is worked on alone; most of its neighbours are innocent. */
-const crashesMax = 3;
+const crashesMax = 2;
 
 export type IngestOrIsolateDeps = IngestBodyDeps &
   QuarantineBodyDeps & {

@@ -1,9 +1,14 @@
 import { readConfig } from '../../src/config.ts';
+import { startWatchdog } from '../watchdog.ts';
 import { createIngestion } from '../worker-container.ts';
 import { ingestBody, isHopeless } from './ingest-body.ts';
 import type { IsolatedOutcome, IsolatedTask } from './isolated-process.ts';
 
-const ingestion = createIngestion(readConfig(), 'worker-isolated');
+/** More patient than the worker's: what is killed here ends in quarantine. */
+const silenceMaxS = 8;
+/** A body alone has nothing to wait for. */
+const ingestion = createIngestion(readConfig(), 'worker-isolated', 0);
+startWatchdog(silenceMaxS);
 
 process.on('message', async ({ jobId, payload }: IsolatedTask) => {
   process.send?.(await run(jobId, payload));

@@ -40,7 +40,7 @@ export class SpanBatcher {
   add(entry: BatchEntry): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ entry, resolve, reject });
-      this.#rows += entry.encoded.rowCount;
+      this.#rows += entry.encoded.lightSpans.length;
       this.#bytes += entry.encoded.block.length;
       this.#timer ??= setTimeout(() => this.flush(), this.#options.waitMsMax);
       const { rowsMax, bytesMax, entriesMax } = this.#options;

@@ -1,18 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { isRetryableClickHouseError, isServerAnswer } from '../../src/stores/clickhouse/errors.ts';
+import type { Redis } from '../../src/stores/redis/client.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
+import { claimTraces } from './claim-traces.ts';
 import { insertSpans } from './insert-spans.ts';
 import type { BatchEntry } from './span-batcher.ts';
 import { summariseTraces } from './summarise-traces.ts';
 
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
-/** An engine that keeps refusing one batch with "try later" may mean the batch: after this many answers it is taken apart. */
+/** "Try later" that may mean the batch: it takes too long (159) or too much memory (241). The other codes are the engine's own. */
+const batchFaultCodes = new Set(['159', '241']);
+/** After this many such answers a batch is taken apart. */
 const refusalsMax = 8;
 
 export interface StoreBatchDeps {
   clickhouse: ClickHouse;
+  redis: Redis;
   logger: Logger;
   /** Aborted when the worker must stop: waiting jobs then go back to the queue. */
   stopping: AbortSignal;
@@ -38,13 +43,14 @@ export async function storeBatch(
 ): Promise<ReadonlyMap<BatchEntry, unknown>> {
   try {
     const startedAtMs = performance.now();
+    const claim = await claimTraces(deps.redis, entries);
     await retrying(deps, () => insertSpans(deps.clickhouse, entries));
     const insertedAtMs = performance.now();
-    await retrying(deps, () => summariseTraces(deps.clickhouse, entries));
+    await retrying(deps, () => summariseTraces(deps, entries, claim));
     deps.logger.debug(
       {
         bodies: entries.length,
-        spans: entries.reduce((sum, { encoded }) => sum + encoded.rowCount, 0),
+        spans: entries.reduce((sum, { encoded }) => sum + encoded.lightSpans.length, 0),
         insert_ms: Math.round(insertedAtMs - startedAtMs),
         summarise_ms: Math.round(performance.now() - insertedAtMs),
       },
@@ -66,15 +72,19 @@ export async function storeBatch(
 async function retrying(deps: StoreBatchDeps, work: () => Promise<void>): Promise<void> {
   let refusals = 0;
   for (let attempt = 1; ; attempt++) {
-    deps.stopping.throwIfAborted();
     try {
       return await work();
     } catch (error) {
-      if (!isRetryableClickHouseError(error) || (isServerAnswer(error) && ++refusals >= refusalsMax)) {
+      if (!isRetryableClickHouseError(error) || (mayMeanTheBatch(error) && ++refusals >= refusalsMax)) {
         throw new RowsRefusedError(error);
       }
+      deps.stopping.throwIfAborted();
       deps.logger.warn({ err: error, attempt }, 'ClickHouse did not take the batch, trying again');
     }
     await sleep(Math.min(retryFirstMs * 2 ** (attempt - 1), retryMaxMs), undefined, { signal: deps.stopping });
   }
+}
+
+function mayMeanTheBatch(error: unknown): boolean {
+  return isServerAnswer(error) && error instanceof Error && 'code' in error && batchFaultCodes.has(String(error.code));
 }

@@ -38,8 +38,8 @@ export interface LightSpan {
   outputPreview: string;
 }
 
-/** Enough ids for one address line of a request; ClickHouse's parameters travel in it. */
-const tracesPerQuery = 150;
+/** Parameters travel in the URL, of which a server takes 1 MiB; a query costs about 10 ms whatever it asks. */
+const tracesPerQuery = 1_000;
 
 const noParent = "unhex('0000000000000000')";
 
@@ -102,6 +102,10 @@ type Row = [
   string,
 ];
 
+/** A sub-query rather than an array, because only its set is looked up in the primary key. */
+const ofTraces = `project_id = {projectId:String}
+  AND trace_id IN (SELECT toFixedString(unhex(arrayJoin({traceIds:Array(String)})), 16))`;
+
 /** Every span of the traces, each once as last received, in no particular order. `traceIds` are 32 hex digits each. */
 export async function findLightSpans(
   clickhouse: ClickHouse,
@@ -111,15 +115,31 @@ export async function findLightSpans(
   const spans: LightSpan[] = [];
   for (let start = 0; start < traceIds.length; start += tracesPerQuery) {
     const result = await clickhouse.query({
-      query: `SELECT ${columns.join(', ')} FROM spans FINAL
-              WHERE project_id = {projectId:String}
-                AND trace_id IN (SELECT toFixedString(unhex(arrayJoin({traceIds:Array(String)})), 16))`,
+      query: `SELECT ${columns.join(', ')} FROM spans FINAL WHERE ${ofTraces}`,
       query_params: { projectId, traceIds: traceIds.slice(start, start + tracesPerQuery) },
       format: 'JSONCompactEachRow',
     });
     for (const row of await result.json<Row>()) spans.push(toLightSpan(row));
   }
   return spans;
+}
+
+/** Which of the traces have an execution already. */
+export async function findKnownTraces(
+  clickhouse: ClickHouse,
+  projectId: string,
+  traceIds: readonly string[],
+): Promise<Set<string>> {
+  const known = new Set<string>();
+  for (let start = 0; start < traceIds.length; start += tracesPerQuery) {
+    const result = await clickhouse.query({
+      query: `SELECT DISTINCT lower(hex(trace_id)) FROM executions WHERE ${ofTraces}`,
+      query_params: { projectId, traceIds: traceIds.slice(start, start + tracesPerQuery) },
+      format: 'JSONCompactEachRow',
+    });
+    for (const [traceId] of await result.json<[string]>()) known.add(traceId);
+  }
+  return known;
 }
 
 function toLightSpan(row: Row): LightSpan {

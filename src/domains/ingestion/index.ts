@@ -2,6 +2,7 @@ export { Admission } from './admission.ts';
 export { normaliseSpan } from './conventions/normalise-span.ts';
 export { createBodyInflater } from './inflate-body.ts';
 export { type IngestionDeps, ingestionEndpoints } from './ingestion.routes.ts';
+export { lightSpanOf } from './light-span-of.ts';
 export { decodeTraces } from './otlp/decode.ts';
 export { inflateBounded } from './otlp/inflate.ts';
 export { defaultOtlpLimits, type OtlpLimits } from './otlp/limits.ts';

@@ -26,10 +26,7 @@ export function lightSpanOf({ receivedAtMs, retentionDays, span, normalised }: S
     sessionId: normalised.sessionId,
     userId: normalised.userId,
     tags: normalised.tags,
-    prompt:
-      promptRef === null || (promptRef.id === '' && promptRef.name === '')
-        ? null
-        : { id: promptRef.id, name: promptRef.name, version: promptRef.version },
+    prompt: promptRef === null ? null : { id: promptRef.id, name: promptRef.name, version: promptRef.version },
     inputPreview: speaksForTrace ? normalised.inputPreview : '',
     outputPreview: speaksForTrace ? normalised.outputPreview : '',
   };

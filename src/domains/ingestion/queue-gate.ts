@@ -1,8 +1,12 @@
+import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { UnavailableError } from '../../lib/errors.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
 const pollMs = 500;
+/** While bodies are refused: each look that is late costs senders a repetition. */
+const refusingPollMs = 100;
+const connectTimeoutMs = 1_000;
 const oldestWaitingMsMax = 15 * 60_000;
 /** The part of Redis that bodies may fill; the rest is for the workers that drain them. */
 const memoryShareMax = 0.8;
@@ -30,8 +34,13 @@ export class QueueGate {
     this.#deps = deps;
   }
 
-  /** The first look; afterwards it looks by itself until {@link close}. */
+  /** The first look, once connected or after a second; afterwards it looks by itself until {@link close}. */
   async start(): Promise<void> {
+    const { redis } = this.#deps;
+    if (redis.status !== 'ready') {
+      // A look without a connection would refuse the first requests of a process that is about to have one.
+      await once(redis, 'ready', { signal: AbortSignal.timeout(connectTimeoutMs) }).catch(() => undefined);
+    }
     await this.#look();
   }
 
@@ -68,7 +77,8 @@ export class QueueGate {
     } catch {
       this.#set('the queue cannot be reached');
     }
-    if (!this.#closed) this.#timer = setTimeout(() => this.#look(), pollMs).unref();
+    const nextMs = this.#refusal === undefined ? pollMs : refusingPollMs;
+    if (!this.#closed) this.#timer = setTimeout(() => this.#look(), nextMs).unref();
   }
 
   #set(refusal: string | undefined): void {

@@ -13,7 +13,12 @@ export function preview(content: Content | undefined, role: 'user' | 'assistant'
     messages === null
       ? plainText(content.text)
       : (lastText(messages, role) ?? lastText(messages) ?? lastCall(messages));
-  return cut(cut(text, sourceCharsMax).replace(/\s+/g, ' ').trim(), limits.previewCharsMax);
+  return cut(
+    cut(text, sourceCharsMax)
+      .replace(/\s{2,}|[^\S ]/g, ' ')
+      .trim(),
+    limits.previewCharsMax,
+  );
 }
 
 /** Some clients send a plain text as a JSON string. */

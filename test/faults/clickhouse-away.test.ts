@@ -1,0 +1,71 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seededRandom } from '../support/random.ts';
+import { expectExactlyOnce } from '../support/readable.ts';
+import { startLoad } from '../support/sender.ts';
+import { type Project, type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+import { createWorkload } from '../support/workload.ts';
+
+const awayMs = 4_000;
+const drainMs = 30_000;
+
+describe('ClickHouse under load', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await startStack();
+  });
+  afterAll(() => stack?.stop());
+
+  it('is down for seconds: every POST is 200, reads say 503, and all is readable afterwards', async () => {
+    const random = seededRandom();
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('down');
+    const apiPid = stack.api.pid;
+    const load = startLoad({ apiUrl: stack.apiUrl, project, random, next: createWorkload(random).next });
+    await until('spans flow', 5_000, () => load.log.acknowledged.size > 100);
+    await stack.engines.clickhouse.kill();
+    await delay(awayMs / 2);
+    await expectReadsUnavailable(project);
+    await delay(awayMs / 2);
+    await stack.engines.clickhouse.start();
+    const log = await load.finish();
+    const drainedMs = await stack.untilIdle(drainMs);
+    expect(Object.fromEntries(log.retried)).toEqual({});
+    process.kill(apiPid, 0);
+    await expectExactlyOnce(stack, project, log);
+    console.log(`ClickHouse down ${awayMs} ms: ${log.acknowledged.size} spans, drained in ${drainedMs} ms`);
+  });
+
+  it('is frozen for seconds: every POST is 200, and the worker goes on once it thaws', async () => {
+    const random = seededRandom();
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('frozen');
+    const load = startLoad({ apiUrl: stack.apiUrl, project, random, next: createWorkload(random).next });
+    await until('spans flow', 5_000, () => load.log.acknowledged.size > 100);
+    process.kill(stack.engines.clickhouse.pid, 'SIGSTOP');
+    await delay(awayMs);
+    const log = await load.finish();
+    process.kill(stack.engines.clickhouse.pid, 'SIGCONT');
+    const drainedMs = await stack.untilIdle(drainMs);
+    expect(Object.fromEntries(log.retried)).toEqual({});
+    await expectExactlyOnce(stack, project, log);
+    console.log(`ClickHouse frozen ${awayMs} ms: ${log.acknowledged.size} spans, drained in ${drainedMs} ms`);
+  });
+
+  async function expectReadsUnavailable(project: Project): Promise<void> {
+    const response = await fetch(`${stack.apiUrl}/api/projects/${project.id}/executions`, {
+      headers: { 'X-API-Key': project.apiKey },
+    });
+    expect(response.status).toBe(503);
+    expect(response.headers.get('content-type')).toContain('application/problem+json');
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(await response.json()).toMatchObject({ code: 'clickhouse_unavailable' });
+    const health = await until('health says degraded', 5_000, async () => {
+      const answer = await fetch(`${stack.apiUrl}/api/health`);
+      const body = (await answer.json()) as { status: string };
+      return body.status === 'degraded' && answer.status;
+    });
+    expect(health).toBe(200);
+  }
+});

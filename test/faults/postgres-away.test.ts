@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seededRandom } from '../support/random.ts';
+import { expectExactlyOnce } from '../support/readable.ts';
+import { type Answer, post, SendLog } from '../support/sender.ts';
+import { type Project, type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+import { singleTraceBody } from '../support/workload.ts';
+
+const recoveryMsMax = 2_000;
+
+describe('with Postgres killed', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await startStack();
+  });
+  afterAll(() => stack?.stop());
+
+  it('a key used before still sends, an unknown one is 503, health says down; all is well after a restart', async () => {
+    const random = seededRandom();
+    showLogsOnFailure(stack);
+    const [known, unseen] = [await stack.createProject('known'), await stack.createProject('unseen')];
+    const logs = new Map([known, unseen].map((project) => [project, new SendLog()]));
+    const send = async (project: Project): Promise<Answer> => {
+      const body = singleTraceBody(random, 3);
+      const log = logs.get(project) ?? new SendLog();
+      for (const key of body.spanKeys) log.attempted.add(key);
+      const answer = await post(stack.apiUrl, project.apiKey, body);
+      if (answer.status === 200) for (const key of body.spanKeys) log.acknowledged.add(key);
+      return answer;
+    };
+    expect((await send(known)).status).toBe(200);
+
+    await stack.engines.postgres.kill();
+    // Longer than the key's record counts as fresh, so that the database is asked again and is not there.
+    const down = await until('health says down', 5_000, () => healthOf(stack, 'down'));
+    for (let sent = 0; sent < 20; sent++) expect((await send(known)).status).toBe(200);
+    const refused = await send(unseen);
+    expect(refused.status).toBe(503);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(JSON.parse(refused.body.toString())).toMatchObject({ code: 14 });
+    const problem = await fetch(`${stack.apiUrl}/api/quarantine`, { headers: { 'X-Admin-Key': stack.adminKey } });
+    expect(problem.status).toBe(503);
+    expect(down).toBe(503);
+
+    const restartedAtMs = Date.now();
+    await stack.engines.postgres.start();
+    await until('the first 200', recoveryMsMax, async () => (await send(unseen)).status === 200);
+    const recoveredMs = Date.now() - restartedAtMs;
+    expect(await until('health says ok', 5_000, () => healthOf(stack, 'ok'))).toBe(200);
+    expect((await send(known)).status).toBe(200);
+    await stack.untilIdle(10_000);
+    for (const [project, log] of logs) await expectExactlyOnce(stack, project, log);
+    console.log(`Postgres killed: an unseen key was taken ${recoveredMs} ms after the restart began`);
+  });
+});
+
+async function healthOf({ apiUrl }: Stack, status: string): Promise<number | false> {
+  const answer = await fetch(`${apiUrl}/api/health`);
+  const body = (await answer.json()) as { status: string };
+  return body.status === status && answer.status;
+}

@@ -1,0 +1,16 @@
+// Loaded into a worker ahead of it: stands for a fault of ours that some body brings to light while it is decoded.
+const effects = {
+  'poison:throw': () => {
+    throw new Error('a fault in the decoder');
+  },
+  'poison:exit': () => process.exit(1),
+  'poison:loop': () => {
+    for (;;);
+  },
+};
+
+const parse = JSON.parse;
+JSON.parse = (text, reviver) => {
+  for (const [mark, effect] of Object.entries(effects)) if (String(text).includes(mark)) effect();
+  return parse(text, reviver);
+};

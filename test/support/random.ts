@@ -1,0 +1,32 @@
+import { onTestFailed } from 'vitest';
+
+/** Numbers from 0 up to 1, the same ones for the same seed. */
+export type Random = () => number;
+
+/** For one test: `SEED` repeats a failed one, which printed its seed. */
+export function seededRandom(): Random {
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
+  onTestFailed(() => console.error(`Repeat this test with SEED=${seed}`));
+  return mulberry32(seed);
+}
+
+export function integerBetween(random: Random, least: number, most: number): number {
+  return least + Math.floor(random() * (most - least + 1));
+}
+
+export function hexOf(random: Random, bytes: number): string {
+  let hex = '';
+  for (let index = 0; index < bytes; index++) hex += integerBetween(random, 1, 255).toString(16).padStart(2, '0');
+  return hex;
+}
+
+/** Tommy Ettinger's mulberry32, public domain. */
+function mulberry32(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,147 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Queue } from 'bullmq';
+import { onTestFailed } from 'vitest';
+import { type Engines, startThrowawayEngines } from '../../dev/engines.ts';
+import { freePort } from '../../dev/ports.ts';
+import { startReaper } from '../../dev/process/reaper.ts';
+import { seed } from '../../dev/seed.ts';
+import { migrate } from '../../src/migrate.ts';
+import { jobCatalog } from '../../src/queue/job-catalog.ts';
+import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { AppProcess } from './app-process.ts';
+import { until } from './until.ts';
+
+export interface Project {
+  id: string;
+  apiKey: string;
+}
+
+/** The whole product: three engines, the API and one worker, each a process that a test may kill and start again. */
+export interface Stack {
+  engines: Engines;
+  api: AppProcess;
+  worker: AppProcess;
+  apiUrl: string;
+  adminKey: string;
+  /** Of the test itself; waits through an outage. */
+  redis: Redis;
+  clickhouse: ClickHouse;
+  ingest: Queue;
+  isolation: Queue;
+  /** A project of its own for a test, with a full key. */
+  createProject(name: string): Promise<Project>;
+  /** Waits until no body is queued, delayed or under way; resolves with how long that took. */
+  untilIdle(timeoutMs: number): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  /** Files that the worker loads before its own. */
+  workerPreload?: readonly string[];
+  /** Puts something between the worker and ClickHouse: the URL that the worker is given. */
+  workerClickHouseUrl?: (url: string) => Promise<string>;
+}
+
+const adminKey = 'admin-key-of-the-fault-tests';
+const apiKeyPepper = 'pepper-of-the-fault-tests';
+
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const engines = await startThrowawayEngines();
+  const { url: databaseUrl } = engines.postgres;
+  const { url: clickhouseUrl } = engines.clickhouse;
+  await migrate({ databaseUrl, clickhouseUrl });
+  const seeded = await seed({ databaseUrl, apiKeyPepper });
+  const directory = mkdtempSync(join(tmpdir(), 'promptlane-apps-'));
+  const reaper = startReaper(directory);
+  const port = await freePort();
+  const apiUrl = `http://127.0.0.1:${port}`;
+  const env = {
+    PATH: process.env.PATH,
+    PORT: String(port),
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: engines.redis.url,
+    CLICKHOUSE_URL: clickhouseUrl,
+    ADMIN_API_KEY: adminKey,
+    API_KEY_PEPPER: apiKeyPepper,
+    DEFAULT_PLAN: 'enterprise',
+  };
+  const workerClickHouseUrl = (await options.workerClickHouseUrl?.(clickhouseUrl)) ?? clickhouseUrl;
+  const [api, worker] = await Promise.all([
+    AppProcess.start({ name: 'api', env, logFile: join(directory, 'api.log'), reaper }),
+    AppProcess.start({
+      name: 'worker',
+      env: { ...env, CLICKHOUSE_URL: workerClickHouseUrl },
+      logFile: join(directory, 'worker.log'),
+      reaper,
+      ...(options.workerPreload && { preload: options.workerPreload }),
+    }),
+  ]);
+  const redis = connectWorkerRedis(engines.redis.url);
+  redis.on('error', () => undefined);
+  const clickhouse = connectClickHouse(clickhouseUrl);
+  const ingest = quietQueue(jobCatalog.ingestBody.queue, redis);
+  const isolation = quietQueue(jobCatalog.isolateBody.queue, redis);
+  return {
+    engines,
+    api,
+    worker,
+    apiUrl,
+    adminKey,
+    redis,
+    clickhouse,
+    ingest,
+    isolation,
+    createProject: (name) => createProject(apiUrl, seeded.workspaceId, name),
+    untilIdle: (timeoutMs) => untilIdle([ingest, isolation], timeoutMs),
+    async stop() {
+      await Promise.all([api.kill(), worker.kill()]);
+      redis.disconnect();
+      await clickhouse.close();
+      await engines.stop();
+      await reaper.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Prints the last lines of both processes when the running test fails. */
+export function showLogsOnFailure({ api, worker }: Stack, lines = 15): void {
+  onTestFailed(() => console.error(`${api.logTail(lines)}\n${worker.logTail(lines)}`));
+}
+
+function quietQueue(name: string, connection: Redis): Queue {
+  const queue = new Queue(name, { connection });
+  queue.on('error', () => undefined);
+  return queue;
+}
+
+async function untilIdle(queues: readonly Queue[], timeoutMs: number): Promise<number> {
+  const startedAtMs = Date.now();
+  let left: unknown;
+  const isIdle = async () => {
+    left = await Promise.all(queues.map((queue) => queue.getJobCounts('wait', 'prioritized', 'delayed', 'active')));
+    return !/[1-9]/.test(JSON.stringify(left));
+  };
+  await until('the queues are empty', timeoutMs, isIdle).catch((error: Error) => {
+    throw new Error(`${error.message}: ${JSON.stringify(left)}`);
+  });
+  return Date.now() - startedAtMs;
+}
+
+async function createProject(apiUrl: string, workspaceId: string, name: string): Promise<Project> {
+  const post = async (path: string, body: unknown): Promise<{ id: string; key: string }> => {
+    const response = await fetch(apiUrl + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Admin-Key': adminKey },
+      body: JSON.stringify(body),
+    });
+    if (response.status !== 201) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as { id: string; key: string };
+  };
+  const project = await post(`/api/workspaces/${workspaceId}/projects`, { name });
+  const apiKey = await post(`/api/projects/${project.id}/api-keys`, { name: 'sender', preset: 'full' });
+  return { id: project.id, apiKey: apiKey.key };
+}
