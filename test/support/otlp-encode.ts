@@ -1,0 +1,143 @@
+import type { AnyValue } from '../../src/domains/ingestion/otlp/span.ts';
+import { ExportTraceServiceRequest } from './otlp-proto.ts';
+
+/** Attributes as in `Span`: an int is a bigint, a number is a double. */
+export type AttributesInput = ReadonlyMap<string, AnyValue> | Readonly<Record<string, AnyValue>>;
+
+interface AttributedInput {
+  attributes?: AttributesInput;
+  droppedAttributesCount?: number;
+}
+
+export interface EventInput extends AttributedInput {
+  timeUnixNano?: bigint;
+  name?: string;
+}
+
+export interface LinkInput extends AttributedInput {
+  traceId: string;
+  spanId: string;
+  traceState?: string;
+  flags?: number;
+}
+
+/** Ids are hex, as many bytes as a test wants. */
+export interface SpanInput extends AttributedInput {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  traceState?: string;
+  flags?: number;
+  name?: string;
+  kind?: number;
+  startUnixNano?: bigint;
+  endUnixNano?: bigint;
+  events?: readonly EventInput[];
+  droppedEventsCount?: number;
+  links?: readonly LinkInput[];
+  droppedLinksCount?: number;
+  statusCode?: number;
+  statusMessage?: string;
+}
+
+export interface ScopeSpansInput {
+  scope?: AttributedInput & { name?: string; version?: string };
+  schemaUrl?: string;
+  spans: readonly SpanInput[];
+}
+
+export interface ResourceSpansInput {
+  resource?: AttributedInput;
+  schemaUrl?: string;
+  scopeSpans: readonly ScopeSpansInput[];
+}
+
+/** How the two encodings write what is not plain JSON. */
+interface Notation {
+  id(hex: string): unknown;
+  bytes(value: Uint8Array): unknown;
+  double(value: number): unknown;
+}
+
+const protobufNotation: Notation = {
+  id: (hex) => Buffer.from(hex, 'hex'),
+  bytes: (value) => value,
+  double: (value) => value,
+};
+
+const jsonNotation: Notation = {
+  id: (hex) => hex,
+  bytes: (value) => Buffer.from(value).toString('base64'),
+  double: (value) => (Object.is(value, -0) ? '-0' : Number.isFinite(value) ? value : String(value)),
+};
+
+/** The body an exporter would send. Absent members stay absent. Not for lone surrogates. */
+export function encodeTraces(encoding: 'protobuf' | 'json', resourceSpans: readonly ResourceSpansInput[]): Buffer {
+  const request = toRequest(resourceSpans, encoding === 'json' ? jsonNotation : protobufNotation);
+  if (encoding === 'json') return Buffer.from(JSON.stringify(request));
+  return Buffer.from(ExportTraceServiceRequest.encode(ExportTraceServiceRequest.fromObject(request)).finish());
+}
+
+/** One resource and one scope around `spans`. */
+export function encodeSpans(encoding: 'protobuf' | 'json', spans: readonly SpanInput[]): Buffer {
+  return encodeTraces(encoding, [{ scopeSpans: [{ spans }] }]);
+}
+
+function toRequest(resourceSpans: readonly ResourceSpansInput[], notation: Notation) {
+  return {
+    resourceSpans: resourceSpans.map(({ resource, scopeSpans, schemaUrl }) => ({
+      resource: resource && attributed(resource, notation),
+      schemaUrl,
+      scopeSpans: scopeSpans.map(({ scope, spans, schemaUrl: scopeSchemaUrl }) => ({
+        scope: scope && attributed(scope, notation),
+        schemaUrl: scopeSchemaUrl,
+        spans: spans.map((span) => toSpan(span, notation)),
+      })),
+    })),
+  };
+}
+
+function toSpan(span: SpanInput, notation: Notation) {
+  const { startUnixNano, endUnixNano, statusCode, statusMessage, events, links, ...rest } = span;
+  return {
+    ...attributed(rest, notation),
+    traceId: notation.id(span.traceId),
+    spanId: notation.id(span.spanId),
+    parentSpanId: span.parentSpanId === undefined ? undefined : notation.id(span.parentSpanId),
+    startTimeUnixNano: startUnixNano?.toString(),
+    endTimeUnixNano: endUnixNano?.toString(),
+    events: events?.map((event) => ({
+      ...attributed(event, notation),
+      timeUnixNano: event.timeUnixNano?.toString(),
+    })),
+    links: links?.map((link) => ({
+      ...attributed(link, notation),
+      traceId: notation.id(link.traceId),
+      spanId: notation.id(link.spanId),
+    })),
+    status:
+      statusCode === undefined && statusMessage === undefined
+        ? undefined
+        : { code: statusCode, message: statusMessage },
+  };
+}
+
+function attributed<T extends AttributedInput>(input: T, notation: Notation) {
+  return { ...input, attributes: input.attributes && keyValues(input.attributes, notation) };
+}
+
+function keyValues(attributes: AttributesInput, notation: Notation): unknown[] {
+  const entries = attributes instanceof Map ? [...attributes] : Object.entries(attributes);
+  return entries.map(([key, value]) => ({ key, value: anyValue(value, notation) }));
+}
+
+function anyValue(value: AnyValue, notation: Notation): unknown {
+  if (value === null) return {};
+  if (typeof value === 'string') return { stringValue: value };
+  if (typeof value === 'boolean') return { boolValue: value };
+  if (typeof value === 'bigint') return { intValue: value.toString() };
+  if (typeof value === 'number') return { doubleValue: notation.double(value) };
+  if (value instanceof Uint8Array) return { bytesValue: notation.bytes(value) };
+  if (Array.isArray(value)) return { arrayValue: { values: value.map((element) => anyValue(element, notation)) } };
+  return { kvlistValue: { values: keyValues(value, notation) } };
+}
