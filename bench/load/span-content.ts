@@ -3,11 +3,11 @@ import type { SpanInput } from '../../test/support/otlp-encode.ts';
 type Attributes = NonNullable<Extract<SpanInput['attributes'], Readonly<Record<string, unknown>>>>;
 type Random = () => number;
 
-const words = (
-  'the customer asked whether invoice refund order shipment policy agent model answer tool result because context ' +
-  'document search index query vector passage retrieved summary please check current balance account region latency ' +
-  'budget prompt version experiment reply draft translate sentence between quarterly report revenue margin forecast'
-).split(' ');
+/** A vocabulary of about the size that makes text compress as prose does, some threefold; `text` favours its beginning. */
+const wordCount = 4_000;
+const syllables =
+  'an be co da er fi go hu in ja ke li mo na or pe qui ra so ti un ve wa xi yo zu tion ment ing est'.split(' ');
+const words = createWords(seededRandom(7));
 const models = ['gpt-4.1-mini', 'gpt-4.1', 'claude-sonnet-4-5', 'gemini-2.5-flash'];
 
 /** Mulberry32 (Tommy Ettinger, public domain): numbers from 0 to 1 that a seed repeats. */
@@ -127,11 +127,16 @@ function pick<T>(random: Random, values: readonly [T, ...T[]] | readonly T[]): T
   return value;
 }
 
-/** About so many characters of words. */
+/** About so many characters of words, common ones more often. */
 function text(random: Random, length: number): string {
   let result = '';
-  while (result.length < length) result += `${pick(random, words)} `;
+  while (result.length < length) result += `${words[Math.floor(random() * random() * words.length)]} `;
   return result.trimEnd();
+}
+
+function createWords(random: Random): string[] {
+  const make = () => Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(random, syllables)).join('');
+  return Array.from({ length: wordCount }, make);
 }
 
 function token(random: Random, length: number): string {
