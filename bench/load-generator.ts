@@ -6,12 +6,14 @@ import type { CommandName, LoadCommands, LoadReply, LoadTarget } from './load/pr
 /** The process that makes and sends the load. Bodies stay there; only figures come back. */
 export class LoadGenerator {
   readonly #child: ChildProcess;
+  readonly #ended: Promise<LoadReply>;
 
   constructor(target: LoadTarget) {
     this.#child = fork(fileURLToPath(new URL('./load/main.ts', import.meta.url)), [JSON.stringify(target)], {
       execArgv: ['--import', 'tsx', '--max-old-space-size=4096'],
       serialization: 'advanced',
     });
+    this.#ended = once(this.#child, 'exit').then(([code]) => ({ error: `the load generator ended with ${code}` }));
   }
 
   get pid(): number {
@@ -23,9 +25,11 @@ export class LoadGenerator {
     name: Name,
     input: LoadCommands[Name]['input'],
   ): Promise<LoadCommands[Name]['output']> {
-    const ended = once(this.#child, 'exit').then(([code]) => ({ error: `the load generator ended with ${code}` }));
     this.#child.send({ name, input });
-    const reply = await Promise.race([once(this.#child, 'message').then(([message]) => message as LoadReply), ended]);
+    const reply = await Promise.race([
+      once(this.#child, 'message').then(([message]) => message as LoadReply),
+      this.#ended,
+    ]);
     if ('error' in reply) throw new Error(`${name}: ${reply.error}`);
     return reply.output as LoadCommands[Name]['output'];
   }

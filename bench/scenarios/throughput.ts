@@ -3,7 +3,7 @@ import { type Bench, bodiesFor, measure, prepareBodies } from './bench.ts';
 
 const defaultSeconds = 8;
 /** Bodies are made beforehand, for an API that acknowledges at most this fast; the rest goes unused. */
-const acknowledgedSpansPerSMax = 60_000;
+const acknowledgedSpansPerSMax = 45_000;
 
 /** Closed loop: as fast as the API acknowledges, until the last span is readable. */
 export async function throughput(bench: Bench): Promise<object> {
