@@ -1,0 +1,76 @@
+import { type Body, createBodies } from './bodies.ts';
+import { createBomb } from './bomb.ts';
+import { runClosedLoop } from './closed-loop.ts';
+import { epochMs } from './epoch.ts';
+import { runOpenLoop } from './open-loop.ts';
+import { createPoster } from './post.ts';
+import type { CommandName, LoadCommands, LoadReply, LoadRequest, LoadTarget } from './protocol.ts';
+import { ReadableProbe } from './readable-probe.ts';
+
+// A process of its own, so that what the load costs can be told from what it measures.
+process.on('SIGINT', () => undefined); // Ctrl-C is for our parent, whose end we notice.
+process.on('disconnect', () => process.exit());
+
+const target: LoadTarget = JSON.parse(process.argv[2] ?? '');
+let bodies: Body[] = [];
+let bomb: Buffer = Buffer.alloc(0);
+
+const commands: {
+  [Name in CommandName]: (input: LoadCommands[Name]['input']) => Promise<LoadCommands[Name]['output']>;
+} = {
+  async prepare(spec) {
+    bodies = [];
+    const created = await createBodies(spec);
+    bodies = created.bodies;
+    return {
+      gzipBytes: bodies.reduce((sum, { bytes }) => sum + bytes.length, 0),
+      plainBytes: created.plainBytes,
+    };
+  },
+
+  async closedLoop(input) {
+    const { post, close } = createPoster(target, input.connections);
+    const result = await runClosedLoop(post, bodies, input);
+    close();
+    return result;
+  },
+
+  async openLoop({ bodiesPerS, connectionsMax, sampleEveryTraces, pollEveryMs }) {
+    const { post, close } = createPoster(target, connectionsMax);
+    const probe = new ReadableProbe(target, pollEveryMs ?? 0);
+    let traces = 0;
+    const result = await runOpenLoop(post, bodies, bodiesPerS, ({ traceIds }, _index, intendedAtMs) => {
+      for (let at = 0; at < traceIds.length; at += 16, traces++) {
+        if (sampleEveryTraces === undefined || traces % sampleEveryTraces !== 0) continue;
+        probe.watch(traceIds.toString('hex', at, at + 16), intendedAtMs);
+      }
+    });
+    close();
+    return { ...result, ...(await probe.result()) };
+  },
+
+  async prepareBomb({ inflatedBytes }) {
+    bomb = await createBomb(inflatedBytes);
+    return { gzipBytes: bomb.length };
+  },
+
+  async sendBomb() {
+    const { post, close } = createPoster(target, 1);
+    const sentAtMs = epochMs();
+    const { status } = await post(bomb);
+    close();
+    return { status, ms: epochMs() - sentAtMs };
+  },
+};
+
+process.on('message', async ({ name, input }: LoadRequest) => {
+  process.send?.(await run(name, input));
+});
+
+async function run<Name extends CommandName>(name: Name, input: LoadCommands[Name]['input']): Promise<LoadReply> {
+  try {
+    return { output: await commands[name](input) };
+  } catch (error) {
+    return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}

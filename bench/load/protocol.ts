@@ -1,0 +1,29 @@
+import type { LatencyLists, SendResult } from './send-result.ts';
+
+/** Where the load goes. */
+export interface LoadTarget {
+  url: string;
+  apiKey: string;
+  projectId: string;
+}
+
+/** What the load generator can be told to do, one command at a time. */
+export interface LoadCommands {
+  prepare: {
+    input: { count: number; spansPerBody: number; traceIdPrefix: string };
+    output: { gzipBytes: number; plainBytes: number };
+  };
+  closedLoop: { input: { connections: number; seconds: number }; output: SendResult };
+  openLoop: {
+    input: { bodiesPerS: number; connectionsMax: number; sampleEveryTraces?: number; pollEveryMs?: number };
+    output: SendResult & LatencyLists;
+  };
+  prepareBomb: { input: { inflatedBytes: number }; output: { gzipBytes: number } };
+  sendBomb: { input: Record<string, never>; output: { status: string; ms: number } };
+}
+
+export type CommandName = keyof LoadCommands;
+
+export type LoadRequest = { [Name in CommandName]: { name: Name; input: LoadCommands[Name]['input'] } }[CommandName];
+
+export type LoadReply = { output: unknown } | { error: string };

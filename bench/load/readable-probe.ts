@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { spansPerTrace } from '../options.ts';
+import { epochMs } from './epoch.ts';
+import type { LoadTarget } from './protocol.ts';
+import type { LatencyLists } from './send-result.ts';
+
+const deadlineMs = 60_000;
+
+/** Watches traces until the API answers them whole. */
+export class ReadableProbe {
+  readonly #target: LoadTarget;
+  readonly #pollEveryMs: number;
+  readonly #watching: Promise<void>[] = [];
+  readonly #readableMs: number[] = [];
+  #unreadable = 0;
+  #polls = 0;
+
+  constructor(target: LoadTarget, pollEveryMs: number) {
+    this.#target = target;
+    this.#pollEveryMs = pollEveryMs;
+  }
+
+  watch(traceId: string, intendedAtMs: number): void {
+    this.#watching.push(this.#untilReadable(traceId, intendedAtMs));
+  }
+
+  /** Resolves once every watched trace was read or given up. */
+  async result(): Promise<LatencyLists> {
+    await Promise.all(this.#watching);
+    return { readableMs: Float64Array.from(this.#readableMs), unreadable: this.#unreadable, polls: this.#polls };
+  }
+
+  async #untilReadable(traceId: string, intendedAtMs: number): Promise<void> {
+    for (let pollAtMs = epochMs(); pollAtMs < intendedAtMs + deadlineMs; pollAtMs += this.#pollEveryMs) {
+      await delay(Math.max(0, pollAtMs - epochMs()));
+      // Falls behind rather than piles up when answers take longer than the interval.
+      pollAtMs = Math.max(pollAtMs, epochMs());
+      this.#polls++;
+      if (!(await isReadable(this.#target, traceId))) continue;
+      this.#readableMs.push(epochMs() - intendedAtMs);
+      return;
+    }
+    this.#unreadable++;
+  }
+}
+
+/** Whether GET execution answers 200 with all spans of the trace. */
+export async function isReadable({ url, apiKey, projectId }: LoadTarget, traceId: string): Promise<boolean> {
+  const response = await fetch(`${url}/api/projects/${projectId}/executions/${traceId}`, {
+    headers: { 'x-api-key': apiKey },
+  });
+  const body: unknown = await response.json();
+  if (!response.ok || typeof body !== 'object' || body === null || !('spans' in body)) return false;
+  return Array.isArray(body.spans) && body.spans.length === spansPerTrace;
+}

@@ -1,0 +1,62 @@
+import type { Body } from './bodies.ts';
+import { epochMs } from './epoch.ts';
+import type { Answer } from './post.ts';
+
+/** What became of the bodies sent. Times in milliseconds since the epoch, with fractions. */
+export interface SendResult {
+  firstSentAtMs: number;
+  lastAnsweredAtMs: number;
+  bodies: number;
+  /** How often each status, or error code where no answer came. */
+  statuses: Record<string, number>;
+  /** Of the answers 200. */
+  ackMs: Float64Array;
+  /** Of any answer. */
+  worstMs: number;
+  /** Of the bodies answered 200, 16 bytes each. */
+  ackedTraceIds: Buffer;
+}
+
+export interface LatencyLists {
+  /** From the intended moment of sending until a whole trace was read through the API; one per sampled trace. */
+  readableMs: Float64Array;
+  /** Sampled traces that were not readable within the deadline. */
+  unreadable: number;
+  polls: number;
+}
+
+/** Collects answers into a {@link SendResult}. */
+export class SendLog {
+  readonly #firstSentAtMs = epochMs();
+  readonly #statuses: Record<string, number> = {};
+  readonly #ackMs: number[] = [];
+  readonly #acked: Buffer[] = [];
+  #lastAnsweredAtMs = 0;
+  #worstMs = 0;
+  #bodies = 0;
+
+  startBody(): void {
+    this.#bodies++;
+  }
+
+  record(body: Body, answer: Answer, latencyMs: number): void {
+    this.#statuses[answer.status] = (this.#statuses[answer.status] ?? 0) + 1;
+    this.#worstMs = Math.max(this.#worstMs, latencyMs);
+    this.#lastAnsweredAtMs = epochMs();
+    if (answer.status !== '200') return;
+    this.#ackMs.push(latencyMs);
+    this.#acked.push(body.traceIds);
+  }
+
+  result(): SendResult {
+    return {
+      firstSentAtMs: this.#firstSentAtMs,
+      lastAnsweredAtMs: this.#lastAnsweredAtMs,
+      bodies: this.#bodies,
+      statuses: this.#statuses,
+      ackMs: Float64Array.from(this.#ackMs),
+      worstMs: this.#worstMs,
+      ackedTraceIds: Buffer.concat(this.#acked),
+    };
+  }
+}

@@ -1,0 +1,101 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { round } from './statistics.ts';
+
+/** Linux counts a process's CPU time in ticks of USER_HZ, which is 100 on every architecture that Node runs on. */
+const ticksPerS = 100;
+const mib = 1024 * 1024;
+
+/** What processes used between two moments. Null where /proc does not say (not Linux, or gone). */
+export interface ResourceUse {
+  cpu_s: number | null;
+  cpu_us_per_span?: number | null;
+  rss_start_mib: number | null;
+  rss_peak_mib: number | null;
+  rss_end_mib: number | null;
+}
+
+interface Watched {
+  pid: number;
+  cpuS: number | null;
+  startBytes: number | null;
+  peakBytes: number;
+}
+
+/** Watches the processes by name from now until {@link stop}. */
+export class ResourceWatch {
+  readonly #watched: ReadonlyMap<string, Watched>;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(pids: Readonly<Record<string, number>>, everyMs: number) {
+    this.#watched = new Map(Object.entries(pids).map(([name, pid]) => [name, begin(pid)]));
+    this.#timer = setInterval(() => this.#sample(), everyMs);
+  }
+
+  /** Ends the watch. CPU time is divided by `spans` where given. */
+  stop(spans?: number): Record<string, ResourceUse> {
+    this.#sample();
+    clearInterval(this.#timer);
+    return Object.fromEntries([...this.#watched].map(([name, watched]) => [name, finish(watched, spans)]));
+  }
+
+  #sample(): void {
+    for (const watched of this.#watched.values()) {
+      watched.peakBytes = Math.max(watched.peakBytes, readStatusBytes(watched.pid, 'VmRSS') ?? 0);
+    }
+  }
+}
+
+function begin(pid: number): Watched {
+  resetHighWaterMark(pid);
+  return { pid, cpuS: readCpuS(pid), startBytes: readStatusBytes(pid, 'VmRSS'), peakBytes: 0 };
+}
+
+function finish({ pid, cpuS, startBytes, peakBytes }: Watched, spans: number | undefined): ResourceUse {
+  const endCpuS = readCpuS(pid);
+  const usedS = cpuS === null || endCpuS === null ? null : endCpuS - cpuS;
+  // The kernel's own mark sees what falls between two samples.
+  const peak = Math.max(peakBytes, (highWaterMarkResets && readStatusBytes(pid, 'VmHWM')) || 0);
+  return {
+    cpu_s: usedS === null ? null : round(usedS, 2),
+    ...(spans !== undefined && { cpu_us_per_span: usedS === null ? null : round((usedS * 1e6) / spans, 1) }),
+    rss_start_mib: toMib(startBytes),
+    rss_peak_mib: toMib(peak || null),
+    rss_end_mib: toMib(readStatusBytes(pid, 'VmRSS')),
+  };
+}
+
+let highWaterMarkResets = true;
+
+/** proc(5): writing 5 to clear_refs sets VmHWM to the present size. Kernels without it leave us the samples. */
+function resetHighWaterMark(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  } catch {
+    highWaterMarkResets = false;
+  }
+}
+
+/** User and system time of all threads, proc(5) stat fields 14 and 15; the name before them may hold spaces. */
+function readCpuS(pid: number): number | null {
+  const stat = read(pid, 'stat');
+  if (stat === null) return null;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerS;
+}
+
+function readStatusBytes(pid: number, field: 'VmRSS' | 'VmHWM'): number | null {
+  const kib = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(read(pid, 'status') ?? '')?.[1];
+  return kib === undefined ? null : Number(kib) * 1024;
+}
+
+function read(pid: number, file: 'stat' | 'status'): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function toMib(bytes: number | null): number | null {
+  return bytes === null ? null : round(bytes / mib, 1);
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import type { SendResult } from '../load/send-result.ts';
+import type { LoadGenerator } from '../load-generator.ts';
+import type { Options } from '../options.ts';
+import { ResourceWatch } from '../resources.ts';
+import { round, summariseLatencies } from '../statistics.ts';
+import { checkStored, type TraceRange, untilStored } from '../stored.ts';
+import type { Target } from '../target.ts';
+
+/** What every scenario works with. */
+export interface Bench {
+  options: Options;
+  target: Target;
+  load: LoadGenerator;
+  clickhouse: ClickHouse;
+  /** Spans per second, end to end, once `throughput` has measured it. */
+  measuredSpansPerS?: number;
+  say: (line: string) => void;
+}
+
+const sampleEveryMs = 100;
+
+/** Makes the bodies of a scenario before it begins. */
+export async function prepareBodies(bench: Bench, count: number): Promise<{ range: TraceRange; bodies: object }> {
+  const traceIdPrefix = randomBytes(4).toString('hex');
+  const { spansPerBody } = bench.options;
+  bench.say(`  making ${count} bodies`);
+  const { gzipBytes, plainBytes } = await bench.load.run('prepare', { count, spansPerBody, traceIdPrefix });
+  const bodies = {
+    spans_per_body: spansPerBody,
+    bytes_per_span: Math.round(plainBytes / count / spansPerBody),
+    gzip_bytes_per_body: Math.round(gzipBytes / count),
+  };
+  return { range: { projectId: bench.target.projectId, traceIdPrefix }, bodies };
+}
+
+/** Sends, waits until all that was acknowledged is stored, holds it against what was sent, and says what that cost. */
+export async function measure<Result extends SendResult>(
+  bench: Bench,
+  range: TraceRange,
+  send: () => Promise<Result>,
+): Promise<{ sent: Result; spans: number; readableAtMs: number; figures: object }> {
+  const watch = new ResourceWatch({ ...bench.target.pids, load_generator: bench.load.pid }, sampleEveryMs);
+  const sent = await send();
+  const spans = sent.ackMs.length * bench.options.spansPerBody;
+  bench.say(`  sent; waiting for ${spans} acknowledged spans`);
+  const { readableAtMs, listedAtMs } = await untilStored(bench.clickhouse, range, spans);
+  const resources = watch.stop(spans);
+  const check = await checkStored(bench.clickhouse, range, sent.ackedTraceIds);
+  const figures = {
+    bodies: sent.bodies,
+    acknowledged_spans: spans,
+    answers: sent.statuses,
+    ack: summariseLatencies(sent.ackMs),
+    send_s: round((sent.lastAnsweredAtMs - sent.firstSentAtMs) / 1_000, 2),
+    readable_after_last_answer_s: round(Math.max(0, readableAtMs - sent.lastAnsweredAtMs) / 1_000, 2),
+    executions_listed_after_last_answer_s: round(Math.max(0, listedAtMs - sent.lastAnsweredAtMs) / 1_000, 2),
+    check,
+    resources,
+  };
+  return { sent, spans, readableAtMs, figures };
+}
+
+export function bodiesFor(bench: Bench, spansPerS: number, seconds: number): number {
+  return Math.ceil((spansPerS * seconds) / bench.options.spansPerBody);
+}

@@ -1,0 +1,25 @@
+import { round } from '../statistics.ts';
+import { type Bench, bodiesFor, measure, prepareBodies } from './bench.ts';
+
+const defaultSeconds = 8;
+/** Bodies are made beforehand, for an API that acknowledges at most this fast; the rest goes unused. */
+const acknowledgedSpansPerSMax = 45_000;
+
+/** Closed loop: as fast as the API acknowledges, until the last span is readable. */
+export async function throughput(bench: Bench): Promise<object> {
+  const seconds = bench.options.seconds ?? defaultSeconds;
+  const { connections } = bench.options;
+  const { range, bodies } = await prepareBodies(bench, bodiesFor(bench, acknowledgedSpansPerSMax, seconds));
+  const { sent, spans, readableAtMs, figures } = await measure(bench, range, () =>
+    bench.load.run('closedLoop', { connections, seconds }),
+  );
+  const endToEnd = spans / ((readableAtMs - sent.firstSentAtMs) / 1_000);
+  bench.measuredSpansPerS = endToEnd;
+  return {
+    parameters: { loop: 'closed', connections, seconds, ...bodies },
+    end_to_end_spans_per_s: Math.round(endToEnd),
+    acknowledged_spans_per_s: Math.round(spans / ((sent.lastAnsweredAtMs - sent.firstSentAtMs) / 1_000)),
+    end_to_end_s: round((readableAtMs - sent.firstSentAtMs) / 1_000, 2),
+    ...figures,
+  };
+}
