@@ -23,13 +23,15 @@ export const int8: Scalar<number> = { type: 'Int8', write: (writer, value) => wr
 export const uint16: Scalar<number> = { type: 'UInt16', write: (writer, value) => writer.uint16(value) };
 export const uint32: Scalar<number> = { type: 'UInt32', write: (writer, value) => writer.uint32(value) };
 export const int32: Scalar<number> = { type: 'Int32', write: (writer, value) => writer.int32(value) };
-export const uint64: Scalar<bigint> = { type: 'UInt64', write: (writer, value) => writer.uint64(value) };
+/** A whole number up to 2^53, for columns of that type. */
+export const uint53: Scalar<number> = { type: 'UInt64', write: (writer, value) => writer.uint53(value) };
+export const uint64: Scalar<bigint> = { type: 'UInt64', write: (writer, value) => writer.int64(value) };
 export const int64: Scalar<bigint> = { type: 'Int64', write: (writer, value) => writer.int64(value) };
 export const float64: Scalar<number> = { type: 'Float64', write: (writer, value) => writer.float64(value) };
 /** From milliseconds since the epoch. */
 export const dateTimeMs: Scalar<number> = {
   type: "DateTime64(3, 'UTC')",
-  write: (writer, value) => writer.dateTimeMs(value),
+  write: (writer, value) => writer.uint53(value),
 };
 /** From lower-case hex; '' is all zero. */
 export const hex = (bytes: number): Scalar<string> => ({
@@ -79,7 +81,7 @@ export function array<Row, Item>(
     append(row) {
       const items = read(row);
       count += items.length;
-      offsets.uint64(BigInt(count));
+      offsets.uint53(count);
       for (const { part, values } of parts) for (const item of items) part.write(values, item);
     },
     reset() {
@@ -120,7 +122,7 @@ export function mapOf<Row, Any, Value extends Any>(
         keys.string(key);
         scalar.write(values, value);
       }
-      offsets.uint64(BigInt(count));
+      offsets.uint53(count);
     },
     reset() {
       count = 0;
