@@ -25,17 +25,30 @@ interface Watched {
 export class ResourceWatch {
   readonly #watched: ReadonlyMap<string, Watched>;
   readonly #timer: NodeJS.Timeout;
+  readonly #machineStartS = readMachineCpuS();
 
   constructor(pids: Readonly<Record<string, number>>, everyMs: number) {
     this.#watched = new Map(Object.entries(pids).map(([name, pid]) => [name, begin(pid)]));
     this.#timer = setInterval(() => this.#sample(), everyMs);
   }
 
-  /** Ends the watch. CPU time is divided by `spans` where given. */
-  stop(spans?: number): Record<string, ResourceUse> {
+  /**
+   * Ends the watch. CPU time is divided by `spans` where given. `others_cpu_s` is what everybody else on the machine used
+   * meanwhile: near zero, or the figures tell of the neighbours too.
+   */
+  stop(spans?: number): { byProcess: Record<string, ResourceUse>; others_cpu_s: number | null } {
     this.#sample();
     clearInterval(this.#timer);
-    return Object.fromEntries([...this.#watched].map(([name, watched]) => [name, finish(watched, spans)]));
+    const entries = [...this.#watched].map(([name, watched]) => [name, finish(watched, spans)] as const);
+    const machineEndS = readMachineCpuS();
+    if (this.#machineStartS === null || machineEndS === null) {
+      return { byProcess: Object.fromEntries(entries), others_cpu_s: null };
+    }
+    const oursS = entries.reduce((sum, [, use]) => sum + (use.cpu_s ?? 0), 0);
+    return {
+      byProcess: Object.fromEntries(entries),
+      others_cpu_s: round(Math.max(0, machineEndS - this.#machineStartS - oursS), 1),
+    };
   }
 
   #sample(): void {
@@ -77,20 +90,32 @@ function resetHighWaterMark(pid: number): void {
 
 /** User and system time of all threads, proc(5) stat fields 14 and 15; the name before them may hold spaces. */
 function readCpuS(pid: number): number | null {
-  const stat = read(pid, 'stat');
+  const stat = read(`${pid}/stat`);
   if (stat === null) return null;
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / ticksPerS;
 }
 
+/** All of the machine but idle and waiting time, proc(5) /proc/stat fields 1 to 8. */
+function readMachineCpuS(): number | null {
+  const line = read('stat')?.split('\n')[0];
+  if (line === undefined) return null;
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0, steal = 0] = line
+    .trim()
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return (user + nice + system + irq + softIrq + steal) / ticksPerS;
+}
+
 function readStatusBytes(pid: number, field: 'VmRSS' | 'VmHWM'): number | null {
-  const kib = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(read(pid, 'status') ?? '')?.[1];
+  const kib = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(read(`${pid}/status`) ?? '')?.[1];
   return kib === undefined ? null : Number(kib) * 1024;
 }
 
-function read(pid: number, file: 'stat' | 'status'): string | null {
+function read(file: string): string | null {
   try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+    return readFileSync(`/proc/${file}`, 'utf8');
   } catch {
     return null;
   }

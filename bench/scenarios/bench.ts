@@ -3,7 +3,7 @@ import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import type { SendResult } from '../load/send-result.ts';
 import type { LoadGenerator } from '../load-generator.ts';
 import type { Options } from '../options.ts';
-import { ResourceWatch } from '../resources.ts';
+import { type ResourceUse, ResourceWatch } from '../resources.ts';
 import { round, summariseLatencies } from '../statistics.ts';
 import { checkStored, type TraceRange, untilStored } from '../stored.ts';
 import type { Target } from '../target.ts';
@@ -40,13 +40,19 @@ export async function measure<Result extends SendResult>(
   bench: Bench,
   range: TraceRange,
   send: () => Promise<Result>,
-): Promise<{ sent: Result; spans: number; readableAtMs: number; figures: object }> {
-  const watch = new ResourceWatch({ ...bench.target.pids, load_generator: bench.load.pid }, sampleEveryMs);
+): Promise<{
+  sent: Result;
+  spans: number;
+  readableAtMs: number;
+  resources: Record<string, ResourceUse>;
+  figures: object;
+}> {
+  const watch = watchResources(bench, sampleEveryMs);
   const sent = await send();
   const spans = sent.ackMs.length * bench.options.spansPerBody;
   bench.say(`  sent; waiting for ${spans} acknowledged spans`);
   const { readableAtMs, listedAtMs } = await untilStored(bench.clickhouse, range, spans);
-  const resources = watch.stop(spans);
+  const { byProcess, others_cpu_s } = watch.stop(spans);
   const check = await checkStored(bench.clickhouse, range, sent.ackedTraceIds);
   const figures = {
     bodies: sent.bodies,
@@ -57,9 +63,15 @@ export async function measure<Result extends SendResult>(
     readable_after_last_answer_s: round(Math.max(0, readableAtMs - sent.lastAnsweredAtMs) / 1_000, 2),
     executions_listed_after_last_answer_s: round(Math.max(0, listedAtMs - sent.lastAnsweredAtMs) / 1_000, 2),
     check,
-    resources,
+    others_cpu_s,
+    resources: byProcess,
   };
-  return { sent, spans, readableAtMs, figures };
+  return { sent, spans, readableAtMs, resources: byProcess, figures };
+}
+
+/** Watches what serves, what loads it and this process, which only waits and asks. */
+export function watchResources({ target, load }: Bench, everyMs: number): ResourceWatch {
+  return new ResourceWatch({ ...target.pids, load_generator: load.pid, bench: process.pid }, everyMs);
 }
 
 export function bodiesFor(bench: Bench, spansPerS: number, seconds: number): number {

@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+import type { ResourceUse } from '../resources.ts';
 import { round } from '../statistics.ts';
 import { type Bench, bodiesFor, measure, prepareBodies } from './bench.ts';
 
@@ -10,7 +12,7 @@ export async function throughput(bench: Bench): Promise<object> {
   const seconds = bench.options.seconds ?? defaultSeconds;
   const { connections } = bench.options;
   const { range, bodies } = await prepareBodies(bench, bodiesFor(bench, acknowledgedSpansPerSMax, seconds));
-  const { sent, spans, readableAtMs, figures } = await measure(bench, range, () =>
+  const { sent, spans, readableAtMs, resources, figures } = await measure(bench, range, () =>
     bench.load.run('closedLoop', { connections, seconds }),
   );
   const endToEnd = spans / ((readableAtMs - sent.firstSentAtMs) / 1_000);
@@ -18,8 +20,18 @@ export async function throughput(bench: Bench): Promise<object> {
   return {
     parameters: { loop: 'closed', connections, seconds, ...bodies },
     end_to_end_spans_per_s: Math.round(endToEnd),
+    cpu_bound_spans_per_s: cpuBound(resources),
     acknowledged_spans_per_s: Math.round(spans / ((sent.lastAnsweredAtMs - sent.firstSentAtMs) / 1_000)),
     end_to_end_s: round((readableAtMs - sent.firstSentAtMs) / 1_000, 2),
     ...figures,
   };
+}
+
+const serving = ['api', 'worker', 'clickhouse', 'redis'];
+
+/** What this machine would bear if it did nothing but serve: steadier than the clock where others use it too. */
+function cpuBound(resources: Record<string, ResourceUse>): number | null {
+  const costsUs = serving.map((name) => resources[name]?.cpu_us_per_span ?? null);
+  const costUs = costsUs.reduce<number>((sum, cost) => sum + (cost ?? Number.NaN), 0);
+  return Number.isNaN(costUs) ? null : Math.round((availableParallelism() * 1e6) / costUs);
 }
