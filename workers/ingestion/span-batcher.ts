@@ -19,17 +19,19 @@ export interface SpanBatcherOptions {
   bytesMax: number;
   entriesMax: number;
   waitMsMax: number;
-  writesMax: number;
 }
 
-/** Collects the rows of many jobs into few inserts. {@link add} resolves once the job's own rows are stored. */
+/**
+ * Collects the rows of many jobs into few inserts, one at a time: what arrives meanwhile makes the next one larger, so batches grow
+ * with the load. {@link add} resolves once the job's own rows are stored.
+ */
 export class SpanBatcher {
   readonly #options: SpanBatcherOptions;
   #pending: Pending[] = [];
   #rows = 0;
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
-  #writing = 0;
+  #writing = false;
   #due = false;
 
   constructor(options: SpanBatcherOptions) {
@@ -48,10 +50,10 @@ export class SpanBatcher {
     });
   }
 
-  /** Writes what is pending now, or as soon as a write that is under way ends. */
+  /** Writes what is pending now, or as soon as the write that is under way ends. */
   flush(): void {
     this.#due = this.#pending.length > 0;
-    if (!this.#due || this.#writing >= this.#options.writesMax) return;
+    if (!this.#due || this.#writing) return;
     clearTimeout(this.#timer);
     const batch = this.#pending;
     this.#pending = [];
@@ -63,7 +65,7 @@ export class SpanBatcher {
   }
 
   async #write(batch: readonly Pending[]): Promise<void> {
-    this.#writing++;
+    this.#writing = true;
     try {
       const errors = await this.#options.write(batch.map(({ entry }) => entry));
       for (const { entry, resolve, reject } of batch) {
@@ -73,7 +75,7 @@ export class SpanBatcher {
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      this.#writing--;
+      this.#writing = false;
       if (this.#due) this.flush();
     }
   }
