@@ -10,16 +10,15 @@ import { storeBatch } from './ingestion/store-batch.ts';
 import { WorkBudget } from './ingestion/work-budget.ts';
 
 /** How many bodies one worker has under way; half of them fill a batch while the other half is being written. */
-export const ingestConcurrency = 400;
+export const ingestConcurrency = 500;
 
 const batchLimits = {
   rowsMax: 10_000,
   bytesMax: 16 * 1024 * 1024,
   entriesMax: ingestConcurrency / 2,
-  writesMax: 2,
 };
 const batchWaitMs = 150;
-const workBytesMax = 64 * 1024 * 1024;
+const workBytesMax = 48 * 1024 * 1024;
 /** A black-holed engine is noticed after this; the jobs' locks are renewed meanwhile. */
 const insertTimeoutMs = 15_000;
 
