@@ -17,7 +17,7 @@ const batchLimits = {
   bytesMax: 16 * 1024 * 1024,
   entriesMax: ingestConcurrency / 2,
 };
-const batchWaitMs = 150;
+const batchWaitMs = 200;
 const workBytesMax = 48 * 1024 * 1024;
 /** A black-holed engine is noticed after this; the jobs' locks are renewed meanwhile. */
 const insertTimeoutMs = 15_000;
