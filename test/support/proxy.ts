@@ -7,7 +7,7 @@ export interface ProxiedRequest {
   body: Buffer;
 }
 
-export interface Proxy {
+export interface TestProxy {
   url: string;
   /** Everything that came, in order. */
   requests: ProxiedRequest[];
@@ -24,7 +24,7 @@ export interface OwnAnswer {
 export async function startProxy(
   targetUrl: string,
   intercept: (request: ProxiedRequest, index: number) => OwnAnswer | undefined = () => undefined,
-): Promise<Proxy> {
+): Promise<TestProxy> {
   const requests: ProxiedRequest[] = [];
   const server = await listen({ app, port: 0, host: '127.0.0.1' });
 
