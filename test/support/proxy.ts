@@ -7,24 +7,21 @@ export interface ProxiedRequest {
   body: Buffer;
 }
 
-export interface Proxy {
+export interface TestProxy {
   url: string;
   /** Everything that came, in order. */
   requests: ProxiedRequest[];
   close(): Promise<void>;
 }
 
-/** An answer of the proxy's own. */
-export interface OwnAnswer {
-  status: number;
-  headers?: Record<string, string>;
-}
+/** What to do with a request: an answer of the proxy's own, or the server's answer lost on its way back. */
+export type Interception = { status: number; headers?: Record<string, string> } | { loseAnswer: true };
 
 /** Stands in front of a server and keeps what passes; `intercept` may answer a request instead of the server. */
 export async function startProxy(
   targetUrl: string,
-  intercept: (request: ProxiedRequest, index: number) => OwnAnswer | undefined = () => undefined,
-): Promise<Proxy> {
+  intercept: (request: ProxiedRequest, index: number) => Interception | undefined = () => undefined,
+): Promise<TestProxy> {
   const requests: ProxiedRequest[] = [];
   const server = await listen({ app, port: 0, host: '127.0.0.1' });
 
@@ -32,26 +29,39 @@ export async function startProxy(
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk);
     const seen = { method: incoming.method ?? '', url: incoming.url ?? '', body: Buffer.concat(chunks) };
-    const own = intercept(seen, requests.push(seen) - 1);
-    if (own === undefined) forward(targetUrl, incoming, seen.body, response);
-    else response.writeHead(own.status, own.headers).end();
+    const interception = intercept(seen, requests.push(seen) - 1);
+    if (interception && 'status' in interception) {
+      response.writeHead(interception.status, interception.headers).end();
+      return;
+    }
+    forward(targetUrl, incoming, seen.body, (answer) => {
+      if (answer === undefined || interception) {
+        answer?.resume();
+        response.destroy();
+        return;
+      }
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
   }
 
   return { url: `http://127.0.0.1:${server.port}`, requests, close: () => server.close(1_000) };
 }
 
-function forward(targetUrl: string, incoming: IncomingMessage, body: Buffer, response: ServerResponse): void {
-  const { method, url, headers } = incoming;
-  const { 'transfer-encoding': _, ...kept } = headers;
-  const target = new URL(url ?? '/', targetUrl);
-  const outgoing = request(
-    target,
-    { method, headers: { ...kept, host: target.host, 'content-length': body.length } },
-    (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    },
-  );
-  outgoing.once('error', () => response.destroy());
+/** Sends a request on; calls back with the answer, or without one when the connection fails. */
+function forward(
+  targetUrl: string,
+  incoming: IncomingMessage,
+  body: Buffer,
+  done: (answer: IncomingMessage | undefined) => void,
+): void {
+  const { 'transfer-encoding': _, ...headers } = incoming.headers;
+  const target = new URL(incoming.url ?? '/', targetUrl);
+  const options = {
+    method: incoming.method,
+    headers: { ...headers, host: target.host, 'content-length': body.length },
+  };
+  const outgoing = request(target, options, done);
+  outgoing.once('error', () => done(undefined));
   outgoing.end(body);
 }

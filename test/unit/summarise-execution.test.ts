@@ -1,0 +1,148 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { LightSpan } from '../../src/domains/executions/light-span.ts';
+import { missingParents, summariseExecution } from '../../src/domains/executions/summarise-execution.ts';
+
+const traceId = 'a'.repeat(32);
+const receivedAtMs = Date.UTC(2026, 5, 1);
+
+function light(given: Partial<LightSpan> = {}): LightSpan {
+  return {
+    traceId,
+    spanId: '0000000000000001',
+    parentSpanId: '',
+    receivedAtMs,
+    retentionDays: 30,
+    startUnixNano: 1_000n,
+    endUnixNano: 2_000n,
+    kind: 'other',
+    name: 'span',
+    status: 'unset',
+    service: '',
+    environment: '',
+    provider: '',
+    model: '',
+    usage: null,
+    costNanoUsd: null,
+    responseId: '',
+    sessionId: '',
+    userId: '',
+    tags: [],
+    prompt: null,
+    inputPreview: '',
+    outputPreview: '',
+    ...given,
+  };
+}
+
+const spanIds = Array.from({ length: 8 }, (_, index) => `000000000000000${index + 1}`);
+const word = fc.constantFrom('', 'a', 'b', 'c');
+const tokens = fc.nat({ max: 2 ** 31 - 1 });
+
+/** Any set of spans of one trace: orphans, cycles, several roots and equal times among them. */
+const anySpans = fc.uniqueArray(
+  fc
+    .record({
+      spanId: fc.constantFrom(...spanIds),
+      parentSpanId: fc.constantFrom('', 'ffffffffffffffff', ...spanIds),
+      receivedAtMs: fc.integer({ min: receivedAtMs, max: receivedAtMs + 10_000 }),
+      startUnixNano: fc.bigInt({ min: 0n, max: 5n }),
+      endUnixNano: fc.bigInt({ min: 0n, max: 9n }),
+      kind: fc.constantFrom('llm', 'agent', 'tool', 'other'),
+      name: word,
+      status: fc.constantFrom('unset', 'ok', 'error'),
+      model: word,
+      sessionId: word,
+      userId: word,
+      inputPreview: word,
+      outputPreview: word,
+      responseId: word,
+      tags: fc.array(word, { maxLength: 2 }),
+      costNanoUsd: fc.option(fc.bigInt({ min: 0n, max: 10n ** 12n })),
+      usage: fc.option(
+        fc.record({
+          inputTokens: tokens,
+          outputTokens: tokens,
+          cacheReadTokens: tokens,
+          cacheWriteTokens: tokens,
+          reasoningTokens: tokens,
+          totalTokens: tokens,
+        }),
+      ),
+    })
+    .map((given) => light(given)),
+  { selector: ({ spanId }) => spanId, minLength: 1 },
+);
+
+describe('a summary', () => {
+  test('does not depend on the order in which the spans are given', () => {
+    const shuffled = anySpans.chain((spans) =>
+      fc.tuple(fc.constant(spans), fc.shuffledSubarray(spans, { minLength: spans.length })),
+    );
+    fc.assert(
+      fc.property(shuffled, ([spans, others]) => {
+        expect(summariseExecution('p', others)).toEqual(summariseExecution('p', spans));
+      }),
+    );
+  });
+
+  test('has a larger version with every span added', () => {
+    fc.assert(
+      fc.property(anySpans, (spans) => {
+        const versions = spans.map((_, index) => summariseExecution('p', spans.slice(0, index + 1)).version);
+        expect(versions).toEqual([...new Set(versions)].sort((a, b) => (a < b ? -1 : 1)));
+      }),
+    );
+  });
+
+  test('has a larger version when a span was received again', () => {
+    fc.assert(
+      fc.property(anySpans, fc.nat(), fc.integer({ min: 1, max: 1_000 }), (spans, nth, laterMs) => {
+        const again = spans.map((span, index) =>
+          index === nth % spans.length ? { ...span, receivedAtMs: span.receivedAtMs + laterMs } : span,
+        );
+        expect(summariseExecution('p', again).version > summariseExecution('p', spans).version).toBe(true);
+      }),
+    );
+  });
+
+  test('counts every span once and spans its earliest start to its latest end', () => {
+    fc.assert(
+      fc.property(anySpans, (spans) => {
+        const summary = summariseExecution('p', spans);
+        expect(summary.spanCount).toBe(spans.length);
+        expect(summary.complete).toBe(spans.some(({ parentSpanId }) => parentSpanId === ''));
+        expect(spans.every(({ startUnixNano }) => summary.startUnixNano <= startUnixNano)).toBe(true);
+        expect(spans.every(({ endUnixNano }) => summary.endUnixNano >= endUnixNano)).toBe(true);
+        expect(summary.endUnixNano >= summary.startUnixNano).toBe(true);
+      }),
+    );
+  });
+
+  test('of several roots is named by the earliest', () => {
+    const spans = [
+      light({ spanId: '0000000000000001', startUnixNano: 5n, name: 'late root', status: 'error' }),
+      light({ spanId: '0000000000000002', startUnixNano: 4n, name: 'early root', status: 'ok' }),
+      light({ spanId: '0000000000000003', startUnixNano: 1n, name: 'orphan', parentSpanId: 'ffffffffffffffff' }),
+    ];
+    expect(summariseExecution('p', spans)).toMatchObject({ name: 'early root', status: 'ok', errorCount: 1 });
+  });
+
+  test('without a root is named by the earliest orphan, not by the earliest span', () => {
+    const spans = [
+      light({ spanId: '0000000000000001', parentSpanId: '0000000000000002', startUnixNano: 1n, name: 'child' }),
+      light({ spanId: '0000000000000002', parentSpanId: 'ffffffffffffffff', startUnixNano: 2n, name: 'orphan' }),
+    ];
+    expect(summariseExecution('p', spans)).toMatchObject({ name: 'orphan', complete: false });
+    expect(missingParents(spans)).toEqual(['ffffffffffffffff']);
+  });
+
+  test('names only prompts that have an id or a name', () => {
+    const spans = [
+      light({ spanId: '0000000000000001', prompt: { id: '', name: '', version: 3 } }),
+      light({ spanId: '0000000000000002', prompt: { id: '', name: 'greet', version: 3 } }),
+      light({ spanId: '0000000000000003', prompt: { id: '', name: 'greet', version: 3 } }),
+    ];
+    expect(summariseExecution('p', spans).prompts).toEqual([{ id: '', name: 'greet', version: 3 }]);
+  });
+});
