@@ -53,11 +53,19 @@ function startWorker(name: JobName, deps: ProcessorDeps & { logger: Logger }, re
   const process = processors[name] as (...args: Parameters<(typeof processors)['ingestBody']>) => Promise<unknown>;
   const connection = connectWorkerRedis(redisUrl);
   connection.on('error', () => undefined); // The worker's own listener below logs it.
+  const underWay = new Map<string, Promise<unknown>>();
   const worker = new Worker(
     queue,
     (job) => {
       const facts = { id: String(job.id), attemptsMade: job.attemptsMade, stalledCounter: job.stalledCounter };
-      return runJob(schema, job.data, (payload) => process(deps, facts, payload as never));
+      // A job whose lock ran out while Redis was away comes here again, although nothing has crashed: it joins its first run.
+      const running =
+        underWay.get(facts.id) ??
+        runJob(schema, job.data, (payload) => process(deps, facts, payload as never)).finally(() =>
+          underWay.delete(facts.id),
+        );
+      underWay.set(facts.id, running);
+      return running;
     },
     {
       connection,

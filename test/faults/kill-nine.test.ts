@@ -6,7 +6,7 @@ import { startLoad } from '../support/sender.ts';
 import { type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
 import { createWorkload } from '../support/workload.ts';
 
-const loadMs = 6_500;
+const loadMs = 6_000;
 const drainMs = 45_000;
 /** Of some 2,500 that are sent when nothing fails; the API is away half of the time. */
 const spansMin = 300;
