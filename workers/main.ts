@@ -41,7 +41,7 @@ const workers = await startWorkers(
 const watchdog = startWatchdog(silenceMaxS);
 const figures = setInterval(() => {
   const freshnessP95Ms = latency.summary('freshness').p95_ms;
-  writeWorkerFigures(redis, workerId, { atMs: Date.now(), freshnessP95Ms, storedSpans }).catch(() => undefined);
+  writeWorkerFigures(redis, { workerId, atMs: Date.now(), freshnessP95Ms, storedSpans }).catch(() => undefined);
 }, figuresEveryMs);
 logger.info('working');
 

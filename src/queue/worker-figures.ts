@@ -12,9 +12,10 @@ const figures = z.object({
   storedSpans: z.number(),
 });
 
-export type WorkerFigures = z.infer<typeof figures>;
+export type WorkerFigures = z.infer<typeof figures> & { workerId: string };
 
-export async function writeWorkerFigures(redis: Redis, workerId: string, values: WorkerFigures): Promise<void> {
+/** `workerId` begins with the host's name and a colon. */
+export async function writeWorkerFigures(redis: Redis, { workerId, ...values }: WorkerFigures): Promise<void> {
   await redis.hset(key, workerId, JSON.stringify(values));
 }
 
@@ -28,7 +29,7 @@ export async function readWorkerFigures(redis: Redis): Promise<WorkerFigures[]> 
   const fresh: WorkerFigures[] = [];
   for (const [workerId, text] of Object.entries(all)) {
     const parsed = figures.safeParse(JSON.parse(text));
-    if (parsed.success && Date.now() - parsed.data.atMs < freshMs) fresh.push(parsed.data);
+    if (parsed.success && Date.now() - parsed.data.atMs < freshMs) fresh.push({ workerId, ...parsed.data });
     else await redis.hdel(key, workerId);
   }
   return fresh;
