@@ -77,6 +77,7 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
       rateClass: 'write',
       params: bodyParams,
       responses: { 202: { description: 'It is queued', schema: quarantinedBodySchema } },
+      problems: ['not_found', 'conflict'],
       handle: async ({ params }) => ({ status: 202, body: toWire(await replayBody(deps, params.body_id)) }),
     }),
   ];
