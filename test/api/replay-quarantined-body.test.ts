@@ -1,8 +1,15 @@
+import { Worker } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectProblem, type TestApi } from '../support/api.ts';
+import { insertQuarantinedBody } from '../../src/domains/ingestion/index.ts';
+import { createBodyPublisher } from '../../src/queue/body-publisher.ts';
+import { jobCatalog } from '../../src/queue/job-catalog.ts';
+import { connectWorkerRedis } from '../../src/stores/redis/client.ts';
+import { expectProblem, newProject, startApi, type TestApi } from '../support/api.ts';
 import { encodeSpans } from '../support/otlp-encode.ts';
 import {
+  corruptBody,
   expectOperatorsOnly,
+  payloadOf,
   publishBody,
   type QuarantinedWire,
   type QuarantineTest,
@@ -62,6 +69,34 @@ describe('404', () => {
     const { api } = quarantine;
     const options = { params: { body_id: 'b_nothing' }, adminKey: api.config.adminApiKey };
     expectProblem(await api.call('replayQuarantinedBody', options), 404, 'not_found');
+  });
+});
+
+describe('409', () => {
+  test('a body whose job a worker still has is not replayed, and not noted as if it were', async () => {
+    // A database of Redis without any worker of the product's, so that the job can be held here.
+    const redisUrl = new URL('/8', quarantine.api.config.redisUrl).href;
+    const api = await startApi({ redisUrl });
+    const project = await newProject(api);
+    const connection = connectWorkerRedis(redisUrl);
+    const publisher = createBodyPublisher(connection);
+    const holder = new Worker(jobCatalog.ingestBody.queue, null, { connection });
+    const job = payloadOf(project, corruptBody);
+    const id = await publishBody(publisher, project, corruptBody);
+    const held = await holder.getNextJob('a token');
+    expect(held?.id).toBe(id);
+    await insertQuarantinedBody(api.postgres, { jobId: id, job, reason: 'held', attempts: 1, body: corruptBody });
+
+    const options = { params: { body_id: id }, adminKey: api.config.adminApiKey };
+    expectProblem(await api.call('replayQuarantinedBody', options), 409, 'conflict');
+    expect((await untilQuarantined(api, id)).replayed_at).toBeNull();
+
+    await held?.moveToCompleted('quarantined', 'a token', false);
+    expect((await api.call('replayQuarantinedBody', options)).status).toBe(202);
+    await holder.close();
+    await publisher.close();
+    connection.disconnect();
+    await api.close();
   });
 });
 

@@ -26,7 +26,11 @@ export interface QuarantinePage {
 }
 
 /** What the edge writes about a body that it has accepted. */
-function payloadOf(project: ProjectOfTest, body: Buffer, given: Partial<IngestBodyPayload>): IngestBodyPayload {
+export function payloadOf(
+  project: ProjectOfTest,
+  body: Buffer,
+  given: Partial<IngestBodyPayload> = {},
+): IngestBodyPayload {
   return {
     v: 1,
     projectId: project.id,
