@@ -35,7 +35,7 @@ async function onlySpan(traceId: string) {
   return spans[0];
 }
 
-describe('200', () => {
+describe.concurrent('200', () => {
   test.each(['protobuf', 'json'] as const)('every attribute type of a span in %s is kept', async (encoding) => {
     const traceId = newTraceId();
     const attributes = new Map<string, AnyValue>(

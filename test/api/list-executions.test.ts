@@ -164,7 +164,8 @@ describe('200', () => {
         spanAt(new Date(Date.now() - minuteMs - secondsAgo * 1_000 + 1).toISOString()),
       );
       inserted += added.length;
-      await storeAll(project, added);
+      await sendSpans(api, project.key, added);
+      await Promise.all(added.map(({ traceId }) => untilStored(api, project, traceId)));
     } while (cursor !== undefined);
 
     const traceIds = seen.map(({ traceId }) => traceId);

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { newKey, newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { type ExporterName, exporters, liveClient, recordTrace } from '../support/live-client.ts';
 import { type Interception, type ProxiedRequest, startProxy, type TestProxy } from '../support/proxy.ts';
-import { listExecutions, untilExecution, untilStored } from '../support/traces.ts';
+import { untilExecution, untilStored } from '../support/traces.ts';
 
 const names = Object.keys(exporters) as ExporterName[];
 const spansPerTrace = 3;
@@ -213,10 +213,4 @@ describe('an application that is set up by OTEL_* variables alone', () => {
       },
     );
   });
-});
-
-test('everything that the clients sent is one execution each', async () => {
-  const { body } = await listExecutions(api, project, { limit: 100 });
-  const traceIds = body.data.map(({ trace_id }) => trace_id);
-  expect(new Set(traceIds).size).toBe(traceIds.length);
 });

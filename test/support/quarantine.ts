@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { BodyPublisher } from '../../src/queue/body-publisher.ts';
+import { gzipSync } from 'node:zlib';
+import { type BodyPublisher, createBodyPublisher } from '../../src/queue/body-publisher.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
-import type { ProjectOfTest, TestApi } from './api.ts';
+import { connectRequestRedis, firstConnection } from '../../src/stores/redis/client.ts';
+import { expectProblem, newProject, type ProjectOfTest, startApi, type TestApi } from './api.ts';
 import { until } from './until.ts';
 
 export interface QuarantinedWire {
@@ -77,4 +79,43 @@ export async function listQuarantine(api: TestApi, limit = 100): Promise<Quarant
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined);
   return entries;
+}
+
+/** Passes no decoder, and is not what the edge would have let through. */
+export const corruptBody = gzipSync('neither protobuf').subarray(0, -4);
+
+export interface QuarantineTest {
+  api: TestApi;
+  project: ProjectOfTest;
+  publisher: BodyPublisher;
+  /** Publishes {@link corruptBody}; returns its id. */
+  publishCorrupt(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** An API, a project and the product's own publisher, which a corrupt body gets past the edge by. */
+export async function startQuarantineTest(): Promise<QuarantineTest> {
+  const api = await startApi();
+  const project = await newProject(api);
+  const redis = connectRequestRedis(api.config.redisUrl);
+  await firstConnection(redis);
+  const publisher = createBodyPublisher(redis);
+  return {
+    api,
+    project,
+    publisher,
+    publishCorrupt: () => publishBody(publisher, project, corruptBody, { coding: 'gzip', spans: 3 }),
+    async close() {
+      await publisher.close();
+      redis.disconnect();
+      await api.close();
+    },
+  };
+}
+
+/** That an operation of the quarantine is for operators only, whatever project the body is of. */
+export async function expectOperatorsOnly({ api, project }: QuarantineTest, operationId: string): Promise<void> {
+  const params = { body_id: 'x' };
+  expectProblem(await api.call(operationId, { params }), 401, 'credentials_required');
+  expectProblem(await api.call(operationId, { params, key: project.key }), 403, 'admin_required');
 }

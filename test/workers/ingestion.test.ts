@@ -120,7 +120,7 @@ describe('a trace split over requests', () => {
   });
 });
 
-describe('the plan', () => {
+describe.concurrent('the plan', () => {
   test.each(Object.entries(plans))('%s keeps spans and executions as long as it says: %o', async (plan, expected) => {
     const own = await newProject(api, plan as keyof typeof plans);
     const span = aSpan();
@@ -137,7 +137,7 @@ describe('the plan', () => {
   });
 });
 
-describe('values at the edges', () => {
+describe.concurrent('values at the edges', () => {
   const stored = async (given: Partial<SpanInput>) => {
     const span = aSpan(given);
     await sendSpans(api, project.key, [span]);

@@ -62,6 +62,7 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
       rateClass: 'read',
       params: bodyParams,
       responses: { 200: { description: 'The bytes, possibly compressed', contentType: 'application/octet-stream' } },
+      problems: ['not_found'],
       handle: async ({ params }) => {
         const entry = await findQuarantinedBody(deps.postgres, params.body_id);
         if (entry === undefined) throw new NotFoundError('not_found', 'There is no such body in the quarantine.');
@@ -77,6 +78,7 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
       rateClass: 'write',
       params: bodyParams,
       responses: { 202: { description: 'It is queued', schema: quarantinedBodySchema } },
+      problems: ['not_found', 'conflict'],
       handle: async ({ params }) => ({ status: 202, body: toWire(await replayBody(deps, params.body_id)) }),
     }),
   ];
