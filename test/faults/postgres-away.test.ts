@@ -44,7 +44,11 @@ describe('with Postgres killed', () => {
 
     const restartedAtMs = Date.now();
     await stack.engines.postgres.start();
-    await until('the first 200', recoveryMsMax, async () => (await send(unseen)).status === 200);
+    await until('the first 200', recoveryMsMax, async () => {
+      const answer = await send(unseen);
+      if (answer.status === 200) return true;
+      throw new Error(`${answer.status} after ${Math.round(answer.tookMs)} ms: ${answer.body.toString()}`);
+    });
     const recoveredMs = Date.now() - restartedAtMs;
     expect(await until('health says ok', 5_000, () => healthOf(stack, 'ok'))).toBe(200);
     expect((await send(known)).status).toBe(200);
