@@ -7,6 +7,8 @@ import { until } from '../support/until.ts';
 import { singleTraceBody } from '../support/workload.ts';
 
 const recoveryMsMax = 2_000;
+/** For so long the API does not look up a key again. */
+const freshMs = 800;
 
 describe('with Postgres killed', () => {
   let stack: Stack;
@@ -31,9 +33,10 @@ describe('with Postgres killed', () => {
     expect((await send(known)).status).toBe(200);
 
     await stack.engines.postgres.kill();
-    // Longer than the key's record counts as fresh, so that the database is asked again and is not there.
+    const killedAtMs = Date.now();
     const down = await until('health says down', 5_000, () => healthOf(stack, 'down'));
-    for (let sent = 0; sent < 20; sent++) expect((await send(known)).status).toBe(200);
+    // For longer than the key's record counts as fresh, so that the database is asked again and is not there.
+    while (Date.now() - killedAtMs < 2 * freshMs) expect((await send(known)).status).toBe(200);
     const refused = await send(unseen);
     expect(refused.status).toBe(503);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
@@ -44,13 +47,34 @@ describe('with Postgres killed', () => {
 
     const restartedAtMs = Date.now();
     await stack.engines.postgres.start();
-    await until('the first 200', recoveryMsMax, async () => (await send(unseen)).status === 200);
+    await until('the first 200', recoveryMsMax, async () => {
+      const answer = await send(unseen);
+      if (answer.status === 200) return true;
+      throw new Error(`${answer.status} after ${Math.round(answer.tookMs)} ms: ${answer.body.toString()}`);
+    });
     const recoveredMs = Date.now() - restartedAtMs;
     expect(await until('health says ok', 5_000, () => healthOf(stack, 'ok'))).toBe(200);
     expect((await send(known)).status).toBe(200);
     await stack.untilIdle(10_000);
     for (const [project, log] of logs) await expectExactlyOnce(stack, project, log);
     console.log(`Postgres killed: an unseen key was taken ${recoveredMs} ms after the restart began`);
+  });
+
+  // Known fault of src/domains/auth/api-key-cache.ts: requests that join a look-up get its error, not the record remembered.
+  it.fails('a key used before still sends, from several exporters at once', async () => {
+    const project = await stack.createProject('at once');
+    const send = () => post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 3));
+    expect((await send()).status).toBe(200);
+    await stack.engines.postgres.kill();
+    const killedAtMs = Date.now();
+    try {
+      while (Date.now() - killedAtMs < 2 * freshMs) {
+        const answers = await Promise.all(Array.from({ length: 5 }, send));
+        expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      }
+    } finally {
+      await stack.engines.postgres.start();
+    }
   });
 });
 

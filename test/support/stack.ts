@@ -10,6 +10,7 @@ import { seed } from '../../dev/seed.ts';
 import { migrate } from '../../src/migrate.ts';
 import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { connectPostgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { AppProcess } from './app-process.ts';
 import { until } from './until.ts';
@@ -52,6 +53,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const engines = await startThrowawayEngines();
   const { url: databaseUrl } = engines.postgres;
   const { url: clickhouseUrl } = engines.clickhouse;
+  await commitSynchronously(databaseUrl);
   await migrate({ databaseUrl, clickhouseUrl });
   const seeded = await seed({ databaseUrl, apiKeyPepper });
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-apps-'));
@@ -110,6 +112,13 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
 /** Prints the last lines of both processes when the running test fails. */
 export function showLogsOnFailure({ api, worker }: Stack, lines = 15): void {
   onTestFailed(() => console.error(`${api.logTail(lines)}\n${worker.logTail(lines)}`));
+}
+
+/** The throw-away Postgres may forget its last commits when it is killed, which the real one must not. */
+async function commitSynchronously(databaseUrl: string): Promise<void> {
+  const postgres = connectPostgres(databaseUrl, 1);
+  await postgres.raw('alter database promptlane set synchronous_commit = on');
+  await postgres.destroy();
 }
 
 function quietQueue(name: string, connection: Redis): Queue {
