@@ -30,10 +30,8 @@ export function answerError({
   const known = recognise(error);
   const problem = toProblem(known, { requestId: context.requestId, instance: req.path.slice(0, 2_000) });
   context.problemCode = problem.code;
-  if (problem.status >= 500) {
-    const level = problem.code === 'internal_error' ? 'error' : 'warn';
-    logger[level]({ err: known, request_id: context.requestId }, 'request failed');
-  }
+  if (problem.code === 'internal_error') logger.error({ err: known, request_id: context.requestId }, 'request failed');
+  else if (problem.status >= 500) logUnavailable(logger, problem, known, context.requestId);
   if (res.headersSent) {
     res.destroy();
     return;
@@ -43,6 +41,13 @@ export function answerError({
   res.setHeader('Cache-Control', 'no-store');
   for (const [name, value] of Object.entries(problemHeaders(problem, known))) res.setHeader(name, value);
   renderError(problem, req, res);
+}
+
+/** In one short line: in an outage there is one for every request. */
+function logUnavailable(logger: Logger, problem: Problem, error: unknown, requestId: string): void {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
+  const causeCode = cause !== undefined && 'code' in cause ? String(cause.code) : cause?.name;
+  logger.warn({ code: problem.code, cause: causeCode, request_id: requestId }, 'request refused');
 }
 
 function sendProblem(problem: Problem, _req: Request, res: Response): void {

@@ -7,6 +7,8 @@ const entriesMax = 20_000;
 interface Entry {
   record: ApiKeyRecord | undefined;
   loadedAtMs: number;
+  /** Of the last attempt, so that an outage costs a request its wait only now and then. */
+  askedAtMs: number;
   loading: Promise<ApiKeyRecord | undefined> | undefined;
 }
 
@@ -25,16 +27,21 @@ export class ApiKeyCache {
   /** The key's record or undefined when there is none. Throws what the loader throws when nothing is remembered. */
   async find(lookupId: string): Promise<ApiKeyRecord | undefined> {
     const entry = this.#entries.get(lookupId);
-    if (entry !== undefined && Date.now() - entry.loadedAtMs < freshMs) return entry.record;
+    if (entry !== undefined && entry.loading === undefined && Date.now() - entry.askedAtMs < freshMs)
+      return entry.record;
     return entry?.loading ?? this.#refresh(lookupId, entry);
   }
 
-  async #refresh(lookupId: string, previous: Entry | undefined): Promise<ApiKeyRecord | undefined> {
-    const entry: Entry = previous ?? { record: undefined, loadedAtMs: 0, loading: undefined };
-    entry.loading = this.#load(lookupId);
+  #refresh(lookupId: string, previous: Entry | undefined): Promise<ApiKeyRecord | undefined> {
+    const entry: Entry = previous ?? { record: undefined, loadedAtMs: 0, askedAtMs: 0, loading: undefined };
+    entry.loading = this.#reload(lookupId, entry);
     if (previous === undefined) this.#remember(lookupId, entry);
+    return entry.loading;
+  }
+
+  async #reload(lookupId: string, entry: Entry): Promise<ApiKeyRecord | undefined> {
     try {
-      entry.record = await entry.loading;
+      entry.record = await this.#load(lookupId);
       entry.loadedAtMs = Date.now();
     } catch (error) {
       if (Date.now() - entry.loadedAtMs > staleOnErrorMs) {
@@ -42,6 +49,7 @@ export class ApiKeyCache {
         throw error;
       }
     } finally {
+      entry.askedAtMs = Date.now();
       entry.loading = undefined;
     }
     return entry.record;

@@ -28,13 +28,13 @@ interface Row {
 const columns = ['job_id', 'project_id', 'reason', 'attempts', 'job', 'quarantined_at', 'replayed_at'] as const;
 const reasonCharactersMax = 4_000;
 
-/** Keeps the body; one that comes back after a replay replaces its entry. */
+/** Keeps the body; one that comes back after a replay replaces its entry, unless its bytes are gone by then. */
 export async function insertQuarantinedBody(
   postgres: Postgres,
   entry: { jobId: string; job: IngestBodyPayload; reason: string; attempts: number; body: Buffer },
 ): Promise<void> {
-  await runPostgres(() =>
-    postgres('quarantined_bodies')
+  await runPostgres(() => {
+    const insert = postgres('quarantined_bodies')
       .insert({
         job_id: entry.jobId,
         project_id: entry.job.projectId,
@@ -45,9 +45,9 @@ export async function insertQuarantinedBody(
         quarantined_at: new Date(),
         replayed_at: null,
       })
-      .onConflict('job_id')
-      .merge(),
-  );
+      .onConflict('job_id');
+    return entry.body.length > 0 ? insert.merge() : insert.ignore();
+  });
 }
 
 /** Newest first, without the bodies. */
