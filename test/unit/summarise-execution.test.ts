@@ -137,6 +137,13 @@ describe('a summary', () => {
     expect(missingParents(spans)).toEqual(['ffffffffffffffff']);
   });
 
+  test("has its root's session and user, also when a child with a fast clock began before it", () => {
+    const root = light({ startUnixNano: 5n, sessionId: 'of the root', userId: '' });
+    const child = { parentSpanId: root.spanId, startUnixNano: 1n, sessionId: 'of the child', userId: 'of the child' };
+    const summary = summariseExecution('p', [root, light({ spanId: '0000000000000002', ...child })]);
+    expect(summary).toMatchObject({ sessionId: 'of the root', userId: 'of the child', startUnixNano: 1n });
+  });
+
   test('names only prompts that have an id or a name', () => {
     const spans = [
       light({ spanId: '0000000000000001', prompt: { id: '', name: '', version: 3 } }),
