@@ -60,7 +60,6 @@ describe('with Postgres killed', () => {
     console.log(`Postgres killed: an unseen key was taken ${recoveredMs} ms after the restart began`);
   });
 
-  // Known fault of src/domains/auth/api-key-cache.ts: requests that join a look-up get its error, not the record remembered.
   it('a key used before still sends, from several exporters at once', async () => {
     const project = await stack.createProject('at once');
     const send = () => post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 3));
