@@ -5,12 +5,12 @@ CREATE TABLE IF NOT EXISTS executions
     project_id LowCardinality(String),
     trace_id FixedString(16),
     version UInt64,
-    received_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
+    received_at DateTime64(3, 'UTC'),
     -- 0 keeps for ever
     retention_days UInt16,
-    start_unix_nano UInt64 CODEC(Delta, ZSTD(1)),
-    end_unix_nano UInt64 CODEC(Delta, ZSTD(1)),
-    name String CODEC(ZSTD(1)),
+    start_unix_nano UInt64,
+    end_unix_nano UInt64,
+    name String,
     status Enum8('unset' = 0, 'ok' = 1, 'error' = 2),
     complete Bool,
     span_count UInt32,
@@ -38,4 +38,4 @@ CREATE TABLE IF NOT EXISTS executions
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (project_id, trace_id)
 TTL toDateTime(received_at) + toIntervalDay(retention_days) DELETE WHERE retention_days > 0
-SETTINGS index_granularity = 512, non_replicated_deduplication_window = 1000;
+SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;

@@ -7,12 +7,14 @@ import {
   type OtlpLimits,
   type SpanRow,
   spanTable,
+  typeAttributes,
 } from '../../src/domains/ingestion/index.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
+import type { EncodedRows } from '../../src/stores/clickhouse/native-table.ts';
 
-/** A body turned into a block of `spans`, and the light half of each row for summing up. */
+/** A body turned into rows of `spans`, and the light half of each row for summing up. */
 export interface EncodedBody {
-  block: Buffer;
+  rows: EncodedRows;
   lightSpans: readonly LightSpan[];
 }
 
@@ -22,7 +24,14 @@ export async function encodeBody(payload: IngestBodyPayload, body: Buffer, limit
   const inflated = await inflateBounded(payload.coding, body, limits.inflatedBytesMax);
   const spans = decodeTraces(payload.encoding, inflated, limits);
   const rows = spans.map(
-    (span): SpanRow => ({ projectId, receivedAtMs, retentionDays, span, normalised: normaliseSpan(span) }),
+    (span): SpanRow => ({
+      projectId,
+      receivedAtMs,
+      retentionDays,
+      span,
+      attributes: typeAttributes(span.attributes),
+      normalised: normaliseSpan(span),
+    }),
   );
-  return { block: spanTable.encode(rows), lightSpans: rows.map(lightSpanOf) };
+  return { rows: spanTable.encode(rows), lightSpans: rows.map(lightSpanOf) };
 }

@@ -5,6 +5,7 @@ import type { Redis } from '../../src/stores/redis/client.ts';
 import { type EncodedBody, encodeBody } from './encode-body.ts';
 import type { SpanBatcher } from './span-batcher.ts';
 import { RowsRefusedError } from './store-batch.ts';
+import { ownTurn } from './turns.ts';
 import type { WorkBudget } from './work-budget.ts';
 
 export interface IngestBodyDeps {
@@ -42,6 +43,7 @@ async function loadRows(deps: IngestBodyDeps, jobId: string, payload: IngestBody
   const body = await deps.redis.getBuffer(key);
   // Nothing can be stored, and nothing must look as if it were.
   if (body === null) throw new BadBodyError(`The body ${key} is not in Redis`);
+  await ownTurn();
   try {
     return await encodeBody(payload, body, deps.limits);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { spanTable } from '../../src/domains/ingestion/index.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { insertBlocks } from '../../src/stores/clickhouse/insert-blocks.ts';
+import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
 import type { BatchEntry } from './span-batcher.ts';
 
 /**
@@ -9,9 +9,9 @@ import type { BatchEntry } from './span-batcher.ts';
  * hash of its body), so an insert whose answer was lost can be repeated as it was; a batch cut differently collapses by key.
  */
 export async function insertSpans(clickhouse: ClickHouse, entries: readonly BatchEntry[]): Promise<void> {
-  const blocks = entries.map(({ encoded }) => encoded.block);
+  const block = spanTable.block(entries.map(({ encoded }) => encoded.rows));
   const token = createHash('sha256')
     .update(entries.map(({ jobId }) => jobId).join())
     .digest('hex');
-  await insertBlocks(clickhouse, { table: 'spans', columns: spanTable.names, blocks, token });
+  await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block, token });
 }

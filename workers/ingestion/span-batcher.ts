@@ -19,10 +19,11 @@ export interface SpanBatcherOptions {
   bytesMax: number;
   entriesMax: number;
   waitMsMax: number;
+  writesMax: number;
 }
 
 /**
- * Collects the rows of many jobs into few inserts, one at a time: what arrives meanwhile makes the next one larger, so batches grow
+ * Collects the rows of many jobs into few inserts: what arrives while they are under way makes the next one larger, so batches grow
  * with the load. {@link add} resolves once the job's own rows are stored.
  */
 export class SpanBatcher {
@@ -31,7 +32,7 @@ export class SpanBatcher {
   #rows = 0;
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
-  #writing = false;
+  #writing = 0;
   #due = false;
 
   constructor(options: SpanBatcherOptions) {
@@ -43,7 +44,7 @@ export class SpanBatcher {
     return new Promise((resolve, reject) => {
       this.#pending.push({ entry, resolve, reject });
       this.#rows += entry.encoded.lightSpans.length;
-      this.#bytes += entry.encoded.block.length;
+      this.#bytes += entry.encoded.rows.bytes.length;
       this.#timer ??= setTimeout(() => this.flush(), this.#options.waitMsMax);
       const { rowsMax, bytesMax, entriesMax } = this.#options;
       if (this.#rows >= rowsMax || this.#bytes >= bytesMax || this.#pending.length >= entriesMax) this.flush();
@@ -53,7 +54,7 @@ export class SpanBatcher {
   /** Writes what is pending now, or as soon as the write that is under way ends. */
   flush(): void {
     this.#due = this.#pending.length > 0;
-    if (!this.#due || this.#writing) return;
+    if (!this.#due || this.#writing >= this.#options.writesMax) return;
     clearTimeout(this.#timer);
     const batch = this.#pending;
     this.#pending = [];
@@ -65,7 +66,7 @@ export class SpanBatcher {
   }
 
   async #write(batch: readonly Pending[]): Promise<void> {
-    this.#writing = true;
+    this.#writing++;
     try {
       const errors = await this.#options.write(batch.map(({ entry }) => entry));
       for (const { entry, resolve, reject } of batch) {
@@ -75,7 +76,7 @@ export class SpanBatcher {
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      this.#writing = false;
+      this.#writing--;
       if (this.#due) this.flush();
     }
   }

@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { insertBlocks } from '../../stores/clickhouse/insert-blocks.ts';
+import { insertBlock } from '../../stores/clickhouse/insert-block.ts';
 import {
   array,
   bool,
@@ -65,6 +65,6 @@ const executionTable = new NativeTable<Execution>({
 
 /** Stores the summaries as one block; resolves once the engine has confirmed it. */
 export async function insertExecutions(clickhouse: ClickHouse, executions: readonly Execution[]): Promise<void> {
-  const blocks = [executionTable.encode(executions)];
-  await insertBlocks(clickhouse, { table: 'executions', columns: executionTable.names, blocks });
+  const block = executionTable.block([executionTable.encode(executions)]);
+  await insertBlock(clickhouse, { table: 'executions', columns: executionTable.names, block });
 }

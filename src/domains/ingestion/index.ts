@@ -10,3 +10,4 @@ export { insertQuarantinedBody } from './quarantine-store.ts';
 export { QueueGate } from './queue-gate.ts';
 export { createBodyScanner } from './scan-body.ts';
 export { type SpanRow, spanTable } from './span-row.ts';
+export { typeAttributes } from './typed-attributes.ts';

@@ -10,7 +10,6 @@ import {
   int64,
   mapOf,
   nullable,
-  type Scalar,
   text,
   texts,
   uint16,
@@ -20,9 +19,9 @@ import {
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
 import { NORMALISER_VERSION } from './conventions/normalise-span.ts';
 import type { NormalisedSpan } from './conventions/normalised-span.ts';
-import { anyValueToJson } from './otlp/any-value-json.ts';
-import type { AnyValue, Span } from './otlp/span.ts';
+import type { Span } from './otlp/span.ts';
 import { eventsToJson, linksToJson, resourceToJson, scopeToJson } from './span-json.ts';
+import type { TypedAttributes } from './typed-attributes.ts';
 
 /** All that one row of `spans` is made of. */
 export interface SpanRow {
@@ -30,22 +29,13 @@ export interface SpanRow {
   receivedAtMs: number;
   retentionDays: number;
   span: Span;
+  attributes: TypedAttributes;
   normalised: NormalisedSpan;
 }
 
 const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
 const costSourceNumbers = { none: 0, reported: 1 } as const;
 const uint32Max = 0xffff_ffff;
-
-const isString = (value: AnyValue): value is string => typeof value === 'string';
-const isInt = (value: AnyValue): value is bigint => typeof value === 'bigint';
-const isDouble = (value: AnyValue): value is number => typeof value === 'number';
-const isBool = (value: AnyValue): value is boolean => typeof value === 'boolean';
-const isOther = (value: AnyValue): value is Exclude<AnyValue, string | bigint | number | boolean> =>
-  value === null || typeof value === 'object';
-
-const attributes = (row: SpanRow) => row.span.attributes;
-const writtenOut: Scalar<AnyValue> = { type: 'String', write: (writer, value) => writer.string(anyValueToJson(value)) };
 
 /** The columns of `spans`, one line each: nothing else to keep in step but the migration. */
 export const spanTable = new NativeTable<SpanRow>({
@@ -63,11 +53,11 @@ export const spanTable = new NativeTable<SpanRow>({
   status_message: column(text, (r) => r.span.statusMessage),
   trace_state: column(text, (r) => r.span.traceState),
   flags: column(uint32, (r) => r.span.flags >>> 0),
-  attributes_string: mapOf(text, isString, attributes),
-  attributes_int: mapOf(int64, isInt, attributes),
-  attributes_double: mapOf(float64, isDouble, attributes),
-  attributes_bool: mapOf(bool, isBool, attributes),
-  attributes_other: mapOf(writtenOut, isOther, attributes),
+  attributes_string: mapOf(text, (r) => r.attributes.string),
+  attributes_int: mapOf(int64, (r) => r.attributes.int),
+  attributes_double: mapOf(float64, (r) => r.attributes.double),
+  attributes_bool: mapOf(bool, (r) => r.attributes.bool),
+  attributes_other: mapOf(text, (r) => r.attributes.other),
   resource: column(text, (r) => resourceToJson(r.span.resource)),
   scope: column(text, (r) => scopeToJson(r.span.scope)),
   events: column(text, (r) => eventsToJson(r.span.events)),

@@ -4,9 +4,14 @@ import { ByteWriter } from './byte-writer.ts';
 export interface Column<Row> {
   type: string;
   append(row: Row): void;
-  /** The streams of the column in the order of the format; they hold what was appended since the last {@link reset}. */
-  streams: readonly ByteWriter[];
-  reset(): void;
+  /** In the order of the format. */
+  streams: readonly Stream[];
+}
+
+/** What a column has written since the writer's last reset. `sizes` hold a 32-bit count of elements for each row. */
+export interface Stream {
+  kind: 'values' | 'sizes';
+  writer: ByteWriter;
 }
 
 type Write<Value> = (writer: ByteWriter, value: Value) => void;
@@ -42,7 +47,7 @@ export const hex = (bytes: number): Scalar<string> => ({
 export function column<Row, Value>(scalar: Scalar<Value>, read: (row: Row) => Value): Column<Row> {
   const values = new ByteWriter();
   const { type, write } = scalar;
-  return { type, streams: [values], append: (row) => write(values, read(row)), reset: () => values.reset() };
+  return { type, streams: [{ kind: 'values', writer: values }], append: (row) => write(values, read(row)) };
 }
 
 /** Nullable: a byte for each row that says null, then a value for each row. `absent` fills the place of a null. */
@@ -55,38 +60,36 @@ export function nullable<Row, Value>(
   const values = new ByteWriter();
   return {
     type: `Nullable(${scalar.type})`,
-    streams: [nulls, values],
+    streams: [
+      { kind: 'values', writer: nulls },
+      { kind: 'values', writer: values },
+    ],
     append(row) {
       const value = read(row);
       nulls.bool(value === null);
       scalar.write(values, value ?? absent);
     },
-    reset: () => resetAll([nulls, values]),
   };
 }
 
-/** Array, of tuples where there are several fields: the running count of elements by row, then each field's elements. */
+/** Array, of tuples where there are several fields: the sizes, then each field's elements. */
 export function array<Row, Item>(
   fields: readonly ArrayField<Item>[],
   read: (row: Row) => readonly Item[],
 ): Column<Row> {
-  const offsets = new ByteWriter();
+  const sizes = new ByteWriter();
   const parts = fields.map((part) => ({ part, values: new ByteWriter() }));
-  const streams = [offsets, ...parts.map(({ values }) => values)];
-  let count = 0;
   const types = fields.map(({ type }) => type);
   return {
     type: types.length === 1 ? `Array(${types[0]})` : `Array(Tuple(${types.join(', ')}))`,
-    streams,
+    streams: [
+      { kind: 'sizes', writer: sizes },
+      ...parts.map(({ values }): Stream => ({ kind: 'values', writer: values })),
+    ],
     append(row) {
       const items = read(row);
-      count += items.length;
-      offsets.uint53(count);
+      sizes.uint32(items.length);
       for (const { part, values } of parts) for (const item of items) part.write(values, item);
-    },
-    reset() {
-      count = 0;
-      resetAll(streams);
     },
   };
 }
@@ -102,35 +105,29 @@ export function field<Item, Value>(scalar: Scalar<Value>, read: (item: Item) => 
 
 export const texts: readonly ArrayField<string>[] = [text];
 
-/** Map(String, …) of those entries of a row's map that `is` picks. */
-export function mapOf<Row, Any, Value extends Any>(
-  scalar: Scalar<Value>,
-  is: (value: Any) => value is Value,
-  read: (row: Row) => ReadonlyMap<string, Any>,
-): Column<Row> {
-  const offsets = new ByteWriter();
-  const keys = new ByteWriter();
-  const values = new ByteWriter();
-  let count = 0;
-  return {
-    type: `Map(String, ${scalar.type})`,
-    streams: [offsets, keys, values],
-    append(row) {
-      for (const [key, value] of read(row)) {
-        if (!is(value)) continue;
-        count++;
-        keys.string(key);
-        scalar.write(values, value);
-      }
-      offsets.uint53(count);
-    },
-    reset() {
-      count = 0;
-      resetAll([offsets, keys, values]);
-    },
-  };
+/** Keys and values of a map, side by side. */
+export interface Entries<Value> {
+  keys: readonly string[];
+  values: readonly Value[];
 }
 
-function resetAll(writers: readonly ByteWriter[]): void {
-  for (const writer of writers) writer.reset();
+/** Map(String, …). */
+export function mapOf<Row, Value>(scalar: Scalar<Value>, read: (row: Row) => Entries<Value>): Column<Row> {
+  const sizes = new ByteWriter();
+  const keyWriter = new ByteWriter();
+  const valueWriter = new ByteWriter();
+  return {
+    type: `Map(String, ${scalar.type})`,
+    streams: [
+      { kind: 'sizes', writer: sizes },
+      { kind: 'values', writer: keyWriter },
+      { kind: 'values', writer: valueWriter },
+    ],
+    append(row) {
+      const { keys, values } = read(row);
+      sizes.uint32(keys.length);
+      for (const key of keys) keyWriter.string(key);
+      for (const value of values) scalar.write(valueWriter, value);
+    },
+  };
 }

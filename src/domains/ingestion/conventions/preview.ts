@@ -13,12 +13,13 @@ export function preview(content: Content | undefined, role: 'user' | 'assistant'
     messages === null
       ? plainText(content.text)
       : (lastText(messages, role) ?? lastText(messages) ?? lastCall(messages));
-  return cut(
-    cut(text, sourceCharsMax)
-      .replace(/\s{2,}|[^\S ]/g, ' ')
-      .trim(),
-    limits.previewCharsMax,
-  );
+  return cut(inOneLine(cut(text, sourceCharsMax)), limits.previewCharsMax);
+}
+
+/** Most texts begin with a line of single spaces, which a look at the few characters that are shown tells. */
+function inOneLine(text: string): string {
+  const shown = cut(text, limits.previewCharsMax);
+  return /^\S+(?: \S+)* ?$/.test(shown) ? shown : text.replace(/\s+/g, ' ').trim();
 }
 
 /** Some clients send a plain text as a JSON string. */

@@ -2,16 +2,16 @@ import { Readable } from 'node:stream';
 import type { ClickHouse } from './client.ts';
 
 /**
- * Sends Native blocks as one insert and resolves once the engine has confirmed it. With a token, the same insert sent again is
- * stored once. Blocks are not collapsed on the way in: merges and FINAL do that, and it would double the engine's work.
+ * Sends a Native block as one insert and resolves once the engine has confirmed it. With a token, the same insert sent again is
+ * stored once. Rows are not collapsed on the way in: merges and FINAL do that, and it would double the engine's work.
  */
-export async function insertBlocks(
+export async function insertBlock(
   clickhouse: ClickHouse,
-  insert: { table: string; columns: readonly string[]; blocks: readonly Buffer[]; token?: string },
+  insert: { table: string; columns: readonly string[]; block: Buffer; token?: string },
 ): Promise<void> {
   const { stream } = await clickhouse.exec({
     query: `INSERT INTO ${insert.table} (${insert.columns.join(', ')}) FORMAT Native`,
-    values: Readable.from(insert.blocks, { objectMode: false }),
+    values: Readable.from([insert.block], { objectMode: false }),
     clickhouse_settings: {
       async_insert: 0,
       optimize_on_insert: 0,
