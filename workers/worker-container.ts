@@ -13,12 +13,12 @@ import { WorkBudget } from './ingestion/work-budget.ts';
 export const ingestConcurrency = 500;
 
 const batchLimits = {
-  rowsMax: 10_000,
+  rowsMax: 20_000,
   bytesMax: 16 * 1024 * 1024,
   entriesMax: ingestConcurrency / 2,
   writesMax: 1,
 };
-const batchWaitMs = 200;
+const batchWaitMs = 300;
 const workBytesMax = 32 * 1024 * 1024;
 /** A black-holed engine is noticed after this; the jobs' locks are renewed meanwhile. */
 const insertTimeoutMs = 15_000;

@@ -82,4 +82,4 @@ ENGINE = ReplacingMergeTree(received_at)
 PARTITION BY toYYYYMM(received_at)
 ORDER BY (project_id, trace_id, span_id)
 TTL toDateTime(received_at) + toIntervalDay(retention_days) DELETE WHERE retention_days > 0
-SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000, min_bytes_for_wide_part = 134217728;
+SETTINGS index_granularity = 1024, merge_selector_base = 10, non_replicated_deduplication_window = 1000, min_bytes_for_wide_part = 134217728;
