@@ -68,6 +68,7 @@ export const problemCodes = {
   },
   too_large: {
     body_too_large: 'The body is too large',
+    result_too_large: 'The answer would be too large',
   },
   unsupported_media_type: {
     unsupported_media_type: 'The media type is not supported',

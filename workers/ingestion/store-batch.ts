@@ -3,7 +3,7 @@ import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { isRetryableClickHouseError, isServerAnswer } from '../../src/stores/clickhouse/errors.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
-import { claimTraces } from './claim-traces.ts';
+import { claimTraces, type TraceClaim } from './claim-traces.ts';
 import { insertSpans } from './insert-spans.ts';
 import type { BatchEntry } from './span-batcher.ts';
 import { summariseTraces } from './summarise-traces.ts';
@@ -42,20 +42,12 @@ export async function storeBatch(
   entries: readonly BatchEntry[],
 ): Promise<ReadonlyMap<BatchEntry, unknown>> {
   try {
-    const startedAtMs = performance.now();
     const claim = await claimTraces(deps.redis, entries);
-    await retrying(deps, () => insertSpans(deps.clickhouse, entries));
-    const insertedAtMs = performance.now();
-    await retrying(deps, () => summariseTraces(deps, entries, claim));
-    deps.logger.debug(
-      {
-        bodies: entries.length,
-        spans: entries.reduce((sum, { encoded }) => sum + encoded.lightSpans.length, 0),
-        insert_ms: Math.round(insertedAtMs - startedAtMs),
-        summarise_ms: Math.round(performance.now() - insertedAtMs),
-      },
-      'batch stored',
-    );
+    const insertMs = await timed(() => retrying(deps, () => insertSpans(deps.clickhouse, entries)));
+    const summariseMs = await timed(() => summarise(deps, entries, claim));
+    const spans = entries.reduce((sum, { encoded }) => sum + encoded.lightSpans.length, 0);
+    const facts = { bodies: entries.length, spans, insert_ms: insertMs, summarise_ms: summariseMs };
+    deps.logger.debug(facts, 'batch stored');
     return new Map();
   } catch (error) {
     if (!(error instanceof RowsRefusedError)) throw error;
@@ -66,6 +58,22 @@ export async function storeBatch(
     for (const entry of entries) for (const [key, value] of await storeBatch(deps, [entry])) errors.set(key, value);
     return errors;
   }
+}
+
+/** The rows are safe by now, so a summary that the engine refuses is reported and left to the next body of its trace. */
+async function summarise(deps: StoreBatchDeps, entries: readonly BatchEntry[], claim: TraceClaim): Promise<void> {
+  try {
+    await retrying(deps, () => summariseTraces(deps, entries, claim));
+  } catch (error) {
+    if (!(error instanceof RowsRefusedError)) throw error;
+    deps.logger.error({ err: error, bodies: entries.length }, 'executions could not be summed up');
+  }
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startedAtMs = performance.now();
+  await work();
+  return Math.round(performance.now() - startedAtMs);
 }
 
 /** Repeats `work` as it is while that can help. Throws RowsRefusedError when it cannot, or the abort's reason. */

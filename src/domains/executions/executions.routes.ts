@@ -30,6 +30,7 @@ const detailSchema = executionSchema.extend({
   missing_parents: z.array(z.string()).meta({ description: 'Parents that are named but have not arrived' }),
   feedback: z.array(z.unknown()),
   spans: z.array(spanSchema),
+  truncated: z.boolean().meta({ description: 'Whether there are more spans than one answer gives out' }),
 });
 
 export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret: string }) {
@@ -78,6 +79,7 @@ export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret
             missing_parents: detail.missingParents,
             feedback: [],
             spans: detail.spans.map(({ light, detail: heavy }) => spanToWire(light, heavy)),
+            truncated: detail.spans.length < detail.execution.spanCount,
           },
         };
       },

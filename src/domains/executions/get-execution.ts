@@ -29,8 +29,7 @@ export async function getExecution(
     return detail === undefined ? [] : [{ light, detail }];
   });
   if (spans.length === 0) throw unknownExecution();
-  const present = spans.map(({ light }) => light);
-  return { execution: summariseExecution(input.projectId, present), missingParents: missingParents(present), spans };
+  return { execution: summariseExecution(input.projectId, lights), missingParents: missingParents(lights), spans };
 }
 
 function unknownExecution(): NotFoundError {

@@ -81,7 +81,10 @@ const columns: readonly (keyof SpanDetail)[] = [
   'warnings',
 ];
 
-/** The heavy half of every span of a trace, by span id. Throws UnavailableError while the trace store is away. */
+/** As many spans as one answer gives out. */
+export const spanDetailsMax = 10_000;
+
+/** The heavy half of the earliest {@link spanDetailsMax} spans of a trace, by span id. Throws UnavailableError while the trace store is away. */
 export async function findSpanDetails(
   clickhouse: ClickHouse,
   projectId: string,
@@ -92,7 +95,8 @@ export async function findSpanDetails(
   const rows = await runClickHouse(async () => {
     const result = await clickhouse.query({
       query: `SELECT lower(hex(spans.span_id)) AS span_id, ${selected.join(', ')} FROM spans FINAL
-              WHERE project_id = {projectId:String} AND trace_id = toFixedString(unhex({traceId:String}), 16)`,
+              WHERE project_id = {projectId:String} AND trace_id = toFixedString(unhex({traceId:String}), 16)
+              ORDER BY start_unix_nano, spans.span_id LIMIT ${spanDetailsMax}`,
       query_params: { projectId, traceId },
       // Attribute values such as NaN would be null otherwise.
       clickhouse_settings: { output_format_json_quote_denormals: 1 },

@@ -2,11 +2,12 @@ import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickh
 
 export type ClickHouse = ClickHouseClient;
 
-/** Settings of every read: bounded in time, rows and memory; 64-bit integers stay exact as strings. */
+/** Settings of every read: bounded in time, rows, bytes and memory; 64-bit integers stay exact as strings. */
 const readSettings = {
   output_format_json_quote_64bit_integers: 1,
   max_execution_time: 15,
   max_result_rows: '200000',
+  max_result_bytes: '268435456',
   max_memory_usage: '2000000000',
 } as const;
 

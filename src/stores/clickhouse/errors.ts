@@ -1,5 +1,5 @@
 import { ClickHouseError } from '@clickhouse/client';
-import { UnavailableError } from '../../lib/errors.ts';
+import { TooLargeError, UnavailableError } from '../../lib/errors.ts';
 
 /**
  * Server errors after which the same statement may succeed (ErrorCodes.cpp): timeouts 159 209, too many queries or parts
@@ -28,6 +28,9 @@ export function isRetryableClickHouseError(error: unknown): boolean {
   return !(error instanceof ClickHouseError) || retryableCodes.has(error.code);
 }
 
+/** TOO_MANY_ROWS_OR_BYTES: a bound of the client's settings. */
+const tooLargeCode = '396';
+
 /** Whether the engine itself answered with the error, rather than the connection to it. */
 export function isServerAnswer(error: unknown): boolean {
   return error instanceof ClickHouseError;
@@ -40,6 +43,11 @@ export async function runClickHouse<T>(call: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (isRetryableClickHouseError(error)) {
       throw new UnavailableError('clickhouse_unavailable', 'The trace store cannot be reached right now.', {
+        cause: error,
+      });
+    }
+    if (error instanceof ClickHouseError && error.code === tooLargeCode) {
+      throw new TooLargeError('result_too_large', 'The answer would be too large; ask for less of it.', {
         cause: error,
       });
     }
