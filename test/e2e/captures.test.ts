@@ -66,7 +66,14 @@ describe.each(Object.entries(manifest))('the recorded requests of %s, sent to th
 
   test('are listed with the same summary as the execution itself has', async () => {
     const window = { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' };
-    for (const { project_id: _, missing_parents: __, spans: ___, feedback: ____, ...detail } of executions) {
+    for (const {
+      project_id: _,
+      missing_parents: __,
+      spans: ___,
+      feedback: ____,
+      truncated: _____,
+      ...detail
+    } of executions) {
       const listed = await until(`${detail.trace_id} in the list`, 10_000, async () => {
         const { body } = await listExecutions(api, project, { ...window, limit: 100 });
         return body.data.find(

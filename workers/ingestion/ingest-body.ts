@@ -30,7 +30,7 @@ export class BadBodyError extends Error {
 export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
   await deps.budget.hold(payload.inflatedBytes, async () => {
     const encoded = await loadRows(deps, jobId, payload);
-    await deps.batcher.add({ jobId, projectId: payload.projectId, encoded });
+    await deps.batcher.add({ jobId, receivedAtMs: payload.receivedAtMs, projectId: payload.projectId, encoded });
   });
 }
 

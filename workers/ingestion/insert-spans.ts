@@ -6,12 +6,13 @@ import type { BatchEntry } from './span-batcher.ts';
 
 /**
  * Stores the rows of all entries and resolves once the engine has confirmed them. The token names the contents (a job's id is the
- * hash of its body), so an insert whose answer was lost can be repeated as it was; a batch cut differently collapses by key.
+ * hash of its body) and their receipt, so an insert whose answer was lost can be repeated as it was; a batch cut differently
+ * collapses by key.
  */
 export async function insertSpans(clickhouse: ClickHouse, entries: readonly BatchEntry[]): Promise<void> {
   const block = spanTable.block(entries.map(({ encoded }) => encoded.rows));
   const token = createHash('sha256')
-    .update(entries.map(({ jobId }) => jobId).join())
+    .update(entries.map(({ jobId, receivedAtMs }) => `${jobId}@${receivedAtMs}`).join())
     .digest('hex');
   await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block, token });
 }

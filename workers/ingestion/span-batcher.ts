@@ -2,6 +2,7 @@ import type { EncodedBody } from './encode-body.ts';
 
 export interface BatchEntry {
   jobId: string;
+  receivedAtMs: number;
   projectId: string;
   encoded: EncodedBody;
 }

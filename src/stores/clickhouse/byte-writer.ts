@@ -1,9 +1,3 @@
-/**
- * Called as `charCodeAt.call(text, index)`: once any class extends String, as one of ioredis 6 does, V8 (Node 20) looks string
- * methods up anew at every call, and imports of this constant too, which doubled the cost of a span.
- */
-const { charCodeAt } = String.prototype;
-
 /** Up to here a loop over the characters beats a call into the runtime. */
 const shortCharactersMax = 40;
 
@@ -117,7 +111,7 @@ export class ByteWriter {
     let at = this.#length;
     buffer[at++] = value.length;
     for (let i = 0; i < value.length; i++) {
-      const code = charCodeAt.call(value, i);
+      const code = value.charCodeAt(i);
       if (code > 0x7f) return false;
       buffer[at++] = code;
     }

@@ -1,9 +1,6 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import { warning } from './warnings.ts';
 
-/** A constant of this file for the reason given in stores/clickhouse/byte-writer.ts. */
-const { charCodeAt } = String.prototype;
-
 const internedBytesMax = 40;
 const slots = 8192;
 
@@ -116,6 +113,6 @@ function internAscii({ bytes, view }: TextSource, start: number, end: number): s
 function isAscii(candidate: string, bytes: Buffer, start: number, end: number): boolean {
   if (candidate.length !== end - start) return false;
   for (let index = 0; index < candidate.length; index++)
-    if (charCodeAt.call(candidate, index) !== bytes[start + index]) return false;
+    if (candidate.charCodeAt(index) !== bytes[start + index]) return false;
   return true;
 }
