@@ -12,6 +12,7 @@ export type ExecutionWire = z.infer<typeof executionSchema>;
 export type ExecutionDetailWire = ExecutionWire & {
   project_id: string;
   missing_parents: string[];
+  truncated: boolean;
   feedback: unknown[];
   spans: SpanWire[];
 };
