@@ -41,7 +41,12 @@ export async function startClickHouse({ dataDir, port = 0, logFile }: ClickHouse
   const child = spawn(
     process.execPath,
     ['--import', tsx, main, '--data-dir', dataDir, '--host', HOST, '--port', String(port)],
-    { stdio: ['ignore', 'pipe', log, 'ipc'], env: { ...process.env, UV_THREADPOOL_SIZE: ENGINE_THREADS } },
+    // A session of its own: what is sent to the terminal's group, such as Ctrl-C, must not end it before its clients.
+    {
+      detached: true,
+      stdio: ['ignore', 'pipe', log, 'ipc'],
+      env: { ...process.env, UV_THREADPOOL_SIZE: ENGINE_THREADS },
+    },
   );
   if (typeof log === 'number') closeSync(log);
   const exited = new Promise<Exit>((resolve) => {
