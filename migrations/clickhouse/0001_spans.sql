@@ -25,8 +25,9 @@ CREATE TABLE IF NOT EXISTS spans
     attributes_bool Map(LowCardinality(String), Bool),
     -- bytes, arrays, key-value lists and empty values, as OTLP/JSON
     attributes_other Map(LowCardinality(String), String) CODEC(ZSTD(1)),
-    resource String CODEC(ZSTD(1)),
-    scope String,
+    -- OTLP/JSON with the schema URL; few processes send many spans
+    resource LowCardinality(String),
+    scope LowCardinality(String),
     events String CODEC(ZSTD(1)),
     links String,
     dropped_attributes_count UInt32,

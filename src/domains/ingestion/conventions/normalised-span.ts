@@ -1,3 +1,5 @@
+import type { TokenUsage } from '../../executions/index.ts';
+
 /** What a span is, whatever convention said so. */
 export const spanKinds = [
   'other',
@@ -17,16 +19,6 @@ export const spanKinds = [
 export type SpanKind = (typeof spanKinds)[number];
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
-
-/** Token counts of one call: `inputTokens` includes cached ones, `outputTokens` includes reasoning. A part nobody reported is 0. */
-export interface Usage {
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-  reasoningTokens: number;
-  totalTokens: number;
-}
 
 /** The managed prompt a span says it used, not yet looked up. `version` is 0 when it is not a number; `rawVersion` is what was sent. */
 export interface PromptRef {
@@ -56,7 +48,7 @@ export interface NormalisedSpan {
   errorStack: string;
   httpStatusCode: number;
   /** null when the span reports no usage at all. */
-  usage: Usage | null;
+  usage: TokenUsage | null;
   reportedCostNanoUsd: bigint | null;
   /** JSON of `[{role, parts}]` when the source is messages, else the text or JSON as it was sent. */
   input: string;

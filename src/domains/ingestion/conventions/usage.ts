@@ -1,7 +1,7 @@
+import type { TokenUsage } from '../../executions/index.ts';
 import type { AnyValue } from '../otlp/span.ts';
 import { attribute, attributes, field, first, type Reader, type Reading, type Row } from './candidates.ts';
 import { type LangfusePart, langfuseUsage } from './langfuse-usage.ts';
-import type { Usage } from './normalised-span.ts';
 import { count, member } from './read-value.ts';
 
 export const inputTokens = field('input_tokens', [
@@ -100,7 +100,7 @@ export const reasoningTokens = field('reasoning_tokens', [
 ]);
 
 /** The tokens a span reports, or null when it reports none; a total that is not reported is input and output. */
-export function readUsage(reading: Reading): Usage | null {
+export function readUsage(reading: Reading): TokenUsage | null {
   const input = first(reading, inputTokens);
   const output = first(reading, outputTokens);
   const total = first(reading, totalTokens);
