@@ -19,7 +19,7 @@ const batchLimits = {
   writesMax: 1,
 };
 const batchWaitMs = 300;
-const workBytesMax = 32 * 1024 * 1024;
+const workBytesMax = 26 * 1024 * 1024;
 /** A black-holed engine is noticed after this; the jobs' locks are renewed meanwhile. */
 const insertTimeoutMs = 15_000;
 

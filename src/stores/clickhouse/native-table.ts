@@ -21,6 +21,7 @@ export class NativeTable<Row> {
   /** For the statement that takes the blocks: `INSERT INTO t (names) FORMAT Native`. */
   readonly names: readonly string[];
   readonly #columns: readonly Column<Row>[];
+  #block = Buffer.alloc(0);
   /** Every stream with the head of its column before the first of them. */
   readonly #streams: readonly { head: Buffer; stream: Stream }[];
 
@@ -45,10 +46,12 @@ export class NativeTable<Row> {
     };
   }
 
-  /** One block of all the rows. */
+  /** One block of all the rows. It is a view of a buffer that the next call writes over: there is one block at a time. */
   block(parts: readonly EncodedRows[]): Buffer {
     const rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0);
-    const block = Buffer.allocUnsafeSlow(this.#blockBytesMax(parts, rowCount));
+    const bytesMax = this.#blockBytesMax(parts, rowCount);
+    if (this.#block.length < bytesMax) this.#block = Buffer.allocUnsafeSlow(bytesMax);
+    const block = this.#block;
     let at = counts(this.#columns.length, rowCount).copy(block);
     this.#streams.forEach(({ head, stream }, index) => {
       at += head.copy(block, at);
