@@ -18,7 +18,7 @@ const batchLimits = {
   entriesMax: ingestConcurrency / 2,
   writesMax: 1,
 };
-const batchWaitMs = 300;
+const batchWaitMs = 200;
 const workBytesMax = 26 * 1024 * 1024;
 /** A black-holed engine is noticed after this; the jobs' locks are renewed meanwhile. */
 const insertTimeoutMs = 15_000;

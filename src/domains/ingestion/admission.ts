@@ -1,7 +1,7 @@
 import { UnavailableError } from '../../lib/errors.ts';
 
-/** At some 3 ms of work a request, the last one of these waits a third of a second. */
-const requestsMax = 100;
+/** At some 3 ms of work a request, the last one of these waits a fifth of a second. */
+const requestsMax = 64;
 const bytesMax = 128 * 1024 * 1024;
 
 /** Bounds what one process works on at once: a request beyond it is answered 503 instead of waiting. */
