@@ -13,23 +13,24 @@ export interface BodyTemplate {
 }
 
 const placeholderNano = 1n << 60n;
-const traceLengthMs = 900;
+const msPerSpan = 90;
 
 /** A protobuf body of LLM-like spans whose text the seed decides. Ids and times in it are placeholders. */
-export function createBodyTemplate(seed: number, spansPerBody: number): BodyTemplate {
+export function createBodyTemplate(seed: number, spansPerBody: number, traceSpans = spansPerTrace): BodyTemplate {
   const random = seededRandom(seed);
-  const traceIds = Array.from({ length: spansPerBody / spansPerTrace }, () => randomBytes(16));
+  const traceIds = Array.from({ length: spansPerBody / traceSpans }, () => randomBytes(16));
+  const traceLengthMs = msPerSpan * traceSpans;
   const spanIds = Array.from({ length: spansPerBody }, () => randomBytes(8));
   const sinceNanos = new Set<bigint>();
   const spans = spanIds.map((spanId, index): SpanInput => {
-    const place = index % spansPerTrace;
+    const place = index % traceSpans;
     const root = spanIds[index - place];
     // Times are whole milliseconds apart, so that each stands in the bytes as itself.
     const startSince = BigInt(-traceLengthMs - index + place * 50) * 1_000_000n;
     const endSince = place === 0 ? 0n - BigInt(index) * 1_000_000n : startSince + 45_000_000n;
     sinceNanos.add(startSince).add(endSince);
     return {
-      traceId: hex(traceIds[Math.floor(index / spansPerTrace)]),
+      traceId: hex(traceIds[Math.floor(index / traceSpans)]),
       spanId: hex(spanId),
       ...(place > 0 && { parentSpanId: hex(root) }),
       kind: place === 0 ? 1 : 3,

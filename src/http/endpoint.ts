@@ -3,7 +3,8 @@ import type { Request, Response } from 'express';
 import { z } from 'zod';
 import type { ProblemCode } from '../lib/problem-codes.ts';
 import type { Problem } from './problem.ts';
-import { type PathParams, parseBody, parseParams, parseQuery, type QueryValues } from './validate.ts';
+import type { QueryValues } from './query.ts';
+import { type PathParams, parseBody, parseParams, parseQuery } from './validate.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type RateClass = 'ingest' | 'read' | 'write' | 'render' | 'analytics' | 'none';

@@ -3,6 +3,7 @@ import { listProblemCodes, type ProblemCode } from '../lib/problem-codes.ts';
 import type { Access, Contract } from './endpoint.ts';
 import { createSchemaRegistry, type JsonObject, type SchemaRegistry } from './openapi-schemas.ts';
 import { problemContentType, statusByKind } from './problem.ts';
+import { isPrefix } from './query.ts';
 
 /** An OpenAPI 3.1 document of the contracts: the same schemas that validate, the same codes that errors carry. */
 export function openApiDocument({
@@ -72,11 +73,12 @@ function security(access: Access): JsonObject[] {
 
 function parameters(contract: Contract, part: 'params' | 'query', schemas: SchemaRegistry): JsonObject[] {
   return Object.entries(contract[part]?.shape ?? {}).map(([name, schema]) => {
-    const converted = schemas.convert(schema, 'input', `${contract.operationId}_${name}`);
+    const converted = schemas.convert(schema, 'input', `${contract.operationId}_${name.replace('.', '')}`);
     // zod leaves the default out where a text is converted first, as every number in a query is.
     const fallback = z.safeParse(schema, undefined).data;
     return {
-      name,
+      // OpenAPI has no parameters by prefix: this one stands for all of them.
+      name: isPrefix(name) ? `${name}<key>` : name,
       in: part === 'params' ? 'path' : 'query',
       required: part === 'params' || !acceptsAbsence(schema),
       schema: fallback === undefined ? converted : { ...converted, default: fallback },

@@ -1,25 +1,14 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import type { Execution } from './execution.ts';
+import { BoundParameters } from './filters/bound-parameters.ts';
+import { compileCondition, isOneOfTraces } from './filters/compile-condition.ts';
+import type { Condition } from './filters/condition.ts';
 import type { SpanStatus } from './light-span.ts';
-
-/** Where a page begins: after the execution with this start and id, in the order of the list. */
-export interface ListPosition {
-  startUnixNano: string;
-  traceId: string;
-}
-
-export interface ListExecutionsFilter {
-  projectId: string;
-  fromUnixNano: bigint;
-  toUnixNano: bigint;
-  status: SpanStatus | undefined;
-  after: ListPosition | undefined;
-  limit: number;
-}
+import { listSettings } from './list-settings.ts';
 
 interface Row {
-  trace_id: string;
+  trace_id_hex: string;
   version: string;
   received_at_ms: string;
   retention_days: number;
@@ -51,48 +40,39 @@ interface Row {
 }
 
 /**
- * Executions of a window, newest first. The page's ids come from the light columns alone; only their rows are read whole.
- * Throws UnavailableError while the trace store is away.
+ * The executions of these traces that satisfy the condition, which is held against spans as they are now. Throws UnavailableError while
+ * the trace store is away.
  */
-export async function listExecutions(clickhouse: ClickHouse, filter: ListExecutionsFilter): Promise<Execution[]> {
-  const conditions = [
-    'project_id = {projectId:String}',
-    'start_unix_nano >= {from:UInt64}',
-    'start_unix_nano < {to:UInt64}',
-    ...(filter.status === undefined ? [] : ['status = {status:String}']),
-    ...(filter.after === undefined
-      ? []
-      : ['(start_unix_nano, trace_id) < ({afterStart:UInt64}, toFixedString(unhex({afterTrace:String}), 16))']),
-  ];
-  const order = 'ORDER BY start_unix_nano DESC, trace_id DESC LIMIT {limit:UInt32}';
+export async function findExecutions(
+  clickhouse: ClickHouse,
+  projectId: string,
+  traceIds: readonly string[],
+  condition: Condition,
+): Promise<Map<string, Execution>> {
+  if (traceIds.length === 0) return new Map();
+  const parameters = new BoundParameters();
+  const spans = { mode: 'exact', traceIds } as const;
+  const query = `SELECT * EXCEPT (project_id, trace_id, received_at), lower(hex(executions.trace_id)) AS trace_id_hex,
+                        toUnixTimestamp64Milli(received_at) AS received_at_ms
+                 FROM executions FINAL
+                 WHERE project_id = ${parameters.bind('String', projectId)} AND ${isOneOfTraces(traceIds, parameters)}
+                   AND ${compileCondition(condition, { parameters, projectId, spans })}`;
   const rows = await runClickHouse(async () => {
     const result = await clickhouse.query({
-      query: `SELECT * EXCEPT (project_id, trace_id, received_at),
-                     lower(hex(executions.trace_id)) AS trace_id, toUnixTimestamp64Milli(received_at) AS received_at_ms
-              FROM executions FINAL
-              WHERE project_id = {projectId:String} AND executions.trace_id IN
-                (SELECT trace_id FROM executions FINAL WHERE ${conditions.join(' AND ')} ${order})
-              ORDER BY start_unix_nano DESC, executions.trace_id DESC`,
-      query_params: {
-        projectId: filter.projectId,
-        from: filter.fromUnixNano.toString(),
-        to: filter.toUnixNano.toString(),
-        status: filter.status ?? '',
-        afterStart: filter.after?.startUnixNano ?? '0',
-        afterTrace: filter.after?.traceId ?? '',
-        limit: filter.limit,
-      },
+      query,
+      query_params: parameters.values,
+      clickhouse_settings: listSettings,
       format: 'JSONEachRow',
     });
     return result.json<Row>();
   });
-  return rows.map((row) => toExecution(filter.projectId, row));
+  return new Map(rows.map((row) => [row.trace_id_hex, toExecution(projectId, row)]));
 }
 
 function toExecution(projectId: string, row: Row): Execution {
   return {
     projectId,
-    traceId: row.trace_id,
+    traceId: row.trace_id_hex,
     version: BigInt(row.version),
     receivedAtMs: Number(row.received_at_ms),
     retentionDays: row.retention_days,

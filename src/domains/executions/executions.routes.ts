@@ -1,22 +1,14 @@
 import { z } from 'zod';
 import { endpoint } from '../../http/endpoint.ts';
-import { listOf, pageParams } from '../../http/pagination.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { executionSchema, executionToWire } from './executions.schema.ts';
 import { getExecution } from './get-execution.ts';
+import { executionPageSchema, listExecutionsQuery } from './list-executions.schema.ts';
 import { listExecutionsPage } from './list-executions-page.ts';
 import { spanSchema, spanToWire } from './span.schema.ts';
 import { type SpanPart, spanParts } from './span-queries.ts';
 
 const partNames = Object.keys(spanParts) as SpanPart[];
-const time = z.iso.datetime({ offset: true }).optional();
-
-const listQuery = z.strictObject({
-  ...pageParams,
-  from: time.meta({ description: 'Started at or after; default seven days before `to`' }),
-  to: time.meta({ description: 'Started before; default now' }),
-  status: z.enum(['ok', 'error', 'unset']).optional(),
-});
 
 const include = z
   .string()
@@ -40,19 +32,25 @@ export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret
       ...common,
       operationId: 'listExecutions',
       path: '/api/projects/{project_id}/executions',
-      summary: 'List executions, newest first',
+      summary: 'List executions',
       params: z.strictObject({ project_id: z.string() }),
-      query: listQuery,
+      query: listExecutionsQuery,
       responses: {
         200: {
           description: 'A page of executions that started in the window',
-          schema: listOf(executionSchema).extend({
-            window: z.object({ from: z.iso.datetime(), to: z.iso.datetime() }),
-          }),
+          schema: executionPageSchema,
         },
       },
+      problems: [
+        'invalid_cursor',
+        'cursor_mismatch',
+        'unknown_filter_field',
+        'invalid_filter',
+        'query_timeout',
+        'query_too_large',
+      ],
       handle: async ({ params, query }) => {
-        const body = await listExecutionsPage(deps, { projectId: params.project_id, ...query });
+        const body = await listExecutionsPage(deps, { projectId: params.project_id, query });
         return { status: 200, body };
       },
     }),

@@ -4,55 +4,109 @@ import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import { MalformedError } from '../../lib/errors.ts';
 import { isoFromUnixNano, unixNanoFromDate } from '../../lib/time.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { listExecutions } from './execution-queries.ts';
+import type { Execution } from './execution.ts';
+import { countPlaces, findPlaces, type Place, type Walk } from './execution-place-queries.ts';
+import { findExecutions } from './execution-queries.ts';
 import { executionToWire } from './executions.schema.ts';
-import type { SpanStatus } from './light-span.ts';
+import { conditionOf } from './filters/filter-parameters.ts';
+import type { listExecutionsQuery } from './list-executions.schema.ts';
 
 const defaultWindowMs = 7 * 24 * 60 * 60_000;
+/** Most executions that one look at candidates takes, where many of them turn out not to belong. */
+const candidatesMax = 1_000;
 
 export interface ListExecutionsInput {
   projectId: string;
-  from?: string | undefined;
-  to?: string | undefined;
-  status?: SpanStatus | undefined;
-  cursor?: string | undefined;
-  limit: number;
+  query: z.output<typeof listExecutionsQuery>;
 }
 
-/** The window of the first page travels in the cursor, so that a walk sees one window however long it takes. */
-const position = z.tuple([z.iso.datetime(), z.iso.datetime(), z.string().regex(/^\d{1,20}$/), z.string().length(32)]);
+/** The walk's window and moment travel in the cursor, so that all of its pages see one list however long they take. */
+const position = z.tuple([
+  z.iso.datetime(),
+  z.iso.datetime(),
+  z.int(),
+  z
+    .string()
+    .regex(/^\d{1,20}$/)
+    .nullable(),
+  z.string().length(32),
+]);
 
-/** One page of executions and the window it is of. Throws MalformedError for an empty window or a foreign cursor. */
+/** One page of executions and the window it is of. Throws MalformedError for an empty window, a bad filter or a foreign cursor. */
 export async function listExecutionsPage(
   deps: { clickhouse: ClickHouse; cursorSecret: string },
   input: ListExecutionsInput,
 ) {
-  const { projectId, from, to, status } = input;
-  const fingerprint = fingerprintOf({ list: 'executions', projectId, from, to, status });
-  const decoded =
-    input.cursor === undefined ? undefined : decodeCursor(deps.cursorSecret, fingerprint, input.cursor, position);
+  const { projectId, query } = input;
+  const { cursor, limit, fields, include_total: includeTotal, ...asked } = query;
+  const { from, to, sort, ...filters } = asked;
+  const fingerprint = fingerprintOf({ list: 'executions', projectId, ...asked });
+  const decoded = cursor === undefined ? undefined : decodeCursor(deps.cursorSecret, fingerprint, cursor, position);
   const window = decoded ? { from: new Date(decoded[0]), to: new Date(decoded[1]) } : windowOf(from, to);
-  const rows = await listExecutions(deps.clickhouse, {
+  const walk: Walk = {
     projectId,
     fromUnixNano: unixNanoFromDate(window.from),
     toUnixNano: unixNanoFromDate(window.to),
-    status,
-    after: decoded ? { startUnixNano: decoded[2], traceId: decoded[3] } : undefined,
-    limit: input.limit + 1,
-  });
-  const wireWindow = {
-    from: isoFromUnixNano(unixNanoFromDate(window.from)),
-    to: isoFromUnixNano(unixNanoFromDate(window.to)),
+    condition: conditionOf(filters),
+    sort,
+    asOfMs: decoded?.[2],
   };
-  const page = toPage(rows, input.limit, executionToWire, (row) =>
-    encodeCursor(deps.cursorSecret, fingerprint, [
-      wireWindow.from,
-      wireWindow.to,
-      row.startUnixNano.toString(),
-      row.traceId,
-    ]),
+  const after = decoded && { key: decoded[3], traceId: decoded[4] };
+  const [rows, total] = await Promise.all([
+    readRows(deps.clickhouse, walk, after, limit + 1),
+    includeTotal ? countPlaces(deps.clickhouse, walk) : undefined,
+  ]);
+  const wireWindow = { from: isoFromUnixNano(walk.fromUnixNano), to: isoFromUnixNano(walk.toUnixNano) };
+  const { data, page } = toPage(
+    rows,
+    limit,
+    ({ execution }) => only(executionToWire(execution), fields),
+    ({ place }) =>
+      encodeCursor(deps.cursorSecret, fingerprint, [
+        wireWindow.from,
+        wireWindow.to,
+        place.asOfMs,
+        place.key,
+        place.traceId,
+      ]),
   );
-  return { ...page, window: wireWindow };
+  return { data, page: { ...page, ...(total === undefined ? {} : { total }) }, window: wireWindow };
+}
+
+function only<T extends object>(item: T, fields: readonly (keyof T)[] | undefined): Partial<T> {
+  if (fields === undefined) return item;
+  const chosen: Partial<T> = {};
+  for (const field of fields) chosen[field] = item[field];
+  return chosen;
+}
+
+interface PlacedExecution {
+  place: Place;
+  execution: Execution;
+}
+
+/** Candidates in order, each held against what its spans are now, until there are enough or no more. */
+async function readRows(
+  clickhouse: ClickHouse,
+  walk: Walk,
+  start: Pick<Place, 'key' | 'traceId'> | undefined,
+  count: number,
+): Promise<PlacedExecution[]> {
+  const rows: PlacedExecution[] = [];
+  let after = start;
+  let { asOfMs } = walk;
+  for (let wanted = count; ; wanted = Math.min(wanted * 4, candidatesMax)) {
+    const places = await findPlaces(clickhouse, { ...walk, asOfMs }, after, wanted);
+    const traceIds = places.map(({ traceId }) => traceId);
+    const executions = await findExecutions(clickhouse, walk.projectId, traceIds, walk.condition);
+    for (const place of places) {
+      const execution = executions.get(place.traceId);
+      if (execution !== undefined) rows.push({ place, execution });
+    }
+    after = places.at(-1);
+    asOfMs ??= places[0]?.asOfMs;
+    if (rows.length >= count || places.length < wanted) return rows.slice(0, count);
+  }
 }
 
 function windowOf(from: string | undefined, to: string | undefined): { from: Date; to: Date } {

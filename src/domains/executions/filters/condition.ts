@@ -1,0 +1,35 @@
+import type { ExecutionField } from './execution-fields.ts';
+
+export const operators = [
+  'eq',
+  'ne',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'nin',
+  'contains',
+  'starts_with',
+  'exists',
+] as const;
+
+export type Operator = (typeof operators)[number];
+
+export type BoundValue = string | number | bigint | boolean;
+
+/** `values` has one value, or those of `in` and `nin`; for `exists` it is `[true]` or `[false]`. */
+export interface Comparison {
+  op: Operator;
+  values: readonly BoundValue[];
+}
+
+/** What an execution has to be: a tree whose leaves ask about a column, an attribute of its spans or words in them. */
+export type Condition =
+  | { all: readonly Condition[] }
+  | { any: readonly Condition[] }
+  | { not: Condition }
+  | ({ field: ExecutionField } & Comparison)
+  | ({ attribute: string } & Comparison)
+  | { words: readonly string[] }
+  | { prompt: { id: BoundValue; version: BoundValue } };
