@@ -35,7 +35,7 @@ export async function createBodies(spec: BodySpec): Promise<{ bodies: Body[]; pl
     while (next < spec.count) {
       const template = templates[next++ % templates.length];
       if (template === undefined) return;
-      const { bytes, traceIds } = stampBody(template, spec.traceIdPrefix, Date.now());
+      const { bytes, traceIds } = stamp(template, spec.traceIdPrefix);
       plainBytes += bytes.length;
       bodies.push({ bytes: await compress(bytes, { level: gzipLevel }), traceIds });
     }
@@ -44,12 +44,7 @@ export async function createBodies(spec: BodySpec): Promise<{ bodies: Body[]; pl
   return { bodies, plainBytes };
 }
 
-/** The template as a body of its own: its trace ids begin with the prefix, its last span ends at `endMs`. */
-export function stampBody(
-  template: BodyTemplate,
-  traceIdPrefix: string,
-  endMs: number,
-): { bytes: Buffer; traceIds: Buffer } {
+function stamp(template: BodyTemplate, traceIdPrefix: string): { bytes: Buffer; traceIds: Buffer } {
   const bytes = Buffer.from(template.bytes);
   const traceIds = randomFillSync(Buffer.allocUnsafe(template.traceIds.length * 16));
   template.traceIds.forEach((offsets, index) => {
@@ -60,9 +55,9 @@ export function stampBody(
   template.spanIds.forEach((offsets, index) => {
     for (const offset of offsets) spanIds.copy(bytes, offset, index * 8, index * 8 + 8);
   });
-  const endNano = BigInt(endMs) * 1_000_000n;
+  const nowNano = BigInt(Date.now()) * 1_000_000n;
   for (const { offsets, sinceNano } of template.times) {
-    for (const offset of offsets) bytes.writeBigUInt64LE(endNano + sinceNano, offset);
+    for (const offset of offsets) bytes.writeBigUInt64LE(nowNano + sinceNano, offset);
   }
   return { bytes, traceIds };
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   type Execution,
   insertExecutions,
@@ -9,8 +8,7 @@ import { defaultOtlpLimits, spanTable } from '../../src/domains/ingestion/index.
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
 import { encodeBody } from '../../workers/ingestion/encode-body.ts';
-import { stampBody } from '../load/bodies.ts';
-import { createBodyTemplate } from '../load/body-template.ts';
+import { createTraceBody } from '../load/body-template.ts';
 import { type Random, seededRandom } from '../load/span-content.ts';
 
 export interface SeedSpec {
@@ -23,23 +21,20 @@ const spansPerBlock = 10_000;
 const windowMs = 6 * 24 * 3_600_000;
 
 /**
- * Stores executions as the worker would, but straight into the engine: their starts spread evenly over six days, newest first. What the
- * spans do not say (cost, tags, prompts, failures) is made up per execution. Returns the trace ids.
+ * Stores executions as a worker would, but straight into the engine; their ends spread evenly over six days. Each has a text of its
+ * own, or no value would be rare. What the spans do not say (cost, tags, prompts, failures) is made up. Returns the trace ids.
  */
 export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Promise<string[]> {
   const { projectId, traces, spansPerTrace } = spec;
   const random = seededRandom(11);
-  const prefix = randomBytes(4).toString('hex');
   const nowMs = Date.now();
   const traceIds: string[] = [];
   const tracesPerBlock = Math.max(1, Math.floor(spansPerBlock / spansPerTrace));
   for (let start = 0; start < traces; start += tracesPerBlock) {
     const bodies = [];
     for (let index = start; index < Math.min(start + tracesPerBlock, traces); index++) {
-      // A text of its own for each, or no value would be rare.
-      const template = createBodyTemplate(index + 1, spansPerTrace, spansPerTrace);
-      const body = stampBody(template, prefix, nowMs - Math.round((index * windowMs) / traces));
-      traceIds.push(body.traceIds.toString('hex'));
+      const body = createTraceBody(index + 1, spansPerTrace, nowMs - Math.round((index * windowMs) / traces));
+      traceIds.push(body.traceId);
       const payload = payloadOf(projectId, spansPerTrace, body.bytes.length, nowMs);
       bodies.push(await encodeBody(payload, body.bytes, defaultOtlpLimits));
     }
@@ -69,10 +64,12 @@ function payloadOf(projectId: string, spans: number, inflatedBytes: number, rece
 /** A tenth has no cost, a fiftieth failed. */
 function embellished(projectId: string, spans: readonly LightSpan[], random: Random): Execution {
   const number = (below: number) => Math.floor(random() * below);
+  const summary = summariseExecution(projectId, spans);
   return {
-    ...summariseExecution(projectId, spans),
+    ...summary,
     status: random() < 0.02 ? 'error' : 'ok',
     errorCount: random() < 0.05 ? 1 : 0,
+    endUnixNano: summary.startUnixNano + BigInt(1_000_000 * (1 + number(60_000))),
     costNanoUsd: random() < 0.1 ? null : BigInt(number(50_000_000)),
     tags: [`team-${number(20)}`, `release-${number(100)}`],
     prompts: [{ id: `prm_${number(50)}`, name: `prompt-${number(50)}`, version: 1 + number(5) }],
