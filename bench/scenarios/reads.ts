@@ -9,7 +9,7 @@ const shapes = [
   { traces: 30_000, spansPerTrace: 10 },
   { traces: 600, spansPerTrace: 500 },
 ] as const;
-const requestsPerRead = 60;
+const requestsPerRead = 40;
 const warmUps = 3;
 
 /** One reader at a time: how long a list, a detail, a hierarchy and a timeline take with 300,000 spans stored. */

@@ -6,108 +6,141 @@ import type { Condition } from './filters/condition.ts';
 import { sortOf } from './filters/execution-fields.ts';
 import { listSettings } from './list-settings.ts';
 
-/** Which executions a walk is about, and in what order. */
-export interface Walk {
+/** Which executions a list is about, and in what order. */
+export interface ListQuery {
   projectId: string;
   fromUnixNano: bigint;
   toUnixNano: bigint;
   condition: Condition;
   /** One of `sortNames`. */
   sort: string;
-  /** The moment whose order the walk follows, by ClickHouse's clock; its first page takes the present. */
-  asOfMs: number | undefined;
 }
 
-/** Where an execution stands in a walk. `key` is what the list is sorted by, in its smallest unit. */
+/** Where an execution stands in a list. `key` is what the list is sorted by, in its smallest unit. */
 export interface Place {
   traceId: string;
   key: string | null;
+}
+
+export interface PresentPlace extends Place {
+  /** Whether the execution has changed, or come, since `asOfMs`. */
+  moved: boolean;
   asOfMs: number;
 }
 
-/** By then a summary can be seen that was stamped as it was written. */
+/** By then a row can be seen that was stamped as it was written. */
 const stampToVisibleMs = 300;
 
 /**
- * The next places of a walk. An execution keeps the place it had at `asOfMs`, however it changes, so that a walk meets it once; one that
- * came later has the place it came with. What spans must be is held against replaced rows too, so some may turn out not to belong.
+ * The next places of a list as it is now. `asOfMs` is the moment that the list is held against, by ClickHouse's clock; the present when
+ * undefined. What spans must be is held against replaced rows too, so some may turn out not to belong.
  */
-export async function findPlaces(
+export function findPlaces(
   clickhouse: ClickHouse,
-  walk: Walk,
-  after: Pick<Place, 'key' | 'traceId'> | undefined,
+  list: ListQuery,
+  asOfMs: number | undefined,
+  after: Place | undefined,
+  limit: number,
+): Promise<PresentPlace[]> {
+  const parameters = new BoundParameters();
+  const asOf =
+    asOfMs === undefined ? `subtractMilliseconds(now64(3, 'UTC'), ${stampToVisibleMs})` : momentSql(asOfMs, parameters);
+  return rowsOf(
+    clickhouse,
+    `SELECT ${placeColumns(list)}, summarised_at > ${asOf} AS moved, toUnixTimestamp64Milli(${asOf})::Float64 AS asOfMs
+     FROM executions FINAL
+     WHERE ${filterSql(list, { mode: 'candidates' }, parameters)} AND ${nextSql(list, after, limit, parameters)}`,
+    parameters,
+  );
+}
+
+/**
+ * The next places that those executions had which changed since: where the last summary before then had them, or the first one if
+ * there was none. Whether they are in the list otherwise is not looked at.
+ */
+export function findFormerPlaces(
+  clickhouse: ClickHouse,
+  list: ListQuery,
+  asOfMs: number,
+  after: Place | undefined,
   limit: number,
 ): Promise<Place[]> {
   const parameters = new BoundParameters();
-  const { sql: key, direction } = sortOf(walk.sort);
-  const asOf = asOfSql(walk, parameters);
-  const query = `SELECT lower(hex(trace_id)) AS traceId, if(isNull(${key}), NULL, toString(${key})) AS key,
-                        toUnixTimestamp64Milli(${asOf}) AS asOfMs
-                 FROM (${placed(walk, asOf, { mode: 'candidates' }, parameters)})
-                 WHERE ${inWindow(walk, parameters)} AND ${after === undefined ? 'true' : comesAfter(after, walk.sort, parameters)}
-                 ORDER BY isNull(${key}), ${key} ${direction}, trace_id ${direction}
-                 LIMIT ${parameters.bind('UInt32', limit)}`;
-  return runClickHouse(async () => {
-    const result = await clickhouse.query({ ...common(query, parameters), format: 'JSONEachRow' });
-    const rows = await result.json<{ traceId: string; key: string | null; asOfMs: string }>();
-    return rows.map((row) => ({ ...row, asOfMs: Number(row.asOfMs) }));
-  });
+  const project = parameters.bind('String', list.projectId);
+  const asOf = momentSql(asOfMs, parameters);
+  const order = '(summarised_at, version)';
+  const place = `tuple(${keyColumns.join(', ')})`;
+  const former = `SELECT trace_id, if(countIf(summarised_at <= ${asOf}) > 0,
+                                      argMaxIf(${place}, ${order}, summarised_at <= ${asOf}), argMin(${place}, ${order})) AS former
+                  FROM execution_versions
+                  WHERE project_id = ${project} AND trace_id IN
+                    (SELECT trace_id FROM executions WHERE project_id = ${project} AND summarised_at > ${asOf})
+                  GROUP BY trace_id`;
+  const columns = keyColumns.map((column, index) => `former.${index + 1} AS ${column}`);
+  return rowsOf(
+    clickhouse,
+    `SELECT ${placeColumns(list)} FROM (SELECT trace_id, ${columns.join(', ')} FROM (${former}))
+     WHERE ${windowSql(list, parameters)} AND ${nextSql(list, after, limit, parameters)}`,
+    parameters,
+  );
 }
 
-/** How many executions the walk is about, whatever its page. */
-export async function countPlaces(clickhouse: ClickHouse, walk: Walk): Promise<number> {
+/** How many executions the list has now. */
+export async function countExecutions(clickhouse: ClickHouse, list: ListQuery): Promise<number> {
   const parameters = new BoundParameters();
-  const from = placed(walk, asOfSql(walk, parameters), { mode: 'exact' }, parameters);
-  const query = `SELECT count() AS total FROM (${from}) WHERE ${inWindow(walk, parameters)}`;
+  const query = `SELECT count()::Float64 AS total FROM executions FINAL WHERE ${filterSql(list, { mode: 'exact' }, parameters)}`;
+  const [row] = await rowsOf<{ total: number }>(clickhouse, query, parameters);
+  return row?.total ?? 0;
+}
+
+/** What sortable fields are made of. */
+const keyColumns = ['start_unix_nano', 'end_unix_nano', 'total_tokens', 'cost_nano_usd'];
+
+function rowsOf<Row>(clickhouse: ClickHouse, query: string, parameters: BoundParameters): Promise<Row[]> {
   return runClickHouse(async () => {
-    const result = await clickhouse.query({ ...common(query, parameters), format: 'JSONEachRow' });
-    const [row] = await result.json<{ total: string }>();
-    return Number(row?.total);
+    const result = await clickhouse.query({
+      query,
+      query_params: parameters.values,
+      clickhouse_settings: listSettings,
+      format: 'JSONEachRow',
+    });
+    return result.json<Row>();
   });
 }
 
-function common(query: string, parameters: BoundParameters) {
-  return { query, query_params: parameters.values, clickhouse_settings: listSettings };
+function placeColumns({ sort }: ListQuery): string {
+  const { sql: key } = sortOf(sort);
+  return `lower(hex(trace_id)) AS traceId, if(isNull(${key}), NULL, toString(${key})) AS key`;
 }
 
-function asOfSql({ asOfMs }: Walk, parameters: BoundParameters): string {
-  if (asOfMs === undefined) return `subtractMilliseconds(now64(3, 'UTC'), ${stampToVisibleMs})`;
-  return `fromUnixTimestamp64Milli(${parameters.bind('Int64', asOfMs)}, 'UTC')`;
-}
-
-const keys = ['start_unix_nano', 'end_unix_nano', 'total_tokens', 'cost_nano_usd'];
-
-/** The executions with the keys they had: of those that changed since, the last summary before, else the first one. */
-function placed(walk: Walk, asOf: string, spans: CompileContext['spans'], parameters: BoundParameters): string {
-  const { projectId, condition } = walk;
+function filterSql(list: ListQuery, spans: CompileContext['spans'], parameters: BoundParameters): string {
+  const { projectId, condition } = list;
   const project = parameters.bind('String', projectId);
   const filter = compileCondition(condition, { parameters, projectId, spans });
-  const before = `(summarised_at <= ${asOf})`;
-  const stamp = '(summarised_at, version)';
-  const had = `tuple(${keys.join(', ')})`;
-  return `SELECT now.trace_id AS trace_id, ${keys.map((key, index) => `if(then.moved, then.had.${index + 1}, now.${key}) AS ${key}`).join(', ')}
-    FROM (SELECT trace_id, ${keys.join(', ')} FROM executions FINAL WHERE project_id = ${project} AND ${filter}) AS now
-    LEFT JOIN (
-      SELECT trace_id, true AS moved,
-             if(countIf(${before}) > 0, argMaxIf(${had}, ${stamp}, ${before}), argMin(${had}, ${stamp})) AS had
-      FROM execution_versions
-      WHERE project_id = ${project} AND trace_id IN
-        (SELECT trace_id FROM execution_versions WHERE project_id = ${project} AND summarised_at > ${asOf})
-      GROUP BY trace_id
-    ) AS then ON now.trace_id = then.trace_id`;
+  return `project_id = ${project} AND ${windowSql(list, parameters)} AND ${filter}`;
 }
 
-function inWindow(walk: Walk, parameters: BoundParameters): string {
-  const from = parameters.bind('UInt64', walk.fromUnixNano);
-  return `start_unix_nano >= ${from} AND start_unix_nano < ${parameters.bind('UInt64', walk.toUnixNano)}`;
+function windowSql(list: ListQuery, parameters: BoundParameters): string {
+  const from = parameters.bind('UInt64', list.fromUnixNano);
+  return `start_unix_nano >= ${from} AND start_unix_nano < ${parameters.bind('UInt64', list.toUnixNano)}`;
 }
 
-/** In the order of the list: by key with nulls last, then by trace id. */
-function comesAfter(after: Pick<Place, 'key' | 'traceId'>, sort: string, parameters: BoundParameters): string {
+/** The end of a statement: what comes after a place in the order of the list, which is by key with nulls last, then by trace id. */
+function nextSql(list: ListQuery, after: Place | undefined, limit: number, parameters: BoundParameters): string {
+  const { sql: key, direction } = sortOf(list.sort);
+  const start = after === undefined ? 'true' : afterSql(list, after, parameters);
+  return `${start} ORDER BY isNull(${key}), ${key} ${direction}, trace_id ${direction} LIMIT ${parameters.bind('UInt32', limit)}`;
+}
+
+function afterSql({ sort }: ListQuery, after: Place, parameters: BoundParameters): string {
   const { sql: key, direction } = sortOf(sort);
   const sign = direction === 'DESC' ? '<' : '>';
   const idAfter = `trace_id ${sign} toFixedString(unhex(${parameters.bind('String', after.traceId)}), 16)`;
   if (after.key === null) return `isNull(${key}) AND ${idAfter}`;
-  const given = parameters.bind('Int64', after.key);
+  const given = parameters.bind('UInt64', after.key);
   return `(isNull(${key}) OR ${key} ${sign} ${given} OR (${key} = ${given} AND ${idAfter}))`;
+}
+
+function momentSql(ms: number, parameters: BoundParameters): string {
+  return `fromUnixTimestamp64Milli(${parameters.bind('Int64', ms)}, 'UTC')`;
 }

@@ -4,16 +4,13 @@ import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import { MalformedError } from '../../lib/errors.ts';
 import { isoFromUnixNano, unixNanoFromDate } from '../../lib/time.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { Execution } from './execution.ts';
-import { countPlaces, findPlaces, type Place, type Walk } from './execution-place-queries.ts';
-import { findExecutions } from './execution-queries.ts';
+import { countExecutions, type ListQuery } from './execution-place-queries.ts';
 import { executionToWire } from './executions.schema.ts';
 import { conditionOf } from './filters/filter-parameters.ts';
 import type { listExecutionsQuery } from './list-executions.schema.ts';
+import { readList } from './read-list.ts';
 
 const defaultWindowMs = 7 * 24 * 60 * 60_000;
-/** Most executions that one look at candidates takes, where many of them turn out not to belong. */
-const candidatesMax = 1_000;
 
 export interface ListExecutionsInput {
   projectId: string;
@@ -43,32 +40,25 @@ export async function listExecutionsPage(
   const fingerprint = fingerprintOf({ list: 'executions', projectId, ...asked });
   const decoded = cursor === undefined ? undefined : decodeCursor(deps.cursorSecret, fingerprint, cursor, position);
   const window = decoded ? { from: new Date(decoded[0]), to: new Date(decoded[1]) } : windowOf(from, to);
-  const walk: Walk = {
+  const list: ListQuery = {
     projectId,
     fromUnixNano: unixNanoFromDate(window.from),
     toUnixNano: unixNanoFromDate(window.to),
     condition: conditionOf(filters),
     sort,
-    asOfMs: decoded?.[2],
   };
-  const after = decoded && { key: decoded[3], traceId: decoded[4] };
-  const [rows, total] = await Promise.all([
-    readRows(deps.clickhouse, walk, after, limit + 1),
-    includeTotal ? countPlaces(deps.clickhouse, walk) : undefined,
+  const start = decoded && { asOfMs: decoded[2], after: { key: decoded[3], traceId: decoded[4] } };
+  const [{ rows, asOfMs = 0 }, total] = await Promise.all([
+    readList(deps.clickhouse, list, start, limit + 1),
+    includeTotal ? countExecutions(deps.clickhouse, list) : undefined,
   ]);
-  const wireWindow = { from: isoFromUnixNano(walk.fromUnixNano), to: isoFromUnixNano(walk.toUnixNano) };
+  const wireWindow = { from: isoFromUnixNano(list.fromUnixNano), to: isoFromUnixNano(list.toUnixNano) };
   const { data, page } = toPage(
     rows,
     limit,
     ({ execution }) => only(executionToWire(execution), fields),
     ({ place }) =>
-      encodeCursor(deps.cursorSecret, fingerprint, [
-        wireWindow.from,
-        wireWindow.to,
-        place.asOfMs,
-        place.key,
-        place.traceId,
-      ]),
+      encodeCursor(deps.cursorSecret, fingerprint, [wireWindow.from, wireWindow.to, asOfMs, place.key, place.traceId]),
   );
   return { data, page: { ...page, ...(total === undefined ? {} : { total }) }, window: wireWindow };
 }
@@ -78,35 +68,6 @@ function only<T extends object>(item: T, fields: readonly (keyof T)[] | undefine
   const chosen: Partial<T> = {};
   for (const field of fields) chosen[field] = item[field];
   return chosen;
-}
-
-interface PlacedExecution {
-  place: Place;
-  execution: Execution;
-}
-
-/** Candidates in order, each held against what its spans are now, until there are enough or no more. */
-async function readRows(
-  clickhouse: ClickHouse,
-  walk: Walk,
-  start: Pick<Place, 'key' | 'traceId'> | undefined,
-  count: number,
-): Promise<PlacedExecution[]> {
-  const rows: PlacedExecution[] = [];
-  let after = start;
-  let { asOfMs } = walk;
-  for (let wanted = count; ; wanted = Math.min(wanted * 4, candidatesMax)) {
-    const places = await findPlaces(clickhouse, { ...walk, asOfMs }, after, wanted);
-    const traceIds = places.map(({ traceId }) => traceId);
-    const executions = await findExecutions(clickhouse, walk.projectId, traceIds, walk.condition);
-    for (const place of places) {
-      const execution = executions.get(place.traceId);
-      if (execution !== undefined) rows.push({ place, execution });
-    }
-    after = places.at(-1);
-    asOfMs ??= places[0]?.asOfMs;
-    if (rows.length >= count || places.length < wanted) return rows.slice(0, count);
-  }
 }
 
 function windowOf(from: string | undefined, to: string | undefined): { from: Date; to: Date } {
