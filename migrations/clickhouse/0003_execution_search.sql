@@ -1,23 +1,45 @@
--- Hashes of key and value of every scalar attribute: `attr.<key>=<value>` looks here, and reads 8 bytes an attribute instead of
--- the maps. Computed by the engine, so that nobody sends it.
+-- `attr.<key>=<value>` looks for hashes of key and value, which the engine computes. Short values repeat, so an inverted index of them is
+-- small and answers by itself; long ones are mostly unique, so they stand in a column that a bloom filter spares from being read.
+-- What is short is said in src/domains/executions/filters/attribute-type.ts too.
 ALTER TABLE spans
-    ADD COLUMN IF NOT EXISTS attribute_hashes Array(UInt64) MATERIALIZED arrayConcat(
-        arrayMap((key, value) -> cityHash64(key, value), mapKeys(attributes_string), mapValues(attributes_string)),
-        arrayMap((key, value) -> cityHash64(key, toString(value)), mapKeys(attributes_int), mapValues(attributes_int)),
-        arrayMap((key, value) -> cityHash64(key, toString(value)), mapKeys(attributes_double), mapValues(attributes_double)),
-        arrayMap((key, value) -> cityHash64(key, toString(value)), mapKeys(attributes_bool), mapValues(attributes_bool))
-    ) CODEC(NONE),
-    ADD INDEX IF NOT EXISTS attribute_hashes_bloom attribute_hashes TYPE bloom_filter(0.005) GRANULARITY 1,
-    -- The words of `q`; line breaks stand as \n in JSON. The same expression is in src/domains/executions/filters/span-tests.ts.
+    ADD COLUMN IF NOT EXISTS short_attribute_hashes Array(FixedString(8)) ALIAS arrayConcat(
+        arrayMap((key, value) -> reinterpretAsFixedString(if(length(value) <= 20, cityHash64(key, value), 0)),
+            mapKeys(attributes_string), mapValues(attributes_string)),
+        arrayMap((key, value) -> reinterpretAsFixedString(cityHash64(key, toString(value))),
+            mapKeys(attributes_int), mapValues(attributes_int)),
+        arrayMap((key, value) -> reinterpretAsFixedString(if(length(toString(value)) <= 6, cityHash64(key, toString(value)), 0)),
+            mapKeys(attributes_double), mapValues(attributes_double)),
+        arrayMap((key, value) -> reinterpretAsFixedString(cityHash64(key, toString(value))),
+            mapKeys(attributes_bool), mapValues(attributes_bool))),
+    ADD INDEX IF NOT EXISTS short_attributes arrayConcat(
+        arrayMap((key, value) -> reinterpretAsFixedString(if(length(value) <= 20, cityHash64(key, value), 0)),
+            mapKeys(attributes_string), mapValues(attributes_string)),
+        arrayMap((key, value) -> reinterpretAsFixedString(cityHash64(key, toString(value))),
+            mapKeys(attributes_int), mapValues(attributes_int)),
+        arrayMap((key, value) -> reinterpretAsFixedString(if(length(toString(value)) <= 6, cityHash64(key, toString(value)), 0)),
+            mapKeys(attributes_double), mapValues(attributes_double)),
+        arrayMap((key, value) -> reinterpretAsFixedString(cityHash64(key, toString(value))),
+            mapKeys(attributes_bool), mapValues(attributes_bool)))
+        TYPE text(tokenizer = 'array'),
+    ADD COLUMN IF NOT EXISTS long_attribute_hashes Array(UInt64) MATERIALIZED arrayFilter(hash -> hash != 0, arrayConcat(
+        arrayMap((key, value) -> if(length(value) <= 20, 0, cityHash64(key, value)),
+            mapKeys(attributes_string), mapValues(attributes_string)),
+        arrayMap((key, value) -> if(length(toString(value)) <= 6, 0, cityHash64(key, toString(value))),
+            mapKeys(attributes_double), mapValues(attributes_double)))) CODEC(NONE),
+    ADD INDEX IF NOT EXISTS long_attributes long_attribute_hashes TYPE bloom_filter(0.005) GRANULARITY 1,
+    -- `q` looks for words; line breaks stand as \n in JSON.
+    ADD COLUMN IF NOT EXISTS search_texts Array(String) ALIAS
+        array(replaceAll(lowerUTF8(input), '\\n', ' '), replaceAll(lowerUTF8(output), '\\n', ' ')),
     ADD INDEX IF NOT EXISTS words array(replaceAll(lowerUTF8(input), '\\n', ' '), replaceAll(lowerUTF8(output), '\\n', ' '))
         TYPE text(tokenizer = 'splitByNonAlpha');
 
-ALTER TABLE spans MATERIALIZE COLUMN attribute_hashes;
-ALTER TABLE spans MATERIALIZE INDEX attribute_hashes_bloom;
+ALTER TABLE spans MATERIALIZE COLUMN long_attribute_hashes;
+ALTER TABLE spans MATERIALIZE INDEX short_attributes;
+ALTER TABLE spans MATERIALIZE INDEX long_attributes;
 ALTER TABLE spans MATERIALIZE INDEX words;
 
--- A page of a list is rows from all over the table: small granules and quick compression make reading them three times as fast. The
--- old rows are copied; nobody writes while migrations run.
+-- A page of a list is rows from all over the table: small granules and small, quickly inflated blocks make reading them three times as
+-- fast. The old rows are copied; nobody writes while migrations run.
 DROP TABLE IF EXISTS executions_next;
 
 CREATE TABLE executions_next
@@ -55,13 +77,14 @@ CREATE TABLE executions_next
     tags Array(LowCardinality(String)),
     input_preview String,
     output_preview String,
-    INDEX start_minmax start_unix_nano TYPE minmax GRANULARITY 8,
-    INDEX summarised_minmax summarised_at TYPE minmax GRANULARITY 8
+    INDEX start_minmax start_unix_nano TYPE minmax GRANULARITY 16,
+    INDEX summarised_minmax summarised_at TYPE minmax GRANULARITY 16
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (project_id, trace_id)
 TTL toDateTime(received_at) + toIntervalDay(retention_days) DELETE WHERE retention_days > 0
-SETTINGS index_granularity = 128, non_replicated_deduplication_window = 1000;
+SETTINGS index_granularity = 64, min_compress_block_size = 2048, max_compress_block_size = 8192,
+    non_replicated_deduplication_window = 1000;
 
 INSERT INTO executions_next
    (project_id, trace_id, version, received_at, retention_days, start_unix_nano, end_unix_nano, name, status, complete, span_count,

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { z } from 'zod';
 import type { executionSchema } from '../../src/domains/executions/executions.schema.ts';
 import type { SpanWire } from '../../src/domains/executions/span.schema.ts';
-import type { Answer, ProjectOfTest, TestApi } from './api.ts';
+import type { Answer, ProjectOfTest, Query, TestApi } from './api.ts';
 import { encodeSpans, type SpanInput } from './otlp-encode.ts';
 import { BadRequest, ExportTraceServiceResponse, RpcStatus } from './otlp-proto.ts';
 import { until } from './until.ts';
@@ -18,7 +18,7 @@ export type ExecutionDetailWire = ExecutionWire & {
 };
 export interface ExecutionPage {
   data: ExecutionWire[];
-  page: { next_cursor: string | null; has_more: boolean; limit: number };
+  page: { next_cursor: string | null; has_more: boolean; limit: number; total?: number };
   window: { from: string; to: string };
 }
 
@@ -96,7 +96,7 @@ export function getExecution(
 export function listExecutions(
   api: TestApi,
   project: ProjectOfTest,
-  query: Readonly<Record<string, string | number>> = {},
+  query: Query = {},
 ): Promise<Answer<ExecutionPage>> {
   return api.call<ExecutionPage>('listExecutions', { params: { project_id: project.id }, query, key: project.key });
 }

@@ -42,13 +42,13 @@ function compare(type: FieldType, x: string, { op, values }: Comparison, paramet
   const name = operatorTests[op].test;
   const test = type.tests[name];
   if (test === undefined) throw new Error(`There is no test for ${op}`);
-  if (name === 'present') return `(${test(x, '')})`;
+  if (name === 'present') return `(${test(x, '', values)})`;
   const isList = name === 'oneOf';
   const bound = parameters.bind(
     isList ? `Array(${type.clickhouseType})` : type.clickhouseType,
     isList ? values : values[0],
   );
-  return `ifNull(${test(x, bound)}, false)`;
+  return `ifNull(${test(x, bound, values)}, false)`;
 }
 
 function ofAttribute(condition: { attribute: string } & Comparison, context: CompileContext): string {

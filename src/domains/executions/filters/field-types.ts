@@ -15,7 +15,8 @@ export interface FieldTests {
   startsWith?: FieldTest;
 }
 
-export type FieldTest = (x: string, v: string) => string;
+/** `values` are what is bound as `v`, for tests that depend on them. */
+export type FieldTest = (x: string, v: string, values: readonly BoundValue[]) => string;
 
 export interface FieldType {
   /** Completes "must be ...". */

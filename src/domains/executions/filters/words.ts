@@ -2,9 +2,6 @@ import type { BoundParameters } from './bound-parameters.ts';
 
 export const wordsMax = 20;
 
-/** The index `words` of the migration is on this expression, and only then used. JSON has line breaks as `\n`. */
-const texts = ['input', 'output'].map((column) => String.raw`replaceAll(lowerUTF8(${column}), '\\n', ' ')`);
-
 /** The words of a search, in lower case: runs of letters and digits, where everything beyond ASCII counts as a letter. */
 export function wordsOf(text: string): string[] {
   return [...new Set(text.toLowerCase().match(/[a-z0-9\u0080-\u{10ffff}]+/gu))];
@@ -12,5 +9,5 @@ export function wordsOf(text: string): string[] {
 
 /** SQL over `spans`: that all of the words are in the span's input or output. */
 export function hasWords(words: readonly string[], parameters: BoundParameters): string {
-  return `hasAllTokens(array(${texts.join(', ')}), ${parameters.bind('Array(String)', words)})`;
+  return `hasAllTokens(search_texts, ${parameters.bind('Array(String)', words)})`;
 }
