@@ -90,16 +90,18 @@ test.each(['name', '--cost', 'Cost', 'started_at,cost', ''])(
 
 test('an execution whose cost changes between pages keeps its place', async () => {
   const own = await newProject(api);
-  const cheap = anExecution(own, { costNanoUsd: 1n });
-  const dear = anExecution(own, { costNanoUsd: 2n });
-  const dearest = anExecution(own, { costNanoUsd: 3n });
+  const [cheap, dear, dearest] = [1n, 2n, 3n].map((costNanoUsd) => anExecution(own, { costNanoUsd }));
+  if (!cheap || !dear || !dearest) throw new Error('Three were made');
   await executions.store([cheap, dear, dearest]);
-  const walked = await walkExecutions(api, own, { sort: 'cost', limit: 1 }, () =>
-    // The one given out goes to the end, the one to come to the front.
-    executions.store([
-      { ...cheap, version: cheap.version + 1n, costNanoUsd: 9n },
-      { ...dearest, version: dearest.version + 1n, costNanoUsd: 0n },
-    ]),
-  );
-  expect(walked.map(({ trace_id }) => trace_id)).toEqual([cheap, dear, dearest].map(({ traceId }) => traceId));
+  const first = await listExecutions(api, own, { sort: 'cost', limit: 1 });
+  // The one given out goes to the end, the last one to the front.
+  await executions.store([
+    { ...cheap, version: 2n, costNanoUsd: 9n },
+    { ...dearest, version: 2n, costNanoUsd: 0n },
+  ]);
+  const cursor = first.body.page.next_cursor ?? '';
+  const rest = await listExecutions(api, own, { sort: 'cost', limit: 2, cursor });
+  const listed = [...first.body.data, ...rest.body.data].map(({ trace_id }) => trace_id);
+  expect(listed).toEqual([cheap, dear, dearest].map(({ traceId }) => traceId));
+  expect(rest.body.page.has_more).toBe(false);
 });

@@ -63,21 +63,24 @@ export function connectExecutions(api: TestApi): {
   };
 }
 
-/** All pages of a list. Calls `between` before each page but the first. */
+/** All pages of a list. `during` runs along with each page. */
 export async function walkExecutions(
   api: TestApi,
   project: ProjectOfTest,
   query: Query,
-  between: () => Promise<void> = async () => undefined,
+  during: () => Promise<void> = async () => undefined,
 ): Promise<ExecutionWire[]> {
   const executions: ExecutionWire[] = [];
   let cursor: string | null = null;
   do {
-    const { status, text, body } = await listExecutions(api, project, { ...query, ...(cursor && { cursor }) });
+    const page: ReturnType<typeof listExecutions> = listExecutions(api, project, {
+      ...query,
+      ...(cursor && { cursor }),
+    });
+    const [{ status, text, body }] = await Promise.all([page, during()]);
     expect(status, text).toBe(200);
     executions.push(...body.data);
     cursor = body.page.next_cursor;
-    if (cursor !== null) await between();
   } while (cursor !== null);
   return executions;
 }
