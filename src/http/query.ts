@@ -59,7 +59,8 @@ export function gatherPrefixed(names: readonly string[], query: QueryValues): Re
   const prefixes = names.filter(isPrefix);
   const gathered: Record<string, unknown> = Object.create(null);
   for (const [name, value] of Object.entries(query)) {
-    const prefix = prefixes.find((known) => name.startsWith(known));
+    // zod leaves `__proto__` out of records without a word; here it stays an unknown parameter.
+    const prefix = prefixes.find((known) => name.startsWith(known) && name !== `${known}__proto__`);
     if (prefix === undefined) gathered[name] = value;
     else
       gathered[prefix] = Object.assign(gathered[prefix] ?? Object.create(null), { [name.slice(prefix.length)]: value });

@@ -36,7 +36,7 @@ test.each([
   ['-started_at', 10_000, 100],
   ['started_at', 1_500, 50],
   ['-cost', 1_500, 50],
-  ['cost', 10_000, 100],
+  ['cost', 1_500, 50],
   ['-duration_ms', 1_500, 50],
   ['total_tokens', 1_500, 50],
 ])(
