@@ -38,8 +38,8 @@ ALTER TABLE spans MATERIALIZE INDEX short_attributes;
 ALTER TABLE spans MATERIALIZE INDEX long_attributes;
 ALTER TABLE spans MATERIALIZE INDEX words;
 
--- A page of a list is rows from all over the table: small granules and small, quickly inflated blocks make reading them three times as
--- fast. The old rows are copied; nobody writes while migrations run.
+-- A page of a list is rows from all over the table: small granules, small and quickly inflated blocks and `summary` make reading them
+-- several times as fast. The old rows are copied; nobody writes while migrations run.
 DROP TABLE IF EXISTS executions_next;
 
 CREATE TABLE executions_next
@@ -77,6 +77,20 @@ CREATE TABLE executions_next
     tags Array(LowCardinality(String)),
     input_preview String,
     output_preview String,
+    -- the row as JSON of `Execution`, so that a list reads one column instead of thirty; numbers beyond 2^53 are texts
+    summary String MATERIALIZED toJSONString(CAST(
+        tuple(project_id, lower(hex(trace_id)), toString(version), toUnixTimestamp64Milli(received_at), retention_days,
+            toString(start_unix_nano), toString(end_unix_nano), name, toString(status), complete, span_count, error_count,
+            models, providers, prompts,
+            tuple(input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, total_tokens),
+            toString(cost_nano_usd), unpriced_spans, session_id, user_id, environment, service, tags, input_preview, output_preview),
+        'Tuple(projectId String, traceId String, version String, receivedAtMs Float64, retentionDays Float64,
+            startUnixNano String, endUnixNano String, name String, status String, complete Bool, spanCount Float64, errorCount Float64,
+            models Array(String), providers Array(String), prompts Array(Tuple(id String, name String, version UInt32)),
+            usage Tuple(inputTokens Float64, outputTokens Float64, cacheReadTokens Float64, cacheWriteTokens Float64,
+                reasoningTokens Float64, totalTokens Float64),
+            costNanoUsd Nullable(String), unpricedSpans Float64, sessionId String, userId String, environment String, service String,
+            tags Array(String), inputPreview String, outputPreview String)')),
     INDEX start_minmax start_unix_nano TYPE minmax GRANULARITY 16,
     INDEX summarised_minmax summarised_at TYPE minmax GRANULARITY 16
 )

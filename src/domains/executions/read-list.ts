@@ -1,7 +1,8 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Execution } from './execution.ts';
 import { findFormerPlaces, findPlaces, type ListQuery, type Place } from './execution-place-queries.ts';
-import { findExecutions } from './execution-queries.ts';
+import { countSpanRows, findExecutions, findSatisfying } from './execution-queries.ts';
+import { asksSpans } from './filters/condition.ts';
 import { sortOf } from './filters/execution-fields.ts';
 
 export interface ListedExecution {
@@ -22,7 +23,6 @@ export async function readList(
   start: { asOfMs: number; after: Place } | undefined,
   count: number,
 ): Promise<{ rows: ListedExecution[]; asOfMs: number | undefined }> {
-  const { projectId, condition } = list;
   const rows: ListedExecution[] = [];
   let asOfMs = start?.asOfMs;
   let after = start?.after;
@@ -32,19 +32,50 @@ export async function readList(
     if (asOfMs === undefined) return { rows, asOfMs };
     const kept = present.filter(({ moved }) => !moved);
     // After the present ones, so that whatever they show as moved is found.
-    const [former, executions] = await Promise.all([
+    const [former, keptExecutions] = await Promise.all([
       findFormerPlaces(clickhouse, list, asOfMs, after, wanted),
-      findExecutions(clickhouse, projectId, idsOf(kept), condition),
+      readKept(clickhouse, list, idsOf(kept)),
     ]);
+    const formerExecutions = await readChecked(clickhouse, list, idsOf(former));
     const { places, end } = merge(list, [present, former], [kept, former], wanted);
-    const moved = await findExecutions(clickhouse, projectId, idsOf(former), condition);
     for (const place of places) {
-      const execution = moved.get(place.traceId) ?? executions.get(place.traceId);
+      const execution = formerExecutions.get(place.traceId) ?? keptExecutions.get(place.traceId);
       if (execution !== undefined) rows.push({ place, execution });
     }
     if (rows.length >= count || end === undefined) return { rows: rows.slice(0, count), asOfMs };
     after = end;
   }
+}
+
+/** Executions that looked as if they belonged. Where a span was replaced, it may have been by what it said before: those are checked. */
+async function readKept(
+  clickhouse: ClickHouse,
+  list: ListQuery,
+  traceIds: readonly string[],
+): Promise<Map<string, Execution>> {
+  const { projectId } = list;
+  if (!asksSpans(list.condition)) return findExecutions(clickhouse, projectId, traceIds);
+  const [executions, spanRows] = await Promise.all([
+    findExecutions(clickhouse, projectId, traceIds),
+    countSpanRows(clickhouse, projectId, traceIds),
+  ]);
+  const doubtful = traceIds.filter((id) => spanRows.get(id) !== executions.get(id)?.spanCount);
+  const satisfying = await findSatisfying(clickhouse, list, doubtful);
+  for (const id of doubtful) if (!satisfying.has(id)) executions.delete(id);
+  return executions;
+}
+
+/** Those of the executions that satisfy the list's condition. */
+async function readChecked(
+  clickhouse: ClickHouse,
+  list: ListQuery,
+  traceIds: readonly string[],
+): Promise<Map<string, Execution>> {
+  const [executions, satisfying] = await Promise.all([
+    findExecutions(clickhouse, list.projectId, traceIds),
+    findSatisfying(clickhouse, list, traceIds),
+  ]);
+  return new Map([...executions].filter(([id]) => satisfying.has(id)));
 }
 
 /** Of two sources of places, one list up to where both are known; `end` is that place, undefined when there is no more. */

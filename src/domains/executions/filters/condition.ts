@@ -33,3 +33,11 @@ export type Condition =
   | ({ attribute: string } & Comparison)
   | { words: readonly string[] }
   | { prompt: { id: BoundValue; version: BoundValue } };
+
+/** Whether the condition looks into spans, and not at executions alone. */
+export function asksSpans(condition: Condition): boolean {
+  if ('all' in condition) return condition.all.some(asksSpans);
+  if ('any' in condition) return condition.any.some(asksSpans);
+  if ('not' in condition) return asksSpans(condition.not);
+  return 'attribute' in condition || 'words' in condition;
+}
