@@ -91,13 +91,13 @@ CREATE TABLE executions_next
                 reasoningTokens Float64, totalTokens Float64),
             costNanoUsd Nullable(String), unpricedSpans Float64, sessionId String, userId String, environment String, service String,
             tags Array(String), inputPreview String, outputPreview String)')),
-    INDEX start_minmax start_unix_nano TYPE minmax GRANULARITY 16,
-    INDEX summarised_minmax summarised_at TYPE minmax GRANULARITY 16
+    INDEX start_minmax start_unix_nano TYPE minmax GRANULARITY 8,
+    INDEX summarised_minmax summarised_at TYPE minmax GRANULARITY 8
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (project_id, trace_id)
 TTL toDateTime(received_at) + toIntervalDay(retention_days) DELETE WHERE retention_days > 0
-SETTINGS index_granularity = 64, min_compress_block_size = 2048, max_compress_block_size = 8192,
+SETTINGS index_granularity = 128, min_compress_block_size = 2048, max_compress_block_size = 8192, min_bytes_for_wide_part = 4194304,
     non_replicated_deduplication_window = 1000;
 
 INSERT INTO executions_next
