@@ -23,6 +23,8 @@ export interface Place {
 }
 
 export interface PresentPlace extends Place {
+  /** Of the row that stands there, which a newer one may have replaced. */
+  rowVersion: string;
   /** Whether the execution has changed, or come, since `asOfMs`. */
   moved: boolean;
   asOfMs: number;
@@ -33,7 +35,8 @@ const stampToVisibleMs = 300;
 
 /**
  * The next places of a list as it is now. `asOfMs` is the moment that the list is held against, by ClickHouse's clock; the present when
- * undefined. What spans must be is held against replaced rows too, so some may turn out not to belong.
+ * undefined. Rows of executions and of spans that were replaced are taken for valid, because FINAL would double the time: whoever asks
+ * has to look.
  */
 export function findPlaces(
   clickhouse: ClickHouse,
@@ -47,9 +50,11 @@ export function findPlaces(
     asOfMs === undefined ? `subtractMilliseconds(now64(3, 'UTC'), ${stampToVisibleMs})` : momentSql(asOfMs, parameters);
   return rowsOf(
     clickhouse,
-    `SELECT ${placeColumns(list)}, summarised_at > ${asOf} AS moved, toUnixTimestamp64Milli(${asOf})::Float64 AS asOfMs
-     FROM executions FINAL
-     WHERE ${filterSql(list, { mode: 'candidates' }, parameters)} AND ${nextSql(list, after, limit, parameters)}`,
+    `SELECT ${placeColumns(list)}, toString(version) AS rowVersion, summarised_at > ${asOf} AS moved,
+            toUnixTimestamp64Milli(${asOf})::Float64 AS asOfMs
+     FROM executions
+     WHERE ${filterSql(list, { mode: 'candidates' }, parameters)} AND ${nextSql(list, after, parameters)}, version DESC
+     LIMIT 1 BY trace_id, key LIMIT ${parameters.bind('UInt32', limit)}`,
     parameters,
   );
 }
@@ -80,7 +85,8 @@ export function findFormerPlaces(
   return rowsOf(
     clickhouse,
     `SELECT ${placeColumns(list)} FROM (SELECT trace_id, ${columns.join(', ')} FROM (${former}))
-     WHERE ${windowSql(list, parameters)} AND ${nextSql(list, after, limit, parameters)}`,
+     WHERE ${windowSql(list, parameters)} AND ${nextSql(list, after, parameters)}
+     LIMIT ${parameters.bind('UInt32', limit)}`,
     parameters,
   );
 }
@@ -125,11 +131,11 @@ function windowSql(list: ListQuery, parameters: BoundParameters): string {
   return `start_unix_nano >= ${from} AND start_unix_nano < ${parameters.bind('UInt64', list.toUnixNano)}`;
 }
 
-/** The end of a statement: what comes after a place in the order of the list, which is by key with nulls last, then by trace id. */
-function nextSql(list: ListQuery, after: Place | undefined, limit: number, parameters: BoundParameters): string {
+/** What comes after a place, in the order of the list: by key with nulls last, then by trace id. */
+function nextSql(list: ListQuery, after: Place | undefined, parameters: BoundParameters): string {
   const { sql: key, direction } = sortOf(list.sort);
   const start = after === undefined ? 'true' : afterSql(list, after, parameters);
-  return `${start} ORDER BY isNull(${key}), ${key} ${direction}, trace_id ${direction} LIMIT ${parameters.bind('UInt32', limit)}`;
+  return `${start} ORDER BY isNull(${key}), ${key} ${direction}, trace_id ${direction}`;
 }
 
 function afterSql({ sort }: ListQuery, after: Place, parameters: BoundParameters): string {

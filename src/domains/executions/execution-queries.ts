@@ -11,21 +11,28 @@ type BigKey = 'version' | 'startUnixNano' | 'endUnixNano' | 'costNanoUsd';
 type Summary = Omit<Execution, BigKey> &
   Record<Exclude<BigKey, 'costNanoUsd'>, string> & { costNanoUsd: string | null };
 
+export interface StoredExecution {
+  execution: Execution;
+  /** By ClickHouse's clock, when it was last stored. */
+  summarisedAtMs: number;
+}
+
 /** The executions of these traces. Throws UnavailableError while the trace store is away. */
 export async function findExecutions(
   clickhouse: ClickHouse,
   projectId: string,
   traceIds: readonly string[],
-): Promise<Map<string, Execution>> {
+): Promise<Map<string, StoredExecution>> {
   const parameters = new BoundParameters();
   const traces = `project_id = ${parameters.bind('String', projectId)} AND ${isOneOfTraces(traceIds, parameters)}`;
   // The newest row of each by hand: FINAL would read the summaries of all rows around it.
-  const query = `SELECT summary FROM executions PREWHERE ${traces} ORDER BY version DESC LIMIT 1 BY trace_id`;
-  const rows = await rowsFor<{ summary: string }>(clickhouse, query, traceIds, parameters);
+  const query = `SELECT summary, toUnixTimestamp64Milli(summarised_at)::Float64 AS summarisedAtMs FROM executions
+                 PREWHERE ${traces} ORDER BY version DESC LIMIT 1 BY trace_id`;
+  const rows = await rowsFor<{ summary: string; summarisedAtMs: number }>(clickhouse, query, traceIds, parameters);
   return new Map(
-    rows.map((row) => {
-      const execution = toExecution(JSON.parse(row.summary));
-      return [execution.traceId, execution];
+    rows.map(({ summary, summarisedAtMs }) => {
+      const execution = toExecution(JSON.parse(summary));
+      return [execution.traceId, { execution, summarisedAtMs }];
     }),
   );
 }
