@@ -3,6 +3,7 @@ import { type Reader, type Reading, warn } from '../candidates.ts';
 import { limits } from '../limits.ts';
 import { cut, parsed, plain } from '../read-value.ts';
 import type { Content, Message } from './message.ts';
+import { isInOurShape } from './recognise-message.ts';
 import { shapeMessages, systemMessage } from './shape-messages.ts';
 
 /** An attribute as messages when it is messages, else as it was. `{}`, `[]` and the like count as nothing. */
@@ -11,6 +12,7 @@ export function content(role: string): Reader<Content> {
     const raw = rawText(value, reading);
     const json = parsed(value, reading);
     if (raw === '' || isNothing(json)) return undefined;
+    if (raw === value && isInOurShape(json)) return { text: raw, messages: json };
     const messages = json === undefined ? undefined : shapeMessages(json, role);
     return messages === undefined ? { text: raw, messages: null } : ofMessages(messages, reading, raw);
   };
