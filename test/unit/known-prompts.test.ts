@@ -36,7 +36,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe('what is known of prompts', () => {
-  test('is asked once for each name and project, what exists for ten seconds, what does not for two', async () => {
+  test('is asked once for each name and project, what exists for five seconds, what does not for two', async () => {
     const db = database({ p: { a: known('a') } });
     expect(await names(db.known, 'p', 'a', 'x')).toEqual(['prm_a']);
     expect(await names(db.known, 'p', 'a', 'x')).toEqual(['prm_a']);
@@ -45,7 +45,7 @@ describe('what is known of prompts', () => {
     vi.advanceTimersByTime(2_000);
     db.prompts.p = { a: known('a'), x: known('x') };
     expect(await names(db.known, 'p', 'a', 'x')).toEqual(['prm_a', 'prm_x']);
-    vi.advanceTimersByTime(8_000);
+    vi.advanceTimersByTime(3_000);
     await names(db.known, 'p', 'a', 'x');
     expect(db.asked.slice(2)).toEqual([['x'], ['a']]);
   });
@@ -61,7 +61,7 @@ describe('what is known of prompts', () => {
     const db = database({ p: { a: known('a'), b: known('b') } });
     await names(db.known, 'p', 'a');
     db.state.away = true;
-    vi.advanceTimersByTime(10_000);
+    vi.advanceTimersByTime(5_000);
     expect(await names(db.known, 'p', 'a', 'b')).toEqual(['prm_a']);
     for (let body = 0; body < 100; body++) await names(db.known, 'p', `new ${body}`);
     expect(db.asked).toHaveLength(2);
@@ -129,14 +129,21 @@ describe('a mention', () => {
     ...given,
   });
   const resolve = async (given: Partial<PromptMention>) => {
-    const db = database({ p: { greet: known('greet'), prm_1: known('one'), 'sha256:00': known('text', [5, 3, 1]) } });
+    const db = database({
+      p: {
+        greet: known('greet'),
+        prm_1: { id: 'prm_1', slug: 'one', versions: [] },
+        'sha256:00': known('text', [5, 3, 1]),
+      },
+    });
     const [resolved] = await resolvePromptRefs(db.known, 'p', [mention(given)]);
     return { resolved, asked: db.asked };
   };
 
   test.each<[string, Partial<PromptMention>, Partial<PromptMention>]>([
     ['by a name', { name: 'greet', version: 2 }, { id: 'prm_greet', name: 'greet', version: 2 }],
-    ['by id before the name', { key: 'prm_1', name: 'greet' }, { id: 'prm_one', name: 'greet', key: '' }],
+    ['by id before the name', { key: 'prm_1', name: 'greet' }, { id: 'prm_1', name: 'greet', key: '' }],
+    ['by id alone, and called by its slug', { name: 'prm_1' }, { id: 'prm_1', name: 'one' }],
     ['by name where the id is unknown', { key: 'prm_2', name: 'greet' }, { id: 'prm_greet', key: '' }],
     ['by a text, of the newest version with it', { key: 'sha256:00' }, { id: 'prm_text', name: 'text', version: 5 }],
     ['by a text, of the version it says', { key: 'sha256:00', version: 3 }, { version: 3 }],

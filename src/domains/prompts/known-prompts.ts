@@ -3,7 +3,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import type { KnownPrompt } from './prompt.ts';
 
 /** A renamed or replaced prompt is noticed after this. */
-const knownMs = 10_000;
+const knownMs = 5_000;
 /** Longest anybody waits for the database; what is not known by then is looked up by a later reader. */
 const waitMsMax = 250;
 /** How long nobody asks after the database did not answer. */

@@ -24,9 +24,13 @@ export async function resolvePromptRefs<Mention extends PromptMention>(
   });
 }
 
-/** A text that several versions share is that of the version the mention says, if it is one of them, else of the newest. */
+/**
+ * A text that several versions share is that of the version the mention says, if it is one of them, else of the newest. A prompt
+ * that was mentioned by its id alone is called by its slug.
+ */
 function linked<Mention extends PromptMention>(mention: Mention, { id, slug, versions }: KnownPrompt): Mention {
   const [newest = mention.version] = versions;
   const version = versions.includes(mention.version) ? mention.version : newest;
-  return { ...mention, id, name: mention.name || slug, version, key: '' };
+  const name = mention.name === '' || mention.name === id ? slug : mention.name;
+  return { ...mention, id, name, version, key: '' };
 }
