@@ -26,7 +26,8 @@ export function promptCalls(spans: readonly LinkableSpan[]): Map<string, SpanPro
 
 /** Two mentions with one key are of one version of one prompt. */
 export function promptKey({ id, name, key, version }: Pick<SpanPrompt, 'id' | 'name' | 'key' | 'version'>): string {
-  return JSON.stringify(id === '' ? [name, key, version] : [id, version]);
+  // The length tells where a name ends, whatever is in it.
+  return id === '' ? `${name.length}:${name}${key}:${version}` : `${id}:${version}`;
 }
 
 interface Links {

@@ -20,7 +20,8 @@ export function mergeUses(uses: readonly PromptUse[]): PromptUse[] {
   for (const use of uses) {
     const key = promptKey(use);
     const before = merged.get(key);
-    merged.set(key, before === undefined ? use : { ...before, calls: before.calls + use.calls });
+    if (before === undefined) merged.set(key, { ...use });
+    else before.calls += use.calls;
   }
   return [...merged.values()];
 }
