@@ -14,6 +14,7 @@ import {
   QueueGate,
 } from './domains/ingestion/index.ts';
 import { type DependencyName, operationsEndpoints } from './domains/operations/index.ts';
+import { findKnownPrompts, KnownPrompts } from './domains/prompts/index.ts';
 import { findProjectScope, workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
@@ -69,13 +70,19 @@ export function createContainer(config: Config): Container {
     memoryBytesMax: config.ingestQueueBytesMax,
   });
   const cursorSecret = createHmac('sha256', config.apiKeyPepper).update('cursors').digest('hex');
+  const knownPrompts = new KnownPrompts({
+    find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
+    // A reader sees a prompt as soon as it is there.
+    unknownMs: 0,
+    logger,
+  });
   const probes = createProbes(clients);
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
   const endpoints: Endpoint<Principal>[] = [
     ...workspacesEndpoints({ postgres }),
     ...apiKeysEndpoints({ postgres, apiKeyPepper: config.apiKeyPepper }),
-    ...executionsEndpoints({ clickhouse, cursorSecret }),
+    ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
     ...ingestionEndpoints({
       admission: new Admission(),
       gate,

@@ -1,5 +1,6 @@
 import type { Config } from '../src/config.ts';
 import { otlpLimits } from '../src/container.ts';
+import { findKnownPrompts, KnownPrompts } from '../src/domains/prompts/index.ts';
 import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
@@ -22,6 +23,8 @@ const batchWaitMs = 200;
 const workBytesMax = 26 * 1024 * 1024;
 /** A black-holed engine is noticed after this; the jobs' locks are renewed meanwhile. */
 const insertTimeoutMs = 15_000;
+/** A name that nothing bears is asked for again after this, however many spans carry it. */
+const unknownPromptMs = 2_000;
 
 export interface Ingestion extends IngestBodyDeps {
   postgres: Postgres;
@@ -54,6 +57,11 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
     batcher,
     budget: new WorkBudget(workBytesMax),
     limits: otlpLimits(config),
+    knownPrompts: new KnownPrompts({
+      find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
+      unknownMs: unknownPromptMs,
+      logger,
+    }),
     stop: () => stopping.abort(new Error('The worker is stopping')),
     async close() {
       redis.disconnect();

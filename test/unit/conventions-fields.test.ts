@@ -117,14 +117,20 @@ describe('a prompt reference', () => {
     expect(normalised({ 'prompt.id': 'p', 'prompt.vendor': 'Promptlane' }).promptRef).toMatchObject({ id: 'p' });
   });
 
-  test('by a template alone is left to be matched', () =>
+  test('by a template alone is left to be matched by the hash of its whole text', () => {
+    // printf %s 'Hi {{x}}' | sha256sum
+    const id = 'sha256:45c811767782f3887a2084d362f9e64e1b9b6dab2743bfcd381f595b419252dc';
     expect(normalised({ 'traceloop.prompt.template': 'Hi {{x}}', 'traceloop.prompt.version': 2n }).promptRef).toEqual({
-      id: '',
+      id,
       name: '',
       version: 2,
       rawVersion: '2',
       source: 'template_match',
-    }));
+    });
+    const long = 'x'.repeat(5_000);
+    const keys = [long, `${long}y`].map((text) => normalised({ 'llm.prompt_template.template': text }).promptRef?.id);
+    expect(new Set(keys).size).toBe(2);
+  });
 });
 
 describe('a status', () => {

@@ -1,4 +1,5 @@
 import type { OtlpLimits } from '../../src/domains/ingestion/index.ts';
+import type { KnownPrompts } from '../../src/domains/prompts/index.ts';
 import { bodyKey } from '../../src/queue/body-key.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
@@ -13,6 +14,7 @@ export interface IngestBodyDeps {
   batcher: SpanBatcher;
   budget: WorkBudget;
   limits: OtlpLimits;
+  knownPrompts: KnownPrompts;
 }
 
 /** The body cannot become rows, however often it is tried. */
@@ -45,7 +47,7 @@ async function loadRows(deps: IngestBodyDeps, jobId: string, payload: IngestBody
   if (body === null) throw new BadBodyError(`The body ${key} is not in Redis`);
   await ownTurn();
   try {
-    return await encodeBody(payload, body, deps.limits);
+    return await encodeBody(deps, payload, body);
   } catch (error) {
     throw new BadBodyError(`The body cannot be decoded: ${error instanceof Error ? error.message : 'unknown'}`, error);
   }

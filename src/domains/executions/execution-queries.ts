@@ -33,6 +33,8 @@ interface Row {
   models: string[];
   providers: string[];
   prompts: { id: string; name: string; version: number }[];
+  prompt_keys: string[];
+  prompt_calls: number[];
   input_tokens: string;
   output_tokens: string;
   cache_read_tokens: string;
@@ -105,7 +107,11 @@ function toExecution(projectId: string, row: Row): Execution {
     errorCount: row.error_count,
     models: row.models,
     providers: row.providers,
-    prompts: row.prompts,
+    prompts: row.prompts.map((prompt, index) => ({
+      ...prompt,
+      key: row.prompt_keys[index] ?? '',
+      calls: row.prompt_calls[index] ?? 0,
+    })),
     usage: {
       inputTokens: Number(row.input_tokens),
       outputTokens: Number(row.output_tokens),

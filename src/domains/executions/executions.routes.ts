@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { endpoint } from '../../http/endpoint.ts';
 import { listOf, pageParams } from '../../http/pagination.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { KnownPrompts } from '../prompts/index.ts';
 import { executionSchema, executionToWire } from './executions.schema.ts';
 import { getExecution } from './get-execution.ts';
 import { listExecutionsPage } from './list-executions-page.ts';
@@ -33,7 +34,11 @@ const detailSchema = executionSchema.extend({
   truncated: z.boolean().meta({ description: 'Whether there are more spans than one answer gives out' }),
 });
 
-export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret: string }) {
+export function executionsEndpoints(deps: {
+  clickhouse: ClickHouse;
+  knownPrompts: KnownPrompts;
+  cursorSecret: string;
+}) {
   const common = { tag: 'executions', access: { scope: 'executions:read' }, rateClass: 'read', method: 'GET' } as const;
   return [
     endpoint({
@@ -78,7 +83,7 @@ export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret
             project_id: params.project_id,
             missing_parents: detail.missingParents,
             feedback: [],
-            spans: detail.spans.map(({ light, detail: heavy }) => spanToWire(light, heavy)),
+            spans: detail.spans.map(({ light, detail: heavy, prompt }) => spanToWire(light, heavy, prompt)),
             truncated: detail.spans.length < detail.execution.spanCount,
           },
         };

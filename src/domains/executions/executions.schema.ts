@@ -34,6 +34,7 @@ export const executionSchema = z.object({
       prompt_id: z.string().nullable(),
       prompt_version: z.number().int().nullable(),
       name: z.string().nullable(),
+      calls: z.number().int().meta({ description: 'Uses: model calls, or spans that stand for them' }),
     }),
   ),
   usage: usageSchema,
@@ -62,10 +63,11 @@ export function executionToWire(execution: Execution): z.infer<typeof executionS
     error_count: execution.errorCount,
     models: [...execution.models],
     providers: [...execution.providers],
-    prompts: execution.prompts.map((prompt) => ({
+    prompts: execution.prompts.filter(isNamed).map((prompt) => ({
       prompt_id: prompt.id || null,
       prompt_version: prompt.version || null,
       name: prompt.name || null,
+      calls: prompt.calls,
     })),
     usage: usageToWire(execution.usage),
     cost: costToWire(execution.costNanoUsd),
@@ -80,6 +82,11 @@ export function executionToWire(execution: Execution): z.infer<typeof executionS
     complete: execution.complete,
     feedback_score: null,
   };
+}
+
+/** A template's text whose prompt is not known says nothing to a reader. */
+function isNamed({ id, name }: Execution['prompts'][number]): boolean {
+  return id !== '' || name !== '';
 }
 
 export function usageToWire(usage: TokenUsage): z.infer<typeof usageSchema> {

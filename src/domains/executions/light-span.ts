@@ -1,14 +1,8 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { SpanPrompt } from '../prompts/index.ts';
 import type { TokenUsage } from './count-usage.ts';
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
-
-/** Id and name are both '' for a span that says only a template's text. */
-export interface PromptRef {
-  id: string;
-  name: string;
-  version: number;
-}
 
 /** A span without its heavy parts: what trees, totals and summaries are made of. `parentSpanId` is '' for a root. */
 export interface LightSpan {
@@ -33,7 +27,8 @@ export interface LightSpan {
   sessionId: string;
   userId: string;
   tags: readonly string[];
-  prompt: PromptRef | null;
+  /** What the span itself says of its prompt. */
+  prompt: SpanPrompt | null;
   inputPreview: string;
   outputPreview: string;
 }
@@ -71,7 +66,9 @@ const columns = [
   'prompt_id',
   'prompt_name',
   'prompt_version',
+  'prompt_raw_version',
   'prompt_source',
+  'prompt_key',
   `if(parent_span_id = ${noParent} OR kind = 'llm', input_preview, '')`,
   `if(parent_span_id = ${noParent} OR kind = 'llm', output_preview, '')`,
 ] as const;
@@ -100,6 +97,8 @@ type Row = [
   string,
   string,
   number,
+  string,
+  string,
   string,
   string,
   string,
@@ -183,8 +182,11 @@ function toLightSpan(row: Row): LightSpan {
     sessionId: row[17],
     userId: row[18],
     tags: row[19],
-    prompt: row[23] === '' ? null : { id: row[20], name: row[21], version: row[22] },
-    inputPreview: row[24],
-    outputPreview: row[25],
+    prompt:
+      row[24] === ''
+        ? null
+        : { id: row[20], name: row[21], version: row[22], rawVersion: row[23], source: row[24], key: row[25] },
+    inputPreview: row[26],
+    outputPreview: row[27],
   };
 }

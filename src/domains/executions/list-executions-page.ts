@@ -4,9 +4,11 @@ import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import { MalformedError } from '../../lib/errors.ts';
 import { isoFromUnixNano, unixNanoFromDate } from '../../lib/time.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { KnownPrompts } from '../prompts/index.ts';
 import { listExecutions } from './execution-queries.ts';
 import { executionToWire } from './executions.schema.ts';
 import type { SpanStatus } from './light-span.ts';
+import { resolveExecutionPrompts } from './resolve-prompts.ts';
 
 const defaultWindowMs = 7 * 24 * 60 * 60_000;
 
@@ -24,7 +26,7 @@ const position = z.tuple([z.iso.datetime(), z.iso.datetime(), z.string().regex(/
 
 /** One page of executions and the window it is of. Throws MalformedError for an empty window or a foreign cursor. */
 export async function listExecutionsPage(
-  deps: { clickhouse: ClickHouse; cursorSecret: string },
+  deps: { clickhouse: ClickHouse; knownPrompts: KnownPrompts; cursorSecret: string },
   input: ListExecutionsInput,
 ) {
   const { projectId, from, to, status } = input;
@@ -32,7 +34,7 @@ export async function listExecutionsPage(
   const decoded =
     input.cursor === undefined ? undefined : decodeCursor(deps.cursorSecret, fingerprint, input.cursor, position);
   const window = decoded ? { from: new Date(decoded[0]), to: new Date(decoded[1]) } : windowOf(from, to);
-  const rows = await listExecutions(deps.clickhouse, {
+  const stored = await listExecutions(deps.clickhouse, {
     projectId,
     fromUnixNano: unixNanoFromDate(window.from),
     toUnixNano: unixNanoFromDate(window.to),
@@ -40,6 +42,7 @@ export async function listExecutionsPage(
     after: decoded ? { startUnixNano: decoded[2], traceId: decoded[3] } : undefined,
     limit: input.limit + 1,
   });
+  const rows = await resolveExecutionPrompts(deps.knownPrompts, projectId, stored);
   const wireWindow = {
     from: isoFromUnixNano(unixNanoFromDate(window.from)),
     to: isoFromUnixNano(unixNanoFromDate(window.to)),

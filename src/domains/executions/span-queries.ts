@@ -37,8 +37,6 @@ export interface SpanDetail {
   price_version: string;
   ttft_ms: number | null;
   conversation_id: string;
-  prompt_raw_version: string;
-  prompt_source: string;
   params: string;
   warnings: string[];
   input?: string;
@@ -75,8 +73,6 @@ const columns: readonly (keyof SpanDetail)[] = [
   'price_version',
   'ttft_ms',
   'conversation_id',
-  'prompt_raw_version',
-  'prompt_source',
   'params',
   'warnings',
 ];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { durationMs, isoFromUnixNano } from '../../lib/time.ts';
+import type { SpanPrompt } from '../prompts/index.ts';
 import {
   asArray,
   asRecord,
@@ -56,7 +57,7 @@ export const spanSchema = z.object({
       name: z.string().nullable(),
       version: z.number().int().nullable(),
       raw: z.string().nullable(),
-      source: z.string().nullable(),
+      source: z.string().meta({ description: '`self`, `inherited` from a span above, or `template_match`' }),
     })
     .nullable(),
   input: z.unknown(),
@@ -82,7 +83,8 @@ export type SpanWire = z.infer<typeof spanSchema>;
 
 const otelKinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'];
 
-export function spanToWire(span: LightSpan, detail: SpanDetail): SpanWire {
+/** `prompt` is the span's own or inherited. */
+export function spanToWire(span: LightSpan, detail: SpanDetail, prompt: SpanPrompt | null): SpanWire {
   return {
     span_id: span.spanId,
     parent_span_id: span.parentSpanId || null,
@@ -115,7 +117,7 @@ export function spanToWire(span: LightSpan, detail: SpanDetail): SpanWire {
     conversation_id: detail.conversation_id || null,
     user_id: span.userId || null,
     tags: [...span.tags],
-    prompt_ref: promptToWire(span, detail),
+    prompt_ref: prompt && promptToWire(prompt),
     input: parseJsonText(detail.input),
     output: parseJsonText(detail.output),
     ...attributesToWire(detail),
@@ -139,15 +141,8 @@ function errorToWire(span: LightSpan, detail: SpanDetail): SpanWire['error'] {
   return { type: type || null, message: message || null, stack: stack || null };
 }
 
-function promptToWire(span: LightSpan, detail: SpanDetail): SpanWire['prompt_ref'] {
-  if (span.prompt === null) return null;
-  return {
-    id: span.prompt.id || null,
-    name: span.prompt.name || null,
-    version: span.prompt.version || null,
-    raw: detail.prompt_raw_version || null,
-    source: detail.prompt_source || null,
-  };
+function promptToWire({ id, name, version, rawVersion, source }: SpanPrompt): NonNullable<SpanWire['prompt_ref']> {
+  return { id: id || null, name: name || null, version: version || null, raw: rawVersion || null, source };
 }
 
 /** What JSON has no number for: ClickHouse's names, and those of OTLP/JSON that nested values have. */

@@ -6,6 +6,7 @@ export { lightSpanOf } from './light-span-of.ts';
 export { decodeTraces } from './otlp/decode.ts';
 export { inflateBounded } from './otlp/inflate.ts';
 export { defaultOtlpLimits, type OtlpLimits } from './otlp/limits.ts';
+export { promptMention } from './prompt-mention.ts';
 export { insertQuarantinedBody } from './quarantine-store.ts';
 export { QueueGate } from './queue-gate.ts';
 export { createBodyScanner } from './scan-body.ts';

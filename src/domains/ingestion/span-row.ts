@@ -17,6 +17,7 @@ import {
   uint64,
 } from '../../stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
+import type { SpanPrompt } from '../prompts/index.ts';
 import { NORMALISER_VERSION } from './conventions/normalise-span.ts';
 import type { NormalisedSpan } from './conventions/normalised-span.ts';
 import type { Span } from './otlp/span.ts';
@@ -31,6 +32,8 @@ export interface SpanRow {
   span: Span;
   attributes: TypedAttributes;
   normalised: NormalisedSpan;
+  /** `normalised.promptRef`, linked where the prompt is known. */
+  prompt: SpanPrompt | null;
 }
 
 const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
@@ -94,11 +97,12 @@ export const spanTable = new NativeTable<SpanRow>({
   conversation_id: column(text, (r) => r.normalised.conversationId),
   user_id: column(text, (r) => r.normalised.userId),
   tags: array(texts, (r) => r.normalised.tags),
-  prompt_id: column(text, (r) => r.normalised.promptRef?.id ?? ''),
-  prompt_name: column(text, (r) => r.normalised.promptRef?.name ?? ''),
-  prompt_version: column(uint32, (r) => r.normalised.promptRef?.version ?? 0),
-  prompt_raw_version: column(text, (r) => r.normalised.promptRef?.rawVersion ?? ''),
-  prompt_source: column(text, (r) => r.normalised.promptRef?.source ?? ''),
+  prompt_id: column(text, (r) => r.prompt?.id ?? ''),
+  prompt_name: column(text, (r) => r.prompt?.name ?? ''),
+  prompt_version: column(uint32, (r) => r.prompt?.version ?? 0),
+  prompt_raw_version: column(text, (r) => r.prompt?.rawVersion ?? ''),
+  prompt_source: column(text, (r) => r.prompt?.source ?? ''),
+  prompt_key: column(text, (r) => r.prompt?.key ?? ''),
   params: column(text, (r) => r.normalised.params),
   input_preview: column(text, (r) => r.normalised.inputPreview),
   output_preview: column(text, (r) => r.normalised.outputPreview),

@@ -22,6 +22,7 @@ export type SpanStatus = 'unset' | 'ok' | 'error';
 
 /** The managed prompt a span says it used, not yet looked up. `version` is 0 when it is not a number; `rawVersion` is what was sent. */
 export interface PromptRef {
+  /** As sent, or the key of a template's text. */
   id: string;
   name: string;
   version: number;

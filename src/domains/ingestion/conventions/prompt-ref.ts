@@ -1,3 +1,4 @@
+import { templateKey } from '../../prompts/index.ts';
 import type { AnyValue } from '../otlp/span.ts';
 import { attribute, attributes, field, type Reader, type Reading } from './candidates.ts';
 import { limits } from './limits.ts';
@@ -61,9 +62,9 @@ function firstLinked(value: AnyValue, reading: Reading): PromptRef | undefined {
 
 function template(versionKey: string): Reader<PromptRef> {
   return (value, reading) =>
-    text(value) === undefined
+    typeof value !== 'string' || value === '' || value.length > limits.textCharsMax
       ? undefined
-      : ref({ version: attributeText(reading, versionKey), source: 'template_match' });
+      : ref({ id: templateKey(value), version: attributeText(reading, versionKey), source: 'template_match' });
 }
 
 function ref(known: { id?: string; name?: string; version: string; source?: string }): PromptRef {
