@@ -14,6 +14,7 @@ import {
   QueueGate,
 } from './domains/ingestion/index.ts';
 import { type DependencyName, operationsEndpoints } from './domains/operations/index.ts';
+import { pricingEndpoints } from './domains/pricing/index.ts';
 import { findProjectScope, workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
@@ -76,6 +77,7 @@ export function createContainer(config: Config): Container {
     ...workspacesEndpoints({ postgres }),
     ...apiKeysEndpoints({ postgres, apiKeyPepper: config.apiKeyPepper }),
     ...executionsEndpoints({ clickhouse, cursorSecret }),
+    ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({
       admission: new Admission(),
       gate,

@@ -1,5 +1,6 @@
 import type { Config } from '../src/config.ts';
 import { otlpLimits } from '../src/container.ts';
+import { compileOverrides, findModelPrices, OverrideCache, PriceTable } from '../src/domains/pricing/index.ts';
 import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
@@ -54,6 +55,11 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
     batcher,
     budget: new WorkBudget(workBytesMax),
     limits: otlpLimits(config),
+    priceTable: new PriceTable(),
+    priceOverrides: new OverrideCache(async (projectId) => {
+      const list = await findModelPrices(postgres, projectId);
+      return list && compileOverrides(list);
+    }),
     stop: () => stopping.abort(new Error('The worker is stopping')),
     async close() {
       redis.disconnect();

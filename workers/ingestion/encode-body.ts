@@ -9,8 +9,10 @@ import {
   spanTable,
   typeAttributes,
 } from '../../src/domains/ingestion/index.ts';
+import type { Prices } from '../../src/domains/pricing/index.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import type { EncodedRows } from '../../src/stores/clickhouse/native-table.ts';
+import { costOfSpan } from './cost-of-span.ts';
 
 /** A body turned into rows of `spans`, and the light half of each row for summing up. */
 export interface EncodedBody {
@@ -19,19 +21,26 @@ export interface EncodedBody {
 }
 
 /** Bytes as received to rows, in one pass. Throws what inflating and decoding throw, when the body is not what the edge scan saw. */
-export async function encodeBody(payload: IngestBodyPayload, body: Buffer, limits: OtlpLimits): Promise<EncodedBody> {
+export async function encodeBody(
+  payload: IngestBodyPayload,
+  body: Buffer,
+  limits: OtlpLimits,
+  prices: Prices,
+): Promise<EncodedBody> {
   const { projectId, receivedAtMs, retentionDays } = payload;
   const inflated = await inflateBounded(payload.coding, body, limits.inflatedBytesMax);
   const spans = decodeTraces(payload.encoding, inflated, limits);
-  const rows = spans.map(
-    (span): SpanRow => ({
+  const rows = spans.map((span): SpanRow => {
+    const normalised = normaliseSpan(span);
+    return {
       projectId,
       receivedAtMs,
       retentionDays,
       span,
       attributes: typeAttributes(span.attributes),
-      normalised: normaliseSpan(span),
-    }),
-  );
+      normalised,
+      cost: costOfSpan(prices, normalised, span.startUnixNano),
+    };
+  });
   return { rows: spanTable.encode(rows), lightSpans: rows.map(lightSpanOf) };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { endpoint } from '../../http/endpoint.ts';
 import { listOf, pageParams } from '../../http/pagination.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { costBreakdownSchema, costBreakdownToWire } from './cost-breakdown.ts';
 import { executionSchema, executionToWire } from './executions.schema.ts';
 import { getExecution } from './get-execution.ts';
 import { listExecutionsPage } from './list-executions-page.ts';
@@ -27,6 +28,7 @@ const include = z
 
 const detailSchema = executionSchema.extend({
   project_id: z.string(),
+  cost_breakdown: costBreakdownSchema,
   missing_parents: z.array(z.string()).meta({ description: 'Parents that are named but have not arrived' }),
   feedback: z.array(z.unknown()),
   spans: z.array(spanSchema),
@@ -76,6 +78,7 @@ export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret
           body: {
             ...executionToWire(detail.execution),
             project_id: params.project_id,
+            cost_breakdown: costBreakdownToWire(detail.execution, detail.costBreakdown),
             missing_parents: detail.missingParents,
             feedback: [],
             spans: detail.spans.map(({ light, detail: heavy }) => spanToWire(light, heavy)),

@@ -1,6 +1,7 @@
 import { NotFoundError } from '../../lib/errors.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { breakDownCost, type CostBreakdown } from './cost-breakdown.ts';
 import type { Execution } from './execution.ts';
 import { findLightSpans, type LightSpan } from './light-span.ts';
 import { findSpanDetails, type SpanDetail, type SpanPart } from './span-queries.ts';
@@ -8,6 +9,7 @@ import { byStart, missingParents, summariseExecution } from './summarise-executi
 
 export interface ExecutionDetail {
   execution: Execution;
+  costBreakdown: CostBreakdown;
   missingParents: string[];
   /** By start. A span whose heavy half had not arrived when it was read is left for the next read. */
   spans: { light: LightSpan; detail: SpanDetail }[];
@@ -29,7 +31,12 @@ export async function getExecution(
     return detail === undefined ? [] : [{ light, detail }];
   });
   if (spans.length === 0) throw unknownExecution();
-  return { execution: summariseExecution(input.projectId, lights), missingParents: missingParents(lights), spans };
+  return {
+    execution: summariseExecution(input.projectId, lights),
+    costBreakdown: breakDownCost(lights),
+    missingParents: missingParents(lights),
+    spans,
+  };
 }
 
 function unknownExecution(): NotFoundError {
