@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { calcPrice, type ModelInfo, type PriceOptions } from '@pydantic/genai-prices';
+import { calcPrice, findProvider, type ModelInfo, type PriceOptions } from '@pydantic/genai-prices';
 import { BoundedMemo } from '../../lib/bounded-memo.ts';
 import { compileModel, type ModelRates } from './model-rates.ts';
 
@@ -24,6 +24,9 @@ const providerIds = new Map([
   ['gateway', 'litellm'],
 ]);
 
+/** What instrumentations of OpenAI's client say of every service that speaks its protocol. */
+const ambiguousProviders = new Set(['openai']);
+
 /** Run on one's own machine, or anywhere: a price guessed by the model's name would be wrong. */
 const unlistedProviders = new Set([
   'ollama',
@@ -45,8 +48,8 @@ export class PriceTable {
   readonly #memo = new BoundedMemo<ModelRates | null>(memoEntriesMax);
 
   /**
-   * A model's prices at a provider, or wherever the table finds a model of that name when the provider does not list it; null when
-   * nowhere, and for want of `budget` in a body of many new names.
+   * A model's prices at a provider; of a provider that the table does not know, those of who makes models of that name. null when
+   * there are none, and for want of `budget` in a body of many new names.
    */
   find(provider: string, model: string, budget: SearchBudget): ModelRates | null {
     if (model === '' || model.length > nameCharactersMax || provider.length > nameCharactersMax) return null;
@@ -64,8 +67,13 @@ export class PriceTable {
 function search(provider: string, model: string): ModelRates | null {
   const providerId = providerIds.get(provider) ?? provider;
   if (unlistedProviders.has(providerId)) return null;
-  const found = (providerId === '' ? null : findModel(model, { providerId })) ?? findModel(model, {});
+  const found = findModel(model, { providerId }) ?? (mayBeElsewhere(providerId) ? findModel(model, {}) : null);
   return found && compileModel(found);
+}
+
+/** Of a host in the table, another host's price of the same open model would be a guess. */
+function mayBeElsewhere(providerId: string): boolean {
+  return ambiguousProviders.has(providerId) || findProvider({ providerId }) === undefined;
 }
 
 /** Without usage there is nothing to calculate, only to find. What the package throws over is a model it has no price for. */
