@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { identityOf, type ModelPrice } from '../../src/domains/pricing/model-price.ts';
 import { type PricedCall, priceCall } from '../../src/domains/pricing/price-call.ts';
@@ -89,6 +90,37 @@ describe('an own price', () => {
     expect(cost(tokens({ inputTokens: 500_000 }))).toBe(1);
     expect(cost(tokens({ inputTokens: 1, outputTokens: 1 }))).toBe(1);
     expect(cost(tokens({ outputTokens: 1 }))).toBe(0);
+  });
+});
+
+describe('a cost', () => {
+  const count = fc.oneof(fc.nat(2 ** 31 - 1), fc.nat(100_000));
+  const price = fc
+    .tuple(fc.nat(99_999), fc.nat(999_999_999))
+    .map(([usd, nano]) => `${usd}.${`${nano}`.padStart(9, '0')}`);
+
+  test('of any size is the sum of its parts, rounded half up', () => {
+    fc.assert(
+      fc.property(
+        fc.array(price, { minLength: 2, maxLength: 2 }),
+        count,
+        count,
+        (prices, inputTokens, outputTokens) => {
+          const [input = '', output = ''] = prices;
+          const overrides = compileOverrides({
+            prices: [own({ inputPerMillion: input, outputPerMillion: output })],
+            updatedAt,
+          });
+          const call = { provider: '', model: 'house-model', requestModel: '', startUnixNano: 0n };
+          const usage = tokens({ inputTokens, outputTokens });
+          const cost = priceCall({ table, overrides, budget: { left: 0 } }, { ...call, usage })?.costNanoUsd;
+          const femto = (decimal: string) => BigInt(decimal.replace('.', ''));
+          const exact = BigInt(inputTokens) * femto(input) + BigInt(outputTokens) * femto(output);
+          expect(cost).toBe((exact + 500_000n) / 1_000_000n);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
   });
 });
 

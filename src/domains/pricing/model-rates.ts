@@ -1,5 +1,5 @@
 import type { ConditionalPrice, ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices';
-import { free, type Rate, type RateCard } from './rate-card.ts';
+import { type Price, priceOf, type Rate, type RateCard } from './rate-card.ts';
 import { attoUsdFromNumber } from './usd.ts';
 
 /** The prices of one model over time, first to last; the last that applies at a call's start holds, else the first. */
@@ -49,19 +49,25 @@ function compileCard(prices: ModelPrice): RateCard | null {
     cacheRead: compileRate(prices.cache_read_mtok) ?? inputRate,
     cacheWrite: compileRate(prices.cache_write_mtok) ?? inputRate,
     reasoning: compileRate(prices.output_reasoning_mtok) ?? outputRate,
-    perCallNanoUsd: (compileRate(prices.requests_kcount)?.base ?? 0n) / attoPerThousandPerNano,
+    perCallNanoUsd: (compileRate(prices.requests_kcount) ?? free).base.attoUsdPerMillion / attoPerThousandPerNano,
   };
 }
+
+const free: Rate = { base: priceOf(0n), tiers: [] };
 
 /** Calls are priced by the thousand. */
 const attoPerThousandPerNano = 1_000_000_000_000n;
 
 function compileRate(price: number | TieredPrices | undefined): Rate | undefined {
   if (price === undefined) return undefined;
-  if (typeof price === 'number') return { base: attoUsdFromNumber(price), tiers: [] };
+  if (typeof price === 'number') return { base: compilePrice(price), tiers: [] };
   const tiers = price.tiers.map(({ start, price: tier }) => ({
     aboveInputTokens: start,
-    price: attoUsdFromNumber(tier),
+    price: compilePrice(tier),
   }));
-  return { base: attoUsdFromNumber(price.base), tiers: tiers.sort((a, b) => a.aboveInputTokens - b.aboveInputTokens) };
+  return { base: compilePrice(price.base), tiers: tiers.sort((a, b) => a.aboveInputTokens - b.aboveInputTokens) };
+}
+
+function compilePrice(usdPerMillion: number): Price {
+  return priceOf(attoUsdFromNumber(usdPerMillion));
 }

@@ -1,6 +1,6 @@
 import { canonicalProvider } from '../ingestion/index.ts';
 import type { ModelPrice, ModelPriceList } from './model-price.ts';
-import type { Rate, RateCard } from './rate-card.ts';
+import { priceOf, type Rate, type RateCard } from './rate-card.ts';
 import { attoUsdFromDecimal } from './usd.ts';
 
 export interface PriceOverride {
@@ -63,7 +63,7 @@ function compileOverride(price: ModelPrice, updatedAt: Date): PriceOverride {
 }
 
 function rate(perMillion: string): Rate {
-  return { base: attoUsdFromDecimal(perMillion), tiers: [] };
+  return { base: priceOf(attoUsdFromDecimal(perMillion)), tiers: [] };
 }
 
 function bestFirst(a: PriceOverride, b: PriceOverride): number {
