@@ -14,6 +14,7 @@ import {
   QueueGate,
 } from './domains/ingestion/index.ts';
 import { type DependencyName, operationsEndpoints } from './domains/operations/index.ts';
+import { pricingEndpoints } from './domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from './domains/prompts/index.ts';
 import { findProjectScope, workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
@@ -83,6 +84,7 @@ export function createContainer(config: Config): Container {
     ...workspacesEndpoints({ postgres }),
     ...apiKeysEndpoints({ postgres, apiKeyPepper: config.apiKeyPepper }),
     ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
+    ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({
       admission: new Admission(),
       gate,

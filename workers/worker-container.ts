@@ -1,5 +1,6 @@
 import type { Config } from '../src/config.ts';
 import { otlpLimits } from '../src/container.ts';
+import { compileOverrides, findModelPrices, OverrideCache, PriceTable } from '../src/domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from '../src/domains/prompts/index.ts';
 import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
@@ -61,6 +62,11 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
       find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
       unknownMs: unknownPromptMs,
       logger,
+    }),
+    priceTable: new PriceTable(),
+    priceOverrides: new OverrideCache(async (projectId) => {
+      const list = await findModelPrices(postgres, projectId);
+      return list && compileOverrides(list);
     }),
     stop: () => stopping.abort(new Error('The worker is stopping')),
     async close() {

@@ -72,6 +72,7 @@ describe.each(Object.entries(manifest))('the recorded requests of %s, sent to th
       spans: ___,
       feedback: ____,
       truncated: _____,
+      cost_breakdown: ______,
       ...detail
     } of executions) {
       const listed = await until(`${detail.trace_id} in the list`, 10_000, async () => {
@@ -110,7 +111,8 @@ function summary(execution: ExecutionDetailWire): ExpectedTrace {
     prompt: distinct(spans.map(({ prompt_ref: ref }) => ref && `${ref.name ?? '?'}@${ref.raw}`)),
     ttft: spans.filter(({ ttft_ms }) => ttft_ms !== null).length,
     llm_with_io: spans.filter(({ kind, input, output }) => kind === 'llm' && input !== null && output !== null).length,
-    ...(spans.some(({ cost }) => cost !== null) && { cost: Number(execution.cost) }),
+    // The manifest tells what the clients said; what they did not say may have been computed.
+    ...(execution.cost_breakdown.reported !== null && { cost: Number(execution.cost_breakdown.reported) }),
   };
 }
 

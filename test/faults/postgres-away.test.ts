@@ -120,6 +120,42 @@ describe('with Postgres killed', () => {
       await stack.engines.postgres.start();
     }
   });
+
+  it('a worker that knows a project’s own prices goes on with them', async () => {
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('priced');
+    await putPrice(stack, project, 1_000);
+    expect((await post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 3))).status).toBe(200);
+    await stack.untilIdle(10_000);
+    await stack.engines.postgres.kill();
+    try {
+      expect((await post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 2))).status).toBe(200);
+      await stack.untilIdle(10_000);
+      expect(await storedCosts(stack, project)).toEqual(Array(5).fill('12000000'));
+    } finally {
+      await stack.engines.postgres.start();
+    }
+  });
+
+  it('a worker that has not seen a project waits for its prices: its spans come late, but priced right', async () => {
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('priced before the worker came');
+    await putPrice(stack, project, 1_000);
+    expect((await post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 1))).status).toBe(200);
+    await stack.untilIdle(10_000);
+    await stack.worker.kill();
+    await stack.engines.postgres.kill();
+    try {
+      await stack.worker.start();
+      expect((await post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 3))).status).toBe(200);
+      await until('the body waits for another try', 10_000, async () => (await stack.ingest.getDelayedCount()) > 0);
+      expect(await storedCosts(stack, project)).toHaveLength(1);
+    } finally {
+      await stack.engines.postgres.start();
+    }
+    await stack.untilIdle(15_000);
+    expect(await storedCosts(stack, project)).toEqual(Array(4).fill('12000000'));
+  });
 });
 
 /** The prompt of the trace's first span as a reader sees it; undefined while there is no span. */
@@ -142,6 +178,28 @@ async function withPostgres<T>(stack: Stack, work: (postgres: Postgres) => Promi
   } finally {
     await postgres.destroy();
   }
+}
+
+/** Puts a project's price of the model of the workload's spans, in USD per million tokens. */
+async function putPrice({ apiUrl }: Stack, project: Project, usd: number): Promise<void> {
+  const response = await fetch(`${apiUrl}/api/projects/${project.id}/model-prices`, {
+    method: 'PUT',
+    headers: { 'Content-Type': 'application/json', 'X-API-Key': project.apiKey },
+    body: JSON.stringify({
+      prices: [{ model: 'gpt-4o-mini', input_per_million: usd, output_per_million: usd }],
+    }),
+  });
+  expect(response.status, await response.text()).toBe(200);
+}
+
+/** What the stored spans of a project cost, in nano-USD each; a span that is there twice is here twice. */
+async function storedCosts({ clickhouse }: Stack, project: Project): Promise<string[]> {
+  const result = await clickhouse.query({
+    query: 'SELECT toString(cost_nano_usd) AS cost FROM spans FINAL WHERE project_id = {projectId:String}',
+    query_params: { projectId: project.id },
+    format: 'JSONEachRow',
+  });
+  return (await result.json<{ cost: string }>()).map(({ cost }) => cost);
 }
 
 async function healthOf({ apiUrl }: Stack, status: string): Promise<number | false> {

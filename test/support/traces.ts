@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { z } from 'zod';
+import type { costBreakdownSchema } from '../../src/domains/executions/cost-breakdown.ts';
 import type { executionSchema } from '../../src/domains/executions/executions.schema.ts';
 import type { SpanWire } from '../../src/domains/executions/span.schema.ts';
 import type { Answer, ProjectOfTest, TestApi } from './api.ts';
@@ -11,6 +12,7 @@ export type Encoding = 'protobuf' | 'json';
 export type ExecutionWire = z.infer<typeof executionSchema>;
 export type ExecutionDetailWire = ExecutionWire & {
   project_id: string;
+  cost_breakdown: z.infer<typeof costBreakdownSchema>;
   missing_parents: string[];
   truncated: boolean;
   feedback: unknown[];

@@ -24,6 +24,7 @@ function light(given: Partial<LightSpan> = {}): LightSpan {
     model: '',
     usage: null,
     costNanoUsd: null,
+    costSource: 'none',
     responseId: '',
     sessionId: '',
     userId: '',

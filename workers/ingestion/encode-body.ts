@@ -10,9 +10,11 @@ import {
   spanTable,
   typeAttributes,
 } from '../../src/domains/ingestion/index.ts';
+import type { Prices } from '../../src/domains/pricing/index.ts';
 import type { KnownPrompts } from '../../src/domains/prompts/index.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import type { EncodedRows } from '../../src/stores/clickhouse/native-table.ts';
+import { costOfSpan } from './cost-of-span.ts';
 
 /** A body turned into rows of `spans`, and the light half of each row for summing up. */
 export interface EncodedBody {
@@ -25,6 +27,7 @@ export async function encodeBody(
   deps: { limits: OtlpLimits; knownPrompts: KnownPrompts },
   payload: IngestBodyPayload,
   body: Buffer,
+  prices: Prices,
 ): Promise<EncodedBody> {
   const { projectId, receivedAtMs, retentionDays } = payload;
   const inflated = await inflateBounded(payload.coding, body, deps.limits.inflatedBytesMax);
@@ -40,6 +43,7 @@ export async function encodeBody(
       attributes: typeAttributes(span.attributes),
       normalised,
       prompt,
+      cost: costOfSpan(prices, normalised, span.startUnixNano),
     };
   });
   const rows = await resolveSpanPrompts(deps.knownPrompts, projectId, unlinked);

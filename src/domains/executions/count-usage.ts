@@ -118,7 +118,7 @@ function add({ spanId, usage, costNanoUsd }: CountableSpan, total: CountedUsage)
   for (const part of usageParts) total.usage[part] += usage[part];
 }
 
-const usageParts = [
+export const usageParts = [
   'inputTokens',
   'outputTokens',
   'cacheReadTokens',
@@ -127,7 +127,7 @@ const usageParts = [
   'totalTokens',
 ] as const;
 
-function noUsage(): TokenUsage {
+export function noUsage(): TokenUsage {
   return {
     inputTokens: 0,
     outputTokens: 0,

@@ -3,6 +3,7 @@ import { endpoint } from '../../http/endpoint.ts';
 import { listOf, pageParams } from '../../http/pagination.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { KnownPrompts } from '../prompts/index.ts';
+import { costBreakdownSchema, costBreakdownToWire } from './cost-breakdown.ts';
 import { executionSchema, executionToWire } from './executions.schema.ts';
 import { getExecution } from './get-execution.ts';
 import { listExecutionsPage } from './list-executions-page.ts';
@@ -28,6 +29,7 @@ const include = z
 
 const detailSchema = executionSchema.extend({
   project_id: z.string(),
+  cost_breakdown: costBreakdownSchema,
   missing_parents: z.array(z.string()).meta({ description: 'Parents that are named but have not arrived' }),
   feedback: z.array(z.unknown()),
   spans: z.array(spanSchema),
@@ -81,6 +83,7 @@ export function executionsEndpoints(deps: {
           body: {
             ...executionToWire(detail.execution),
             project_id: params.project_id,
+            cost_breakdown: costBreakdownToWire(detail.execution, detail.costBreakdown),
             missing_parents: detail.missingParents,
             feedback: [],
             spans: detail.spans.map(({ light, detail: heavy, prompt }) => spanToWire(light, heavy, prompt)),

@@ -3,6 +3,7 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import type { KnownPrompts, SpanPrompt } from '../prompts/index.ts';
 import { byStart } from './by-start.ts';
+import { breakDownCost, type CostBreakdown } from './cost-breakdown.ts';
 import type { Execution } from './execution.ts';
 import { findLightSpans, type LightSpan } from './light-span.ts';
 import { linkPrompts } from './link-prompts.ts';
@@ -12,6 +13,7 @@ import { missingParents, summariseExecution } from './summarise-execution.ts';
 
 export interface ExecutionDetail {
   execution: Execution;
+  costBreakdown: CostBreakdown;
   missingParents: string[];
   /** By start. A span whose heavy half had not arrived when it was read is left for the next read. */
   spans: { light: LightSpan; detail: SpanDetail; prompt: SpanPrompt | null }[];
@@ -35,7 +37,12 @@ export async function getExecution(
     return detail === undefined ? [] : [{ light, detail, prompt: links.get(light.spanId) ?? null }];
   });
   if (spans.length === 0) throw unknownExecution();
-  return { execution: summariseExecution(input.projectId, lights), missingParents: missingParents(lights), spans };
+  return {
+    execution: summariseExecution(input.projectId, lights),
+    costBreakdown: breakDownCost(lights),
+    missingParents: missingParents(lights),
+    spans,
+  };
 }
 
 function unknownExecution(): NotFoundError {

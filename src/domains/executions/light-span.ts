@@ -4,6 +4,9 @@ import type { TokenUsage } from './count-usage.ts';
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 
+/** Who says what a span cost: nobody, its client, or our price table. */
+export type CostSource = 'none' | 'reported' | 'computed';
+
 /** A span without its heavy parts: what trees, totals and summaries are made of. `parentSpanId` is '' for a root. */
 export interface LightSpan {
   traceId: string;
@@ -23,6 +26,7 @@ export interface LightSpan {
   usage: TokenUsage | null;
   /** Nano-USD; null when no cost is known. */
   costNanoUsd: bigint | null;
+  costSource: CostSource;
   responseId: string;
   sessionId: string;
   userId: string;
@@ -71,6 +75,7 @@ const columns = [
   'prompt_key',
   `if(parent_span_id = ${noParent} OR kind = 'llm', input_preview, '')`,
   `if(parent_span_id = ${noParent} OR kind = 'llm', output_preview, '')`,
+  'cost_source',
 ] as const;
 
 type Row = [
@@ -102,6 +107,7 @@ type Row = [
   string,
   string,
   string,
+  CostSource,
 ];
 
 /** A sub-query rather than an array, because only its set is looked up in the primary key. */
@@ -178,6 +184,7 @@ function toLightSpan(row: Row): LightSpan {
             totalTokens: total ?? 0,
           },
     costNanoUsd: row[15] === null ? null : BigInt(row[15]),
+    costSource: row[26],
     responseId: row[16],
     sessionId: row[17],
     userId: row[18],

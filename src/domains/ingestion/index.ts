@@ -1,5 +1,7 @@
 export { Admission } from './admission.ts';
+export { canonicalProvider } from './conventions/model.ts';
 export { normaliseSpan } from './conventions/normalise-span.ts';
+export type { NormalisedSpan } from './conventions/normalised-span.ts';
 export { createBodyInflater } from './inflate-body.ts';
 export { type IngestionDeps, ingestionEndpoints } from './ingestion.routes.ts';
 export { lightSpanOf } from './light-span-of.ts';
@@ -10,5 +12,5 @@ export { promptMention } from './prompt-mention.ts';
 export { insertQuarantinedBody } from './quarantine-store.ts';
 export { QueueGate } from './queue-gate.ts';
 export { createBodyScanner } from './scan-body.ts';
-export { type SpanRow, spanTable } from './span-row.ts';
+export { type SpanCost, type SpanRow, spanTable } from './span-row.ts';
 export { typeAttributes } from './typed-attributes.ts';

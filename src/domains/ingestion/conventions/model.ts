@@ -83,10 +83,14 @@ function invokedModel(value: AnyValue, reading: Reading): string | undefined {
   return typeof name === 'string' ? text(name) : undefined;
 }
 
-/** Unknown providers stay as they are: a price is then looked up by model alone. */
 function providerName(value: AnyValue, reading: Reading): string | undefined {
-  const name = unquoted(value, reading)?.toLowerCase();
-  if (name === undefined) return undefined;
+  const name = unquoted(value, reading);
+  return name === undefined ? undefined : canonicalProvider(name);
+}
+
+/** The one name of a provider that goes by several. Unknown ones stay as they are: a price is then looked up by model alone. */
+export function canonicalProvider(given: string): string {
+  const name = given.toLowerCase();
   const dot = name.lastIndexOf('.');
   const stem = dot > 0 && apiSuffixes.has(name.slice(dot + 1)) ? name.slice(0, dot) : name;
   return aliases.get(stem) ?? stem;
