@@ -56,7 +56,9 @@ type Count = keyof NonNullable<Fields['usage']>;
 function part(name: Count, whole: Count) {
   return ({ usage }: Fields): string | undefined => {
     const [has, may] = [usage?.[name] ?? 0, usage?.[whole] ?? 0];
-    return has > may ? `must not be more than the ${whole} it is part of: ${has} is more than ${may}` : undefined;
+    return has > Math.max(0, may)
+      ? `must not be more than the ${whole} it is part of: ${has} is more than ${may}`
+      : undefined;
   };
 }
 

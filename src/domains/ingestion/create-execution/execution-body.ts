@@ -40,8 +40,8 @@ const cost = z
     z.number().min(0).max(limits.costUsdMax),
     z
       .string()
-      .regex(/^\d{1,7}(\.\d{1,18})?$/, { error: 'must be a decimal number of US dollars', abort: true })
-      .refine((value) => Number(value) <= limits.costUsdMax, `must be at most ${limits.costUsdMax}`),
+      .regex(/^\d{1,7}(\.\d{1,18})?$/, 'must be a decimal number of US dollars')
+      .refine((value) => !(Number(value) > limits.costUsdMax), `must be at most ${limits.costUsdMax}`),
   ])
   .meta({ description: 'US dollars as a decimal string or a number, kept to the nano-dollar' });
 
