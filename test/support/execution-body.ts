@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { NormalisedSpan } from '../../src/domains/ingestion/conventions/normalised-span.ts';
 import { spanKinds } from '../../src/domains/ingestion/conventions/normalised-span.ts';
+import { checkSpans } from '../../src/domains/ingestion/create-execution/check-spans.ts';
 import { encodeExecution } from '../../src/domains/ingestion/create-execution/encode-execution.ts';
 import { type ExecutionBody, executionBody } from '../../src/domains/ingestion/create-execution/execution-body.ts';
 import { resolveSpans } from '../../src/domains/ingestion/create-execution/resolve-spans.ts';
@@ -17,11 +18,11 @@ export interface TravelledSpan {
 }
 
 /** A body as JSON through the schema, OTLP and the worker's decoding and normalising: the root first. */
-export function travel(body: unknown): [TravelledSpan, ...TravelledSpan[]] {
+export async function travel(body: unknown): Promise<[TravelledSpan, ...TravelledSpan[]]> {
   const parsed: ExecutionBody = parseBody(executionBody, JSON.parse(JSON.stringify(body)));
   const traceId = parsed.trace_id ?? aTraceId;
-  const resolved = resolveSpans(parsed, traceId, nowMs);
-  const decoded = decodeTraces('json', encodeExecution(traceId, resolved), defaultOtlpLimits);
+  const resolved = resolveSpans(await checkSpans(parsed), traceId, nowMs);
+  const decoded = decodeTraces('json', await encodeExecution(traceId, resolved), defaultOtlpLimits);
   const byId = new Map(decoded.map((span) => [span.spanId, { span, normalised: normaliseSpan(span) }]));
   const [root, ...others] = resolved.map(({ spanId }) => {
     const found = byId.get(spanId);

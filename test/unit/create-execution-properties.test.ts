@@ -95,10 +95,10 @@ function contentOf(text: string): unknown {
   return /^[[{]/.test(text) ? JSON.parse(text) : text;
 }
 
-test('an execution that went through OTLP and the normaliser says what was sent, nothing more, nothing less', () => {
-  fc.assert(
-    fc.property(executions, (body) => {
-      const [root, ...others] = travel(body);
+test('an execution that went through OTLP and the normaliser says what was sent, nothing more, nothing less', async () => {
+  await fc.assert(
+    fc.asyncProperty(executions, async (body) => {
+      const [root, ...others] = await travel(body);
       const { spans, ...top } = JSON.parse(JSON.stringify(body));
       const rootEnvironment = top.environment ?? '';
       expect(asBody(root)).toEqual(expected(top, rootEnvironment));

@@ -11,9 +11,9 @@ const nano = (ms: number) => BigInt(ms) * 1_000_000n;
 const hour = 3_600_000;
 
 /** The faults of a body, `path code`. */
-function faultsOf(body: unknown): string[] {
+async function faultsOf(body: unknown): Promise<string[]> {
   try {
-    travel(body);
+    await travel(body);
     return [];
   } catch (error) {
     if (error instanceof AppError) return (error.errors ?? []).map(({ path, code }) => `${path} ${code}`);
@@ -21,17 +21,17 @@ function faultsOf(body: unknown): string[] {
   }
 }
 
-describe('what is not given', () => {
-  test('is the name `execution`, status ok, kind other, and now', () => {
-    const [{ span, normalised }] = travel({});
+describe('what is not given', async () => {
+  test('is the name `execution`, status ok, kind other, and now', async () => {
+    const [{ span, normalised }] = await travel({});
     expect([normalised.name, normalised.status, normalised.kind]).toEqual(['execution', 'ok', 'other']);
     expect([span.startUnixNano, span.endUnixNano]).toEqual([nano(nowMs), nano(nowMs)]);
     expect([normalised.usage, normalised.reportedCostNanoUsd, normalised.promptRef]).toEqual([null, null, null]);
   });
 
-  test('may be null, as in an answer of ours', () => {
+  test('may be null, as in an answer of ours', async () => {
     const fields = Object.keys(executionBody.shape).map((name) => [name, null]);
-    const [sent, empty] = [travel(Object.fromEntries(fields)), travel({})];
+    const [sent, empty] = [await travel(Object.fromEntries(fields)), await travel({})];
     expect(sent).toEqual(empty);
   });
 
@@ -42,8 +42,8 @@ describe('what is not given', () => {
     [{ spans: [{ name: 'search', kind: 'tool' }] }, 'chain'],
     [{ model: 'm', kind: 'agent' }, 'agent'],
     [{ spans: [] }, 'other'],
-  ])('of %j is the kind %s', (body, kind) => {
-    expect(travel(body)[0].normalised.kind).toBe(kind);
+  ])('of %j is the kind %s', async (body, kind) => {
+    expect((await travel(body))[0].normalised.kind).toBe(kind);
   });
 
   test.each([
@@ -52,8 +52,8 @@ describe('what is not given', () => {
     [{ started_at: iso(nowMs + hour) }, [nano(nowMs + hour), nano(nowMs + hour)]],
     [{ ended_at: iso(nowMs - hour) }, [nano(nowMs - hour), nano(nowMs - hour)]],
     [{ started_at: iso(nowMs - hour), duration_ms: 7 }, [nano(nowMs - hour), nano(nowMs - hour + 7)]],
-  ])('of the times %j is taken from now', (times, expected) => {
-    const [{ span }] = travel(times);
+  ])('of the times %j is taken from now', async (times, expected) => {
+    const [{ span }] = await travel(times);
     expect([span.startUnixNano, span.endUnixNano]).toEqual(expected);
   });
 
@@ -64,37 +64,37 @@ describe('what is not given', () => {
     [{ started_at: iso(nowMs + 2_000) }, [2_000, 2_000]],
     [{ ended_at: iso(nowMs + 20) }, [0, 20]],
     [{ ended_at: iso(nowMs - 20) }, [-20, -20]],
-  ])('of the times %j of a span is taken from the execution', (times, expected) => {
+  ])('of the times %j of a span is taken from the execution', async (times, expected) => {
     const body = { started_at: iso(nowMs), duration_ms: 1_000, spans: [{ name: 's', kind: 'tool', ...times }] };
-    const [, child] = travel(body);
+    const [, child] = await travel(body);
     expect([child?.span.startUnixNano, child?.span.endUnixNano]).toEqual(expected.map((ms) => nano(nowMs + ms)));
   });
 
-  test('of span ids is the same for the same place in the same trace only', () => {
+  test('of span ids is the same for the same place in the same trace only', async () => {
     const body = (trace_id: string) => ({ trace_id, spans: ['a', 'b'].map((name) => ({ name, kind: 'other' })) });
-    const ids = (trace_id: string) => travel(body(trace_id)).map(({ span }) => span.spanId);
-    const first = ids(aTraceId);
-    expect(ids(aTraceId.toUpperCase())).toEqual(first);
-    expect(new Set([...first, ...ids('1'.repeat(32))]).size).toBe(6);
+    const ids = async (trace_id: string) => (await travel(body(trace_id))).map(({ span }) => span.spanId);
+    const first = await ids(aTraceId);
+    expect(await ids(aTraceId.toUpperCase())).toEqual(first);
+    expect(new Set([...first, ...(await ids('1'.repeat(32)))]).size).toBe(6);
   });
 
-  test('of an environment is that of the execution, of a user or session nothing', () => {
+  test('of an environment is that of the execution, of a user or session nothing', async () => {
     const spans = [
       { name: 'a', kind: 'other' },
       { name: 'b', kind: 'other', environment: 'staging' },
     ];
-    const travelled = travel({ environment: 'production', user_id: 'u', session_id: 's', spans });
+    const travelled = await travel({ environment: 'production', user_id: 'u', session_id: 's', spans });
     expect(travelled.map(({ normalised }) => normalised.environment)).toEqual(['production', 'production', 'staging']);
     expect(travelled.map(({ normalised }) => normalised.userId + normalised.sessionId)).toEqual(['us', '', '']);
   });
 });
 
-describe('content', () => {
-  const inputOf = (body: object) => travel(body)[0].normalised.input;
+describe('content', async () => {
+  const inputOf = async (body: object) => (await travel(body))[0].normalised.input;
 
-  test('that is messages is stored as the messages of any client, with its raw form beside it', () => {
+  test('that is messages is stored as the messages of any client, with its raw form beside it', async () => {
     const input = [{ role: 'user', content: 'hi' }];
-    const [{ span, normalised }] = travel({ input, output: { role: 'assistant', content: 'ho' } });
+    const [{ span, normalised }] = await travel({ input, output: { role: 'assistant', content: 'ho' } });
     expect(JSON.parse(normalised.input)).toEqual([{ role: 'user', parts: [{ type: 'text', content: 'hi' }] }]);
     expect(JSON.parse(normalised.output)).toEqual([{ role: 'assistant', parts: [{ type: 'text', content: 'ho' }] }]);
     expect(span.attributes.get('gen_ai.input.messages')).toBe(JSON.stringify(input));
@@ -108,31 +108,33 @@ describe('content', () => {
     [[]],
     [[{ role: 'user', content: 'hi' }, 'no message']],
     [[{ role: 'admin', name: 'Ada' }]],
-  ])('of the structure %j stays as it is', (input) => {
-    expect(JSON.parse(inputOf({ input }))).toEqual(input);
+  ])('of the structure %j stays as it is', async (input) => {
+    expect(JSON.parse(await inputOf({ input }))).toEqual(input);
   });
 
-  test('of a tool is data, even when it looks like messages', () => {
+  test('of a tool is data, even when it looks like messages', async () => {
     const input = [{ role: 'user', content: 'hi' }];
-    expect(JSON.parse(inputOf({ kind: 'tool', input }))).toEqual(input);
+    expect(JSON.parse(await inputOf({ kind: 'tool', input }))).toEqual(input);
   });
 
   test.each([
     [42, '42'],
     [false, 'false'],
     [0, '0'],
-  ])('%j is stored as text', (input, text) => {
-    expect(inputOf({ input })).toBe(text);
+  ])('%j is stored as text', async (input, text) => {
+    expect(await inputOf({ input })).toBe(text);
   });
 
-  test('of the largest size is stored whole, a byte more is refused', () => {
+  test('of the largest size is stored whole, a byte more is refused', async () => {
     const input = 'ä'.repeat(executionLimits.contentBytesMax / 2);
-    expect(inputOf({ input })).toBe(input);
-    expect(faultsOf({ spans: [{ name: 's', kind: 'llm', output: `${input}x` }] })).toEqual(['spans[0].output invalid']);
+    expect(await inputOf({ input })).toBe(input);
+    expect(await faultsOf({ spans: [{ name: 's', kind: 'llm', output: `${input}x` }] })).toEqual([
+      'spans[0].output invalid',
+    ]);
   });
 });
 
-describe('the body', () => {
+describe('the body', async () => {
   const span = { name: 's', kind: 'llm' };
   const { entriesMax, entryDepthMax, spansMax } = executionLimits;
   const many = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, index) => [`k${index}`, index]));
@@ -195,48 +197,48 @@ describe('the body', () => {
     ['too many spans', { spans: Array.from({ length: spansMax }, () => span) }, 'spans too_big'],
     ['a field that does not exist', { spans: [{ ...span, nmae: 's' }] }, 'spans[0].nmae unknown_field'],
     ['a trace id within a span', { spans: [{ ...span, trace_id: aTraceId }] }, 'spans[0].trace_id unknown_field'],
-  ])('with %s is refused by its path', (_what, body, fault) => {
-    expect(faultsOf(body)).toEqual([fault]);
+  ])('with %s is refused by its path', async (_what, body, fault) => {
+    expect(await faultsOf(body)).toEqual([fault]);
   });
 
-  test('with the id of another span is refused, in any case and the root included', () => {
+  test('with the id of another span is refused, in any case and the root included', async () => {
     const id = 'abcdefabcdefabcd';
     const twice = [span, { ...span, span_id: id }, { ...span, span_id: id.toUpperCase() }];
-    expect(faultsOf({ spans: twice })).toEqual(['spans[2].span_id duplicate']);
-    expect(faultsOf({ span_id: id, spans: twice.slice(0, 2) })).toEqual(['spans[1].span_id duplicate']);
+    expect(await faultsOf({ spans: twice })).toEqual(['spans[2].span_id duplicate']);
+    expect(await faultsOf({ span_id: id, spans: twice.slice(0, 2) })).toEqual(['spans[1].span_id duplicate']);
   });
 
-  test('at its bounds is taken', () => {
+  test('at its bounds is taken', async () => {
     expect(
-      faultsOf({ metadata: many(entriesMax), variables: nested(entryDepthMax), cost: '1000000.000000000' }),
+      await faultsOf({ metadata: many(entriesMax), variables: nested(entryDepthMax), cost: '1000000.000000000' }),
     ).toEqual([]);
-    expect(faultsOf({ usage: { input_tokens: 5, cache_read_tokens: 3, cache_write_tokens: 2 } })).toEqual([]);
+    expect(await faultsOf({ usage: { input_tokens: 5, cache_read_tokens: 3, cache_write_tokens: 2 } })).toEqual([]);
   });
 
-  test('with an unknown parent is taken: it may arrive later', () => {
-    const [, child] = travel({ spans: [{ ...span, parent_span_id: 'FFFFFFFFFFFFFFFF' }] });
+  test('with an unknown parent is taken: it may arrive later', async () => {
+    const [, child] = await travel({ spans: [{ ...span, parent_span_id: 'FFFFFFFFFFFFFFFF' }] });
     expect(child?.span.parentSpanId).toBe('f'.repeat(16));
   });
 
-  test('of 10,000 spans keeps every one', () => {
+  test('of 10,000 spans keeps every one', async () => {
     const spans = Array.from({ length: spansMax - 1 }, (_, index) => ({ name: `s${index}`, kind: 'tool' }));
-    expect(travel({ spans }).length).toBe(spansMax);
+    expect((await travel({ spans })).length).toBe(spansMax);
   });
 });
 
-describe('cost', () => {
+describe('cost', async () => {
   test.each([
     ['0.000000001', 1n],
     ['999999.999999999', 999_999_999_999_999n],
     [0.1, 100_000_000n],
     [0, 0n],
     [1e-7, 100n],
-  ])('%j is exact to the nano-dollar', (cost, expected) => {
-    expect(travel({ cost })[0].normalised.reportedCostNanoUsd).toBe(expected);
+  ])('%j is exact to the nano-dollar', async (cost, expected) => {
+    expect((await travel({ cost }))[0].normalised.reportedCostNanoUsd).toBe(expected);
   });
 });
 
-describe('Prefer', () => {
+describe('Prefer', async () => {
   test.each([
     ['wait=5', 5],
     ['respond-async, wait=5', 5],
@@ -249,12 +251,12 @@ describe('Prefer', () => {
     ['awaited=5', undefined],
     ['', undefined],
     [undefined, undefined],
-  ])('%j waits %s seconds', (header, seconds) => {
+  ])('%j waits %s seconds', async (header, seconds) => {
     expect(preferredWaitS(header, 10)).toBe(seconds);
   });
 });
 
-test('a strict schema: the parsed body is what was sent', () => {
+test('a strict schema: the parsed body is what was sent', async () => {
   const body = { name: 'n', input: { a: [1] }, metadata: { b: null }, spans: [{ name: 's', kind: 'db' }] };
   expect(parseBody(executionBody, body)).toEqual(body);
 });

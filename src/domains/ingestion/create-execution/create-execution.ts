@@ -5,6 +5,7 @@ import type { Admission } from '../admission.ts';
 import type { BodyWaits } from '../body-waits.ts';
 import { jobIdOf, type KeepBodyDeps, keepBody } from '../keep-body.ts';
 import type { OtlpLimits } from '../otlp/limits.ts';
+import { checkSpans } from './check-spans.ts';
 import { encodeExecution } from './encode-execution.ts';
 import type { ExecutionBody } from './execution-body.ts';
 import { resolveSpans } from './resolve-spans.ts';
@@ -54,8 +55,8 @@ async function keepExecution(
   { body, traceId, reserve }: { body: ExecutionBody; traceId: string; reserve: (bytes: number) => void },
 ): Promise<string> {
   const receivedAtMs = Date.now();
-  const spans = resolveSpans(body, traceId, receivedAtMs);
-  const bytes = encodeExecution(traceId, spans);
+  const spans = resolveSpans(await checkSpans(body), traceId, receivedAtMs);
+  const bytes = await encodeExecution(traceId, spans);
   const { bodyBytesMax } = deps.limits;
   if (bytes.length > bodyBytesMax) {
     throw new TooLargeError(

@@ -1,3 +1,4 @@
+import { mapInSlices } from '../../../lib/map-in-slices.ts';
 import { attributesToJson } from '../otlp/any-value-json.ts';
 import type { Attributes } from '../otlp/span.ts';
 import type { ResolvedSpan } from './resolve-spans.ts';
@@ -9,21 +10,29 @@ const kindInternal = 1;
 const statusCodes = { unset: 0, ok: 1, error: 2 } as const;
 
 /** The spans as one OTLP/JSON request: a resource for each environment, which is what OpenTelemetry knows environments by. */
-export function encodeExecution(traceId: string, spans: readonly ResolvedSpan[]): Buffer {
-  const byEnvironment = new Map<string, string[]>();
-  for (const span of spans) {
-    const group = byEnvironment.get(span.environment);
-    const json = spanToJson(traceId, span);
-    if (group === undefined) byEnvironment.set(span.environment, [json]);
-    else group.push(json);
+export async function encodeExecution(traceId: string, spans: readonly ResolvedSpan[]): Promise<Buffer> {
+  // Bytes by and by: one text of it all costs twice the time in garbage.
+  const encoded = await mapInSlices(spans, (span) => Buffer.from(spanToJson(traceId, span)));
+  const byEnvironment = new Map<string, Buffer[]>();
+  for (const [index, { environment }] of spans.entries()) {
+    const group = byEnvironment.get(environment) ?? [];
+    group.push(encoded[index] ?? comma, comma);
+    byEnvironment.set(environment, group);
   }
-  const resources = Array.from(byEnvironment, ([environment, group]) => resourceToJson(environment, group));
-  return Buffer.from(`{"resourceSpans":[${resources.join(',')}]}`);
+  const resources = Array.from(byEnvironment, ([environment, group]) => [
+    Buffer.from(resourceStart(environment)),
+    ...group.slice(0, -1),
+    Buffer.from(']}]}'),
+    comma,
+  ]);
+  return Buffer.concat([Buffer.from('{"resourceSpans":['), ...resources.flat().slice(0, -1), Buffer.from(']}')]);
 }
 
-function resourceToJson(environment: string, spans: readonly string[]): string {
+const comma = Buffer.from(',');
+
+function resourceStart(environment: string): string {
   const attributes: Attributes = new Map(environment === '' ? [] : [['deployment.environment.name', environment]]);
-  return `{"resource":{"attributes":${attributesToJson(attributes)}},"scopeSpans":[{"scope":${scope},"spans":[${spans.join(',')}]}]}`;
+  return `{"resource":{"attributes":${attributesToJson(attributes)}},"scopeSpans":[{"scope":${scope},"spans":[`;
 }
 
 function spanToJson(traceId: string, span: ResolvedSpan): string {

@@ -91,16 +91,25 @@ export const executionBody = z
     kind: fields.kind.nullish().meta({
       description: 'Default: `llm` with a model and no model call among `spans`, else `chain` with spans, else `other`',
     }),
+    // Only documented here: each is validated by `spanBody` in turn, see check-spans.ts.
     spans: z
-      .array(spanBody)
+      .array(z.unknown())
       .max(limits.spansMax - 1)
       .nullish()
-      .meta({ description: 'Without times of their own they have those of the execution, likewise its environment' }),
+      .meta({
+        description: 'Without times of their own they have those of the execution, likewise its environment',
+        anyOf: [{ type: 'array', maxItems: limits.spansMax - 1, items: jsonSchemaOf(spanBody) }, { type: 'null' }],
+      }),
   })
   .superRefine(checkFields);
 
 export type SpanBody = z.infer<typeof spanBody>;
 export type ExecutionBody = z.infer<typeof executionBody>;
+
+function jsonSchemaOf(schema: z.ZodType): object {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return json;
+}
 
 function hexId(digits: number) {
   return z

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { InvalidError } from '../../../lib/errors.ts';
 import { unixNanoFromDate } from '../../../lib/time.ts';
 import type { SpanKind } from '../conventions/normalised-span.ts';
-import type { ExecutionBody, SpanBody } from './execution-body.ts';
+import type { CheckedExecution } from './check-spans.ts';
+import type { SpanBody } from './execution-body.ts';
 import { resolveTimes, type Times } from './resolve-times.ts';
 
 /** A span of a posted execution with everything that was left to defaults. */
@@ -20,10 +21,11 @@ export interface ResolvedSpan extends Times {
 const modelKinds: ReadonlySet<SpanKind> = new Set(['llm', 'embedding', 'reranker']);
 
 /** The execution itself first, then its spans. Throws InvalidError when two of them have one id. */
-export function resolveSpans(body: ExecutionBody, traceId: string, nowMs: number): ResolvedSpan[] {
+export function resolveSpans(body: CheckedExecution, traceId: string, nowMs: number): ResolvedSpan[] {
   const { trace_id: _, spans, name, kind, ...fields } = body;
+  const derivedId = idsOf(traceId);
   const root: ResolvedSpan = {
-    spanId: fields.span_id ?? derivedSpanId(traceId, 'root'),
+    spanId: fields.span_id ?? derivedId(0),
     parentSpanId: '',
     name: name ?? 'execution',
     kind: kind ?? defaultKind(body),
@@ -31,15 +33,14 @@ export function resolveSpans(body: ExecutionBody, traceId: string, nowMs: number
     ...resolveTimes(fields, unixNanoFromDate(new Date(nowMs))),
     fields,
   };
-  const resolved = [root];
-  for (const [index, span] of (spans ?? []).entries()) resolved.push(resolveChild(span, index, root, traceId));
+  const resolved = [root, ...spans.map((span, index) => resolveChild(span, root, derivedId(index + 1)))];
   refuseDuplicates(resolved);
   return resolved;
 }
 
-function resolveChild(span: SpanBody, index: number, root: ResolvedSpan, traceId: string): ResolvedSpan {
+function resolveChild(span: SpanBody, root: ResolvedSpan, derivedId: string): ResolvedSpan {
   return {
-    spanId: span.span_id ?? derivedSpanId(traceId, index),
+    spanId: span.span_id ?? derivedId,
     parentSpanId: span.parent_span_id ?? root.spanId,
     name: span.name,
     kind: span.kind,
@@ -50,15 +51,20 @@ function resolveChild(span: SpanBody, index: number, root: ResolvedSpan, traceId
 }
 
 /** A model call's usage counts by itself, so a root that repeats the sum of its calls must not pass for one. */
-function defaultKind({ model, spans }: ExecutionBody): SpanKind {
+function defaultKind({ model, spans }: CheckedExecution): SpanKind {
   const hasModel = model !== undefined && model !== null;
-  if (hasModel && !spans?.some((span) => modelKinds.has(span.kind))) return 'llm';
-  return spans && spans.length > 0 ? 'chain' : 'other';
+  if (hasModel && !spans.some((span) => modelKinds.has(span.kind))) return 'llm';
+  return spans.length > 0 ? 'chain' : 'other';
 }
 
-/** The same for the same place in the same trace, so that posting again replaces: the first 64 bits of a SHA-256. */
-function derivedSpanId(traceId: string, position: number | 'root'): string {
-  return createHash('sha256').update(`${traceId}\n${position}`).digest('hex').slice(0, 16);
+/**
+ * The same id for the same place in the same trace, so that posting again replaces: a SHA-256 of the trace, cut to 61 bits, plus the
+ * place. With a higher bit set it is never zero, and never too large.
+ */
+function idsOf(traceId: string): (place: number) => string {
+  const hash = createHash('sha256').update(traceId).digest().readBigUInt64BE();
+  const first = 2n ** 62n + BigInt.asUintN(61, hash);
+  return (place) => (first + BigInt(place)).toString(16).padStart(16, '0');
 }
 
 function refuseDuplicates(spans: readonly ResolvedSpan[]): void {
