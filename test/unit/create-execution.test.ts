@@ -215,6 +215,10 @@ describe('the body', async () => {
     expect(await faultsOf({ usage: { input_tokens: 5, cache_read_tokens: 3, cache_write_tokens: 2 } })).toEqual([]);
   });
 
+  test('with more faults than anybody reads names fifty', async () => {
+    expect((await faultsOf({ spans: Array.from({ length: 9_999 }, () => ({ a: 1, b: 2, c: 3 })) })).length).toBe(50);
+  });
+
   test('with an unknown parent is taken: it may arrive later', async () => {
     const [, child] = await travel({ spans: [{ ...span, parent_span_id: 'FFFFFFFFFFFFFFFF' }] });
     expect(child?.span.parentSpanId).toBe('f'.repeat(16));
