@@ -92,6 +92,8 @@ export interface RawCall<P> {
   headers: IncomingHttpHeaders;
   principal: P | undefined;
   requestId: string;
+  /** Aborted once the answer is out or the client has gone: nobody needs what is still under way. */
+  signal: AbortSignal;
   /** Reads and parses the JSON body; only called when the contract has a body. `undefined` for an empty body. */
   readBody: () => Promise<unknown>;
 }
@@ -123,6 +125,7 @@ interface Parsed<A extends Access, P, Params extends z.ZodObject, Query extends 
   headers: IncomingHttpHeaders;
   principal: PrincipalFor<A, P>;
   requestId: string;
+  signal: AbortSignal;
 }
 interface ParsedWithBody<
   A extends Access,
@@ -207,5 +210,6 @@ function parseCommon<A extends Access, P, Params extends z.ZodObject, Query exte
     // Sound by construction: the pipeline refuses a call without a principal unless the access is open.
     principal: raw.principal as PrincipalFor<A, P>,
     requestId: raw.requestId,
+    signal: raw.signal,
   };
 }

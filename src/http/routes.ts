@@ -68,6 +68,7 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     headers: req.headers,
     principal,
     requestId: contextOf(res).requestId,
+    signal: closeSignal(res),
   };
   if (endpoint.kind === 'raw') {
     await endpoint.call(req, res, call);
@@ -75,6 +76,12 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   }
   const readBody = () => readJsonBody(req, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
   sendResult(res, await endpoint.call({ ...call, readBody }));
+}
+
+function closeSignal(res: Response): AbortSignal {
+  const controller = new AbortController();
+  res.once('close', () => controller.abort());
+  return controller.signal;
 }
 
 function sendResult(res: Response, result: Result): void {

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { UnavailableError } from '../lib/errors.ts';
 import { within } from '../lib/within.ts';
 import { bodyKey } from './body-key.ts';
-import { type IngestBodyPayload, jobCatalog } from './job-catalog.ts';
+import { type IngestBodyPayload, type IngestOutcome, ingestOutcome, jobCatalog } from './job-catalog.ts';
 
 /** Keeps the body only when its job is not known yet, so that a resend of a finished body leaves nothing behind. */
 const storeBodyLua = `
@@ -21,6 +21,8 @@ export interface BodyPublisher {
   publish(jobId: string, body: Buffer, payload: IngestBodyPayload): Promise<{ duplicate: boolean }>;
   /** Forgets a finished job, so that its id can be published again. */
   forget(jobId: string): Promise<void>;
+  /** What became of a body; undefined while its job waits or runs, and when the job is not known. Throws when Redis is away. */
+  outcome(jobId: string): Promise<IngestOutcome | undefined>;
   queue: Queue;
   close(): Promise<void>;
 }
@@ -56,6 +58,10 @@ export function createBodyPublisher(redis: Redis): BodyPublisher {
     },
     async forget(jobId) {
       await queue.remove(jobId);
+    },
+    async outcome(jobId) {
+      const job = await queue.getJob(jobId);
+      return job?.finishedOn === undefined ? undefined : ingestOutcome.safeParse(job.returnvalue).data;
     },
     close: () => queue.close(),
   };

@@ -15,6 +15,11 @@ export const ingestBodyPayload = z.strictObject({
 
 export type IngestBodyPayload = z.infer<typeof ingestBodyPayload>;
 
+/** What became of a body, the return value of its job. An `isolated` one is still under way, in a process of its own. */
+export const ingestOutcome = z.enum(['stored', 'quarantined', 'isolated']);
+
+export type IngestOutcome = z.infer<typeof ingestOutcome>;
+
 /**
  * Every queue and its job. Ingest jobs are tried until their rows are stored or their body is in the quarantine, so none ends
  * as failed. `removeOnComplete` is how long a finished id is remembered: a resend within it is the same delivery.

@@ -3,6 +3,8 @@ import { endpointsFor, rawEndpoint } from '../../http/endpoint.ts';
 import type { Problem } from '../../http/problem.ts';
 import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
 import type { Principal } from '../auth/index.ts';
+import { BodyWaits } from './body-waits.ts';
+import { createExecutionEndpoint } from './create-execution/create-execution.routes.ts';
 import { readEncoding } from './otlp/media-type.ts';
 import { encodeExportResponse, encodeStatus, rpcCodes } from './otlp/response.ts';
 import type { ScanResult } from './otlp/scan.ts';
@@ -41,6 +43,7 @@ export function ingestionEndpoints(deps: IngestionDeps) {
       renderError: sendStatus,
     }),
     ...(['metrics', 'logs'] as const).map((signal) => refusedSignal(signal)),
+    createExecutionEndpoint({ ...deps, waits: new BodyWaits(deps.publisher) }),
     ...quarantineEndpoints(deps),
   ];
 }

@@ -1,21 +1,17 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { MalformedError, UnsupportedMediaTypeError } from '../../lib/errors.ts';
-import type { BodyPublisher } from '../../queue/body-publisher.ts';
-import { type ProjectScope, plans } from '../workspaces/index.ts';
+import type { ProjectScope } from '../workspaces/index.ts';
 import type { Admission } from './admission.ts';
 import type { BodyInflater } from './inflate-body.ts';
+import { jobIdOf, type KeepBodyDeps, keepBody } from './keep-body.ts';
 import type { OtlpLimits } from './otlp/limits.ts';
 import { type ContentCoding, type OtlpEncoding, readContentCoding, readEncoding } from './otlp/media-type.ts';
 import type { ScanResult } from './otlp/scan.ts';
-import type { QueueGate } from './queue-gate.ts';
 import { readBody } from './read-body.ts';
 import type { BodyScanner } from './scan-body.ts';
 
-export interface ReceiveTracesDeps {
+export interface ReceiveTracesDeps extends KeepBodyDeps {
   admission: Admission;
-  gate: QueueGate;
-  publisher: BodyPublisher;
   inflate: BodyInflater;
   scan: BodyScanner;
   limits: OtlpLimits;
@@ -41,29 +37,12 @@ export async function receiveTraces(
     const scan = await deps.scan(encoding, inflated);
     if (scan.spans === 0 && scan.rejected > 0) throw allRejected(scan);
     if (scan.spans === 0) return scan;
-    const jobId = hashBody(project.projectId, encoding, coding, body);
-    const payload = {
-      v: 1 as const,
-      projectId: project.projectId,
-      retentionDays: plans[project.plan].retentionDays,
-      encoding,
-      coding,
-      inflatedBytes: inflated.length,
-      spans: scan.spans,
-      receivedAtMs,
-    };
-    await publish(deps, jobId, body, payload);
+    // Of tenant and request alone, so that a resend is the same job and another tenant's equal body is not.
+    const jobId = jobIdOf([project.projectId, encoding, coding], body);
+    const facts = { encoding, coding, inflatedBytes: inflated.length, spans: scan.spans, receivedAtMs };
+    await keepBody(deps, project, { jobId, body, ...facts });
     return scan;
   });
-}
-
-async function publish(deps: ReceiveTracesDeps, ...args: Parameters<BodyPublisher['publish']>): Promise<void> {
-  try {
-    await deps.publisher.publish(...args);
-  } catch (error) {
-    deps.gate.reportFailure();
-    throw error;
-  }
 }
 
 function readHeaders(request: IncomingMessage): { encoding: OtlpEncoding; coding: ContentCoding } {
@@ -82,11 +61,6 @@ function readHeaders(request: IncomingMessage): { encoding: OtlpEncoding; coding
     );
   }
   return { encoding, coding };
-}
-
-/** A pure function of tenant and request, so that a resend is the same job and another tenant's equal body is not. */
-function hashBody(projectId: string, encoding: OtlpEncoding, coding: ContentCoding, body: Buffer): string {
-  return `b_${createHash('sha256').update(`${projectId}\n${encoding}\n${coding}\n`).update(body).digest('hex')}`;
 }
 
 /** Every span refused is what a logs export posted here looks like: nothing to keep, so not a partial success. */

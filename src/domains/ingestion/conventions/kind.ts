@@ -1,8 +1,10 @@
 import type { AnyValue } from '../otlp/span.ts';
 import { attribute, attributes, field, type Reader } from './candidates.ts';
 import { modelKeys } from './model.ts';
-import type { SpanKind } from './normalised-span.ts';
+import { type SpanKind, spanKinds } from './normalised-span.ts';
 import { text, unquoted } from './read-value.ts';
+
+const promptlane = named(Object.fromEntries(spanKinds.map((name) => [name, name])));
 
 const langfuse = named({
   generation: 'llm',
@@ -118,6 +120,7 @@ const aiSdkSteps = new Map<string, SpanKind>([
 ]);
 
 export const kind = field<SpanKind>('kind', [
+  attribute('promptlane.span.kind', promptlane),
   attribute('langfuse.observation.type', langfuse),
   attribute('openinference.span.kind', openInference),
   attribute('langsmith.span.kind', langSmith),

@@ -1,6 +1,6 @@
 import type { AnyValue } from '../otlp/span.ts';
 import { attribute, attributes, event, field, first, indexed, type Reader, type Reading } from './candidates.ts';
-import { content, data, instructionsOnly, ofMessages, withSystemInstructions } from './messages/content.ts';
+import { asSent, content, data, instructionsOnly, ofMessages, withSystemInstructions } from './messages/content.ts';
 import {
   CHOICE_EVENT,
   choiceEvents,
@@ -15,6 +15,7 @@ import { toolCallPart } from './messages/shape-part.ts';
 import { parsed } from './read-value.ts';
 
 export const toolInput = field<Content>('tool_input', [
+  attribute('promptlane.input', asSent),
   ...attributes(
     [
       'gen_ai.tool.call.arguments',
@@ -34,6 +35,7 @@ export const toolInput = field<Content>('tool_input', [
 ]);
 
 export const toolOutput = field<Content>('tool_output', [
+  attribute('promptlane.output', asSent),
   ...attributes(
     [
       'gen_ai.tool.call.result',
@@ -53,6 +55,7 @@ export const toolOutput = field<Content>('tool_output', [
 ]);
 
 export const input = field<Content>('input', [
+  attribute('promptlane.input', asSent),
   attribute('langfuse.observation.input', content('user')),
   attribute('gen_ai.input.messages', withSystemInstructions),
   event(DETAILS_EVENT, detailsMessages('gen_ai.input.messages', 'user')),
@@ -81,6 +84,7 @@ export const input = field<Content>('input', [
 ]);
 
 export const output = field<Content>('output', [
+  attribute('promptlane.output', asSent),
   attribute('langfuse.observation.output', content('assistant')),
   attribute('gen_ai.output.messages', content('assistant')),
   event(DETAILS_EVENT, detailsMessages('gen_ai.output.messages', 'assistant')),

@@ -24,6 +24,12 @@ export function data(value: AnyValue, reading: Reading): Content | undefined {
   return raw === '' || isNothing(parsed(value, reading)) ? undefined : { text: raw, messages: null };
 }
 
+/** An attribute as it was, whatever it looks like: `{}` and `[]` are values, too. */
+export function asSent(value: AnyValue, reading: Reading): Content | undefined {
+  const raw = rawText(value, reading);
+  return raw === '' ? undefined : { text: raw, messages: null };
+}
+
 /** Messages as stored JSON. Too long for that: the source's own text, or the first messages that fit. */
 export function ofMessages(messages: readonly Message[], reading: Reading, raw?: string): Content | undefined {
   if (messages.length === 0) return undefined;

@@ -91,3 +91,9 @@ export function roleOf(message: Json, defaultRole: string): string {
   const event = /^gen_ai\.(\w+)\.message$/.exec(string(message['event.name']))?.[1];
   return event ?? defaultRole;
 }
+
+/** Whether a value is messages beyond doubt: one, or a list of nothing else, each with a role. */
+export function isMessageList(value: unknown): boolean {
+  const list = Array.isArray(value) ? value : [value];
+  return list.length > 0 && list.every((each) => isObject(each) && typeof each.role === 'string' && isMessage(each));
+}
