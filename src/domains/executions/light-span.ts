@@ -184,7 +184,7 @@ function toLightSpan(row: Row): LightSpan {
             totalTokens: total ?? 0,
           },
     costNanoUsd: row[15] === null ? null : BigInt(row[15]),
-    costSource: row[26],
+    costSource: row[28],
     responseId: row[16],
     sessionId: row[17],
     userId: row[18],
