@@ -41,7 +41,9 @@ const clientsFolder = fileURLToPath(new URL('../clients/', import.meta.url));
 /** The file of an application in test/clients/apps. Throws when the packages that those use are not installed. */
 export function clientApp(name: string): string {
   if (!existsSync(`${clientsFolder}node_modules/.package-lock.json`)) {
-    throw new Error('The packages of test/clients are not installed: `npm test` does it, or `node dev/install-clients.mjs`');
+    throw new Error(
+      'The packages of test/clients are not installed: `npm test` does it, or `node dev/install-clients.mjs`',
+    );
   }
   return `${clientsFolder}apps/${name}`;
 }

@@ -11,7 +11,12 @@ const exporter = new OTLPTraceExporter({
   url: `${process.env.PROMPTLANE_URL}/api/v1/traces`,
   headers: { 'X-API-Key': process.env.PROMPTLANE_KEY },
 });
-const processor = new LangfuseSpanProcessor({ exporter, environment: 'test', release: 'r1', mediaUploadEnabled: false });
+const processor = new LangfuseSpanProcessor({
+  exporter,
+  environment: 'test',
+  release: 'r1',
+  mediaUploadEnabled: false,
+});
 const provider = new NodeTracerProvider({ spanProcessors: [processor] });
 provider.register();
 

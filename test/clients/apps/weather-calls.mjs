@@ -49,7 +49,10 @@ export const respond = (openai) =>
 
 /** A call that the model refuses; resolves when it has. */
 export async function askRefused(openai) {
-  const refused = openai.chat.completions.create({ model, messages: [{ role: 'user', content: 'trigger bad request' }] });
+  const refused = openai.chat.completions.create({
+    model,
+    messages: [{ role: 'user', content: 'trigger bad request' }],
+  });
   const error = await refused.then(
     () => undefined,
     (reason) => reason,

@@ -19,7 +19,7 @@ import { ttftMs } from './time-to-first-token.ts';
 import { readUsage } from './usage.ts';
 
 /** Raised whenever the same span would come out differently, so that stored spans can be normalised again (N2). */
-export const NORMALISER_VERSION = 1;
+export const NORMALISER_VERSION = 2;
 
 const index = compileIndex(fields);
 
