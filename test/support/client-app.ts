@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { staleInstallation } from '../../dev/install.mjs';
 import { startReaper } from '../../dev/process/reaper.ts';
 
 /** An application of a test that has ended. */
@@ -40,10 +40,10 @@ const clientsFolder = fileURLToPath(new URL('../clients/', import.meta.url));
 
 /** The file of an application in test/clients/apps. Throws when the packages that those use are not installed. */
 export function clientApp(name: string): string {
-  if (!existsSync(`${clientsFolder}node_modules/.package-lock.json`)) {
-    throw new Error(
-      'The packages of test/clients are not installed: `npm test` does it, or `node dev/install-clients.mjs`',
-    );
+  const reason = staleInstallation(clientsFolder);
+  if (reason !== undefined) {
+    const command = '(cd test/clients && npm ci --ignore-scripts)';
+    throw new Error(`The packages of test/clients: ${reason}. Install them with \`${command}\`, as \`npm test\` does`);
   }
   return `${clientsFolder}apps/${name}`;
 }

@@ -1,7 +1,7 @@
 // An application with OpenLLMetry's SDK (Traceloop) pointed at Promptlane.
 import * as traceloop from '@traceloop/node-server-sdk';
 import { OpenAI } from 'openai';
-import { ask, askRefused, askStreamed, askWithTool, getWeather, respond } from './weather-calls.mjs';
+import { ask, askStreamed, askWithTool, getWeather, respond, respondRefused } from './weather-calls.mjs';
 
 traceloop.initialize({
   appName: 'weather-app',
@@ -24,7 +24,8 @@ await traceloop.withAssociationProperties(associationProperties, () =>
     );
     await askStreamed(openai);
     await respond(openai);
-    await askRefused(openai);
+    // Of a refused chat this SDK never ends the span.
+    await respondRefused(openai);
     return 'ok';
   }),
 );

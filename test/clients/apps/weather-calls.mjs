@@ -47,15 +47,23 @@ export const embed = (openai) => openai.embeddings.create({ model: 'text-embeddi
 export const respond = (openai) =>
   openai.responses.create({ model, instructions: 'Be brief.', input: 'Weather in Paris?' });
 
+const refusedWords = 'trigger bad request';
+
 /** A call that the model refuses; resolves when it has. */
-export async function askRefused(openai) {
-  const refused = openai.chat.completions.create({
-    model,
-    messages: [{ role: 'user', content: 'trigger bad request' }],
-  });
-  const error = await refused.then(
+export const askRefused = (openai) =>
+  refused(openai.chat.completions.create({ model, messages: [{ role: 'user', content: refusedWords }] }));
+
+export const respondRefused = (openai) =>
+  refused(openai.responses.create({ model, input: refusedWords, stream: true }));
+
+async function refused(call) {
+  const error = await call.then(
     () => undefined,
     (reason) => reason,
   );
   if (error?.status !== 400) throw new Error(`The model did not refuse: ${error}`);
+}
+
+export async function failingTool() {
+  throw new Error('no forecast');
 }
