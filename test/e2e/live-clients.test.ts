@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { clientApp, type EndedApp, runApp } from '../support/client-app.ts';
+import { type ProxiedRequest, startProxy } from '../support/proxy.ts';
 import { spanTree } from '../support/span-tree.ts';
 import { chatUsage, embeddingTokens, type StubModel, startStubModel } from '../support/stub-model.ts';
 import { type ExecutionDetailWire, getExecution, listExecutions } from '../support/traces.ts';
@@ -17,6 +18,8 @@ interface Client {
   embeddings: number;
   /** Tokens that the client estimates by itself, or reports of a call of its own. */
   other?: { input: number; output: number; cached: number };
+  /** Names and costs of the spans that say what they cost. */
+  costs?: string[];
   /** Input of the tool that ran; its output is the same everywhere. */
   toolInput: unknown;
   /** Names of the spans with the time to the first token. */
@@ -119,6 +122,7 @@ agent: handle
     chatsWithParts: 5,
     embeddings: 0,
     other: { input: 10, output: 5, cached: 2 },
+    costs: ['chat 0.000000', 'manual-gen 0.000030'],
     toolInput: city,
     timed: ['chat'],
     errors: [{ type: null, message: 'Error: 400 Invalid value', stack: null }],
@@ -126,7 +130,7 @@ agent: handle
   },
   "OpenTelemetry's instrumentation": {
     app: 'otel-instrumentation.cjs',
-    // What was said goes to the log signal, and so do not the parts of the usage.
+    // What was said goes to the log signal; the parts of the usage go nowhere.
     tree: `
 other: handle-request weather-answer@3
   embedding: embeddings text-embedding-3-small text-embedding-3-small 6(0)>0(0)
@@ -199,24 +203,35 @@ afterAll(() => Promise.all([api?.close(), model?.close()]));
 describe.each(Object.entries(clients))('an application with %s', (_name, client) => {
   const tree = client.tree.trimStart().split('\n');
   let ended: EndedApp;
+  let requests: ProxiedRequest[];
   let execution: ExecutionDetailWire;
 
   beforeAll(async () => {
     const project = await newProject(api);
+    // Every exporter meets a busy server first, so all that follows holds after a resend as well.
+    const proxy = await startProxy(api.url, (_, index) =>
+      index === 0 ? { status: 503, headers: { 'Retry-After': '1' } } : undefined,
+    );
     ended = await runApp(clientApp(client.app), {
       OPENAI_BASE_URL: model.url,
       OPENAI_API_KEY: 'none',
-      PROMPTLANE_URL: api.url,
+      PROMPTLANE_URL: proxy.url,
       PROMPTLANE_KEY: project.key,
       // Of Node itself, about what the packages use.
       NODE_NO_WARNINGS: '1',
-    });
+    }).finally(() => proxy.close());
+    requests = proxy.requests;
     expect(ended, ended.output).toMatchObject({ code: 0 });
     execution = await untilOnlyExecution(project, tree.length);
   });
 
   test('ends well and has nothing to say about its exporter', () => {
     expect(ended).toEqual({ code: 0, output: '' });
+  });
+
+  test('sends its spans in one request, and after 503 the same bytes again', () => {
+    expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual(Array(2).fill('POST /api/v1/traces'));
+    expect(requests[1]?.body).toEqual(requests[0]?.body);
   });
 
   test('becomes one whole execution with its caller, models and prompts', () => {
@@ -270,10 +285,9 @@ describe.each(Object.entries(clients))('an application with %s', (_name, client)
     }
   });
 
-  test('that reports what a call cost keeps that cost', () => {
+  test('keeps the costs that it reports', () => {
     const reported = execution.spans.filter(({ cost_source: source }) => source === 'reported');
-    const costs = reported.map(({ span_name: name, cost }) => `${name} ${cost}`).toSorted();
-    expect(costs).toEqual(client.app === 'langfuse.mjs' ? ['chat 0.000000', 'manual-gen 0.000030'] : []);
+    expect(reported.map(({ span_name: name, cost }) => `${name} ${cost}`).toSorted()).toEqual(client.costs ?? []);
   });
 });
 
