@@ -207,12 +207,13 @@ describe.each(Object.entries(clients))('an application with %s', (_name, client)
   let execution: ExecutionDetailWire;
 
   beforeAll(async () => {
+    const app = clientApp(client.app);
     const project = await newProject(api);
     // Every exporter meets a busy server first, so all that follows holds after a resend as well.
     const proxy = await startProxy(api.url, (_, index) =>
       index === 0 ? { status: 503, headers: { 'Retry-After': '1' } } : undefined,
     );
-    ended = await runApp(clientApp(client.app), {
+    ended = await runApp(app, {
       OPENAI_BASE_URL: model.url,
       OPENAI_API_KEY: 'none',
       PROMPTLANE_URL: proxy.url,
