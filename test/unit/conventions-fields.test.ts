@@ -211,6 +211,40 @@ describe('text that is not messages', () => {
   });
 });
 
+describe('text that a client sends as JSON whatever it is', () => {
+  test.each([
+    ['a text alone', { 'ai.value': '"hello"' }, 'hello'],
+    ['a text that only looks quoted', { 'ai.value': '"hello' }, '"hello'],
+    ['a list of texts', { 'ai.values': ['"hello"', '"you"', '7'] }, '["hello","you","7"]'],
+    ['an object', { 'traceloop.entity.input': '{"args":["x"]}' }, '{"args":["x"]}'],
+  ])('is read as %s', (_what, attributes, input) => {
+    expect(normalised(attributes).input).toBe(input);
+  });
+
+  test('of a list of vectors becomes vectors', () => {
+    expect(normalised({ 'ai.embeddings': ['[0.5,1]', '[2]'] }).output).toBe('[[0.5,1],[2]]');
+  });
+
+  test('of a tool result is the text without its quotes', () => {
+    const call = { 'ai.operationId': 'ai.toolCall', 'ai.toolCall.args': '{"city":"Paris"}' };
+    expect(normalised({ ...call, 'ai.toolCall.result': '"mild"' })).toMatchObject({
+      kind: 'tool',
+      input: '{"city":"Paris"}',
+      output: 'mild',
+    });
+  });
+});
+
+describe('a name', () => {
+  const functionOfCall = { 'ai.telemetry.functionId': 'answer' };
+
+  test('of an AI SDK tool call is the tool, not the function that called the model', () => {
+    const call = { 'ai.operationId': 'ai.toolCall', 'ai.toolCall.name': 'get_weather', ...functionOfCall };
+    expect(normalised(call).name).toBe('get_weather');
+    expect(normalised({ 'ai.operationId': 'ai.generateText', ...functionOfCall }).name).toBe('answer');
+  });
+});
+
 describe('bounds', () => {
   const said = (count: number) => Array.from({ length: count }, (_, i) => ({ role: 'user', content: `m${i}` }));
 

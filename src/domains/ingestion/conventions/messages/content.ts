@@ -30,6 +30,15 @@ export function asSent(value: AnyValue, reading: Reading): Content | undefined {
   return raw === '' ? undefined : { text: raw, messages: null };
 }
 
+/** For attributes whose text is JSON whatever it holds, alone or in a list: a JSON string is read without its quotes. */
+export function ofJsonText(read: Reader<Content>): Reader<Content> {
+  return (value, reading) => {
+    if (Array.isArray(value)) return read(`[${value.map((each) => jsonText(each, reading)).join()}]`, reading);
+    const json = typeof value === 'string' ? parsed(value, reading) : undefined;
+    return read(typeof json === 'string' ? json : value, reading);
+  };
+}
+
 /** Messages as stored JSON. Too long for that: the source's own text, or the first messages that fit. */
 export function ofMessages(messages: readonly Message[], reading: Reading, raw?: string): Content | undefined {
   if (messages.length === 0) return undefined;
@@ -70,6 +79,11 @@ function rawText(value: AnyValue, reading: Reading): string {
   if (text.length <= limits.textCharsMax) return text;
   warn(reading, 'text_truncated');
   return cut(text, limits.textCharsMax);
+}
+
+function jsonText(value: AnyValue, reading: Reading): string {
+  const isJson = typeof value === 'string' && parsed(value, reading) !== undefined;
+  return isJson ? value : JSON.stringify(plain(value));
 }
 
 function isNothing(json: unknown): boolean {
