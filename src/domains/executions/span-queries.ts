@@ -40,6 +40,7 @@ export interface SpanDetail {
   prompt_raw_version: string;
   prompt_source: string;
   params: string;
+  evaluations: string;
   warnings: string[];
   input?: string;
   output?: string;
@@ -78,6 +79,7 @@ const columns: readonly (keyof SpanDetail)[] = [
   'prompt_raw_version',
   'prompt_source',
   'params',
+  'evaluations',
   'warnings',
 ];
 

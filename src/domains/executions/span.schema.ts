@@ -9,6 +9,7 @@ import {
   plainFromKeyValues,
   typeOfAnyValue,
 } from './any-value-plain.ts';
+import { evaluationSchema, evaluationsToWire } from './evaluation.schema.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
 import type { LightSpan } from './light-span.ts';
 import type { SpanDetail } from './span-queries.ts';
@@ -59,6 +60,9 @@ export const spanSchema = z.object({
       source: z.string().nullable(),
     })
     .nullable(),
+  evaluations: z
+    .array(evaluationSchema)
+    .meta({ description: 'What the span says was judged of it, of its trace or of its session' }),
   input: z.unknown(),
   output: z.unknown(),
   attributes: attributes.optional(),
@@ -116,6 +120,7 @@ export function spanToWire(span: LightSpan, detail: SpanDetail): SpanWire {
     user_id: span.userId || null,
     tags: [...span.tags],
     prompt_ref: promptToWire(span, detail),
+    evaluations: evaluationsToWire(detail.evaluations),
     input: parseJsonText(detail.input),
     output: parseJsonText(detail.output),
     ...attributesToWire(detail),

@@ -100,6 +100,7 @@ export const spanTable = new NativeTable<SpanRow>({
   prompt_raw_version: column(text, (r) => r.normalised.promptRef?.rawVersion ?? ''),
   prompt_source: column(text, (r) => r.normalised.promptRef?.source ?? ''),
   params: column(text, (r) => r.normalised.params),
+  evaluations: column(text, (r) => r.normalised.evaluations),
   input_preview: column(text, (r) => r.normalised.inputPreview),
   output_preview: column(text, (r) => r.normalised.outputPreview),
   input: column(text, (r) => r.normalised.input),

@@ -6,6 +6,8 @@ import {
   choiceEvents,
   DETAILS_EVENT,
   detailsMessages,
+  loggedChoices,
+  loggedMessages,
   MESSAGE_EVENTS,
   messageEvents,
 } from './messages/event-messages.ts';
@@ -27,6 +29,7 @@ export const toolInput = field<Content>('tool_input', [
       'lmnr.span.input',
       'gen_ai.prompt',
       'tool_arguments',
+      'genkit:input',
     ],
     data,
   ),
@@ -46,6 +49,7 @@ export const toolOutput = field<Content>('tool_output', [
       'lmnr.span.output',
       'gen_ai.completion',
       'tool_response',
+      'genkit:output',
     ],
     data,
   ),
@@ -74,9 +78,12 @@ export const input = field<Content>('input', [
       'lmnr.span.input',
       'gen_ai.prompt',
       'pydantic_ai.all_messages',
+      'all_messages_events',
+      'genkit:input',
     ],
     content('user'),
   ),
+  attribute('events', loggedMessages),
   attribute('gen_ai.system_instructions', instructionsOnly),
 ]);
 
@@ -102,9 +109,11 @@ export const output = field<Content>('output', [
       'lmnr.span.output',
       'gen_ai.completion',
       'final_result',
+      'genkit:output',
     ],
     content('assistant'),
   ),
+  attribute('events', loggedChoices),
 ]);
 
 /** What went into the span and what came out; a tool's are data, everything else's may be messages. */
