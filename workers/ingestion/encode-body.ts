@@ -1,5 +1,6 @@
 import type { LightSpan } from '../../src/domains/executions/index.ts';
 import {
+  costAsReported,
   decodeTraces,
   inflateBounded,
   lightSpanOf,
@@ -23,15 +24,10 @@ export async function encodeBody(payload: IngestBodyPayload, body: Buffer, limit
   const { projectId, receivedAtMs, retentionDays } = payload;
   const inflated = await inflateBounded(payload.coding, body, limits.inflatedBytesMax);
   const spans = decodeTraces(payload.encoding, inflated, limits);
-  const rows = spans.map(
-    (span): SpanRow => ({
-      projectId,
-      receivedAtMs,
-      retentionDays,
-      span,
-      attributes: typeAttributes(span.attributes),
-      normalised: normaliseSpan(span),
-    }),
-  );
+  const rows = spans.map((span): SpanRow => {
+    const normalised = normaliseSpan(span);
+    const attributes = typeAttributes(span.attributes);
+    return { projectId, receivedAtMs, retentionDays, span, attributes, normalised, cost: costAsReported(normalised) };
+  });
   return { rows: spanTable.encode(rows), lightSpans: rows.map(lightSpanOf) };
 }

@@ -1,5 +1,5 @@
 export { Admission } from './admission.ts';
-export { normaliseSpan } from './conventions/normalise-span.ts';
+export { NORMALISER_VERSION, normaliseSpan } from './conventions/normalise-span.ts';
 export { createBodyInflater } from './inflate-body.ts';
 export { type IngestionDeps, ingestionEndpoints } from './ingestion.routes.ts';
 export { lightSpanOf } from './light-span-of.ts';
@@ -8,6 +8,9 @@ export { inflateBounded } from './otlp/inflate.ts';
 export { defaultOtlpLimits, type OtlpLimits } from './otlp/limits.ts';
 export { insertQuarantinedBody } from './quarantine-store.ts';
 export { QueueGate } from './queue-gate.ts';
+export { renormaliseSpans } from './renormalise-spans.ts';
 export { createBodyScanner } from './scan-body.ts';
+export { costAsReported } from './span-cost.ts';
 export { type SpanRow, spanTable } from './span-row.ts';
+export { countStoredSpans } from './stored-span-queries.ts';
 export { typeAttributes } from './typed-attributes.ts';

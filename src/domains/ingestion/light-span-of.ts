@@ -2,7 +2,7 @@ import type { LightSpan } from '../executions/index.ts';
 import type { SpanRow } from './span-row.ts';
 
 /** The light half of a row, as the store will answer it: lets a worker sum up a trace that it has seen whole. */
-export function lightSpanOf({ receivedAtMs, retentionDays, span, normalised }: SpanRow): LightSpan {
+export function lightSpanOf({ receivedAtMs, retentionDays, span, normalised, cost }: SpanRow): LightSpan {
   const { promptRef } = normalised;
   const speaksForTrace = span.parentSpanId === '' || normalised.kind === 'llm';
   return {
@@ -21,7 +21,7 @@ export function lightSpanOf({ receivedAtMs, retentionDays, span, normalised }: S
     provider: normalised.provider,
     model: normalised.model,
     usage: normalised.usage,
-    costNanoUsd: normalised.reportedCostNanoUsd,
+    costNanoUsd: cost.nanoUsd,
     responseId: normalised.responseId,
     sessionId: normalised.sessionId,
     userId: normalised.userId,

@@ -20,6 +20,7 @@ import { NativeTable } from '../../stores/clickhouse/native-table.ts';
 import { NORMALISER_VERSION } from './conventions/normalise-span.ts';
 import type { NormalisedSpan } from './conventions/normalised-span.ts';
 import type { Span } from './otlp/span.ts';
+import type { SpanCost } from './span-cost.ts';
 import { eventsToJson, linksToJson, resourceToJson, scopeToJson } from './span-json.ts';
 import type { TypedAttributes } from './typed-attributes.ts';
 
@@ -31,10 +32,11 @@ export interface SpanRow {
   span: Span;
   attributes: TypedAttributes;
   normalised: NormalisedSpan;
+  cost: SpanCost;
 }
 
 const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
-const costSourceNumbers = { none: 0, reported: 1 } as const;
+const costSourceNumbers = { none: 0, reported: 1, computed: 2 } as const;
 const uint32Max = 0xffff_ffff;
 
 /** The columns of `spans`, one line each: nothing else to keep in step but the migration. */
@@ -86,8 +88,9 @@ export const spanTable = new NativeTable<SpanRow>({
   cache_write_tokens: column(uint32, (r) => r.normalised.usage?.cacheWriteTokens ?? 0),
   reasoning_tokens: column(uint32, (r) => r.normalised.usage?.reasoningTokens ?? 0),
   total_tokens: column(uint32, (r) => Math.min(r.normalised.usage?.totalTokens ?? 0, uint32Max)),
-  cost_nano_usd: column(int64, (r) => r.normalised.reportedCostNanoUsd ?? 0n),
-  cost_source: column(int8, (r) => costSourceNumbers[r.normalised.reportedCostNanoUsd === null ? 'none' : 'reported']),
+  cost_nano_usd: column(int64, (r) => r.cost.nanoUsd ?? 0n),
+  cost_source: column(int8, (r) => costSourceNumbers[r.cost.source]),
+  price_version: column(text, (r) => r.cost.priceVersion),
   ttft_ms: nullable(float64, 0, (r) => r.normalised.ttftMs),
   response_id: column(text, (r) => r.normalised.responseId),
   session_id: column(text, (r) => r.normalised.sessionId),
