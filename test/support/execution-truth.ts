@@ -23,7 +23,9 @@ export function manifestOf(execution: ExecutionDetailWire): ExpectedTrace {
     session: distinct(spans.map(({ session_id }) => session_id)),
     user: distinct(spans.map(({ user_id }) => user_id)),
     tags: distinct(spans.map(({ tags }) => tags.join('|'))),
-    prompt: distinct(spans.map(({ prompt_ref: ref }) => ref && `${ref.name ?? '?'}@${ref.raw}`)),
+    prompt: distinct(
+      spans.map(({ prompt_ref: ref }) => ref && ref.source !== 'inherited' && `${ref.name ?? '?'}@${ref.raw}`),
+    ),
     ttft: spans.filter(({ ttft_ms }) => ttft_ms !== null).length,
     llm_with_io: spans.filter(({ kind, input, output }) => kind === 'llm' && input !== null && output !== null).length,
     ...(reported.length > 0 && { cost: Number(nanoUsd(reported)) / 1e9 }),
@@ -85,7 +87,7 @@ export function countingSpans(spans: readonly SpanWire[]): SpanWire[] {
   return spans.filter(counts);
 }
 
-export function distinct(values: readonly (string | null | undefined)[]): string[] {
+export function distinct(values: readonly (string | null | undefined | false)[]): string[] {
   return [...new Set(values)].filter((value): value is string => Boolean(value)).toSorted();
 }
 
