@@ -236,6 +236,39 @@ describe('a Google ADK span', () => {
   });
 });
 
+// openlit/openlit sdk/python instrumentation/*/utils.py common_chat_logic (stored file 10319671541) and semcov SemanticConvention.
+describe('an OpenLIT span', () => {
+  const span = normalised(
+    {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'mistral_ai',
+      'gen_ai.request.model': 'mistral-small-latest',
+      'gen_ai.response.model': 'mistral-small-2506',
+      'gen_ai.request.max_tokens': -1n,
+      'gen_ai.response.finish_reasons': ['tool_calls'],
+      'gen_ai.tool.name': 'weather, news',
+      'gen_ai.tool.call.id': 't1, t2',
+      'gen_ai.usage.input_tokens': 42n,
+      'gen_ai.usage.output_tokens': 17n,
+      'gen_ai.client.token.usage': 59n,
+      'gen_ai.usage.cost': 0.0000089,
+      'gen_ai.usage.cache_read.input_tokens': 8n,
+      'gen_ai.usage.cache_creation.input_tokens': 0n,
+      'gen_ai.server.time_to_first_token': 0.031,
+      'deployment.environment': 'prod',
+    },
+    { name: 'chat mistral-small-latest', statusCode: 1 },
+  );
+
+  test('of a call that asked for tools is the call and not a tool', () =>
+    expect([span.kind, span.name, span.status]).toEqual(['llm', 'chat mistral-small-latest', 'ok']));
+
+  test('has its own cost, latency and cached tokens', () => {
+    expect([span.reportedCostNanoUsd, span.ttftMs, span.environment]).toEqual([8_900n, 31, 'prod']);
+    expect(span.usage).toMatchObject({ totalTokens: 59, cacheReadTokens: 8, cacheWriteTokens: 0 });
+  });
+});
+
 // lmnr-ai/lmnr-ts packages/lmnr/src/opentelemetry-lib/tracing/attributes.ts @3dd3a95: LaminarAttributes, ASSOCIATION_PROPERTIES.
 describe('a Laminar span with the minimum set of attributes', () => {
   const span = normalised({

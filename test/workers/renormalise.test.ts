@@ -256,20 +256,20 @@ describe('the command', () => {
 
   test('killed half-way and run again leaves no span and no execution behind', async () => {
     project = await newProject(api);
-    const spans = Array.from({ length: 15_000 }, (_, index) => aModelCall(1, 2, { attributes: { n: BigInt(index) } }));
+    const spans = Array.from({ length: 10_000 }, (_, index) => aModelCall(1, 2, { attributes: { n: BigInt(index) } }));
     await store(decode(spans), Date.now() - hourMs, misread);
     const options = { env: { ...process.env, CLICKHOUSE_URL: api.config.clickhouseUrl } };
     const args = ['--import', 'tsx', 'src/renormalise.ts', '--project', project.id];
     const child = spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
     const killed = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
     child.stdout.on('data', (line: Buffer) => {
-      if (/ of 15000;/.test(line.toString())) child.kill('SIGKILL');
+      if (/ of 10000;/.test(line.toString())) child.kill('SIGKILL');
     });
     expect(await killed).toBe('SIGKILL');
     const filter = { projectId: project.id, belowVersion: NORMALISER_VERSION, receivedBeforeMs: Date.now() };
     const left = (await countStoredSpans(clickhouse, filter)).get(project.id) ?? 0;
     expect(left).toBeGreaterThan(0);
-    expect(left).toBeLessThan(15_000);
+    expect(left).toBeLessThan(10_000);
     expect(await run({})).toBe(true);
     expect((await countStoredSpans(clickhouse, filter)).size).toBe(0);
     const [totals] = await allRows(
@@ -277,7 +277,7 @@ describe('the command', () => {
       `SELECT count() AS executions, sum(input_tokens) AS input, sum(output_tokens) AS output FROM executions FINAL
        WHERE project_id = '${project.id}' AND models = ['gpt-4o']`,
     );
-    expect(totals).toEqual({ executions: '15000', input: '15000', output: '30000' });
+    expect(totals).toEqual({ executions: '10000', input: '10000', output: '20000' });
   });
 
   test('ends with 1 and says which engine is away, without its password', async () => {
