@@ -42,17 +42,6 @@ export function summariseExecution(projectId: string, spans: readonly LightSpan[
   };
 }
 
-/** The spans of each trace. */
-export function groupByTrace(spans: readonly LightSpan[]): Iterable<LightSpan[]> {
-  const byTrace = new Map<string, LightSpan[]>();
-  for (const span of spans) {
-    const trace = byTrace.get(span.traceId);
-    if (trace === undefined) byTrace.set(span.traceId, [span]);
-    else trace.push(span);
-  }
-  return byTrace.values();
-}
-
 /** The order of siblings everywhere: by start, then by id. */
 export function byStart(a: LightSpan, b: LightSpan): number {
   if (a.startUnixNano !== b.startUnixNano) return a.startUnixNano < b.startUnixNano ? -1 : 1;

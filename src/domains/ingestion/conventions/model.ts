@@ -82,18 +82,18 @@ const aliases = new Map([
   ['xai', 'x_ai'],
 ]);
 
-/** The model among a call's parameters. */
-export function invokedModel(value: AnyValue, reading: Reading): string | undefined {
-  const name = member(value, ['model'], reading);
-  return typeof name === 'string' ? text(name) : undefined;
-}
-
 /** Genkit names a model `plugin/model`; other actions have a name too. */
 function genkitModel(part: 0 | 1): Reader<string> {
   return (value, { kind }) => {
     const [, ...parts] = /^([^/]+)\/(.+)$/.exec(modelCallKinds.has(kind) ? (text(value) ?? '') : '') ?? [];
     return parts[part];
   };
+}
+
+/** The model among a call's parameters. */
+export function invokedModel(value: AnyValue, reading: Reading): string | undefined {
+  const name = member(value, ['model'], reading);
+  return typeof name === 'string' ? text(name) : undefined;
 }
 
 /** Unknown providers stay as they are: a price is then looked up by model alone. */

@@ -20,7 +20,7 @@ import { ttftMs } from './time-to-first-token.ts';
 import { readUsage } from './usage.ts';
 
 /** Raised whenever the same span would come out differently, so that stored spans can be normalised again (N2). */
-export const NORMALISER_VERSION = 2;
+export const NORMALISER_VERSION = 3;
 
 const index = compileIndex(fields);
 

@@ -29,11 +29,11 @@ export const toolInput = field<Content>('tool_input', [
       'lmnr.span.input',
       'gen_ai.prompt',
       'tool_arguments',
-      'genkit:input',
     ],
     data,
   ),
   event('gen_ai.tool.message', ofEvent('gen_ai.tool.message', 'content')),
+  attribute('genkit:input', data),
 ]);
 
 export const toolOutput = field<Content>('tool_output', [
@@ -49,11 +49,11 @@ export const toolOutput = field<Content>('tool_output', [
       'lmnr.span.output',
       'gen_ai.completion',
       'tool_response',
-      'genkit:output',
     ],
     data,
   ),
   event(CHOICE_EVENT, ofEvent(CHOICE_EVENT, 'message')),
+  attribute('genkit:output', data),
 ]);
 
 export const input = field<Content>('input', [
@@ -78,13 +78,12 @@ export const input = field<Content>('input', [
       'lmnr.span.input',
       'gen_ai.prompt',
       'pydantic_ai.all_messages',
-      'all_messages_events',
-      'genkit:input',
     ],
     content('user'),
   ),
-  attribute('events', loggedMessages),
   attribute('gen_ai.system_instructions', instructionsOnly),
+  ...attributes(['all_messages_events', 'genkit:input'], content('user')),
+  attribute('events', loggedMessages),
 ]);
 
 export const output = field<Content>('output', [
@@ -109,10 +108,10 @@ export const output = field<Content>('output', [
       'lmnr.span.output',
       'gen_ai.completion',
       'final_result',
-      'genkit:output',
     ],
     content('assistant'),
   ),
+  attribute('genkit:output', content('assistant')),
   attribute('events', loggedChoices),
 ]);
 
