@@ -61,6 +61,15 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   };
 }
 
+const clickhouseUrl = environment.pick({ CLICKHOUSE_URL: true });
+
+/** The URL of the trace store alone. Throws an Error that names the variable. */
+export function readClickHouseUrl(env: NodeJS.ProcessEnv = process.env): string {
+  const result = clickhouseUrl.safeParse(env);
+  if (!result.success) throw new Error('CLICKHOUSE_URL must be the http(s) address of ClickHouse.');
+  return result.data.CLICKHOUSE_URL;
+}
+
 const storeUrls = environment.pick({ DATABASE_URL: true, CLICKHOUSE_URL: true });
 
 /** The two URLs that migrations need. Throws like {@link readConfig}. */

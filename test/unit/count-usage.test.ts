@@ -121,14 +121,14 @@ describe('usage of a trace', () => {
   });
 });
 
-/** N1 and N1b as they are written, in no hurry. */
+/** The rules as count-usage.ts states them, in no hurry. */
 function byDefinition(spans: readonly CountableSpan[]): string[] {
   const isCall = ({ kind }: CountableSpan) => ['llm', 'embedding', 'reranker'].includes(kind);
   const below = (top: CountableSpan): CountableSpan[] =>
     spans.filter(({ parentSpanId }) => parentSpanId === top.spanId).flatMap((child) => [child, ...below(child)]);
   const counts = (each: CountableSpan): boolean => {
     if (each.usage === null) return false;
-    if (!isCall(each)) return !below(each).some(counts);
+    if (each.kind !== 'llm') return !below(each).some(counts);
     const { responseId } = each;
     return (
       responseId === '' || !below(each).some((other) => isCall(other) && other.usage && other.responseId === responseId)

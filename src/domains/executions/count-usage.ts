@@ -27,8 +27,8 @@ export interface CountedUsage {
 }
 
 /**
- * Totals of one trace in which nothing is counted twice: the own usage of model calls; any other span, such as an agent that
- * repeats the sum of its calls, only when nothing below it counted. Of nested calls with one response id (two instrumentations
+ * Totals of one trace in which nothing is counted twice: the own usage of every `llm` span; any other span, such as an agent or an
+ * embedding that repeats the sum of its calls, only when nothing below it counted. Of nested calls with one response id (two instrumentations
  * on one call) the innermost counts. A span id given twice counts as it was given last. O(n), no recursion.
  */
 export function sumUsage(spans: readonly CountableSpan[]): CountedUsage {
@@ -96,7 +96,7 @@ function enter(node: Node, open: Map<string, Node>): void {
 function leave(node: Node, open: Map<string, Node>, total: CountedUsage): void {
   // A call above with this id is superseded for good, so it need not be put back.
   if (isIdentifiedCall(node)) open.delete(node.span.responseId);
-  const counts = reports(node) && (modelKinds.has(node.span.kind) ? !node.superseded : !node.countedBelow);
+  const counts = reports(node) && (node.span.kind === 'llm' ? !node.superseded : !node.countedBelow);
   if (counts) add(node.span, total);
   if (node.parent !== undefined && (counts || node.countedBelow)) node.parent.countedBelow = true;
 }

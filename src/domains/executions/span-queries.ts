@@ -38,6 +38,7 @@ export interface SpanDetail {
   ttft_ms: number | null;
   conversation_id: string;
   params: string;
+  evaluations: string;
   warnings: string[];
   input?: string;
   output?: string;
@@ -74,6 +75,7 @@ const columns: readonly (keyof SpanDetail)[] = [
   'ttft_ms',
   'conversation_id',
   'params',
+  'evaluations',
   'warnings',
 ];
 

@@ -10,6 +10,7 @@ import {
   plainFromKeyValues,
   typeOfAnyValue,
 } from './any-value-plain.ts';
+import { evaluationSchema, evaluationsToWire } from './evaluation.schema.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
 import type { LightSpan } from './light-span.ts';
 import type { SpanDetail } from './span-queries.ts';
@@ -60,6 +61,9 @@ export const spanSchema = z.object({
       source: z.string().meta({ description: '`self`, `inherited` from a span above, or `template_match`' }),
     })
     .nullable(),
+  evaluations: z
+    .array(evaluationSchema)
+    .meta({ description: 'What the span says was judged of it, of its trace or of its session' }),
   input: z.unknown(),
   output: z.unknown(),
   attributes: attributes.optional(),
@@ -120,6 +124,7 @@ export function spanToWire(span: LightSpan, detail: SpanDetail, prompt: SpanProm
     prompt_ref: prompt && promptToWire(prompt),
     input: parseJsonText(detail.input),
     output: parseJsonText(detail.output),
+    evaluations: evaluationsToWire(detail.evaluations),
     ...attributesToWire(detail),
     ...(detail.events === undefined ? {} : { events: listOf(detail.events).map(eventToWire) }),
     ...(detail.links === undefined ? {} : { links: listOf(detail.links).map(linkToWire) }),

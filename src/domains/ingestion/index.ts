@@ -1,6 +1,6 @@
 export { Admission } from './admission.ts';
 export { canonicalProvider } from './conventions/model.ts';
-export { normaliseSpan } from './conventions/normalise-span.ts';
+export { NORMALISER_VERSION, normaliseSpan } from './conventions/normalise-span.ts';
 export type { NormalisedSpan } from './conventions/normalised-span.ts';
 export { createBodyInflater } from './inflate-body.ts';
 export { type IngestionDeps, ingestionEndpoints } from './ingestion.routes.ts';
@@ -11,6 +11,9 @@ export { defaultOtlpLimits, type OtlpLimits } from './otlp/limits.ts';
 export { promptMention } from './prompt-mention.ts';
 export { insertQuarantinedBody } from './quarantine-store.ts';
 export { QueueGate } from './queue-gate.ts';
+export { renormaliseSpans } from './renormalise-spans.ts';
 export { createBodyScanner } from './scan-body.ts';
+export { costAsReported } from './span-cost.ts';
 export { type SpanCost, type SpanRow, spanTable } from './span-row.ts';
+export { countStoredSpans } from './stored-span-queries.ts';
 export { typeAttributes } from './typed-attributes.ts';

@@ -114,6 +114,7 @@ export const spanTable = new NativeTable<SpanRow>({
   prompt_source: column(text, (r) => r.prompt?.source ?? ''),
   prompt_key: column(text, (r) => r.prompt?.key ?? ''),
   params: column(text, (r) => r.normalised.params),
+  evaluations: column(text, (r) => r.normalised.evaluations),
   input_preview: column(text, (r) => r.normalised.inputPreview),
   output_preview: column(text, (r) => r.normalised.outputPreview),
   input: column(text, (r) => r.normalised.input),

@@ -66,6 +66,8 @@ export interface NormalisedSpan {
   promptRef: PromptRef | null;
   /** Request parameters as a JSON object, or ''. */
   params: string;
+  /** JSON list of what was judged of the span, its trace or its session, or ''. */
+  evaluations: string;
   /** What was bent while normalising, as short stable words. */
   warnings: string[];
 }

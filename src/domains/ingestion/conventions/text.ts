@@ -14,6 +14,8 @@ import {
   choiceEvents,
   DETAILS_EVENT,
   detailsMessages,
+  loggedChoices,
+  loggedMessages,
   MESSAGE_EVENTS,
   messageEvents,
 } from './messages/event-messages.ts';
@@ -37,6 +39,7 @@ export const toolInput = field<Content>('tool_input', [
   attribute('traceloop.entity.input', ofJsonText(data)),
   ...attributes(['mlflow.spanInputs', 'lmnr.span.input', 'gen_ai.prompt', 'tool_arguments'], data),
   event('gen_ai.tool.message', ofEvent('gen_ai.tool.message', 'content')),
+  attribute('genkit:input', data),
 ]);
 
 export const toolOutput = field<Content>('tool_output', [
@@ -47,6 +50,7 @@ export const toolOutput = field<Content>('tool_output', [
   attribute('traceloop.entity.output', ofJsonText(data)),
   ...attributes(['mlflow.spanOutputs', 'lmnr.span.output', 'gen_ai.completion', 'tool_response'], data),
   event(CHOICE_EVENT, ofEvent(CHOICE_EVENT, 'message')),
+  attribute('genkit:output', data),
 ]);
 
 export const input = field<Content>('input', [
@@ -64,6 +68,8 @@ export const input = field<Content>('input', [
   attribute('traceloop.entity.input', ofJsonText(content('user'))),
   ...attributes(['lmnr.span.input', 'gen_ai.prompt', 'pydantic_ai.all_messages'], content('user')),
   attribute('gen_ai.system_instructions', instructionsOnly),
+  ...attributes(['all_messages_events', 'genkit:input'], content('user')),
+  attribute('events', loggedMessages),
 ]);
 
 export const output = field<Content>('output', [
@@ -82,7 +88,8 @@ export const output = field<Content>('output', [
   ...attributes(['ai.embedding', 'ai.embeddings'], ofJsonText(data)),
   ...attributes(['mlflow.spanOutputs', 'output.value', 'gen_ai.retrieval.documents'], content('assistant')),
   attribute('traceloop.entity.output', ofJsonText(content('assistant'))),
-  ...attributes(['lmnr.span.output', 'gen_ai.completion', 'final_result'], content('assistant')),
+  ...attributes(['lmnr.span.output', 'gen_ai.completion', 'final_result', 'genkit:output'], content('assistant')),
+  attribute('events', loggedChoices),
 ]);
 
 /** What went into the span and what came out; a tool's are data, everything else's may be messages. */
