@@ -7,7 +7,7 @@ export const pageParams = {
   cursor: z.string().max(2_000).optional(),
 };
 
-/** The envelope of every list (API.md §1). */
+/** The envelope of every list. */
 export function listOf<S extends z.ZodType>(item: S) {
   return z.object({
     data: z.array(item),

@@ -16,7 +16,7 @@ export interface Problem {
 
 export const problemContentType = 'application/problem+json';
 
-/** API.md §1. Exhaustive: a new kind without a status is a type error. */
+/** Exhaustive: a new kind without a status is a type error. */
 export const statusByKind = {
   malformed: 400,
   unauthenticated: 401,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Type prefixes of API.md section 1. */
+/** Type prefixes. */
 export type IdPrefix = 'prj' | 'wsp' | 'prm' | 'prt' | 'key' | 'opt' | 'fbk' | 'usr' | 'whk' | 'evt' | 'req';
 
 export type WorkspaceId = `wsp_${string}`;

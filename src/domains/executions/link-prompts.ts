@@ -10,14 +10,14 @@ export interface LinkableSpan extends ParentedSpan {
 
 /**
  * The prompt of every span that has one, by span id: its own, or for a model call without one that of the nearest span above
- * (OTLP.md 3.4). A template's text that no prompt is known for gives way to a prompt above. O(n), no recursion.
+ *. A template's text that no prompt is known for gives way to a prompt above. O(n), no recursion.
  */
 export function linkPrompts(spans: readonly LinkableSpan[]): Map<string, SpanPrompt> {
   return walk(spans).links;
 }
 
 /**
- * The uses of prompts in one trace, by the span that counts (OTLP.md 3.5): every model call with a prompt, the innermost of nested
+ * The uses of prompts in one trace, by the span that counts: every model call with a prompt, the innermost of nested
  * ones with one response id; and a span that names a prompt when nothing below it is a model call or names the same one.
  */
 export function promptCalls(spans: readonly LinkableSpan[]): Map<string, SpanPrompt> {

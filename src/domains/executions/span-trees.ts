@@ -12,7 +12,7 @@ export interface ParentedSpan extends StartedSpan {
   parentSpanId: string;
 }
 
-/** The roots of the trees that the spans of one trace make. A cycle is cut above its earliest span (OTLP.md 4.5). O(n), no recursion. */
+/** The roots of the trees that the spans of one trace make. A cycle is cut above its earliest span. O(n), no recursion. */
 export function treesOf<Span extends ParentedSpan>(spans: readonly Span[]): TreeNode<Span>[] {
   const nodes = new Map<string, TreeNode<Span>>();
   for (const span of spans) nodes.set(span.spanId, { span, parent: undefined, children: [] });
