@@ -7,6 +7,7 @@ import { getExecution } from './get-execution.ts';
 import { listExecutionsPage } from './list-executions-page.ts';
 import { spanSchema, spanToWire } from './span.schema.ts';
 import { type SpanPart, spanParts } from './span-queries.ts';
+import { treesEndpoints } from './trees.routes.ts';
 
 const partNames = Object.keys(spanParts) as SpanPart[];
 const time = z.iso.datetime({ offset: true }).optional();
@@ -84,5 +85,6 @@ export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret
         };
       },
     }),
+    ...treesEndpoints(deps),
   ];
 }

@@ -1,7 +1,7 @@
-import { NotFoundError } from '../../lib/errors.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import type { Execution } from './execution.ts';
+import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { findLightSpans, type LightSpan } from './light-span.ts';
 import { findSpanDetails, type SpanDetail, type SpanPart } from './span-queries.ts';
 import { byStart, missingParents, summariseExecution } from './summarise-execution.ts';
@@ -18,8 +18,7 @@ export async function getExecution(
   deps: { clickhouse: ClickHouse },
   input: { projectId: string; traceId: string; include: ReadonlySet<SpanPart> },
 ): Promise<ExecutionDetail> {
-  const traceId = input.traceId.toLowerCase();
-  if (!/^[0-9a-f]{32}$/.test(traceId)) throw unknownExecution();
+  const traceId = checkedTraceId(input.traceId);
   const [lights, details] = await Promise.all([
     runClickHouse(() => findLightSpans(deps.clickhouse, input.projectId, [traceId])),
     findSpanDetails(deps.clickhouse, input.projectId, traceId, input.include),
@@ -30,8 +29,4 @@ export async function getExecution(
   });
   if (spans.length === 0) throw unknownExecution();
   return { execution: summariseExecution(input.projectId, lights), missingParents: missingParents(lights), spans };
-}
-
-function unknownExecution(): NotFoundError {
-  return new NotFoundError('execution_not_found', 'There is no such execution in this project.');
 }

@@ -151,7 +151,6 @@ export async function findKnownTraces(
 }
 
 function toLightSpan(row: Row): LightSpan {
-  const [input, output, cacheRead, cacheWrite, reasoning, total] = row[14];
   return {
     traceId: row[0],
     spanId: row[1],
@@ -167,17 +166,7 @@ function toLightSpan(row: Row): LightSpan {
     environment: row[11],
     provider: row[12],
     model: row[13],
-    usage:
-      input === undefined
-        ? null
-        : {
-            inputTokens: input,
-            outputTokens: output ?? 0,
-            cacheReadTokens: cacheRead ?? 0,
-            cacheWriteTokens: cacheWrite ?? 0,
-            reasoningTokens: reasoning ?? 0,
-            totalTokens: total ?? 0,
-          },
+    usage: toUsage(row[14]),
     costNanoUsd: row[15] === null ? null : BigInt(row[15]),
     responseId: row[16],
     sessionId: row[17],
@@ -186,5 +175,19 @@ function toLightSpan(row: Row): LightSpan {
     prompt: row[23] === '' ? null : { id: row[20], name: row[21], version: row[22] },
     inputPreview: row[24],
     outputPreview: row[25],
+  };
+}
+
+/** Counts in the order of the columns; none for a span without usage. */
+export function toUsage(counts: readonly number[]): TokenUsage | null {
+  const [input, output = 0, cacheRead = 0, cacheWrite = 0, reasoning = 0, total = 0] = counts;
+  if (input === undefined) return null;
+  return {
+    inputTokens: input,
+    outputTokens: output,
+    cacheReadTokens: cacheRead,
+    cacheWriteTokens: cacheWrite,
+    reasoningTokens: reasoning,
+    totalTokens: total,
   };
 }

@@ -10,7 +10,7 @@ import {
   typeOfAnyValue,
 } from './any-value-plain.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
-import type { LightSpan } from './light-span.ts';
+import type { LightSpan, PromptRef } from './light-span.ts';
 import type { SpanDetail } from './span-queries.ts';
 
 const attributes = z.record(z.string(), z.unknown());
@@ -82,6 +82,11 @@ export type SpanWire = z.infer<typeof spanSchema>;
 
 const otelKinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'];
 
+/** The word for a SpanKind of OTLP; a number that no specification knows stays a number. */
+export function otelKindName(number: number): string {
+  return otelKinds[number] ?? String(number);
+}
+
 export function spanToWire(span: LightSpan, detail: SpanDetail): SpanWire {
   return {
     span_id: span.spanId,
@@ -89,7 +94,7 @@ export function spanToWire(span: LightSpan, detail: SpanDetail): SpanWire {
     name: span.name,
     span_name: detail.span_name,
     kind: span.kind,
-    otel_kind: otelKinds[detail.otel_kind] ?? String(detail.otel_kind),
+    otel_kind: otelKindName(detail.otel_kind),
     status: span.status,
     status_message: detail.status_message || null,
     error: errorToWire(span, detail),
@@ -115,7 +120,7 @@ export function spanToWire(span: LightSpan, detail: SpanDetail): SpanWire {
     conversation_id: detail.conversation_id || null,
     user_id: span.userId || null,
     tags: [...span.tags],
-    prompt_ref: promptToWire(span, detail),
+    prompt_ref: promptRefToWire(span.prompt, detail.prompt_raw_version, detail.prompt_source),
     input: parseJsonText(detail.input),
     output: parseJsonText(detail.output),
     ...attributesToWire(detail),
@@ -133,21 +138,21 @@ export function spanToWire(span: LightSpan, detail: SpanDetail): SpanWire {
   };
 }
 
+export function promptRefToWire(prompt: PromptRef | null, rawVersion: string, source: string): SpanWire['prompt_ref'] {
+  if (prompt === null) return null;
+  return {
+    id: prompt.id || null,
+    name: prompt.name || null,
+    version: prompt.version || null,
+    raw: rawVersion || null,
+    source: source || null,
+  };
+}
+
 function errorToWire(span: LightSpan, detail: SpanDetail): SpanWire['error'] {
   const { error_type: type, error_message: message, error_stack: stack } = detail;
   if (span.status !== 'error' && type === '' && message === '') return null;
   return { type: type || null, message: message || null, stack: stack || null };
-}
-
-function promptToWire(span: LightSpan, detail: SpanDetail): SpanWire['prompt_ref'] {
-  if (span.prompt === null) return null;
-  return {
-    id: span.prompt.id || null,
-    name: span.prompt.name || null,
-    version: span.prompt.version || null,
-    raw: detail.prompt_raw_version || null,
-    source: detail.prompt_source || null,
-  };
 }
 
 /** What JSON has no number for: ClickHouse's names, and those of OTLP/JSON that nested values have. */

@@ -1,4 +1,4 @@
-import { sumUsage } from './count-usage.ts';
+import { knownCost, sumUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 import type { LightSpan } from './light-span.ts';
 
@@ -11,7 +11,6 @@ export function summariseExecution(projectId: string, spans: readonly LightSpan[
   const head = headOf(ordered);
   const counted = sumUsage(ordered);
   const counting = ordered.filter((span) => counted.countedSpanIds.has(span.spanId));
-  const unknownCost = counted.unpricedSpans > 0 && counting.every((span) => span.costNanoUsd === null);
   const start = ordered[0]?.startUnixNano ?? 0n;
   return {
     projectId,
@@ -30,7 +29,7 @@ export function summariseExecution(projectId: string, spans: readonly LightSpan[
     providers: distinct(counting.map((span) => span.provider)),
     prompts: distinctPrompts(ordered),
     usage: counted.usage,
-    costNanoUsd: unknownCost ? null : counted.costNanoUsd,
+    costNanoUsd: knownCost(counted),
     unpricedSpans: counted.unpricedSpans,
     sessionId: firstOf(head, ordered, (span) => span.sessionId),
     userId: firstOf(head, ordered, (span) => span.userId),

@@ -1,7 +1,7 @@
+import type { SpanKind } from '../../executions/index.ts';
 import type { AnyValue } from '../otlp/span.ts';
 import { attribute, attributes, field, type Reader } from './candidates.ts';
 import { modelKeys } from './model.ts';
-import type { SpanKind } from './normalised-span.ts';
 import { text, unquoted } from './read-value.ts';
 
 const langfuse = named({
