@@ -19,10 +19,8 @@ export function findGaps<S extends TimedSpan>(boundaries: readonly Boundary<S>[]
   const gaps: Gap[] = [];
   const open = { roots: 0, others: 0 };
   let since = boundaries[0]?.atUnixNano ?? 0n;
-  let type: Gap['type'] | undefined;
+  let type: Gap['type'] | undefined = 'dead';
   for (const { atUnixNano, type: boundary, node } of boundaries) {
-    // A span without duration covers nothing.
-    if (node.span.startUnixNano === node.span.endUnixNano) continue;
     // Between boundaries of one instant anything may seem open, but for no time at all.
     if (type !== undefined && atUnixNano > since) extend(gaps, { startUnixNano: since, endUnixNano: atUnixNano, type });
     open[node.place === 'root' ? 'roots' : 'others'] += boundary === 'start' ? 1 : -1;
