@@ -5,7 +5,7 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { executionSchema, executionToWire } from './executions.schema.ts';
 import { getExecution } from './get-execution.ts';
 import { listExecutionsPage } from './list-executions-page.ts';
-import { spanSchema, spanToWire } from './span.schema.ts';
+import { spanSchema, spansToWire } from './span.schema.ts';
 import { type SpanPart, spanParts } from './span-queries.ts';
 import { treesEndpoints } from './trees.routes.ts';
 
@@ -79,7 +79,7 @@ export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret
             project_id: params.project_id,
             missing_parents: detail.missingParents,
             feedback: [],
-            spans: detail.spans.map(({ light, detail: heavy }) => spanToWire(light, heavy)),
+            spans: spansToWire(detail.spans),
             truncated: detail.spans.length < detail.execution.spanCount,
           },
         };

@@ -4,7 +4,8 @@ import type { Execution } from './execution.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { findLightSpans, type LightSpan } from './light-span.ts';
 import { findSpanDetails, type SpanDetail, type SpanPart } from './span-queries.ts';
-import { byStart, missingParents, summariseExecution } from './summarise-execution.ts';
+import { missingParents, summariseExecution } from './summarise-execution.ts';
+import { compareStarts } from './tree/build-tree.ts';
 
 export interface ExecutionDetail {
   execution: Execution;
@@ -23,7 +24,7 @@ export async function getExecution(
     runClickHouse(() => findLightSpans(deps.clickhouse, input.projectId, [traceId])),
     findSpanDetails(deps.clickhouse, input.projectId, traceId, input.include),
   ]);
-  const spans = lights.sort(byStart).flatMap((light) => {
+  const spans = lights.sort(compareStarts).flatMap((light) => {
     const detail = details.get(light.spanId);
     return detail === undefined ? [] : [{ light, detail }];
   });

@@ -87,7 +87,18 @@ export function otelKindName(number: number): string {
   return otelKinds[number] ?? String(number);
 }
 
-export function spanToWire(span: LightSpan, detail: SpanDetail): SpanWire {
+/** Spans share few resources and scopes, so each of them is read once. */
+export function spansToWire(spans: readonly { light: LightSpan; detail: SpanDetail }[]): SpanWire[] {
+  const known = new Map<string, Owner>();
+  const ownerOf = (json: string): Owner => {
+    const owner = known.get(json) ?? ownerToWire(json);
+    known.set(json, owner);
+    return owner;
+  };
+  return spans.map(({ light, detail }) => spanToWire(light, detail, ownerOf));
+}
+
+function spanToWire(span: LightSpan, detail: SpanDetail, ownerOf: (json: string) => Owner): SpanWire {
   return {
     span_id: span.spanId,
     parent_span_id: span.parentSpanId || null,
@@ -126,8 +137,8 @@ export function spanToWire(span: LightSpan, detail: SpanDetail): SpanWire {
     ...attributesToWire(detail),
     ...(detail.events === undefined ? {} : { events: listOf(detail.events).map(eventToWire) }),
     ...(detail.links === undefined ? {} : { links: listOf(detail.links).map(linkToWire) }),
-    ...(detail.resource === undefined ? {} : { resource: ownerToWire(detail.resource) }),
-    ...(detail.scope === undefined ? {} : { scope: ownerToWire(detail.scope) }),
+    ...(detail.resource === undefined ? {} : { resource: ownerOf(detail.resource) }),
+    ...(detail.scope === undefined ? {} : { scope: ownerOf(detail.scope) }),
     trace_state: detail.trace_state || null,
     flags: detail.flags,
     dropped_attributes_count: detail.dropped_attributes_count,
@@ -204,7 +215,9 @@ function linkToWire(link: unknown): Record<string, unknown> {
 }
 
 /** A resource or a scope. */
-function ownerToWire(json: string): Record<string, unknown> {
+type Owner = Record<string, unknown>;
+
+function ownerToWire(json: string): Owner {
   const { name, version, attributes: list, droppedAttributesCount, schemaUrl } = asRecord(JSON.parse(json));
   return {
     ...(name === undefined ? {} : { name, version: version ?? null }),

@@ -1,13 +1,14 @@
 import { knownCost, sumUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 import type { LightSpan } from './light-span.ts';
+import { compareStarts } from './tree/build-tree.ts';
 
 /** Receipts are counted from here so that the sum of a trace's receipts stays far below 64 bits. */
 const versionEpochMs = Date.UTC(2025, 0, 1);
 
 /** Sums up all spans of one trace (at least one). A pure function of the set: order does not matter. */
 export function summariseExecution(projectId: string, spans: readonly LightSpan[]): Execution {
-  const ordered = [...spans].sort(byStart);
+  const ordered = [...spans].sort(compareStarts);
   const head = headOf(ordered);
   const counted = sumUsage(ordered);
   const counting = ordered.filter((span) => counted.countedSpanIds.has(span.spanId));
@@ -39,12 +40,6 @@ export function summariseExecution(projectId: string, spans: readonly LightSpan[
     inputPreview: firstOf(head, ordered, (span) => span.inputPreview),
     outputPreview: firstOf(head, ordered.toReversed(), (span) => span.outputPreview),
   };
-}
-
-/** The order of siblings everywhere: by start, then by id. */
-export function byStart(a: LightSpan, b: LightSpan): number {
-  if (a.startUnixNano !== b.startUnixNano) return a.startUnixNano < b.startUnixNano ? -1 : 1;
-  return a.spanId < b.spanId ? -1 : 1;
 }
 
 /** Parents that are named but have not arrived. */
