@@ -3,8 +3,17 @@ import { expectProblem, newKey, newProject, type ProjectOfTest, startApi, type T
 import { readCaptures, replay } from '../support/captures.ts';
 import { encodeTraces, type ResourceSpansInput, type SpanInput } from '../support/otlp-encode.ts';
 import { aModelCall, aSpan, newSpanId, newTraceId, nowNano } from '../support/spans.ts';
-import { fastestMs, getTimeline, manySpans, postTraces, sendSpans, untilStored } from '../support/traces.ts';
+import {
+  fastestMs,
+  getHierarchy,
+  getTimeline,
+  manySpans,
+  postTraces,
+  sendSpans,
+  untilStored,
+} from '../support/traces.ts';
 import { ms } from '../support/tree-spans.ts';
+import { until } from '../support/until.ts';
 
 let api: TestApi;
 let project: ProjectOfTest;
@@ -176,6 +185,27 @@ describe('200', () => {
     },
     60_000,
   );
+});
+
+describe('200, of a trace larger than is read of one', () => {
+  test('timeline and hierarchy show the earliest spans and say that there are more', async () => {
+    const traceId = newTraceId();
+    const spans = manySpans('fan', 20_001, traceId);
+    for (let start = 0; start < spans.length; start += 7_000) {
+      await sendSpans(api, project.key, spans.slice(start, start + 7_000));
+    }
+    const isTruncated = async () => {
+      const { status, body } = await getTimeline(api, project, traceId, { limit: 1 });
+      return status === 200 && body.truncated && body.span_count === 20_000 && body;
+    };
+    expect(await until('the timeline is truncated', 30_000, isTruncated)).toMatchObject({
+      complete: true,
+      returned: 1,
+    });
+    const { body } = await getHierarchy(api, project, traceId, { format: 'flat' });
+    expect([body.truncated, body.span_count]).toEqual([true, 20_000]);
+    expect(body.nodes?.some(({ span_id }) => span_id === spans.at(-1)?.spanId)).toBe(false);
+  }, 60_000);
 });
 
 describe('400', () => {
