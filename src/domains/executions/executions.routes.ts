@@ -7,8 +7,9 @@ import { costBreakdownSchema, costBreakdownToWire } from './cost-breakdown.ts';
 import { executionSchema, executionToWire } from './executions.schema.ts';
 import { getExecution } from './get-execution.ts';
 import { listExecutionsPage } from './list-executions-page.ts';
-import { spanSchema, spanToWire } from './span.schema.ts';
+import { spanSchema, spansToWire } from './span.schema.ts';
 import { type SpanPart, spanParts } from './span-queries.ts';
+import { treesEndpoints } from './trees.routes.ts';
 
 const partNames = Object.keys(spanParts) as SpanPart[];
 const time = z.iso.datetime({ offset: true }).optional();
@@ -86,11 +87,12 @@ export function executionsEndpoints(deps: {
             cost_breakdown: costBreakdownToWire(detail.execution, detail.costBreakdown),
             missing_parents: detail.missingParents,
             feedback: [],
-            spans: detail.spans.map(({ light, detail: heavy, prompt }) => spanToWire(light, heavy, prompt)),
+            spans: spansToWire(detail.spans),
             truncated: detail.spans.length < detail.execution.spanCount,
           },
         };
       },
     }),
+    ...treesEndpoints(deps),
   ];
 }
