@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
 import {
+  authEndpoints,
   authorise,
+  callerOf,
   createTenancy,
   createTokenVerifier,
   isScope,
@@ -89,7 +91,8 @@ export function createContainer(config: Config): Container {
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
   const endpoints: Endpoint<Principal>[] = [
-    ...workspacesEndpoints({ postgres }),
+    ...authEndpoints({ postgres }),
+    ...workspacesEndpoints<Principal>({ postgres, invalidations, cursorSecret, callerOf }),
     ...apiKeysEndpoints({ postgres, apiKeyPepper: config.apiKeyPepper }),
     ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
     ...ingestionEndpoints({
