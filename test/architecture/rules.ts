@@ -28,6 +28,7 @@ export const domainOrder: readonly string[] = [
   'workspaces',
   'auth',
   'api-keys',
+  'idempotency',
   'quotas',
   'parts',
   'templates',
