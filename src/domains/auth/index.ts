@@ -1,3 +1,4 @@
+export { actorOf, projectOf, tenantOf } from './acting.ts';
 export { ApiKeyCache } from './api-key-cache.ts';
 export { findApiKeyRecord } from './api-key-record-store.ts';
 export { describeApiKey, type MintedKey, mintApiKey } from './api-key-token.ts';
