@@ -25,6 +25,14 @@ export interface ResponseSpec {
   schema?: z.ZodType;
   /** Default `application/json` when there is a schema. */
   contentType?: string;
+  /** For the document, where a schema cannot give one. */
+  example?: unknown;
+}
+/** A body of one media type, for the document. */
+export interface MediaType {
+  schema?: z.ZodType;
+  /** Where the schema cannot give one. */
+  example?: unknown;
 }
 /** Statuses an endpoint may answer by itself; those of errors come from `problem.ts`. A union, so that results keep their literal. */
 export type Status =
@@ -71,6 +79,9 @@ export interface Contract<A extends Access = Access> {
   shownOnce?: readonly string[];
   /** Whether the answer carries an `ETag` (GET) or `If-Match` is heard (others); for the document. */
   conditional?: boolean;
+  /** Bodies a raw endpoint reads, and its errors where they are no problems, by media type; for the document. */
+  reads?: Readonly<Record<string, MediaType>>;
+  errors?: Readonly<Record<string, MediaType>>;
   /** Codes of the errors this endpoint adds to those every endpoint may answer, for the document. */
   problems?: readonly ProblemCode[];
 }
