@@ -3,7 +3,15 @@ import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints, KeyUses } from './domains/api-keys/index.ts';
 import { auditEndpoints } from './domains/audit/index.ts';
-import { ApiKeyCache, authorise, findApiKeyRecord, type Principal, tenantOf } from './domains/auth/index.ts';
+import {
+  authorise,
+  createTenancy,
+  createTokenVerifier,
+  isScope,
+  leastRoleOf,
+  type Principal,
+  tenantOf,
+} from './domains/auth/index.ts';
 import { executionsEndpoints } from './domains/executions/index.ts';
 import { createIdempotencyStore } from './domains/idempotency/index.ts';
 import {
@@ -17,7 +25,7 @@ import {
 } from './domains/ingestion/index.ts';
 import { type DependencyName, operationsEndpoints } from './domains/operations/index.ts';
 import { findKnownPrompts, KnownPrompts } from './domains/prompts/index.ts';
-import { findProjectScope, workspacesEndpoints } from './domains/workspaces/index.ts';
+import { workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
@@ -109,14 +117,20 @@ export function createContainer(config: Config): Container {
         ackP99Ms: latency.summary('POST /api/v1/traces').p99_ms,
         freshnessP95Ms: worst((await readWorkerFigures(redis)).map((figures) => figures.freshnessP95Ms)),
       }),
-      openapi: () => openApiDocument({ title: 'Promptlane', version, contracts: endpoints }),
+      openapi: () =>
+        openApiDocument({
+          title: 'Promptlane',
+          version,
+          contracts: endpoints,
+          leastRoleOf: (scope) => (isScope(scope) ? leastRoleOf[scope] : undefined),
+        }),
     }),
   ];
   const auth = {
-    apiKeys: new ApiKeyCache((lookupId) => findApiKeyRecord(postgres, lookupId)),
+    tenancy: createTenancy({ postgres, invalidations, defaultPlan: config.defaultPlan }),
+    verifyToken: createTokenVerifier(config.jwt, logger),
     apiKeyPepper: config.apiKeyPepper,
     adminApiKey: config.adminApiKey,
-    findProjectScope: (projectId: string) => findProjectScope(postgres, projectId),
   };
   const keyUses = new KeyUses({ postgres, logger });
   const app = createApp<Principal>({
