@@ -23,7 +23,7 @@ import {
   type OtlpLimits,
   QueueGate,
 } from './domains/ingestion/index.ts';
-import { type DependencyName, operationsEndpoints } from './domains/operations/index.ts';
+import { apiDescription, type DependencyName, knownFields, operationsEndpoints } from './domains/operations/index.ts';
 import { findKnownPrompts, KnownPrompts } from './domains/prompts/index.ts';
 import { workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
@@ -121,6 +121,8 @@ export function createContainer(config: Config): Container {
         openApiDocument({
           title: 'Promptlane',
           version,
+          description: apiDescription,
+          knownFields,
           contracts: endpoints,
           leastRoleOf: (scope) => (isScope(scope) ? leastRoleOf[scope] : undefined),
         }),

@@ -39,7 +39,12 @@ function healthEndpoint(deps: HealthDeps) {
     tag: 'operations',
     access: { open: true },
     rateClass: 'none',
-    query: z.strictObject({ probe: z.enum(['live', 'ready']).default('ready') }),
+    query: z.strictObject({
+      probe: z
+        .enum(['live', 'ready'])
+        .default('ready')
+        .meta({ description: '`live` touches no dependency; `ready` asks all of them' }),
+    }),
     responses: {
       200: { description: 'It serves: ok, or degraded (without ClickHouse)', schema: healthReport },
       503: { description: 'It cannot authenticate or take in spans', schema: healthReport },
