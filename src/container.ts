@@ -1,14 +1,18 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
-import { apiKeysEndpoints, KeyUses } from './domains/api-keys/index.ts';
+import { apiKeysEndpoints } from './domains/api-keys/index.ts';
 import { auditEndpoints } from './domains/audit/index.ts';
 import {
+  authEndpoints,
   authorise,
+  callerOf,
   createTenancy,
   createTokenVerifier,
   isScope,
+  KeyUses,
   leastRoleOf,
+  markKeysUsed,
   type Principal,
   tenantOf,
 } from './domains/auth/index.ts';
@@ -92,7 +96,8 @@ export function createContainer(config: Config): Container {
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
   const endpoints: Endpoint<Principal>[] = [
-    ...workspacesEndpoints({ postgres }),
+    ...authEndpoints({ postgres }),
+    ...workspacesEndpoints<Principal>({ postgres, invalidations, cursorSecret, callerOf }),
     ...auditEndpoints({ postgres, cursorSecret }),
     ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
     ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
@@ -128,20 +133,17 @@ export function createContainer(config: Config): Container {
         }),
     }),
   ];
+  const keyUses = new KeyUses({ write: (keyIds) => markKeysUsed(postgres, keyIds), logger });
   const auth = {
     tenancy: createTenancy({ postgres, invalidations, defaultPlan: config.defaultPlan }),
     verifyToken: createTokenVerifier(config.jwt, logger),
+    keyUses,
     apiKeyPepper: config.apiKeyPepper,
     adminApiKey: config.adminApiKey,
   };
-  const keyUses = new KeyUses({ postgres, logger });
   const app = createApp<Principal>({
     endpoints,
-    authorise: async (request, endpoint, params) => {
-      const principal = await authorise(auth, request, endpoint.access, params);
-      if (principal.type === 'api_key') keyUses.mark(principal.keyId);
-      return principal;
-    },
+    authorise: (request, endpoint, params) => authorise(auth, request, endpoint.access, params),
     idempotency: { store: createIdempotencyStore(postgres), tenantOf },
     logger,
     metrics,
@@ -154,7 +156,6 @@ export function createContainer(config: Config): Container {
     logger,
     async start() {
       invalidations.start();
-      keyUses.start();
       await firstConnection(redis);
       for (const probe of Object.values(probes)) probe.start(probeEveryMs);
       await gate.start();
@@ -163,7 +164,7 @@ export function createContainer(config: Config): Container {
       for (const probe of Object.values(probes)) probe.stop();
       gate.close();
       invalidations.close();
-      await keyUses.close();
+      await keyUses.flush();
       await scanner.close();
       await closeClients(clients);
     },

@@ -24,6 +24,8 @@ export interface CallOptions {
   /** Sent as X-Admin-Key. */
   adminKey?: string;
   headers?: Readonly<Record<string, string>>;
+  /** Sent as Authorization: Bearer. */
+  token?: string;
 }
 
 export interface TestApi {
@@ -78,6 +80,7 @@ export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi
       headers: {
         ...(options.key === undefined ? {} : { 'X-API-Key': options.key }),
         ...(options.adminKey === undefined ? {} : { 'X-Admin-Key': options.adminKey }),
+        ...(options.token === undefined ? {} : { Authorization: `Bearer ${options.token}` }),
         ...(options.body === undefined ? {} : { 'Content-Type': 'application/json' }),
         ...options.headers,
       },
