@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
+import { auditEndpoints } from './domains/audit/index.ts';
 import {
   authEndpoints,
   authorise,
@@ -13,8 +14,10 @@ import {
   leastRoleOf,
   markKeysUsed,
   type Principal,
+  tenantOf,
 } from './domains/auth/index.ts';
 import { executionsEndpoints } from './domains/executions/index.ts';
+import { createIdempotencyStore } from './domains/idempotency/index.ts';
 import {
   Admission,
   createBodyInflater,
@@ -24,7 +27,7 @@ import {
   type OtlpLimits,
   QueueGate,
 } from './domains/ingestion/index.ts';
-import { type DependencyName, operationsEndpoints } from './domains/operations/index.ts';
+import { apiDescription, type DependencyName, knownFields, operationsEndpoints } from './domains/operations/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from './domains/prompts/index.ts';
 import { workspacesEndpoints } from './domains/workspaces/index.ts';
@@ -96,7 +99,8 @@ export function createContainer(config: Config): Container {
   const endpoints: Endpoint<Principal>[] = [
     ...authEndpoints({ postgres }),
     ...workspacesEndpoints<Principal>({ postgres, invalidations, cursorSecret, callerOf }),
-    ...apiKeysEndpoints({ postgres, apiKeyPepper: config.apiKeyPepper }),
+    ...auditEndpoints({ postgres, cursorSecret }),
+    ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
     ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({
@@ -124,6 +128,8 @@ export function createContainer(config: Config): Container {
         openApiDocument({
           title: 'Promptlane',
           version,
+          description: apiDescription,
+          knownFields,
           contracts: endpoints,
           leastRoleOf: (scope) => (isScope(scope) ? leastRoleOf[scope] : undefined),
         }),
@@ -140,6 +146,7 @@ export function createContainer(config: Config): Container {
   const app = createApp<Principal>({
     endpoints,
     authorise: (request, endpoint, params) => authorise(auth, request, endpoint.access, params),
+    idempotency: { store: createIdempotencyStore(postgres), tenantOf },
     logger,
     metrics,
     latency,
