@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { durationMs, isoFromUnixNano } from '../../lib/time.ts';
-import type { SpanPrompt } from '../prompts/index.ts';
+import { type SpanPrompt, statedPromptId } from '../prompts/index.ts';
 import { evaluationSchema, evaluationsToWire } from './evaluation.schema.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
 import type { LightSpan } from './light-span.ts';
@@ -153,8 +153,15 @@ function errorToWire(span: LightSpan, detail: SpanDetail): SpanWire['error'] {
 
 export function promptToWire(prompt: SpanPrompt | null): SpanWire['prompt_ref'] {
   if (prompt === null) return null;
-  const { id, name, version, rawVersion, source } = prompt;
-  return { id: id || null, name: name || null, version: version || null, raw: rawVersion || null, source };
+  const { name, version, rawVersion, source } = prompt;
+  const id = statedPromptId(prompt);
+  return {
+    id: id || null,
+    name: name === id ? null : name || null,
+    version: version || null,
+    raw: rawVersion || null,
+    source,
+  };
 }
 
 /** Input, output and parameters are JSON where they have structure, and text otherwise; '' is nothing. */

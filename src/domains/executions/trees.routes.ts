@@ -25,10 +25,14 @@ const timelineQuery = z.strictObject({
     .transform((text) => text.split(','))
     .pipe(z.array(z.enum(spanKinds)))
     .optional()
-    .meta({ description: `Comma list of span kinds, of ${spanKinds.join(', ')}; default all` }),
-  min_duration_ms: integerParam({ min: 0, max: 1e12 }).default(0),
+    .meta({ description: `Comma list of span kinds, of ${spanKinds.join(', ')}; default all`, example: 'llm,tool' }),
+  min_duration_ms: integerParam({ min: 0, max: 1e12 })
+    .default(0)
+    .meta({ description: 'Only spans that took this long' }),
   errors_only: booleanParam().default(false).meta({ description: 'Failed spans and those above them' }),
-  limit: integerParam({ min: 1, max: spansPerTraceMax }).default(spansPerTraceMax),
+  limit: integerParam({ min: 1, max: spansPerTraceMax })
+    .default(spansPerTraceMax)
+    .meta({ description: 'As many spans, parents before children' }),
 });
 
 /** The shapes of one execution: its tree, and its layout in time. */
