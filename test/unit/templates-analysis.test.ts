@@ -1,8 +1,7 @@
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import {
   analyseTemplate,
-  noParts,
   type ParsedTemplate,
   parseTemplate,
   renderTemplate,
@@ -11,6 +10,9 @@ import {
 import { parseMustache } from '../../src/domains/templates/mustache/parse-mustache.ts';
 import { partsOf } from '../support/templates.ts';
 
+const noParts = new Map<string, ParsedTemplate>();
+// A thread takes long to start on a busy machine.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 const threads = new TemplateThreads();
 afterAll(() => threads.close());
 

@@ -1,5 +1,5 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   expandParts,
   type ParsedTemplate,
@@ -14,6 +14,8 @@ import { partsOf } from '../support/templates.ts';
 /** Prints what the attacks cost. */
 const figures = process.env.TEMPLATE_FIGURES !== undefined;
 
+// A thread takes long to start on a busy machine.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 const threads = new TemplateThreads();
 beforeAll(async () => {
   // Threads start, and code is compiled, before anything is measured.

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import {
   contextWindowOf,
   expandParts,
@@ -12,6 +12,8 @@ import {
 import { parseMustache } from '../../src/domains/templates/mustache/parse-mustache.ts';
 import { problemsOf } from '../support/templates.ts';
 
+// A thread takes long to start on a busy machine.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 const threads = new TemplateThreads();
 afterAll(() => threads.close());
 

@@ -1,7 +1,9 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { type OnMissing, parseTemplate, renderTemplate, TemplateThreads } from '../../src/domains/templates/index.ts';
 import { partsOf, problemsOf } from '../support/templates.ts';
 
+// A thread takes long to start on a busy machine.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 const threads = new TemplateThreads();
 afterAll(() => threads.close());
 

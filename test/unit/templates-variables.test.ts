@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import {
   checkInputSchema,
   countTokens,
@@ -7,6 +7,8 @@ import {
 } from '../../src/domains/templates/index.ts';
 import { isLinearSchema, isSmallData } from '../../src/domains/templates/schema/schema-risk.ts';
 
+// A thread takes long to start on a busy machine.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 const threads = new TemplateThreads();
 afterAll(() => threads.close());
 
