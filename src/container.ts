@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
 import { ApiKeyCache, authorise, findApiKeyRecord, type Principal } from './domains/auth/index.ts';
 import { executionsEndpoints } from './domains/executions/index.ts';
+import { identityEndpoints } from './domains/identity/index.ts';
 import {
   Admission,
   createBodyInflater,
@@ -21,6 +22,7 @@ import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
+import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
 import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
 import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
@@ -45,6 +47,7 @@ interface Clients {
   clickhouse: ClickHouse;
   redis: Redis;
   publisher: BodyPublisher;
+  identityEvents: IdentityEventPublisher;
 }
 
 const probeEveryMs = 5_000;
@@ -60,8 +63,9 @@ export function createContainer(config: Config): Container {
     clickhouse: connectClickHouse(config.clickhouseUrl),
     redis,
     publisher: createBodyPublisher(redis),
+    identityEvents: createIdentityEventPublisher(redis),
   };
-  const { postgres, clickhouse, publisher } = clients;
+  const { postgres, clickhouse, publisher, identityEvents } = clients;
   const limits = otlpLimits(config);
   const scanner = createBodyScanner(limits);
   const gate = new QueueGate({
@@ -95,13 +99,14 @@ export function createContainer(config: Config): Container {
       postgres,
       cursorSecret,
     }),
+    ...identityEndpoints({ postgres, identityEvents, secrets: config.identityWebhookSecrets, logger }),
     ...operationsEndpoints({
       version,
       startedAtMs,
       probes,
       latency,
       metrics,
-      queueStats: async () => [await readQueueStats(publisher.queue)],
+      queueStats: () => Promise.all([publisher.queue, identityEvents.queue].map((queue) => readQueueStats(queue))),
       ingestStats: async () => ({
         ackP99Ms: latency.summary('POST /api/v1/traces').p99_ms,
         freshnessP95Ms: worst((await readWorkerFigures(redis)).map((figures) => figures.freshnessP95Ms)),
@@ -178,8 +183,8 @@ function createProbes({ postgres, clickhouse, redis, publisher }: Clients): Reco
   };
 }
 
-async function closeClients({ postgres, clickhouse, redis, publisher }: Clients): Promise<void> {
-  await publisher.close();
+async function closeClients({ postgres, clickhouse, redis, publisher, identityEvents }: Clients): Promise<void> {
+  await Promise.all([publisher.close(), identityEvents.close()]);
   redis.disconnect();
   await Promise.all([postgres.destroy(), clickhouse.close()]);
 }

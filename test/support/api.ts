@@ -51,6 +51,7 @@ export function testConfig(overrides: Partial<Config> = {}): Config {
     apiKeyPepper: randomSecret(),
     logLevel: 'error',
     defaultPlan: 'enterprise',
+    identityWebhookSecrets: { clerk: [], workos: [], generic: [] },
     otlpBodyBytesMax: 16 * megabyte,
     otlpInflatedBytesMax: 64 * megabyte,
     ingestQueueBytesMax: 1024 * megabyte,
