@@ -14,7 +14,7 @@ const concurrency = {
   ingestBody: ingestConcurrency,
   isolateBody: 1,
   sweepBodies: 1,
-  applyIdentityEvent: 4,
+  applyIdentityEvent: 2,
   pruneIdentityEvents: 1,
 } as const satisfies Record<JobName, number>;
 

@@ -11,6 +11,7 @@ export interface StoredMembership extends KnownMembership {
 
 interface Row {
   user_id: UserId;
+  subject: string;
   role: Role;
   removed: boolean;
   source_role: Role;
@@ -62,7 +63,7 @@ export async function findMembershipsToSettle(
   userIds: readonly UserId[],
 ): Promise<StoredMembership[]> {
   const { rows } = await transaction.raw<{ rows: Row[] }>(
-    `select m.user_id, m.role, m.removed_at is not null as removed,
+    `select m.user_id, u.subject, m.role, m.removed_at is not null as removed,
        coalesce(m.source_role, m.role) as source_role,
        coalesce(m.source_removed, m.removed_at is not null) as source_removed,
        coalesce(m.source_updated_at, m.created_at) as changed_at,
@@ -79,6 +80,7 @@ export async function findMembershipsToSettle(
   );
   return rows.map((row) => ({
     userId: row.user_id,
+    subject: row.subject,
     role: row.role,
     removed: row.removed,
     sourceRole: row.source_role,

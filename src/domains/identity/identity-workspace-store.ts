@@ -36,7 +36,7 @@ export async function lockWorkspacesOf(transaction: Postgres, userId: UserId): P
   return rows.map(({ id }) => id);
 }
 
-/** Stores what a provider says of an organisation, unless it is older than what is known or it is deleted. Whether it was stored. */
+/** Stores what a provider says of an organisation, unless it is older than what is known; a deleted one stays so. Whether it was stored. */
 export async function updateOrganization(
   transaction: Postgres,
   id: WorkspaceId,
@@ -44,8 +44,7 @@ export async function updateOrganization(
 ): Promise<boolean> {
   const result = await transaction.raw<{ rowCount: number }>(
     `update workspaces set name = :name, source_updated_at = cast(:at as timestamptz)
-     where id = :id and deleted_at is null
-       and (coalesce(source_updated_at, '-infinity'), name) < (cast(:at as timestamptz), :name)`,
+     where id = :id and (coalesce(source_updated_at, '-infinity'), name) < (cast(:at as timestamptz), :name)`,
     { id, ...said },
   );
   return result.rowCount === 1;
@@ -61,11 +60,10 @@ export async function setCreator(transaction: Postgres, id: WorkspaceId, subject
   return result.rowCount === 1;
 }
 
-/** Marks the workspace as deleted; its data stays. Whether it was there before. */
+/** Marks the workspace as deleted; its data and its name stay. Whether it was there before. */
 export async function deleteOrganization(transaction: Postgres, id: WorkspaceId, at: string): Promise<boolean> {
   const { rows } = await transaction.raw<{ rows: { was_there: boolean }[] }>(
-    `update workspaces set deleted_at = least(workspaces.deleted_at, cast(:at as timestamptz)),
-       source_updated_at = least(workspaces.deleted_at, cast(:at as timestamptz))
+    `update workspaces set deleted_at = least(workspaces.deleted_at, cast(:at as timestamptz))
      from (select id, deleted_at from workspaces where id = :id) as before
      where workspaces.id = before.id
      returning before.deleted_at is null as was_there`,

@@ -3,6 +3,8 @@ import { type Role, roleSuffices, type UserId } from '../workspaces/index.ts';
 /** What is known of one membership. Times in milliseconds since the epoch. */
 export interface KnownMembership {
   userId: UserId;
+  /** The provider's id of the user. */
+  subject: string;
   /** The provider's last word on it, and when that was. */
   sourceRole: Role;
   sourceRemoved: boolean;
@@ -58,7 +60,7 @@ function removedAtMs({ sourceRemoved, changedAtMs, userDeletedAtMs }: KnownMembe
 function lastOwner(known: readonly KnownMembership[]): KnownMembership | undefined {
   const [last] = known
     .filter(({ strongestRole, isCreator }) => roleSuffices(strongestRole, isCreator ? 'admin' : 'owner'))
-    .sort((a, b) => endedAtMs(b) - endedAtMs(a) || (a.userId < b.userId ? -1 : 1));
+    .sort((a, b) => endedAtMs(b) - endedAtMs(a) || (a.subject < b.subject ? -1 : 1));
   return last;
 }
 
