@@ -23,6 +23,8 @@ export interface CallOptions {
   key?: string;
   /** Sent as X-Admin-Key. */
   adminKey?: string;
+  /** Sent as Authorization: Bearer. */
+  token?: string;
 }
 
 export interface TestApi {
@@ -49,6 +51,7 @@ export function testConfig(overrides: Partial<Config> = {}): Config {
     clickhouseUrl: inject('clickhouseUrl'),
     adminApiKey: randomSecret(),
     apiKeyPepper: randomSecret(),
+    jwt: { secret: randomSecret(), jwksUrl: undefined, issuers: [], audiences: [] },
     logLevel: 'error',
     defaultPlan: 'enterprise',
     identityWebhookSecrets: { clerk: [], workos: [], generic: [] },
@@ -77,6 +80,7 @@ export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi
       headers: {
         ...(options.key === undefined ? {} : { 'X-API-Key': options.key }),
         ...(options.adminKey === undefined ? {} : { 'X-Admin-Key': options.adminKey }),
+        ...(options.token === undefined ? {} : { Authorization: `Bearer ${options.token}` }),
         ...(options.body === undefined ? {} : { 'Content-Type': 'application/json' }),
       },
       body: options.body === undefined ? null : JSON.stringify(options.body),

@@ -1,7 +1,7 @@
-import type { WorkspaceId } from '../../lib/ids.ts';
+import type { UserId, WorkspaceId } from '../../lib/ids.ts';
 import type { IdentityChange } from '../../queue/identity-event.ts';
 import { type AuditEntry, recordAudit } from '../audit/index.ts';
-import type { PlanName, UserId } from '../workspaces/index.ts';
+import type { PlanName } from '../workspaces/index.ts';
 import { putSourceMembership } from './identity-membership-store.ts';
 import { deleteUser, lockUser, updateUser } from './identity-user-store.ts';
 import {
@@ -90,8 +90,10 @@ async function knownUser(context: ChangeContext, subject: string): Promise<{ id:
 }
 
 async function knownWorkspace(context: ChangeContext, organizationId: string) {
-  const workspace = await lockOrganization(context.transaction, organizationId, context.plan);
-  if (workspace.isNew) await auditWorkspace(context, 'workspace.created', workspace.id);
+  const { plan } = context;
+  const workspace = await lockOrganization(context.transaction, organizationId, plan);
+  const facts = { kind: 'organization', plan, organization_id: organizationId };
+  if (workspace.isNew) await auditWorkspace(context, 'workspace.created', workspace.id, facts);
   return workspace;
 }
 
@@ -99,10 +101,10 @@ function auditUser(context: ChangeContext, action: string, id: UserId): Promise<
   return audit(context, { workspaceId: null, action, targetType: 'user', targetId: id });
 }
 
-function auditWorkspace(context: ChangeContext, action: string, id: WorkspaceId): Promise<void> {
-  return audit(context, { workspaceId: id, action, targetType: 'workspace', targetId: id });
+function auditWorkspace(context: ChangeContext, action: string, id: WorkspaceId, details = {}): Promise<void> {
+  return audit(context, { workspaceId: id, action, targetType: 'workspace', targetId: id, details });
 }
 
 function audit({ transaction, actor, eventId }: ChangeContext, entry: Omit<AuditEntry, 'actor'>): Promise<void> {
-  return recordAudit(transaction, { ...entry, actor, details: { event_id: eventId } });
+  return recordAudit(transaction, { ...entry, actor, details: { ...entry.details, event_id: eventId } });
 }

@@ -1,8 +1,8 @@
-import type { WorkspaceId } from '../../lib/ids.ts';
+import type { UserId, WorkspaceId } from '../../lib/ids.ts';
 import type { IdentityEvent } from '../../queue/identity-event.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
-import type { PlanName, UserId } from '../workspaces/index.ts';
+import type { PlanName } from '../workspaces/index.ts';
 import { applyChange } from './apply-change.ts';
 import { findTouched, type IdentityOutcome, insertIdentityEvent, markOutdated } from './identity-event-store.ts';
 import { sourceTime } from './source-time.ts';

@@ -1,8 +1,7 @@
-import type { WorkspaceId } from '../../lib/ids.ts';
+import type { UserId, WorkspaceId } from '../../lib/ids.ts';
 import type { IdentityChange, IdentityEvent, IdentityProviderName } from '../../queue/identity-event.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
-import type { UserId } from '../workspaces/index.ts';
 
 /** What became of an event: it told something new, or something older than what was known. */
 export type IdentityOutcome = 'applied' | 'outdated';

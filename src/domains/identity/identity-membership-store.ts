@@ -1,6 +1,6 @@
-import type { WorkspaceId } from '../../lib/ids.ts';
+import type { UserId, WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Role, UserId } from '../workspaces/index.ts';
+import type { Role } from '../workspaces/index.ts';
 import type { KnownMembership, SettledMembership } from './settle-memberships.ts';
 
 /** A membership as known and as it is in force. */
@@ -46,7 +46,8 @@ export async function putSourceMembership(
     { ...key, role: said.role },
   );
   const result = await transaction.raw<{ rowCount: number }>(
-    `update memberships set source_role = :role, source_removed = :removed, source_updated_at = cast(:at as timestamptz)
+    `update memberships set source_role = :role, source_removed = :removed, source_updated_at = cast(:at as timestamptz),
+       source_is_member = false
      where workspace_id = :workspaceId and user_id = :userId
        and (coalesce(source_updated_at, '-infinity'), coalesce(source_removed, false),
             coalesce(array_position(${strongestFirst}, source_role), 0))
@@ -68,7 +69,7 @@ export async function findMembershipsToSettle(
        coalesce(m.source_removed, m.removed_at is not null) as source_removed,
        coalesce(m.source_updated_at, m.created_at) as changed_at,
        coalesce(m.strongest_role, m.role) as strongest_role,
-       u.subject is not distinct from w.creator_subject as is_creator,
+       u.subject is not distinct from w.creator_subject and not m.source_is_member as is_creator,
        u.deleted_at as user_deleted_at
      from memberships m
      join users u on u.id = m.user_id

@@ -1,6 +1,5 @@
-import { newId } from '../../lib/ids.ts';
+import { newId, type UserId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { UserId } from '../workspaces/index.ts';
 
 /** The user with that subject, locked until the transaction ends; one never heard of is created as a stub without a name. */
 export async function lockUser(transaction: Postgres, subject: string): Promise<{ id: UserId; isNew: boolean }> {
@@ -9,7 +8,7 @@ export async function lockUser(transaction: Postgres, subject: string): Promise<
     .onConflict('subject')
     .ignore()
     .returning('id');
-  const row = await transaction('users').where({ subject }).forUpdate().first<{ id: UserId }>('id');
+  const row = await transaction('users').where({ subject }).forNoKeyUpdate().first<{ id: UserId }>('id');
   return { id: row.id, isNew: inserted.length === 1 };
 }
 

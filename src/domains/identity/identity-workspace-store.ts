@@ -1,6 +1,6 @@
-import { newId, type WorkspaceId } from '../../lib/ids.ts';
+import { newId, type UserId, type WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { PlanName, UserId } from '../workspaces/index.ts';
+import type { PlanName } from '../workspaces/index.ts';
 
 /**
  * The workspace of an organisation, locked until the transaction ends. For one never heard of it is created with a default project,
@@ -17,11 +17,11 @@ export async function lockOrganization(
     .ignore()
     .returning<{ id: WorkspaceId }[]>('id');
   for (const { id } of inserted) {
-    await transaction('projects').insert({ id: newId('prj'), workspace_id: id, name: 'Default', is_default: true });
+    await transaction('projects').insert({ id: newId('prj'), workspace_id: id, name: 'default', is_default: true });
   }
   const row = await transaction('workspaces')
     .where({ external_org_id: organizationId })
-    .forUpdate()
+    .forNoKeyUpdate()
     .first<{ id: WorkspaceId }>('id');
   return { id: row.id, isNew: inserted.length === 1 };
 }
@@ -31,7 +31,7 @@ export async function lockWorkspacesOf(transaction: Postgres, userId: UserId): P
   const rows = await transaction('workspaces')
     .whereIn('id', transaction('memberships').where({ user_id: userId }).select('workspace_id'))
     .orderBy('id')
-    .forUpdate()
+    .forNoKeyUpdate()
     .select<{ id: WorkspaceId }[]>('id');
   return rows.map(({ id }) => id);
 }

@@ -1,17 +1,18 @@
-import { type Role, roleSuffices, type UserId } from '../workspaces/index.ts';
+import type { UserId } from '../../lib/ids.ts';
+import { type Role, roleSuffices } from '../workspaces/index.ts';
 
 /** What is known of one membership. Times in milliseconds since the epoch. */
 export interface KnownMembership {
   userId: UserId;
   /** The provider's id of the user. */
   subject: string;
-  /** The provider's last word on it, and when that was. */
+  /** The last word on it, and when that was. */
   sourceRole: Role;
   sourceRemoved: boolean;
   changedAtMs: number;
-  /** The strongest role the provider ever gave. */
+  /** The strongest role ever given. */
   strongestRole: Role;
-  /** The user created the organisation. */
+  /** The user created the organisation, and the last word is the provider's. */
   isCreator: boolean;
   userDeletedAtMs: number | undefined;
 }

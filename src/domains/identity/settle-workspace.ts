@@ -1,7 +1,6 @@
-import type { WorkspaceId } from '../../lib/ids.ts';
+import type { UserId, WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
-import type { UserId } from '../workspaces/index.ts';
 import {
   findMembershipsToSettle,
   isWorkspaceDeleted,
@@ -39,7 +38,7 @@ export async function settleWorkspace(
       await audit(context, workspaceId, action, before, after);
     }
     if (after.keptAsLastOwner && (action !== undefined || (news && userIds.includes(before.userId)))) {
-      await audit(context, workspaceId, 'last_owner_kept', before, after);
+      await audit(context, workspaceId, 'member.last_owner_kept', before, after);
     }
   }
   return changed;
@@ -47,8 +46,8 @@ export async function settleWorkspace(
 
 function whatHappened(before: StoredMembership, after: SettledMembership): string | undefined {
   const removed = after.removedAtMs !== undefined;
-  if (before.removed !== removed) return removed ? 'membership.removed' : 'membership.added';
-  return removed || before.role === after.role ? undefined : 'membership.role_changed';
+  if (before.removed !== removed) return removed ? 'member.removed' : 'member.added';
+  return removed || before.role === after.role ? undefined : 'member.role_changed';
 }
 
 async function audit(
@@ -58,8 +57,11 @@ async function audit(
   before: StoredMembership,
   after: SettledMembership,
 ): Promise<void> {
-  const roleBefore = before.removed ? null : before.role;
-  const details = { role: after.role, role_before: roleBefore, provider_role: before.sourceRole, event_id: eventId };
+  const details = {
+    before: before.removed ? null : before.role,
+    after: after.removedAtMs === undefined ? after.role : null,
+    event_id: eventId,
+  };
   await recordAudit(transaction, {
     workspaceId,
     actor,
