@@ -3,7 +3,7 @@ import type { IdentityEvent } from '../../src/queue/identity-event.ts';
 import type { Invalidations } from '../../src/stores/redis/invalidations.ts';
 
 export interface ProcessIdentityEventDeps extends ApplyIdentityEventDeps {
-  invalidations: Invalidations;
+  invalidations: Pick<Invalidations, 'publish'>;
 }
 
 /** Applies the event and, once that is committed, tells every process whose cached access no longer holds. */
