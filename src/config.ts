@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { standardWebhookKey, webhookKeyBytesMin } from './lib/webhook-secret.ts';
 
 const secret = z.string().min(24, 'must be at least 24 characters');
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -7,6 +8,17 @@ const list = z
   .default('')
   .transform((text) => text.split(',').flatMap((item) => item.trim() || []));
 const bytes = (fallback: number) => z.coerce.number().int().min(1_024).default(fallback);
+
+/** A comma list of secrets, each of which `keyOf` turns into its key. */
+const secrets = (keyOf: (secret: string) => Uint8Array | undefined) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((item) => item.trim()))
+    .refine(
+      (items) => items.every((item) => (keyOf(item)?.length ?? 0) >= webhookKeyBytesMin),
+      `every secret of the comma list must hold ${webhookKeyBytesMin} bytes of key or more`,
+    )
+    .default([]);
 
 const environment = z.object({
   PORT: port.default(8787),
@@ -28,6 +40,9 @@ const environment = z.object({
   JWT_AUDIENCE: list,
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   DEFAULT_PLAN: z.enum(['free', 'pro', 'team', 'enterprise']).default('free'),
+  CLERK_WEBHOOK_SECRETS: secrets(standardWebhookKey),
+  WORKOS_WEBHOOK_SECRETS: secrets((secret) => Buffer.from(secret)),
+  GENERIC_WEBHOOK_SECRETS: secrets(standardWebhookKey),
   OTLP_BODY_BYTES_MAX: bytes(16 * 1024 * 1024),
   OTLP_INFLATED_BYTES_MAX: bytes(64 * 1024 * 1024),
   INGEST_QUEUE_BYTES_MAX: bytes(1024 * 1024 * 1024),
@@ -54,6 +69,8 @@ export interface Config {
   jwt: JwtConfig;
   logLevel: z.infer<typeof environment>['LOG_LEVEL'];
   defaultPlan: z.infer<typeof environment>['DEFAULT_PLAN'];
+  /** By identity provider, each as the provider shows it. One without secrets is not served. */
+  identityWebhookSecrets: { clerk: readonly string[]; workos: readonly string[]; generic: readonly string[] };
   otlpBodyBytesMax: number;
   otlpInflatedBytesMax: number;
   /** Bodies waiting for the worker may fill this much of Redis before ingestion answers 503. */
@@ -85,6 +102,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     },
     logLevel: values.LOG_LEVEL,
     defaultPlan: values.DEFAULT_PLAN,
+    identityWebhookSecrets: {
+      clerk: values.CLERK_WEBHOOK_SECRETS,
+      workos: values.WORKOS_WEBHOOK_SECRETS,
+      generic: values.GENERIC_WEBHOOK_SECRETS,
+    },
     otlpBodyBytesMax: values.OTLP_BODY_BYTES_MAX,
     otlpInflatedBytesMax: values.OTLP_INFLATED_BYTES_MAX,
     ingestQueueBytesMax: values.INGEST_QUEUE_BYTES_MAX,

@@ -18,6 +18,7 @@ import {
 } from './domains/auth/index.ts';
 import { executionsEndpoints } from './domains/executions/index.ts';
 import { createIdempotencyStore } from './domains/idempotency/index.ts';
+import { identityEndpoints } from './domains/identity/index.ts';
 import {
   Admission,
   createBodyInflater,
@@ -35,6 +36,7 @@ import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
+import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
 import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
 import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
@@ -60,6 +62,7 @@ interface Clients {
   clickhouse: ClickHouse;
   redis: Redis;
   publisher: BodyPublisher;
+  identityEvents: IdentityEventPublisher;
 }
 
 const probeEveryMs = 5_000;
@@ -75,8 +78,9 @@ export function createContainer(config: Config): Container {
     clickhouse: connectClickHouse(config.clickhouseUrl),
     redis,
     publisher: createBodyPublisher(redis),
+    identityEvents: createIdentityEventPublisher(redis),
   };
-  const { postgres, clickhouse, publisher } = clients;
+  const { postgres, clickhouse, publisher, identityEvents } = clients;
   const invalidations = createInvalidations({ redisUrl: config.redisUrl, redis, logger });
   const limits = otlpLimits(config);
   const scanner = createBodyScanner(limits);
@@ -113,13 +117,14 @@ export function createContainer(config: Config): Container {
       postgres,
       cursorSecret,
     }),
+    ...identityEndpoints({ postgres, identityEvents, secrets: config.identityWebhookSecrets, logger }),
     ...operationsEndpoints({
       version,
       startedAtMs,
       probes,
       latency,
       metrics,
-      queueStats: async () => [await readQueueStats(publisher.queue)],
+      queueStats: () => Promise.all([publisher.queue, identityEvents.queue].map((queue) => readQueueStats(queue))),
       ingestStats: async () => ({
         ackP99Ms: latency.summary('POST /api/v1/traces').p99_ms,
         freshnessP95Ms: worst((await readWorkerFigures(redis)).map((figures) => figures.freshnessP95Ms)),
@@ -210,8 +215,8 @@ function createProbes({ postgres, clickhouse, redis, publisher }: Clients): Reco
   };
 }
 
-async function closeClients({ postgres, clickhouse, redis, publisher }: Clients): Promise<void> {
-  await publisher.close();
+async function closeClients({ postgres, clickhouse, redis, publisher, identityEvents }: Clients): Promise<void> {
+  await Promise.all([publisher.close(), identityEvents.close()]);
   redis.disconnect();
   await Promise.all([postgres.destroy(), clickhouse.close()]);
 }

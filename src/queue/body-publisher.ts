@@ -1,17 +1,15 @@
-import { type IRedisTransaction, Job, Queue, RedisQueueBackend } from 'bullmq';
+import { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { UnavailableError } from '../lib/errors.ts';
-import { within } from '../lib/within.ts';
 import { bodyKey } from './body-key.ts';
 import { type IngestBodyPayload, type IngestOutcome, ingestOutcome, jobCatalog } from './job-catalog.ts';
+import { beginTransaction, execTransaction } from './job-transaction.ts';
 
 /** Keeps the body only when its job is not known yet, so that a resend of a finished body leaves nothing behind. */
 const storeBodyLua = `
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 redis.call('SET', KEYS[2], ARGV[1])
 return 1`;
-
-const answerTimeoutMs = 1_000;
 
 export interface BodyPublisher {
   /**
@@ -47,8 +45,7 @@ export function createBodyPublisher(redis: Redis): BodyPublisher {
         const transaction = await beginTransaction(queue);
         transaction.runCommand('storeIngestBody', [queue.toKey(jobId), bodyKey(payload.projectId, jobId), body]);
         await new Job(queue, 'ingestBody', payload, { ...options, jobId }, jobId).addJob(transaction, {});
-        const results = await within(answerTimeoutMs, () => transaction.exec());
-        return { duplicate: readStored(results) === 0 };
+        return { duplicate: (await execTransaction(transaction)) === 0 };
       } catch (error) {
         throw new UnavailableError('queue_unavailable', 'The spans could not be queued right now; send them again.', {
           retryAfterS: 1,
@@ -65,20 +62,4 @@ export function createBodyPublisher(redis: Redis): BodyPublisher {
     },
     close: () => queue.close(),
   };
-}
-
-async function beginTransaction(queue: Queue): Promise<IRedisTransaction> {
-  const backend = queue.getBackend();
-  if (!(backend instanceof RedisQueueBackend)) throw new Error('The ingest queue is not on Redis');
-  return (await backend.client).multi();
-}
-
-/** What the first command answered. Throws the first error of any command, and when the transaction was discarded. */
-function readStored(results: [Error | null, unknown][] | null): unknown {
-  if (results === null) throw new Error('Redis discarded the transaction');
-  for (const [error, value] of results) {
-    if (error !== null) throw error;
-    if (typeof value === 'number' && value < 0) throw new Error(`Adding the job failed with ${value}`);
-  }
-  return results[0]?.[1];
 }

@@ -102,7 +102,15 @@ describe('200', () => {
       for (const requirement of security) expect(schemes).toEqual(expect.arrayContaining(Object.keys(requirement)));
     }
     const open = operations.filter(({ security }) => security.length === 0).map(({ operationId }) => operationId);
-    expect(open.sort()).toEqual(['exportLogs', 'exportMetrics', 'getDocs', 'getHealth', 'getLatency', 'getOpenapi']);
+    expect(open.sort()).toEqual([
+      'exportLogs',
+      'exportMetrics',
+      'getDocs',
+      'getHealth',
+      'getLatency',
+      'getOpenapi',
+      'receiveIdentityWebhook',
+    ]);
   });
 
   test('the registry of problem codes is in it', () => {

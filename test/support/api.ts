@@ -55,6 +55,7 @@ export function testConfig(overrides: Partial<Config> = {}): Config {
     jwt: { secret: randomSecret(), jwksUrl: undefined, issuers: [], audiences: [] },
     logLevel: 'error',
     defaultPlan: 'enterprise',
+    identityWebhookSecrets: { clerk: [], workos: [], generic: [] },
     otlpBodyBytesMax: 16 * megabyte,
     otlpInflatedBytesMax: 64 * megabyte,
     ingestQueueBytesMax: 1024 * megabyte,

@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import type { UserId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
@@ -44,14 +45,36 @@ export async function hasOtherOwner(transaction: Postgres, workspaceId: string, 
 }
 
 export async function setRole(transaction: Postgres, workspaceId: string, userId: string, role: Role): Promise<void> {
-  await transaction('memberships').where({ workspace_id: workspaceId, user_id: userId }).update({ role });
+  await transaction('memberships')
+    .where({ workspace_id: workspaceId, user_id: userId })
+    .update({
+      ...lastWord(transaction, { role, removed: false }),
+      role,
+      ...(role === 'owner' ? { strongest_role: role } : {}),
+    });
 }
 
 /** The row stays, so that an older word of the identity provider does not bring the member back. */
 export async function markRemoved(transaction: Postgres, workspaceId: string, userId: string): Promise<void> {
   await transaction('memberships')
     .where({ workspace_id: workspaceId, user_id: userId })
-    .update({ removed_at: transaction.fn.now() });
+    .update({
+      ...lastWord(transaction, { role: transaction.ref('role'), removed: true }),
+      removed_at: transaction.fn.now(),
+    });
+}
+
+/** A later word of the identity provider counts again. */
+function lastWord(
+  transaction: Postgres,
+  { role, removed }: { role: Role | Knex.Ref<string, object>; removed: boolean },
+) {
+  return {
+    source_role: role,
+    source_removed: removed,
+    source_is_member: true,
+    source_updated_at: transaction.fn.now(),
+  };
 }
 
 function selectMembers(postgres: Postgres, workspaceId: string) {
