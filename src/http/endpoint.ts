@@ -8,8 +8,16 @@ import { type PathParams, parseBody, parseParams, parseQuery, type QueryValues }
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type RateClass = 'ingest' | 'read' | 'write' | 'render' | 'analytics' | 'none';
 
-/** Who may call an endpoint. The kit only knows `open`; what the others mean is up to the injected `authorise`. */
-export type Access = { readonly open: true } | { readonly scope: string } | { readonly adminOnly: true };
+/**
+ * Who may call an endpoint. The kit only knows `open`; what the others mean is up to the injected `authorise`:
+ * a key with the scope or a user whose role suffices for it; a user with at least the role; any key or user; the operator.
+ */
+export type Access =
+  | { readonly open: true }
+  | { readonly scope: string }
+  | { readonly role: 'viewer' | 'member' | 'admin' | 'owner' }
+  | { readonly authenticated: true }
+  | { readonly operator: true };
 
 export interface ResponseSpec {
   description: string;

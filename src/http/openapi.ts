@@ -66,7 +66,8 @@ function operation(contract: Contract, schemas: SchemaRegistry): JsonObject {
 
 function security(access: Access): JsonObject[] {
   if ('open' in access) return [];
-  if ('adminOnly' in access) return [{ adminKey: [] }];
+  if ('operator' in access) return [{ adminKey: [] }];
+  if ('role' in access) return [{ bearer: [] }, { adminKey: [] }];
   return [{ apiKey: [] }, { bearer: [] }, { adminKey: [] }];
 }
 

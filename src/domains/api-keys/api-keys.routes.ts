@@ -15,7 +15,7 @@ export function apiKeysEndpoints(deps: { postgres: Postgres; apiKeyPepper: strin
       description:
         'The secret is in this answer and nowhere else. Without `scopes` or `preset` the key gets every scope.',
       tag: 'api-keys',
-      access: { adminOnly: true },
+      access: { role: 'admin' },
       rateClass: 'write',
       params: projectParams,
       body: createApiKeyBody,

@@ -1,0 +1,2 @@
+export type { AuditActor } from './audit-actor.ts';
+export { type AuditEntry, recordAudit } from './record-audit.ts';
