@@ -18,7 +18,7 @@ export interface AppOptions<P> {
   /** Rate limits and quotas: runs after `authorise` and before the body is read, for every endpoint. May set headers. */
   admit?: (req: Request, res: Response, endpoint: Endpoint<P>, principal: P | undefined) => Promise<void>;
   /** Set on every answer first, errors and unknown routes included; later stages may overwrite them. */
-  headers?: Headers;
+  headers?: () => Headers;
   logger: Logger;
   metrics: Metrics;
   latency: LatencyRecorder;
@@ -36,7 +36,7 @@ export function createApp<P>(options: AppOptions<P>): Express {
   app.disable('etag');
   app.set('query parser', false);
   app.enable('case sensitive routing');
-  app.use(startRequest(options.headers ?? {}));
+  app.use(startRequest(options.headers ?? (() => ({}))));
   app.use(observeRequests(options));
   app.use(helmet());
   mountRoutes(app, options);

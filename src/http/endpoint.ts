@@ -102,6 +102,8 @@ export interface RawCall<P> {
   requestId: string;
   /** Aborted once the answer is out or the client has gone: nobody needs what is still under way. */
   signal: AbortSignal;
+  /** Puts headers on the answer, whatever it will be, errors included. */
+  setHeaders: (headers: Headers) => void;
   /** Reads and parses the JSON body; only called when the contract has a body. `undefined` for an empty body. */
   readBody: () => Promise<unknown>;
 }
@@ -134,6 +136,7 @@ interface Parsed<A extends Access, P, Params extends z.ZodObject, Query extends 
   principal: PrincipalFor<A, P>;
   requestId: string;
   signal: AbortSignal;
+  setHeaders: (headers: Headers) => void;
 }
 interface ParsedWithBody<
   A extends Access,
@@ -219,5 +222,6 @@ function parseCommon<A extends Access, P, Params extends z.ZodObject, Query exte
     principal: raw.principal as PrincipalFor<A, P>,
     requestId: raw.requestId,
     signal: raw.signal,
+    setHeaders: raw.setHeaders,
   };
 }

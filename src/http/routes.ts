@@ -2,11 +2,11 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
 import type { AppOptions } from './app.ts';
 import { readJsonBody } from './body.ts';
-import type { Endpoint, Result } from './endpoint.ts';
+import type { Endpoint, Headers, Result } from './endpoint.ts';
 import { answerError } from './error-handler.ts';
 import { isStorableText } from './json-walk.ts';
 import { parseQueryString } from './query.ts';
-import { contextOf } from './request-context.ts';
+import { contextOf, setHeaders } from './request-context.ts';
 import type { PathParams } from './validate.ts';
 
 /** Default bound on a body, in bytes. */
@@ -69,6 +69,7 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     principal,
     requestId: contextOf(res).requestId,
     signal: closeSignal(res),
+    setHeaders: (headers: Headers) => setHeaders(res, headers),
   };
   if (endpoint.kind === 'raw') {
     await endpoint.call(req, res, call);

@@ -1,5 +1,15 @@
 export { type PlanOverrides, planOverridesFrom, planOverridesSchema } from './plan-overrides.ts';
-export { type PlanName, planNamed, plans } from './plans.ts';
+export {
+  limitsOf,
+  type PlanLimits,
+  type PlanName,
+  planNamed,
+  plans,
+  type QuotaName,
+  quotaNames,
+  type RateLimitName,
+  rateLimitNames,
+} from './plans.ts';
 export type { Project, ProjectScope } from './project.ts';
 export { findProjectScope } from './project-store.ts';
 export { type Role, roleSuffices, roles } from './role.ts';
