@@ -2,6 +2,10 @@ import { z } from 'zod';
 
 const secret = z.string().min(24, 'must be at least 24 characters');
 const port = z.coerce.number().int().min(0).max(65_535);
+const list = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((item) => item.trim() || []));
 const bytes = (fallback: number) => z.coerce.number().int().min(1_024).default(fallback);
 
 const environment = z.object({
@@ -12,12 +16,31 @@ const environment = z.object({
   CLICKHOUSE_URL: z.url({ protocol: /^https?$/ }),
   ADMIN_API_KEY: secret,
   API_KEY_PEPPER: secret,
+  JWT_SECRET: z
+    .string()
+    .refine((text) => Buffer.byteLength(text) >= 32, 'must be at least 32 bytes')
+    .optional(),
+  JWT_JWKS_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine(isSafeFromListeners, 'must be https, except on this machine: whoever can change the keys can be anybody')
+    .optional(),
+  JWT_ISSUER: list,
+  JWT_AUDIENCE: list,
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   DEFAULT_PLAN: z.enum(['free', 'pro', 'team', 'enterprise']).default('free'),
   OTLP_BODY_BYTES_MAX: bytes(16 * 1024 * 1024),
   OTLP_INFLATED_BYTES_MAX: bytes(64 * 1024 * 1024),
   INGEST_QUEUE_BYTES_MAX: bytes(1024 * 1024 * 1024),
 });
+
+/** What makes a user's token valid; without secret and key set none is. */
+export interface JwtConfig {
+  secret: string | undefined;
+  jwksUrl: string | undefined;
+  /** Accepted issuers and audiences; empty accepts all. */
+  issuers: readonly string[];
+  audiences: readonly string[];
+}
 
 /** Everything the processes read from their environment, checked. Sizes in bytes. */
 export interface Config {
@@ -28,6 +51,7 @@ export interface Config {
   clickhouseUrl: string;
   adminApiKey: string;
   apiKeyPepper: string;
+  jwt: JwtConfig;
   logLevel: z.infer<typeof environment>['LOG_LEVEL'];
   defaultPlan: z.infer<typeof environment>['DEFAULT_PLAN'];
   otlpBodyBytesMax: number;
@@ -53,6 +77,12 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     clickhouseUrl: values.CLICKHOUSE_URL,
     adminApiKey: values.ADMIN_API_KEY,
     apiKeyPepper: values.API_KEY_PEPPER,
+    jwt: {
+      secret: values.JWT_SECRET,
+      jwksUrl: values.JWT_JWKS_URL,
+      issuers: values.JWT_ISSUER,
+      audiences: values.JWT_AUDIENCE,
+    },
     logLevel: values.LOG_LEVEL,
     defaultPlan: values.DEFAULT_PLAN,
     otlpBodyBytesMax: values.OTLP_BODY_BYTES_MAX,
@@ -67,4 +97,9 @@ const storeUrls = environment.pick({ DATABASE_URL: true, CLICKHOUSE_URL: true })
 export function readStoreUrls(env: NodeJS.ProcessEnv = process.env): { databaseUrl: string; clickhouseUrl: string } {
   const values = storeUrls.parse(env);
   return { databaseUrl: values.DATABASE_URL, clickhouseUrl: values.CLICKHOUSE_URL };
+}
+
+function isSafeFromListeners(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }

@@ -2,7 +2,14 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
-import { ApiKeyCache, authorise, findApiKeyRecord, type Principal } from './domains/auth/index.ts';
+import {
+  authorise,
+  createTenancy,
+  createTokenVerifier,
+  isScope,
+  leastRoleOf,
+  type Principal,
+} from './domains/auth/index.ts';
 import { executionsEndpoints } from './domains/executions/index.ts';
 import {
   Admission,
@@ -16,7 +23,7 @@ import {
 import { type DependencyName, operationsEndpoints } from './domains/operations/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from './domains/prompts/index.ts';
-import { findProjectScope, workspacesEndpoints } from './domains/workspaces/index.ts';
+import { workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
@@ -26,6 +33,7 @@ import { readWorkerFigures } from './queue/worker-figures.ts';
 import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
 import { connectRequestRedis, firstConnection, type Redis } from './stores/redis/client.ts';
+import { createInvalidations } from './stores/redis/invalidations.ts';
 import { createProbe, type Probe } from './telemetry/health.ts';
 import { createLatencyRecorder } from './telemetry/latency.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
@@ -62,6 +70,7 @@ export function createContainer(config: Config): Container {
     publisher: createBodyPublisher(redis),
   };
   const { postgres, clickhouse, publisher } = clients;
+  const invalidations = createInvalidations({ redisUrl: config.redisUrl, redis, logger });
   const limits = otlpLimits(config);
   const scanner = createBodyScanner(limits);
   const gate = new QueueGate({
@@ -106,14 +115,20 @@ export function createContainer(config: Config): Container {
         ackP99Ms: latency.summary('POST /api/v1/traces').p99_ms,
         freshnessP95Ms: worst((await readWorkerFigures(redis)).map((figures) => figures.freshnessP95Ms)),
       }),
-      openapi: () => openApiDocument({ title: 'Promptlane', version, contracts: endpoints }),
+      openapi: () =>
+        openApiDocument({
+          title: 'Promptlane',
+          version,
+          contracts: endpoints,
+          leastRoleOf: (scope) => (isScope(scope) ? leastRoleOf[scope] : undefined),
+        }),
     }),
   ];
   const auth = {
-    apiKeys: new ApiKeyCache((lookupId) => findApiKeyRecord(postgres, lookupId)),
+    tenancy: createTenancy({ postgres, invalidations, defaultPlan: config.defaultPlan }),
+    verifyToken: createTokenVerifier(config.jwt, logger),
     apiKeyPepper: config.apiKeyPepper,
     adminApiKey: config.adminApiKey,
-    findProjectScope: (projectId: string) => findProjectScope(postgres, projectId),
   };
   const app = createApp<Principal>({
     endpoints,
@@ -128,6 +143,7 @@ export function createContainer(config: Config): Container {
     endpoints,
     logger,
     async start() {
+      invalidations.start();
       await firstConnection(redis);
       for (const probe of Object.values(probes)) probe.start(probeEveryMs);
       await gate.start();
@@ -135,6 +151,7 @@ export function createContainer(config: Config): Container {
     async close() {
       for (const probe of Object.values(probes)) probe.stop();
       gate.close();
+      invalidations.close();
       await scanner.close();
       await closeClients(clients);
     },

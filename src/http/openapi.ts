@@ -9,15 +9,21 @@ export function openApiDocument({
   title,
   version,
   contracts,
+  leastRoleOf = () => undefined,
 }: {
   title: string;
   version: string;
   contracts: readonly Contract[];
+  /** The role with which a user may do what a key needs the scope for. */
+  leastRoleOf?: LeastRoleOf;
 }): JsonObject {
   const schemas = createSchemaRegistry({ Problem: problemSchema });
   const paths: Record<string, JsonObject> = {};
   for (const contract of contracts) {
-    paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: operation(contract, schemas) };
+    paths[contract.path] = {
+      ...paths[contract.path],
+      [contract.method.toLowerCase()]: operation(contract, schemas, leastRoleOf),
+    };
   }
   return {
     openapi: '3.1.0',
@@ -48,7 +54,9 @@ const problemSchema = z.looseObject({
   errors: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })).optional(),
 });
 
-function operation(contract: Contract, schemas: SchemaRegistry): JsonObject {
+type LeastRoleOf = (scope: string) => string | undefined;
+
+function operation(contract: Contract, schemas: SchemaRegistry, leastRoleOf: LeastRoleOf): JsonObject {
   const { operationId, summary, description, tag, access, rateClass, body } = contract;
   return {
     operationId,
@@ -57,7 +65,7 @@ function operation(contract: Contract, schemas: SchemaRegistry): JsonObject {
     tags: [tag],
     security: security(access),
     'x-rate-class': rateClass,
-    ...('scope' in access ? { 'x-scope': access.scope } : {}),
+    'x-promptlane-access': 'scope' in access ? { scope: access.scope, role: leastRoleOf(access.scope) } : access,
     parameters: [...parameters(contract, 'params', schemas), ...parameters(contract, 'query', schemas)],
     ...(body ? { requestBody: requestBody(contract, body, schemas) } : {}),
     responses: { ...successes(contract, schemas), ...problems(contract) },
@@ -108,7 +116,9 @@ function successes(contract: Contract, schemas: SchemaRegistry): Record<string, 
 function problems(contract: Contract): Record<string, JsonObject> {
   const codes: ProblemCode[] = ['unknown_parameter', 'invalid_parameter', 'internal_error', 'dependency_unavailable'];
   if (!('open' in contract.access)) codes.push('credentials_required', 'invalid_credentials', 'forbidden');
-  if ('scope' in contract.access) codes.push('insufficient_scope');
+  if ('scope' in contract.access) codes.push('insufficient_scope', 'insufficient_role');
+  if ('role' in contract.access) codes.push('insufficient_role', 'admin_required');
+  if ('operator' in contract.access) codes.push('admin_required');
   if (contract.rateClass !== 'none') codes.push('rate_limited');
   if (contract.params) codes.push('malformed_path', 'invalid_path_parameter');
   if (contract.body) {

@@ -49,6 +49,7 @@ export function testConfig(overrides: Partial<Config> = {}): Config {
     clickhouseUrl: inject('clickhouseUrl'),
     adminApiKey: randomSecret(),
     apiKeyPepper: randomSecret(),
+    jwt: { secret: randomSecret(), jwksUrl: undefined, issuers: [], audiences: [] },
     logLevel: 'error',
     defaultPlan: 'enterprise',
     otlpBodyBytesMax: 16 * megabyte,

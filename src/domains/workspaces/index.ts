@@ -13,5 +13,6 @@ export {
 export type { Project, ProjectScope } from './project.ts';
 export { findProjectScope } from './project-store.ts';
 export { type Role, roleSuffices, roles } from './role.ts';
-export type { UserId, Workspace, WorkspaceScope } from './workspace.ts';
+export type { Member, Workspace, WorkspaceScope } from './workspace.ts';
+export { findWorkspace, lockWorkspace } from './workspace-store.ts';
 export { workspacesEndpoints } from './workspaces.routes.ts';
