@@ -23,10 +23,18 @@ import {
 import { type DependencyName, operationsEndpoints } from './domains/operations/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from './domains/prompts/index.ts';
+import {
+  admitRequest,
+  Limiter,
+  quotasEndpoints,
+  RefusedCredentials,
+  unlimitedHeaders,
+} from './domains/quotas/index.ts';
 import { workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
+import { setHeaders } from './http/request-context.ts';
 import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
 import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
@@ -89,13 +97,17 @@ export function createContainer(config: Config): Container {
   const probes = createProbes(clients);
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
+  const limiter = new Limiter({ redis, logger });
+  const refusedCredentials = new RefusedCredentials();
   const endpoints: Endpoint<Principal>[] = [
     ...workspacesEndpoints({ postgres }),
+    ...quotasEndpoints({ redis }),
     ...apiKeysEndpoints({ postgres, apiKeyPepper: config.apiKeyPepper }),
     ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({
       admission: new Admission(),
+      limiter,
       gate,
       publisher,
       inflate: createBodyInflater(limits.inflatedBytesMax),
@@ -132,7 +144,11 @@ export function createContainer(config: Config): Container {
   };
   const app = createApp<Principal>({
     endpoints,
-    authorise: (request, endpoint, params) => authorise(auth, request, endpoint.access, params),
+    headers: () => unlimitedHeaders('none'),
+    authorise: (request, endpoint, params) =>
+      refusedCredentials.count(request.socket.remoteAddress, () => authorise(auth, request, endpoint.access, params)),
+    admit: (_request, response, { rateClass }, principal) =>
+      admitRequest({ limiter }, { rateClass, principal, setHeaders: (headers) => setHeaders(response, headers) }),
     logger,
     metrics,
     latency,

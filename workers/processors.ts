@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { JobName, jobCatalog } from '../src/queue/job-catalog.ts';
 import { type IngestOrIsolateDeps, ingestOrIsolate } from './ingestion/ingest-or-isolate.ts';
 import { type IsolateBodyDeps, isolateBody } from './ingestion/isolate-body.ts';
+import { type SettleUsageDeps, settleMonthlyUsage } from './maintenance/settle-usage.ts';
 import { type SweepBodiesDeps, sweepBodies } from './maintenance/sweep-bodies.ts';
 
 /** What a processor is told of its job beside the payload. */
@@ -12,7 +13,7 @@ export interface JobFacts {
   stalledCounter: number;
 }
 
-export type ProcessorDeps = IngestOrIsolateDeps & IsolateBodyDeps & SweepBodiesDeps;
+export type ProcessorDeps = IngestOrIsolateDeps & IsolateBodyDeps & SweepBodiesDeps & SettleUsageDeps;
 
 type Processors = {
   [Name in JobName]: (
@@ -27,4 +28,5 @@ export const processors = {
   ingestBody: (deps, job, payload) => ingestOrIsolate(deps, job, payload),
   isolateBody: (deps, job, payload) => isolateBody(deps, job.id, payload),
   sweepBodies: (deps) => sweepBodies(deps),
+  settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: Date.now() }),
 } satisfies Processors;

@@ -10,12 +10,15 @@ import { ingestConcurrency } from './worker-container.ts';
 /** A dead worker's jobs start again after at most a lock and an interval. Crashes are counted by us, so BullMQ never gives up. */
 const stallSettings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledCount: 1_000_000 };
 
-const concurrency = { ingestBody: ingestConcurrency, isolateBody: 1, sweepBodies: 1 } as const satisfies Record<
-  JobName,
-  number
->;
+const concurrency = {
+  ingestBody: ingestConcurrency,
+  isolateBody: 1,
+  sweepBodies: 1,
+  settleUsage: 1,
+} as const satisfies Record<JobName, number>;
 
-const sweepEveryMs = 60_000;
+/** Jobs that come by themselves, each at most once at a time among all workers. */
+const everyMs = { sweepBodies: 60_000, settleUsage: 60_000 } as const satisfies Partial<Record<JobName, number>>;
 
 export interface RunningWorkers {
   /** Takes no new jobs and resolves once those under way are done; never while Redis is away. */
@@ -29,16 +32,20 @@ export async function startWorkers(
 ): Promise<RunningWorkers> {
   const names = Object.keys(jobCatalog) as JobName[];
   const workers = names.map((name) => startWorker(name, deps, redisUrl));
-  const maintenance = connectQueue(jobCatalog.sweepBodies.queue, deps.redis);
-  const { attempts, removeOnComplete } = jobCatalog.sweepBodies;
-  await maintenance.upsertJobScheduler(
-    'sweep-bodies',
-    { every: sweepEveryMs },
-    { name: 'sweepBodies', data: {}, opts: { attempts, removeOnComplete, removeOnFail: { count: 10 } } },
-  );
+  await schedule('sweepBodies', 'sweep-bodies', deps.redis);
+  await schedule('settleUsage', 'settle-usage', deps.redis);
   return {
     close: async () => void (await Promise.all(workers.map(({ worker }) => worker.close()))),
   };
+}
+
+async function schedule(name: keyof typeof everyMs, schedulerId: string, redis: Redis): Promise<void> {
+  const { queue, attempts, removeOnComplete } = jobCatalog[name];
+  await connectQueue(queue, redis).upsertJobScheduler(
+    schedulerId,
+    { every: everyMs[name] },
+    { name, data: {}, opts: { attempts, removeOnComplete, removeOnFail: { count: 10 } } },
+  );
 }
 
 /** A queue over a connection whose own listener logs its errors; without one here BullMQ would print each of them again. */
@@ -78,7 +85,7 @@ function startWorker(name: JobName, deps: ProcessorDeps & { logger: Logger }, re
   worker.on('error', (error) => deps.logger.warn({ err: error, queue }, 'worker connection'));
   worker.on('failed', (job, error) => deps.logger.warn({ err: error, queue, job_id: job?.id }, 'job failed'));
   worker.on('completed', (job, result) => {
-    if (result !== 'isolated' && name !== 'sweepBodies') void dropBody(deps.redis, String(job.id), job.data);
+    if (result !== 'isolated' && !(name in everyMs)) void dropBody(deps.redis, String(job.id), job.data);
   });
   return { worker };
 }

@@ -1,21 +1,13 @@
 import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
-import { NotFoundError } from '../../lib/errors.ts';
 import type { Redis } from '../../stores/redis/client.ts';
 import { type Principal, workspaceOf } from '../auth/index.ts';
-import type { WorkspaceScope } from '../workspaces/index.ts';
 import { quotaSchema, quotaToWire } from './quotas.schema.ts';
 import { reportQuota } from './report-quota.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
-export interface QuotasDeps {
-  redis: Redis;
-  /** For the operator, who acts in no workspace of their own. */
-  findWorkspaceScope: (workspaceId: string) => Promise<WorkspaceScope | undefined>;
-}
-
-export function quotasEndpoints(deps: QuotasDeps) {
+export function quotasEndpoints(deps: { redis: Redis }) {
   return [
     endpoint({
       operationId: 'getQuota',
@@ -31,19 +23,11 @@ export function quotasEndpoints(deps: QuotasDeps) {
       params: z.strictObject({ workspace_id: z.string().min(1).max(64) }),
       responses: { 200: { description: 'The quotas, rates and retention in force', schema: quotaSchema } },
       problems: ['workspace_not_found', 'dependency_unavailable'],
-      handle: async ({ params, principal }) => {
-        const workspace = await workspaceOfPath(deps, principal, params.workspace_id);
+      handle: async ({ principal }) => {
+        const workspace = workspaceOf(principal);
+        if (workspace === undefined) throw new Error('Authorisation has found the workspace of the path');
         return { status: 200, body: quotaToWire(await reportQuota(deps, workspace, Date.now())) };
       },
     }),
   ];
-}
-
-/** The workspace of the path when the caller acts in it. Throws NotFoundError for any other. */
-async function workspaceOfPath(deps: QuotasDeps, principal: Principal, workspaceId: string): Promise<WorkspaceScope> {
-  const own = workspaceOf(principal);
-  if (own?.id === workspaceId) return own;
-  const found = principal.type === 'admin' ? await deps.findWorkspaceScope(workspaceId) : undefined;
-  if (found === undefined) throw new NotFoundError('workspace_not_found', 'There is no such workspace.');
-  return found;
 }

@@ -41,6 +41,14 @@ export async function settleUsage(redis: Redis, settled: SettledUsage): Promise<
   return Number(change);
 }
 
+/** Puts off the next attempt at a counter that could not be settled. */
+export async function noteSettleAttempt(
+  redis: Redis,
+  { key, nowMs, expiresAtS }: Pick<SettledUsage, 'key' | 'nowMs' | 'expiresAtS'>,
+): Promise<void> {
+  await redis.multi().hset(key, 'settled_at_ms', nowMs).expireat(key, expiresAtS).exec();
+}
+
 /** When a counter was last settled or tried to be, in milliseconds since the epoch; 0 for never. */
 export async function settledAtMs(redis: Redis, key: string): Promise<number> {
   return Number((await redis.hget(key, 'settled_at_ms')) ?? 0);
