@@ -24,7 +24,7 @@ async function unfinishedIds(redis: Redis, queue: Queue): Promise<string[] | und
   const sets = ['delayed', 'prioritized'].map((state) => queue.toKey(state));
   const transaction = redis.multi();
   for (const key of lists) transaction.lrange(key, 0, jobsMax);
-  for (const key of sets) transaction.zrange(key, 0, jobsMax);
+  for (const key of sets) transaction.zrange(key, 0, String(jobsMax));
   const results = (await transaction.exec()) ?? [];
   const ids = results.flatMap(([error, value]) => {
     if (error !== null) throw error;
