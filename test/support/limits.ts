@@ -33,11 +33,15 @@ export async function limitedProject(
   return project;
 }
 
+/** Stores overrides and says so, as changing a workspace does. */
 export async function override(api: TestApi, project: ProjectOfTest, overrides: PlanOverrides): Promise<void> {
   await api
     .postgres('workspaces')
     .where({ id: project.workspaceId })
     .update({ plan_overrides: JSON.stringify(overrides) });
+  const redis = await requestRedis(api.config.redisUrl);
+  await redis.publish('promptlane:invalidations', `workspace ${project.workspaceId}`);
+  redis.disconnect();
 }
 
 export async function getQuota(api: TestApi, project: ProjectOfTest): Promise<QuotaWire> {
