@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
 import {
+  authEndpoints,
   authorise,
+  callerOf,
   createTenancy,
   createTokenVerifier,
   isScope,
@@ -100,7 +102,8 @@ export function createContainer(config: Config): Container {
   const limiter = new Limiter({ redis, logger });
   const refusedCredentials = new RefusedCredentials();
   const endpoints: Endpoint<Principal>[] = [
-    ...workspacesEndpoints({ postgres }),
+    ...authEndpoints({ postgres }),
+    ...workspacesEndpoints<Principal>({ postgres, invalidations, cursorSecret, callerOf }),
     ...quotasEndpoints({ redis }),
     ...apiKeysEndpoints({ postgres, apiKeyPepper: config.apiKeyPepper }),
     ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),

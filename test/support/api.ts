@@ -23,6 +23,8 @@ export interface CallOptions {
   key?: string;
   /** Sent as X-Admin-Key. */
   adminKey?: string;
+  /** Sent as Authorization: Bearer. */
+  token?: string;
 }
 
 export interface TestApi {
@@ -77,6 +79,7 @@ export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi
       headers: {
         ...(options.key === undefined ? {} : { 'X-API-Key': options.key }),
         ...(options.adminKey === undefined ? {} : { 'X-Admin-Key': options.adminKey }),
+        ...(options.token === undefined ? {} : { Authorization: `Bearer ${options.token}` }),
         ...(options.body === undefined ? {} : { 'Content-Type': 'application/json' }),
       },
       body: options.body === undefined ? null : JSON.stringify(options.body),

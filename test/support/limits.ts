@@ -33,15 +33,10 @@ export async function limitedProject(
   return project;
 }
 
-/** Stores overrides and says so, as changing a workspace does. */
+/** As the operator does. */
 export async function override(api: TestApi, project: ProjectOfTest, overrides: PlanOverrides): Promise<void> {
-  await api
-    .postgres('workspaces')
-    .where({ id: project.workspaceId })
-    .update({ plan_overrides: JSON.stringify(overrides) });
-  const redis = await requestRedis(api.config.redisUrl);
-  await redis.publish('promptlane:invalidations', `workspace ${project.workspaceId}`);
-  redis.disconnect();
+  const options = { params: { workspace_id: project.workspaceId }, body: { plan_overrides: overrides } };
+  await api.admin('updateWorkspace', options, 200);
 }
 
 export async function getQuota(api: TestApi, project: ProjectOfTest): Promise<QuotaWire> {

@@ -15,7 +15,7 @@ export interface AuthenticateDeps {
 }
 
 /** Who calls, before it is known what for. */
-export type Caller =
+export type Identity =
   | { type: 'admin' }
   | { type: 'api_key'; record: ApiKeyRecord }
   /** `home` is where the user acts when the path names no workspace. */
@@ -25,19 +25,19 @@ export type Caller =
  * Who the credential stands for.
  * @throws UnauthenticatedError with one message for every way a credential can be wrong; ForbiddenError for a foreign organisation
  */
-export async function authenticate(deps: AuthenticateDeps, { kind, value }: Credential): Promise<Caller> {
+export async function authenticate(deps: AuthenticateDeps, { kind, value }: Credential): Promise<Identity> {
   if (kind === 'admin_key') return authenticateAdmin(deps, value);
   return kind === 'api_key' ? authenticateApiKey(deps, value) : authenticateToken(deps, value);
 }
 
-function authenticateAdmin(deps: AuthenticateDeps, adminKey: string): Caller {
+function authenticateAdmin(deps: AuthenticateDeps, adminKey: string): Identity {
   if (!timingSafeEqual(sha256(adminKey), sha256(deps.adminApiKey))) {
     throw new UnauthenticatedError('invalid_credentials', 'The admin key in X-Admin-Key is not valid.');
   }
   return { type: 'admin' };
 }
 
-async function authenticateApiKey(deps: AuthenticateDeps, key: string): Promise<Caller> {
+async function authenticateApiKey(deps: AuthenticateDeps, key: string): Promise<Identity> {
   const lookupId = lookupIdOf(key);
   const record = lookupId === undefined ? undefined : await deps.tenancy.findApiKey(lookupId);
   const nowMs = Date.now();
@@ -52,7 +52,7 @@ async function authenticateApiKey(deps: AuthenticateDeps, key: string): Promise<
   return { type: 'api_key', record };
 }
 
-async function authenticateToken(deps: AuthenticateDeps, token: string): Promise<Caller> {
+async function authenticateToken(deps: AuthenticateDeps, token: string): Promise<Identity> {
   const claims = await deps.verifyToken(token);
   const record = claims && (await deps.tenancy.findUser(claims));
   // A deleted user's token is no better than an expired one.

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Access } from '../../http/endpoint.ts';
 import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
 import { type ProjectScope, type Role, roleSuffices } from '../workspaces/index.ts';
-import { type AuthenticateDeps, authenticate, type Caller } from './authenticate.ts';
+import { type AuthenticateDeps, authenticate, type Identity } from './authenticate.ts';
 import { credentialOf } from './credentials.ts';
 import type { Principal, UserPrincipal } from './principal.ts';
 import { leastRoleOf } from './roles.ts';
@@ -38,7 +38,7 @@ async function admitAdmin({ tenancy }: AuthenticateDeps, params: Params): Promis
   return { type: 'admin', workspace: workspaceScopeOf(project), project };
 }
 
-function admitApiKey({ record }: Extract<Caller, { type: 'api_key' }>, access: Closed, params: Params): Principal {
+function admitApiKey({ record }: Extract<Identity, { type: 'api_key' }>, access: Closed, params: Params): Principal {
   if ('operator' in access || 'role' in access) throw adminRequired();
   if ('scope' in access && !record.scopes.has(access.scope)) {
     throw new ForbiddenError('insufficient_scope', `The API key lacks the scope ${access.scope}.`);
@@ -52,7 +52,7 @@ function admitApiKey({ record }: Extract<Caller, { type: 'api_key' }>, access: C
 /** The path's workspace must be one of the user's; where the path names none, it is the one of the token. */
 async function admitUser(
   { tenancy }: AuthenticateDeps,
-  { record, home }: Extract<Caller, { type: 'user' }>,
+  { record, home }: Extract<Identity, { type: 'user' }>,
   access: Closed,
   { project_id: projectId, workspace_id: workspaceId }: Params,
 ): Promise<UserPrincipal> {

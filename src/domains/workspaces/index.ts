@@ -1,3 +1,4 @@
+export type { Caller } from './caller.ts';
 export { type PlanOverrides, planOverridesFrom, planOverridesSchema } from './plan-overrides.ts';
 export {
   limitsOf,
@@ -11,8 +12,8 @@ export {
   rateLimitNames,
 } from './plans.ts';
 export type { Project, ProjectScope } from './project.ts';
-export { findProjectScope } from './project-store.ts';
+export { findProjectScope, listProjects } from './project-store.ts';
 export { type Role, roleSuffices, roles } from './role.ts';
-export type { Member, Workspace, WorkspaceScope } from './workspace.ts';
+export type { Workspace, WorkspaceScope } from './workspace.ts';
 export { findWorkspace, lockWorkspace } from './workspace-store.ts';
-export { workspacesEndpoints } from './workspaces.routes.ts';
+export { type WorkspacesDeps, workspacesEndpoints } from './workspaces.routes.ts';

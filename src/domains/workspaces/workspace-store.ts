@@ -22,7 +22,7 @@ export async function findWorkspace(postgres: Postgres, workspaceId: string): Pr
 
 /** As {@link findWorkspace}, and nobody else changes it or its members until the transaction ends. */
 export async function lockWorkspace(transaction: Postgres, workspaceId: string): Promise<Workspace | undefined> {
-  const row = await selectWorkspace(transaction, workspaceId).forUpdate();
+  const row = await selectWorkspace(transaction, workspaceId).forNoKeyUpdate();
   return row && toWorkspace(row);
 }
 
