@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../src/lib/ids.ts';
+import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { seededRandom } from '../support/random.ts';
 import { post } from '../support/sender.ts';
 import { type Project, type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
@@ -6,15 +8,21 @@ import { until } from '../support/until.ts';
 import { singleTraceBody } from '../support/workload.ts';
 
 const readLimit = 30;
+const overrides = { rate_limits: { read: readLimit, ingest: 1_000 }, quotas: { spans: 1_000 } };
 /** Waits for a Redis that hangs, and no longer. */
 const answerMsMax = 1_500;
 
 describe('limits while Redis', () => {
   let stack: Stack;
+  let postgres: Postgres;
   beforeAll(async () => {
     stack = await startStack();
+    postgres = connectPostgres(stack.engines.postgres.url, 1);
   });
-  afterAll(() => stack?.stop());
+  afterAll(async () => {
+    await postgres?.destroy();
+    await stack?.stop();
+  });
 
   it.each([
     ['is stopped', () => stack.engines.redis.stop(), () => stack.engines.redis.start()],
@@ -23,11 +31,7 @@ describe('limits while Redis', () => {
     '%s: reads pass up to the limit in this process, ingestion is 503, and afterwards all is as before',
     async (name, begin, end) => {
       showLogsOnFailure(stack);
-      const project = await stack.createProject(name);
-      const workspaceId = await workspaceOf(project);
-      await patch(workspaceId, {
-        plan_overrides: { rate_limits: { read: readLimit, ingest: 1_000 }, quotas: { spans: 1_000 } },
-      });
+      const project = await limitedProject(name);
       const body = () => singleTraceBody(seededRandom(), 2);
       const first = await until('the first spans', 2_000, async () => {
         const answer = await post(stack.apiUrl, project.apiKey, body());
@@ -52,7 +56,6 @@ describe('limits while Redis', () => {
         5_000,
         async () => (await post(stack.apiUrl, project.apiKey, body())).status === 200,
       );
-      await patch(workspaceId, { plan_overrides: {} });
     },
   );
 
@@ -65,17 +68,22 @@ describe('limits while Redis', () => {
     return answer.status;
   };
 
-  async function workspaceOf(project: Project): Promise<string> {
-    const answer = await fetch(`${stack.apiUrl}/api/me/context`, { headers: { 'X-API-Key': project.apiKey } });
-    return JSON.parse(await answer.text()).workspace.id;
+  /** In a workspace of its own, because the limits are the workspace's. */
+  async function limitedProject(name: string): Promise<Project> {
+    const workspace = { id: newId('wsp'), name, plan: 'enterprise', plan_overrides: JSON.stringify(overrides) };
+    await postgres('workspaces').insert(workspace);
+    const project = await create(`/api/workspaces/${workspace.id}/projects`, { name });
+    const { key } = await create(`/api/projects/${project.id}/api-keys`, { name });
+    return { id: project.id, apiKey: key };
   }
 
-  async function patch(workspaceId: string, body: unknown): Promise<void> {
-    const answer = await fetch(`${stack.apiUrl}/api/workspaces/${workspaceId}`, {
-      method: 'PATCH',
+  async function create(path: string, body: unknown): Promise<{ id: string; key: string }> {
+    const answer = await fetch(stack.apiUrl + path, {
+      method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-Admin-Key': stack.adminKey },
       body: JSON.stringify(body),
     });
-    expect(answer.status, await answer.text()).toBe(200);
+    expect(answer.status).toBe(201);
+    return (await answer.json()) as { id: string; key: string };
   }
 });

@@ -35,6 +35,7 @@ export function ingestionEndpoints(deps: IngestionDeps) {
       responses: {
         200: { description: 'ExportTraceServiceResponse, with partial_success when spans were rejected' },
       },
+      problems: ['quota_exceeded'],
       handle: async (request, response, { principal, setHeaders }) => {
         if (principal.type !== 'api_key') {
           throw new ForbiddenError('api_key_required', 'Spans need an API key: it decides the project they belong to.');

@@ -106,7 +106,7 @@ function later({ result }: UsedUp, draw: Draw, passedMs: number): DrawResult {
 }
 
 function limitsAway(cause?: unknown): UnavailableError {
-  return new UnavailableError('ingest_unavailable', 'Limits cannot be checked right now; send the spans again.', {
+  return new UnavailableError('dependency_unavailable', 'Limits cannot be checked right now; try again.', {
     retryAfterS: 1,
     cause,
   });

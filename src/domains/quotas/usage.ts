@@ -9,7 +9,15 @@ export interface Month {
   endMs: number;
 }
 
+/** Asked for every body, and nearly always for the same month. */
+let lastMonth: Month = { name: '', startMs: 0, endMs: 0 };
+
 export function monthOf(atMs: number): Month {
+  if (atMs < lastMonth.startMs || atMs >= lastMonth.endMs) lastMonth = reckonMonth(atMs);
+  return lastMonth;
+}
+
+function reckonMonth(atMs: number): Month {
   const at = new Date(atMs);
   const [year, month] = [at.getUTCFullYear(), at.getUTCMonth()];
   return {

@@ -94,8 +94,9 @@ export function planNamed(name: string): PlanName {
 
 /** What holds for a workspace: its plan with what an operator changed on top. */
 export function limitsOf(workspace: { plan: PlanName; overrides: PlanOverrides }): PlanLimits {
-  const { rate_limits: rates = {}, quotas = {}, retention_days: retentionDays } = workspace.overrides;
   const plan: PlanLimits = plans[workspace.plan];
+  const { rate_limits: rates, quotas, retention_days: retentionDays } = workspace.overrides;
+  if (rates === undefined && quotas === undefined && retentionDays === undefined) return plan;
   return {
     rateLimits: withOverrides(plan.rateLimits, rates),
     quotas: withOverrides(plan.quotas, quotas),
@@ -106,7 +107,7 @@ export function limitsOf(workspace: { plan: PlanName; overrides: PlanOverrides }
 /** An override of null is unlimited, an absent one is the plan's. */
 function withOverrides<Name extends string>(
   limits: Readonly<Record<Name, number | null>>,
-  overrides: Readonly<Partial<Record<Name, number | null | undefined>>>,
+  overrides: Readonly<Partial<Record<Name, number | null | undefined>>> = {},
 ): Record<Name, number | null> {
   const merged: Record<Name, number | null> = { ...limits };
   for (const name of Object.keys(limits) as Name[]) {
