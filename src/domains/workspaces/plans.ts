@@ -107,11 +107,11 @@ export function limitsOf(workspace: { plan: PlanName; overrides: PlanOverrides }
 /** An override of null is unlimited, an absent one is the plan's. */
 function withOverrides<Name extends string>(
   limits: Readonly<Record<Name, number | null>>,
-  overrides: Readonly<Partial<Record<Name, number | null | undefined>>> = {},
+  overrides: Readonly<Partial<Record<Name, number | null | undefined>>> | undefined,
 ): Record<Name, number | null> {
   const merged: Record<Name, number | null> = { ...limits };
   for (const name of Object.keys(limits) as Name[]) {
-    const override = overrides[name];
+    const override = overrides?.[name];
     if (override !== undefined) merged[name] = override;
   }
   return merged;
