@@ -9,7 +9,9 @@ import {
   createTenancy,
   createTokenVerifier,
   isScope,
+  KeyUses,
   leastRoleOf,
+  markKeysUsed,
   type Principal,
 } from './domains/auth/index.ts';
 import { executionsEndpoints } from './domains/executions/index.ts';
@@ -139,9 +141,11 @@ export function createContainer(config: Config): Container {
         }),
     }),
   ];
+  const keyUses = new KeyUses({ write: (keyIds) => markKeysUsed(postgres, keyIds), logger });
   const auth = {
     tenancy: createTenancy({ postgres, invalidations, defaultPlan: config.defaultPlan }),
     verifyToken: createTokenVerifier(config.jwt, logger),
+    keyUses,
     apiKeyPepper: config.apiKeyPepper,
     adminApiKey: config.adminApiKey,
   };
@@ -171,6 +175,7 @@ export function createContainer(config: Config): Container {
       for (const probe of Object.values(probes)) probe.stop();
       gate.close();
       invalidations.close();
+      await keyUses.flush();
       await scanner.close();
       await closeClients(clients);
     },

@@ -132,6 +132,14 @@ describe('200', () => {
     await expect.poll(async () => (await context({ token })).status, { timeout: 7_000, interval: 200 }).toBe(200);
   });
 
+  test('the use of a key is written down soon after', async () => {
+    const key = await newKey(api, project.id, {});
+    const lastUse = () => api.postgres('api_keys').where({ id: key.id }).first('last_used_at');
+    expect(await lastUse()).toEqual({ last_used_at: null });
+    await context({ key: key.key });
+    await expect.poll(lastUse, { timeout: 3_000 }).toEqual({ last_used_at: expect.any(Date) });
+  });
+
   test('the operator acts in no workspace', async () => {
     const { body } = await context({ adminKey: api.config.adminApiKey });
     expect(body).toMatchObject({ auth_type: 'admin', workspace: null, default_project_id: null, projects: [], scopes });

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 /** What is promised whatever happens to Redis. */
 const inForceMsMax = 1_000;
 
-describe('a key revoked while nobody can be told', () => {
+describe('a key while nobody can be told of changes', () => {
   let stack: Stack;
   let postgres: Postgres;
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('a key revoked while nobody can be told', () => {
     expect(performance.now() - revokedAtMs).toBeLessThan(inForceMsMax);
   };
 
-  it('because Redis was killed is refused within a second, also right after Redis is back', async () => {
+  it('revoked after Redis was killed is refused within a second, also right after Redis is back', async () => {
     showLogsOnFailure(stack);
     const [during, missed] = [await stack.createProject('during'), await stack.createProject('missed')];
     expect([await statusOf(during), await statusOf(missed)]).toEqual([200, 200]);
@@ -42,7 +42,27 @@ describe('a key revoked while nobody can be told', () => {
     await expectRefusedSoon(missed);
   });
 
-  it('because Redis hangs is refused within a second', async () => {
+  it('not revoked stays good while Postgres is away as well, though it is looked up again and again', async () => {
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('good');
+    const read = async () =>
+      (
+        await fetch(`${stack.apiUrl}/api/projects/${project.id}/executions`, {
+          headers: { 'X-API-Key': project.apiKey },
+        })
+      ).status;
+    expect(await read()).toBe(200);
+    await Promise.all([stack.engines.redis.kill(), stack.engines.postgres.kill()]);
+    const killedAtMs = Date.now();
+    try {
+      while (Date.now() - killedAtMs < 3 * inForceMsMax) expect(await read()).toBe(200);
+    } finally {
+      await Promise.all([stack.engines.redis.start(), stack.engines.postgres.start()]);
+    }
+    await until('Postgres answers again', 10_000, async () => (await statusOf(project)) === 200);
+  });
+
+  it('revoked while Redis hangs is refused within a second', async () => {
     showLogsOnFailure(stack);
     const project = await stack.createProject('hanging');
     expect(await statusOf(project)).toBe(200);

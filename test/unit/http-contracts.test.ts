@@ -102,6 +102,7 @@ describe('the OpenAPI document', () => {
   const document = openApiDocument({
     title: 'Test',
     version: '1.2.3',
+    leastRoleOf: (scope) => `role of ${scope}`,
     contracts: [
       { ...base, body: z.strictObject({ name: z.string() }), problems: ['version_conflict'] },
       endpoint({
@@ -153,6 +154,18 @@ describe('the OpenAPI document', () => {
       { name: 'cursor', required: false },
       { name: 'must', required: true },
     ]);
+  });
+  test('says who may call: the scope for keys and the role for users', () => {
+    expect(at('paths', '/a/{id}', 'post', 'x-promptlane-access')).toEqual({ scope: 'a:read', role: 'role of a:read' });
+    expect(at('paths', '/a', 'get', 'x-promptlane-access')).toEqual({ open: true });
+    for (const [access, security] of [
+      [{ role: 'admin' }, [{ bearer: [] }, { adminKey: [] }]],
+      [{ authenticated: true }, [{ apiKey: [] }, { bearer: [] }, { adminKey: [] }]],
+      [{ operator: true }, [{ adminKey: [] }]],
+    ] as const) {
+      const { paths } = openApiDocument({ title: '', version: '1', contracts: [{ ...base, access }] });
+      expect(paths).toMatchObject({ '/a/{id}': { post: { security, 'x-promptlane-access': access } } });
+    }
   });
   test('names the errors an operation may answer, its own included', () => {
     expect(at('paths', '/a/{id}', 'post', 'responses', '409', 'description')).toBe('version_conflict');

@@ -39,6 +39,11 @@ export async function findApiKeyRecord(postgres: Postgres, lookupId: string): Pr
   return row && toRecord(row);
 }
 
+/** Sets the time of last use to now, of keys of any project. */
+export async function markKeysUsed(postgres: Postgres, keyIds: readonly string[]): Promise<void> {
+  await runPostgres(() => postgres('api_keys').whereIn('id', keyIds).update({ last_used_at: postgres.fn.now() }));
+}
+
 function toRecord(row: Row): ApiKeyRecord {
   return {
     id: row.id,

@@ -3,6 +3,7 @@ import { ForbiddenError, UnauthenticatedError } from '../../lib/errors.ts';
 import type { ApiKeyRecord } from './api-key-record.ts';
 import { lookupIdOf, matchesDigest } from './api-key-token.ts';
 import type { Credential } from './credentials.ts';
+import type { KeyUses } from './key-uses.ts';
 import type { Tenancy } from './tenancy.ts';
 import type { VerifyToken } from './token/token-verifier.ts';
 import type { Membership, UserRecord } from './users/user-record.ts';
@@ -10,6 +11,7 @@ import type { Membership, UserRecord } from './users/user-record.ts';
 export interface AuthenticateDeps {
   tenancy: Tenancy;
   verifyToken: VerifyToken;
+  keyUses: Pick<KeyUses, 'note'>;
   apiKeyPepper: string;
   adminApiKey: string;
 }
@@ -49,6 +51,7 @@ async function authenticateApiKey(deps: AuthenticateDeps, key: string): Promise<
   ) {
     throw new UnauthenticatedError('invalid_credentials', 'The API key in X-API-Key is not valid, expired or revoked.');
   }
+  deps.keyUses.note(record.id);
   return { type: 'api_key', record };
 }
 

@@ -1,8 +1,10 @@
+export { markKeysUsed } from './api-key-record-store.ts';
 export { describeApiKey, type MintedKey, mintApiKey } from './api-key-token.ts';
 export { authEndpoints } from './auth.routes.ts';
 export type { AuthenticateDeps } from './authenticate.ts';
 export { authorise } from './authorise.ts';
 export { auditActorOf, callerOf } from './caller-of.ts';
+export { KeyUses } from './key-uses.ts';
 export { type Principal, type UserPrincipal, workspaceOf } from './principal.ts';
 export { leastRoleOf } from './roles.ts';
 export { isScope, type Preset, presets, type Scope, scopes } from './scopes.ts';

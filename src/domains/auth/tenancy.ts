@@ -1,5 +1,7 @@
 import { RecordCache } from '../../lib/record-cache.ts';
+import { within } from '../../lib/within.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { Invalidations } from '../../stores/redis/invalidations.ts';
 import {
   findProjectScope,
@@ -24,11 +26,13 @@ export interface Tenancy {
 }
 
 /** While changes elsewhere are not heard of, everything is read again so often that they are in force within a second. */
-const unheardLifeMs = 800;
+const unheardLifeMs = 600;
 const lifeMs = 60_000;
 /** Of users and what they may see; shorter, in case an announcement was never sent. */
 const userLifeMs = 5_000;
 const missingMs = 800;
+/** A database that hangs is as good as away. */
+const loadMsMax = 2_000;
 const staleOnErrorMs = 10 * 60_000;
 
 export function createTenancy(deps: {
@@ -39,7 +43,8 @@ export function createTenancy(deps: {
   const { postgres, invalidations } = deps;
   const cacheOf = <T>(load: (key: string) => Promise<T | undefined>, heardLifeMs: number, entriesMax: number) => {
     const life = () => (invalidations.connected ? heardLifeMs : unheardLifeMs);
-    const cache = new RecordCache({ load, lifeMs: life, missingMs, staleOnErrorMs, entriesMax });
+    const loadInTime = (key: string) => runPostgres(() => within(loadMsMax, () => load(key)));
+    const cache = new RecordCache({ load: loadInTime, lifeMs: life, missingMs, staleOnErrorMs, entriesMax });
     invalidations.onGap(() => cache.doubt());
     return cache;
   };
