@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
+import { auditEndpoints } from './domains/audit/index.ts';
 import {
   authEndpoints,
   authorise,
@@ -13,8 +14,10 @@ import {
   leastRoleOf,
   markKeysUsed,
   type Principal,
+  tenantOf,
 } from './domains/auth/index.ts';
 import { executionsEndpoints } from './domains/executions/index.ts';
+import { createIdempotencyStore } from './domains/idempotency/index.ts';
 import {
   Admission,
   createBodyInflater,
@@ -24,7 +27,7 @@ import {
   type OtlpLimits,
   QueueGate,
 } from './domains/ingestion/index.ts';
-import { type DependencyName, operationsEndpoints } from './domains/operations/index.ts';
+import { apiDescription, type DependencyName, knownFields, operationsEndpoints } from './domains/operations/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from './domains/prompts/index.ts';
 import {
@@ -107,7 +110,8 @@ export function createContainer(config: Config): Container {
     ...authEndpoints({ postgres }),
     ...workspacesEndpoints<Principal>({ postgres, invalidations, cursorSecret, callerOf }),
     ...quotasEndpoints({ redis }),
-    ...apiKeysEndpoints({ postgres, apiKeyPepper: config.apiKeyPepper }),
+    ...auditEndpoints({ postgres, cursorSecret }),
+    ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
     ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({
@@ -136,6 +140,8 @@ export function createContainer(config: Config): Container {
         openApiDocument({
           title: 'Promptlane',
           version,
+          description: apiDescription,
+          knownFields,
           contracts: endpoints,
           leastRoleOf: (scope) => (isScope(scope) ? leastRoleOf[scope] : undefined),
         }),
@@ -156,6 +162,7 @@ export function createContainer(config: Config): Container {
       refusedCredentials.count(request.socket.remoteAddress, () => authorise(auth, request, endpoint.access, params)),
     admit: (_request, response, { rateClass }, principal) =>
       admitRequest({ limiter }, { rateClass, principal, setHeaders: (headers) => setHeaders(response, headers) }),
+    idempotency: { store: createIdempotencyStore(postgres), tenantOf },
     logger,
     metrics,
     latency,

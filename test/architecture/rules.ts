@@ -29,6 +29,7 @@ export const domainOrder: readonly string[] = [
   'workspaces',
   'auth',
   'api-keys',
+  'idempotency',
   'quotas',
   'parts',
   'templates',

@@ -23,6 +23,7 @@ export interface CallOptions {
   key?: string;
   /** Sent as X-Admin-Key. */
   adminKey?: string;
+  headers?: Readonly<Record<string, string>>;
   /** Sent as Authorization: Bearer. */
   token?: string;
 }
@@ -81,6 +82,7 @@ export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi
         ...(options.adminKey === undefined ? {} : { 'X-Admin-Key': options.adminKey }),
         ...(options.token === undefined ? {} : { Authorization: `Bearer ${options.token}` }),
         ...(options.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...options.headers,
       },
       body: options.body === undefined ? null : JSON.stringify(options.body),
     });

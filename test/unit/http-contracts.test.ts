@@ -102,6 +102,7 @@ describe('the OpenAPI document', () => {
   const document = openApiDocument({
     title: 'Test',
     version: '1.2.3',
+    knownFields: { id: { description: 'Which thing', example: 'thg_1' } },
     leastRoleOf: (scope) => `role of ${scope}`,
     contracts: [
       { ...base, body: z.strictObject({ name: z.string() }), problems: ['version_conflict'] },
@@ -128,7 +129,14 @@ describe('the OpenAPI document', () => {
     expect(at('openapi')).toBe('3.1.0');
     expect(at('paths', '/a/{id}', 'post', 'security')).toEqual([{ apiKey: [] }, { bearer: [] }, { adminKey: [] }]);
     expect(at('paths', '/a/{id}', 'post', 'parameters')).toEqual([
-      { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+      {
+        name: 'id',
+        in: 'path',
+        required: true,
+        description: 'Which thing',
+        schema: { type: 'string' },
+        example: 'thg_1',
+      },
     ]);
     expect(at('paths', '/a/{id}', 'post', 'requestBody')).toEqual({
       required: true,
@@ -140,6 +148,7 @@ describe('the OpenAPI document', () => {
             required: ['name'],
             additionalProperties: false,
           },
+          example: { name: 'text' },
         },
       },
     });
@@ -177,7 +186,7 @@ describe('the OpenAPI document', () => {
     const references = [...text.matchAll(/"\$ref":"([^"]+)"/g)].flatMap((match) => match[1] ?? []);
     expect(references.length).toBeGreaterThan(3);
     for (const reference of references) {
-      expect(reference).toMatch(/^#\/components\/schemas\//);
+      expect(reference).toMatch(/^#\/components\/(?:schemas|headers|examples)\//);
       expect(at(...reference.slice(2).split('/')), reference).toBeTypeOf('object');
     }
     expect(text).not.toContain('$defs');

@@ -1,3 +1,4 @@
+export { projectOf, tenantOf } from './acting.ts';
 export { markKeysUsed } from './api-key-record-store.ts';
 export { describeApiKey, type MintedKey, mintApiKey } from './api-key-token.ts';
 export { authEndpoints } from './auth.routes.ts';

@@ -17,7 +17,7 @@ const listQuery = z.strictObject({
   ...pageParams,
   from: time.meta({ description: 'Started at or after; default seven days before `to`' }),
   to: time.meta({ description: 'Started before; default now' }),
-  status: z.enum(['ok', 'error', 'unset']).optional(),
+  status: z.enum(['ok', 'error', 'unset']).optional().meta({ description: 'Of the execution as a whole' }),
 });
 
 const include = z
@@ -25,7 +25,10 @@ const include = z
   .transform((text) => text.split(','))
   .pipe(z.array(z.enum(partNames)))
   .optional()
-  .meta({ description: `Comma list of the span parts to answer, of ${partNames.join(', ')}; default all` });
+  .meta({
+    description: `Comma list of the span parts to answer, of ${partNames.join(', ')}; default all`,
+    example: 'input,output',
+  });
 
 const detailSchema = executionSchema.extend({
   project_id: z.string(),

@@ -9,6 +9,7 @@ import { createExecutionEndpoint } from './create-execution/create-execution.rou
 import { readEncoding } from './otlp/media-type.ts';
 import { encodeExportResponse, encodeStatus, rpcCodes } from './otlp/response.ts';
 import type { ScanResult } from './otlp/scan.ts';
+import { exportProblems, otlpBodies, otlpErrors, refusedExample } from './otlp-document.ts';
 import { type QuarantineDeps, quarantineEndpoints } from './quarantine.routes.ts';
 import { type ReceiveTracesDeps, receiveTraces } from './receive-traces.ts';
 
@@ -32,10 +33,16 @@ export function ingestionEndpoints(deps: IngestionDeps) {
       tag: 'ingestion',
       access: { scope: 'traces:write' },
       rateClass: 'ingest',
+      reads: otlpBodies,
+      errors: otlpErrors,
       responses: {
-        200: { description: 'ExportTraceServiceResponse, with partial_success when spans were rejected' },
+        200: {
+          description: 'ExportTraceServiceResponse, with partial_success when spans were rejected',
+          contentType: 'application/json',
+          example: {},
+        },
       },
-      problems: ['quota_exceeded'],
+      problems: [...exportProblems, 'quota_exceeded'],
       handle: async (request, response, { principal, setHeaders }) => {
         if (principal.type !== 'api_key') {
           throw new ForbiddenError('api_key_required', 'Spans need an API key: it decides the project they belong to.');
@@ -65,7 +72,9 @@ function refusedSignal(signal: 'metrics' | 'logs') {
     tag: 'ingestion',
     access: { open: true },
     rateClass: 'none',
-    responses: { 404: { description: 'google.rpc.Status' } },
+    errors: otlpErrors,
+    responses: { 404: { description: 'google.rpc.Status', contentType: 'application/json', example: refusedExample } },
+    problems: ['signal_not_offered'],
     handle: async () => {
       throw new NotFoundError('signal_not_offered', `Promptlane takes traces only, not ${signal}.`);
     },
