@@ -22,7 +22,7 @@ const bodyOf = (spans: number) =>
 
 describe('200', () => {
   test('reports the plan, its period, quotas, rates and retention', async () => {
-    const project = await newProject(api, 'free');
+    const project = await limitedProject(api, { rate_limits: { read: 10 } }, 'free');
     const quota = await getQuota(api, project);
     expect(quota).toMatchObject({ workspace_id: project.workspaceId, plan: 'free', retention_days: 30, features: {} });
     const start = new Date(quota.period.start);
@@ -62,7 +62,7 @@ describe('200', () => {
       rate('ingest', 'request', 1_000),
       rate('ingest', 'byte', 64 * 1024 * 1024),
       rate('ingest', 'span', 20_000),
-      { ...rate('read', 'request', 300), remaining: 299 },
+      { ...rate('read', 'request', 10), remaining: 9 },
       rate('write', 'request', 120),
       rate('render', 'request', 6_000),
       rate('analytics', 'request', 60),
@@ -79,14 +79,14 @@ describe('200', () => {
   });
 
   test('follows the use without drawing on it', async () => {
-    const project = await limitedProject(api, { quotas: { spans: 1_000 } }, 'free');
+    const project = await limitedProject(api, { rate_limits: { ingest: 5 }, quotas: { spans: 1_000 } }, 'free');
     expect((await postTraces(api, project.key, bodyOf(40))).status).toBe(200);
     for (let i = 0; i < 2; i++) {
       const quota = await getQuota(api, project);
       expect(quota.limits[0]).toMatchObject({ limit: 1_000, used: 40, remaining: 960, used_ratio: 0.04 });
       expect(quota.limits[0]?.projected).toBeGreaterThanOrEqual(40);
       expect(quota.limits[0]?.projected).toBeLessThanOrEqual(40 * 31);
-      expect(quota.rate_limits[0]).toMatchObject({ class: 'ingest', remaining: 999 });
+      expect(quota.rate_limits[0]).toMatchObject({ class: 'ingest', remaining: 4 });
     }
   });
 
