@@ -31,10 +31,18 @@ import {
 import { apiDescription, type DependencyName, knownFields, operationsEndpoints } from './domains/operations/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from './domains/prompts/index.ts';
+import {
+  admitRequest,
+  Limiter,
+  quotasEndpoints,
+  RefusedCredentials,
+  unlimitedHeaders,
+} from './domains/quotas/index.ts';
 import { workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
+import { setHeaders } from './http/request-context.ts';
 import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
 import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
 import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
@@ -100,15 +108,19 @@ export function createContainer(config: Config): Container {
   const probes = createProbes(clients);
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
+  const limiter = new Limiter({ redis, logger });
+  const refusedCredentials = new RefusedCredentials();
   const endpoints: Endpoint<Principal>[] = [
     ...authEndpoints({ postgres }),
     ...workspacesEndpoints<Principal>({ postgres, invalidations, cursorSecret, callerOf }),
+    ...quotasEndpoints({ redis }),
     ...auditEndpoints({ postgres, cursorSecret }),
     ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
     ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({
       admission: new Admission(),
+      limiter,
       gate,
       publisher,
       inflate: createBodyInflater(limits.inflatedBytesMax),
@@ -150,7 +162,11 @@ export function createContainer(config: Config): Container {
   };
   const app = createApp<Principal>({
     endpoints,
-    authorise: (request, endpoint, params) => authorise(auth, request, endpoint.access, params),
+    headers: () => unlimitedHeaders('none'),
+    authorise: (request, endpoint, params) =>
+      refusedCredentials.count(request.socket.remoteAddress, () => authorise(auth, request, endpoint.access, params)),
+    admit: (_request, response, { rateClass }, principal) =>
+      admitRequest({ limiter }, { rateClass, principal, setHeaders: (headers) => setHeaders(response, headers) }),
     idempotency: { store: createIdempotencyStore(postgres), tenantOf },
     logger,
     metrics,

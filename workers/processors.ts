@@ -4,6 +4,7 @@ import { type ProcessIdentityEventDeps, processIdentityEvent } from './identity/
 import { pruneIdentityEvents } from './identity/prune-identity-events.ts';
 import { type IngestOrIsolateDeps, ingestOrIsolate } from './ingestion/ingest-or-isolate.ts';
 import { type IsolateBodyDeps, isolateBody } from './ingestion/isolate-body.ts';
+import { type SettleUsageDeps, settleMonthlyUsage } from './maintenance/settle-usage.ts';
 import { type SweepBodiesDeps, sweepBodies } from './maintenance/sweep-bodies.ts';
 
 /** What a processor is told of its job beside the payload. */
@@ -14,7 +15,11 @@ export interface JobFacts {
   stalledCounter: number;
 }
 
-export type ProcessorDeps = IngestOrIsolateDeps & IsolateBodyDeps & SweepBodiesDeps & ProcessIdentityEventDeps;
+export type ProcessorDeps = IngestOrIsolateDeps &
+  IsolateBodyDeps &
+  SweepBodiesDeps &
+  SettleUsageDeps &
+  ProcessIdentityEventDeps;
 
 type Processors = {
   [Name in JobName]: (
@@ -31,4 +36,5 @@ export const processors = {
   sweepBodies: (deps) => sweepBodies(deps),
   applyIdentityEvent: (deps, _job, event) => processIdentityEvent(deps, event),
   pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
+  settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: Date.now() }),
 } satisfies Processors;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
-import type { Access, Contract, Responses, Result, ResultOf } from './contract.ts';
+import type { Access, Contract, Headers, Responses, Result, ResultOf } from './contract.ts';
 import { type IfMatch, parseIfMatch } from './etag.ts';
 import type { Problem } from './problem.ts';
 import { type PathParams, parseBody, parseParams, parseQuery, type QueryValues } from './validate.ts';
@@ -27,6 +27,8 @@ export interface CommonCall<P> {
   requestId: string;
   /** Aborted once the answer is out or the client has gone: nobody needs what is still under way. */
   signal: AbortSignal;
+  /** Puts headers on the answer, whatever it will be, errors included. */
+  setHeaders: (headers: Headers) => void;
 }
 export interface RawCall<P> extends CommonCall<P> {
   /** Reads and parses the JSON body; only called when the contract has a body. `undefined` for an empty body. */
@@ -63,6 +65,7 @@ interface Parsed<A extends Access, P, Params extends z.ZodObject, Query extends 
   principal: PrincipalFor<A, P>;
   requestId: string;
   signal: AbortSignal;
+  setHeaders: (headers: Headers) => void;
   /** What `If-Match` names, for `requireMatch`. */
   ifMatch: IfMatch | undefined;
 }
@@ -151,6 +154,7 @@ function parseCommon<A extends Access, P, Params extends z.ZodObject, Query exte
     principal: raw.principal as PrincipalFor<A, P>,
     requestId: raw.requestId,
     signal: raw.signal,
+    setHeaders: raw.setHeaders,
     ifMatch: parseIfMatch(raw.headers['if-match']),
   };
 }

@@ -56,6 +56,12 @@ export const jobCatalog = {
     attempts: 3,
     removeOnComplete: true,
   },
+  settleUsage: {
+    queue: 'usage',
+    payload: z.strictObject({}),
+    attempts: 3,
+    removeOnComplete: true,
+  },
 } as const;
 
 export type JobName = keyof typeof jobCatalog;

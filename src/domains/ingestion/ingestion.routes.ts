@@ -3,6 +3,7 @@ import { endpointsFor, rawEndpoint } from '../../http/endpoint.ts';
 import type { Problem } from '../../http/problem.ts';
 import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
 import type { Principal } from '../auth/index.ts';
+import { chargeIngest, type Limiter } from '../quotas/index.ts';
 import { BodyWaits } from './body-waits.ts';
 import { createExecutionEndpoint } from './create-execution/create-execution.routes.ts';
 import { readEncoding } from './otlp/media-type.ts';
@@ -17,7 +18,7 @@ const { rawEndpoint: principalEndpoint } = endpointsFor<Principal>();
 /** What a refused Content-Encoding is told to use instead (RFC 9110, 15.5.16). */
 const acceptedCodings = 'gzip, deflate';
 
-export type IngestionDeps = ReceiveTracesDeps & QuarantineDeps;
+export type IngestionDeps = ReceiveTracesDeps & QuarantineDeps & { limiter: Limiter };
 
 export function ingestionEndpoints(deps: IngestionDeps) {
   return [
@@ -41,12 +42,17 @@ export function ingestionEndpoints(deps: IngestionDeps) {
           example: {},
         },
       },
-      problems: exportProblems,
-      handle: async (request, response, { principal }) => {
+      problems: [...exportProblems, 'quota_exceeded'],
+      handle: async (request, response, { principal, setHeaders }) => {
         if (principal.type !== 'api_key') {
           throw new ForbiddenError('api_key_required', 'Spans need an API key: it decides the project they belong to.');
         }
-        sendAccepted(request, response, await receiveTraces(deps, principal.project, request));
+        const { project } = principal;
+        const caller = { principal, workspaceId: project.workspaceId, setHeaders };
+        const scan = await receiveTraces(deps, project, request, (cost, receivedAtMs) =>
+          chargeIngest(deps, caller, { cost, receivedAtMs }),
+        );
+        sendAccepted(request, response, scan);
       },
       renderError: sendStatus,
     }),

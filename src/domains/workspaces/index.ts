@@ -1,6 +1,16 @@
 export type { Caller } from './caller.ts';
 export { type PlanOverrides, planOverridesFrom, planOverridesSchema } from './plan-overrides.ts';
-export { type PlanName, planNamed, plans } from './plans.ts';
+export {
+  limitsOf,
+  type PlanLimits,
+  type PlanName,
+  planNamed,
+  plans,
+  type QuotaName,
+  quotaNames,
+  type RateLimitName,
+  rateLimitNames,
+} from './plans.ts';
 export type { Project, ProjectScope } from './project.ts';
 export { findProjectScope, listProjects } from './project-store.ts';
 export { type Role, roleSuffices, roles } from './role.ts';
