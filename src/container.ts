@@ -116,7 +116,7 @@ export function createContainer(config: Config): Container {
     ...quotasEndpoints({ redis }),
     ...auditEndpoints({ postgres, cursorSecret }),
     ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
-    ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
+    ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({
       admission: new Admission(),
