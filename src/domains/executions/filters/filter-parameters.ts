@@ -40,12 +40,14 @@ const parameters = {
 type ParameterName = keyof typeof parameters;
 const parameterNames = Object.keys(parameters) as ParameterName[];
 
+const words: Partial<Record<Operator, string>> = { eq: 'Equal', gte: 'At least this', lte: 'At most this' };
+
 const texts = repeatedParam(valueParam(attribute)).optional();
 const comparing = Object.fromEntries(
-  Object.entries<FilterParameter>(parameters).map(([name, { field, description, repeatable }]) => {
+  Object.entries<FilterParameter>(parameters).map(([name, { field, op, description, repeatable }]) => {
     const value = valueParam(executionFields[field].type);
     const values = (repeatable ? repeatedParam(value) : value.transform((one) => [one])).optional();
-    return [name, description === undefined ? values : values.meta({ description })];
+    return [name, values.meta({ description: description ?? `${words[op]} \`${field}\`` })];
   }),
 ) as Record<ParameterName, typeof texts>;
 
