@@ -1,9 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
-import { apiKeysEndpoints } from './domains/api-keys/index.ts';
-import { ApiKeyCache, authorise, findApiKeyRecord, type Principal } from './domains/auth/index.ts';
+import { apiKeysEndpoints, KeyUses } from './domains/api-keys/index.ts';
+import { auditEndpoints } from './domains/audit/index.ts';
+import { ApiKeyCache, authorise, findApiKeyRecord, type Principal, tenantOf } from './domains/auth/index.ts';
 import { executionsEndpoints } from './domains/executions/index.ts';
+import { createIdempotencyStore } from './domains/idempotency/index.ts';
 import {
   Admission,
   createBodyInflater,
@@ -26,6 +28,7 @@ import { readWorkerFigures } from './queue/worker-figures.ts';
 import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
 import { connectRequestRedis, firstConnection, type Redis } from './stores/redis/client.ts';
+import { createInvalidations } from './stores/redis/invalidations.ts';
 import { createProbe, type Probe } from './telemetry/health.ts';
 import { createLatencyRecorder } from './telemetry/latency.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
@@ -62,6 +65,7 @@ export function createContainer(config: Config): Container {
     publisher: createBodyPublisher(redis),
   };
   const { postgres, clickhouse, publisher } = clients;
+  const invalidations = createInvalidations({ redisUrl: config.redisUrl, redis, logger });
   const limits = otlpLimits(config);
   const scanner = createBodyScanner(limits);
   const gate = new QueueGate({
@@ -82,7 +86,8 @@ export function createContainer(config: Config): Container {
   const metrics = createMetrics({ process: 'api' });
   const endpoints: Endpoint<Principal>[] = [
     ...workspacesEndpoints({ postgres }),
-    ...apiKeysEndpoints({ postgres, apiKeyPepper: config.apiKeyPepper }),
+    ...auditEndpoints({ postgres, cursorSecret }),
+    ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
     ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({
@@ -115,9 +120,15 @@ export function createContainer(config: Config): Container {
     adminApiKey: config.adminApiKey,
     findProjectScope: (projectId: string) => findProjectScope(postgres, projectId),
   };
+  const keyUses = new KeyUses({ postgres, logger });
   const app = createApp<Principal>({
     endpoints,
-    authorise: (request, endpoint, params) => authorise(auth, request, endpoint.access, params),
+    authorise: async (request, endpoint, params) => {
+      const principal = await authorise(auth, request, endpoint.access, params);
+      if (principal.type === 'api_key') keyUses.mark(principal.keyId);
+      return principal;
+    },
+    idempotency: { store: createIdempotencyStore(postgres), tenantOf },
     logger,
     metrics,
     latency,
@@ -128,6 +139,8 @@ export function createContainer(config: Config): Container {
     endpoints,
     logger,
     async start() {
+      invalidations.start();
+      keyUses.start();
       await firstConnection(redis);
       for (const probe of Object.values(probes)) probe.start(probeEveryMs);
       await gate.start();
@@ -135,6 +148,8 @@ export function createContainer(config: Config): Container {
     async close() {
       for (const probe of Object.values(probes)) probe.stop();
       gate.close();
+      invalidations.close();
+      await keyUses.close();
       await scanner.close();
       await closeClients(clients);
     },

@@ -2,20 +2,37 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import type { ProblemCode } from '../lib/problem-codes.ts';
+import { type IfMatch, parseIfMatch } from './etag.ts';
 import type { Problem } from './problem.ts';
 import { type PathParams, parseBody, parseParams, parseQuery, type QueryValues } from './validate.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type RateClass = 'ingest' | 'read' | 'write' | 'render' | 'analytics' | 'none';
 
-/** Who may call an endpoint. The kit only knows `open`; what the others mean is up to the injected `authorise`. */
-export type Access = { readonly open: true } | { readonly scope: string } | { readonly adminOnly: true };
+/**
+ * Who may call an endpoint. The kit only knows `open`; what the others mean is up to the injected `authorise`:
+ * a key with the scope or a user whose role suffices for it; a user with at least the role; any key or user; the operator.
+ */
+export type Access =
+  | { readonly open: true }
+  | { readonly scope: string }
+  | { readonly role: 'viewer' | 'member' | 'admin' | 'owner' }
+  | { readonly authenticated: true }
+  | { readonly operator: true };
 
 export interface ResponseSpec {
   description: string;
   schema?: z.ZodType;
   /** Default `application/json` when there is a schema. */
   contentType?: string;
+  /** For the document, where a schema cannot give one. */
+  example?: unknown;
+}
+/** A body of one media type, for the document. */
+export interface MediaType {
+  schema?: z.ZodType;
+  /** Where the schema cannot give one. */
+  example?: unknown;
 }
 /** Statuses an endpoint may answer by itself; those of errors come from `problem.ts`. A union, so that results keep their literal. */
 export type Status =
@@ -56,23 +73,38 @@ export interface Contract<A extends Access = Access> {
   /** Bound on the body, compressed and inflated alike. Default 1 MiB. */
   bodyBytesMax?: number;
   responses: Responses;
+  /** Whether `Idempotency-Key` is heard. Default: a POST that answers 201 or 202, unless it is open or reads its own body. */
+  idempotent?: boolean;
+  /** Top-level fields of the answer that are shown once: they are not stored, and a replay comes without them. */
+  shownOnce?: readonly string[];
+  /** Whether the answer carries an `ETag` (GET) or `If-Match` is heard (others); for the document. */
+  conditional?: boolean;
+  /** Bodies a raw endpoint reads, and its errors where they are no problems, by media type; for the document. */
+  reads?: Readonly<Record<string, MediaType>>;
+  errors?: Readonly<Record<string, MediaType>>;
   /** Codes of the errors this endpoint adds to those every endpoint may answer, for the document. */
   problems?: readonly ProblemCode[];
 }
 
 export type Headers = Readonly<Record<string, string>>;
 
+/** What any answer may carry beside its content. */
+export interface ResultMeta {
+  headers?: Headers;
+  /** Strong entity tag without its quotes, from a version or `contentEtag`; the kit answers `If-None-Match`. */
+  etag?: string;
+  /** What is at this address never changes. */
+  immutable?: true;
+}
 /** An answer that is text or bytes rather than JSON. */
-export interface ContentResult {
+export interface ContentResult extends ResultMeta {
   status: Status;
   content: string | Uint8Array;
   contentType: string;
-  headers?: Headers;
 }
-export interface JsonResult {
+export interface JsonResult extends ResultMeta {
   status: number;
   body?: unknown;
-  headers?: Headers;
 }
 export type Result = JsonResult | ContentResult;
 
@@ -81,12 +113,12 @@ export type ResultOf<R extends Responses> = {
   [S in keyof R & Status]:
     | ContentResult
     | (R[S] extends { schema: infer Z extends z.ZodType }
-        ? { status: S; body: z.output<Z>; headers?: Headers }
-        : { status: S; body?: undefined; headers?: Headers });
+        ? { status: S; body: z.output<Z> } & ResultMeta
+        : { status: S; body?: undefined } & ResultMeta);
 }[keyof R & Status];
 
 /** What the pipeline hands over before validation; see `app.ts` for the order. */
-export interface RawCall<P> {
+export interface CommonCall<P> {
   params: PathParams;
   query: QueryValues;
   headers: IncomingHttpHeaders;
@@ -94,8 +126,12 @@ export interface RawCall<P> {
   requestId: string;
   /** Aborted once the answer is out or the client has gone: nobody needs what is still under way. */
   signal: AbortSignal;
+}
+export interface RawCall<P> extends CommonCall<P> {
   /** Reads and parses the JSON body; only called when the contract has a body. `undefined` for an empty body. */
   readBody: () => Promise<unknown>;
+  /** Runs the handler, or gives the answer it gave before to the same request; `body` is the parsed JSON. */
+  once: (body: unknown, run: () => Promise<Result>) => Promise<Result>;
 }
 
 /** An endpoint whose body the kit reads: types of params, query and body are erased into `call`. */
@@ -107,7 +143,7 @@ export interface JsonEndpoint<P> extends Contract {
 /** An endpoint that reads its own body and writes its own answer (OTLP, signed webhooks, streams). */
 export interface RawEndpoint<P> extends Contract {
   kind: 'raw';
-  call(req: Request, res: Response, raw: Omit<RawCall<P>, 'readBody'>): Promise<void>;
+  call(req: Request, res: Response, raw: CommonCall<P>): Promise<void>;
   /** Writes an error answer of its own shape; status and protocol headers such as Retry-After are set already. */
   renderError?(problem: Problem, req: Request, res: Response): void;
 }
@@ -126,6 +162,8 @@ interface Parsed<A extends Access, P, Params extends z.ZodObject, Query extends 
   principal: PrincipalFor<A, P>;
   requestId: string;
   signal: AbortSignal;
+  /** What `If-Match` names, for `requireMatch`. */
+  ifMatch: IfMatch | undefined;
 }
 interface ParsedWithBody<
   A extends Access,
@@ -167,8 +205,9 @@ export function endpointsFor<P>() {
       kind: 'json',
       async call(raw) {
         const parsed = parseCommon<A, P, Params, Query>(spec, raw);
-        const body = parseBody((spec.body ?? z.undefined()) as Body, spec.body ? await raw.readBody() : undefined);
-        return handle({ ...parsed, body });
+        const sent = spec.body ? await raw.readBody() : undefined;
+        const body = parseBody((spec.body ?? z.undefined()) as Body, sent);
+        return raw.once(sent, () => handle({ ...parsed, body }));
       },
     };
   }
@@ -201,7 +240,7 @@ export const { endpoint, rawEndpoint } = endpointsFor<unknown>();
 
 function parseCommon<A extends Access, P, Params extends z.ZodObject, Query extends z.ZodObject>(
   spec: { params?: Params; query?: Query },
-  raw: Omit<RawCall<P>, 'readBody'>,
+  raw: CommonCall<P>,
 ): Parsed<A, P, Params, Query> {
   return {
     params: parseParams((spec.params ?? noFields) as Params, raw.params),
@@ -211,5 +250,6 @@ function parseCommon<A extends Access, P, Params extends z.ZodObject, Query exte
     principal: raw.principal as PrincipalFor<A, P>,
     requestId: raw.requestId,
     signal: raw.signal,
+    ifMatch: parseIfMatch(raw.headers['if-match']),
   };
 }

@@ -4,6 +4,7 @@
  */
 export const problemCodes = {
   malformed: {
+    malformed_request: 'The request is not valid HTTP',
     malformed_json: 'The body is not valid JSON',
     incomplete_body: 'The body ended early',
     json_too_deep: 'The JSON is nested too deeply',
@@ -62,6 +63,7 @@ export const problemCodes = {
     version_conflict: 'The thing has changed since it was read',
     part_in_use: 'The part is in use',
     idempotency_in_flight: 'The first request with this idempotency key is still running',
+    idempotency_answer_lost: 'The first request with this idempotency key left no answer to give again',
   },
   precondition_failed: {
     precondition_failed: 'If-Match does not match the current version',
@@ -95,24 +97,30 @@ export const problemCodes = {
     queue_unavailable: 'The queue is away',
     ingest_unavailable: 'Spans are not taken right now',
   },
+  request_timeout: {
+    request_timeout: 'The request did not arrive in time',
+  },
+  headers_too_large: {
+    headers_too_large: 'The request line and headers are too large',
+  },
   internal: {
     internal_error: 'Something went wrong on our side',
   },
 } as const;
 
-/** What kind of thing went wrong; HTTP statuses and job outcomes are derived from it elsewhere. */
-export type ErrorKind = Exclude<keyof typeof problemCodes, 'internal'>;
+export type ProblemKind = keyof typeof problemCodes;
+
+/** What kind of thing went wrong in our code; HTTP statuses and job outcomes are derived from it elsewhere. */
+export type ErrorKind = Exclude<ProblemKind, 'request_timeout' | 'headers_too_large' | 'internal'>;
 
 /** The codes of one kind (or of a union of kinds). */
-export type CodeOf<K extends keyof typeof problemCodes> = K extends keyof typeof problemCodes
-  ? keyof (typeof problemCodes)[K] & string
-  : never;
+export type CodeOf<K extends ProblemKind> = K extends ProblemKind ? keyof (typeof problemCodes)[K] & string : never;
 
-export type ProblemCode = CodeOf<keyof typeof problemCodes>;
+export type ProblemCode = CodeOf<ProblemKind>;
 
 export interface ProblemCodeEntry {
   code: ProblemCode;
-  kind: ErrorKind | 'internal';
+  kind: ProblemKind;
   title: string;
 }
 

@@ -25,9 +25,11 @@ export const layers: readonly { name: string; files: RegExp; mayImport: readonly
 /** A domain may import those before it, and only their `index.ts`. */
 export const domainOrder: readonly string[] = [
   'operations',
+  'audit',
   'workspaces',
   'auth',
   'api-keys',
+  'idempotency',
   'quotas',
   'parts',
   'templates',

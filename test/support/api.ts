@@ -23,6 +23,7 @@ export interface CallOptions {
   key?: string;
   /** Sent as X-Admin-Key. */
   adminKey?: string;
+  headers?: Readonly<Record<string, string>>;
 }
 
 export interface TestApi {
@@ -77,6 +78,7 @@ export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi
         ...(options.key === undefined ? {} : { 'X-API-Key': options.key }),
         ...(options.adminKey === undefined ? {} : { 'X-Admin-Key': options.adminKey }),
         ...(options.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...options.headers,
       },
       body: options.body === undefined ? null : JSON.stringify(options.body),
     });

@@ -34,6 +34,13 @@ describe('contracts at start-up', () => {
   });
   test.each<[string, readonly Contract[], RegExp]>([
     ['an empty scope', [{ ...base, access: { scope: '' } }], /declares no access/],
+    ['two kinds of access', [{ ...base, access: { scope: 'a:read', open: true } }], /declares no access/],
+    ['an unknown role', [JSON.parse('{"access":{"role":"god"}}')].map((odd) => ({ ...base, ...odd })), /no access/],
+    [
+      'a denied operator',
+      [JSON.parse('{"access":{"operator":false}}')].map((odd) => ({ ...base, ...odd })),
+      /no access/,
+    ],
     ['path and schema at odds', [{ ...base, path: '/a/{other}' }], /parameters \[other\], its schema \[id\]/],
     ['a body on GET', [{ ...base, method: 'GET', body: z.strictObject({}) }], /a GET has no body/],
     [

@@ -1,1 +1,2 @@
-export { apiKeysEndpoints } from './api-keys.routes.ts';
+export { type ApiKeysDeps, apiKeysEndpoints } from './api-keys.routes.ts';
+export { KeyUses } from './key-uses.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Access } from '../../http/endpoint.ts';
 import { ForbiddenError, NotFoundError, UnauthenticatedError } from '../../lib/errors.ts';
-import type { ProjectScope } from '../workspaces/index.ts';
+import type { ProjectScope, WorkspaceScope } from '../workspaces/index.ts';
 import { type AuthenticateDeps, authenticate } from './authenticate.ts';
 import type { Principal } from './principal.ts';
 
@@ -34,10 +34,10 @@ function admitApiKey(
   access: Exclude<Access, { open: true }>,
   projectId: string | undefined,
 ): void {
-  if ('adminOnly' in access) {
+  if ('operator' in access || 'role' in access) {
     throw new ForbiddenError('admin_required', 'This operation needs an administrator; an API key cannot do it.');
   }
-  if (!principal.scopes.has(access.scope)) {
+  if ('scope' in access && !principal.scopes.has(access.scope)) {
     throw new ForbiddenError('insufficient_scope', `The API key lacks the scope ${access.scope}.`);
   }
   if (projectId !== undefined && projectId !== principal.project.projectId) throw unknownProject();
@@ -46,11 +46,11 @@ function admitApiKey(
 async function projectOfAdmin(
   deps: AuthoriseDeps,
   projectId: string | undefined,
-): Promise<{ project: ProjectScope } | undefined> {
+): Promise<{ workspace: WorkspaceScope; project: ProjectScope } | undefined> {
   if (projectId === undefined) return undefined;
   const project = await deps.findProjectScope(projectId);
   if (project === undefined) throw unknownProject();
-  return { project };
+  return { workspace: { id: project.workspaceId, plan: project.plan, overrides: project.overrides }, project };
 }
 
 /** A credential sent twice is ambiguous, so it is none. Node joins repeated custom headers with ", ". */

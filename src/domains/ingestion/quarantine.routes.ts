@@ -29,7 +29,7 @@ const quarantinedBodySchema = z.object({
 });
 
 const bodyParams = z.strictObject({ body_id: z.string().min(1).max(100) });
-const common = { tag: 'quarantine', access: { adminOnly: true } } as const;
+const common = { tag: 'quarantine', access: { operator: true } } as const;
 const position = z.tuple([z.iso.datetime(), z.string()]);
 
 /** For operators: what the workers could not store, why, and another try. */

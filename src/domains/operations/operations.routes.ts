@@ -63,7 +63,7 @@ function metricsEndpoint({ registry }: Metrics) {
     path: '/metrics',
     summary: 'Metrics of this process for Prometheus',
     tag: 'operations',
-    access: { adminOnly: true },
+    access: { operator: true },
     rateClass: 'none',
     responses: { 200: { description: 'Prometheus text format', contentType: 'text/plain' } },
     handle: async () => ({ status: 200, content: await registry.metrics(), contentType: registry.contentType }),

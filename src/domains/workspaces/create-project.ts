@@ -13,6 +13,7 @@ export async function createProject(
     id: newId('prj'),
     workspaceId: input.workspaceId as WorkspaceId,
     name: input.name,
+    isDefault: false,
     createdAt: new Date(),
   };
   const outcome = await insertProject(deps.postgres, project);

@@ -1,8 +1,16 @@
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
+import { planOverridesFrom } from './plan-overrides.ts';
 import { planNamed } from './plans.ts';
 import type { Project, ProjectScope } from './project.ts';
+
+interface ScopeRow {
+  id: ProjectId;
+  workspace_id: WorkspaceId;
+  plan: string;
+  plan_overrides: unknown;
+}
 
 /** Stores the project unless its workspace is absent (`no_workspace`) or has one of that name (`name_taken`). */
 export async function insertProject(
@@ -32,11 +40,20 @@ export async function findProjectScope(postgres: Postgres, projectId: string): P
     postgres('projects')
       .join('workspaces', 'workspaces.id', 'projects.workspace_id')
       .where('projects.id', projectId)
-      .first<{ id: ProjectId; workspace_id: WorkspaceId; plan: string } | undefined>(
+      .whereNull('workspaces.deleted_at')
+      .first<ScopeRow | undefined>(
         'projects.id',
         'projects.workspace_id',
         'workspaces.plan',
+        'workspaces.plan_overrides',
       ),
   );
-  return row && { projectId: row.id, workspaceId: row.workspace_id, plan: planNamed(row.plan) };
+  return (
+    row && {
+      projectId: row.id,
+      workspaceId: row.workspace_id,
+      plan: planNamed(row.plan),
+      overrides: planOverridesFrom(row.plan_overrides),
+    }
+  );
 }

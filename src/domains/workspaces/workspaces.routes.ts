@@ -11,7 +11,7 @@ export function workspacesEndpoints(deps: { postgres: Postgres }) {
       path: '/api/workspaces/{workspace_id}/projects',
       summary: 'Create a project in a workspace',
       tag: 'workspaces',
-      access: { adminOnly: true },
+      access: { role: 'admin' },
       rateClass: 'write',
       params: workspaceParams,
       body: createProjectBody,
