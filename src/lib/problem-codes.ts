@@ -83,6 +83,7 @@ export const problemCodes = {
     invalid_template: 'The template does not parse',
     template_limit: 'The template goes over a limit',
     missing_variables: 'Variables the template needs are missing',
+    invalid_input_schema: 'The input schema is not a usable JSON Schema',
     invalid_variables: 'The variables do not match the input schema',
     part_cycle: 'The parts include each other in a cycle',
     unknown_part: 'The template names a part that does not exist',
