@@ -1,0 +1,25 @@
+import type { JsonObject } from './item.ts';
+
+/** What differs between things that have versions, labels and a slug. */
+export interface ItemKind {
+  noun: 'prompt' | 'part';
+  idPrefix: 'prm' | 'prt';
+  notFound: 'prompt_not_found' | 'part_not_found';
+  tables: { items: string; versions: string; labels: string; labelHistory: string };
+  /** What the other tables call the id of an item. */
+  idColumn: 'prompt_id' | 'part_id';
+  /** Slugs that would be taken for another route. */
+  reservedSlugs: readonly string[];
+}
+
+/** And what their versions hold. */
+export interface Kind<Content> extends ItemKind {
+  /** Columns of a version that hold its content. */
+  contentColumns: readonly string[];
+  toColumns(content: Content): Readonly<Record<string, string | null>>;
+  fromColumns(row: Readonly<Record<string, unknown>>): Content;
+  /** Columns of an item that its first content decides for good. */
+  fixedColumns(content: Content): Readonly<Record<string, string>>;
+  /** The content as its hash is computed over it. */
+  hashed(content: Content): JsonObject;
+}
