@@ -16,8 +16,10 @@ import {
   QueueGate,
 } from './domains/ingestion/index.ts';
 import { type DependencyName, operationsEndpoints } from './domains/operations/index.ts';
+import { partsEndpoints } from './domains/parts/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
-import { findKnownPrompts, KnownPrompts } from './domains/prompts/index.ts';
+import { findKnownPrompts, KnownPrompts, promptsEndpoints } from './domains/prompts/index.ts';
+import { TemplateThreads } from './domains/templates/index.ts';
 import { findProjectScope, workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
@@ -66,6 +68,7 @@ export function createContainer(config: Config): Container {
   };
   const { postgres, clickhouse, publisher } = clients;
   const invalidations = createInvalidations({ redisUrl: config.redisUrl, redis, logger });
+  const threads = new TemplateThreads();
   const limits = otlpLimits(config);
   const scanner = createBodyScanner(limits);
   const gate = new QueueGate({
@@ -88,6 +91,8 @@ export function createContainer(config: Config): Container {
     ...workspacesEndpoints({ postgres }),
     ...auditEndpoints({ postgres, cursorSecret }),
     ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
+    ...partsEndpoints({ postgres, invalidations, threads, cursorSecret }),
+    ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret }),
     ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({
@@ -151,6 +156,7 @@ export function createContainer(config: Config): Container {
       invalidations.close();
       await keyUses.close();
       await scanner.close();
+      await threads.close();
       await closeClients(clients);
     },
   };

@@ -92,3 +92,20 @@ export async function recordPromptParts(
   const rows = reached.map((part) => ({ project_id: projectId, prompt_id: promptId, version, ...part }));
   await transaction.batchInsert('prompt_version_parts', rows, 1_000);
 }
+
+/** Of these items' newest versions, those that have part tags. */
+export async function findNewestUsers(
+  postgres: Postgres,
+  projectId: ProjectId,
+  kind: Includer['kind'],
+  ids: readonly string[],
+): Promise<(Includer & { slug: string })[]> {
+  const items = kind === 'prompt' ? 'prompts' : 'parts';
+  const { rows } = await postgres.raw<{ rows: { id: string; version: number; slug: string }[] }>(
+    `select id, latest_version as version, slug from ${items}
+     where project_id = :projectId and id = any(:ids) and exists (
+       select from part_uses where user_kind = :kind and user_id = id and user_version = latest_version)`,
+    { projectId, ids, kind },
+  );
+  return rows.map((row) => ({ kind, ...row }));
+}

@@ -2,7 +2,7 @@ import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Added, Item } from '../versioned/index.ts';
 import { checkPartGraph } from './check-part-graph.ts';
-import { findEdges, insertPartUses, lockPartGraph, recordPromptParts } from './part-graph-store.ts';
+import { findEdges, findNewestUsers, insertPartUses, lockPartGraph, recordPromptParts } from './part-graph-store.ts';
 
 /** Stores what a new version of a part includes. Throws InvalidError (`part_cycle`, `template_limit`). */
 export async function addPartReferences(transaction: Postgres, item: Item, added: Added): Promise<void> {
@@ -37,4 +37,20 @@ export async function addPromptReferences(
   const edges = await findEdges(transaction, projectId, start);
   checkPartGraph(start, edges);
   await recordPromptParts(transaction, projectId, id, version, edges);
+}
+
+/** Makes sure of everything an import has changed, and notes what its prompts' newest versions come to. Throws as the others here. */
+export async function checkImportedReferences(
+  transaction: Postgres,
+  projectId: ProjectId,
+  { parts, prompts }: { parts: readonly string[]; prompts: readonly string[] },
+): Promise<void> {
+  for (const kind of ['part', 'prompt'] as const) {
+    const changed = kind === 'part' ? parts : prompts;
+    for (const start of await findNewestUsers(transaction, projectId, kind, changed)) {
+      const edges = await findEdges(transaction, projectId, start);
+      checkPartGraph(start, edges);
+      if (kind === 'prompt') await recordPromptParts(transaction, projectId, start.id, start.version, edges);
+    }
+  }
 }

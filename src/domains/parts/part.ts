@@ -14,13 +14,14 @@ export const partKind: Kind<PartContent> = {
   tables: { items: 'parts', versions: 'part_versions', labels: 'part_labels', labelHistory: 'part_label_history' },
   idColumn: 'part_id',
   reservedSlugs: [],
-  contentColumns: ['template', 'template_format'],
+  fixedColumns: [],
+  ownColumns: ['template', 'template_format'],
   toColumns: ({ template, templateFormat }) => ({ template, template_format: templateFormat }),
   fromColumns: (row) => ({
     template: String(row.template),
     templateFormat: row.template_format as TemplateFormat,
   }),
-  fixedColumns: () => ({}),
+  toFixed: () => ({}),
   hashed: ({ template, templateFormat }) => ({ template, template_format: templateFormat }),
 };
 

@@ -10,22 +10,20 @@ import {
   calledIn,
   changesFrom,
   createItem,
-  deleteEndpoint,
   type Exposure,
   etagOf,
+  expose,
   filtersFrom,
-  ItemCache,
+  itemEndpoints,
   itemParams,
-  itemSchema,
-  itemToWire,
-  labelEndpoints,
+  itemSummarySchema,
+  itemSummaryToWire,
   listItemsPage,
   listQuery,
   newItemFrom,
   projectParams,
   reading,
   updateItem,
-  versionEndpoints,
   writing,
 } from '../versioned/index.ts';
 import { listPartUsagePage } from './list-part-usage-page.ts';
@@ -57,32 +55,25 @@ const templateProblems = ['invalid_template', 'template_limit', 'part_cycle'] as
 type PartsExposure = Exposure<PartContent>;
 
 export function partsEndpoints(deps: PartsDeps) {
-  const { postgres, invalidations, cursorSecret } = deps;
-  const cache = new ItemCache({ kind: partKind, postgres, invalidations });
-  const exposure: PartsExposure = {
+  const exposure = expose(deps, {
     collection: partCollection(deps),
-    cursorSecret,
     path,
     title: 'Part',
     itemAtSchema: partSchema,
     versionSchema: partVersionSchema,
     itemAtToWire: partToWire,
     versionToWire: partVersionToWire,
-    read: (project, called) => cache.read(project, called),
-    readVersion: (item, version) => cache.readVersion(item, version),
-  };
+  });
   return [
     listEndpoint(deps),
     createEndpoint(exposure),
     getEndpoint(exposure),
     updateEndpoint(exposure),
-    deleteEndpoint(exposure, {
+    ...itemEndpoints(exposure, {
       description: 'Refused while the newest or a labelled version of a prompt or of another part includes it.',
       problems: ['part_in_use'],
     }),
     usageEndpoint(exposure),
-    ...versionEndpoints(exposure),
-    ...labelEndpoints(exposure),
   ];
 }
 
@@ -95,13 +86,13 @@ function listEndpoint(deps: PartsDeps) {
     tag,
     params: projectParams,
     query: z.strictObject(listQuery),
-    responses: { 200: { description: 'A page of parts', schema: listOf(itemSchema) } },
+    responses: { 200: { description: 'A page of parts', schema: listOf(itemSummarySchema) } },
     problems: ['project_not_found', 'invalid_cursor', 'cursor_mismatch'],
     handle: async ({ principal, query }) => {
       const { limit, cursor, sort, ...filters } = query;
       const { projectId } = projectOf(principal);
       const page = { projectId, filters: filtersFrom(filters), sort, limit, cursor };
-      return { status: 200, body: await listItemsPage(deps, partKind, page, itemToWire) };
+      return { status: 200, body: await listItemsPage(deps, partKind, page, itemSummaryToWire) };
     },
   });
 }

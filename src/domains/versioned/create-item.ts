@@ -3,7 +3,7 @@ import { newId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { type Acting, authorOf, type Collection, changeItem, recordChange } from './collection.ts';
 import type { Item, ItemAt, Metadata } from './item.ts';
-import { findSlugNumbers, insertItem } from './item-store.ts';
+import { insertItem, lockSlugNumbers } from './item-store.ts';
 import { pointLabels } from './label-store.ts';
 import { readNewest } from './read-item.ts';
 import { deriveSlug } from './slug.ts';
@@ -40,7 +40,8 @@ export async function createItem<Content>(
   });
 }
 
-const attemptsMax = 5;
+/** Somebody may give the slug that was derived at the same moment. */
+const attemptsMax = 3;
 
 async function insertWithSlug<Content>(
   transaction: Postgres,
@@ -49,17 +50,16 @@ async function insertWithSlug<Content>(
 ): Promise<Pick<Item, 'id' | 'slug'>> {
   const id = newId(kind.idPrefix);
   const insert = (slug: string) =>
-    insertItem(transaction, kind, { ...metadata, id, projectId, slug }, kind.fixedColumns(content));
+    insertItem(transaction, kind, { ...metadata, id, projectId, slug }, kind.toFixed(content));
   if (metadata.slug !== undefined) {
     if (await insert(metadata.slug)) return { id, slug: metadata.slug };
     throw slugTaken(kind, metadata.slug);
   }
   const base = deriveSlug(kind, metadata.name);
   let slug = base;
-  // Somebody else may take a number meanwhile.
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     if (await insert(slug)) return { id, slug };
-    slug = `${base}-${Math.max(1, ...(await findSlugNumbers(transaction, kind, projectId, base))) + 1}`;
+    slug = `${base}-${Math.max(1, ...(await lockSlugNumbers(transaction, kind, projectId, base))) + 1}`;
   }
   throw new ConflictError('slug_taken', `No slug could be derived from the name; give one instead of ${slug}`);
 }

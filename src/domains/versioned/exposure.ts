@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Invalidations } from '../../stores/redis/invalidations.ts';
 import { actorOf, type Principal, projectOf } from '../auth/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 import type { Acting, Collection } from './collection.ts';
 import type { Item, ItemAt, JsonObject, Version } from './item.ts';
+import { ItemCache } from './item-cache.ts';
 import type { ItemKind } from './kind.ts';
-import { projectParams } from './versioned.schema.ts';
+import { projectParams } from './params.schema.ts';
 
 /** How the items of a kind appear over HTTP. */
 export interface Exposure<Content> {
@@ -20,6 +23,26 @@ export interface Exposure<Content> {
   /** An item that is read, from a cache where there is one. */
   read: (project: ProjectScope, called: string) => Promise<Item>;
   readVersion: (item: Item, version: number) => Promise<Version<Content>>;
+}
+
+/** Adds what every kind needs to be read: a cache of its own. */
+export function expose<Content>(
+  { postgres, invalidations, cursorSecret }: ExposeDeps,
+  exposed: Omit<Exposure<Content>, 'cursorSecret' | 'read' | 'readVersion'>,
+): Exposure<Content> {
+  const cache = new ItemCache({ kind: exposed.collection.kind, postgres, invalidations });
+  return {
+    ...exposed,
+    cursorSecret,
+    read: (project, named) => cache.read(project, named),
+    readVersion: (item, version) => cache.readVersion(item, version),
+  };
+}
+
+interface ExposeDeps {
+  postgres: Postgres;
+  invalidations: Invalidations;
+  cursorSecret: string;
 }
 
 export const reading = { method: 'GET', access: { scope: 'prompts:read' }, rateClass: 'read' } as const;

@@ -54,7 +54,24 @@ export async function listItems(
   if (page.after !== undefined) query.whereRaw(after, [...page.after]);
   addFilters(postgres, query, kind, page.projectId, page.filters);
   const rows = await query.select<ItemRow[]>(itemColumns(postgres, kind));
-  return rows.map(toItem);
+  return rows.map((row) => toItem(kind, row));
+}
+
+/** Live items by slug, those behind one; slugs compared by bytes, so that every database lists alike. */
+export async function listItemsBySlug(
+  postgres: Postgres,
+  kind: ItemKind,
+  projectId: ProjectId,
+  { afterSlug, limit }: { afterSlug: string; limit: number },
+): Promise<Item[]> {
+  const rows = await postgres(kind.tables.items)
+    .where({ project_id: projectId })
+    .whereNull('deleted_at')
+    .whereRaw('slug collate "C" > ?', [afterSlug])
+    .orderByRaw('slug collate "C"')
+    .limit(limit)
+    .select<ItemRow[]>(itemColumns(postgres, kind));
+  return rows.map((row) => toItem(kind, row));
 }
 
 function addFilters(

@@ -17,13 +17,15 @@ interface Row {
   updated_at: Date;
   created_at_us: string;
   updated_at_us: string;
+  [fixedColumn: string]: unknown;
 }
 
 /** What {@link toItem} needs of a row of the kind's items. */
-export function itemColumns(postgres: Postgres, { tables, idColumn }: ItemKind) {
+export function itemColumns(postgres: Postgres, { tables, idColumn, fixedColumns }: ItemKind) {
   const { items, labels } = tables;
   return [
     ...['id', 'project_id', 'slug', 'name', 'description', 'tags'],
+    ...fixedColumns,
     ...['latest_version', 'revision', 'created_at', 'updated_at'],
     postgres.raw(`(extract(epoch from ${items}.created_at) * 1000000)::bigint::text as created_at_us`),
     postgres.raw(`(extract(epoch from ${items}.updated_at) * 1000000)::bigint::text as updated_at_us`),
@@ -45,7 +47,7 @@ export async function findItem(
     .where({ project_id: projectId, ...calledAs(kind, called) })
     .whereNull('deleted_at')
     .first<Row | undefined>(itemColumns(postgres, kind));
-  return row && toItem(row);
+  return row && toItem(kind, row);
 }
 
 /** In a transaction: a live item by its id or slug, which nobody else changes before its end. */
@@ -105,13 +107,19 @@ export async function reviseItem(
     });
 }
 
-/** The numbers behind `base-` among live slugs, with 1 for `base` itself. `base` holds letters, digits and dashes only. */
-export async function findSlugNumbers(
+/**
+ * The numbers behind `base-` among live slugs, with 1 for `base` itself. `base` holds letters, digits and dashes only. Until the
+ * transaction ends nobody else learns them.
+ */
+export async function lockSlugNumbers(
   postgres: Postgres,
   kind: ItemKind,
   projectId: ProjectId,
   base: string,
 ): Promise<number[]> {
+  await postgres.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
+    `slug ${kind.noun} ${projectId} ${base}`,
+  ]);
   const slugs: string[] = await postgres(kind.tables.items)
     .where({ project_id: projectId })
     .whereNull('deleted_at')
@@ -151,8 +159,9 @@ function calledAs(kind: ItemKind, called: string): { id: string } | { slug: stri
   return isId(kind.idPrefix, called) ? { id: called } : { slug: called };
 }
 
-export function toItem(row: Row): Item {
+export function toItem({ fixedColumns }: ItemKind, row: Row): Item {
   return {
+    fixed: Object.fromEntries(fixedColumns.map((column) => [column, row[column]])),
     id: row.id,
     projectId: row.project_id,
     slug: row.slug,

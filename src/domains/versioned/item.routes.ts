@@ -3,13 +3,22 @@ import type { ProblemCode } from '../../lib/problem-codes.ts';
 import type { Principal } from '../auth/index.ts';
 import { deleteItem } from './delete-item.ts';
 import { actingFor, calledIn, type Exposure, itemParams, writing } from './exposure.ts';
+import { labelEndpoints } from './label.routes.ts';
+import { versionEndpoints } from './version.routes.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
-export function deleteEndpoint<Content>(
-  { collection, title, path }: Exposure<Content>,
-  said: { description: string; problems?: readonly ProblemCode[] },
-) {
+/** What the items of every kind have: their end, their versions and their labels. */
+export function itemEndpoints<Content>(exposure: Exposure<Content>, ofDelete: OfDelete) {
+  return [deleteEndpoint(exposure, ofDelete), ...versionEndpoints(exposure), ...labelEndpoints(exposure)];
+}
+
+interface OfDelete {
+  description: string;
+  problems?: readonly ProblemCode[];
+}
+
+function deleteEndpoint<Content>({ collection, title, path }: Exposure<Content>, said: OfDelete) {
   const { kind } = collection;
   return endpoint({
     ...writing,

@@ -10,6 +10,8 @@ export interface Item {
   name: string;
   description: string | null;
   tags: readonly string[];
+  /** What never changes, by the kind's `fixedColumns`. */
+  fixed: Readonly<Record<string, unknown>>;
   latestVersion: number;
   /** Counts every change of the item and its labels. */
   revision: number;

@@ -4,16 +4,10 @@ import { listOf, pageParams } from '../../http/pagination.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
 import { moveLabel, removeLabel } from './change-labels.ts';
 import { actingFor, calledIn, calledParam, type Exposure, reading, writing } from './exposure.ts';
+import { itemSchema, itemToWire, labelMoveSchema } from './item-output.schema.ts';
 import type { ItemKind } from './kind.ts';
 import { listLabelMovesPage } from './list-label-moves-page.ts';
-import {
-  itemSchema,
-  itemToWire,
-  labelMoveSchema,
-  labelName,
-  projectParams,
-  versionNumber,
-} from './versioned.schema.ts';
+import { labelName, projectParams, versionNumber } from './params.schema.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 

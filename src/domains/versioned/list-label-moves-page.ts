@@ -4,8 +4,8 @@ import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { Exposure } from './exposure.ts';
 import type { Item } from './item.ts';
+import { labelMoveToWire } from './item-output.schema.ts';
 import { listLabelMoves } from './label-store.ts';
-import { labelMoveToWire } from './versioned.schema.ts';
 
 const position = z.tuple([z.string().regex(/^\d{1,19}$/)]);
 

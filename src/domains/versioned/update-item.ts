@@ -2,9 +2,9 @@ import { type IfMatch, requireMatch } from '../../http/etag.ts';
 import { ConflictError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { type Acting, authorOf, type Collection, changeItem, recordChange } from './collection.ts';
-import { contentHashOf } from './content-hash.ts';
 import { etagOf, type Item, type ItemAt, type Metadata, type Reference } from './item.ts';
 import { isSlugTaken, reviseItem } from './item-store.ts';
+import { hashOf } from './kind.ts';
 import { pointLabels } from './label-store.ts';
 import { readLockedItem, readNewest, readVersion } from './read-item.ts';
 import { slugTaken } from './unknown-item.ts';
@@ -47,7 +47,7 @@ export async function updateItem<Content>(
     requireConditions(item, input);
     const newest = await readVersion(transaction, kind, item, item.latestVersion);
     const content = input.merge(newest.content);
-    const createdVersion = contentHashOf(kind.hashed(content)) !== newest.contentHash;
+    const createdVersion = hashOf(kind, content) !== newest.contentHash;
     const references = createdVersion ? await check(content) : [];
     const revised = await revise(transaction, collection, item, input);
     const author = authorOf(input);
@@ -95,10 +95,10 @@ async function checkAhead<Content>(
   const { item, version } = await readNewest(postgres, kind, input.project.projectId, input.called);
   requireConditions(item, input);
   const wanted = input.merge(version.content);
-  const hash = contentHashOf(kind.hashed(wanted));
+  const hash = hashOf(kind, wanted);
   if (hash === version.contentHash) return checkContent;
   const references = await checkContent(wanted);
-  return async (content) => (contentHashOf(kind.hashed(content)) === hash ? references : checkContent(content));
+  return async (content) => (hashOf(kind, content) === hash ? references : checkContent(content));
 }
 
 /** Answers whether there was anything to change. */

@@ -1,7 +1,6 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { contentHashOf } from './content-hash.ts';
 import type { Author, Item, Version, VersionKind } from './item.ts';
-import type { Kind } from './kind.ts';
+import { hashOf, type Kind } from './kind.ts';
 
 /** What makes a version beside its number and time. */
 export interface NewVersion<Content> {
@@ -90,6 +89,21 @@ export async function listVersions<Content>(
   return rows.map((row) => toVersion(kind, row));
 }
 
+/** Oldest first, those after `after` up to `upTo`. */
+export async function listVersionsUpwards<Content>(
+  postgres: Postgres,
+  kind: Kind<Content>,
+  item: Item,
+  { after, upTo }: { after: number; upTo: number },
+): Promise<Version<Content>[]> {
+  const rows = await versionsOf(postgres, kind, item)
+    .where('version', '>', after)
+    .where('version', '<=', upTo)
+    .orderBy('version')
+    .select<Row[]>(...columnNames(kind));
+  return rows.map((row) => toVersion(kind, row));
+}
+
 const versionsOf = <Content>(postgres: Postgres, { tables, idColumn }: Kind<Content>, { id, projectId }: Item) =>
   postgres(tables.versions).where({ project_id: projectId, [idColumn]: id });
 
@@ -98,7 +112,7 @@ const commonColumns = [
   ...['author_type', 'author_id', 'created_at'],
 ];
 
-const columnNames = <Content>(kind: Kind<Content>) => [...commonColumns, ...kind.contentColumns];
+const columnNames = <Content>(kind: Kind<Content>) => [...commonColumns, ...kind.ownColumns];
 
 function columnsOf<Content>(
   kind: Kind<Content>,
@@ -111,7 +125,7 @@ function columnsOf<Content>(
     [kind.idColumn]: id,
     version,
     ...kind.toColumns(content),
-    content_hash: contentHashOf(kind.hashed(content)),
+    content_hash: hashOf(kind, content),
     commit_message: made.commitMessage,
     kind: made.kind,
     parent_version: made.parentVersion,

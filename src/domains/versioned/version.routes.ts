@@ -5,8 +5,8 @@ import { type Principal, projectOf } from '../auth/index.ts';
 import { actingFor, calledIn, calledParam, type Exposure, itemParams, reading, writing } from './exposure.ts';
 import { etagOf } from './item.ts';
 import { listVersionsPage } from './list-versions-page.ts';
+import { projectParams, versionNumber, versionParam } from './params.schema.ts';
 import { rollBackItem } from './roll-back-item.ts';
-import { projectParams, versionNumber, versionParam } from './versioned.schema.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
