@@ -2,7 +2,7 @@ import { check } from '../../../http/faults.ts';
 import { checkJson } from '../../../http/json-walk.ts';
 import { AppError, type Fault, InvalidError } from '../../../lib/errors.ts';
 import { partKind } from '../../parts/index.ts';
-import { contentHashOf } from '../../versioned/index.ts';
+import { hashOf } from '../../versioned/index.ts';
 import { promptKind } from '../prompt-content.ts';
 import { contentOfLine, type ItemLine, type TransferLine, transferLine, type VersionLine } from './transfer-line.ts';
 
@@ -80,7 +80,7 @@ export function requireHash(line: VersionLine): NonNullable<ReturnType<typeof co
   if (content === undefined) {
     throw new InvalidError('invalid_body', 'This line has neither the template of a text nor the messages of a chat');
   }
-  const hash = contentHashOf('part' in content ? partKind.hashed(content.part) : promptKind.hashed(content.prompt));
+  const hash = 'part' in content ? hashOf(partKind, content.part) : hashOf(promptKind, content.prompt);
   if (hash === line.content_hash) return content;
   throw new InvalidError('invalid_body', `content_hash: is ${line.content_hash}, that of the content is ${hash}`);
 }
