@@ -5,6 +5,7 @@ import { findKnownPrompts, KnownPrompts } from '../src/domains/prompts/index.ts'
 import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
+import { createInvalidations, type Invalidations } from '../src/stores/redis/invalidations.ts';
 import { createLogger, type Logger } from '../src/telemetry/logger.ts';
 import type { IngestBodyDeps } from './ingestion/ingest-body.ts';
 import { SpanBatcher } from './ingestion/span-batcher.ts';
@@ -32,6 +33,9 @@ export interface Ingestion extends IngestBodyDeps {
   clickhouse: ClickHouse;
   redis: Redis;
   logger: Logger;
+  /** Only to tell others; what this process caches it does not hear of. */
+  invalidations: Invalidations;
+  defaultPlan: Config['defaultPlan'];
   /** Makes jobs give up that an engine keeps waiting, so that they go back to the queue. */
   stop(): void;
   close(): Promise<void>;
@@ -55,6 +59,8 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
     clickhouse,
     redis,
     logger,
+    invalidations: createInvalidations({ redisUrl: config.redisUrl, redis, logger }),
+    defaultPlan: config.defaultPlan,
     batcher,
     budget: new WorkBudget(workBytesMax),
     limits: otlpLimits(config),

@@ -21,7 +21,7 @@ export interface AppOptions<P> {
   /** Keeps answers for `Idempotency-Key`; `tenantOf` is the project or workspace a key belongs to. */
   idempotency?: { store: IdempotencyStore; tenantOf: (principal: P, params: PathParams) => string };
   /** Set on every answer first, errors and unknown routes included; later stages may overwrite them. */
-  headers?: Headers;
+  headers?: () => Headers;
   logger: Logger;
   metrics: Metrics;
   latency: LatencyRecorder;
@@ -39,7 +39,7 @@ export function createApp<P>(options: AppOptions<P>): Express {
   app.disable('etag');
   app.set('query parser', false);
   app.enable('case sensitive routing');
-  app.use(startRequest(options.headers ?? {}));
+  app.use(startRequest(options.headers ?? (() => ({}))));
   app.use(observeRequests(options));
   app.use(helmet());
   app.use(requireHost);

@@ -68,7 +68,11 @@ function objectExample(schema: JsonObject, context: Context, depth: number): Jso
     ([name, property]) =>
       context.io === 'output' || required.includes(name) || (isObject(property) && 'example' in property),
   );
-  const fields = shown.map(([name, property]) => [name, exampleOf(property, context, name, depth + 1)]);
+  // A body of optional fields usually wants one of them.
+  const fields = (shown.length > 0 ? shown : properties.slice(0, 1)).map(([name, property]) => [
+    name,
+    exampleOf(property, context, name, depth + 1),
+  ]);
   const names = isObject(schema.propertyNames) ? schema.propertyNames.enum : undefined;
   if (Array.isArray(names) && isObject(schema.additionalProperties)) {
     const value = exampleOf(schema.additionalProperties, context, '', depth + 1);

@@ -45,7 +45,7 @@ export function responseHeaders(contract: Contract, status: number): JsonObject 
   if (status === 429 || status === 503) names.push('Retry-After');
   if (contract.conditional && status < 400) names.push('ETag');
   if (contract.conditional && contract.method === 'GET' && status < 400) names.push('Cache-Control');
-  if (isIdempotent(contract) && status < 500) names.push('Idempotency-Replayed');
+  if (isIdempotent(contract) && status < 300) names.push('Idempotency-Replayed');
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 

@@ -6,7 +6,11 @@ import type { JsonObject, SchemaRegistry } from './openapi-schemas.ts';
 import { problemContentType } from './problem.ts';
 
 /** One operation of the document. */
-export function operation(contract: Contract, schemas: SchemaRegistry): JsonObject {
+export function operation(
+  contract: Contract,
+  schemas: SchemaRegistry,
+  leastRoleOf: (scope: string) => string | undefined,
+): JsonObject {
   const { operationId, summary, description, tag, access, rateClass } = contract;
   const body = requestBody(contract, schemas);
   return {
@@ -16,8 +20,7 @@ export function operation(contract: Contract, schemas: SchemaRegistry): JsonObje
     tags: [tag],
     security: security(access),
     'x-rate-class': rateClass,
-    ...('scope' in access ? { 'x-scope': access.scope } : {}),
-    ...('role' in access ? { 'x-role': access.role } : {}),
+    'x-promptlane-access': 'scope' in access ? { scope: access.scope, role: leastRoleOf(access.scope) } : access,
     parameters: [
       ...parameters(contract, 'params', schemas),
       ...parameters(contract, 'query', schemas),

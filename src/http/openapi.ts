@@ -16,17 +16,23 @@ export function openApiDocument({
   description,
   contracts,
   knownFields = {},
+  leastRoleOf = () => undefined,
 }: {
   title: string;
   version: string;
   description?: string;
   contracts: readonly Contract[];
   knownFields?: KnownFields;
+  /** The role with which a user may do what a key needs the scope for. */
+  leastRoleOf?: (scope: string) => string | undefined;
 }): JsonObject {
   const schemas = createSchemaRegistry({ Problem: problemSchema }, knownFields);
   const paths: Record<string, JsonObject> = {};
   for (const contract of contracts) {
-    paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: operation(contract, schemas) };
+    paths[contract.path] = {
+      ...paths[contract.path],
+      [contract.method.toLowerCase()]: operation(contract, schemas, leastRoleOf),
+    };
   }
   return {
     openapi: '3.1.0',

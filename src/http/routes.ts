@@ -2,12 +2,12 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
 import type { AppOptions } from './app.ts';
 import { readJsonBody } from './body.ts';
-import type { CommonCall, Endpoint, RawCall } from './endpoint.ts';
+import type { CommonCall, Endpoint, Headers, RawCall } from './endpoint.ts';
 import { answerError } from './error-handler.ts';
 import { answerOnce, digestRequest, isIdempotent, readIdempotencyKey } from './idempotency.ts';
 import { isStorableText } from './json-walk.ts';
 import { parseQueryString } from './query.ts';
-import { contextOf } from './request-context.ts';
+import { contextOf, setHeaders } from './request-context.ts';
 import { sendResult } from './send-result.ts';
 import type { PathParams } from './validate.ts';
 
@@ -71,6 +71,7 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     principal,
     requestId: contextOf(res).requestId,
     signal: closeSignal(res),
+    setHeaders: (headers: Headers) => setHeaders(res, headers),
   };
   if (endpoint.kind === 'raw') {
     await endpoint.call(req, res, call);
@@ -81,9 +82,12 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   sendResult(req, res, await endpoint.call({ ...call, readBody, once }));
 }
 
+/** Given as the reason, because the default one captures a stack, on every request. */
+const closed = new Error('The answer is out or the client has gone');
+
 function closeSignal(res: Response): AbortSignal {
   const controller = new AbortController();
-  res.once('close', () => controller.abort());
+  res.once('close', () => controller.abort(closed));
   return controller.signal;
 }
 

@@ -5,6 +5,7 @@ export type IdPrefix = 'prj' | 'wsp' | 'prm' | 'prt' | 'key' | 'opt' | 'fbk' | '
 
 export type WorkspaceId = `wsp_${string}`;
 export type ProjectId = `prj_${string}`;
+export type UserId = `usr_${string}`;
 
 const base32 = '0123456789abcdefghjkmnpqrstvwxyz';
 

@@ -36,6 +36,7 @@ export const problemCodes = {
     insufficient_role: 'The role does not allow this',
     admin_required: 'This needs a workspace administrator',
     api_key_required: 'This needs an API key',
+    organization_not_accessible: 'The token names an organisation the user is not a member of',
   },
   not_found: {
     route_not_found: 'There is no such route',
@@ -43,6 +44,7 @@ export const problemCodes = {
     not_found: 'There is no such thing, or it is not visible to the caller',
     project_not_found: 'There is no such project, or it is not visible to the caller',
     workspace_not_found: 'There is no such workspace, or it is not visible to the caller',
+    member_not_found: 'There is no such member in this workspace',
     api_key_not_found: 'There is no such API key in this project',
     prompt_not_found: 'There is no such prompt in this project',
     part_not_found: 'There is no such part in this project',
@@ -59,6 +61,7 @@ export const problemCodes = {
   conflict: {
     conflict: 'The request conflicts with the current state',
     name_taken: 'The name is taken',
+    last_owner: 'The workspace would be left without an owner',
     slug_taken: 'The slug is taken',
     version_conflict: 'The thing has changed since it was read',
     part_in_use: 'The part is in use',
@@ -96,6 +99,7 @@ export const problemCodes = {
     postgres_unavailable: 'The database is away',
     clickhouse_unavailable: 'The trace store is away',
     queue_unavailable: 'The queue is away',
+    identity_unavailable: 'The identity provider is away',
     ingest_unavailable: 'Spans are not taken right now',
   },
   request_timeout: {

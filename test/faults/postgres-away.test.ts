@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 import { singleTraceBody } from '../support/workload.ts';
 
 const recoveryMsMax = 2_000;
-/** For so long the API does not look up a key again. */
+/** For so long nobody asks the database again that did not answer. */
 const freshMs = 800;
 /** A batch waits a fifth of a second; a database that is away must not show beside that and the store's own time. */
 const storedMsMax = 2_000;
@@ -42,7 +42,7 @@ describe('with Postgres killed', () => {
     await stack.engines.postgres.kill();
     const killedAtMs = Date.now();
     const down = await until('health says down', 5_000, () => healthOf(stack, 'down'));
-    // For longer than the key's record counts as fresh, so that the database is asked again and is not there.
+    // For longer than a failed look-up rests, so that a key that is not remembered would be found out.
     while (Date.now() - killedAtMs < 2 * freshMs) expect((await send(known)).status).toBe(200);
     const refused = await send(unseen);
     expect(refused.status).toBe(503);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import { spanKinds } from '../../src/domains/executions/index.ts';
 import type { NormalisedSpan } from '../../src/domains/ingestion/conventions/normalised-span.ts';
-import { spanKinds } from '../../src/domains/ingestion/conventions/normalised-span.ts';
 import { checkSpans } from '../../src/domains/ingestion/create-execution/check-spans.ts';
 import { encodeExecution } from '../../src/domains/ingestion/create-execution/encode-execution.ts';
 import { type ExecutionBody, executionBody } from '../../src/domains/ingestion/create-execution/execution-body.ts';

@@ -1,6 +1,8 @@
 import { connect } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { refuseConnection } from '../../src/http/connection-errors.ts';
 import { endpoint } from '../../src/http/endpoint.ts';
 import { serve } from '../support/http-app.ts';
 
@@ -101,5 +103,23 @@ describe('paths and parameters', () => {
   });
   test.each(['*/*', 'text/html', 'application/xml', ''])('Accept: %j is not held against a request', async (accept) => {
     expect((await fetch(`${app.url}/things`, { headers: { accept } })).status).toBe(204);
+  });
+});
+
+describe('a connection that is refused', () => {
+  const timedOut = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+
+  test('because its request took too long is told 408', async () => {
+    const socket = new PassThrough();
+    refuseConnection(timedOut, socket, false);
+    expect(String(Buffer.concat(await socket.toArray()))).toMatch(/^HTTP\/1.1 408 [\s\S]*"code":"request_timeout"/);
+  });
+  test.each<[string, Error, boolean]>([
+    ['within an answer', timedOut, true],
+    ['after its client left', Object.assign(new Error('read'), { code: 'ECONNRESET' }), false],
+  ])('%s is cut off without a word', (_what, error, answering) => {
+    const socket = new PassThrough();
+    refuseConnection(error, socket, answering);
+    expect([socket.destroyed, socket.readableLength]).toEqual([true, 0]);
   });
 });

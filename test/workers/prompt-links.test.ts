@@ -169,11 +169,13 @@ describe('a prompt of the project', () => {
       { 'llm.prompt_template.template': template },
     ]) {
       const { traceId, ref, execution } = await sent(stranger, attributes);
-      expect(ref).toMatchObject({ id: null });
+      // What was sent is shown, but nothing is linked.
+      const sentId = attributes['promptlane.prompt.id'] ?? null;
+      expect(ref).toMatchObject({ id: sentId });
       expect(await storedRef(stranger, traceId)).toMatchObject({ prompt_id: '' });
       const listed = await untilListed(stranger, traceId);
       for (const { prompts } of [execution, listed])
-        expect(prompts.every((each) => each.prompt_id === null)).toBe(true);
+        expect(prompts.every((each) => each.prompt_id === sentId)).toBe(true);
       // Nor the other way round.
       expect(await tracesOf(project, promptId)).not.toContain(traceId);
     }
@@ -256,12 +258,12 @@ describe('a deleted prompt', () => {
 });
 
 describe('an id that is no prompt of ours', () => {
-  test('is kept as a name', async () => {
+  test('is kept as it was sent', async () => {
     const project = await newProject(api);
     const id = newId('prm');
     const { ref, execution } = await sent(project, { 'promptlane.prompt.id': id, 'promptlane.prompt.version': '2' });
-    expect(ref).toEqual({ id: null, name: id, version: 2, raw: '2', source: 'self' });
-    expect(execution.prompts).toEqual([{ prompt_id: null, prompt_version: 2, name: id, calls: 1 }]);
+    expect(ref).toEqual({ id, name: null, version: 2, raw: '2', source: 'self' });
+    expect(execution.prompts).toEqual([{ prompt_id: id, prompt_version: 2, name: null, calls: 1 }]);
   });
 });
 

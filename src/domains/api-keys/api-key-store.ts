@@ -81,15 +81,6 @@ export async function endApiKey(
     .update('revokedAt' in end ? { revoked_at: end.revokedAt } : { expires_at: end.expiresAt });
 }
 
-/** Notes that keys were used, each at most once a minute whoever notes it: a row noted meanwhile is left alone. */
-export async function touchApiKeys(postgres: Postgres, ids: readonly string[]): Promise<void> {
-  await postgres.raw(
-    `update api_keys set last_used_at = now()
-     where id = any(:ids) and (last_used_at is null or last_used_at <= now() - interval '1 minute')`,
-    { ids },
-  );
-}
-
 function toApiKey(row: Row): ApiKey {
   return {
     id: row.id,

@@ -4,7 +4,7 @@ import { listOf, pageParams } from '../../http/pagination.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { Invalidations } from '../../stores/redis/invalidations.ts';
-import { actorOf, type Principal, presets, projectOf } from '../auth/index.ts';
+import { auditActorOf, type Principal, presets, projectOf } from '../auth/index.ts';
 import { findApiKey } from './api-key-store.ts';
 import {
   apiKeyParams,
@@ -93,7 +93,7 @@ function createEndpoint(deps: ApiKeysDeps) {
     handle: async ({ principal, body, requestId }) => {
       const { apiKey, key } = await createApiKey(deps, {
         project: projectOf(principal),
-        actor: actorOf(principal, requestId),
+        actor: auditActorOf(principal, requestId),
         name: body.name,
         scopes: body.scopes ?? presets[body.preset ?? 'full'],
         expiresAt: body.expires_at == null ? null : new Date(body.expires_at),
@@ -115,7 +115,7 @@ function revokeEndpoint(deps: ApiKeysDeps) {
     responses: { 204: { description: 'It is revoked' } },
     problems: ['project_not_found', 'api_key_not_found'],
     handle: async ({ principal, params, requestId }) => {
-      const actor = actorOf(principal, requestId);
+      const actor = auditActorOf(principal, requestId);
       await revokeApiKey(deps, { project: projectOf(principal), id: params.key_id, actor });
       return { status: 204 };
     },
@@ -142,7 +142,7 @@ function rotateEndpoint(deps: ApiKeysDeps) {
         project: projectOf(principal),
         id: params.key_id,
         overlapS: body.overlap_s,
-        actor: actorOf(principal, requestId),
+        actor: auditActorOf(principal, requestId),
       });
       return { status: 201, body: rotatedApiKeyToWire(rotated) };
     },

@@ -1,10 +1,10 @@
-import { newId, type ProjectId, type WorkspaceId } from '../../lib/ids.ts';
+import { newId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { AuditActor } from './audit-actor.ts';
 
 export interface AuditEntry {
-  workspaceId: WorkspaceId | null;
-  projectId?: ProjectId;
+  workspaceId: string | null;
+  projectId?: string;
   actor: AuditActor;
   /** What was done, as `<target>.<verb in the past>`: `project.created`. */
   action: string;

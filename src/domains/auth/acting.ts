@@ -1,14 +1,5 @@
-import type { AuditActor } from '../audit/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 import { type Principal, workspaceOf } from './principal.ts';
-
-/** Who the audit log names for what a request does. Throws an Error for nobody, whom no route lets change anything. */
-export function actorOf(principal: Principal, requestId: string): AuditActor {
-  if (principal.type === 'user') return { type: 'user', id: principal.userId, requestId };
-  if (principal.type === 'api_key') return { type: 'api_key', id: principal.keyId, requestId };
-  if (principal.type === 'admin') return { type: 'admin', id: null, requestId };
-  throw new Error('Nobody cannot act');
-}
 
 /** The project of the path. Throws an Error on a route without one, which is our fault: authorise() finds it or refuses. */
 export function projectOf(principal: Principal): ProjectScope {

@@ -39,6 +39,16 @@ export async function findApiKeyRecord(postgres: Postgres, lookupId: string): Pr
   return row && toRecord(row);
 }
 
+/** Sets the time of last use to now, of keys of any project; a key that any process has set within a minute is left alone. */
+export async function markKeysUsed(postgres: Postgres, keyIds: readonly string[]): Promise<void> {
+  await runPostgres(() =>
+    postgres('api_keys')
+      .whereIn('id', keyIds)
+      .whereRaw("(last_used_at is null or last_used_at <= now() - interval '1 minute')")
+      .update({ last_used_at: postgres.fn.now() }),
+  );
+}
+
 function toRecord(row: Row): ApiKeyRecord {
   return {
     id: row.id,

@@ -1,4 +1,5 @@
-import type { ProjectScope, Role, UserId, WorkspaceScope } from '../workspaces/index.ts';
+import type { UserId } from '../../lib/ids.ts';
+import type { ProjectScope, Role, WorkspaceScope } from '../workspaces/index.ts';
 
 /** Who a request acts for, after its credential was checked. `project` is the one of the path, if the path has one. */
 export type Principal =

@@ -7,8 +7,9 @@ import { costBreakdownSchema, costBreakdownToWire } from './cost-breakdown.ts';
 import { executionSchema, executionToWire } from './executions.schema.ts';
 import { getExecution } from './get-execution.ts';
 import { listExecutionsPage } from './list-executions-page.ts';
-import { spanSchema, spanToWire } from './span.schema.ts';
+import { spanSchema, spansToWire } from './span.schema.ts';
 import { type SpanPart, spanParts } from './span-queries.ts';
+import { treesEndpoints } from './trees.routes.ts';
 
 const partNames = Object.keys(spanParts) as SpanPart[];
 const time = z.iso.datetime({ offset: true }).optional();
@@ -17,7 +18,7 @@ const listQuery = z.strictObject({
   ...pageParams,
   from: time.meta({ description: 'Started at or after; default seven days before `to`' }),
   to: time.meta({ description: 'Started before; default now' }),
-  status: z.enum(['ok', 'error', 'unset']).optional(),
+  status: z.enum(['ok', 'error', 'unset']).optional().meta({ description: 'Of the execution as a whole' }),
 });
 
 const include = z
@@ -25,7 +26,10 @@ const include = z
   .transform((text) => text.split(','))
   .pipe(z.array(z.enum(partNames)))
   .optional()
-  .meta({ description: `Comma list of the span parts to answer, of ${partNames.join(', ')}; default all` });
+  .meta({
+    description: `Comma list of the span parts to answer, of ${partNames.join(', ')}; default all`,
+    example: 'input,output',
+  });
 
 const detailSchema = executionSchema.extend({
   project_id: z.string(),
@@ -86,11 +90,12 @@ export function executionsEndpoints(deps: {
             cost_breakdown: costBreakdownToWire(detail.execution, detail.costBreakdown),
             missing_parents: detail.missingParents,
             feedback: [],
-            spans: detail.spans.map(({ light, detail: heavy, prompt }) => spanToWire(light, heavy, prompt)),
+            spans: spansToWire(detail.spans),
             truncated: detail.spans.length < detail.execution.spanCount,
           },
         };
       },
     }),
+    ...treesEndpoints(deps),
   ];
 }

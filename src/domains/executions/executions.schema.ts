@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatUsd } from '../../lib/money.ts';
 import { durationMs, isoFromUnixNano } from '../../lib/time.ts';
+import { statedPromptId } from '../prompts/index.ts';
 import type { TokenUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 
@@ -63,12 +64,7 @@ export function executionToWire(execution: Execution): z.infer<typeof executionS
     error_count: execution.errorCount,
     models: [...execution.models],
     providers: [...execution.providers],
-    prompts: execution.prompts.filter(isNamed).map((prompt) => ({
-      prompt_id: prompt.id || null,
-      prompt_version: prompt.version || null,
-      name: prompt.name || null,
-      calls: prompt.calls,
-    })),
+    prompts: execution.prompts.filter(isNamed).map(promptToWire),
     usage: usageToWire(execution.usage),
     cost: costToWire(execution.costNanoUsd),
     unpriced_spans: execution.unpricedSpans,
@@ -81,6 +77,16 @@ export function executionToWire(execution: Execution): z.infer<typeof executionS
     output_preview: execution.outputPreview || null,
     complete: execution.complete,
     feedback_score: null,
+  };
+}
+
+function promptToWire(prompt: Execution['prompts'][number]) {
+  const id = statedPromptId(prompt);
+  return {
+    prompt_id: id || null,
+    prompt_version: prompt.version || null,
+    name: prompt.name === id ? null : prompt.name || null,
+    calls: prompt.calls,
   };
 }
 

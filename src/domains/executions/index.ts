@@ -6,4 +6,5 @@ export { groupByTrace } from './group-by-trace.ts';
 export { type CostSource, findKnownTraces, findLightSpans, type LightSpan } from './light-span.ts';
 export { linkPrompts } from './link-prompts.ts';
 export { resolveSpanPrompts } from './resolve-prompts.ts';
+export { type SpanKind, spanKinds } from './span-kind.ts';
 export { summariseExecution } from './summarise-execution.ts';

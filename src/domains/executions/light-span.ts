@@ -156,7 +156,6 @@ export async function findKnownTraces(
 }
 
 function toLightSpan(row: Row): LightSpan {
-  const [input, output, cacheRead, cacheWrite, reasoning, total] = row[14];
   return {
     traceId: row[0],
     spanId: row[1],
@@ -172,17 +171,7 @@ function toLightSpan(row: Row): LightSpan {
     environment: row[11],
     provider: row[12],
     model: row[13],
-    usage:
-      input === undefined
-        ? null
-        : {
-            inputTokens: input,
-            outputTokens: output ?? 0,
-            cacheReadTokens: cacheRead ?? 0,
-            cacheWriteTokens: cacheWrite ?? 0,
-            reasoningTokens: reasoning ?? 0,
-            totalTokens: total ?? 0,
-          },
+    usage: toUsage(row[14]),
     costNanoUsd: row[15] === null ? null : BigInt(row[15]),
     costSource: row[28],
     responseId: row[16],
@@ -195,5 +184,19 @@ function toLightSpan(row: Row): LightSpan {
         : { id: row[20], name: row[21], version: row[22], rawVersion: row[23], source: row[24], key: row[25] },
     inputPreview: row[26],
     outputPreview: row[27],
+  };
+}
+
+/** Counts in the order of the columns; none for a span without usage. */
+export function toUsage(counts: readonly number[]): TokenUsage | null {
+  const [input, output = 0, cacheRead = 0, cacheWrite = 0, reasoning = 0, total = 0] = counts;
+  if (input === undefined) return null;
+  return {
+    inputTokens: input,
+    outputTokens: output,
+    cacheReadTokens: cacheRead,
+    cacheWriteTokens: cacheWrite,
+    reasoningTokens: reasoning,
+    totalTokens: total,
   };
 }

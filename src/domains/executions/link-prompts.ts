@@ -1,8 +1,8 @@
 import type { SpanPrompt } from '../prompts/index.ts';
-import { type ParentedSpan, type TreeNode, treesOf } from './span-trees.ts';
+import { buildTree, type StartedSpan, type TreeNode } from './tree/build-tree.ts';
 
 /** What linking needs of a span; ids are unique within one trace. */
-export interface LinkableSpan extends ParentedSpan {
+export interface LinkableSpan extends StartedSpan {
   kind: string;
   responseId: string;
   prompt: SpanPrompt | null;
@@ -53,7 +53,7 @@ function walk(spans: readonly LinkableSpan[]): Links {
   const result: Links = { links: new Map(), calls: new Map() };
   if (spans.every(({ prompt }) => prompt === null)) return result;
   const open = new Map<string, Visit>();
-  const stack = treesOf(spans).map((node) => visitOf(node, undefined));
+  const stack = buildTree(spans).tops.map((node) => visitOf(node, undefined));
   for (let visit = stack.at(-1); visit !== undefined; visit = stack.at(-1)) {
     if (visit.left) {
       stack.pop();

@@ -1,19 +1,18 @@
-import { byStart } from './by-start.ts';
-import { sumUsage } from './count-usage.ts';
+import { knownCost, sumUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 import type { LightSpan } from './light-span.ts';
 import { usesOf } from './prompt-uses.ts';
+import { compareStarts } from './tree/build-tree.ts';
 
 /** Receipts are counted from here so that the sum of a trace's receipts stays far below 64 bits. */
 const versionEpochMs = Date.UTC(2025, 0, 1);
 
 /** Sums up all spans of one trace (at least one). A pure function of the set: order does not matter. */
 export function summariseExecution(projectId: string, spans: readonly LightSpan[]): Execution {
-  const ordered = [...spans].sort(byStart);
+  const ordered = [...spans].sort(compareStarts);
   const head = headOf(ordered);
   const counted = sumUsage(ordered);
   const counting = ordered.filter((span) => counted.countedSpanIds.has(span.spanId));
-  const unknownCost = counted.unpricedSpans > 0 && counting.every((span) => span.costNanoUsd === null);
   const start = ordered[0]?.startUnixNano ?? 0n;
   return {
     projectId,
@@ -32,7 +31,7 @@ export function summariseExecution(projectId: string, spans: readonly LightSpan[
     providers: distinct(counting.map((span) => span.provider)),
     prompts: usesOf(ordered),
     usage: counted.usage,
-    costNanoUsd: unknownCost ? null : counted.costNanoUsd,
+    costNanoUsd: knownCost(counted),
     unpricedSpans: counted.unpricedSpans,
     sessionId: firstOf(head, ordered, (span) => span.sessionId),
     userId: firstOf(head, ordered, (span) => span.userId),

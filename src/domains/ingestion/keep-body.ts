@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { BodyPublisher } from '../../queue/body-publisher.ts';
+import type { BodyPublisher, SpanMeter } from '../../queue/body-publisher.ts';
 import type { IngestBodyPayload } from '../../queue/job-catalog.ts';
-import { type ProjectScope, plans } from '../workspaces/index.ts';
+import { limitsOf, type ProjectScope } from '../workspaces/index.ts';
 import type { QueueGate } from './queue-gate.ts';
 
 export interface KeepBodyDeps {
@@ -13,15 +13,16 @@ export interface KeepBodyDeps {
 export type ReceivedBody = Omit<IngestBodyPayload, 'v' | 'projectId' | 'retentionDays'> & {
   jobId: string;
   body: Buffer;
+  meter: SpanMeter;
 };
 
 /** Makes a body durable with a job that names it: the one way into the queue. Throws UnavailableError when it could not be kept. */
 export async function keepBody(deps: KeepBodyDeps, project: ProjectScope, received: ReceivedBody): Promise<void> {
-  const { jobId, body, ...facts } = received;
-  const { projectId, plan } = project;
-  const payload = { v: 1 as const, projectId, retentionDays: plans[plan].retentionDays, ...facts };
+  const { jobId, body, meter, ...facts } = received;
+  const { retentionDays } = limitsOf(project);
+  const payload = { v: 1 as const, projectId: project.projectId, retentionDays, ...facts };
   try {
-    await deps.publisher.publish(jobId, body, payload);
+    await deps.publisher.publish(jobId, body, payload, meter);
   } catch (error) {
     deps.gate.reportFailure();
     throw error;

@@ -61,7 +61,13 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
       summary: 'The body itself, as it was received',
       rateClass: 'read',
       params: bodyParams,
-      responses: { 200: { description: 'The bytes, possibly compressed', contentType: 'application/octet-stream' } },
+      responses: {
+        200: {
+          description: 'The bytes, possibly compressed',
+          contentType: 'application/octet-stream',
+          example: 'bytes as they were received',
+        },
+      },
       problems: ['not_found'],
       handle: async ({ params }) => {
         const entry = await findQuarantinedBody(deps.postgres, params.body_id);

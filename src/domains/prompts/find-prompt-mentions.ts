@@ -11,7 +11,7 @@ export interface PromptMentions {
 
 /**
  * By what executions and spans of a prompt are found. Only names and texts that mean this prompt today count: a slug that another
- * prompt has taken over is that one's. An unknown id finds nothing. Throws UnavailableError.
+ * prompt has taken over is that one's. An unknown id finds what was sent with it. Throws UnavailableError.
  */
 export async function findPromptMentions(
   postgres: Postgres,
@@ -19,7 +19,7 @@ export async function findPromptMentions(
   promptId: string,
 ): Promise<PromptMentions> {
   const called = await findPromptNames(postgres, projectId, promptId);
-  if (called === undefined) return { id: promptId, names: [], keys: [] };
+  if (called === undefined) return { id: promptId, names: [promptId], keys: [promptId] };
   const candidates = [promptId, called.slug, called.name, ...called.templateKeys];
   const known = await findKnownPrompts(postgres, projectId, candidates);
   const own = [...new Set(candidates)].filter((each) => known.get(each)?.id === promptId);

@@ -39,6 +39,13 @@ export function templateKey(template: string): string {
   return templatePrefix + templateHash(template);
 }
 
+/** The id of a mention's prompt: the known one, else the one that was sent with it; '' when there is neither. */
+export function statedPromptId({ id, name, key }: Pick<PromptMention, 'id' | 'name' | 'key'>): string {
+  if (id !== '') return id;
+  if (key !== '' && hashOfTemplateKey(key) === undefined) return key;
+  return name.startsWith('prm_') ? name : '';
+}
+
 /** The hash within a {@link templateKey}; undefined for anything else. */
 export function hashOfTemplateKey(key: string): string | undefined {
   return key.startsWith(templatePrefix) ? key.slice(templatePrefix.length) : undefined;

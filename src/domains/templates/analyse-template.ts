@@ -1,5 +1,5 @@
 import { templateLimits } from './limits.ts';
-import { type Position, TemplateLimitError } from './problems.ts';
+import type { Position } from './problems.ts';
 import { hasDefault } from './schema/schema-paths.ts';
 import type { ParsedTemplate, PartArgument, Parts, PartUse, VariableUse } from './template.ts';
 
@@ -51,7 +51,8 @@ interface Place {
   /** The tag in the outermost template, and the part that stands there. */
   tag: PartUse | undefined;
   ref: string;
-  depth: number;
+  /** From the outermost template inwards. */
+  path: readonly ParsedTemplate[];
 }
 
 interface Walk {
@@ -64,21 +65,19 @@ interface Walk {
 /**
  * Variables and parts of a template with its parts. Required is what is inserted whatever the others are: not within a section,
  * loop or condition, not as a condition, without liquid's `default` filter or a default of `inputSchema`; and what leads there
- * (`user` of a required `user.name`). Throws TemplateLimitError when the parts explode.
+ * (`user` of a required `user.name`). Parts in a cycle or beyond the limits are left out: `expandParts` reports them.
  */
 export function analyseTemplate(template: ParsedTemplate, parts: Parts, inputSchema?: unknown): TemplateAnalysis {
   const walk: Walk = { parts, variables: new Map(), missingArguments: [], uses: 0 };
-  const within: readonly string[] = [];
-  const place = {
+  visit(walk, template, {
     bindings: new Map(),
     isolated: false,
     unconditional: true,
-    within,
+    within: [],
     tag: undefined,
     ref: '',
-    depth: 0,
-  };
-  visit(walk, template, place);
+    path: [template],
+  });
   const variables = [...walk.variables.values()];
   const required = variables.filter((each) => each.required).map(({ path }) => path);
   for (const each of variables) {
@@ -92,12 +91,8 @@ function visit(walk: Walk, template: ParsedTemplate, place: Place): void {
   for (const use of template.variables) noteVariable(walk, use, place);
   for (const use of template.parts) {
     const part = walk.parts.get(use.ref);
-    if (part === undefined) continue;
-    if (++walk.uses > templateLimits.partUsesMax || place.depth >= templateLimits.partDepthMax) {
-      throw new TemplateLimitError(
-        `Parts nest to ${templateLimits.partDepthMax} levels and ${templateLimits.partUsesMax} part tags at most`,
-      );
-    }
+    if (part === undefined || place.path.includes(part)) continue;
+    if (++walk.uses > templateLimits.partUsesMax || place.path.length > templateLimits.partDepthMax) return;
     const isolated = template.format === 'liquid' || part.format === 'liquid';
     const outer: Bindings = isolated ? new Map() : place.bindings;
     visit(walk, part, {
@@ -107,7 +102,7 @@ function visit(walk: Walk, template: ParsedTemplate, place: Place): void {
       within: [...place.within, ...use.within],
       tag: place.tag ?? use,
       ref: use.ref,
-      depth: place.depth + 1,
+      path: [...place.path, part],
     });
   }
 }

@@ -1,5 +1,7 @@
 /** Above this many changed lines, what lies between the common ends is shown as replaced: the cost grows with their square. */
-const changesMax = 1_000;
+const changesMax = 400;
+/** Nor are more lines than this compared one by one. */
+const comparedLinesMax = 10_000;
 const contextLines = 3;
 
 type Kind = ' ' | '-' | '+';
@@ -11,8 +13,7 @@ interface Line {
 /** A unified diff of two texts, '' when they are the same. Lines are compared whole; there is no file header. */
 export function diffText(from: string, to: string): string {
   if (from === to) return '';
-  const lines = editLines(from.split('\n'), to.split('\n'));
-  return hunks(lines).join('\n');
+  return hunks(editLines(from.split('\n'), to.split('\n'))).join('\n');
 }
 
 function editLines(a: readonly string[], b: readonly string[]): Line[] {
@@ -32,6 +33,8 @@ const mark = (kind: Kind, lines: readonly string[]): Line[] => lines.map((text) 
 
 /** Myers, "An O(ND) Difference Algorithm" (1986), greedy with a trace; undefined when there are more than `changesMax` edits. */
 function shortestEdit(a: readonly string[], b: readonly string[]): Line[] | undefined {
+  if (a.length + b.length > comparedLinesMax) return undefined;
+  const [oldIds, newIds] = numberLines(a, b);
   const trace: Int32Array[] = [];
   const max = Math.min(a.length + b.length, changesMax);
   const furthest = new Int32Array(2 * max + 3);
@@ -40,12 +43,23 @@ function shortestEdit(a: readonly string[], b: readonly string[]): Line[] | unde
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
       const at = max + 1 + diagonal;
       let x = isDown(furthest, at, diagonal, edits) ? (furthest[at + 1] ?? 0) : (furthest[at - 1] ?? 0) + 1;
-      while (x < a.length && x - diagonal < b.length && a[x] === b[x - diagonal]) x++;
+      while (x < a.length && x - diagonal < b.length && oldIds[x] === newIds[x - diagonal]) x++;
       furthest[at] = x;
       if (x >= a.length && x - diagonal >= b.length) return backtrack(a, b, trace);
     }
   }
   return undefined;
+}
+
+/** The same number for the same line, so that lines are compared as text only once. */
+function numberLines(a: readonly string[], b: readonly string[]): [Int32Array, Int32Array] {
+  const ids = new Map<string, number>();
+  const idOf = (line: string) => {
+    const known = ids.get(line) ?? ids.size;
+    ids.set(line, known);
+    return known;
+  };
+  return [Int32Array.from(a, idOf), Int32Array.from(b, idOf)];
 }
 
 function isDown(furthest: Int32Array, at: number, diagonal: number, edits: number): boolean {
@@ -76,24 +90,31 @@ function backtrack(a: readonly string[], b: readonly string[], trace: readonly I
 
 /** Groups of changes with the lines around them, each under its `@@` line. */
 function hunks(lines: readonly Line[]): string[] {
-  const changed = lines.flatMap(({ kind }, index) => (kind === ' ' ? [] : [index]));
-  const ranges: [number, number][] = [];
-  for (const index of changed) {
-    const [begin, end] = [Math.max(0, index - contextLines), Math.min(lines.length, index + contextLines + 1)];
+  const ranges: { begin: number; end: number }[] = [];
+  lines.forEach(({ kind }, index) => {
+    if (kind === ' ') return;
+    const begin = Math.max(0, index - contextLines);
     const last = ranges.at(-1);
-    if (last && begin <= last[1]) last[1] = end;
-    else ranges.push([begin, end]);
-  }
+    if (last && begin <= last.end) last.end = Math.min(lines.length, index + contextLines + 1);
+    else ranges.push({ begin, end: Math.min(lines.length, index + contextLines + 1) });
+  });
+  const result: string[] = [];
   let [seen, oldLine, newLine] = [0, 1, 1];
-  return ranges.flatMap(([begin, end]) => {
-    oldLine += countNot('+', lines.slice(seen, begin));
-    newLine += countNot('-', lines.slice(seen, begin));
+  for (const { begin, end } of ranges) {
+    // Between two hunks both sides are the same.
+    oldLine += begin - seen;
+    newLine += begin - seen;
     const hunk = lines.slice(begin, end);
     const [oldCount, newCount] = [countNot('+', hunk), countNot('-', hunk)];
-    const header = `@@ -${oldCount === 0 ? oldLine - 1 : oldLine},${oldCount} +${newCount === 0 ? newLine - 1 : newLine},${newCount} @@`;
+    result.push(`@@ -${rangeOf(oldLine, oldCount)} +${rangeOf(newLine, newCount)} @@`);
+    for (const { kind, text } of hunk) result.push(kind + text);
     [seen, oldLine, newLine] = [end, oldLine + oldCount, newLine + newCount];
-    return [header, ...hunk.map(({ kind, text }) => kind + text)];
-  });
+  }
+  return result;
 }
 
-const countNot = (kind: Kind, lines: readonly Line[]) => lines.filter((line) => line.kind !== kind).length;
+/** Of no lines, the one before them is named. */
+const rangeOf = (line: number, count: number) => `${count === 0 ? line - 1 : line},${count}`;
+
+const countNot = (kind: Kind, lines: readonly Line[]) =>
+  lines.reduce((count, line) => (line.kind === kind ? count : count + 1), 0);

@@ -15,17 +15,17 @@ const depthMax = 200;
 /** Walks without recursion and stops early, because what comes out may be far larger than the budget allows. */
 function checkSize(value: object, budget: Budget): void {
   let left = budget.outputLeft;
-  const open: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
+  const open: { value: object; depth: number }[] = [{ value, depth: 1 }];
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    left -= typeof each.value === 'string' ? each.value.length + 2 : 1;
-    if (left < 0) throw new TemplateLimitError('A value inserted as JSON is longer than the rendered text may be');
-    if (typeof each.value !== 'object' || each.value === null) continue;
-    budget.step();
-    const depth = each.depth + 1;
-    if (depth > depthMax) throw new TemplateLimitError(`A value inserted as JSON nests deeper than ${depthMax}`);
-    for (const [key, item] of Object.entries(each.value)) {
-      left -= Array.isArray(each.value) ? 1 : key.length + 3;
-      open.push({ value: item, depth });
+    if (each.depth > depthMax) throw new TemplateLimitError(`A value inserted as JSON nests deeper than ${depthMax}`);
+    const isList = Array.isArray(each.value);
+    // Not Object.entries, which would copy a large object before anything is counted.
+    for (const key in each.value) {
+      budget.step();
+      const item: unknown = Object.hasOwn(each.value, key) ? Reflect.get(each.value, key) : undefined;
+      left -= (isList ? 1 : key.length + 3) + (typeof item === 'string' ? item.length + 2 : 1);
+      if (left < 0) throw new TemplateLimitError('A value inserted as JSON is longer than the rendered text may be');
+      if (typeof item === 'object' && item !== null) open.push({ value: item, depth: each.depth + 1 });
     }
   }
 }

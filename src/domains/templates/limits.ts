@@ -1,9 +1,9 @@
-/** What one template may cost. A synchronous render stays far below 50 ms with these (bench: test/unit/templates-hostile). */
+/** What one template may cost. With these no parse or render holds up the event loop for 50 ms (see templates-hostile.test.ts). */
 export const templateLimits = {
   sourceCharactersMax: 262_144,
   /** Sections within sections. */
   nestingMax: 32,
-  nodesMax: 10_000,
+  nodesMax: 5_000,
   problemsMax: 50,
   nameCharactersMax: 256,
   nameSegmentsMax: 16,
@@ -16,7 +16,7 @@ export const templateLimits = {
   messagesMax: 200,
   outputCharactersMax: 1_048_576,
   /** Nodes, list items and looked-through contexts of one render. */
-  stepsMax: 100_000,
+  stepsMax: 50_000,
   /** Of a render on the event loop. */
   renderMsMax: 25,
 } as const;

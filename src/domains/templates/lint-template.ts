@@ -34,7 +34,7 @@ interface Text {
   variables: TemplateVariable[];
 }
 
-/** All lints of a prompt whose templates parse. Throws TemplateLimitError when its parts explode. */
+/** All lints of a prompt whose templates parse. */
 export function lintTemplate(input: LintInput): Lint[] {
   const { expanded, inputSchema } = input;
   const texts = textsOf(input.prompt).map((text) => {

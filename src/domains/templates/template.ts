@@ -46,8 +46,6 @@ export type ParsedTemplate = MustacheTemplate | LiquidTemplate | PlainTemplate;
 /** The parts a template reaches, directly or not, by their references as written (see `expandParts`). */
 export type Parts = ReadonlyMap<string, ParsedTemplate>;
 
-export const noParts: Parts = new Map();
-
 /** What to do with a variable that is absent or null. */
 export type OnMissing = 'error' | 'empty' | 'keep';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Invalidations } from '../../stores/redis/invalidations.ts';
-import { actorOf, type Principal, projectOf } from '../auth/index.ts';
+import { auditActorOf, type Principal, projectOf } from '../auth/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 import type { Acting, Collection } from './collection.ts';
 import type { Item, ItemAt, JsonObject, Version } from './item.ts';
@@ -63,5 +63,5 @@ export function calledIn({ idColumn }: ItemKind, params: Readonly<Record<string,
 }
 
 export function actingFor(principal: Principal, requestId: string): Acting {
-  return { project: projectOf(principal), actor: actorOf(principal, requestId) };
+  return { project: projectOf(principal), actor: auditActorOf(principal, requestId) };
 }

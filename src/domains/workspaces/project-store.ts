@@ -5,6 +5,14 @@ import { planOverridesFrom } from './plan-overrides.ts';
 import { planNamed } from './plans.ts';
 import type { Project, ProjectScope } from './project.ts';
 
+interface Row {
+  id: ProjectId;
+  workspace_id: WorkspaceId;
+  name: string;
+  is_default: boolean;
+  created_at: Date;
+}
+
 interface ScopeRow {
   id: ProjectId;
   workspace_id: WorkspaceId;
@@ -12,29 +20,46 @@ interface ScopeRow {
   plan_overrides: unknown;
 }
 
-/** Stores the project unless its workspace is absent (`no_workspace`) or has one of that name (`name_taken`). */
-export async function insertProject(
-  postgres: Postgres,
-  project: Project,
-): Promise<'stored' | 'no_workspace' | 'name_taken'> {
-  const result = await runPostgres(() =>
-    postgres.raw<{ rows: { workspace: boolean; stored: boolean }[] }>(
-      `with workspace as (select id from workspaces where id = :workspaceId),
-            stored as (
-              insert into projects (id, workspace_id, name, created_at)
-              select :id, id, :name, :createdAt from workspace
-              on conflict (workspace_id, name) do nothing
-              returning id)
-       select exists (select from workspace) as workspace, exists (select from stored) as stored`,
-      { id: project.id, workspaceId: project.workspaceId, name: project.name, createdAt: project.createdAt },
-    ),
-  );
-  const row = result.rows[0];
-  if (row?.workspace !== true) return 'no_workspace';
-  return row.stored ? 'stored' : 'name_taken';
+/** Whether the project was stored, which it is not when its workspace has one of that name. */
+export async function insertProject(transaction: Postgres, project: Project): Promise<boolean> {
+  const stored = await transaction('projects')
+    .insert({
+      id: project.id,
+      workspace_id: project.workspaceId,
+      name: project.name,
+      is_default: project.isDefault,
+      created_at: project.createdAt,
+    })
+    .onConflict(['workspace_id', 'name'])
+    .ignore()
+    .returning('id');
+  return stored.length === 1;
 }
 
-/** The project's tenancy and plan, or undefined when there is no such project. */
+/** At most `limit` projects of a workspace, oldest first, after the given id; of them only `onlyId` if given. */
+export async function listProjects(
+  postgres: Postgres,
+  query: { workspaceId: string; afterId?: string | undefined; onlyId?: string | undefined; limit: number },
+): Promise<Project[]> {
+  const rows = await runPostgres(async () => {
+    const select = postgres('projects').where({ workspace_id: query.workspaceId });
+    if (query.afterId !== undefined) select.where('id', '>', query.afterId);
+    if (query.onlyId !== undefined) select.where({ id: query.onlyId });
+    return select
+      .orderBy('id')
+      .limit(query.limit)
+      .select<Row[]>('id', 'workspace_id', 'name', 'is_default', 'created_at');
+  });
+  return rows.map((row) => ({
+    id: row.id,
+    workspaceId: row.workspace_id,
+    name: row.name,
+    isDefault: row.is_default,
+    createdAt: row.created_at,
+  }));
+}
+
+/** The project's tenancy and plan, or undefined when there is no such project or its workspace was deleted. */
 export async function findProjectScope(postgres: Postgres, projectId: string): Promise<ProjectScope | undefined> {
   const row = await runPostgres(() =>
     postgres('projects')

@@ -1,8 +1,7 @@
-import type { WorkspaceId } from '../../lib/ids.ts';
+import type { UserId, WorkspaceId } from '../../lib/ids.ts';
 import type { PlanOverrides } from './plan-overrides.ts';
 import type { PlanName } from './plans.ts';
-
-export type UserId = `usr_${string}`;
+import type { Role } from './role.ts';
 
 export interface Workspace {
   id: WorkspaceId;
@@ -11,6 +10,14 @@ export interface Workspace {
   plan: PlanName;
   overrides: PlanOverrides;
   createdAt: Date;
+}
+
+export interface Member {
+  userId: UserId;
+  email: string | null;
+  name: string | null;
+  role: Role;
+  since: Date;
 }
 
 /** What a request needs to know of the workspace it acts in. */

@@ -1,7 +1,7 @@
+import { type SpanKind, spanKinds } from '../../executions/index.ts';
 import type { AnyValue } from '../otlp/span.ts';
 import { attribute, attributes, field, type Reader } from './candidates.ts';
 import { invokedModel, modelKeys } from './model.ts';
-import { type SpanKind, spanKinds } from './normalised-span.ts';
 import { text, unquoted } from './read-value.ts';
 
 const promptlane = named(Object.fromEntries(spanKinds.map((name) => [name, name])));

@@ -1,22 +1,4 @@
-import type { TokenUsage } from '../../executions/index.ts';
-
-/** What a span is, whatever convention said so. */
-export const spanKinds = [
-  'other',
-  'llm',
-  'embedding',
-  'reranker',
-  'agent',
-  'chain',
-  'tool',
-  'retrieval',
-  'guardrail',
-  'evaluator',
-  'db',
-  'http',
-] as const;
-
-export type SpanKind = (typeof spanKinds)[number];
+import type { SpanKind, TokenUsage } from '../../executions/index.ts';
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 

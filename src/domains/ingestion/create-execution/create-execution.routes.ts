@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import type { Headers } from '../../../http/endpoint.ts';
 import { endpointsFor } from '../../../http/endpoint.ts';
 import { preferredWaitS } from '../../../http/prefer.ts';
 import type { Principal } from '../../auth/index.ts';
+import { chargeIngest, type IngestCaller, type Limiter } from '../../quotas/index.ts';
 import type { ProjectScope } from '../../workspaces/index.ts';
+import type { Charge } from '../receive-traces.ts';
 import { type CreatedExecution, type CreateExecutionDeps, createExecution } from './create-execution.ts';
 import { executionBody } from './execution-body.ts';
 import { executionLimits } from './limits.ts';
@@ -20,7 +23,7 @@ const created = z.object({
   links: z.object({ self: z.string(), hierarchy: z.string(), timeline: z.string() }),
 });
 
-export function createExecutionEndpoint(deps: CreateExecutionDeps) {
+export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: Limiter }) {
   return endpoint({
     operationId: 'createExecution',
     method: 'POST',
@@ -44,11 +47,13 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps) {
       201: { description: 'Stored: the execution is readable', schema: created },
       202: { description: 'Durable, and readable soon', schema: created },
     },
-    problems: ['ingest_unavailable', 'queue_unavailable'],
-    handle: async ({ params, body, headers, principal, signal }) => {
+    problems: ['ingest_unavailable', 'queue_unavailable', 'quota_exceeded'],
+    handle: async ({ params, body, headers, principal, signal, setHeaders }) => {
       const waitS = preferredWaitS(headers.prefer, waitSMax);
       const waitMs = waitS === undefined ? undefined : waitS * 1_000;
-      const execution = await createExecution(deps, { project: projectOf(principal), body, waitMs, signal });
+      const project = projectOf(principal);
+      const charge = chargeOf(deps, { principal, workspaceId: project.workspaceId, setHeaders });
+      const execution = await createExecution(deps, { project, body, charge, waitMs, signal });
       const answer = {
         body: toWire(params.project_id, execution),
         headers: {
@@ -59,6 +64,22 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps) {
       return execution.status === 'stored' ? { status: 201, ...answer } : { status: 202, ...answer };
     },
   });
+}
+
+/** The answer tells of the limit on requests, unless one of ingestion refuses. */
+function chargeOf(deps: { limiter: Limiter }, { setHeaders, ...caller }: IngestCaller): Charge {
+  return async (cost, receivedAtMs) => {
+    let headers: Headers = {};
+    const keep = (given: Headers) => {
+      headers = given;
+    };
+    try {
+      return await chargeIngest(deps, { ...caller, setHeaders: keep }, { cost, receivedAtMs });
+    } catch (error) {
+      setHeaders(headers);
+      throw error;
+    }
+  };
 }
 
 function toWire(projectId: string, execution: CreatedExecution): z.infer<typeof created> {

@@ -5,6 +5,7 @@ import type { Admission } from '../admission.ts';
 import type { BodyWaits } from '../body-waits.ts';
 import { jobIdOf, type KeepBodyDeps, keepBody } from '../keep-body.ts';
 import type { OtlpLimits } from '../otlp/limits.ts';
+import type { Charge } from '../receive-traces.ts';
 import { checkSpans } from './check-spans.ts';
 import { encodeExecution } from './encode-execution.ts';
 import type { ExecutionBody } from './execution-body.ts';
@@ -19,6 +20,7 @@ export interface CreateExecutionDeps extends KeepBodyDeps {
 export interface CreateExecutionInput {
   project: ProjectScope;
   body: ExecutionBody;
+  charge: Charge;
   /** How long to wait for the spans to be readable; undefined for not at all. */
   waitMs: number | undefined;
   /** Aborted when nobody waits any more. */
@@ -38,21 +40,30 @@ export interface CreatedExecution {
  */
 export async function createExecution(
   deps: CreateExecutionDeps,
-  { project, body, waitMs, signal }: CreateExecutionInput,
+  { project, body, charge, waitMs, signal }: CreateExecutionInput,
 ): Promise<CreatedExecution> {
   const traceId = body.trace_id ?? randomBytes(16).toString('hex');
   deps.gate.assertOpen();
-  const jobId = await deps.admission.hold((reserve) => keepExecution(deps, project, { body, traceId, reserve }));
+  const jobId = await deps.admission.hold((reserve) =>
+    keepExecution(deps, project, { body, charge, traceId, reserve }),
+  );
   if (waitMs === undefined) return { traceId, status: 'queued', waited: false };
   const result = await deps.waits.wait(jobId, { timeoutMs: waitMs, signal });
   const isKnown = result === 'stored' || result === 'quarantined';
   return { traceId, status: isKnown ? result : 'queued', waited: result !== 'not_waited' };
 }
 
+interface KeptExecution {
+  body: ExecutionBody;
+  charge: Charge;
+  traceId: string;
+  reserve: (bytes: number) => void;
+}
+
 async function keepExecution(
   deps: CreateExecutionDeps,
   project: ProjectScope,
-  { body, traceId, reserve }: { body: ExecutionBody; traceId: string; reserve: (bytes: number) => void },
+  { body, charge, traceId, reserve }: KeptExecution,
 ): Promise<string> {
   const receivedAtMs = Date.now();
   const spans = resolveSpans(await checkSpans(body), traceId, receivedAtMs);
@@ -65,9 +76,10 @@ async function keepExecution(
     );
   }
   reserve(bytes.length);
+  const meter = await charge({ requests: undefined, bytes: bytes.length, spans: spans.length }, receivedAtMs);
   // Unlike an exporter's resend, the same body again is a new writing: it replaces what may have been written in between.
   const jobId = jobIdOf([project.projectId, 'execution', receivedAtMs], bytes);
   const facts = { encoding: 'json' as const, coding: 'identity' as const, inflatedBytes: bytes.length };
-  await keepBody(deps, project, { jobId, body: bytes, ...facts, spans: spans.length, receivedAtMs });
+  await keepBody(deps, project, { jobId, body: bytes, meter, ...facts, spans: spans.length, receivedAtMs });
   return jobId;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { spanKinds } from '../conventions/normalised-span.ts';
+import { spanKinds } from '../../executions/index.ts';
 import { readIsoTime } from '../otlp/iso-time.ts';
 import { checkFields } from './check-fields.ts';
 import { byteLengthOf, depthOf, isObject } from './json-size.ts';

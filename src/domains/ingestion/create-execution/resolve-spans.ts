@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { InvalidError } from '../../../lib/errors.ts';
 import { unixNanoFromDate } from '../../../lib/time.ts';
-import type { SpanKind } from '../conventions/normalised-span.ts';
+import type { SpanKind } from '../../executions/index.ts';
 import type { CheckedExecution } from './check-spans.ts';
 import type { SpanBody } from './execution-body.ts';
 import { resolveTimes, type Times } from './resolve-times.ts';

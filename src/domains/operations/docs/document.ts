@@ -10,8 +10,7 @@ const operationSchema = z.looseObject({
   description: z.string().optional(),
   tags: z.array(z.string()),
   security: z.array(z.record(z.string(), z.unknown())),
-  'x-scope': z.string().optional(),
-  'x-role': z.string().optional(),
+  'x-promptlane-access': z.looseObject({ scope: z.string().optional(), role: z.string().optional() }),
   parameters: z.array(
     z.looseObject({
       name: z.string(),

@@ -36,12 +36,12 @@ const names: Readonly<Record<string, string>> = {
   adminKey: "the operator's key (`X-Admin-Key`)",
 };
 
-function accessText({ security, 'x-scope': scope, 'x-role': role }: OperationOfDocument): string {
+function accessText({ security, 'x-promptlane-access': { scope, role } }: OperationOfDocument): string {
   if (security.length === 0) return 'Open: needs no credentials.';
   const by = security.flatMap((requirement) => Object.keys(requirement)).map((name) => names[name] ?? name);
-  const least =
-    scope === undefined ? role && ` A user needs the role \`${role}\`.` : ` A key needs the scope \`${scope}\`.`;
-  return `Needs ${by.join(' or ')}.${least ?? ''}`;
+  const ofKey = scope === undefined ? '' : ` A key needs the scope \`${scope}\`.`;
+  const ofUser = role === undefined ? '' : ` A user needs the role \`${role}\` or a higher one.`;
+  return `Needs ${by.join(' or ')}.${ofKey}${ofUser}`;
 }
 
 function parametersTable(parameters: OperationOfDocument['parameters'], resolve: Resolve): Html {

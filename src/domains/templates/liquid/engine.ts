@@ -20,7 +20,7 @@ export function createLiquid(): Liquid {
     timezoneOffset: 0,
     locale: 'en-US',
     parseLimit: templateLimits.sourceCharactersMax,
-    renderLimit: 300,
+    renderLimit: 200,
     memoryLimit: 4 * templateLimits.outputCharactersMax,
   });
   for (const name of refusedTags) delete liquid.tags[name];

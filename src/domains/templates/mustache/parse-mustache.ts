@@ -13,6 +13,8 @@ interface Level {
   name: string;
   tag: Tag | undefined;
   children: Node[];
+  /** Names of the open sections, this one last. */
+  within: readonly string[];
 }
 
 interface State {
@@ -27,7 +29,7 @@ interface State {
 
 /** Parses Mustache (mustache(5), without lambdas, delimiters and escaping). Throws InvalidTemplateError, TemplateLimitError. */
 export function parseMustache(source: string): MustacheTemplate {
-  const root: Level = { name: '', tag: undefined, children: [] };
+  const root: Level = { name: '', tag: undefined, children: [], within: [] };
   const state: State = {
     source,
     position: indexLines(source),
@@ -91,7 +93,7 @@ function openSection(state: State, tag: Tag, lineStart: boolean, inverted: boole
   if (checkName(state, name, tag)) noteVariable(state, name, tag, false);
   const children: Node[] = [];
   add(state, { kind: 'section', path: splitName(name), inverted, children, lineStart });
-  state.levels.push({ name, tag, children });
+  state.levels.push({ name, tag, children, within: [...within(state), name] });
   if (state.levels.length > templateLimits.nestingMax + 1) {
     throw new TemplateLimitError(`Sections nest to ${templateLimits.nestingMax} levels at most`);
   }
@@ -141,7 +143,7 @@ function noteVariable(state: State, name: string, tag: Tag, inserted: boolean): 
   state.variables.push({ path: name, ...state.position(tag.begin, tag.end), unconditional, within: within(state) });
 }
 
-const within = (state: State) => state.levels.slice(1).map(({ name }) => name);
+const within = (state: State) => state.levels.at(-1)?.within ?? [];
 
 function checkName(state: State, name: string, tag: Tag): boolean {
   const fault = name === '.' ? undefined : nameFault(name);

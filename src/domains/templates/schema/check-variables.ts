@@ -15,19 +15,22 @@ const faultsMax = 100;
 const keptMax = 200;
 const compiledKept = new BoundedMemo<ValidateFunction | string>(keptMax);
 
-/** A validator, or in words why the schema is none. Schemas reach nothing outside themselves: there is no loader. */
-export function compileSchema(schema: unknown): ValidateFunction | string {
+/**
+ * A validator, or in words why the schema is none. Schemas reach nothing outside themselves: there is no loader. Holding one
+ * against the standard's own schema takes some 50 ms, so that is done once, in a thread.
+ */
+export function compileSchema(schema: unknown, validateSchema: boolean): ValidateFunction | string {
   const key = JSON.stringify(schema) ?? '';
   const kept = compiledKept.get(key);
   if (kept !== undefined) return kept;
-  const compiled = compile(schema);
+  const compiled = compile(schema, validateSchema);
   compiledKept.set(key, compiled);
   return compiled;
 }
 
-/** Checks a copy of the variables, with defaults. The schema must have been compiled before. */
+/** Checks a copy of the variables, with defaults. The schema must have been validated before. */
 export function checkVariables(schema: unknown, given: unknown): CheckedVariables {
-  const validate = compileSchema(schema);
+  const validate = compileSchema(schema, false);
   if (typeof validate === 'string') throw new Error(`A schema that was never checked: ${validate}`);
   const variables: Record<string, unknown> = Object.assign({}, structuredClone(given));
   const valid = validate(variables);
@@ -38,14 +41,14 @@ export function checkVariables(schema: unknown, given: unknown): CheckedVariable
 }
 
 /** One instance per schema, so that an `$id` cannot collide with, or be seen by, another tenant's. */
-function compile(schema: unknown): ValidateFunction | string {
+function compile(schema: unknown, validateSchema: boolean): ValidateFunction | string {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it is not an object';
   const ajv = new Ajv2020({
     allErrors: true,
     useDefaults: true,
     ownProperties: true,
     strict: false,
-    validateSchema: true,
+    validateSchema,
     logger: false,
     addUsedSchema: false,
   });

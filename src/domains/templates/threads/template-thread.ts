@@ -8,18 +8,20 @@ import { InvalidTemplateError } from '../problems.ts';
 import { type RenderedTexts, renderTexts } from '../render-texts.ts';
 import { checkVariables, compileSchema } from '../schema/check-variables.ts';
 import type { ParsedTemplate } from '../template.ts';
-import { countIn } from '../tokens/count-in.ts';
+import { countIn, loadEncoding } from '../tokens/count-in.ts';
 import type { Outcome, TemplateSource, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
 
 /** Sources a thread keeps parsed; each is at most 256 Ki characters, and twice as many may be kept. */
 const keptMax = 64;
 /** Less than the thread's own limit, so that a slow render ends as an error rather than as a dead thread. */
-const renderMs = 300;
+const renderMs = 200;
 
 /** What a thread of the pool runs, one call at a time. */
 export async function runCall<Name extends WorkName>(
   call: ThreadCall<Name>,
 ): Promise<Outcome<ThreadWork[Name]['result']>> {
+  // The caller's time limit is for the work, not for a first load of large tables.
+  if ('encoding' in call.task) await loadEncoding(call.task.encoding);
   Atomics.store(call.started, 0, Math.max(1, Date.now() - call.poolMadeMs));
   try {
     return { result: await work[call.name](call.task) };
@@ -35,7 +37,7 @@ const work: { [Name in WorkName]: (task: ThreadWork[Name]['task']) => Promise<Th
   parse: async ({ source }) => compile(source).parsed,
   render: async (task) => renderTask(task),
   checkSchema: async ({ schema }) => {
-    const compiled = compileSchema(schema);
+    const compiled = compileSchema(schema, true);
     return typeof compiled === 'string' ? { fault: compiled } : {};
   },
   validate: async ({ schema, variables }) => checkVariables(schema, variables),

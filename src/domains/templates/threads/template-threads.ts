@@ -23,9 +23,9 @@ const laneOf: Readonly<Record<WorkName, keyof typeof lanes>> = {
 };
 
 const queuedMax = 64;
-/** A thread that is being started, and the calls before in the queue. */
-const waitMsMax = 5_000;
-const defaultLimitMs = 400;
+/** For a thread that is being started, what it has to load, and the calls before in the queue. */
+const waitMsMax = 15_000;
+const defaultLimitMs = 300;
 const idleMs = 30_000;
 
 /**

@@ -1,4 +1,5 @@
 import type { TemplateThreads } from '../threads/template-threads.ts';
+import type { EncodingName } from './count-in.ts';
 
 export interface TokenCount {
   count: number;
@@ -31,7 +32,11 @@ export async function countTokens(
   return { count: counts.reduce((sum, count) => sum + count, 0), model, estimated: !exact };
 }
 
-async function counted(threads: TemplateThreads, texts: string[], encoding: string): Promise<number[] | undefined> {
+async function counted(
+  threads: TemplateThreads,
+  texts: string[],
+  encoding: EncodingName,
+): Promise<number[] | undefined> {
   try {
     return (await threads.run('countTokens', { texts, encoding }, limitMs)).counts;
   } catch {
@@ -40,13 +45,13 @@ async function counted(threads: TemplateThreads, texts: string[], encoding: stri
 }
 
 /** OpenAI's families by the beginning of the name, as tiktoken's model.py has them. */
-const families: readonly [RegExp, string][] = [
+const families: readonly [RegExp, EncodingName][] = [
   [/^gpt-oss/, 'o200k_harmony'],
   [/^(?:gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|chatgpt-|codex-|o[134](?:-|$))/, 'o200k_base'],
   [/^(?:gpt-4|gpt-3\.5|gpt-35|text-embedding-)/, 'cl100k_base'],
 ];
 
-function encodingOf(model: string): { encoding: string; exact: boolean } {
+function encodingOf(model: string): { encoding: EncodingName; exact: boolean } {
   const name = model
     .toLowerCase()
     .replace(/^(?:openai|azure)\//, '')
