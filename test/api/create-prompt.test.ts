@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { findKnownPrompts, templateKey } from '../../src/domains/prompts/index.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { expectProblem } from '../support/api.ts';
 import { usePromptApi, type WireItem } from '../support/prompt-api.ts';
@@ -83,10 +84,11 @@ describe('201', () => {
     expect(second.body.id).toBe(first.body.id);
   });
 
-  test('spans that name the text alone will find it: its hash is stored', async () => {
-    const { id } = await it.newPrompt({ template: 'Exactly this {{x}}' });
-    const row = await it.api.postgres('prompt_versions').where({ prompt_id: id }).first();
-    expect(row.template_hash).toBe(hash('sha256', 'Exactly this {{x}}'));
+  test('spans that name its slug, name or text will find it', async () => {
+    const { id, slug } = await it.newPrompt({ name: 'Called so', template: 'Exactly this {{x}}' });
+    const mentions = [slug, 'Called so', templateKey('Exactly this {{x}}')];
+    const known = await findKnownPrompts(it.api.postgres, it.project.id, mentions);
+    expect(mentions.map((each) => known.get(each)?.id)).toEqual([id, id, id]);
   });
 
   test('the audit log has who made it', async () => {
