@@ -5,7 +5,7 @@ import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
 import type { BatchEntry } from './span-batcher.ts';
 
 /** A larger batch means that spans come fast: what finds words and attributes is then left to the merge, which builds it anyway. */
-const indexedRowsMax = 4_000;
+const indexedRowsMax = 1_000;
 
 /**
  * Stores the rows of all entries and resolves once the engine has confirmed them. The token names the contents (a job's id is the
