@@ -3,4 +3,6 @@ export interface Lockfile {
 }
 export function nodeVersionFault(version: string): string | undefined;
 export function staleReason(lock: Lockfile, installed: Lockfile | undefined): string | undefined;
+export function staleInstallation(directory: string): string | undefined;
 export function ensureInstalled(root: string): void;
+export function ensureTestClientsInstalled(root: string): void;

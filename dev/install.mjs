@@ -27,22 +27,39 @@ export function staleReason(lock, installed) {
   return undefined;
 }
 
+/** Why `npm ci` has to run in a directory with a package-lock.json, or undefined. Leaves the process when there is none. */
+export function staleInstallation(directory) {
+  const lock = readJson(join(directory, 'package-lock.json'));
+  if (!lock) fail(`${join(directory, 'package-lock.json')} cannot be read: is the checkout complete?`);
+  return staleReason(lock, readJson(join(directory, 'node_modules', '.package-lock.json')));
+}
+
 /** Leaves the process with a message when Node is too old or the dependencies cannot be installed. */
 export function ensureInstalled(root) {
   const fault = nodeVersionFault(process.versions.node);
   if (fault) fail(fault);
-  const lock = readJson(join(root, 'package-lock.json'));
-  if (!lock) fail(`${join(root, 'package-lock.json')} cannot be read: is the checkout complete?`);
-  const reason = staleReason(lock, readJson(join(root, 'node_modules', '.package-lock.json')));
+  installWhenStale(root, 'dependencies', ['--include=dev']);
+}
+
+/**
+ * The SDKs that test/e2e runs as applications, in a package of their own so that only `npm test` waits for them. One of
+ * them says that it needs a newer Node than it does, hence the log level.
+ */
+export function ensureTestClientsInstalled(root) {
+  installWhenStale(join(root, 'test', 'clients'), 'the clients of the tests', ['--ignore-scripts', '--loglevel=error']);
+}
+
+function installWhenStale(directory, what, options) {
+  const reason = staleInstallation(directory);
   if (!reason) return;
-  console.log(`… installing dependencies (${reason})`);
+  console.log(`… installing ${what} (${reason})`);
   const startedAtMs = Date.now();
   const npm = process.env.npm_execpath;
   const [command, ...prefix] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
-  const args = [...prefix, 'ci', '--include=dev', '--no-audit', '--no-fund'];
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
+  const args = [...prefix, 'ci', ...options, '--no-audit', '--no-fund'];
+  const { status, error } = spawnSync(command, args, { cwd: directory, stdio: 'inherit' });
   if (status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : ''}; the lines above say why`);
-  console.log(`✓ dependencies installed (${((Date.now() - startedAtMs) / 1000).toFixed(1)} s)`);
+  console.log(`✓ installed ${what} (${((Date.now() - startedAtMs) / 1000).toFixed(1)} s)`);
 }
 
 function readJson(path) {

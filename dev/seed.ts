@@ -54,7 +54,7 @@ async function ensureWorkspace(postgres: Postgres, plan: string): Promise<string
 
 async function ensureProject(postgres: Postgres, workspaceId: string): Promise<string> {
   await postgres('projects')
-    .insert({ id: newId('prj'), workspace_id: workspaceId, name: 'default' })
+    .insert({ id: newId('prj'), workspace_id: workspaceId, name: 'default', is_default: true })
     .onConflict(['workspace_id', 'name'])
     .ignore();
   const found = await postgres('projects')

@@ -1,11 +1,12 @@
 // `npm test`: the same set-up as `npm run up`, then every test project; arguments go on to vitest.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { ensureInstalled } from './install.mjs';
+import { ensureInstalled, ensureTestClientsInstalled } from './install.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 process.chdir(root);
 ensureInstalled(root);
+ensureTestClientsInstalled(root);
 const { register } = await import('tsx/esm/api');
 register();
 const { ensureRedisBinary } = await import('./redis/binary.ts');

@@ -1,8 +1,24 @@
 import { z } from 'zod';
+import { standardWebhookKey, webhookKeyBytesMin } from './lib/webhook-secret.ts';
 
 const secret = z.string().min(24, 'must be at least 24 characters');
 const port = z.coerce.number().int().min(0).max(65_535);
+const list = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((item) => item.trim() || []));
 const bytes = (fallback: number) => z.coerce.number().int().min(1_024).default(fallback);
+
+/** A comma list of secrets, each of which `keyOf` turns into its key. */
+const secrets = (keyOf: (secret: string) => Uint8Array | undefined) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((item) => item.trim()))
+    .refine(
+      (items) => items.every((item) => (keyOf(item)?.length ?? 0) >= webhookKeyBytesMin),
+      `every secret of the comma list must hold ${webhookKeyBytesMin} bytes of key or more`,
+    )
+    .default([]);
 
 const environment = z.object({
   PORT: port.default(8787),
@@ -12,12 +28,34 @@ const environment = z.object({
   CLICKHOUSE_URL: z.url({ protocol: /^https?$/ }),
   ADMIN_API_KEY: secret,
   API_KEY_PEPPER: secret,
+  JWT_SECRET: z
+    .string()
+    .refine((text) => Buffer.byteLength(text) >= 32, 'must be at least 32 bytes')
+    .optional(),
+  JWT_JWKS_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine(isSafeFromListeners, 'must be https, except on this machine: whoever can change the keys can be anybody')
+    .optional(),
+  JWT_ISSUER: list,
+  JWT_AUDIENCE: list,
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   DEFAULT_PLAN: z.enum(['free', 'pro', 'team', 'enterprise']).default('free'),
+  CLERK_WEBHOOK_SECRETS: secrets(standardWebhookKey),
+  WORKOS_WEBHOOK_SECRETS: secrets((secret) => Buffer.from(secret)),
+  GENERIC_WEBHOOK_SECRETS: secrets(standardWebhookKey),
   OTLP_BODY_BYTES_MAX: bytes(16 * 1024 * 1024),
   OTLP_INFLATED_BYTES_MAX: bytes(64 * 1024 * 1024),
   INGEST_QUEUE_BYTES_MAX: bytes(1024 * 1024 * 1024),
 });
+
+/** What makes a user's token valid; without secret and key set none is. */
+export interface JwtConfig {
+  secret: string | undefined;
+  jwksUrl: string | undefined;
+  /** Accepted issuers and audiences; empty accepts all. */
+  issuers: readonly string[];
+  audiences: readonly string[];
+}
 
 /** Everything the processes read from their environment, checked. Sizes in bytes. */
 export interface Config {
@@ -28,8 +66,11 @@ export interface Config {
   clickhouseUrl: string;
   adminApiKey: string;
   apiKeyPepper: string;
+  jwt: JwtConfig;
   logLevel: z.infer<typeof environment>['LOG_LEVEL'];
   defaultPlan: z.infer<typeof environment>['DEFAULT_PLAN'];
+  /** By identity provider, each as the provider shows it. One without secrets is not served. */
+  identityWebhookSecrets: { clerk: readonly string[]; workos: readonly string[]; generic: readonly string[] };
   otlpBodyBytesMax: number;
   otlpInflatedBytesMax: number;
   /** Bodies waiting for the worker may fill this much of Redis before ingestion answers 503. */
@@ -53,12 +94,32 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     clickhouseUrl: values.CLICKHOUSE_URL,
     adminApiKey: values.ADMIN_API_KEY,
     apiKeyPepper: values.API_KEY_PEPPER,
+    jwt: {
+      secret: values.JWT_SECRET,
+      jwksUrl: values.JWT_JWKS_URL,
+      issuers: values.JWT_ISSUER,
+      audiences: values.JWT_AUDIENCE,
+    },
     logLevel: values.LOG_LEVEL,
     defaultPlan: values.DEFAULT_PLAN,
+    identityWebhookSecrets: {
+      clerk: values.CLERK_WEBHOOK_SECRETS,
+      workos: values.WORKOS_WEBHOOK_SECRETS,
+      generic: values.GENERIC_WEBHOOK_SECRETS,
+    },
     otlpBodyBytesMax: values.OTLP_BODY_BYTES_MAX,
     otlpInflatedBytesMax: values.OTLP_INFLATED_BYTES_MAX,
     ingestQueueBytesMax: values.INGEST_QUEUE_BYTES_MAX,
   };
+}
+
+const clickhouseUrl = environment.pick({ CLICKHOUSE_URL: true });
+
+/** The URL of the trace store alone. Throws an Error that names the variable. */
+export function readClickHouseUrl(env: NodeJS.ProcessEnv = process.env): string {
+  const result = clickhouseUrl.safeParse(env);
+  if (!result.success) throw new Error('CLICKHOUSE_URL must be the http(s) address of ClickHouse.');
+  return result.data.CLICKHOUSE_URL;
 }
 
 const storeUrls = environment.pick({ DATABASE_URL: true, CLICKHOUSE_URL: true });
@@ -67,4 +128,9 @@ const storeUrls = environment.pick({ DATABASE_URL: true, CLICKHOUSE_URL: true })
 export function readStoreUrls(env: NodeJS.ProcessEnv = process.env): { databaseUrl: string; clickhouseUrl: string } {
   const values = storeUrls.parse(env);
   return { databaseUrl: values.DATABASE_URL, clickhouseUrl: values.CLICKHOUSE_URL };
+}
+
+function isSafeFromListeners(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }

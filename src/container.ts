@@ -2,8 +2,23 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
-import { ApiKeyCache, authorise, findApiKeyRecord, type Principal } from './domains/auth/index.ts';
+import { auditEndpoints } from './domains/audit/index.ts';
+import {
+  authEndpoints,
+  authorise,
+  callerOf,
+  createTenancy,
+  createTokenVerifier,
+  isScope,
+  KeyUses,
+  leastRoleOf,
+  markKeysUsed,
+  type Principal,
+  tenantOf,
+} from './domains/auth/index.ts';
 import { executionsEndpoints } from './domains/executions/index.ts';
+import { createIdempotencyStore } from './domains/idempotency/index.ts';
+import { identityEndpoints } from './domains/identity/index.ts';
 import {
   Admission,
   createBodyInflater,
@@ -13,17 +28,31 @@ import {
   type OtlpLimits,
   QueueGate,
 } from './domains/ingestion/index.ts';
-import { type DependencyName, operationsEndpoints } from './domains/operations/index.ts';
-import { findProjectScope, workspacesEndpoints } from './domains/workspaces/index.ts';
+import { apiDescription, type DependencyName, knownFields, operationsEndpoints } from './domains/operations/index.ts';
+import { partsEndpoints } from './domains/parts/index.ts';
+import { pricingEndpoints } from './domains/pricing/index.ts';
+import { findKnownPrompts, KnownPrompts, promptsEndpoints } from './domains/prompts/index.ts';
+import {
+  admitRequest,
+  Limiter,
+  quotasEndpoints,
+  RefusedCredentials,
+  unlimitedHeaders,
+} from './domains/quotas/index.ts';
+import { TemplateThreads } from './domains/templates/index.ts';
+import { workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
+import { setHeaders } from './http/request-context.ts';
 import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
+import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
 import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
 import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
 import { connectRequestRedis, firstConnection, type Redis } from './stores/redis/client.ts';
+import { createInvalidations } from './stores/redis/invalidations.ts';
 import { createProbe, type Probe } from './telemetry/health.ts';
 import { createLatencyRecorder } from './telemetry/latency.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
@@ -43,6 +72,7 @@ interface Clients {
   clickhouse: ClickHouse;
   redis: Redis;
   publisher: BodyPublisher;
+  identityEvents: IdentityEventPublisher;
 }
 
 const probeEveryMs = 5_000;
@@ -58,8 +88,11 @@ export function createContainer(config: Config): Container {
     clickhouse: connectClickHouse(config.clickhouseUrl),
     redis,
     publisher: createBodyPublisher(redis),
+    identityEvents: createIdentityEventPublisher(redis),
   };
-  const { postgres, clickhouse, publisher } = clients;
+  const { postgres, clickhouse, publisher, identityEvents } = clients;
+  const invalidations = createInvalidations({ redisUrl: config.redisUrl, redis, logger });
+  const threads = new TemplateThreads();
   const limits = otlpLimits(config);
   const scanner = createBodyScanner(limits);
   const gate = new QueueGate({
@@ -69,15 +102,30 @@ export function createContainer(config: Config): Container {
     memoryBytesMax: config.ingestQueueBytesMax,
   });
   const cursorSecret = createHmac('sha256', config.apiKeyPepper).update('cursors').digest('hex');
+  const knownPrompts = new KnownPrompts({
+    find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
+    // A reader sees a prompt as soon as it is there.
+    unknownMs: 0,
+    logger,
+  });
   const probes = createProbes(clients);
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
+  const limiter = new Limiter({ redis, logger });
+  const refusedCredentials = new RefusedCredentials();
   const endpoints: Endpoint<Principal>[] = [
-    ...workspacesEndpoints({ postgres }),
-    ...apiKeysEndpoints({ postgres, apiKeyPepper: config.apiKeyPepper }),
-    ...executionsEndpoints({ clickhouse, cursorSecret }),
+    ...authEndpoints({ postgres }),
+    ...workspacesEndpoints<Principal>({ postgres, invalidations, cursorSecret, callerOf }),
+    ...quotasEndpoints({ redis }),
+    ...auditEndpoints({ postgres, cursorSecret }),
+    ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
+    ...partsEndpoints({ postgres, invalidations, threads, cursorSecret }),
+    ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret }),
+    ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret }),
+    ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({
       admission: new Admission(),
+      limiter,
       gate,
       publisher,
       inflate: createBodyInflater(limits.inflatedBytesMax),
@@ -86,29 +134,45 @@ export function createContainer(config: Config): Container {
       postgres,
       cursorSecret,
     }),
+    ...identityEndpoints({ postgres, identityEvents, secrets: config.identityWebhookSecrets, logger }),
     ...operationsEndpoints({
       version,
       startedAtMs,
       probes,
       latency,
       metrics,
-      queueStats: async () => [await readQueueStats(publisher.queue)],
+      queueStats: () => Promise.all([publisher.queue, identityEvents.queue].map((queue) => readQueueStats(queue))),
       ingestStats: async () => ({
         ackP99Ms: latency.summary('POST /api/v1/traces').p99_ms,
         freshnessP95Ms: worst((await readWorkerFigures(redis)).map((figures) => figures.freshnessP95Ms)),
       }),
-      openapi: () => openApiDocument({ title: 'Promptlane', version, contracts: endpoints }),
+      openapi: () =>
+        openApiDocument({
+          title: 'Promptlane',
+          version,
+          description: apiDescription,
+          knownFields,
+          contracts: endpoints,
+          leastRoleOf: (scope) => (isScope(scope) ? leastRoleOf[scope] : undefined),
+        }),
     }),
   ];
+  const keyUses = new KeyUses({ write: (keyIds) => markKeysUsed(postgres, keyIds), logger });
   const auth = {
-    apiKeys: new ApiKeyCache((lookupId) => findApiKeyRecord(postgres, lookupId)),
+    tenancy: createTenancy({ postgres, invalidations, defaultPlan: config.defaultPlan }),
+    verifyToken: createTokenVerifier(config.jwt, logger),
+    keyUses,
     apiKeyPepper: config.apiKeyPepper,
     adminApiKey: config.adminApiKey,
-    findProjectScope: (projectId: string) => findProjectScope(postgres, projectId),
   };
   const app = createApp<Principal>({
     endpoints,
-    authorise: (request, endpoint, params) => authorise(auth, request, endpoint.access, params),
+    headers: () => unlimitedHeaders('none'),
+    authorise: (request, endpoint, params) =>
+      refusedCredentials.count(request.socket.remoteAddress, () => authorise(auth, request, endpoint.access, params)),
+    admit: (_request, response, { rateClass }, principal) =>
+      admitRequest({ limiter }, { rateClass, principal, setHeaders: (headers) => setHeaders(response, headers) }),
+    idempotency: { store: createIdempotencyStore(postgres), tenantOf },
     logger,
     metrics,
     latency,
@@ -119,6 +183,7 @@ export function createContainer(config: Config): Container {
     endpoints,
     logger,
     async start() {
+      invalidations.start();
       await firstConnection(redis);
       for (const probe of Object.values(probes)) probe.start(probeEveryMs);
       await gate.start();
@@ -126,7 +191,10 @@ export function createContainer(config: Config): Container {
     async close() {
       for (const probe of Object.values(probes)) probe.stop();
       gate.close();
+      invalidations.close();
+      await keyUses.flush();
       await scanner.close();
+      await threads.close();
       await closeClients(clients);
     },
   };
@@ -169,8 +237,8 @@ function createProbes({ postgres, clickhouse, redis, publisher }: Clients): Reco
   };
 }
 
-async function closeClients({ postgres, clickhouse, redis, publisher }: Clients): Promise<void> {
-  await publisher.close();
+async function closeClients({ postgres, clickhouse, redis, publisher, identityEvents }: Clients): Promise<void> {
+  await Promise.all([publisher.close(), identityEvents.close()]);
   redis.disconnect();
   await Promise.all([postgres.destroy(), clickhouse.close()]);
 }

@@ -1,7 +1,10 @@
 import type { z } from 'zod';
 import type { JobName, jobCatalog } from '../src/queue/job-catalog.ts';
+import { type ProcessIdentityEventDeps, processIdentityEvent } from './identity/apply-identity-event.ts';
+import { pruneIdentityEvents } from './identity/prune-identity-events.ts';
 import { type IngestOrIsolateDeps, ingestOrIsolate } from './ingestion/ingest-or-isolate.ts';
 import { type IsolateBodyDeps, isolateBody } from './ingestion/isolate-body.ts';
+import { type SettleUsageDeps, settleMonthlyUsage } from './maintenance/settle-usage.ts';
 import { type SweepBodiesDeps, sweepBodies } from './maintenance/sweep-bodies.ts';
 
 /** What a processor is told of its job beside the payload. */
@@ -12,7 +15,11 @@ export interface JobFacts {
   stalledCounter: number;
 }
 
-export type ProcessorDeps = IngestOrIsolateDeps & IsolateBodyDeps & SweepBodiesDeps;
+export type ProcessorDeps = IngestOrIsolateDeps &
+  IsolateBodyDeps &
+  SweepBodiesDeps &
+  SettleUsageDeps &
+  ProcessIdentityEventDeps;
 
 type Processors = {
   [Name in JobName]: (
@@ -27,4 +34,7 @@ export const processors = {
   ingestBody: (deps, job, payload) => ingestOrIsolate(deps, job, payload),
   isolateBody: (deps, job, payload) => isolateBody(deps, job.id, payload),
   sweepBodies: (deps) => sweepBodies(deps),
+  applyIdentityEvent: (deps, _job, event) => processIdentityEvent(deps, event),
+  pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
+  settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: Date.now() }),
 } satisfies Processors;

@@ -10,12 +10,24 @@ import { ingestConcurrency } from './worker-container.ts';
 /** A dead worker's jobs start again after at most a lock and an interval. Crashes are counted by us, so BullMQ never gives up. */
 const stallSettings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledCount: 1_000_000 };
 
-const concurrency = { ingestBody: ingestConcurrency, isolateBody: 1, sweepBodies: 1 } as const satisfies Record<
-  JobName,
-  number
->;
+const concurrency = {
+  ingestBody: ingestConcurrency,
+  isolateBody: 1,
+  sweepBodies: 1,
+  applyIdentityEvent: 2,
+  pruneIdentityEvents: 1,
+  settleUsage: 1,
+} as const satisfies Record<JobName, number>;
 
-const sweepEveryMs = 60_000;
+/** Jobs that come again and again, by the name of their scheduler. */
+const schedules = [
+  { id: 'sweep-bodies', name: 'sweepBodies', everyMs: 60_000 },
+  { id: 'settle-usage', name: 'settleUsage', everyMs: 60_000 },
+  { id: 'prune-identity-events', name: 'pruneIdentityEvents', everyMs: 60 * 60_000 },
+] as const satisfies { id: string; name: JobName; everyMs: number }[];
+
+/** Jobs with a body that waits beside them. */
+const bodyJobs: ReadonlySet<JobName> = new Set(['ingestBody', 'isolateBody'] as const);
 
 export interface RunningWorkers {
   /** Takes no new jobs and resolves once those under way are done; never while Redis is away. */
@@ -29,12 +41,12 @@ export async function startWorkers(
 ): Promise<RunningWorkers> {
   const names = Object.keys(jobCatalog) as JobName[];
   const workers = names.map((name) => startWorker(name, deps, redisUrl));
-  const maintenance = connectQueue(jobCatalog.sweepBodies.queue, deps.redis);
-  const { attempts, removeOnComplete } = jobCatalog.sweepBodies;
-  await maintenance.upsertJobScheduler(
-    'sweep-bodies',
-    { every: sweepEveryMs },
-    { name: 'sweepBodies', data: {}, opts: { attempts, removeOnComplete, removeOnFail: { count: 10 } } },
+  await Promise.all(
+    schedules.map(({ id, name, everyMs }) => {
+      const { queue, attempts, removeOnComplete } = jobCatalog[name];
+      const opts = { attempts, removeOnComplete, removeOnFail: { count: 10 } };
+      return connectQueue(queue, deps.redis).upsertJobScheduler(id, { every: everyMs }, { name, data: {}, opts });
+    }),
   );
   return {
     close: async () => void (await Promise.all(workers.map(({ worker }) => worker.close()))),
@@ -78,7 +90,7 @@ function startWorker(name: JobName, deps: ProcessorDeps & { logger: Logger }, re
   worker.on('error', (error) => deps.logger.warn({ err: error, queue }, 'worker connection'));
   worker.on('failed', (job, error) => deps.logger.warn({ err: error, queue, job_id: job?.id }, 'job failed'));
   worker.on('completed', (job, result) => {
-    if (result !== 'isolated' && name !== 'sweepBodies') void dropBody(deps.redis, String(job.id), job.data);
+    if (result !== 'isolated' && bodyJobs.has(name)) void dropBody(deps.redis, String(job.id), job.data);
   });
   return { worker };
 }

@@ -1,8 +1,11 @@
 import type { Config } from '../src/config.ts';
 import { otlpLimits } from '../src/container.ts';
+import { compileOverrides, findModelPrices, OverrideCache, PriceTable } from '../src/domains/pricing/index.ts';
+import { findKnownPrompts, KnownPrompts } from '../src/domains/prompts/index.ts';
 import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
+import { createInvalidations, type Invalidations } from '../src/stores/redis/invalidations.ts';
 import { createLogger, type Logger } from '../src/telemetry/logger.ts';
 import type { IngestBodyDeps } from './ingestion/ingest-body.ts';
 import { SpanBatcher } from './ingestion/span-batcher.ts';
@@ -16,18 +19,25 @@ const batchLimits = {
   rowsMax: 20_000,
   bytesMax: 16 * 1024 * 1024,
   entriesMax: ingestConcurrency / 2,
+  patientRowsMin: 1_200,
+  patientWaitMsMax: 600,
   writesMax: 1,
 };
 const batchWaitMs = 200;
 const workBytesMax = 26 * 1024 * 1024;
 /** A black-holed engine is noticed after this; the jobs' locks are renewed meanwhile. */
 const insertTimeoutMs = 15_000;
+/** A name that nothing bears is asked for again after this, however many spans carry it. */
+const unknownPromptMs = 2_000;
 
 export interface Ingestion extends IngestBodyDeps {
   postgres: Postgres;
   clickhouse: ClickHouse;
   redis: Redis;
   logger: Logger;
+  /** Only to tell others; what this process caches it does not hear of. */
+  invalidations: Invalidations;
+  defaultPlan: Config['defaultPlan'];
   /** Makes jobs give up that an engine keeps waiting, so that they go back to the queue. */
   stop(): void;
   close(): Promise<void>;
@@ -51,9 +61,21 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
     clickhouse,
     redis,
     logger,
+    invalidations: createInvalidations({ redisUrl: config.redisUrl, redis, logger }),
+    defaultPlan: config.defaultPlan,
     batcher,
     budget: new WorkBudget(workBytesMax),
     limits: otlpLimits(config),
+    knownPrompts: new KnownPrompts({
+      find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
+      unknownMs: unknownPromptMs,
+      logger,
+    }),
+    priceTable: new PriceTable(),
+    priceOverrides: new OverrideCache(async (projectId) => {
+      const list = await findModelPrices(postgres, projectId);
+      return list && compileOverrides(list);
+    }),
     stop: () => stopping.abort(new Error('The worker is stopping')),
     async close() {
       redis.disconnect();

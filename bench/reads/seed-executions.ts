@@ -5,8 +5,11 @@ import {
   summariseExecution,
 } from '../../src/domains/executions/index.ts';
 import { defaultOtlpLimits, spanTable } from '../../src/domains/ingestion/index.ts';
+import { compileOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
+import { KnownPrompts } from '../../src/domains/prompts/index.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
 import { encodeBody } from '../../workers/ingestion/encode-body.ts';
 import { createTraceBody } from '../load/body-template.ts';
 import { type Random, seededRandom } from '../load/span-content.ts';
@@ -17,6 +20,20 @@ export interface SeedSpec {
   spansPerTrace: number;
 }
 
+/** No prompt is known and no project has prices of its own. */
+const unlinked = {
+  limits: defaultOtlpLimits,
+  knownPrompts: new KnownPrompts({
+    find: async () => new Map(),
+    unknownMs: 60_000,
+    logger: createLogger({ level: 'silent', name: 'bench' }),
+  }),
+};
+const prices = {
+  table: new PriceTable(),
+  overrides: compileOverrides({ prices: [], updatedAt: new Date() }),
+  budget: { left: 256 },
+};
 const spansPerBlock = 10_000;
 const windowMs = 6 * 24 * 3_600_000;
 
@@ -36,7 +53,7 @@ export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Pr
       const body = createTraceBody(index + 1, spansPerTrace, nowMs - Math.round((index * windowMs) / traces));
       traceIds.push(body.traceId);
       const payload = payloadOf(projectId, spansPerTrace, body.bytes.length, nowMs);
-      bodies.push(await encodeBody(payload, body.bytes, defaultOtlpLimits));
+      bodies.push(await encodeBody(unlinked, payload, body.bytes, prices));
     }
     const block = spanTable.block(bodies.map(({ rows }) => rows));
     await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block });
@@ -72,6 +89,6 @@ function embellished(projectId: string, spans: readonly LightSpan[], random: Ran
     endUnixNano: summary.startUnixNano + BigInt(1_000_000 * (1 + number(60_000))),
     costNanoUsd: random() < 0.1 ? null : BigInt(number(50_000_000)),
     tags: [`team-${number(20)}`, `release-${number(100)}`],
-    prompts: [{ id: `prm_${number(50)}`, name: `prompt-${number(50)}`, version: 1 + number(5) }],
+    prompts: [{ id: `prm_${number(50)}`, name: `prompt-${number(50)}`, version: 1 + number(5), key: '', calls: 1 }],
   };
 }

@@ -39,7 +39,8 @@ ALTER TABLE spans MATERIALIZE INDEX long_attributes;
 ALTER TABLE spans MATERIALIZE INDEX words;
 
 -- A page of a list is rows from all over the table: small granules, small and quickly inflated blocks and `summary` make reading them
--- several times as fast. The old rows are copied; nobody writes while migrations run.
+-- several times as fast. The old rows are copied, and once more after the exchange: what a
+-- worker wrote meanwhile is among them, and equal rows collapse.
 DROP TABLE IF EXISTS executions_next;
 
 CREATE TABLE executions_next
@@ -62,6 +63,9 @@ CREATE TABLE executions_next
     models Array(LowCardinality(String)),
     providers Array(LowCardinality(String)),
     prompts Array(Tuple(id String, name String, version UInt32)),
+    -- beside `prompts`, element by element
+    prompt_keys Array(String) DEFAULT arrayMap(p -> '', prompts),
+    prompt_calls Array(UInt32) DEFAULT arrayMap(p -> 1, prompts),
     input_tokens UInt64,
     output_tokens UInt64,
     cache_read_tokens UInt64,
@@ -77,27 +81,29 @@ CREATE TABLE executions_next
     tags Array(LowCardinality(String)),
     input_preview String,
     output_preview String,
-    -- the row as JSON of `Execution`, so that a list reads one column instead of thirty; numbers beyond 2^53 are texts
-    summary String MATERIALIZED toJSONString(CAST(
+    -- the row as JSON of `Execution`, so that a list reads one column instead of thirty; numbers beyond 2^53 are texts. Workers write
+    -- it, for whom it is cheaper than for the engine
+    summary String DEFAULT toJSONString(CAST(
         tuple(project_id, lower(hex(trace_id)), toString(version), toUnixTimestamp64Milli(received_at), retention_days,
             toString(start_unix_nano), toString(end_unix_nano), name, toString(status), complete, span_count, error_count,
-            models, providers, prompts,
+            models, providers,
+            arrayMap((p, key, calls) -> tuple(p.1, p.2, p.3, key, calls), prompts, prompt_keys, prompt_calls),
             tuple(input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, total_tokens),
             toString(cost_nano_usd), unpriced_spans, session_id, user_id, environment, service, tags, input_preview, output_preview),
         'Tuple(projectId String, traceId String, version String, receivedAtMs Float64, retentionDays Float64,
             startUnixNano String, endUnixNano String, name String, status String, complete Bool, spanCount Float64, errorCount Float64,
-            models Array(String), providers Array(String), prompts Array(Tuple(id String, name String, version UInt32)),
+            models Array(String), providers Array(String), prompts Array(Tuple(id String, name String, version UInt32, key String, calls UInt32)),
             usage Tuple(inputTokens Float64, outputTokens Float64, cacheReadTokens Float64, cacheWriteTokens Float64,
                 reasoningTokens Float64, totalTokens Float64),
             costNanoUsd Nullable(String), unpricedSpans Float64, sessionId String, userId String, environment String, service String,
             tags Array(String), inputPreview String, outputPreview String)')),
-    INDEX start_minmax start_unix_nano TYPE minmax GRANULARITY 8,
-    INDEX summarised_minmax summarised_at TYPE minmax GRANULARITY 8
+    INDEX start_minmax start_unix_nano TYPE minmax GRANULARITY 16,
+    INDEX summarised_minmax summarised_at TYPE minmax GRANULARITY 16
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (project_id, trace_id)
 TTL toDateTime(received_at) + toIntervalDay(retention_days) DELETE WHERE retention_days > 0
-SETTINGS index_granularity = 128, min_compress_block_size = 2048, max_compress_block_size = 8192, min_bytes_for_wide_part = 4194304,
+SETTINGS index_granularity = 64, min_compress_block_size = 2048, max_compress_block_size = 8192,
     non_replicated_deduplication_window = 1000;
 
 INSERT INTO executions_next
@@ -111,6 +117,16 @@ SELECT
 FROM executions;
 
 EXCHANGE TABLES executions AND executions_next;
+
+INSERT INTO executions
+   (project_id, trace_id, version, received_at, retention_days, start_unix_nano, end_unix_nano, name, status, complete, span_count,
+    error_count, models, providers, prompts, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
+    total_tokens, cost_nano_usd, unpriced_spans, session_id, user_id, environment, service, tags, input_preview, output_preview, summarised_at)
+SELECT
+    project_id, trace_id, version, received_at, retention_days, start_unix_nano, end_unix_nano, name, status, complete, span_count,
+    error_count, models, providers, prompts, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
+    total_tokens, cost_nano_usd, unpriced_spans, session_id, user_id, environment, service, tags, input_preview, output_preview, received_at
+FROM executions_next;
 
 DROP TABLE executions_next;
 

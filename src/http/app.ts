@@ -1,12 +1,13 @@
-import express, { type Express, type Request, type Response } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
-import { NotFoundError } from '../lib/errors.ts';
+import { MalformedError, NotFoundError } from '../lib/errors.ts';
 import type { LatencyRecorder } from '../telemetry/latency.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { checkEndpoints } from './check-endpoints.ts';
 import type { Endpoint, Headers } from './endpoint.ts';
 import { errorHandler } from './error-handler.ts';
+import type { IdempotencyStore } from './idempotency.ts';
 import { observeRequests, startRequest } from './request-context.ts';
 import { mountRoutes } from './routes.ts';
 import type { PathParams } from './validate.ts';
@@ -17,8 +18,10 @@ export interface AppOptions<P> {
   authorise: (req: Request, endpoint: Endpoint<P>, params: PathParams) => Promise<P>;
   /** Rate limits and quotas: runs after `authorise` and before the body is read, for every endpoint. May set headers. */
   admit?: (req: Request, res: Response, endpoint: Endpoint<P>, principal: P | undefined) => Promise<void>;
+  /** Keeps answers for `Idempotency-Key`; `tenantOf` is the project or workspace a key belongs to. */
+  idempotency?: { store: IdempotencyStore; tenantOf: (principal: P, params: PathParams) => string };
   /** Set on every answer first, errors and unknown routes included; later stages may overwrite them. */
-  headers?: Headers;
+  headers?: () => Headers;
   logger: Logger;
   metrics: Metrics;
   latency: LatencyRecorder;
@@ -26,7 +29,7 @@ export interface AppOptions<P> {
 
 /**
  * The Express application for a list of contracts. Order per request: request id, security headers, route,
- * `authorise`, `admit`, path and query validation, body, body validation, handler; errors become problems.
+ * `authorise`, `admit`, path and query validation, body, body validation, idempotency, handler; errors become problems.
  * @throws Error at start-up listing every fault of the contracts, such as an endpoint without access.
  */
 export function createApp<P>(options: AppOptions<P>): Express {
@@ -36,9 +39,10 @@ export function createApp<P>(options: AppOptions<P>): Express {
   app.disable('etag');
   app.set('query parser', false);
   app.enable('case sensitive routing');
-  app.use(startRequest(options.headers ?? {}));
+  app.use(startRequest(options.headers ?? (() => ({}))));
   app.use(observeRequests(options));
   app.use(helmet());
+  app.use(requireHost);
   mountRoutes(app, options);
   app.use((req: Request) => {
     throw new NotFoundError('route_not_found', `There is no route ${req.path.slice(0, 200)}`);
@@ -46,3 +50,9 @@ export function createApp<P>(options: AppOptions<P>): Express {
   app.use(errorHandler(options.logger));
   return app;
 }
+
+/** RFC 9112, 3.2: a server refuses an HTTP/1.1 request without Host. */
+const requireHost: RequestHandler = (req, _res, next) => {
+  const lacking = req.httpVersion === '1.1' && req.headers.host === undefined;
+  next(lacking ? new MalformedError('malformed_request', 'The Host header is missing') : undefined);
+};

@@ -38,7 +38,8 @@ export async function readBytes(req: IncomingMessage, bytesMax: number): Promise
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function parseJson(bytes: Buffer): unknown {
+/** @throws MalformedError `malformed_json`, `json_too_deep`, InvalidError for text that cannot be stored */
+export function parseJson(bytes: Buffer): unknown {
   let text: string;
   let value: unknown;
   try {
@@ -56,7 +57,8 @@ function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }
 
-function checkJsonContentType(header: string | undefined): void {
+/** @throws UnsupportedMediaTypeError for anything but JSON in UTF-8 */
+export function checkJsonContentType(header: string | undefined): void {
   const [type = '', ...parameters] = (header ?? '').toLowerCase().split(';');
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='));
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);

@@ -43,9 +43,9 @@ function hasAccess(access: unknown): boolean {
   if (typeof access !== 'object' || access === null) return false;
   const [[key, value] = ['', undefined], ...more] = Object.entries(access);
   if (more.length > 0) return false;
-  return key === 'scope'
-    ? typeof value === 'string' && value !== ''
-    : (key === 'open' || key === 'adminOnly') && value === true;
+  if (key === 'scope') return typeof value === 'string' && value !== '';
+  if (key === 'role') return ['viewer', 'member', 'admin', 'owner'].some((role) => role === value);
+  return (key === 'open' || key === 'authenticated' || key === 'operator') && value === true;
 }
 
 /** A zod object that strips unknown keys has `properties` but no `additionalProperties` in its input schema. */

@@ -1,100 +1,41 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
-import type { ProblemCode } from '../lib/problem-codes.ts';
+import type { Access, Contract, Headers, Responses, Result, ResultOf } from './contract.ts';
+import { type IfMatch, parseIfMatch } from './etag.ts';
 import type { Problem } from './problem.ts';
 import type { QueryValues } from './query.ts';
 import { type PathParams, parseBody, parseParams, parseQuery } from './validate.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-export type RateClass = 'ingest' | 'read' | 'write' | 'render' | 'analytics' | 'none';
-
-/** Who may call an endpoint. The kit only knows `open`; what the others mean is up to the injected `authorise`. */
-export type Access = { readonly open: true } | { readonly scope: string } | { readonly adminOnly: true };
-
-export interface ResponseSpec {
-  description: string;
-  schema?: z.ZodType;
-  /** Default `application/json` when there is a schema. */
-  contentType?: string;
-}
-/** Statuses an endpoint may answer by itself; those of errors come from `problem.ts`. A union, so that results keep their literal. */
-export type Status =
-  | 200
-  | 201
-  | 202
-  | 204
-  | 207
-  | 301
-  | 302
-  | 304
-  | 400
-  | 401
-  | 403
-  | 404
-  | 409
-  | 413
-  | 415
-  | 429
-  | 500
-  | 503;
-export type Responses = Partial<Record<Status, ResponseSpec>>;
-
-/** What every contract says, whoever reads the body. */
-export interface Contract<A extends Access = Access> {
-  operationId: string;
-  method: Method;
-  /** OpenAPI form: `/api/projects/{project_id}/prompts`. */
-  path: `/${string}`;
-  summary: string;
-  description?: string;
-  tag: string;
-  access: A;
-  rateClass: RateClass;
-  params?: z.ZodObject;
-  query?: z.ZodObject;
-  body?: z.ZodType;
-  /** Bound on the body, compressed and inflated alike. Default 1 MiB. */
-  bodyBytesMax?: number;
-  responses: Responses;
-  /** Codes of the errors this endpoint adds to those every endpoint may answer, for the document. */
-  problems?: readonly ProblemCode[];
-}
-
-export type Headers = Readonly<Record<string, string>>;
-
-/** An answer that is text or bytes rather than JSON. */
-export interface ContentResult {
-  status: Status;
-  content: string | Uint8Array;
-  contentType: string;
-  headers?: Headers;
-}
-export interface JsonResult {
-  status: number;
-  body?: unknown;
-  headers?: Headers;
-}
-export type Result = JsonResult | ContentResult;
-
-/** The results a handler may give: the statuses of the contract, each with a body of its schema. */
-export type ResultOf<R extends Responses> = {
-  [S in keyof R & Status]:
-    | ContentResult
-    | (R[S] extends { schema: infer Z extends z.ZodType }
-        ? { status: S; body: z.output<Z>; headers?: Headers }
-        : { status: S; body?: undefined; headers?: Headers });
-}[keyof R & Status];
+export type {
+  Access,
+  Contract,
+  Headers,
+  MediaType,
+  Method,
+  RateClass,
+  Responses,
+  Result,
+  Status,
+} from './contract.ts';
 
 /** What the pipeline hands over before validation; see `app.ts` for the order. */
-export interface RawCall<P> {
+export interface CommonCall<P> {
   params: PathParams;
   query: QueryValues;
   headers: IncomingHttpHeaders;
   principal: P | undefined;
   requestId: string;
+  /** Aborted once the answer is out or the client has gone: nobody needs what is still under way. */
+  signal: AbortSignal;
+  /** Puts headers on the answer, whatever it will be, errors included. */
+  setHeaders: (headers: Headers) => void;
+}
+export interface RawCall<P> extends CommonCall<P> {
   /** Reads and parses the JSON body; only called when the contract has a body. `undefined` for an empty body. */
   readBody: () => Promise<unknown>;
+  /** Runs the handler, or gives the answer it gave before to the same request; `body` is the parsed JSON. */
+  once: (body: unknown, run: () => Promise<Result>) => Promise<Result>;
 }
 
 /** An endpoint whose body the kit reads: types of params, query and body are erased into `call`. */
@@ -106,7 +47,7 @@ export interface JsonEndpoint<P> extends Contract {
 /** An endpoint that reads its own body and writes its own answer (OTLP, signed webhooks, streams). */
 export interface RawEndpoint<P> extends Contract {
   kind: 'raw';
-  call(req: Request, res: Response, raw: Omit<RawCall<P>, 'readBody'>): Promise<void>;
+  call(req: Request, res: Response, raw: CommonCall<P>): Promise<void>;
   /** Writes an error answer of its own shape; status and protocol headers such as Retry-After are set already. */
   renderError?(problem: Problem, req: Request, res: Response): void;
 }
@@ -124,6 +65,10 @@ interface Parsed<A extends Access, P, Params extends z.ZodObject, Query extends 
   headers: IncomingHttpHeaders;
   principal: PrincipalFor<A, P>;
   requestId: string;
+  signal: AbortSignal;
+  setHeaders: (headers: Headers) => void;
+  /** What `If-Match` names, for `requireMatch`. */
+  ifMatch: IfMatch | undefined;
 }
 interface ParsedWithBody<
   A extends Access,
@@ -165,8 +110,9 @@ export function endpointsFor<P>() {
       kind: 'json',
       async call(raw) {
         const parsed = parseCommon<A, P, Params, Query>(spec, raw);
-        const body = parseBody((spec.body ?? z.undefined()) as Body, spec.body ? await raw.readBody() : undefined);
-        return handle({ ...parsed, body });
+        const sent = spec.body ? await raw.readBody() : undefined;
+        const body = parseBody((spec.body ?? z.undefined()) as Body, sent);
+        return raw.once(sent, () => handle({ ...parsed, body }));
       },
     };
   }
@@ -199,7 +145,7 @@ export const { endpoint, rawEndpoint } = endpointsFor<unknown>();
 
 function parseCommon<A extends Access, P, Params extends z.ZodObject, Query extends z.ZodObject>(
   spec: { params?: Params; query?: Query },
-  raw: Omit<RawCall<P>, 'readBody'>,
+  raw: CommonCall<P>,
 ): Parsed<A, P, Params, Query> {
   return {
     params: parseParams((spec.params ?? noFields) as Params, raw.params),
@@ -208,5 +154,8 @@ function parseCommon<A extends Access, P, Params extends z.ZodObject, Query exte
     // Sound by construction: the pipeline refuses a call without a principal unless the access is open.
     principal: raw.principal as PrincipalFor<A, P>,
     requestId: raw.requestId,
+    signal: raw.signal,
+    setHeaders: raw.setHeaders,
+    ifMatch: parseIfMatch(raw.headers['if-match']),
   };
 }

@@ -1,33 +1,53 @@
 import { z } from 'zod';
-import { listProblemCodes, type ProblemCode } from '../lib/problem-codes.ts';
-import type { Access, Contract } from './endpoint.ts';
-import { createSchemaRegistry, type JsonObject, type SchemaRegistry } from './openapi-schemas.ts';
-import { problemContentType, statusByKind } from './problem.ts';
-import { isPrefix } from './query.ts';
+import { listProblemCodes } from '../lib/problem-codes.ts';
+import type { Contract } from './endpoint.ts';
+import { headerComponents } from './openapi-headers.ts';
+import { operation } from './openapi-operation.ts';
+import { createSchemaRegistry, type JsonObject, type KnownFields } from './openapi-schemas.ts';
+import { statusByKind } from './problem.ts';
 
-/** An OpenAPI 3.1 document of the contracts: the same schemas that validate, the same codes that errors carry. */
+/**
+ * An OpenAPI 3.1 document of the contracts: the same schemas that validate, the same codes that errors carry.
+ * @param knownFields what fields and parameters are that bear the same name everywhere
+ */
 export function openApiDocument({
   title,
   version,
+  description,
   contracts,
+  knownFields = {},
+  leastRoleOf = () => undefined,
 }: {
   title: string;
   version: string;
+  description?: string;
   contracts: readonly Contract[];
+  knownFields?: KnownFields;
+  /** The role with which a user may do what a key needs the scope for. */
+  leastRoleOf?: (scope: string) => string | undefined;
 }): JsonObject {
-  const schemas = createSchemaRegistry({ Problem: problemSchema });
+  const schemas = createSchemaRegistry({ Problem: problemSchema }, knownFields);
   const paths: Record<string, JsonObject> = {};
   for (const contract of contracts) {
-    paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: operation(contract, schemas) };
+    paths[contract.path] = {
+      ...paths[contract.path],
+      [contract.method.toLowerCase()]: operation(contract, schemas, leastRoleOf),
+    };
   }
   return {
     openapi: '3.1.0',
-    info: { title, version },
+    info: { title, version, ...(description === undefined ? {} : { description }) },
+    servers: [{ url: '/' }],
     tags: [...new Set(contracts.map((contract) => contract.tag))].map((name) => ({ name })),
     paths,
-    components: { schemas: schemas.components(), securitySchemes },
+    components: {
+      schemas: schemas.components(),
+      securitySchemes,
+      headers: headerComponents,
+      examples: Object.fromEntries(listProblemCodes().map((entry) => [entry.code, problemExample(entry)])),
+    },
     'x-problem-codes': Object.fromEntries(
-      listProblemCodes().map(({ code, kind, title }) => [code, { status: statusOf(kind), title }]),
+      listProblemCodes().map(({ code, kind, title }) => [code, { status: statusByKind[kind], title }]),
     ),
   };
 }
@@ -49,93 +69,15 @@ const problemSchema = z.looseObject({
   errors: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })).optional(),
 });
 
-function operation(contract: Contract, schemas: SchemaRegistry): JsonObject {
-  const { operationId, summary, description, tag, access, rateClass, body } = contract;
-  return {
-    operationId,
-    summary,
-    ...(description === undefined ? {} : { description }),
-    tags: [tag],
-    security: security(access),
-    'x-rate-class': rateClass,
-    ...('scope' in access ? { 'x-scope': access.scope } : {}),
-    parameters: [...parameters(contract, 'params', schemas), ...parameters(contract, 'query', schemas)],
-    ...(body ? { requestBody: requestBody(contract, body, schemas) } : {}),
-    responses: { ...successes(contract, schemas), ...problems(contract) },
+function problemExample({ code, kind, title }: ReturnType<typeof listProblemCodes>[number]): JsonObject {
+  const value: z.infer<typeof problemSchema> = {
+    type: `urn:promptlane:problem:${code}`,
+    title,
+    status: statusByKind[kind],
+    detail: `${title}, said for the case at hand`,
+    instance: '/the/path/asked/for',
+    code,
+    request_id: '1f0c6c1e-8f57-4a55-9d0e-0b6a6f8f3c11',
   };
-}
-
-function security(access: Access): JsonObject[] {
-  if ('open' in access) return [];
-  if ('adminOnly' in access) return [{ adminKey: [] }];
-  return [{ apiKey: [] }, { bearer: [] }, { adminKey: [] }];
-}
-
-function parameters(contract: Contract, part: 'params' | 'query', schemas: SchemaRegistry): JsonObject[] {
-  return Object.entries(contract[part]?.shape ?? {}).map(([name, schema]) => {
-    const converted = schemas.convert(schema, 'input', `${contract.operationId}_${name.replace('.', '')}`);
-    // zod leaves the default out where a text is converted first, as every number in a query is.
-    const fallback = z.safeParse(schema, undefined).data;
-    return {
-      // OpenAPI has no parameters by prefix: this one stands for all of them.
-      name: isPrefix(name) ? `${name}<key>` : name,
-      in: part === 'params' ? 'path' : 'query',
-      required: part === 'params' || !acceptsAbsence(schema),
-      schema: fallback === undefined ? converted : { ...converted, default: fallback },
-    };
-  });
-}
-
-function requestBody(contract: Contract, body: z.ZodType, schemas: SchemaRegistry): JsonObject {
-  const schema = schemas.convert(body, 'input', `${contract.operationId}_body`);
-  return { required: !acceptsAbsence(body), content: { 'application/json': { schema } } };
-}
-
-function acceptsAbsence(schema: z.core.$ZodType): boolean {
-  return z.safeParse(schema, undefined).success;
-}
-
-function successes(contract: Contract, schemas: SchemaRegistry): Record<string, JsonObject> {
-  return Object.fromEntries(
-    Object.entries(contract.responses).map(([status, { description, schema, contentType }]) => {
-      const type = contentType ?? (schema ? 'application/json' : undefined);
-      const converted = schema ? schemas.convert(schema, 'output', `${contract.operationId}_${status}`) : {};
-      return [status, { description, ...(type ? { content: { [type]: { schema: converted } } } : {}) }];
-    }),
-  );
-}
-
-/** What any endpoint of this shape may answer, and what the contract adds, by status. */
-function problems(contract: Contract): Record<string, JsonObject> {
-  const codes: ProblemCode[] = ['unknown_parameter', 'invalid_parameter', 'internal_error', 'dependency_unavailable'];
-  if (!('open' in contract.access)) codes.push('credentials_required', 'invalid_credentials', 'forbidden');
-  if ('scope' in contract.access) codes.push('insufficient_scope');
-  if (contract.rateClass !== 'none') codes.push('rate_limited');
-  if (contract.params) codes.push('malformed_path', 'invalid_path_parameter');
-  if (contract.body) {
-    codes.push(
-      'malformed_json',
-      'json_too_deep',
-      'unknown_field',
-      'invalid_body',
-      'body_too_large',
-      'unsupported_media_type',
-      'unsupported_content_encoding',
-      'corrupt_body',
-    );
-  }
-  codes.push(...(contract.problems ?? []));
-  const kinds = new Map(listProblemCodes().map(({ code, kind }) => [code, kind]));
-  const answers: Record<string, JsonObject> = {};
-  for (const status of new Set(codes.map((code) => statusOf(kinds.get(code))))) {
-    if (Object.hasOwn(contract.responses, status)) continue;
-    const here = codes.filter((code) => statusOf(kinds.get(code)) === status);
-    const schema = { $ref: '#/components/schemas/Problem' };
-    answers[status] = { description: here.join(', '), content: { [problemContentType]: { schema } } };
-  }
-  return answers;
-}
-
-function statusOf(kind: keyof typeof statusByKind | 'internal' | undefined): number {
-  return kind === undefined || kind === 'internal' ? 500 : statusByKind[kind];
+  return { summary: title, value };
 }

@@ -3,16 +3,20 @@ import { integerParam } from './query.ts';
 
 /** Query parameters of every list; spread into its query schema. */
 export const pageParams = {
-  limit: integerParam({ min: 1, max: 100 }).default(20),
-  cursor: z.string().max(2_000).optional(),
+  limit: integerParam({ min: 1, max: 100 }).default(20).meta({ description: 'How many items a page holds' }),
+  cursor: z
+    .string()
+    .max(2_000)
+    .optional()
+    .meta({ description: '`next_cursor` of the page before; bound to its filters', example: 'AbCdEf0123456789' }),
 };
 
-/** The envelope of every list (API.md §1). */
+/** The envelope of every list. */
 export function listOf<S extends z.ZodType>(item: S) {
   return z.object({
     data: z.array(item),
     page: z.object({
-      next_cursor: z.string().nullable(),
+      next_cursor: z.string().nullable().meta({ example: 'AbCdEf0123456789' }),
       has_more: z.boolean(),
       limit: z.int(),
       total: z.int().optional(),

@@ -1,5 +1,5 @@
-import { AppError, type ErrorKind, type Fault } from '../lib/errors.ts';
-import { type ProblemCode, problemCodes } from '../lib/problem-codes.ts';
+import { AppError, type Fault } from '../lib/errors.ts';
+import { type CodeOf, type ProblemCode, type ProblemKind, problemCodes } from '../lib/problem-codes.ts';
 
 /** RFC 9457 problem details, as every JSON endpoint answers an error. */
 export interface Problem {
@@ -16,7 +16,7 @@ export interface Problem {
 
 export const problemContentType = 'application/problem+json';
 
-/** API.md §1. Exhaustive: a new kind without a status is a type error. */
+/** Exhaustive: a new kind without a status is a type error. */
 export const statusByKind = {
   malformed: 400,
   unauthenticated: 401,
@@ -31,22 +31,41 @@ export const statusByKind = {
   invalid: 422,
   rate_limited: 429,
   unavailable: 503,
-} as const satisfies Record<ErrorKind, number>;
+  request_timeout: 408,
+  headers_too_large: 431,
+  internal: 500,
+} as const satisfies Record<ProblemKind, number>;
 
 /** Any thrown thing as a problem. What is not an `AppError` says nothing but `internal_error`. */
 export function toProblem(error: unknown, where: { requestId: string; instance: string }): Problem {
-  if (!(error instanceof AppError)) return internalProblem(where);
+  if (!(error instanceof AppError)) {
+    const detail = `Something went wrong on our side; quote request id ${where.requestId} when reporting it`;
+    return problemOf('internal', 'internal_error', detail, where);
+  }
   const { kind, code, message, errors, extra }: AppError = error;
   return {
     ...extra,
-    type: typeUri(code),
-    title: titleOf(kind, code),
-    status: statusByKind[kind],
-    detail: message,
-    instance: where.instance,
-    code,
-    request_id: where.requestId,
+    ...problemOf(kind, code, message, where),
     ...(errors && errors.length > 0 ? { errors } : {}),
+  };
+}
+
+/** A problem of a registered code, for answers that no `AppError` stands for. */
+export function problemOf<K extends ProblemKind>(
+  kind: K,
+  code: CodeOf<K>,
+  detail: string,
+  { requestId, instance }: { requestId: string; instance: string },
+): Problem {
+  const titles: Readonly<Record<string, string>> = problemCodes[kind];
+  return {
+    type: `urn:promptlane:problem:${code}`,
+    title: titles[code] ?? code,
+    status: statusByKind[kind],
+    detail,
+    instance,
+    code,
+    request_id: requestId,
   };
 }
 
@@ -57,23 +76,4 @@ export function problemHeaders(problem: Problem, error: unknown): Record<string,
     return { 'Retry-After': String(Math.max(1, Math.ceil(Number.isFinite(afterS) ? afterS : 1))) };
   }
   return problem.status === 401 ? { 'WWW-Authenticate': 'Bearer realm="api"' } : {};
-}
-
-function internalProblem({ requestId, instance }: { requestId: string; instance: string }): Problem {
-  return {
-    type: typeUri('internal_error'),
-    title: problemCodes.internal.internal_error,
-    status: 500,
-    detail: `Something went wrong on our side; quote request id ${requestId} when reporting it`,
-    instance,
-    code: 'internal_error',
-    request_id: requestId,
-  };
-}
-
-const typeUri = (code: ProblemCode) => `urn:promptlane:problem:${code}`;
-
-function titleOf(kind: ErrorKind, code: ProblemCode): string {
-  const titles: Readonly<Record<string, string>> = problemCodes[kind];
-  return titles[code] ?? code;
 }

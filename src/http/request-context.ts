@@ -25,16 +25,20 @@ export function contextOf(res: Response): RequestContext {
 }
 
 /** Gives every request its id (the client's when sane), and every answer its default headers. */
-export function startRequest(headers: Headers): RequestHandler {
+export function startRequest(headers: () => Headers): RequestHandler {
   return (req, res, next) => {
     const offered = req.get('x-request-id');
     const requestId = offered !== undefined && saneRequestId.test(offered) ? offered : randomUUID();
     contexts.set(res, { requestId, startedAtMs: performance.now() });
     res.setHeader('X-Request-Id', requestId);
     res.setHeader('Cache-Control', 'no-store');
-    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+    setHeaders(res, headers());
     next();
   };
+}
+
+export function setHeaders(res: Response, headers: Headers): void {
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
 }
 
 /** One log line, one histogram sample and one latency sample per request; the pattern of the path, never the query. */

@@ -2,11 +2,13 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
 import type { AppOptions } from './app.ts';
 import { readJsonBody } from './body.ts';
-import type { Endpoint, Result } from './endpoint.ts';
+import type { CommonCall, Endpoint, Headers, RawCall } from './endpoint.ts';
 import { answerError } from './error-handler.ts';
+import { answerOnce, digestRequest, isIdempotent, readIdempotencyKey } from './idempotency.ts';
 import { isStorableText } from './json-walk.ts';
 import { parseQueryString } from './query.ts';
-import { contextOf } from './request-context.ts';
+import { contextOf, setHeaders } from './request-context.ts';
+import { sendResult } from './send-result.ts';
 import type { PathParams } from './validate.ts';
 
 /** Default bound on a body, in bytes. */
@@ -68,35 +70,49 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     headers: req.headers,
     principal,
     requestId: contextOf(res).requestId,
+    signal: closeSignal(res),
+    setHeaders: (headers: Headers) => setHeaders(res, headers),
   };
   if (endpoint.kind === 'raw') {
     await endpoint.call(req, res, call);
     return;
   }
+  const once = onceFor(req, endpoint, options, call);
   const readBody = () => readJsonBody(req, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
-  sendResult(res, await endpoint.call({ ...call, readBody }));
+  sendResult(req, res, await endpoint.call({ ...call, readBody, once }));
 }
 
-function sendResult(res: Response, result: Result): void {
-  const content = contentOf(result);
-  res.status(result.status);
-  if (content) res.setHeader('Content-Type', content.type);
-  for (const [name, value] of Object.entries(result.headers ?? {})) res.setHeader(name, value);
-  if (!content) {
-    res.end();
-    return;
-  }
-  res.setHeader('Content-Length', content.bytes.length);
-  res.end(content.bytes);
+/** Given as the reason, because the default one captures a stack, on every request. */
+const closed = new Error('The answer is out or the client has gone');
+
+function closeSignal(res: Response): AbortSignal {
+  const controller = new AbortController();
+  res.once('close', () => controller.abort(closed));
+  return controller.signal;
 }
 
-function contentOf(result: Result): { type: string; bytes: Uint8Array } | undefined {
-  if ('content' in result) {
-    const { content, contentType: type } = result;
-    return { type, bytes: typeof content === 'string' ? Buffer.from(content) : content };
-  }
-  if (result.body === undefined) return undefined;
-  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(result.body)) };
+/** How the handler runs: plainly, or at most once per `Idempotency-Key` where the contract and the caller say so. */
+function onceFor<P>(
+  req: Request,
+  endpoint: Endpoint<P>,
+  { idempotency, logger }: AppOptions<P>,
+  { params, query, principal, requestId }: CommonCall<P>,
+): RawCall<P>['once'] {
+  const key = idempotency && isIdempotent(endpoint) ? readIdempotencyKey(req.headers['idempotency-key']) : undefined;
+  if (idempotency === undefined || key === undefined || principal === undefined) return (_body, run) => run();
+  const { operationId, shownOnce = [] } = endpoint;
+  const tenant = idempotency.tenantOf(principal, params);
+  return (body, run) =>
+    answerOnce(
+      {
+        store: idempotency.store,
+        request: { tenant, operationId, key, digest: digestRequest({ params, query, body }) },
+        shownOnce,
+        where: { requestId, instance: req.path.slice(0, 2_000) },
+        onStoreError: (error) => logger.warn({ err: error, request_id: requestId }, 'idempotent answer not stored'),
+      },
+      run,
+    );
 }
 
 function pathParams(req: Request): PathParams {

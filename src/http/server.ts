@@ -1,4 +1,5 @@
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { refuseConnection, refuseTunnel } from './connection-errors.ts';
 
 export interface RunningServer {
   port: number;
@@ -21,12 +22,20 @@ export async function listen({
 }): Promise<RunningServer> {
   const running = new Set<ServerResponse>();
   let draining = false;
-  const server = createServer(timeouts, (req, res) => {
+  const serve = (req: IncomingMessage, res: ServerResponse) => {
     running.add(res);
     res.once('close', () => running.delete(res));
     if (draining) res.setHeader('Connection', 'close');
     app(req, res);
+  };
+  const server = createServer(options, serve);
+  // Node would answer these by itself, in one bare line: an expectation it does not know, a broken request, a tunnel.
+  server.on('checkExpectation', serve);
+  server.on('clientError', (error, socket) => {
+    const answering = [...running].some((res) => res.req.socket === socket && res.headersSent);
+    refuseConnection(error, socket, answering);
   });
+  server.on('connect', (_req, socket) => refuseTunnel(socket));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => reject(explain(cause, host, port)));
     server.listen({ port, host }, resolve);
@@ -51,7 +60,10 @@ export async function listen({
   };
 }
 
-const timeouts = {
+const options = {
+  /** The application refuses a request without it, in its own words. */
+  requireHostHeader: false,
+  maxHeaderSize: 16_384,
   headersTimeout: 15_000,
   requestTimeout: 60_000,
   keepAliveTimeout: 65_000,

@@ -30,7 +30,11 @@ export function parseQuery<S extends z.ZodObject>(schema: S, query: QueryValues)
 export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const result = check(schema, body);
   if (result.ok) return result.value;
-  const { faults } = result;
+  return refuseBody(result.faults);
+}
+
+/** Throws what {@link parseBody} throws for these faults, of which there is one at least. */
+export function refuseBody(faults: readonly Fault[]): never {
   if (faults.some((fault) => fault.code === 'unknown_field')) {
     throw new MalformedError('unknown_field', summarise(faults), { errors: faults });
   }

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
-/** Type prefixes of API.md section 1. */
+/** Type prefixes. */
 export type IdPrefix = 'prj' | 'wsp' | 'prm' | 'prt' | 'key' | 'opt' | 'fbk' | 'usr' | 'whk' | 'evt' | 'req';
 
 export type WorkspaceId = `wsp_${string}`;
 export type ProjectId = `prj_${string}`;
+export type UserId = `usr_${string}`;
 
 const base32 = '0123456789abcdefghjkmnpqrstvwxyz';
 

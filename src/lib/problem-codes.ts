@@ -4,6 +4,7 @@
  */
 export const problemCodes = {
   malformed: {
+    malformed_request: 'The request is not valid HTTP',
     malformed_json: 'The body is not valid JSON',
     incomplete_body: 'The body ended early',
     json_too_deep: 'The JSON is nested too deeply',
@@ -35,6 +36,7 @@ export const problemCodes = {
     insufficient_role: 'The role does not allow this',
     admin_required: 'This needs a workspace administrator',
     api_key_required: 'This needs an API key',
+    organization_not_accessible: 'The token names an organisation the user is not a member of',
   },
   not_found: {
     route_not_found: 'There is no such route',
@@ -42,6 +44,7 @@ export const problemCodes = {
     not_found: 'There is no such thing, or it is not visible to the caller',
     project_not_found: 'There is no such project, or it is not visible to the caller',
     workspace_not_found: 'There is no such workspace, or it is not visible to the caller',
+    member_not_found: 'There is no such member in this workspace',
     api_key_not_found: 'There is no such API key in this project',
     prompt_not_found: 'There is no such prompt in this project',
     part_not_found: 'There is no such part in this project',
@@ -58,10 +61,12 @@ export const problemCodes = {
   conflict: {
     conflict: 'The request conflicts with the current state',
     name_taken: 'The name is taken',
+    last_owner: 'The workspace would be left without an owner',
     slug_taken: 'The slug is taken',
     version_conflict: 'The thing has changed since it was read',
     part_in_use: 'The part is in use',
     idempotency_in_flight: 'The first request with this idempotency key is still running',
+    idempotency_answer_lost: 'The first request with this idempotency key left no answer to give again',
   },
   precondition_failed: {
     precondition_failed: 'If-Match does not match the current version',
@@ -82,6 +87,7 @@ export const problemCodes = {
     invalid_template: 'The template does not parse',
     template_limit: 'The template goes over a limit',
     missing_variables: 'Variables the template needs are missing',
+    invalid_input_schema: 'The input schema is not a usable JSON Schema',
     invalid_variables: 'The variables do not match the input schema',
     part_cycle: 'The parts include each other in a cycle',
     unknown_part: 'The template names a part that does not exist',
@@ -95,26 +101,33 @@ export const problemCodes = {
     clickhouse_unavailable: 'The trace store is away',
     query_timeout: 'The query takes too long',
     queue_unavailable: 'The queue is away',
+    identity_unavailable: 'The identity provider is away',
     ingest_unavailable: 'Spans are not taken right now',
+  },
+  request_timeout: {
+    request_timeout: 'The request did not arrive in time',
+  },
+  headers_too_large: {
+    headers_too_large: 'The request line and headers are too large',
   },
   internal: {
     internal_error: 'Something went wrong on our side',
   },
 } as const;
 
-/** What kind of thing went wrong; HTTP statuses and job outcomes are derived from it elsewhere. */
-export type ErrorKind = Exclude<keyof typeof problemCodes, 'internal'>;
+export type ProblemKind = keyof typeof problemCodes;
+
+/** What kind of thing went wrong in our code; HTTP statuses and job outcomes are derived from it elsewhere. */
+export type ErrorKind = Exclude<ProblemKind, 'request_timeout' | 'headers_too_large' | 'internal'>;
 
 /** The codes of one kind (or of a union of kinds). */
-export type CodeOf<K extends keyof typeof problemCodes> = K extends keyof typeof problemCodes
-  ? keyof (typeof problemCodes)[K] & string
-  : never;
+export type CodeOf<K extends ProblemKind> = K extends ProblemKind ? keyof (typeof problemCodes)[K] & string : never;
 
-export type ProblemCode = CodeOf<keyof typeof problemCodes>;
+export type ProblemCode = CodeOf<ProblemKind>;
 
 export interface ProblemCodeEntry {
   code: ProblemCode;
-  kind: ErrorKind | 'internal';
+  kind: ProblemKind;
   title: string;
 }
 

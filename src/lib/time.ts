@@ -15,5 +15,10 @@ export function unixNanoFromDate(date: Date): bigint {
 
 /** Milliseconds between two nanosecond times, with the decimals; an end before its start is 0. */
 export function durationMs(startUnixNano: bigint, endUnixNano: bigint): number {
-  return endUnixNano <= startUnixNano ? 0 : Number(endUnixNano - startUnixNano) / 1e6;
+  return endUnixNano <= startUnixNano ? 0 : msFromNano(endUnixNano - startUnixNano);
+}
+
+/** Milliseconds of nanoseconds, with the decimals. */
+export function msFromNano(nano: bigint): number {
+  return Number(nano) / 1e6;
 }

@@ -3,6 +3,9 @@ export class TimeoutError extends Error {
   readonly code = 'ETIMEDOUT';
 }
 
+/** Given as the reason, because the default one captures a stack, on every request. */
+const over = new TimeoutError('Nobody waits any more');
+
 /**
  * Waits for `run`, but not longer than `timeoutMs`; the signal aborts as soon as nobody waits any more.
  * @throws TimeoutError
@@ -17,6 +20,6 @@ export async function within<T>(timeoutMs: number, run: (signal: AbortSignal) =>
     return await Promise.race([timeout, run(controller.signal)]);
   } finally {
     clearTimeout(timer);
-    controller.abort();
+    controller.abort(over);
   }
 }

@@ -1,26 +1,53 @@
-import { type IRedisTransaction, Job, Queue, RedisQueueBackend } from 'bullmq';
+import { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { UnavailableError } from '../lib/errors.ts';
-import { within } from '../lib/within.ts';
 import { bodyKey } from './body-key.ts';
-import { type IngestBodyPayload, jobCatalog } from './job-catalog.ts';
+import { type IngestBodyPayload, type IngestOutcome, ingestOutcome, jobCatalog } from './job-catalog.ts';
+import { beginTransaction, execTransaction } from './job-transaction.ts';
 
-/** Keeps the body only when its job is not known yet, so that a resend of a finished body leaves nothing behind. */
+/**
+ * Keeps the body only when its job is not known yet, so that a resend of a finished body leaves nothing behind. In the same breath
+ * its spans are metered: a new body adds ARGV[2], a duplicate ARGV[3], which gives back what was taken for it before.
+ */
 const storeBodyLua = `
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+local duplicate = redis.call('EXISTS', KEYS[1]) == 1
+local change = tonumber(duplicate and ARGV[3] or ARGV[2])
+if change ~= 0 then
+  local total = redis.call('HINCRBY', KEYS[3], 'total', change)
+  redis.call('HINCRBY', KEYS[3], ARGV[4], change)
+  if total == change then redis.call('EXPIREAT', KEYS[3], ARGV[5]) end
+end
+if duplicate then return 0 end
 redis.call('SET', KEYS[2], ARGV[1])
 return 1`;
 
-const answerTimeoutMs = 1_000;
+/** How the spans of a body are counted: in the hash `key`, in its field `total` and in that of their minute, `slot`. */
+export interface SpanMeter {
+  key: string;
+  slot: string;
+  /** When the counter may be forgotten, in seconds since the epoch. */
+  expiresAtS: number;
+  spans: number;
+  /** Whether they were counted when the quota was checked: then a duplicate gives them back. */
+  taken: boolean;
+}
 
 export interface BodyPublisher {
   /**
-   * Stores the body and a job that names it in one MULTI. Resolves once Redis has accepted both; `duplicate` says that the
-   * same job was known already. Throws UnavailableError within about a second when it cannot be made durable.
+   * Stores the body and a job that names it in one MULTI, and meters its spans unless the job was known already (`duplicate`) or
+   * there is no meter. Resolves once Redis has accepted all. Throws UnavailableError within about a second when it cannot be made
+   * durable.
    */
-  publish(jobId: string, body: Buffer, payload: IngestBodyPayload): Promise<{ duplicate: boolean }>;
+  publish(
+    jobId: string,
+    body: Buffer,
+    payload: IngestBodyPayload,
+    meter: SpanMeter | undefined,
+  ): Promise<{ duplicate: boolean }>;
   /** Forgets a finished job, so that its id can be published again. */
   forget(jobId: string): Promise<void>;
+  /** What became of a body; undefined while its job waits or runs, and when the job is not known. Throws when Redis is away. */
+  outcome(jobId: string): Promise<IngestOutcome | undefined>;
   queue: Queue;
   close(): Promise<void>;
 }
@@ -30,7 +57,7 @@ export function createBodyPublisher(redis: Redis): BodyPublisher {
   const entry = jobCatalog.ingestBody;
   const queue = new Queue(entry.queue, { connection: redis, skipWaitingForReady: true, skipVersionCheck: true });
   queue.on('error', () => undefined); // The connection's own listener logs; a second report would say nothing new.
-  redis.defineCommand('storeIngestBody', { numberOfKeys: 2, lua: storeBodyLua });
+  redis.defineCommand('storeIngestBody', { numberOfKeys: 3, lua: storeBodyLua });
   const options = {
     attempts: entry.attempts,
     backoff: { type: 'custom' },
@@ -40,13 +67,16 @@ export function createBodyPublisher(redis: Redis): BodyPublisher {
 
   return {
     queue,
-    async publish(jobId, body, payload) {
+    async publish(jobId, body, payload, meter) {
       try {
         const transaction = await beginTransaction(queue);
-        transaction.runCommand('storeIngestBody', [queue.toKey(jobId), bodyKey(payload.projectId, jobId), body]);
+        const key = bodyKey(payload.projectId, jobId);
+        transaction.runCommand('storeIngestBody', [
+          ...[queue.toKey(jobId), key, meter?.key ?? key],
+          ...[body, ...meterArgs(meter)],
+        ]);
         await new Job(queue, 'ingestBody', payload, { ...options, jobId }, jobId).addJob(transaction, {});
-        const results = await within(answerTimeoutMs, () => transaction.exec());
-        return { duplicate: readStored(results) === 0 };
+        return { duplicate: (await execTransaction(transaction)) === 0 };
       } catch (error) {
         throw new UnavailableError('queue_unavailable', 'The spans could not be queued right now; send them again.', {
           retryAfterS: 1,
@@ -57,22 +87,16 @@ export function createBodyPublisher(redis: Redis): BodyPublisher {
     async forget(jobId) {
       await queue.remove(jobId);
     },
+    async outcome(jobId) {
+      const job = await queue.getJob(jobId);
+      return job?.finishedOn === undefined ? undefined : ingestOutcome.safeParse(job.returnvalue).data;
+    },
     close: () => queue.close(),
   };
 }
 
-async function beginTransaction(queue: Queue): Promise<IRedisTransaction> {
-  const backend = queue.getBackend();
-  if (!(backend instanceof RedisQueueBackend)) throw new Error('The ingest queue is not on Redis');
-  return (await backend.client).multi();
-}
-
-/** What the first command answered. Throws the first error of any command, and when the transaction was discarded. */
-function readStored(results: [Error | null, unknown][] | null): unknown {
-  if (results === null) throw new Error('Redis discarded the transaction');
-  for (const [error, value] of results) {
-    if (error !== null) throw error;
-    if (typeof value === 'number' && value < 0) throw new Error(`Adding the job failed with ${value}`);
-  }
-  return results[0]?.[1];
+function meterArgs(meter: SpanMeter | undefined): (string | number)[] {
+  if (meter === undefined) return [0, 0, '', 0];
+  const { spans, taken, slot, expiresAtS } = meter;
+  return [taken ? 0 : spans, taken ? -spans : 0, slot, expiresAtS];
 }

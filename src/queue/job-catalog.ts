@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { applyIdentityEventPayload } from './identity-event.ts';
 
 /** A received OTLP body that waits in Redis under `bodyKey`. Ids of the project and plan facts are those of the key at receipt. */
 export const ingestBodyPayload = z.strictObject({
@@ -15,9 +16,14 @@ export const ingestBodyPayload = z.strictObject({
 
 export type IngestBodyPayload = z.infer<typeof ingestBodyPayload>;
 
+/** What became of a body, the return value of its job. An `isolated` one is still under way, in a process of its own. */
+export const ingestOutcome = z.enum(['stored', 'quarantined', 'isolated']);
+
+export type IngestOutcome = z.infer<typeof ingestOutcome>;
+
 /**
  * Every queue and its job. Ingest jobs are tried until their rows are stored or their body is in the quarantine, so none ends
- * as failed. `removeOnComplete` is how long a finished id is remembered: a resend within it is the same delivery.
+ * as failed; identity events until they are applied. `removeOnComplete` is how long a finished id is remembered: a resend within it is the same delivery.
  */
 export const jobCatalog = {
   ingestBody: {
@@ -34,6 +40,24 @@ export const jobCatalog = {
   },
   sweepBodies: {
     queue: 'maintenance',
+    payload: z.strictObject({}),
+    attempts: 3,
+    removeOnComplete: true,
+  },
+  applyIdentityEvent: {
+    queue: 'identity',
+    payload: applyIdentityEventPayload,
+    attempts: 1_000_000,
+    removeOnComplete: { age: 600, count: 20_000 },
+  },
+  pruneIdentityEvents: {
+    queue: 'identity-pruning',
+    payload: z.strictObject({}),
+    attempts: 3,
+    removeOnComplete: true,
+  },
+  settleUsage: {
+    queue: 'usage',
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,

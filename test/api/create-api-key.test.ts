@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { presets, scopes } from '../../src/domains/auth/index.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { expectProblem, newKey, newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { auditOf } from '../support/api-keys.ts';
+import { newUser } from '../support/users.ts';
 
 let api: TestApi;
 let project: ProjectOfTest;
@@ -15,7 +17,7 @@ afterAll(() => api.close());
 
 function create(
   body: unknown,
-  credentials: { key?: string; adminKey?: string } = { adminKey: api.config.adminApiKey },
+  credentials: { key?: string; adminKey?: string; token?: string } = { adminKey: api.config.adminApiKey },
 ) {
   return api.call('createApiKey', { params: { project_id: project.id }, body, ...credentials });
 }
@@ -61,6 +63,14 @@ describe('201', () => {
     expect(answer.status).toBe(200);
   });
 
+  test('an administrator of the workspace makes one, and the log names them', async () => {
+    const { id, token } = await newUser(api, { workspaceId: project.workspaceId, role: 'admin' });
+    const answer = await create({ name: 'by a user' }, { token });
+    expect(answer.status).toBe(201);
+    const [record] = await auditOf(api, project.workspaceId, Object(answer.body).id);
+    expect(record).toMatchObject({ action: 'api_key.created', actor: { type: 'user', id } });
+  });
+
   test('nothing stored contains the secret; its keyed digest is there', async () => {
     const { id, key } = await newKey(api, project.id, {});
     const row = await api.postgres('api_keys').where({ id }).first();
@@ -89,6 +99,11 @@ describe('401', () => {
 });
 
 describe('403', () => {
+  test.each(['member', 'viewer'] as const)('a %s of the workspace makes none', async (role) => {
+    const { token } = await newUser(api, { workspaceId: project.workspaceId, role });
+    expectProblem(await create({ name: 'x' }, { token }), 403, 'insufficient_role');
+  });
+
   test('an API key of the project cannot make another', async () => {
     expectProblem(await create({ name: 'x' }, { key: project.key }), 403, 'admin_required');
   });

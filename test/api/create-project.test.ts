@@ -26,6 +26,7 @@ describe('201', () => {
       id: expect.stringMatching(/^prj_/),
       workspace_id: project.workspaceId,
       name: 'a b',
+      is_default: false,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
     expect(isId('prj', created.id ?? '')).toBe(true);

@@ -208,6 +208,38 @@ describe.concurrent('200', () => {
     });
   });
 
+  test('what was judged of a span comes with it, whole, and of others there is nothing', async () => {
+    const traceId = newTraceId();
+    const result = { 'gen_ai.evaluation.name': 'Relevance', 'gen_ai.evaluation.score.value': 4.5 };
+    const judged = aModelCall(1, 2, {
+      traceId,
+      attributes: {
+        'trace.annotations.0.annotation.name': 'thumbs',
+        'trace.annotations.0.annotation.label': 'down',
+        'trace.annotations.0.annotation.annotator_kind': 'HUMAN',
+      },
+      events: [{ name: 'gen_ai.evaluation.result', attributes: result }],
+    });
+    await sendSpans(api, project.key, [judged, aSpan({ traceId, startUnixNano: 1n })]);
+    const { spans } = await untilStored(api, project, traceId, 2);
+    const absent = { label: null, explanation: null, annotator_kind: null, identifier: null, response_id: null };
+    expect(spans.map(({ evaluations }) => evaluations)).toEqual([
+      [],
+      [
+        { ...absent, name: 'Relevance', target: 'span', score: 4.5, metadata: null },
+        {
+          ...absent,
+          name: 'thumbs',
+          target: 'trace',
+          score: null,
+          label: 'down',
+          annotator_kind: 'HUMAN',
+          metadata: null,
+        },
+      ],
+    ]);
+  });
+
   test('a kind and a status code that no specification knows are kept and harmless', async () => {
     const traceId = newTraceId();
     await sendSpans(api, project.key, [aSpan({ traceId, kind: 77, statusCode: 9 })]);

@@ -29,7 +29,10 @@ describe('200', () => {
     }
     const ingest = report.routes.find(({ route }) => route === 'POST /api/v1/traces');
     expect(ingest).toMatchObject({ count: 1, p50_ms: expect.any(Number), p99_ms: expect.any(Number) });
-    expect(report.queues).toMatchObject([{ name: 'ingest', waiting: expect.any(Number), failed: 0 }]);
+    expect(report.queues).toMatchObject([
+      { name: 'ingest', waiting: expect.any(Number), failed: 0 },
+      { name: 'identity' },
+    ]);
     expect(report.unavailable).toEqual([]);
   });
 });

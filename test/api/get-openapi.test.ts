@@ -1,11 +1,24 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApi, type TestApi } from '../support/api.ts';
 
+type Content = Record<string, { schema?: object; example?: unknown; examples?: Record<string, object> }>;
+
+interface Parameter {
+  name: string;
+  in: string;
+  required: boolean;
+  description: string;
+  schema: object;
+  example: unknown;
+}
+
 interface Operation {
   operationId: string;
-  parameters: { name: string; in: string; required: boolean; schema: object }[];
-  requestBody?: { content: Record<string, { schema: object }> };
-  responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>;
+  summary: string;
+  parameters: Parameter[];
+  requestBody?: { content: Content };
+  responses: Record<string, { description: string; headers: object; content?: Content; 'x-problem-codes'?: string[] }>;
   security: object[];
 }
 
@@ -13,7 +26,7 @@ interface Document {
   openapi: string;
   info: { title: string; version: string };
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, object>; securitySchemes: Record<string, object> };
+  components: Record<'schemas' | 'securitySchemes' | 'headers' | 'examples', Record<string, object>>;
   'x-problem-codes': Record<string, { status: number; title: string }>;
 }
 
@@ -76,7 +89,9 @@ describe('200', () => {
   });
 
   test('every reference leads somewhere', () => {
-    const targets = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
+    const targets = Object.entries(document.components).flatMap(([kind, named]) =>
+      Object.keys(named).map((name) => `#/components/${kind}/${name}`),
+    );
     expect(references(document).filter((reference) => !targets.includes(reference))).toEqual([]);
     expect(references(document).length).toBeGreaterThan(0);
   });
@@ -87,10 +102,106 @@ describe('200', () => {
       for (const requirement of security) expect(schemes).toEqual(expect.arrayContaining(Object.keys(requirement)));
     }
     const open = operations.filter(({ security }) => security.length === 0).map(({ operationId }) => operationId);
-    expect(open.sort()).toEqual(['exportLogs', 'exportMetrics', 'getHealth', 'getLatency', 'getOpenapi']);
+    expect(open.sort()).toEqual([
+      'exportLogs',
+      'exportMetrics',
+      'getDocs',
+      'getHealth',
+      'getLatency',
+      'getOpenapi',
+      'receiveIdentityWebhook',
+    ]);
   });
 
   test('the registry of problem codes is in it', () => {
     expect(document['x-problem-codes'].cursor_mismatch).toEqual({ status: 400, title: expect.any(String) });
+  });
+
+  test('it is valid by the public schema of OpenAPI 3.1', async () => {
+    const validator = new Validator();
+    const result = await validator.validate(structuredClone({ ...document }));
+    expect({ errors: result.errors, version: validator.version }).toEqual({ errors: undefined, version: '3.1' });
+    const broken = await new Validator().validate({ ...structuredClone(document), info: { title: 'no version' } });
+    expect(broken.valid).toBe(false);
+  });
+
+  test('every parameter is described and has an example that its contract takes', () => {
+    for (const { operationId, parameters } of operations) {
+      const contract = api.container.endpoints.find((endpoint) => endpoint.operationId === operationId);
+      for (const { name, in: place, description, example } of parameters) {
+        const where = `${operationId} ${name}`;
+        expect(description, where).toMatch(/\w\w/);
+        expect(description, `${where} is described by its name only`).not.toBe(name);
+        expect(example, where).toBeDefined();
+        if (place === 'header') continue;
+        const schema = contract?.[place === 'path' ? 'params' : 'query']?.shape[name];
+        expect(schema?.safeParse(String(example)).error, where).toBeUndefined();
+      }
+    }
+  });
+
+  test('every body has an example that its contract takes', () => {
+    const withBody = operations.filter(({ requestBody }) => requestBody);
+    expect(withBody.length).toBeGreaterThan(2);
+    for (const { operationId, requestBody } of withBody) {
+      const contract = api.container.endpoints.find((endpoint) => endpoint.operationId === operationId);
+      const content = requestBody?.content ?? {};
+      const example = (content['application/json'] ?? Object.values(content)[0])?.example;
+      expect(example, operationId).toBeDefined();
+      if (contract?.body) expect(contract.body.safeParse(example).error, operationId).toBeUndefined();
+    }
+  });
+
+  test('every answer has an example that is what the contract answers, or no content', () => {
+    for (const { operationId, responses } of operations) {
+      const contract = api.container.endpoints.find((endpoint) => endpoint.operationId === operationId);
+      const specs = Object.entries(contract?.responses ?? {});
+      for (const [status, { schema, contentType }] of specs) {
+        const content = responses[status]?.content ?? {};
+        const where = `${operationId} ${status}`;
+        if (!schema && !contentType) continue;
+        const example = content[contentType ?? 'application/json']?.example;
+        expect(example, where).toBeDefined();
+        expect(schema?.safeParse(example).error, where).toBeUndefined();
+      }
+    }
+  });
+
+  test('every error lists its codes, each with an example, under the status of the registry', () => {
+    for (const { operationId, responses } of operations) {
+      for (const [status, { 'x-problem-codes': codes = [], content }] of Object.entries(responses)) {
+        for (const code of codes) {
+          expect(document['x-problem-codes'][code]?.status, `${operationId} ${code}`).toBe(Number(status));
+          const examples = content?.['application/problem+json']?.examples;
+          if (examples) expect(examples[code], `${operationId} ${code}`).toBeDefined();
+          else expect(operationId).toMatch(/^export/);
+        }
+      }
+      expect(Object.keys(responses), operationId).toContain('500');
+    }
+  });
+
+  test('every answer has its headers: the request id, and what its status asks for', () => {
+    for (const { operationId, responses } of operations) {
+      for (const [status, { headers }] of Object.entries(responses)) {
+        const names = Object.keys(headers);
+        expect(names, `${operationId} ${status}`).toContain('X-Request-Id');
+        expect(names.includes('Retry-After'), `${operationId} ${status}`).toBe(status === '429' || status === '503');
+      }
+    }
+    const create = operations.find(({ operationId }) => operationId === 'createApiKey');
+    expect(create?.parameters.map(({ name }) => name)).toContain('Idempotency-Key');
+    expect(Object.keys(create?.responses['201']?.headers ?? {})).toContain('Idempotency-Replayed');
+    expect(create?.responses['422']?.['x-problem-codes']).toContain('idempotency_key_reused');
+  });
+});
+
+describe('304', () => {
+  test('who has the document already is told so', async () => {
+    const first = await fetch(`${api.url}/api/openapi.json`);
+    const etag = first.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^".+"$/);
+    const again = await fetch(`${api.url}/api/openapi.json`, { headers: { 'If-None-Match': etag } });
+    expect([again.status, await again.text()]).toEqual([304, '']);
   });
 });

@@ -14,7 +14,7 @@ function sources(): SourceFile[] {
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
     );
   return inFolders
-    .filter((name) => /\.m?ts$/.test(name) && !name.includes('fixtures'))
+    .filter((name) => /\.m?ts$/.test(name) && !/\b(?:fixtures|node_modules)\b/.test(name))
     .map((name) => ({
       path: name.split(sep).join('/'),
       text: readFileSync(join(root, name), 'utf8'),

@@ -25,12 +25,15 @@ export const layers: readonly { name: string; files: RegExp; mayImport: readonly
 /** A domain may import those before it, and only their `index.ts`. */
 export const domainOrder: readonly string[] = [
   'operations',
+  'audit',
   'workspaces',
   'auth',
   'api-keys',
+  'idempotency',
   'quotas',
-  'parts',
   'templates',
+  'versioned',
+  'parts',
   'prompts',
   'executions',
   'ingestion',

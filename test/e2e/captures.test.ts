@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SpanWire } from '../../src/domains/executions/span.schema.ts';
+import { executionSchema } from '../../src/domains/executions/executions.schema.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { type ExpectedTrace, manifest, type RawAnswer, readCaptures, replay } from '../support/captures.ts';
+import { manifestOf, statedBy, summaryOf } from '../support/execution-truth.ts';
 import { type ExecutionDetailWire, getExecution, listExecutions } from '../support/traces.ts';
 import { until } from '../support/until.ts';
 
@@ -46,44 +47,57 @@ describe.each(Object.entries(manifest))('the recorded requests of %s, sent to th
     expect(outcomes.filter(({ status }) => status === 200)).toHaveLength(expected.requests);
   });
 
-  test('become the traces, spans and totals of the manifest', () => {
-    expect(sorted(executions.map(summary))).toEqual(sorted(expected.traces.map(withSortedLists)));
-  });
+  test.each(expected.traces.map((trace, index) => [index, trace] as const))(
+    'become trace %i of the manifest, field by field',
+    (index, trace) => {
+      const found = sortedByRoots(executions.map(manifestOf))[traceOrder(expected.traces).indexOf(index)];
+      expect(found).toEqual(withSortedLists(trace));
+    },
+  );
 
   test('add up to executions that agree with their spans', () => {
     for (const execution of executions) {
-      const { spans } = execution;
-      expect(execution.span_count).toBe(spans.length);
-      expect(execution.error_count).toBe(spans.filter(({ status }) => status === 'error').length);
-      expect(execution.complete).toBe(spans.some(({ parent_span_id }) => parent_span_id === null));
-      expect(spans.map(({ model }) => model)).toEqual(expect.arrayContaining(execution.models));
-      expect(execution.tags.toSorted()).toEqual(distinct(spans.flatMap(({ tags }) => tags)));
-      expect([null, ...spans.map(({ session_id }) => session_id)]).toContain(execution.session_id);
-      expect([null, ...spans.map(({ user_id }) => user_id)]).toContain(execution.user_id);
-      expect(spans.flatMap(({ warnings }) => warnings).filter((word) => word !== 'end_before_start')).toEqual([]);
+      expect(statedBy(execution)).toEqual(summaryOf(execution));
+      const warnings = execution.spans.flatMap((span) => span.warnings);
+      expect(warnings.filter((word) => word !== 'end_before_start')).toEqual([]);
     }
+  });
+
+  test('hold as many spans as the manifest counts, each request by itself and all together', async () => {
+    const alone = await Promise.all(
+      captures.map(async (capture) => {
+        const ofRequest = await newProject(api);
+        const { status } = await replay(api.url, ofRequest.key, capture);
+        return status === 200 ? ofRequest : undefined;
+      }),
+    );
+    const received = await until(`${expected.spans_received} spans, request by request`, 15_000, async () => {
+      const counts = await Promise.all(alone.map(async (each) => (each === undefined ? 0 : countSpans(each))));
+      const total = counts.reduce((sum, count) => sum + count, 0);
+      return total >= expected.spans_received && total;
+    });
+    expect(received).toBe(expected.spans_received);
+    expect(await countSpans(project)).toBe(expected.spans_unique);
   });
 
   test('are listed with the same summary as the execution itself has', async () => {
     const window = { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' };
-    for (const {
-      project_id: _,
-      missing_parents: __,
-      spans: ___,
-      feedback: ____,
-      truncated: _____,
-      ...detail
-    } of executions) {
+    for (const detail of executions) {
       const listed = await until(`${detail.trace_id} in the list`, 10_000, async () => {
         const { body } = await listExecutions(api, project, { ...window, limit: 100 });
         return body.data.find(
           ({ trace_id, span_count }) => trace_id === detail.trace_id && span_count === detail.span_count,
         );
       });
-      expect(listed).toEqual(detail);
+      expect(detail).toMatchObject(listed);
+      expect(Object.keys(listed)).toHaveLength(Object.keys(executionSchema.shape).length);
     }
   });
 });
+
+async function countSpans(project: ProjectOfTest): Promise<number> {
+  return (await readAll(project)).reduce((sum, { spans }) => sum + spans.length, 0);
+}
 
 async function readAll(project: ProjectOfTest): Promise<ExecutionDetailWire[]> {
   const window = { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' };
@@ -91,46 +105,16 @@ async function readAll(project: ProjectOfTest): Promise<ExecutionDetailWire[]> {
   return Promise.all(body.data.map(async ({ trace_id }) => (await getExecution(api, project, trace_id)).body));
 }
 
-/** An execution as the manifest puts it, from what the API answers. */
-function summary(execution: ExecutionDetailWire): ExpectedTrace {
-  const { spans } = execution;
-  const missing = new Set(execution.missing_parents);
-  return {
-    spans: spans.length,
-    roots: names(spans.filter(({ parent_span_id }) => parent_span_id === null)),
-    orphans: names(spans.filter(({ parent_span_id }) => parent_span_id !== null && missing.has(parent_span_id))),
-    kinds: histogram(spans.map(({ kind }) => kind)),
-    errors: spans.filter(({ status }) => status === 'error').length,
-    tokens: { in: execution.usage.input_tokens, out: execution.usage.output_tokens },
-    models: distinct(spans.map(({ model }) => model)),
-    providers: distinct(spans.map(({ provider }) => provider)),
-    session: distinct(spans.map(({ session_id }) => session_id)),
-    user: distinct(spans.map(({ user_id }) => user_id)),
-    tags: distinct(spans.map(({ tags }) => tags.join('|'))),
-    prompt: distinct(spans.map(({ prompt_ref: ref }) => ref && `${ref.name ?? '?'}@${ref.raw}`)),
-    ttft: spans.filter(({ ttft_ms }) => ttft_ms !== null).length,
-    llm_with_io: spans.filter(({ kind, input, output }) => kind === 'llm' && input !== null && output !== null).length,
-    ...(spans.some(({ cost }) => cost !== null) && { cost: Number(execution.cost) }),
-  };
-}
-
-function names(spans: readonly SpanWire[]): string[] {
-  return distinct(spans.map(({ span_name }) => span_name));
-}
-
-function distinct(values: readonly (string | null)[]): string[] {
-  return [...new Set(values)].filter((value): value is string => value !== null && value !== '').toSorted();
-}
-
-function histogram(values: readonly string[]): Record<string, number> {
-  return Object.fromEntries(values.map((value) => [value, values.filter((other) => other === value).length]));
-}
-
 function withSortedLists(trace: ExpectedTrace): ExpectedTrace {
   const lists = Object.entries(trace).map(([name, value]) => [name, Array.isArray(value) ? value.toSorted() : value]);
   return Object.fromEntries(lists);
 }
 
-function sorted(traces: readonly ExpectedTrace[]): ExpectedTrace[] {
+/** Traces are told apart by what they begin with. */
+function sortedByRoots(traces: readonly ExpectedTrace[]): ExpectedTrace[] {
   return traces.toSorted((a, b) => (a.roots.join() < b.roots.join() ? -1 : 1));
+}
+
+function traceOrder(traces: readonly ExpectedTrace[]): number[] {
+  return sortedByRoots(traces).map((trace) => traces.indexOf(trace));
 }

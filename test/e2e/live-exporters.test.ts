@@ -1,23 +1,27 @@
-import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { DiagLogLevel, diag } from '@opentelemetry/api';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { newKey, newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
-import { type ExporterName, exporters, liveClient, recordTrace } from '../support/live-client.ts';
+import { runApp } from '../support/client-app.ts';
+import { type ExporterName, exporters, liveClient, recordMany, recordTrace } from '../support/live-client.ts';
 import { type Interception, type ProxiedRequest, startProxy, type TestProxy } from '../support/proxy.ts';
-import { untilExecution, untilStored } from '../support/traces.ts';
+import { listExecutions, untilExecution, untilStored } from '../support/traces.ts';
+import { until } from '../support/until.ts';
 
 const names = Object.keys(exporters) as ExporterName[];
 const spansPerTrace = 3;
 
 let api: TestApi;
+/** Takes nothing, for it has no queue: nobody listens on port 1. */
+let queuelessApi: TestApi;
 let project: ProjectOfTest;
 
 beforeAll(async () => {
   api = await startApi();
+  queuelessApi = await startApi({ apiKeyPepper: api.config.apiKeyPepper, redisUrl: 'redis://127.0.0.1:1' });
   project = await newProject(api);
 });
-afterAll(() => api.close());
+afterAll(() => Promise.all([api?.close(), queuelessApi?.close()]));
 
 /** What the SDK says of its own trouble, from `warn` on. */
 function keepDiagnostics(): string[] {
@@ -84,9 +88,9 @@ describe.each(variants)('exporter-trace-otlp-$name (gzip: $compressed)', ({ name
 });
 
 describe.each(names)('exporter-trace-otlp-%s', (name) => {
-  test('after 503 with Retry-After it sends the same bytes again, and nothing is stored twice', async () => {
+  test('after a 503 of ours it sends the same bytes again, and nothing is stored twice', async () => {
     const refuseFirst = (_: ProxiedRequest, index: number) =>
-      index === 0 ? { status: 503, headers: { 'Retry-After': '1' } } : undefined;
+      index === 0 ? { forwardTo: queuelessApi.url } : undefined;
     await withProxy(refuseFirst, async (proxy) => {
       const client = clientOf(name, proxy.url, project.key);
       const traceId = recordTrace(client);
@@ -140,18 +144,40 @@ describe.each(names)('exporter-trace-otlp-%s', (name) => {
     expect(said.join()).toMatch(/Forbidden|403/);
   });
 
-  test('a 400 is not retried', async () => {
+  test('a 400 of ours, for a body that is not the gzip it is said to be, is reported and not retried', async () => {
     const said = keepDiagnostics();
     await withProxy(
-      () => ({ status: 400 }),
+      () => undefined,
       async (proxy) => {
-        const client = clientOf(name, proxy.url, project.key);
+        const headers = { 'X-API-Key': project.key, 'Content-Encoding': 'gzip' };
+        const client = liveClient(name, { url: `${proxy.url}/api/v1/traces`, headers });
         recordTrace(client);
         await client.end().catch((error: unknown) => said.push(String(error)));
         expect(proxy.requests).toHaveLength(1);
       },
     );
     expect(said.join()).toMatch(/Bad Request|400/);
+  });
+
+  test('spans beyond the limit of one request are logged as rejected, the others stored, and nothing is sent again', async () => {
+    const said = keepDiagnostics();
+    const own = await newProject(api);
+    await withProxy(
+      () => undefined,
+      async (proxy) => {
+        const options = { url: `${proxy.url}/api/v1/traces`, headers: { 'X-API-Key': own.key } };
+        const wholeAtOnce = { scheduledDelayMillis: 60_000, maxQueueSize: 20_000, maxExportBatchSize: 20_000 };
+        const client = liveClient(name, options, wholeAtOnce);
+        const traceId = recordMany(client, 10_003);
+        await client.end();
+        await until(`10,000 spans of ${traceId}`, 15_000, async () => {
+          const { data } = (await listExecutions(api, own)).body;
+          return data.some(({ trace_id, span_count }) => trace_id === traceId && span_count === 10_000);
+        });
+        expect(proxy.requests).toHaveLength(1);
+      },
+    );
+    expect(said.join()).toMatch(/partial success.*rejectedSpans\D+3\D.*10000 spans/is);
   });
 
   test('what was accepted but bent is logged as a partial success, and not sent again', async () => {
@@ -175,22 +201,6 @@ describe.each(names)('exporter-trace-otlp-%s', (name) => {
 describe('an application that is set up by OTEL_* variables alone', () => {
   const script = fileURLToPath(new URL('../support/env-only-app.mjs', import.meta.url));
 
-  function runApp(url: string, env: Record<string, string> = {}): Promise<{ code: number | null; output: string }> {
-    const child = spawn(process.execPath, [script], {
-      env: {
-        PATH: process.env.PATH,
-        OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/api`,
-        OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${project.key}`,
-        OTEL_SERVICE_NAME: 'env-only',
-        ...env,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
-    return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })));
-  }
-
   test.each([
     ['http/protobuf', 'none'],
     ['http/json', 'gzip'],
@@ -198,7 +208,10 @@ describe('an application that is set up by OTEL_* variables alone', () => {
     await withProxy(
       () => undefined,
       async (proxy) => {
-        const { code, output } = await runApp(proxy.url, {
+        const { code, output } = await runApp(script, {
+          OTEL_EXPORTER_OTLP_ENDPOINT: `${proxy.url}/api`,
+          OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${project.key}`,
+          OTEL_SERVICE_NAME: 'env-only',
           OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
           OTEL_EXPORTER_OTLP_COMPRESSION: compression,
           OTEL_METRICS_EXPORTER: 'otlp',

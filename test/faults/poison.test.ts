@@ -116,16 +116,21 @@ describe('a body that cannot be stored', () => {
     const redis = connectRequestRedis(stack.engines.redis.url);
     const publisher = createBodyPublisher(redis);
     await until('Redis is connected', 2_000, () => redis.status === 'ready');
-    await publisher.publish(`b_${createHash('sha256').update(bytes).digest('hex')}`, bytes, {
-      v: 1,
-      projectId: project.id,
-      retentionDays: 30,
-      encoding: 'json',
-      coding: 'identity',
-      inflatedBytes: bytes.length,
-      spans: 1,
-      receivedAtMs: Date.now(),
-    });
+    await publisher.publish(
+      `b_${createHash('sha256').update(bytes).digest('hex')}`,
+      bytes,
+      {
+        v: 1,
+        projectId: project.id,
+        retentionDays: 30,
+        encoding: 'json',
+        coding: 'identity',
+        inflatedBytes: bytes.length,
+        spans: 1,
+        receivedAtMs: Date.now(),
+      },
+      undefined,
+    );
     await publisher.close();
     redis.disconnect();
   }

@@ -1,14 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
+import { encodeSpans } from '../support/otlp-encode.ts';
+import { insertPrompt } from '../support/prompts.ts';
 import { seededRandom } from '../support/random.ts';
 import { expectExactlyOnce } from '../support/readable.ts';
 import { type Answer, post, SendLog } from '../support/sender.ts';
+import { aModelCall, newTraceId } from '../support/spans.ts';
 import { type Project, type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
+import { postTraces } from '../support/traces.ts';
 import { until } from '../support/until.ts';
 import { singleTraceBody } from '../support/workload.ts';
 
 const recoveryMsMax = 2_000;
-/** For so long the API does not look up a key again. */
+/** For so long nobody asks the database again that did not answer. */
 const freshMs = 800;
+/** A batch waits a fifth of a second; a database that is away must not show beside that and the store's own time. */
+const storedMsMax = 2_000;
 
 describe('with Postgres killed', () => {
   let stack: Stack;
@@ -35,7 +42,7 @@ describe('with Postgres killed', () => {
     await stack.engines.postgres.kill();
     const killedAtMs = Date.now();
     const down = await until('health says down', 5_000, () => healthOf(stack, 'down'));
-    // For longer than the key's record counts as fresh, so that the database is asked again and is not there.
+    // For longer than a failed look-up rests, so that a key that is not remembered would be found out.
     while (Date.now() - killedAtMs < 2 * freshMs) expect((await send(known)).status).toBe(200);
     const refused = await send(unseen);
     expect(refused.status).toBe(503);
@@ -60,6 +67,44 @@ describe('with Postgres killed', () => {
     console.log(`Postgres killed: an unseen key was taken ${recoveredMs} ms after the restart began`);
   });
 
+  it('a span that names a prompt is stored as fast as ever; the link is found when it is read after a restart', async () => {
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('names a prompt');
+    const slugs = ['known', 'unseen'];
+    const [known, unseen] = await withPostgres(stack, (postgres) =>
+      Promise.all(slugs.map((slug) => insertPrompt(postgres, project.id, { slug }))),
+    );
+    const send = async (name: string): Promise<string> => {
+      const traceId = newTraceId();
+      const attributes = { 'gen_ai.prompt.name': name };
+      const body = Buffer.from(encodeSpans('protobuf', [aModelCall(1, 1, { traceId, attributes })]));
+      const sentAtMs = Date.now();
+      expect((await postTraces({ url: stack.apiUrl }, project.apiKey, body)).status).toBe(200);
+      await until('the span is readable', 10_000, async () => (await promptOf(stack, project, traceId)) !== undefined);
+      expect(Date.now() - sentAtMs).toBeLessThan(storedMsMax);
+      return traceId;
+    };
+    const before = await send('known');
+    await stack.engines.postgres.kill();
+    const killedAtMs = Date.now();
+    const sent = { known: [before], unseen: [] as string[] };
+    try {
+      // For longer than what is known of the prompt holds without being asked for again.
+      while (Date.now() - killedAtMs < 6_000) {
+        sent.known.push(await send('known'));
+        sent.unseen.push(await send('unseen'));
+      }
+      expect(await promptOf(stack, project, before)).toMatchObject({ id: known });
+      expect(await promptOf(stack, project, sent.unseen[0] ?? '')).toMatchObject({ id: null, name: 'unseen' });
+    } finally {
+      await stack.engines.postgres.start();
+    }
+    for (const traceId of [...sent.known, ...sent.unseen]) {
+      const promptId = sent.known.includes(traceId) ? known : unseen;
+      await until('the link', 5_000, async () => (await promptOf(stack, project, traceId))?.id === promptId);
+    }
+  });
+
   it('a key used before still sends, from several exporters at once', async () => {
     const project = await stack.createProject('at once');
     const send = () => post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 3));
@@ -75,7 +120,87 @@ describe('with Postgres killed', () => {
       await stack.engines.postgres.start();
     }
   });
+
+  it('a worker that knows a project’s own prices goes on with them', async () => {
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('priced');
+    await putPrice(stack, project, 1_000);
+    expect((await post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 3))).status).toBe(200);
+    await stack.untilIdle(10_000);
+    await stack.engines.postgres.kill();
+    try {
+      expect((await post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 2))).status).toBe(200);
+      await stack.untilIdle(10_000);
+      expect(await storedCosts(stack, project)).toEqual(Array(5).fill('12000000'));
+    } finally {
+      await stack.engines.postgres.start();
+    }
+  });
+
+  it('a worker that has not seen a project waits for its prices: its spans come late, but priced right', async () => {
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('priced before the worker came');
+    await putPrice(stack, project, 1_000);
+    expect((await post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 1))).status).toBe(200);
+    await stack.untilIdle(10_000);
+    await stack.worker.kill();
+    await stack.engines.postgres.kill();
+    try {
+      await stack.worker.start();
+      expect((await post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 3))).status).toBe(200);
+      await until('the body waits for another try', 10_000, async () => (await stack.ingest.getDelayedCount()) > 0);
+      expect(await storedCosts(stack, project)).toHaveLength(1);
+    } finally {
+      await stack.engines.postgres.start();
+    }
+    await stack.untilIdle(15_000);
+    expect(await storedCosts(stack, project)).toEqual(Array(4).fill('12000000'));
+  });
 });
+
+/** The prompt of the trace's first span as a reader sees it; undefined while there is no span. */
+async function promptOf(
+  { apiUrl }: Stack,
+  project: Project,
+  traceId: string,
+): Promise<{ id: string | null } | undefined> {
+  const answer = await fetch(`${apiUrl}/api/projects/${project.id}/executions/${traceId}`, {
+    headers: { 'X-API-Key': project.apiKey },
+  });
+  const body = (await answer.json()) as { spans?: { prompt_ref: { id: string | null } }[] };
+  return body.spans?.[0]?.prompt_ref;
+}
+
+async function withPostgres<T>(stack: Stack, work: (postgres: Postgres) => Promise<T>): Promise<T> {
+  const postgres = connectPostgres(stack.engines.postgres.url, 1);
+  try {
+    return await work(postgres);
+  } finally {
+    await postgres.destroy();
+  }
+}
+
+/** Puts a project's price of the model of the workload's spans, in USD per million tokens. */
+async function putPrice({ apiUrl }: Stack, project: Project, usd: number): Promise<void> {
+  const response = await fetch(`${apiUrl}/api/projects/${project.id}/model-prices`, {
+    method: 'PUT',
+    headers: { 'Content-Type': 'application/json', 'X-API-Key': project.apiKey },
+    body: JSON.stringify({
+      prices: [{ model: 'gpt-4o-mini', input_per_million: usd, output_per_million: usd }],
+    }),
+  });
+  expect(response.status, await response.text()).toBe(200);
+}
+
+/** What the stored spans of a project cost, in nano-USD each; a span that is there twice is here twice. */
+async function storedCosts({ clickhouse }: Stack, project: Project): Promise<string[]> {
+  const result = await clickhouse.query({
+    query: 'SELECT toString(cost_nano_usd) AS cost FROM spans FINAL WHERE project_id = {projectId:String}',
+    query_params: { projectId: project.id },
+    format: 'JSONEachRow',
+  });
+  return (await result.json<{ cost: string }>()).map(({ cost }) => cost);
+}
 
 async function healthOf({ apiUrl }: Stack, status: string): Promise<number | false> {
   const answer = await fetch(`${apiUrl}/api/health`);

@@ -26,6 +26,9 @@ export interface CallOptions {
   key?: string;
   /** Sent as X-Admin-Key. */
   adminKey?: string;
+  headers?: Readonly<Record<string, string>>;
+  /** Sent as Authorization: Bearer. */
+  token?: string;
 }
 
 export interface TestApi {
@@ -52,8 +55,10 @@ export function testConfig(overrides: Partial<Config> = {}): Config {
     clickhouseUrl: inject('clickhouseUrl'),
     adminApiKey: randomSecret(),
     apiKeyPepper: randomSecret(),
+    jwt: { secret: randomSecret(), jwksUrl: undefined, issuers: [], audiences: [] },
     logLevel: 'error',
     defaultPlan: 'enterprise',
+    identityWebhookSecrets: { clerk: [], workos: [], generic: [] },
     otlpBodyBytesMax: 16 * megabyte,
     otlpInflatedBytesMax: 64 * megabyte,
     ingestQueueBytesMax: 1024 * megabyte,
@@ -79,7 +84,9 @@ export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi
       headers: {
         ...(options.key === undefined ? {} : { 'X-API-Key': options.key }),
         ...(options.adminKey === undefined ? {} : { 'X-Admin-Key': options.adminKey }),
+        ...(options.token === undefined ? {} : { Authorization: `Bearer ${options.token}` }),
         ...(options.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...options.headers,
       },
       body: options.body === undefined ? null : JSON.stringify(options.body),
     });

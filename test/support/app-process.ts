@@ -87,6 +87,11 @@ export class AppProcess {
     };
   }
 
+  /** Everything it has logged. */
+  log(): string {
+    return readFileSync(this.#options.logFile, 'utf8');
+  }
+
   /** The last lines that say more than that all is well. */
   logTail(lines: number): string {
     const told = readFileSync(this.#options.logFile, 'utf8').split('\n');

@@ -2,27 +2,44 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 
-/** What a client's traces hold, worked out independently of us from the same bytes. */
+/**
+ * What one trace of a client holds, worked out independently of us from the same bytes. Lists are the distinct values of *all* its
+ * spans in no order of weight, whereas an execution's `models` and `providers` are those of the spans that count, and its
+ * `session_id` and `user_id` the root's or else the earliest.
+ */
 export interface ExpectedTrace {
+  /** Each span id once. */
   spans: number;
+  /** Names as sent of the spans without a parent. */
   roots: string[];
+  /** Names as sent of the spans whose parent is named but never came. */
   orphans: string[];
+  /** How many spans there are of each kind. */
   kinds: Record<string, number>;
+  /** Spans that failed, whatever says so: status, level or exception. */
   errors: number;
+  /** Of the spans that count (see count-usage.ts). */
   tokens: { in: number; out: number };
   models: string[];
   providers: string[];
   session: string[];
   user: string[];
+  /** The tags of one span, joined by `|`. */
   tags: string[];
+  /** `name@version` as sent; `?` where there is no name. Of the spans' own references, none inherited. */
   prompt: string[];
+  /** Spans that know the time to their first token. */
   ttft: number;
+  /** Model calls that have both an input and an output. */
   llm_with_io: number;
+  /** In USD, the sum of what spans that count report; absent when none reports any. */
   cost?: number;
 }
 
 export interface ExpectedClient {
+  /** Those that carry traces; what else a client posts is not counted. */
   requests: number;
+  /** Over all requests, resent ones included. */
   spans_received: number;
   spans_unique: number;
   traces: ExpectedTrace[];

@@ -107,7 +107,13 @@ export const anyFacts: fc.Arbitrary<Partial<Execution>> = fc.record({
   models: fc.subarray(texts),
   tags: fc.subarray(texts),
   prompts: fc.array(
-    fc.record({ id: fc.constantFrom(...texts), name: fc.constant('p'), version: fc.integer({ min: 1, max: 3 }) }),
+    fc.record({
+      id: fc.constantFrom(...texts),
+      name: fc.constant('p'),
+      version: fc.integer({ min: 1, max: 3 }),
+      key: fc.constant(''),
+      calls: fc.constant(1),
+    }),
     {
       maxLength: 2,
     },

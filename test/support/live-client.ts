@@ -6,6 +6,7 @@ import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace
 export const exporters = { proto: ProtoExporter, http: HttpExporter } as const;
 export type ExporterName = keyof typeof exporters;
 
+type BatchOptions = NonNullable<ConstructorParameters<typeof BatchSpanProcessor>[1]>;
 type ExporterOptions = NonNullable<ConstructorParameters<typeof ProtoExporter>[0]>;
 
 export interface LiveClient {
@@ -15,8 +16,8 @@ export interface LiveClient {
 }
 
 /** A real SDK with a real exporter, as an application sets them up; nothing global is touched. */
-export function liveClient(name: ExporterName, options: ExporterOptions): LiveClient {
-  const processor = new BatchSpanProcessor(new exporters[name](options), { scheduledDelayMillis: 50 });
+export function liveClient(name: ExporterName, options: ExporterOptions, batch: BatchOptions = {}): LiveClient {
+  const processor = new BatchSpanProcessor(new exporters[name](options), { scheduledDelayMillis: 50, ...batch });
   const provider = new NodeTracerProvider({ spanProcessors: [processor] });
   return { provider, end: () => provider.shutdown() };
 }
@@ -43,5 +44,15 @@ export function recordTrace(client: LiveClient, attributes: Attributes = {}): st
   tool.setStatus({ code: SpanStatusCode.ERROR, message: 'nothing found' });
   tool.end();
   root.end();
+  return root.spanContext().traceId;
+}
+
+/** One trace of a root and spans under it, `count` in all; returns its id. The root ends first. */
+export function recordMany(client: LiveClient, count: number): string {
+  const tracer = client.provider.getTracer('shop', '1.2.3');
+  const root = tracer.startSpan('import');
+  const belowRoot = trace.setSpan(ROOT_CONTEXT, root);
+  root.end();
+  for (let index = 1; index < count; index++) tracer.startSpan('row', {}, belowRoot).end();
   return root.spanContext().traceId;
 }

@@ -14,8 +14,11 @@ export interface TestProxy {
   close(): Promise<void>;
 }
 
-/** What to do with a request: an answer of the proxy's own, or the server's answer lost on its way back. */
-export type Interception = { status: number; headers?: Record<string, string> } | { loseAnswer: true };
+/** What to do with a request: an answer of the proxy's own, the answer of another server, or the answer lost on its way. */
+export type Interception =
+  | { status: number; headers?: Record<string, string> }
+  | { forwardTo: string }
+  | { loseAnswer: true };
 
 /** Stands in front of a server and keeps what passes; `intercept` may answer a request instead of the server. */
 export async function startProxy(
@@ -34,8 +37,10 @@ export async function startProxy(
       response.writeHead(interception.status, interception.headers).end();
       return;
     }
-    forward(targetUrl, incoming, seen.body, (answer) => {
-      if (answer === undefined || interception) {
+    const target = interception && 'forwardTo' in interception ? interception.forwardTo : targetUrl;
+    const lost = interception !== undefined && 'loseAnswer' in interception;
+    forward(target, incoming, seen.body, (answer) => {
+      if (answer === undefined || lost) {
         answer?.resume();
         response.destroy();
         return;

@@ -52,7 +52,7 @@ export async function publishBody(
   given: Partial<IngestBodyPayload> = {},
 ): Promise<string> {
   const id = `b_${randomBytes(32).toString('hex')}`;
-  await publisher.publish(id, body, payloadOf(project, body, given));
+  await publisher.publish(id, body, payloadOf(project, body, given), undefined);
   return id;
 }
 

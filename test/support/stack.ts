@@ -42,6 +42,8 @@ export interface Stack {
 export interface StackOptions {
   /** Files that the worker loads before its own. */
   workerPreload?: readonly string[];
+  /** Beyond what the stack itself sets, for API and worker. */
+  env?: Readonly<Record<string, string>>;
   /** Puts something between the worker and ClickHouse: the URL that the worker is given. */
   workerClickHouseUrl?: (url: string) => Promise<string>;
 }
@@ -69,6 +71,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ADMIN_API_KEY: adminKey,
     API_KEY_PEPPER: apiKeyPepper,
     DEFAULT_PLAN: 'enterprise',
+    ...options.env,
   };
   const workerClickHouseUrl = (await options.workerClickHouseUrl?.(clickhouseUrl)) ?? clickhouseUrl;
   const [api, worker] = await Promise.all([

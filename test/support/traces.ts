@@ -1,16 +1,21 @@
 import { expect } from 'vitest';
 import type { z } from 'zod';
+import type { costBreakdownSchema } from '../../src/domains/executions/cost-breakdown.ts';
 import type { executionSchema } from '../../src/domains/executions/executions.schema.ts';
+import type { FlatNode, HierarchyWire, NestedNode } from '../../src/domains/executions/hierarchy.schema.ts';
 import type { SpanWire } from '../../src/domains/executions/span.schema.ts';
+import type { TimelineWire } from '../../src/domains/executions/timeline.schema.ts';
 import type { Answer, ProjectOfTest, Query, TestApi } from './api.ts';
 import { encodeSpans, type SpanInput } from './otlp-encode.ts';
 import { BadRequest, ExportTraceServiceResponse, RpcStatus } from './otlp-proto.ts';
+import { aModelCall, nowNano } from './spans.ts';
 import { until } from './until.ts';
 
 export type Encoding = 'protobuf' | 'json';
 export type ExecutionWire = z.infer<typeof executionSchema>;
 export type ExecutionDetailWire = ExecutionWire & {
   project_id: string;
+  cost_breakdown: z.infer<typeof costBreakdownSchema>;
   missing_parents: string[];
   truncated: boolean;
   feedback: unknown[];
@@ -91,6 +96,58 @@ export function getExecution(
 ): Promise<Answer<ExecutionDetailWire>> {
   const params = { project_id: project.id, trace_id: traceId };
   return api.call<ExecutionDetailWire>('getExecution', { params, query, key: project.key });
+}
+
+export type HierarchyBody = Omit<HierarchyWire, 'format'> & { roots?: NestedNode[]; nodes?: FlatNode[] };
+
+export function getHierarchy(
+  api: TestApi,
+  project: ProjectOfTest,
+  traceId: string,
+  query: Readonly<Record<string, string>> = {},
+): Promise<Answer<HierarchyBody>> {
+  const params = { project_id: project.id, trace_id: traceId };
+  return api.call<HierarchyBody>('getHierarchy', { params, query, key: project.key });
+}
+
+export function getTimeline(
+  api: TestApi,
+  project: ProjectOfTest,
+  traceId: string,
+  query: Readonly<Record<string, string | number>> = {},
+): Promise<Answer<TimelineWire>> {
+  const params = { project_id: project.id, trace_id: traceId };
+  return api.call<TimelineWire>('getTimeline', { params, query, key: project.key });
+}
+
+/** A trace of model calls with 3 tokens in and 1 out each: every one below the one before, or all below the first. */
+export function manySpans(form: 'chain' | 'fan', count: number, traceId: string): SpanInput[] {
+  const ids = Array.from({ length: count }, (_, index) => (index + 1).toString(16).padStart(16, '0'));
+  const begin = nowNano(-60_000);
+  return ids.map((spanId, index) => {
+    const parentSpanId = index === 0 ? '' : (ids[form === 'chain' ? index - 1 : 0] ?? '');
+    const step = BigInt(index) * 100_000n;
+    return aModelCall(3, 1, {
+      traceId,
+      spanId,
+      parentSpanId,
+      startUnixNano: begin + step,
+      endUnixNano: begin + 60_000_000_000n - (form === 'chain' ? step : 0n),
+    });
+  });
+}
+
+/** How long a call takes at its fastest, which is what other processes on the machine disturb least, and its last result. */
+export async function fastestMs<T>(times: number, call: () => Promise<T>): Promise<[number, T]> {
+  let fastest = Number.POSITIVE_INFINITY;
+  let result: T | undefined;
+  for (let run = 0; run < times; run++) {
+    const startedAtMs = performance.now();
+    result = await call();
+    fastest = Math.min(fastest, performance.now() - startedAtMs);
+  }
+  if (result === undefined) throw new Error('Nothing was called');
+  return [fastest, result];
 }
 
 export function listExecutions(

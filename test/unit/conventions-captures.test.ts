@@ -5,37 +5,10 @@ import { sumUsage } from '../../src/domains/executions/count-usage.ts';
 import { normaliseSpan } from '../../src/domains/ingestion/conventions/normalise-span.ts';
 import type { NormalisedSpan } from '../../src/domains/ingestion/conventions/normalised-span.ts';
 import type { Span } from '../../src/domains/ingestion/otlp/span.ts';
+import { captureFolder, type ExpectedTrace, manifest } from '../support/captures.ts';
 import { spansFromJson, type TracesJson } from '../support/span-from-json.ts';
 
-/** What a client's traces hold, worked out independently of us from the same bytes. */
-interface ExpectedTrace {
-  spans: number;
-  roots: string[];
-  orphans: string[];
-  kinds: Record<string, number>;
-  errors: number;
-  tokens: { in: number; out: number };
-  models: string[];
-  providers: string[];
-  session: string[];
-  user: string[];
-  tags: string[];
-  prompt: string[];
-  ttft: number;
-  llm_with_io: number;
-  cost?: number;
-}
-
-interface ExpectedClient {
-  spans_received: number;
-  spans_unique: number;
-  traces: ExpectedTrace[];
-}
-
 type Pair = readonly [Span, NormalisedSpan];
-
-const folder = join(import.meta.dirname, '../fixtures/captures');
-const manifest: Record<string, ExpectedClient> = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'));
 
 describe.each(Object.entries(manifest))('spans of %s', (client, expected) => {
   const received = spansOf(client);
@@ -63,9 +36,9 @@ describe.each(Object.entries(manifest))('spans of %s', (client, expected) => {
 });
 
 function spansOf(client: string): Span[] {
-  const files = readdirSync(join(folder, client)).filter((file) => file.endsWith('.decoded.json'));
+  const files = readdirSync(join(captureFolder, client)).filter((file) => file.endsWith('.decoded.json'));
   return files.sort().flatMap((file) => {
-    const json: TracesJson = JSON.parse(readFileSync(join(folder, client, file), 'utf8'));
+    const json: TracesJson = JSON.parse(readFileSync(join(captureFolder, client, file), 'utf8'));
     return spansFromJson(json);
   });
 }

@@ -117,14 +117,20 @@ describe('a prompt reference', () => {
     expect(normalised({ 'prompt.id': 'p', 'prompt.vendor': 'Promptlane' }).promptRef).toMatchObject({ id: 'p' });
   });
 
-  test('by a template alone is left to be matched', () =>
+  test('by a template alone is left to be matched by the hash of its whole text', () => {
+    // printf %s 'Hi {{x}}' | sha256sum
+    const id = 'sha256:45c811767782f3887a2084d362f9e64e1b9b6dab2743bfcd381f595b419252dc';
     expect(normalised({ 'traceloop.prompt.template': 'Hi {{x}}', 'traceloop.prompt.version': 2n }).promptRef).toEqual({
-      id: '',
+      id,
       name: '',
       version: 2,
       rawVersion: '2',
       source: 'template_match',
-    }));
+    });
+    const long = 'x'.repeat(5_000);
+    const keys = [long, `${long}y`].map((text) => normalised({ 'llm.prompt_template.template': text }).promptRef?.id);
+    expect(new Set(keys).size).toBe(2);
+  });
 });
 
 describe('a status', () => {
@@ -202,6 +208,40 @@ describe('text that is not messages', () => {
   test('a tool is given stays as it was although it looks like a message', () => {
     const text = '{"role":"user","content":"x"}';
     expect(normalised({ 'openinference.span.kind': 'TOOL', 'input.value': text }).input).toBe(text);
+  });
+});
+
+describe('text that a client sends as JSON whatever it is', () => {
+  test.each([
+    ['a text alone', { 'ai.value': '"hello"' }, 'hello'],
+    ['a text that only looks quoted', { 'ai.value': '"hello' }, '"hello'],
+    ['a list of texts', { 'ai.values': ['"hello"', '"you"', '7'] }, '["hello","you","7"]'],
+    ['an object', { 'traceloop.entity.input': '{"args":["x"]}' }, '{"args":["x"]}'],
+  ])('is read as %s', (_what, attributes, input) => {
+    expect(normalised(attributes).input).toBe(input);
+  });
+
+  test('of a list of vectors becomes vectors', () => {
+    expect(normalised({ 'ai.embeddings': ['[0.5,1]', '[2]'] }).output).toBe('[[0.5,1],[2]]');
+  });
+
+  test('of a tool result is the text without its quotes', () => {
+    const call = { 'ai.operationId': 'ai.toolCall', 'ai.toolCall.args': '{"city":"Paris"}' };
+    expect(normalised({ ...call, 'ai.toolCall.result': '"mild"' })).toMatchObject({
+      kind: 'tool',
+      input: '{"city":"Paris"}',
+      output: 'mild',
+    });
+  });
+});
+
+describe('a name', () => {
+  const functionOfCall = { 'ai.telemetry.functionId': 'answer' };
+
+  test('of an AI SDK tool call is the tool, not the function that called the model', () => {
+    const call = { 'ai.operationId': 'ai.toolCall', 'ai.toolCall.name': 'get_weather', ...functionOfCall };
+    expect(normalised(call).name).toBe('get_weather');
+    expect(normalised({ 'ai.operationId': 'ai.generateText', ...functionOfCall }).name).toBe('answer');
   });
 });
 

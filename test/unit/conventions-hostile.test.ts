@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { spanKinds } from '../../src/domains/executions/span-kind.ts';
 import { fields } from '../../src/domains/ingestion/conventions/fields.ts';
 import { limits } from '../../src/domains/ingestion/conventions/limits.ts';
 import { normaliseSpan } from '../../src/domains/ingestion/conventions/normalise-span.ts';
-import { type NormalisedSpan, spanKinds } from '../../src/domains/ingestion/conventions/normalised-span.ts';
+import type { NormalisedSpan } from '../../src/domains/ingestion/conventions/normalised-span.ts';
 import type { AnyValue } from '../../src/domains/ingestion/otlp/span.ts';
 import { buildEvent, buildSpan, scopeOf } from '../support/span-from-json.ts';
 

@@ -92,6 +92,16 @@ describe('usage of a trace', () => {
     expect(ids(spans)).toEqual(['b', 'leaf', 'orphan', 'self']);
   });
 
+  test('of a cycle is cut at the span on it that was given first, however it is entered', () => {
+    const spans = ['c', 'b', 'a'].map((id) =>
+      span(id, { a: 'b', b: 'c', c: 'a' }[id] ?? '', 'agent', { usage: tokens(1) }),
+    );
+    const below = span('below', 'a', 'chain');
+    expect(ids([...spans, below])).toEqual(['a']);
+    expect(ids([below, ...spans])).toEqual(['a']);
+    expect(ids(spans.toReversed())).toEqual(['b']);
+  });
+
   test('of a chain 10,000 deep needs no stack', () => {
     const chain = Array.from({ length: 10_000 }, (_, i) =>
       span(`s${i}`, i === 0 ? '' : `s${i - 1}`, 'agent', { usage: tokens(1) }),
@@ -121,14 +131,14 @@ describe('usage of a trace', () => {
   });
 });
 
-/** N1 and N1b as they are written, in no hurry. */
+/** The rules as count-usage.ts states them, in no hurry. */
 function byDefinition(spans: readonly CountableSpan[]): string[] {
   const isCall = ({ kind }: CountableSpan) => ['llm', 'embedding', 'reranker'].includes(kind);
   const below = (top: CountableSpan): CountableSpan[] =>
     spans.filter(({ parentSpanId }) => parentSpanId === top.spanId).flatMap((child) => [child, ...below(child)]);
   const counts = (each: CountableSpan): boolean => {
     if (each.usage === null) return false;
-    if (!isCall(each)) return !below(each).some(counts);
+    if (each.kind !== 'llm') return !below(each).some(counts);
     const { responseId } = each;
     return (
       responseId === '' || !below(each).some((other) => isCall(other) && other.usage && other.responseId === responseId)

@@ -128,7 +128,7 @@ beforeAll(async () => {
       admitted.push(`${operationId} ${principal?.name}`);
       res.setHeader('X-RateLimit-Limit', '42');
     },
-    headers: { 'X-RateLimit-Limit': '1000000' },
+    headers: () => ({ 'X-RateLimit-Limit': '1000000' }),
   });
 });
 afterAll(() => app.close());

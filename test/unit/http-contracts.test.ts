@@ -34,6 +34,13 @@ describe('contracts at start-up', () => {
   });
   test.each<[string, readonly Contract[], RegExp]>([
     ['an empty scope', [{ ...base, access: { scope: '' } }], /declares no access/],
+    ['two kinds of access', [{ ...base, access: { scope: 'a:read', open: true } }], /declares no access/],
+    ['an unknown role', [JSON.parse('{"access":{"role":"god"}}')].map((odd) => ({ ...base, ...odd })), /no access/],
+    [
+      'a denied operator',
+      [JSON.parse('{"access":{"operator":false}}')].map((odd) => ({ ...base, ...odd })),
+      /no access/,
+    ],
     ['path and schema at odds', [{ ...base, path: '/a/{other}' }], /parameters \[other\], its schema \[id\]/],
     ['a body on GET', [{ ...base, method: 'GET', body: z.strictObject({}) }], /a GET has no body/],
     [
@@ -95,6 +102,8 @@ describe('the OpenAPI document', () => {
   const document = openApiDocument({
     title: 'Test',
     version: '1.2.3',
+    knownFields: { id: { description: 'Which thing', example: 'thg_1' } },
+    leastRoleOf: (scope) => `role of ${scope}`,
     contracts: [
       { ...base, body: z.strictObject({ name: z.string() }), problems: ['version_conflict'] },
       endpoint({
@@ -120,7 +129,14 @@ describe('the OpenAPI document', () => {
     expect(at('openapi')).toBe('3.1.0');
     expect(at('paths', '/a/{id}', 'post', 'security')).toEqual([{ apiKey: [] }, { bearer: [] }, { adminKey: [] }]);
     expect(at('paths', '/a/{id}', 'post', 'parameters')).toEqual([
-      { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+      {
+        name: 'id',
+        in: 'path',
+        required: true,
+        description: 'Which thing',
+        schema: { type: 'string' },
+        example: 'thg_1',
+      },
     ]);
     expect(at('paths', '/a/{id}', 'post', 'requestBody')).toEqual({
       required: true,
@@ -132,6 +148,7 @@ describe('the OpenAPI document', () => {
             required: ['name'],
             additionalProperties: false,
           },
+          example: { name: 'text' },
         },
       },
     });
@@ -147,6 +164,18 @@ describe('the OpenAPI document', () => {
       { name: 'must', required: true },
     ]);
   });
+  test('says who may call: the scope for keys and the role for users', () => {
+    expect(at('paths', '/a/{id}', 'post', 'x-promptlane-access')).toEqual({ scope: 'a:read', role: 'role of a:read' });
+    expect(at('paths', '/a', 'get', 'x-promptlane-access')).toEqual({ open: true });
+    for (const [access, security] of [
+      [{ role: 'admin' }, [{ bearer: [] }, { adminKey: [] }]],
+      [{ authenticated: true }, [{ apiKey: [] }, { bearer: [] }, { adminKey: [] }]],
+      [{ operator: true }, [{ adminKey: [] }]],
+    ] as const) {
+      const { paths } = openApiDocument({ title: '', version: '1', contracts: [{ ...base, access }] });
+      expect(paths).toMatchObject({ '/a/{id}': { post: { security, 'x-promptlane-access': access } } });
+    }
+  });
   test('names the errors an operation may answer, its own included', () => {
     expect(at('paths', '/a/{id}', 'post', 'responses', '409', 'description')).toBe('version_conflict');
     expect(Object.keys(Object(at('paths', '/a/{id}', 'post', 'responses')))).toEqual(
@@ -157,7 +186,7 @@ describe('the OpenAPI document', () => {
     const references = [...text.matchAll(/"\$ref":"([^"]+)"/g)].flatMap((match) => match[1] ?? []);
     expect(references.length).toBeGreaterThan(3);
     for (const reference of references) {
-      expect(reference).toMatch(/^#\/components\/schemas\//);
+      expect(reference).toMatch(/^#\/components\/(?:schemas|headers|examples)\//);
       expect(at(...reference.slice(2).split('/')), reference).toBeTypeOf('object');
     }
     expect(text).not.toContain('$defs');

@@ -24,6 +24,7 @@ function light(given: Partial<LightSpan> = {}): LightSpan {
     model: '',
     usage: null,
     costNanoUsd: null,
+    costSource: 'none',
     responseId: '',
     sessionId: '',
     userId: '',
@@ -144,12 +145,16 @@ describe('a summary', () => {
     expect(summary).toMatchObject({ sessionId: 'of the root', userId: 'of the child', startUnixNano: 1n });
   });
 
-  test('names only prompts that have an id or a name', () => {
+  test('names each version of a prompt once, with its uses', () => {
+    const prompt = { id: '', name: 'greet', version: 3, rawVersion: '3', source: 'self', key: '' };
     const spans = [
-      light({ spanId: '0000000000000001', prompt: { id: '', name: '', version: 3 } }),
-      light({ spanId: '0000000000000002', prompt: { id: '', name: 'greet', version: 3 } }),
-      light({ spanId: '0000000000000003', prompt: { id: '', name: 'greet', version: 3 } }),
+      light({ spanId: '0000000000000001', prompt: { ...prompt, name: '', key: 'sha256:00' } }),
+      light({ spanId: '0000000000000002', prompt }),
+      light({ spanId: '0000000000000003', prompt: { ...prompt, rawVersion: 'v3' } }),
     ];
-    expect(summariseExecution('p', spans).prompts).toEqual([{ id: '', name: 'greet', version: 3 }]);
+    expect(summariseExecution('p', spans).prompts).toEqual([
+      { id: '', name: '', version: 3, key: 'sha256:00', calls: 1 },
+      { id: '', name: 'greet', version: 3, key: '', calls: 2 },
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import { type IngestBodyPayload, jobCatalog } from '../../src/queue/job-catalog.ts';
+import { type IngestBodyPayload, type IngestOutcome, jobCatalog } from '../../src/queue/job-catalog.ts';
 import type { LatencyRecorder } from '../../src/telemetry/latency.ts';
 import type { JobFacts } from '../processors.ts';
 import { type IngestBodyDeps, ingestBody, isHopeless } from './ingest-body.ts';
@@ -15,10 +15,10 @@ export type IngestOrIsolateDeps = IngestBodyDeps &
     countStored: (spans: number) => void;
   };
 
-/** What became of the body; unless it is `isolated`, nobody needs it in Redis any more. */
-export type IngestOutcome = 'stored' | 'quarantined' | 'isolated';
-
-/** Stores the body's spans, or puts the body where it cannot harm others: a process of its own, or the quarantine. */
+/**
+ * Stores the body's spans, or puts the body where it cannot harm others: a process of its own, or the quarantine. Unless it is
+ * `isolated`, nobody needs it in Redis any more.
+ */
 export async function ingestOrIsolate(
   deps: IngestOrIsolateDeps,
   job: JobFacts,

@@ -2,6 +2,7 @@ import {
   type Execution,
   findKnownTraces,
   findLightSpans,
+  groupByTrace,
   insertExecutions,
   type LightSpan,
   summariseExecution,
@@ -50,14 +51,4 @@ function spansAtHand(entries: readonly BatchEntry[], projectId: string, traceIds
     }
   }
   return [...spans.values()];
-}
-
-function groupByTrace(spans: readonly LightSpan[]): Iterable<LightSpan[]> {
-  const byTrace = new Map<string, LightSpan[]>();
-  for (const span of spans) {
-    const trace = byTrace.get(span.traceId);
-    if (trace === undefined) byTrace.set(span.traceId, [span]);
-    else trace.push(span);
-  }
-  return byTrace.values();
 }

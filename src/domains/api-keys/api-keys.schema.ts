@@ -1,38 +1,99 @@
 import { z } from 'zod';
 import { presets, scopes } from '../auth/index.ts';
 import type { ApiKey } from './api-key.ts';
+import type { RotatedApiKey } from './rotate-api-key.ts';
 
 export const projectParams = z.strictObject({ project_id: z.string().min(1).max(64) });
+export const apiKeyParams = projectParams.extend({
+  key_id: z.string().min(1).max(64).meta({ description: 'Of the key itself, not its prefix' }),
+});
 
 const presetNames = Object.keys(presets) as (keyof typeof presets)[];
 
 export const createApiKeyBody = z
   .strictObject({
-    name: z.string().trim().min(1).max(200),
-    scopes: z.array(z.enum(scopes)).min(1).max(scopes.length).optional(),
-    preset: z.enum(presetNames).optional(),
-    expires_at: z.iso.datetime({ offset: true }).nullish(),
+    name: z.string().trim().min(1).max(200).meta({ example: 'production' }),
+    scopes: z
+      .array(z.enum(scopes))
+      .min(1)
+      .max(scopes.length)
+      .optional()
+      .meta({ description: 'What the key may do; default everything', example: ['prompts:read', 'traces:write'] }),
+    preset: z.enum(presetNames).optional().meta({ description: 'A named set of scopes, instead of `scopes`' }),
+    expires_at: z.iso.datetime({ offset: true }).nullish().meta({ description: 'In the future; null for never' }),
   })
   .refine((body) => body.scopes === undefined || body.preset === undefined, {
     path: ['preset'],
     message: 'give either scopes or preset, not both',
-  });
+  })
+  .meta({ example: { name: 'production', scopes: ['prompts:read', 'traces:write'] } });
 
-export const createdApiKeySchema = z.object({
-  id: z.string(),
-  key: z.string().meta({ description: 'The secret. It is shown only in this answer.' }),
-  name: z.string(),
-  prefix: z.string(),
-  last4: z.string(),
-  scopes: z.array(z.string()),
+const overlapMaxS = 30 * 24 * 60 * 60;
+
+export const rotateApiKeyBody = z
+  .strictObject({
+    overlap_s: z
+      .int()
+      .min(0)
+      .max(overlapMaxS)
+      .default(0)
+      .meta({ description: 'Seconds for which the old secret still works', example: 3_600 }),
+  })
+  .default({ overlap_s: 0 });
+
+const common = {
+  id: z.string().meta({ example: 'key_01k0w2n3t4v5x6y7z8a9b0c1d2' }),
+  name: z.string().meta({ example: 'production' }),
+  prefix: z.string().meta({ description: 'How the secret begins', example: 'pl_4Kd93mZq1xWb' }),
+  last4: z.string().meta({ description: 'How the secret ends', example: 'a9Xc' }),
+  scopes: z.array(z.string()).meta({ example: ['prompts:read', 'traces:write'] }),
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime().nullable(),
+};
+
+export const apiKeySchema = z.object({
+  ...common,
+  last_used_at: z.iso.datetime().nullable().meta({ description: 'To the minute; null when never used' }),
+  revoked_at: z.iso.datetime().nullable(),
 });
 
+export const createdApiKeySchema = z.object({
+  ...common,
+  key: z.string().optional().meta({
+    description: 'The secret. Only the first answer has it; an idempotent replay comes without.',
+    example: 'pl_4Kd93mZq1xWb_00000000-an-example-and-no-real-secret-0000_a9Xc00',
+  }),
+});
+
+export const rotatedApiKeySchema = createdApiKeySchema.extend({
+  previous: z.object({
+    id: z.string().meta({ example: 'key_01jzzzn3t4v5x6y7z8a9b0c1d2' }),
+    ends_at: z.iso.datetime().meta({ description: 'When the old secret stops working' }),
+  }),
+});
+
+export function apiKeyToWire(apiKey: ApiKey): z.infer<typeof apiKeySchema> {
+  return {
+    ...commonToWire(apiKey),
+    last_used_at: apiKey.lastUsedAt?.toISOString() ?? null,
+    revoked_at: apiKey.revokedAt?.toISOString() ?? null,
+  };
+}
+
 export function createdApiKeyToWire(apiKey: ApiKey, key: string): z.infer<typeof createdApiKeySchema> {
+  return { ...commonToWire(apiKey), key };
+}
+
+export function rotatedApiKeyToWire({ apiKey, key, previous }: RotatedApiKey): z.infer<typeof rotatedApiKeySchema> {
+  return {
+    ...createdApiKeyToWire(apiKey, key),
+    previous: { id: previous.id, ends_at: previous.endsAt.toISOString() },
+  };
+}
+
+function commonToWire(apiKey: ApiKey) {
   return {
     id: apiKey.id,
-    key,
     name: apiKey.name,
     prefix: `pl_${apiKey.lookupId}`,
     last4: apiKey.last4,

@@ -1,39 +1,73 @@
 import { InvalidError } from '../../lib/errors.ts';
-import { newId, type ProjectId } from '../../lib/ids.ts';
+import { newId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import { type AuditActor, recordAudit } from '../audit/index.ts';
 import { mintApiKey, type Scope } from '../auth/index.ts';
+import type { ProjectScope } from '../workspaces/index.ts';
 import type { ApiKey } from './api-key.ts';
 import { insertApiKey } from './api-key-store.ts';
 
 export interface CreateApiKeyInput {
-  projectId: ProjectId;
+  project: ProjectScope;
+  actor: AuditActor;
   name: string;
   scopes: readonly Scope[];
   expiresAt: Date | null;
 }
 
-/** Creates a key; `key` is the secret, which exists only in this answer. Throws InvalidError for an expiry in the past. */
+/** A key with its secret, which exists nowhere else. */
+export interface NewApiKey {
+  apiKey: ApiKey;
+  key: string;
+}
+
+/** Creates a key. Throws InvalidError for an expiry in the past. */
 export async function createApiKey(
   deps: { postgres: Postgres; apiKeyPepper: string },
-  input: CreateApiKeyInput,
-): Promise<{ apiKey: ApiKey; key: string }> {
-  const createdAt = new Date();
-  if (input.expiresAt !== null && input.expiresAt <= createdAt) {
-    throw new InvalidError('invalid_body', `expires_at must be in the future, not ${input.expiresAt.toISOString()}.`, {
+  { project, actor, name, scopes, expiresAt }: CreateApiKeyInput,
+): Promise<NewApiKey> {
+  if (expiresAt !== null && expiresAt <= new Date()) {
+    throw new InvalidError('invalid_body', `expires_at must be in the future, not ${expiresAt.toISOString()}.`, {
       errors: [{ path: 'expires_at', code: 'in_the_past', message: 'must be in the future' }],
     });
   }
-  const minted = mintApiKey(deps.apiKeyPepper);
+  return runPostgres(() =>
+    deps.postgres.transaction(async (transaction) => {
+      const created = await storeNewKey(transaction, deps.apiKeyPepper, { project, name, scopes, expiresAt });
+      await recordAudit(transaction, {
+        workspaceId: project.workspaceId,
+        projectId: project.projectId,
+        actor,
+        action: 'api_key.created',
+        targetType: 'api_key',
+        targetId: created.apiKey.id,
+        details: { name, scopes: created.apiKey.scopes, expires_at: expiresAt },
+      });
+      return created;
+    }),
+  );
+}
+
+/** Mints a key and stores it, within a transaction. */
+export async function storeNewKey(
+  transaction: Postgres,
+  apiKeyPepper: string,
+  { project, name, scopes, expiresAt }: Omit<CreateApiKeyInput, 'actor'>,
+): Promise<NewApiKey> {
+  const { key, lookupId, last4, digest } = mintApiKey(apiKeyPepper);
   const apiKey: ApiKey = {
     id: newId('key'),
-    projectId: input.projectId,
-    name: input.name,
-    lookupId: minted.lookupId,
-    last4: minted.last4,
-    scopes: [...new Set(input.scopes)],
-    expiresAt: input.expiresAt,
-    createdAt,
+    projectId: project.projectId,
+    name,
+    lookupId,
+    last4,
+    scopes: [...new Set(scopes)],
+    expiresAt,
+    revokedAt: null,
+    lastUsedAt: null,
+    createdAt: new Date(),
   };
-  await insertApiKey(deps.postgres, apiKey, minted.digest);
-  return { apiKey, key: minted.key };
+  await insertApiKey(transaction, apiKey, digest);
+  return { apiKey, key };
 }

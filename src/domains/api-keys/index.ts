@@ -1,1 +1,1 @@
-export { apiKeysEndpoints } from './api-keys.routes.ts';
+export { type ApiKeysDeps, apiKeysEndpoints } from './api-keys.routes.ts';

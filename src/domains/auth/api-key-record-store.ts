@@ -1,7 +1,7 @@
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
-import { planNamed } from '../workspaces/index.ts';
+import { planNamed, planOverridesFrom } from '../workspaces/index.ts';
 import type { ApiKeyRecord } from './api-key-record.ts';
 
 interface Row {
@@ -13,6 +13,7 @@ interface Row {
   project_id: ProjectId;
   workspace_id: WorkspaceId;
   plan: string;
+  plan_overrides: unknown;
 }
 
 /** The key with that public id, with its project, workspace and plan. The project is what the key decides, so none is asked for. */
@@ -22,6 +23,7 @@ export async function findApiKeyRecord(postgres: Postgres, lookupId: string): Pr
       .join('projects', 'projects.id', 'api_keys.project_id')
       .join('workspaces', 'workspaces.id', 'projects.workspace_id')
       .where('api_keys.lookup_id', lookupId)
+      .whereNull('workspaces.deleted_at')
       .first<Row | undefined>(
         'api_keys.id',
         'api_keys.secret_digest',
@@ -31,9 +33,20 @@ export async function findApiKeyRecord(postgres: Postgres, lookupId: string): Pr
         'api_keys.project_id',
         'projects.workspace_id',
         'workspaces.plan',
+        'workspaces.plan_overrides',
       ),
   );
   return row && toRecord(row);
+}
+
+/** Sets the time of last use to now, of keys of any project; a key that any process has set within a minute is left alone. */
+export async function markKeysUsed(postgres: Postgres, keyIds: readonly string[]): Promise<void> {
+  await runPostgres(() =>
+    postgres('api_keys')
+      .whereIn('id', keyIds)
+      .whereRaw("(last_used_at is null or last_used_at <= now() - interval '1 minute')")
+      .update({ last_used_at: postgres.fn.now() }),
+  );
 }
 
 function toRecord(row: Row): ApiKeyRecord {
@@ -43,6 +56,11 @@ function toRecord(row: Row): ApiKeyRecord {
     scopes: new Set(row.scopes),
     expiresAtMs: row.expires_at?.getTime(),
     revokedAtMs: row.revoked_at?.getTime(),
-    project: { projectId: row.project_id, workspaceId: row.workspace_id, plan: planNamed(row.plan) },
+    project: {
+      projectId: row.project_id,
+      workspaceId: row.workspace_id,
+      plan: planNamed(row.plan),
+      overrides: planOverridesFrom(row.plan_overrides),
+    },
   };
 }

@@ -1,37 +1,47 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { UnauthenticatedError } from '../../lib/errors.ts';
-import type { ApiKeyCache } from './api-key-cache.ts';
+import { ForbiddenError, UnauthenticatedError } from '../../lib/errors.ts';
+import type { ApiKeyRecord } from './api-key-record.ts';
 import { lookupIdOf, matchesDigest } from './api-key-token.ts';
-import type { Principal } from './principal.ts';
-
-export interface Credentials {
-  apiKey: string | undefined;
-  adminKey: string | undefined;
-}
+import type { Credential } from './credentials.ts';
+import type { KeyUses } from './key-uses.ts';
+import type { Tenancy } from './tenancy.ts';
+import type { VerifyToken } from './token/token-verifier.ts';
+import type { Membership, UserRecord } from './users/user-record.ts';
 
 export interface AuthenticateDeps {
-  apiKeys: ApiKeyCache;
+  tenancy: Tenancy;
+  verifyToken: VerifyToken;
+  keyUses: Pick<KeyUses, 'note'>;
   apiKeyPepper: string;
   adminApiKey: string;
 }
 
-/** Who the credentials stand for. Throws UnauthenticatedError, with one message for every way a key can be wrong. */
-export async function authenticate(deps: AuthenticateDeps, credentials: Credentials): Promise<Principal> {
-  if (credentials.adminKey !== undefined) return authenticateAdmin(deps, credentials.adminKey);
-  if (credentials.apiKey !== undefined) return authenticateApiKey(deps, credentials.apiKey);
-  throw new UnauthenticatedError('credentials_required', 'Send an API key in the X-API-Key header.');
+/** Who calls, before it is known what for. */
+export type Identity =
+  | { type: 'admin' }
+  | { type: 'api_key'; record: ApiKeyRecord }
+  /** `home` is where the user acts when the path names no workspace. */
+  | { type: 'user'; record: UserRecord; home: Membership };
+
+/**
+ * Who the credential stands for.
+ * @throws UnauthenticatedError with one message for every way a credential can be wrong; ForbiddenError for a foreign organisation
+ */
+export async function authenticate(deps: AuthenticateDeps, { kind, value }: Credential): Promise<Identity> {
+  if (kind === 'admin_key') return authenticateAdmin(deps, value);
+  return kind === 'api_key' ? authenticateApiKey(deps, value) : authenticateToken(deps, value);
 }
 
-function authenticateAdmin(deps: AuthenticateDeps, adminKey: string): Principal {
+function authenticateAdmin(deps: AuthenticateDeps, adminKey: string): Identity {
   if (!timingSafeEqual(sha256(adminKey), sha256(deps.adminApiKey))) {
     throw new UnauthenticatedError('invalid_credentials', 'The admin key in X-Admin-Key is not valid.');
   }
   return { type: 'admin' };
 }
 
-async function authenticateApiKey(deps: AuthenticateDeps, key: string): Promise<Principal> {
+async function authenticateApiKey(deps: AuthenticateDeps, key: string): Promise<Identity> {
   const lookupId = lookupIdOf(key);
-  const record = lookupId === undefined ? undefined : await deps.apiKeys.find(lookupId);
+  const record = lookupId === undefined ? undefined : await deps.tenancy.findApiKey(lookupId);
   const nowMs = Date.now();
   if (
     record === undefined ||
@@ -41,7 +51,35 @@ async function authenticateApiKey(deps: AuthenticateDeps, key: string): Promise<
   ) {
     throw new UnauthenticatedError('invalid_credentials', 'The API key in X-API-Key is not valid, expired or revoked.');
   }
-  return { type: 'api_key', keyId: record.id, scopes: record.scopes, project: record.project };
+  deps.keyUses.note(record.id);
+  return { type: 'api_key', record };
+}
+
+async function authenticateToken(deps: AuthenticateDeps, token: string): Promise<Identity> {
+  const claims = await deps.verifyToken(token);
+  const record = claims && (await deps.tenancy.findUser(claims));
+  // A deleted user's token is no better than an expired one.
+  if (claims === undefined || record === undefined || record.deleted) {
+    throw new UnauthenticatedError('invalid_credentials', 'The bearer token is not valid or expired.');
+  }
+  return { type: 'user', record, home: homeOf(record, claims.orgId) };
+}
+
+/**
+ * The organisation the token names, else the personal workspace. An organisation is known from the identity provider's webhooks only:
+ * a token proves who its bearer is, but may be older than their removal, so its word on membership is not taken.
+ */
+function homeOf(record: UserRecord, orgId: string | undefined): Membership {
+  const memberships = [...record.memberships.values()];
+  const home =
+    orgId === undefined
+      ? memberships.find(({ workspace }) => workspace.id === record.personalWorkspaceId)
+      : memberships.find((membership) => membership.orgId === orgId);
+  if (home !== undefined) return home;
+  throw new ForbiddenError(
+    'organization_not_accessible',
+    'The token names an organisation that does not exist or that the user is not a member of.',
+  );
 }
 
 /** Digests have one length, which is what timingSafeEqual needs. */

@@ -1,66 +1,109 @@
 import type { IncomingMessage } from 'node:http';
 import type { Access } from '../../http/endpoint.ts';
-import { ForbiddenError, NotFoundError, UnauthenticatedError } from '../../lib/errors.ts';
-import type { ProjectScope } from '../workspaces/index.ts';
-import { type AuthenticateDeps, authenticate } from './authenticate.ts';
-import type { Principal } from './principal.ts';
+import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
+import { type ProjectScope, type Role, roleSuffices } from '../workspaces/index.ts';
+import { type AuthenticateDeps, authenticate, type Identity } from './authenticate.ts';
+import { credentialOf } from './credentials.ts';
+import type { Principal, UserPrincipal } from './principal.ts';
+import { leastRoleOf } from './roles.ts';
+import { isScope } from './scopes.ts';
 
-export interface AuthoriseDeps extends AuthenticateDeps {
-  findProjectScope: (projectId: string) => Promise<ProjectScope | undefined>;
-}
+type Closed = Exclude<Access, { open: true }>;
+type Params = Readonly<Record<string, string>>;
 
 /**
- * Decides, before a body is read, whether the request may reach its handler. A project other than the key's own is 404, as
- * if it did not exist. Throws UnauthenticatedError, ForbiddenError or NotFoundError.
+ * Decides, before a body is read, whether the request may reach its handler. A project or workspace that is not the caller's is 404
+ * in the same words as one that does not exist. Throws UnauthenticatedError, ForbiddenError or NotFoundError.
  */
 export async function authorise(
-  deps: AuthoriseDeps,
-  request: IncomingMessage,
+  deps: AuthenticateDeps,
+  request: Pick<IncomingMessage, 'rawHeaders'>,
   access: Access,
-  params: Readonly<Record<string, string>>,
+  params: Params,
 ): Promise<Principal> {
   if ('open' in access) return { type: 'anonymous' };
-  const principal = await authenticate(deps, {
-    apiKey: singleHeader(request, 'x-api-key'),
-    adminKey: singleHeader(request, 'x-admin-key'),
-  });
-  if (principal.type === 'admin') return { type: 'admin', ...(await projectOfAdmin(deps, params.project_id)) };
-  if (principal.type === 'api_key') admitApiKey(principal, access, params.project_id);
-  return principal;
+  const caller = await authenticate(deps, credentialOf(request));
+  if (caller.type === 'admin') return admitAdmin(deps, params);
+  return caller.type === 'api_key' ? admitApiKey(caller, access, params) : admitUser(deps, caller, access, params);
 }
 
-function admitApiKey(
-  principal: Extract<Principal, { type: 'api_key' }>,
-  access: Exclude<Access, { open: true }>,
-  projectId: string | undefined,
-): void {
-  if ('adminOnly' in access) {
-    throw new ForbiddenError('admin_required', 'This operation needs an administrator; an API key cannot do it.');
-  }
-  if (!principal.scopes.has(access.scope)) {
+/** The operator may do everything, to what exists. */
+async function admitAdmin({ tenancy }: AuthenticateDeps, params: Params): Promise<Principal> {
+  const { project_id: projectId, workspace_id: workspaceId } = params;
+  const workspace = workspaceId === undefined ? undefined : await tenancy.findWorkspace(workspaceId);
+  if (workspaceId !== undefined && workspace === undefined) throw unknownWorkspace();
+  const project = projectId === undefined ? undefined : await tenancy.findProject(projectId);
+  if (projectId !== undefined && !isWithin(project, workspaceId)) throw unknownProject();
+  if (project === undefined) return { type: 'admin', ...(workspace && { workspace }) };
+  return { type: 'admin', workspace: workspaceScopeOf(project), project };
+}
+
+function admitApiKey({ record }: Extract<Identity, { type: 'api_key' }>, access: Closed, params: Params): Principal {
+  if ('operator' in access || 'role' in access) throw adminRequired();
+  if ('scope' in access && !record.scopes.has(access.scope)) {
     throw new ForbiddenError('insufficient_scope', `The API key lacks the scope ${access.scope}.`);
   }
-  if (projectId !== undefined && projectId !== principal.project.projectId) throw unknownProject();
+  const { project } = record;
+  if (params.workspace_id !== undefined && params.workspace_id !== project.workspaceId) throw unknownWorkspace();
+  if (params.project_id !== undefined && params.project_id !== project.projectId) throw unknownProject();
+  return { type: 'api_key', keyId: record.id, scopes: record.scopes, project };
 }
 
-async function projectOfAdmin(
-  deps: AuthoriseDeps,
-  projectId: string | undefined,
-): Promise<{ project: ProjectScope } | undefined> {
-  if (projectId === undefined) return undefined;
-  const project = await deps.findProjectScope(projectId);
-  if (project === undefined) throw unknownProject();
-  return { project };
+/** The path's workspace must be one of the user's; where the path names none, it is the one of the token. */
+async function admitUser(
+  { tenancy }: AuthenticateDeps,
+  { record, home }: Extract<Identity, { type: 'user' }>,
+  access: Closed,
+  { project_id: projectId, workspace_id: workspaceId }: Params,
+): Promise<UserPrincipal> {
+  if ('operator' in access) throw adminRequired();
+  if (workspaceId !== undefined && !record.memberships.has(workspaceId)) throw unknownWorkspace();
+  const project = projectId === undefined ? undefined : await tenancy.findProject(projectId);
+  if (projectId !== undefined && !isWithin(project, workspaceId)) throw unknownProject();
+  const id = workspaceId ?? project?.workspaceId;
+  const membership = id === undefined ? home : record.memberships.get(id);
+  if (membership === undefined) throw unknownProject();
+  const { role, workspace } = membership;
+  requireRole(role, leastRole(access));
+  return {
+    type: 'user',
+    userId: record.userId,
+    subject: record.subject,
+    role,
+    workspace,
+    ...(project && { project }),
+  };
 }
 
-/** A credential sent twice is ambiguous, so it is none. Node joins repeated custom headers with ", ". */
-function singleHeader(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
-  if (value === undefined || value === '') return undefined;
-  if (typeof value === 'string') return value.trim();
-  throw new UnauthenticatedError('invalid_credentials', `The header ${name} was sent more than once.`);
+function leastRole(access: Exclude<Closed, { operator: true }>): Role {
+  if ('role' in access) return access.role;
+  if ('authenticated' in access) return 'viewer';
+  // A scope that no table knows is nobody's.
+  if (!isScope(access.scope)) throw new ForbiddenError('forbidden', 'This operation is not open to users.');
+  return leastRoleOf[access.scope];
+}
+
+function requireRole(role: Role, least: Role): void {
+  if (roleSuffices(role, least)) return;
+  throw new ForbiddenError('insufficient_role', `This needs the role ${least} or above; yours is ${role}.`);
+}
+
+function isWithin(project: ProjectScope | undefined, workspaceId: string | undefined): project is ProjectScope {
+  return project !== undefined && (workspaceId === undefined || project.workspaceId === workspaceId);
+}
+
+function workspaceScopeOf({ workspaceId, plan, overrides }: ProjectScope) {
+  return { id: workspaceId, plan, overrides };
+}
+
+function adminRequired(): ForbiddenError {
+  return new ForbiddenError('admin_required', 'This operation needs an administrator.');
 }
 
 function unknownProject(): NotFoundError {
   return new NotFoundError('project_not_found', 'There is no such project.');
+}
+
+function unknownWorkspace(): NotFoundError {
+  return new NotFoundError('workspace_not_found', 'There is no such workspace.');
 }

@@ -1,6 +1,13 @@
-export { ApiKeyCache } from './api-key-cache.ts';
-export { findApiKeyRecord } from './api-key-record-store.ts';
+export { projectOf, tenantOf } from './acting.ts';
+export { markKeysUsed } from './api-key-record-store.ts';
 export { describeApiKey, type MintedKey, mintApiKey } from './api-key-token.ts';
-export { type AuthoriseDeps, authorise } from './authorise.ts';
-export type { Principal } from './principal.ts';
-export { type Preset, presets, type Scope, scopes } from './scopes.ts';
+export { authEndpoints } from './auth.routes.ts';
+export type { AuthenticateDeps } from './authenticate.ts';
+export { authorise } from './authorise.ts';
+export { auditActorOf, callerOf } from './caller-of.ts';
+export { KeyUses } from './key-uses.ts';
+export { type Principal, type UserPrincipal, workspaceOf } from './principal.ts';
+export { leastRoleOf } from './roles.ts';
+export { isScope, type Preset, presets, type Scope, scopes } from './scopes.ts';
+export { createTenancy, type Tenancy } from './tenancy.ts';
+export { createTokenVerifier } from './token/token-verifier.ts';

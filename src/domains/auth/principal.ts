@@ -1,7 +1,30 @@
-import type { ProjectScope } from '../workspaces/index.ts';
+import type { UserId } from '../../lib/ids.ts';
+import type { ProjectScope, Role, WorkspaceScope } from '../workspaces/index.ts';
 
-/** Who a request acts for, after its credential was checked. */
+/** Who a request acts for, after its credential was checked. `project` is the one of the path, if the path has one. */
 export type Principal =
   | { type: 'anonymous' }
-  | { type: 'admin'; project?: ProjectScope }
-  | { type: 'api_key'; keyId: string; scopes: ReadonlySet<string>; project: ProjectScope };
+  | { type: 'admin'; workspace?: WorkspaceScope; project?: ProjectScope }
+  | { type: 'api_key'; keyId: string; scopes: ReadonlySet<string>; project: ProjectScope }
+  | UserPrincipal;
+
+export interface UserPrincipal {
+  type: 'user';
+  userId: UserId;
+  /** The identity provider's user id, the token's `sub`. */
+  subject: string;
+  /** In `workspace`. */
+  role: Role;
+  /** The path's, else the one the token's `org_id` selects, else the personal one. */
+  workspace: WorkspaceScope;
+  project?: ProjectScope;
+}
+
+/** The workspace a principal acts in: the one whose plan, limits and quotas apply. Undefined when it acts in none. */
+export function workspaceOf(principal: Principal): WorkspaceScope | undefined {
+  if (principal.type === 'user') return principal.workspace;
+  if (principal.type === 'admin') return principal.workspace;
+  if (principal.type === 'anonymous') return undefined;
+  const { workspaceId, plan, overrides } = principal.project;
+  return { id: workspaceId, plan, overrides };
+}

@@ -14,6 +14,11 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number];
 
+/** Whether `text` is a scope that keys can have. */
+export function isScope(text: string): text is Scope {
+  return scopes.some((scope) => scope === text);
+}
+
 export const presets = {
   full: scopes,
   read_only: ['prompts:read', 'executions:read', 'analytics:read', 'budgets:read', 'keys:read'],

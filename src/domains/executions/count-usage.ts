@@ -18,29 +18,64 @@ export interface CountableSpan {
   responseId: string;
 }
 
-export interface CountedUsage {
+/** A sum over spans that count. */
+export interface UsageTotal {
   usage: TokenUsage;
   costNanoUsd: bigint;
   /** Spans that count and report tokens, but have no cost. */
   unpricedSpans: number;
+  /** Spans that count and have a cost. */
+  pricedSpans: number;
+}
+
+export interface CountedUsage extends UsageTotal {
   countedSpanIds: Set<string>;
 }
 
 /**
- * Totals of one trace in which nothing is counted twice: the own usage of model calls; any other span, such as an agent that
- * repeats the sum of its calls, only when nothing below it counted. Of nested calls with one response id (two instrumentations
- * on one call) the innermost counts. A span id given twice counts as it was given last. O(n), no recursion.
+ * Totals of one trace in which nothing is counted twice: the own usage of every `llm` span; any other span, such as an agent or an
+ * embedding that repeats the sum of its calls, only when nothing below it counted. Of nested calls with one response id (two instrumentations
+ * on one call) the innermost counts. A span id given twice counts as it was given last. A cycle of parents is cut at the one of its spans
+ * that was given first. O(n), no recursion.
  */
 export function sumUsage(spans: readonly CountableSpan[]): CountedUsage {
   const nodes = nodesOf(spans);
-  const total: CountedUsage = { usage: noUsage(), costNanoUsd: 0n, unpricedSpans: 0, countedSpanIds: new Set() };
+  const total: CountedUsage = { ...nothingUsed(), countedSpanIds: new Set() };
   for (const root of nodes.values()) if (root.parent === undefined) countBelow(root, total);
-  for (const node of nodes.values()) if (!node.entered) countBelow(onCycle(node), total);
+  for (const node of nodes.values()) if (!node.entered) countBelow(firstOnCycle(node), total);
   return total;
+}
+
+/** A sum to which nothing has been added. */
+export function nothingUsed(): UsageTotal {
+  return { usage: noUsage(), costNanoUsd: 0n, unpricedSpans: 0, pricedSpans: 0 };
+}
+
+/** Adds a span that counts; see {@link sumUsage}. */
+export function addSpan(total: UsageTotal, { usage, costNanoUsd }: CountableSpan): void {
+  if (costNanoUsd !== null) total.pricedSpans++;
+  total.costNanoUsd += costNanoUsd ?? 0n;
+  if (usage === null) return;
+  if (costNanoUsd === null) total.unpricedSpans++;
+  for (const part of usageParts) total.usage[part] += usage[part];
+}
+
+/** Adds the sum of other spans. */
+export function addTotal(total: UsageTotal, other: UsageTotal): void {
+  total.costNanoUsd += other.costNanoUsd;
+  total.unpricedSpans += other.unpricedSpans;
+  total.pricedSpans += other.pricedSpans;
+  for (const part of usageParts) total.usage[part] += other.usage[part];
+}
+
+/** Nano-USD of what could be priced; null when nothing could. */
+export function knownCost({ costNanoUsd, pricedSpans, unpricedSpans }: UsageTotal): bigint | null {
+  return pricedSpans === 0 && unpricedSpans > 0 ? null : costNanoUsd;
 }
 
 interface Node {
   span: CountableSpan;
+  position: number;
   parent: Node | undefined;
   children: Node[];
   entered: boolean;
@@ -56,6 +91,7 @@ function nodesOf(spans: readonly CountableSpan[]): Map<string, Node> {
   for (const span of spans) {
     nodes.set(span.spanId, {
       span,
+      position: nodes.size,
       parent: undefined,
       children: [],
       entered: false,
@@ -96,8 +132,11 @@ function enter(node: Node, open: Map<string, Node>): void {
 function leave(node: Node, open: Map<string, Node>, total: CountedUsage): void {
   // A call above with this id is superseded for good, so it need not be put back.
   if (isIdentifiedCall(node)) open.delete(node.span.responseId);
-  const counts = reports(node) && (modelKinds.has(node.span.kind) ? !node.superseded : !node.countedBelow);
-  if (counts) add(node.span, total);
+  const counts = reports(node) && (node.span.kind === 'llm' ? !node.superseded : !node.countedBelow);
+  if (counts) {
+    total.countedSpanIds.add(node.span.spanId);
+    addSpan(total, node.span);
+  }
   if (node.parent !== undefined && (counts || node.countedBelow)) node.parent.countedBelow = true;
 }
 
@@ -110,15 +149,7 @@ function reports({ span }: Node): boolean {
   return span.usage !== null || (span.costNanoUsd ?? 0n) > 0n;
 }
 
-function add({ spanId, usage, costNanoUsd }: CountableSpan, total: CountedUsage): void {
-  total.countedSpanIds.add(spanId);
-  total.costNanoUsd += costNanoUsd ?? 0n;
-  if (usage === null) return;
-  if (costNanoUsd === null) total.unpricedSpans++;
-  for (const part of usageParts) total.usage[part] += usage[part];
-}
-
-const usageParts = [
+export const usageParts = [
   'inputTokens',
   'outputTokens',
   'cacheReadTokens',
@@ -127,7 +158,7 @@ const usageParts = [
   'totalTokens',
 ] as const;
 
-function noUsage(): TokenUsage {
+export function noUsage(): TokenUsage {
   return {
     inputTokens: 0,
     outputTokens: 0,
@@ -139,12 +170,13 @@ function noUsage(): TokenUsage {
 }
 
 /** Where a cycle of parents is cut: a span on it, not one that merely hangs below. */
-function onCycle(start: Node): Node {
+function firstOnCycle(start: Node): Node {
   const seen = new Set<Node>();
   let at = start;
-  while (at.parent !== undefined && !seen.has(at)) {
-    seen.add(at);
-    at = at.parent;
+  for (; at.parent !== undefined && !seen.has(at); at = at.parent) seen.add(at);
+  let first = at;
+  for (let other = at.parent; other !== undefined && other !== at; other = other.parent) {
+    if (other.position < first.position) first = other;
   }
-  return at;
+  return first;
 }

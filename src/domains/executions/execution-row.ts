@@ -19,14 +19,15 @@ import {
 } from '../../stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
 import type { Execution } from './execution.ts';
-import type { PromptRef } from './light-span.ts';
+import { writeSummary } from './execution-summary.ts';
+import type { PromptUse } from './prompt-uses.ts';
 
 const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
 
 const promptFields = [
-  field(text, (prompt: PromptRef) => prompt.id),
-  field(text, (prompt: PromptRef) => prompt.name),
-  field(uint32, (prompt: PromptRef) => prompt.version),
+  field(text, (prompt: PromptUse) => prompt.id),
+  field(text, (prompt: PromptUse) => prompt.name),
+  field(uint32, (prompt: PromptUse) => prompt.version),
 ];
 
 /** The columns of `executions`, one line each. */
@@ -46,6 +47,8 @@ const executionTable = new NativeTable<Execution>({
   models: array(texts, (e) => e.models),
   providers: array(texts, (e) => e.providers),
   prompts: array(promptFields, (e) => e.prompts),
+  prompt_keys: array([field(text, (prompt: PromptUse) => prompt.key)], (e) => e.prompts),
+  prompt_calls: array([field(uint32, (prompt: PromptUse) => prompt.calls)], (e) => e.prompts),
   input_tokens: column(uint53, (e) => e.usage.inputTokens),
   output_tokens: column(uint53, (e) => e.usage.outputTokens),
   cache_read_tokens: column(uint53, (e) => e.usage.cacheReadTokens),
@@ -61,6 +64,7 @@ const executionTable = new NativeTable<Execution>({
   tags: array(texts, (e) => e.tags),
   input_preview: column(text, (e) => e.inputPreview),
   output_preview: column(text, (e) => e.outputPreview),
+  summary: column(text, writeSummary),
 });
 
 /** Stores the summaries as one block; resolves once the engine has confirmed it. */

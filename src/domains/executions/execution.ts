@@ -1,5 +1,6 @@
 import type { TokenUsage } from './count-usage.ts';
-import type { PromptRef, SpanStatus } from './light-span.ts';
+import type { SpanStatus } from './light-span.ts';
+import type { PromptUse } from './prompt-uses.ts';
 
 /** An execution: one trace, summed up from all of its spans. */
 export interface Execution {
@@ -19,7 +20,8 @@ export interface Execution {
   errorCount: number;
   models: readonly string[];
   providers: readonly string[];
-  prompts: readonly PromptRef[];
+  /** Those of a template's text alone are kept for when its prompt is known. */
+  prompts: readonly PromptUse[];
   usage: TokenUsage;
   /** Nano-USD of what could be priced; null when nothing could. */
   costNanoUsd: bigint | null;

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { endpoint } from '../../http/endpoint.ts';
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { costBreakdownSchema, costBreakdownToWire } from './cost-breakdown.ts';
 import { executionSchema, executionToWire } from './executions.schema.ts';
 import { getExecution } from './get-execution.ts';
 import { executionPageSchema, listExecutionsQuery } from './list-executions.schema.ts';
-import { listExecutionsPage } from './list-executions-page.ts';
-import { spanSchema, spanToWire } from './span.schema.ts';
+import { type ListExecutionsDeps, listExecutionsPage } from './list-executions-page.ts';
+import { spanSchema, spansToWire } from './span.schema.ts';
 import { type SpanPart, spanParts } from './span-queries.ts';
+import { treesEndpoints } from './trees.routes.ts';
 
 const partNames = Object.keys(spanParts) as SpanPart[];
 
@@ -15,17 +16,21 @@ const include = z
   .transform((text) => text.split(','))
   .pipe(z.array(z.enum(partNames)))
   .optional()
-  .meta({ description: `Comma list of the span parts to answer, of ${partNames.join(', ')}; default all` });
+  .meta({
+    description: `Comma list of the span parts to answer, of ${partNames.join(', ')}; default all`,
+    example: 'input,output',
+  });
 
 const detailSchema = executionSchema.extend({
   project_id: z.string(),
+  cost_breakdown: costBreakdownSchema,
   missing_parents: z.array(z.string()).meta({ description: 'Parents that are named but have not arrived' }),
   feedback: z.array(z.unknown()),
   spans: z.array(spanSchema),
   truncated: z.boolean().meta({ description: 'Whether there are more spans than one answer gives out' }),
 });
 
-export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret: string }) {
+export function executionsEndpoints(deps: ListExecutionsDeps) {
   const common = { tag: 'executions', access: { scope: 'executions:read' }, rateClass: 'read', method: 'GET' } as const;
   return [
     endpoint({
@@ -74,13 +79,15 @@ export function executionsEndpoints(deps: { clickhouse: ClickHouse; cursorSecret
           body: {
             ...executionToWire(detail.execution),
             project_id: params.project_id,
+            cost_breakdown: costBreakdownToWire(detail.execution, detail.costBreakdown),
             missing_parents: detail.missingParents,
             feedback: [],
-            spans: detail.spans.map(({ light, detail: heavy }) => spanToWire(light, heavy)),
+            spans: spansToWire(detail.spans),
             truncated: detail.spans.length < detail.execution.spanCount,
           },
         };
       },
     }),
+    ...treesEndpoints(deps),
   ];
 }

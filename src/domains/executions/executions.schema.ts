@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatUsd } from '../../lib/money.ts';
 import { durationMs, isoFromUnixNano } from '../../lib/time.ts';
+import { statedPromptId } from '../prompts/index.ts';
 import type { TokenUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 
@@ -34,6 +35,7 @@ export const executionSchema = z.object({
       prompt_id: z.string().nullable(),
       prompt_version: z.number().int().nullable(),
       name: z.string().nullable(),
+      calls: z.number().int().meta({ description: 'Uses: model calls, or spans that stand for them' }),
     }),
   ),
   usage: usageSchema,
@@ -62,11 +64,7 @@ export function executionToWire(execution: Execution): z.infer<typeof executionS
     error_count: execution.errorCount,
     models: [...execution.models],
     providers: [...execution.providers],
-    prompts: execution.prompts.map((prompt) => ({
-      prompt_id: prompt.id || null,
-      prompt_version: prompt.version || null,
-      name: prompt.name || null,
-    })),
+    prompts: execution.prompts.filter(isNamed).map(promptToWire),
     usage: usageToWire(execution.usage),
     cost: costToWire(execution.costNanoUsd),
     unpriced_spans: execution.unpricedSpans,
@@ -80,6 +78,21 @@ export function executionToWire(execution: Execution): z.infer<typeof executionS
     complete: execution.complete,
     feedback_score: null,
   };
+}
+
+function promptToWire(prompt: Execution['prompts'][number]) {
+  const id = statedPromptId(prompt);
+  return {
+    prompt_id: id || null,
+    prompt_version: prompt.version || null,
+    name: prompt.name === id ? null : prompt.name || null,
+    calls: prompt.calls,
+  };
+}
+
+/** A template's text whose prompt is not known says nothing to a reader. */
+function isNamed({ id, name }: Execution['prompts'][number]): boolean {
+  return id !== '' || name !== '';
 }
 
 export function usageToWire(usage: TokenUsage): z.infer<typeof usageSchema> {

@@ -1,14 +1,11 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { SpanPrompt } from '../prompts/index.ts';
 import type { TokenUsage } from './count-usage.ts';
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 
-/** Id and name are both '' for a span that says only a template's text. */
-export interface PromptRef {
-  id: string;
-  name: string;
-  version: number;
-}
+/** Who says what a span cost: nobody, its client, or our price table. */
+export type CostSource = 'none' | 'reported' | 'computed';
 
 /** A span without its heavy parts: what trees, totals and summaries are made of. `parentSpanId` is '' for a root. */
 export interface LightSpan {
@@ -29,11 +26,13 @@ export interface LightSpan {
   usage: TokenUsage | null;
   /** Nano-USD; null when no cost is known. */
   costNanoUsd: bigint | null;
+  costSource: CostSource;
   responseId: string;
   sessionId: string;
   userId: string;
   tags: readonly string[];
-  prompt: PromptRef | null;
+  /** What the span itself says of its prompt. */
+  prompt: SpanPrompt | null;
   inputPreview: string;
   outputPreview: string;
 }
@@ -71,9 +70,12 @@ const columns = [
   'prompt_id',
   'prompt_name',
   'prompt_version',
+  'prompt_raw_version',
   'prompt_source',
+  'prompt_key',
   `if(parent_span_id = ${noParent} OR kind = 'llm', input_preview, '')`,
   `if(parent_span_id = ${noParent} OR kind = 'llm', output_preview, '')`,
+  'cost_source',
 ] as const;
 
 type Row = [
@@ -103,6 +105,9 @@ type Row = [
   string,
   string,
   string,
+  string,
+  string,
+  CostSource,
 ];
 
 /** A sub-query rather than an array, because only its set is looked up in the primary key. */
@@ -151,7 +156,6 @@ export async function findKnownTraces(
 }
 
 function toLightSpan(row: Row): LightSpan {
-  const [input, output, cacheRead, cacheWrite, reasoning, total] = row[14];
   return {
     traceId: row[0],
     spanId: row[1],
@@ -167,24 +171,32 @@ function toLightSpan(row: Row): LightSpan {
     environment: row[11],
     provider: row[12],
     model: row[13],
-    usage:
-      input === undefined
-        ? null
-        : {
-            inputTokens: input,
-            outputTokens: output ?? 0,
-            cacheReadTokens: cacheRead ?? 0,
-            cacheWriteTokens: cacheWrite ?? 0,
-            reasoningTokens: reasoning ?? 0,
-            totalTokens: total ?? 0,
-          },
+    usage: toUsage(row[14]),
     costNanoUsd: row[15] === null ? null : BigInt(row[15]),
+    costSource: row[28],
     responseId: row[16],
     sessionId: row[17],
     userId: row[18],
     tags: row[19],
-    prompt: row[23] === '' ? null : { id: row[20], name: row[21], version: row[22] },
-    inputPreview: row[24],
-    outputPreview: row[25],
+    prompt:
+      row[24] === ''
+        ? null
+        : { id: row[20], name: row[21], version: row[22], rawVersion: row[23], source: row[24], key: row[25] },
+    inputPreview: row[26],
+    outputPreview: row[27],
+  };
+}
+
+/** Counts in the order of the columns; none for a span without usage. */
+export function toUsage(counts: readonly number[]): TokenUsage | null {
+  const [input, output = 0, cacheRead = 0, cacheWrite = 0, reasoning = 0, total = 0] = counts;
+  if (input === undefined) return null;
+  return {
+    inputTokens: input,
+    outputTokens: output,
+    cacheReadTokens: cacheRead,
+    cacheWriteTokens: cacheWrite,
+    reasoningTokens: reasoning,
+    totalTokens: total,
   };
 }

@@ -4,13 +4,25 @@ import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import { MalformedError } from '../../lib/errors.ts';
 import { isoFromUnixNano, unixNanoFromDate } from '../../lib/time.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { findPromptMentions, type KnownPrompts } from '../prompts/index.ts';
 import { countExecutions, type ListQuery } from './execution-place-queries.ts';
 import { executionToWire } from './executions.schema.ts';
+import { expandPrompts } from './filters/expand-prompts.ts';
 import { conditionOf } from './filters/filter-parameters.ts';
 import type { listExecutionsQuery } from './list-executions.schema.ts';
 import { readList } from './read-list.ts';
+import { resolveExecutionPrompts } from './resolve-prompts.ts';
 
 const defaultWindowMs = 7 * 24 * 60 * 60_000;
+
+export interface ListExecutionsDeps {
+  clickhouse: ClickHouse;
+  /** Asked only for what a filter by prompt stands for. */
+  postgres: Postgres;
+  knownPrompts: KnownPrompts;
+  cursorSecret: string;
+}
 
 export interface ListExecutionsInput {
   projectId: string;
@@ -30,10 +42,7 @@ const position = z.tuple([
 ]);
 
 /** One page of executions and the window it is of. Throws MalformedError for an empty window, a bad filter or a foreign cursor. */
-export async function listExecutionsPage(
-  deps: { clickhouse: ClickHouse; cursorSecret: string },
-  input: ListExecutionsInput,
-) {
+export async function listExecutionsPage(deps: ListExecutionsDeps, input: ListExecutionsInput) {
   const { projectId, query } = input;
   const { cursor, limit, fields, include_total: includeTotal, ...asked } = query;
   const { from, to, sort, ...filters } = asked;
@@ -44,7 +53,7 @@ export async function listExecutionsPage(
     projectId,
     fromUnixNano: unixNanoFromDate(window.from),
     toUnixNano: unixNanoFromDate(window.to),
-    condition: conditionOf(filters),
+    condition: await expandPrompts(conditionOf(filters), (id) => findPromptMentions(deps.postgres, projectId, id)),
     sort,
   };
   const start = decoded && { asOfMs: decoded[2], after: { key: decoded[3], traceId: decoded[4] } };
@@ -52,9 +61,14 @@ export async function listExecutionsPage(
     readList(deps.clickhouse, list, start, limit + 1),
     includeTotal ? countExecutions(deps.clickhouse, list) : undefined,
   ]);
+  const executions = await resolveExecutionPrompts(
+    deps.knownPrompts,
+    projectId,
+    rows.map(({ execution }) => execution),
+  );
   const wireWindow = { from: isoFromUnixNano(list.fromUnixNano), to: isoFromUnixNano(list.toUnixNano) };
   const { data, page } = toPage(
-    rows,
+    rows.map(({ place, execution }, index) => ({ place, execution: executions[index] ?? execution })),
     limit,
     ({ execution }) => only(executionToWire(execution), fields),
     ({ place }) =>

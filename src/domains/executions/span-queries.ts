@@ -37,9 +37,8 @@ export interface SpanDetail {
   price_version: string;
   ttft_ms: number | null;
   conversation_id: string;
-  prompt_raw_version: string;
-  prompt_source: string;
   params: string;
+  evaluations: string;
   warnings: string[];
   input?: string;
   output?: string;
@@ -75,9 +74,8 @@ const columns: readonly (keyof SpanDetail)[] = [
   'price_version',
   'ttft_ms',
   'conversation_id',
-  'prompt_raw_version',
-  'prompt_source',
   'params',
+  'evaluations',
   'warnings',
 ];
 

@@ -1,16 +1,10 @@
 import { z } from 'zod';
 import { durationMs, isoFromUnixNano } from '../../lib/time.ts';
-import {
-  asArray,
-  asRecord,
-  type Plain,
-  plainFromAnyValue,
-  plainFromInt,
-  plainFromKeyValues,
-  typeOfAnyValue,
-} from './any-value-plain.ts';
+import { type SpanPrompt, statedPromptId } from '../prompts/index.ts';
+import { evaluationSchema, evaluationsToWire } from './evaluation.schema.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
 import type { LightSpan } from './light-span.ts';
+import { ownerReader, partsToWire } from './span-parts.schema.ts';
 import type { SpanDetail } from './span-queries.ts';
 
 const attributes = z.record(z.string(), z.unknown());
@@ -56,9 +50,12 @@ export const spanSchema = z.object({
       name: z.string().nullable(),
       version: z.number().int().nullable(),
       raw: z.string().nullable(),
-      source: z.string().nullable(),
+      source: z.string().meta({ description: '`self`, `inherited` from a span above, or `template_match`' }),
     })
     .nullable(),
+  evaluations: z
+    .array(evaluationSchema)
+    .meta({ description: 'What the span says was judged of it, of its trace or of its session' }),
   input: z.unknown(),
   output: z.unknown(),
   attributes: attributes.optional(),
@@ -82,14 +79,32 @@ export type SpanWire = z.infer<typeof spanSchema>;
 
 const otelKinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'];
 
-export function spanToWire(span: LightSpan, detail: SpanDetail): SpanWire {
+/** The word for a SpanKind of OTLP; a number that no specification knows stays a number. */
+export function otelKindName(number: number): string {
+  return otelKinds[number] ?? String(number);
+}
+
+export function spansToWire(
+  spans: readonly { light: LightSpan; detail: SpanDetail; prompt: SpanPrompt | null }[],
+): SpanWire[] {
+  const ownerOf = ownerReader();
+  return spans.map(({ light, detail, prompt }) => spanToWire(light, detail, prompt, ownerOf));
+}
+
+/** `prompt` is the span's own or inherited. */
+function spanToWire(
+  span: LightSpan,
+  detail: SpanDetail,
+  prompt: SpanPrompt | null,
+  ownerOf: ReturnType<typeof ownerReader>,
+): SpanWire {
   return {
     span_id: span.spanId,
     parent_span_id: span.parentSpanId || null,
     name: span.name,
     span_name: detail.span_name,
     kind: span.kind,
-    otel_kind: otelKinds[detail.otel_kind] ?? String(detail.otel_kind),
+    otel_kind: otelKindName(detail.otel_kind),
     status: span.status,
     status_message: detail.status_message || null,
     error: errorToWire(span, detail),
@@ -115,14 +130,11 @@ export function spanToWire(span: LightSpan, detail: SpanDetail): SpanWire {
     conversation_id: detail.conversation_id || null,
     user_id: span.userId || null,
     tags: [...span.tags],
-    prompt_ref: promptToWire(span, detail),
+    prompt_ref: promptToWire(prompt),
     input: parseJsonText(detail.input),
     output: parseJsonText(detail.output),
-    ...attributesToWire(detail),
-    ...(detail.events === undefined ? {} : { events: listOf(detail.events).map(eventToWire) }),
-    ...(detail.links === undefined ? {} : { links: listOf(detail.links).map(linkToWire) }),
-    ...(detail.resource === undefined ? {} : { resource: ownerToWire(detail.resource) }),
-    ...(detail.scope === undefined ? {} : { scope: ownerToWire(detail.scope) }),
+    evaluations: evaluationsToWire(detail.evaluations),
+    ...partsToWire(detail, ownerOf),
     trace_state: detail.trace_state || null,
     flags: detail.flags,
     dropped_attributes_count: detail.dropped_attributes_count,
@@ -139,78 +151,17 @@ function errorToWire(span: LightSpan, detail: SpanDetail): SpanWire['error'] {
   return { type: type || null, message: message || null, stack: stack || null };
 }
 
-function promptToWire(span: LightSpan, detail: SpanDetail): SpanWire['prompt_ref'] {
-  if (span.prompt === null) return null;
+export function promptToWire(prompt: SpanPrompt | null): SpanWire['prompt_ref'] {
+  if (prompt === null) return null;
+  const { name, version, rawVersion, source } = prompt;
+  const id = statedPromptId(prompt);
   return {
-    id: span.prompt.id || null,
-    name: span.prompt.name || null,
-    version: span.prompt.version || null,
-    raw: detail.prompt_raw_version || null,
-    source: detail.prompt_source || null,
+    id: id || null,
+    name: name === id ? null : name || null,
+    version: version || null,
+    raw: rawVersion || null,
+    source,
   };
-}
-
-/** What JSON has no number for: ClickHouse's names, and those of OTLP/JSON that nested values have. */
-const specialDoubles: Readonly<Record<string, string>> = { nan: 'NaN', inf: 'Infinity', '-inf': '-Infinity' };
-
-function attributesToWire(detail: SpanDetail): Pick<SpanWire, 'attributes' | 'attribute_types'> {
-  if (detail.attributes_string === undefined) return {};
-  const values: Record<string, Plain> = Object.create(null);
-  const typeNames: Record<string, string> = Object.create(null);
-  Object.assign(values, detail.attributes_string, detail.attributes_bool);
-  for (const [key, decimal] of Object.entries(detail.attributes_int ?? {})) {
-    values[key] = plainFromInt(decimal);
-    typeNames[key] = 'int';
-  }
-  for (const [key, value] of Object.entries(detail.attributes_double ?? {})) {
-    values[key] = typeof value === 'string' ? (specialDoubles[value] ?? value) : value;
-    typeNames[key] = 'double';
-  }
-  for (const [key, json] of Object.entries(detail.attributes_other ?? {})) {
-    const value: unknown = JSON.parse(json);
-    values[key] = plainFromAnyValue(value);
-    typeNames[key] = typeOfAnyValue(value);
-  }
-  return { attributes: values, attribute_types: typeNames };
-}
-
-function eventToWire(event: unknown): Record<string, unknown> {
-  const { timeUnixNano, name, droppedAttributesCount } = asRecord(event);
-  const nano = BigInt(String(timeUnixNano ?? 0));
-  return {
-    name: name ?? '',
-    time: isoFromUnixNano(nano),
-    time_unix_nano: nano.toString(),
-    attributes: plainFromKeyValues(asRecord(event).attributes),
-    dropped_attributes_count: droppedAttributesCount ?? 0,
-  };
-}
-
-function linkToWire(link: unknown): Record<string, unknown> {
-  const { traceId, spanId, traceState, flags, attributes: list, droppedAttributesCount } = asRecord(link);
-  return {
-    trace_id: traceId,
-    span_id: spanId,
-    trace_state: traceState ?? null,
-    flags,
-    attributes: plainFromKeyValues(list),
-    dropped_attributes_count: droppedAttributesCount ?? 0,
-  };
-}
-
-/** A resource or a scope. */
-function ownerToWire(json: string): Record<string, unknown> {
-  const { name, version, attributes: list, droppedAttributesCount, schemaUrl } = asRecord(JSON.parse(json));
-  return {
-    ...(name === undefined ? {} : { name, version: version ?? null }),
-    attributes: plainFromKeyValues(list),
-    dropped_attributes_count: droppedAttributesCount ?? 0,
-    schema_url: schemaUrl ?? null,
-  };
-}
-
-function listOf(json: string): unknown[] {
-  return json === '' ? [] : asArray(JSON.parse(json));
 }
 
 /** Input, output and parameters are JSON where they have structure, and text otherwise; '' is nothing. */

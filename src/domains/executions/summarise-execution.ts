@@ -1,17 +1,18 @@
-import { sumUsage } from './count-usage.ts';
+import { knownCost, sumUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 import type { LightSpan } from './light-span.ts';
+import { usesOf } from './prompt-uses.ts';
+import { compareStarts } from './tree/build-tree.ts';
 
 /** Receipts are counted from here so that the sum of a trace's receipts stays far below 64 bits. */
 const versionEpochMs = Date.UTC(2025, 0, 1);
 
 /** Sums up all spans of one trace (at least one). A pure function of the set: order does not matter. */
 export function summariseExecution(projectId: string, spans: readonly LightSpan[]): Execution {
-  const ordered = [...spans].sort(byStart);
+  const ordered = [...spans].sort(compareStarts);
   const head = headOf(ordered);
   const counted = sumUsage(ordered);
   const counting = ordered.filter((span) => counted.countedSpanIds.has(span.spanId));
-  const unknownCost = counted.unpricedSpans > 0 && counting.every((span) => span.costNanoUsd === null);
   const start = ordered[0]?.startUnixNano ?? 0n;
   return {
     projectId,
@@ -28,9 +29,9 @@ export function summariseExecution(projectId: string, spans: readonly LightSpan[
     errorCount: ordered.filter((span) => span.status === 'error').length,
     models: distinct(counting.map((span) => span.model)),
     providers: distinct(counting.map((span) => span.provider)),
-    prompts: distinctPrompts(ordered),
+    prompts: usesOf(ordered),
     usage: counted.usage,
-    costNanoUsd: unknownCost ? null : counted.costNanoUsd,
+    costNanoUsd: knownCost(counted),
     unpricedSpans: counted.unpricedSpans,
     sessionId: firstOf(head, ordered, (span) => span.sessionId),
     userId: firstOf(head, ordered, (span) => span.userId),
@@ -40,12 +41,6 @@ export function summariseExecution(projectId: string, spans: readonly LightSpan[
     inputPreview: firstOf(head, ordered, (span) => span.inputPreview),
     outputPreview: firstOf(head, ordered.toReversed(), (span) => span.outputPreview),
   };
-}
-
-/** The order of siblings everywhere: by start, then by id. */
-export function byStart(a: LightSpan, b: LightSpan): number {
-  if (a.startUnixNano !== b.startUnixNano) return a.startUnixNano < b.startUnixNano ? -1 : 1;
-  return a.spanId < b.spanId ? -1 : 1;
 }
 
 /** Parents that are named but have not arrived. */
@@ -77,15 +72,4 @@ function firstOf(head: LightSpan, ordered: readonly LightSpan[], read: (span: Li
 
 function distinct(values: readonly string[]): string[] {
   return [...new Set(values)].filter((value) => value !== '');
-}
-
-/** Those that name a prompt; a template's text alone cannot be linked. */
-function distinctPrompts(spans: readonly LightSpan[]): Execution['prompts'] {
-  const prompts = new Map<string, Execution['prompts'][number]>();
-  for (const { prompt } of spans) {
-    if (prompt !== null && (prompt.id !== '' || prompt.name !== '')) {
-      prompts.set(`${prompt.id}\n${prompt.name}\n${prompt.version}`, prompt);
-    }
-  }
-  return [...prompts.values()];
 }

@@ -3,9 +3,13 @@ import { endpointsFor, rawEndpoint } from '../../http/endpoint.ts';
 import type { Problem } from '../../http/problem.ts';
 import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
 import type { Principal } from '../auth/index.ts';
+import { chargeIngest, type Limiter } from '../quotas/index.ts';
+import { BodyWaits } from './body-waits.ts';
+import { createExecutionEndpoint } from './create-execution/create-execution.routes.ts';
 import { readEncoding } from './otlp/media-type.ts';
 import { encodeExportResponse, encodeStatus, rpcCodes } from './otlp/response.ts';
 import type { ScanResult } from './otlp/scan.ts';
+import { exportProblems, otlpBodies, otlpErrors, refusedExample } from './otlp-document.ts';
 import { type QuarantineDeps, quarantineEndpoints } from './quarantine.routes.ts';
 import { type ReceiveTracesDeps, receiveTraces } from './receive-traces.ts';
 
@@ -14,7 +18,7 @@ const { rawEndpoint: principalEndpoint } = endpointsFor<Principal>();
 /** What a refused Content-Encoding is told to use instead (RFC 9110, 15.5.16). */
 const acceptedCodings = 'gzip, deflate';
 
-export type IngestionDeps = ReceiveTracesDeps & QuarantineDeps;
+export type IngestionDeps = ReceiveTracesDeps & QuarantineDeps & { limiter: Limiter };
 
 export function ingestionEndpoints(deps: IngestionDeps) {
   return [
@@ -29,18 +33,31 @@ export function ingestionEndpoints(deps: IngestionDeps) {
       tag: 'ingestion',
       access: { scope: 'traces:write' },
       rateClass: 'ingest',
+      reads: otlpBodies,
+      errors: otlpErrors,
       responses: {
-        200: { description: 'ExportTraceServiceResponse, with partial_success when spans were rejected' },
+        200: {
+          description: 'ExportTraceServiceResponse, with partial_success when spans were rejected',
+          contentType: 'application/json',
+          example: {},
+        },
       },
-      handle: async (request, response, { principal }) => {
+      problems: [...exportProblems, 'quota_exceeded'],
+      handle: async (request, response, { principal, setHeaders }) => {
         if (principal.type !== 'api_key') {
           throw new ForbiddenError('api_key_required', 'Spans need an API key: it decides the project they belong to.');
         }
-        sendAccepted(request, response, await receiveTraces(deps, principal.project, request));
+        const { project } = principal;
+        const caller = { principal, workspaceId: project.workspaceId, setHeaders };
+        const scan = await receiveTraces(deps, project, request, (cost, receivedAtMs) =>
+          chargeIngest(deps, caller, { cost, receivedAtMs }),
+        );
+        sendAccepted(request, response, scan);
       },
       renderError: sendStatus,
     }),
     ...(['metrics', 'logs'] as const).map((signal) => refusedSignal(signal)),
+    createExecutionEndpoint({ ...deps, waits: new BodyWaits(deps.publisher) }),
     ...quarantineEndpoints(deps),
   ];
 }
@@ -55,7 +72,9 @@ function refusedSignal(signal: 'metrics' | 'logs') {
     tag: 'ingestion',
     access: { open: true },
     rateClass: 'none',
-    responses: { 404: { description: 'google.rpc.Status' } },
+    errors: otlpErrors,
+    responses: { 404: { description: 'google.rpc.Status', contentType: 'application/json', example: refusedExample } },
+    problems: ['signal_not_offered'],
     handle: async () => {
       throw new NotFoundError('signal_not_offered', `Promptlane takes traces only, not ${signal}.`);
     },

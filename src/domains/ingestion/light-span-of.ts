@@ -2,8 +2,7 @@ import type { LightSpan } from '../executions/index.ts';
 import type { SpanRow } from './span-row.ts';
 
 /** The light half of a row, as the store will answer it: lets a worker sum up a trace that it has seen whole. */
-export function lightSpanOf({ receivedAtMs, retentionDays, span, normalised }: SpanRow): LightSpan {
-  const { promptRef } = normalised;
+export function lightSpanOf({ receivedAtMs, retentionDays, span, normalised, prompt, cost }: SpanRow): LightSpan {
   const speaksForTrace = span.parentSpanId === '' || normalised.kind === 'llm';
   return {
     traceId: span.traceId,
@@ -21,12 +20,13 @@ export function lightSpanOf({ receivedAtMs, retentionDays, span, normalised }: S
     provider: normalised.provider,
     model: normalised.model,
     usage: normalised.usage,
-    costNanoUsd: normalised.reportedCostNanoUsd,
+    costNanoUsd: cost.nanoUsd,
+    costSource: cost.source,
     responseId: normalised.responseId,
     sessionId: normalised.sessionId,
     userId: normalised.userId,
     tags: normalised.tags,
-    prompt: promptRef === null ? null : { id: promptRef.id, name: promptRef.name, version: promptRef.version },
+    prompt,
     inputPreview: speaksForTrace ? normalised.inputPreview : '',
     outputPreview: speaksForTrace ? normalised.outputPreview : '',
   };

@@ -29,7 +29,7 @@ const quarantinedBodySchema = z.object({
 });
 
 const bodyParams = z.strictObject({ body_id: z.string().min(1).max(100) });
-const common = { tag: 'quarantine', access: { adminOnly: true } } as const;
+const common = { tag: 'quarantine', access: { operator: true } } as const;
 const position = z.tuple([z.iso.datetime(), z.string()]);
 
 /** For operators: what the workers could not store, why, and another try. */
@@ -61,7 +61,13 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
       summary: 'The body itself, as it was received',
       rateClass: 'read',
       params: bodyParams,
-      responses: { 200: { description: 'The bytes, possibly compressed', contentType: 'application/octet-stream' } },
+      responses: {
+        200: {
+          description: 'The bytes, possibly compressed',
+          contentType: 'application/octet-stream',
+          example: 'bytes as they were received',
+        },
+      },
       problems: ['not_found'],
       handle: async ({ params }) => {
         const entry = await findQuarantinedBody(deps.postgres, params.body_id);

@@ -1,69 +1,72 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { MalformedError, UnsupportedMediaTypeError } from '../../lib/errors.ts';
-import type { BodyPublisher } from '../../queue/body-publisher.ts';
-import { type ProjectScope, plans } from '../workspaces/index.ts';
+import { MalformedError, UnavailableError, UnsupportedMediaTypeError } from '../../lib/errors.ts';
+import type { SpanMeter } from '../../queue/body-publisher.ts';
+import type { IngestCost } from '../quotas/index.ts';
+import type { ProjectScope } from '../workspaces/index.ts';
 import type { Admission } from './admission.ts';
 import type { BodyInflater } from './inflate-body.ts';
+import { jobIdOf, type KeepBodyDeps, keepBody } from './keep-body.ts';
 import type { OtlpLimits } from './otlp/limits.ts';
 import { type ContentCoding, type OtlpEncoding, readContentCoding, readEncoding } from './otlp/media-type.ts';
 import type { ScanResult } from './otlp/scan.ts';
-import type { QueueGate } from './queue-gate.ts';
 import { readBody } from './read-body.ts';
 import type { BodyScanner } from './scan-body.ts';
 
-export interface ReceiveTracesDeps {
+export interface ReceiveTracesDeps extends KeepBodyDeps {
   admission: Admission;
-  gate: QueueGate;
-  publisher: BodyPublisher;
   inflate: BodyInflater;
   scan: BodyScanner;
   limits: OtlpLimits;
 }
 
+/** Draws what a request costs on the limits of its workspace. Throws when one refuses. */
+export type Charge = (cost: IngestCost, receivedAtMs: number) => Promise<SpanMeter>;
+
 /**
  * Takes one OTLP request: reads and inflates it within bounds, walks it for faults, and makes the body as received durable with a
- * job that names it. Resolves only then. Throws MalformedError, TooLargeError, UnsupportedMediaTypeError, or UnavailableError when
- * it could not be kept.
+ * job that names it. Resolves only then. Throws MalformedError, TooLargeError, UnsupportedMediaTypeError, what `charge` throws, or
+ * UnavailableError when it could not be kept.
  */
 export async function receiveTraces(
   deps: ReceiveTracesDeps,
   project: ProjectScope,
   request: IncomingMessage,
+  charge: Charge,
 ): Promise<ScanResult> {
   const receivedAtMs = Date.now();
-  const { encoding, coding } = readHeaders(request);
   deps.gate.assertOpen();
+  const cost = { requests: 1, bytes: 0, spans: 0 };
   return deps.admission.hold(async (reserve) => {
-    const body = await readBody(request, deps.limits.bodyBytesMax);
-    reserve(body.length);
-    const inflated = await deps.inflate(coding, body);
-    const scan = await deps.scan(encoding, inflated);
-    if (scan.spans === 0 && scan.rejected > 0) throw allRejected(scan);
+    const read = await readRequest(deps, request, { reserve, cost }).catch(async (error: unknown) => {
+      // What cannot be taken counts as well, or a sender of nonsense would be the only one without a limit.
+      if (!(error instanceof UnavailableError)) await charge(cost, receivedAtMs);
+      throw error;
+    });
+    const { body, encoding, coding, inflatedBytes, scan } = read;
+    const meter = await charge({ ...cost, spans: scan.spans }, receivedAtMs);
     if (scan.spans === 0) return scan;
-    const jobId = hashBody(project.projectId, encoding, coding, body);
-    const payload = {
-      v: 1 as const,
-      projectId: project.projectId,
-      retentionDays: plans[project.plan].retentionDays,
-      encoding,
-      coding,
-      inflatedBytes: inflated.length,
-      spans: scan.spans,
-      receivedAtMs,
-    };
-    await publish(deps, jobId, body, payload);
+    // Of tenant and request alone, so that a resend is the same job and another tenant's equal body is not.
+    const jobId = jobIdOf([project.projectId, encoding, coding], body);
+    const facts = { encoding, coding, inflatedBytes, spans: scan.spans, receivedAtMs };
+    await keepBody(deps, project, { jobId, body, meter, ...facts });
     return scan;
   });
 }
 
-async function publish(deps: ReceiveTracesDeps, ...args: Parameters<BodyPublisher['publish']>): Promise<void> {
-  try {
-    await deps.publisher.publish(...args);
-  } catch (error) {
-    deps.gate.reportFailure();
-    throw error;
-  }
+/** Reads, inflates and walks the request; notes in `cost` what was received even when it turns out to be no good. */
+async function readRequest(
+  deps: ReceiveTracesDeps,
+  request: IncomingMessage,
+  { reserve, cost }: { reserve: (bytes: number) => void; cost: IngestCost },
+): Promise<{ encoding: OtlpEncoding; coding: ContentCoding; body: Buffer; inflatedBytes: number; scan: ScanResult }> {
+  const { encoding, coding } = readHeaders(request);
+  const body = await readBody(request, deps.limits.bodyBytesMax);
+  cost.bytes = body.length;
+  reserve(body.length);
+  const inflated = await deps.inflate(coding, body);
+  const scan = await deps.scan(encoding, inflated);
+  if (scan.spans === 0 && scan.rejected > 0) throw allRejected(scan);
+  return { encoding, coding, body, inflatedBytes: inflated.length, scan };
 }
 
 function readHeaders(request: IncomingMessage): { encoding: OtlpEncoding; coding: ContentCoding } {
@@ -82,11 +85,6 @@ function readHeaders(request: IncomingMessage): { encoding: OtlpEncoding; coding
     );
   }
   return { encoding, coding };
-}
-
-/** A pure function of tenant and request, so that a resend is the same job and another tenant's equal body is not. */
-function hashBody(projectId: string, encoding: OtlpEncoding, coding: ContentCoding, body: Buffer): string {
-  return `b_${createHash('sha256').update(`${projectId}\n${encoding}\n${coding}\n`).update(body).digest('hex')}`;
 }
 
 /** Every span refused is what a logs export posted here looks like: nothing to keep, so not a partial success. */

@@ -5,7 +5,7 @@ import { findQuarantinedBody, markReplayed, type QuarantinedBody } from './quara
 
 /**
  * Queues a quarantined body once more, as it was received. Its spans keep their first time of receipt, so they never hide
- * something that came later. Throws NotFoundError, ConflictError while a worker has it, and UnavailableError when it could not be
+ * something that came later; and they were metered then. Throws NotFoundError, ConflictError while a worker has it, and UnavailableError when it could not be
  * queued.
  */
 export async function replayBody(
@@ -15,7 +15,7 @@ export async function replayBody(
   const entry = await findQuarantinedBody(deps.postgres, jobId);
   if (entry === undefined) throw new NotFoundError('not_found', 'There is no such body in the quarantine.');
   await deps.publisher.forget(jobId);
-  const { duplicate } = await deps.publisher.publish(jobId, entry.body, entry.job);
+  const { duplicate } = await deps.publisher.publish(jobId, entry.body, entry.job, undefined);
   // A job that runs cannot be forgotten, so nothing was queued: noting a replay now would lose the body.
   if (duplicate) throw new ConflictError('conflict', 'A worker is busy with this body; replay it again in a moment.');
   await markReplayed(deps.postgres, entry);

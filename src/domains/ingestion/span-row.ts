@@ -17,11 +17,20 @@ import {
   uint64,
 } from '../../stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
+import type { CostSource } from '../executions/index.ts';
+import type { SpanPrompt } from '../prompts/index.ts';
 import { NORMALISER_VERSION } from './conventions/normalise-span.ts';
 import type { NormalisedSpan } from './conventions/normalised-span.ts';
 import type { Span } from './otlp/span.ts';
 import { eventsToJson, linksToJson, resourceToJson, scopeToJson } from './span-json.ts';
 import type { TypedAttributes } from './typed-attributes.ts';
+
+/** What a span cost, in nano-USD, and who says so; `priceVersion` is '' unless it was computed. */
+export interface SpanCost {
+  nanoUsd: bigint | null;
+  source: CostSource;
+  priceVersion: string;
+}
 
 /** All that one row of `spans` is made of. */
 export interface SpanRow {
@@ -31,10 +40,13 @@ export interface SpanRow {
   span: Span;
   attributes: TypedAttributes;
   normalised: NormalisedSpan;
+  /** `normalised.promptRef`, linked where the prompt is known. */
+  prompt: SpanPrompt | null;
+  cost: SpanCost;
 }
 
 const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
-const costSourceNumbers = { none: 0, reported: 1 } as const;
+const costSourceNumbers = { none: 0, reported: 1, computed: 2 } as const satisfies Record<CostSource, number>;
 const uint32Max = 0xffff_ffff;
 
 /** The columns of `spans`, one line each: nothing else to keep in step but the migration. */
@@ -86,20 +98,23 @@ export const spanTable = new NativeTable<SpanRow>({
   cache_write_tokens: column(uint32, (r) => r.normalised.usage?.cacheWriteTokens ?? 0),
   reasoning_tokens: column(uint32, (r) => r.normalised.usage?.reasoningTokens ?? 0),
   total_tokens: column(uint32, (r) => Math.min(r.normalised.usage?.totalTokens ?? 0, uint32Max)),
-  cost_nano_usd: column(int64, (r) => r.normalised.reportedCostNanoUsd ?? 0n),
-  cost_source: column(int8, (r) => costSourceNumbers[r.normalised.reportedCostNanoUsd === null ? 'none' : 'reported']),
+  cost_nano_usd: column(int64, (r) => r.cost.nanoUsd ?? 0n),
+  cost_source: column(int8, (r) => costSourceNumbers[r.cost.source]),
+  price_version: column(text, (r) => r.cost.priceVersion),
   ttft_ms: nullable(float64, 0, (r) => r.normalised.ttftMs),
   response_id: column(text, (r) => r.normalised.responseId),
   session_id: column(text, (r) => r.normalised.sessionId),
   conversation_id: column(text, (r) => r.normalised.conversationId),
   user_id: column(text, (r) => r.normalised.userId),
   tags: array(texts, (r) => r.normalised.tags),
-  prompt_id: column(text, (r) => r.normalised.promptRef?.id ?? ''),
-  prompt_name: column(text, (r) => r.normalised.promptRef?.name ?? ''),
-  prompt_version: column(uint32, (r) => r.normalised.promptRef?.version ?? 0),
-  prompt_raw_version: column(text, (r) => r.normalised.promptRef?.rawVersion ?? ''),
-  prompt_source: column(text, (r) => r.normalised.promptRef?.source ?? ''),
+  prompt_id: column(text, (r) => r.prompt?.id ?? ''),
+  prompt_name: column(text, (r) => r.prompt?.name ?? ''),
+  prompt_version: column(uint32, (r) => r.prompt?.version ?? 0),
+  prompt_raw_version: column(text, (r) => r.prompt?.rawVersion ?? ''),
+  prompt_source: column(text, (r) => r.prompt?.source ?? ''),
+  prompt_key: column(text, (r) => r.prompt?.key ?? ''),
   params: column(text, (r) => r.normalised.params),
+  evaluations: column(text, (r) => r.normalised.evaluations),
   input_preview: column(text, (r) => r.normalised.inputPreview),
   output_preview: column(text, (r) => r.normalised.outputPreview),
   input: column(text, (r) => r.normalised.input),

@@ -11,35 +11,31 @@ export interface TypedAttributes {
   other: Entries<string>;
 }
 
-/** One walk over the attributes for all of their columns. */
+/** One walk over the attributes for all of their columns; most spans have no more than three types. */
 export function typeAttributes(attributes: Attributes): TypedAttributes {
-  const typed = {
-    string: entries<string>(),
-    int: entries<bigint>(),
-    double: entries<number>(),
-    bool: entries<boolean>(),
-    other: entries<string>(),
-  };
-  for (const [key, value] of attributes) {
-    if (typeof value === 'string') put(typed.string, key, value);
-    else if (typeof value === 'bigint') put(typed.int, key, value);
-    else if (typeof value === 'number') put(typed.double, key, value);
-    else if (typeof value === 'boolean') put(typed.bool, key, value);
-    else put(typed.other, key, anyValueToJson(value));
-  }
+  const typed: TypedAttributes = { string: none, int: none, double: none, bool: none, other: none };
+  // forEach, because an iterator would make an array of every entry.
+  attributes.forEach((value, key) => {
+    if (typeof value === 'string') typed.string = put(typed.string, key, value);
+    else if (typeof value === 'bigint') typed.int = put(typed.int, key, value);
+    else if (typeof value === 'number') typed.double = put(typed.double, key, value);
+    else if (typeof value === 'boolean') typed.bool = put(typed.bool, key, value);
+    else typed.other = put(typed.other, key, anyValueToJson(value));
+  });
   return typed;
 }
 
-interface MutableEntries<Value> {
+const none: Entries<never> = { keys: [], values: [] };
+
+interface MutableEntries<Value> extends Entries<Value> {
   keys: string[];
   values: Value[];
 }
 
-function entries<Value>(): MutableEntries<Value> {
-  return { keys: [], values: [] };
-}
-
-function put<Value>(to: MutableEntries<Value>, key: string, value: Value): void {
-  to.keys.push(key);
-  to.values.push(value);
+function put<Value>(to: Entries<Value>, key: string, value: Value): MutableEntries<Value> {
+  if (to === none) return { keys: [key], values: [value] };
+  const entries = to as MutableEntries<Value>;
+  entries.keys.push(key);
+  entries.values.push(value);
+  return entries;
 }

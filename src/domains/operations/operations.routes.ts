@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { endpoint } from '../../http/endpoint.ts';
+import { contentEtag } from '../../http/etag.ts';
 import { cachedFor } from '../../lib/cached-for.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { docsPage, pagePolicy } from './docs/page.ts';
 import { healthReport, latencyReport } from './operations.schema.ts';
 import { type HealthDeps, reportHealth, reportLiveness } from './report-health.ts';
 import { type LatencyDeps, reportLatency } from './report-latency.ts';
@@ -12,12 +14,20 @@ export interface OperationsDeps extends HealthDeps, LatencyDeps {
   openapi: () => object;
 }
 
+const metricsExample = 'http_request_duration_seconds_count{operation="getHealth",method="GET",status="200"} 12\n';
+
 /** Open routes with an engine behind them answer from what was learnt within the last second. */
 const cacheMs = 1_000;
 
 export function operationsEndpoints(deps: OperationsDeps) {
   const latency = cachedFor(cacheMs, () => reportLatency(deps));
-  return [healthEndpoint(deps), latencyEndpoint(latency), metricsEndpoint(deps.metrics), openapiEndpoint(deps.openapi)];
+  return [
+    healthEndpoint(deps),
+    latencyEndpoint(latency),
+    metricsEndpoint(deps.metrics),
+    openapiEndpoint(deps.openapi),
+    docsEndpoint(deps.openapi),
+  ];
 }
 
 function healthEndpoint(deps: HealthDeps) {
@@ -29,7 +39,12 @@ function healthEndpoint(deps: HealthDeps) {
     tag: 'operations',
     access: { open: true },
     rateClass: 'none',
-    query: z.strictObject({ probe: z.enum(['live', 'ready']).default('ready') }),
+    query: z.strictObject({
+      probe: z
+        .enum(['live', 'ready'])
+        .default('ready')
+        .meta({ description: '`live` touches no dependency; `ready` asks all of them' }),
+    }),
     responses: {
       200: { description: 'It serves: ok, or degraded (without ClickHouse)', schema: healthReport },
       503: { description: 'It cannot authenticate or take in spans', schema: healthReport },
@@ -63,14 +78,27 @@ function metricsEndpoint({ registry }: Metrics) {
     path: '/metrics',
     summary: 'Metrics of this process for Prometheus',
     tag: 'operations',
-    access: { adminOnly: true },
+    access: { operator: true },
     rateClass: 'none',
-    responses: { 200: { description: 'Prometheus text format', contentType: 'text/plain' } },
+    responses: { 200: { description: 'Prometheus text format', contentType: 'text/plain', example: metricsExample } },
     handle: async () => ({ status: 200, content: await registry.metrics(), contentType: registry.contentType }),
   });
 }
 
+/** Made on the first request and the same until the process ends. */
+function madeOnce(make: () => string): () => { content: string; etag: string } {
+  let made: { content: string; etag: string } | undefined;
+  return () => {
+    if (made === undefined) {
+      const content = make();
+      made = { content, etag: contentEtag(content) };
+    }
+    return made;
+  };
+}
+
 function openapiEndpoint(openapi: () => object) {
+  const document = madeOnce(() => JSON.stringify(openapi()));
   return endpoint({
     operationId: 'getOpenapi',
     method: 'GET',
@@ -79,7 +107,36 @@ function openapiEndpoint(openapi: () => object) {
     tag: 'operations',
     access: { open: true },
     rateClass: 'none',
-    responses: { 200: { description: 'The document', schema: z.looseObject({ openapi: z.string() }) } },
-    handle: async () => ({ status: 200, content: JSON.stringify(openapi()), contentType: 'application/json' }),
+    conditional: true,
+    responses: {
+      200: {
+        description: 'The document',
+        schema: z.looseObject({ openapi: z.string().meta({ example: '3.1.0' }) }),
+      },
+    },
+    handle: async () => ({ status: 200, contentType: 'application/json', ...document() }),
+  });
+}
+
+function docsEndpoint(openapi: () => object) {
+  const page = madeOnce(() => docsPage(openapi()));
+  return endpoint({
+    operationId: 'getDocs',
+    method: 'GET',
+    path: '/api/docs',
+    summary: 'This interface as a page to read',
+    tag: 'operations',
+    access: { open: true },
+    rateClass: 'none',
+    conditional: true,
+    responses: {
+      200: { description: 'HTML that needs no script', contentType: 'text/html', example: '<!doctype html>' },
+    },
+    handle: async () => ({
+      status: 200,
+      contentType: 'text/html; charset=utf-8',
+      headers: { 'Content-Security-Policy': pagePolicy },
+      ...page(),
+    }),
   });
 }

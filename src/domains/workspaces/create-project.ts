@@ -1,24 +1,45 @@
-import { ConflictError, NotFoundError } from '../../lib/errors.ts';
-import { newId, type WorkspaceId } from '../../lib/ids.ts';
+import { ConflictError } from '../../lib/errors.ts';
+import { newId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import { type AuditActor, recordAudit } from '../audit/index.ts';
+import { unknownWorkspace } from './errors.ts';
 import type { Project } from './project.ts';
 import { insertProject } from './project-store.ts';
+import { lockWorkspace } from './workspace-store.ts';
 
 /** Creates a project. Throws NotFoundError for an unknown workspace and ConflictError `name_taken` within one. */
 export async function createProject(
   deps: { postgres: Postgres },
-  input: { workspaceId: string; name: string },
+  input: { workspaceId: string; name: string; actor: AuditActor },
 ): Promise<Project> {
-  const project: Project = {
-    id: newId('prj'),
-    workspaceId: input.workspaceId as WorkspaceId,
-    name: input.name,
-    createdAt: new Date(),
-  };
-  const outcome = await insertProject(deps.postgres, project);
-  if (outcome === 'no_workspace') throw new NotFoundError('workspace_not_found', 'There is no such workspace.');
-  if (outcome === 'name_taken') {
-    throw new ConflictError('name_taken', `The workspace already has a project named ${JSON.stringify(input.name)}.`);
-  }
-  return project;
+  return runPostgres(() =>
+    deps.postgres.transaction(async (transaction) => {
+      const workspace = await lockWorkspace(transaction, input.workspaceId);
+      if (workspace === undefined) throw unknownWorkspace();
+      const project: Project = {
+        id: newId('prj'),
+        workspaceId: workspace.id,
+        name: input.name,
+        isDefault: false,
+        createdAt: new Date(),
+      };
+      if (!(await insertProject(transaction, project))) {
+        throw new ConflictError(
+          'name_taken',
+          `The workspace already has a project named ${JSON.stringify(input.name)}.`,
+        );
+      }
+      await recordAudit(transaction, {
+        workspaceId: workspace.id,
+        projectId: project.id,
+        actor: input.actor,
+        action: 'project.created',
+        targetType: 'project',
+        targetId: project.id,
+        details: { name: project.name },
+      });
+      return project;
+    }),
+  );
 }

@@ -1,4 +1,19 @@
-export { type PlanName, planNamed, plans } from './plans.ts';
+export type { Caller } from './caller.ts';
+export { type PlanOverrides, planOverridesFrom, planOverridesSchema } from './plan-overrides.ts';
+export {
+  limitsOf,
+  type PlanLimits,
+  type PlanName,
+  planNamed,
+  plans,
+  type QuotaName,
+  quotaNames,
+  type RateLimitName,
+  rateLimitNames,
+} from './plans.ts';
 export type { Project, ProjectScope } from './project.ts';
-export { findProjectScope } from './project-store.ts';
-export { workspacesEndpoints } from './workspaces.routes.ts';
+export { findProjectScope, listProjects } from './project-store.ts';
+export { type Role, roleSuffices, roles } from './role.ts';
+export type { Workspace, WorkspaceScope } from './workspace.ts';
+export { findWorkspace, lockWorkspace } from './workspace-store.ts';
+export { type WorkspacesDeps, workspacesEndpoints } from './workspaces.routes.ts';

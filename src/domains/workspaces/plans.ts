@@ -1,10 +1,88 @@
-/** Retention in days from the time of receipt; 0 keeps for ever. */
+import type { PlanOverrides } from './plan-overrides.ts';
+
+/** What is limited per minute: requests of each class, and of ingestion the bytes as received and the spans too. */
+export const rateLimitNames = [
+  'ingest',
+  'ingest_bytes',
+  'ingest_spans',
+  'read',
+  'write',
+  'render',
+  'analytics',
+] as const;
+export type RateLimitName = (typeof rateLimitNames)[number];
+
+/** What is limited per calendar month (UTC). */
+export const quotaNames = ['spans', 'optimization_runs'] as const;
+export type QuotaName = (typeof quotaNames)[number];
+
+/** Null is unlimited. Retention in days from the time of receipt; 0 keeps for ever. */
+export interface PlanLimits {
+  rateLimits: Readonly<Record<RateLimitName, number | null>>;
+  quotas: Readonly<Record<QuotaName, number | null>>;
+  retentionDays: number;
+}
+
+const mebibyte = 1024 * 1024;
+
+/**
+ * Every plan. Spans a minute leave room for two requests of the largest size (10,000 spans) on `free`, and let nobody use up a
+ * month in less than a few minutes.
+ */
 export const plans = {
-  free: { retentionDays: 30 },
-  pro: { retentionDays: 90 },
-  team: { retentionDays: 365 },
-  enterprise: { retentionDays: 0 },
-} as const satisfies Record<string, { retentionDays: number }>;
+  free: {
+    rateLimits: {
+      ingest: 1_000,
+      ingest_bytes: 64 * mebibyte,
+      ingest_spans: 20_000,
+      read: 300,
+      write: 120,
+      render: 6_000,
+      analytics: 60,
+    },
+    quotas: { spans: 50_000, optimization_runs: 20 },
+    retentionDays: 30,
+  },
+  pro: {
+    rateLimits: {
+      ingest: 5_000,
+      ingest_bytes: 512 * mebibyte,
+      ingest_spans: 200_000,
+      read: 1_000,
+      write: 500,
+      render: 30_000,
+      analytics: 300,
+    },
+    quotas: { spans: 1_000_000, optimization_runs: 500 },
+    retentionDays: 90,
+  },
+  team: {
+    rateLimits: {
+      ingest: 20_000,
+      ingest_bytes: 2_048 * mebibyte,
+      ingest_spans: 1_000_000,
+      read: 3_000,
+      write: 1_500,
+      render: 120_000,
+      analytics: 1_000,
+    },
+    quotas: { spans: 10_000_000, optimization_runs: 5_000 },
+    retentionDays: 365,
+  },
+  enterprise: {
+    rateLimits: {
+      ingest: null,
+      ingest_bytes: null,
+      ingest_spans: null,
+      read: null,
+      write: null,
+      render: null,
+      analytics: null,
+    },
+    quotas: { spans: null, optimization_runs: null },
+    retentionDays: 0,
+  },
+} as const satisfies Record<string, PlanLimits>;
 
 export type PlanName = keyof typeof plans;
 
@@ -12,4 +90,29 @@ export type PlanName = keyof typeof plans;
 export function planNamed(name: string): PlanName {
   if (!Object.hasOwn(plans, name)) throw new Error(`Unknown plan ${JSON.stringify(name)} in the workspaces table`);
   return name as PlanName;
+}
+
+/** What holds for a workspace: its plan with what an operator changed on top. */
+export function limitsOf(workspace: { plan: PlanName; overrides: PlanOverrides }): PlanLimits {
+  const plan: PlanLimits = plans[workspace.plan];
+  const { rate_limits: rates, quotas, retention_days: retentionDays } = workspace.overrides;
+  if (rates === undefined && quotas === undefined && retentionDays === undefined) return plan;
+  return {
+    rateLimits: withOverrides(plan.rateLimits, rates),
+    quotas: withOverrides(plan.quotas, quotas),
+    retentionDays: retentionDays ?? plan.retentionDays,
+  };
+}
+
+/** An override of null is unlimited, an absent one is the plan's. */
+function withOverrides<Name extends string>(
+  limits: Readonly<Record<Name, number | null>>,
+  overrides: Readonly<Partial<Record<Name, number | null | undefined>>> | undefined,
+): Record<Name, number | null> {
+  const merged: Record<Name, number | null> = { ...limits };
+  for (const name of Object.keys(limits) as Name[]) {
+    const override = overrides?.[name];
+    if (override !== undefined) merged[name] = override;
+  }
+  return merged;
 }

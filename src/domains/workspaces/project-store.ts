@@ -1,42 +1,84 @@
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
+import { planOverridesFrom } from './plan-overrides.ts';
 import { planNamed } from './plans.ts';
 import type { Project, ProjectScope } from './project.ts';
 
-/** Stores the project unless its workspace is absent (`no_workspace`) or has one of that name (`name_taken`). */
-export async function insertProject(
-  postgres: Postgres,
-  project: Project,
-): Promise<'stored' | 'no_workspace' | 'name_taken'> {
-  const result = await runPostgres(() =>
-    postgres.raw<{ rows: { workspace: boolean; stored: boolean }[] }>(
-      `with workspace as (select id from workspaces where id = :workspaceId),
-            stored as (
-              insert into projects (id, workspace_id, name, created_at)
-              select :id, id, :name, :createdAt from workspace
-              on conflict (workspace_id, name) do nothing
-              returning id)
-       select exists (select from workspace) as workspace, exists (select from stored) as stored`,
-      { id: project.id, workspaceId: project.workspaceId, name: project.name, createdAt: project.createdAt },
-    ),
-  );
-  const row = result.rows[0];
-  if (row?.workspace !== true) return 'no_workspace';
-  return row.stored ? 'stored' : 'name_taken';
+interface Row {
+  id: ProjectId;
+  workspace_id: WorkspaceId;
+  name: string;
+  is_default: boolean;
+  created_at: Date;
 }
 
-/** The project's tenancy and plan, or undefined when there is no such project. */
+interface ScopeRow {
+  id: ProjectId;
+  workspace_id: WorkspaceId;
+  plan: string;
+  plan_overrides: unknown;
+}
+
+/** Whether the project was stored, which it is not when its workspace has one of that name. */
+export async function insertProject(transaction: Postgres, project: Project): Promise<boolean> {
+  const stored = await transaction('projects')
+    .insert({
+      id: project.id,
+      workspace_id: project.workspaceId,
+      name: project.name,
+      is_default: project.isDefault,
+      created_at: project.createdAt,
+    })
+    .onConflict(['workspace_id', 'name'])
+    .ignore()
+    .returning('id');
+  return stored.length === 1;
+}
+
+/** At most `limit` projects of a workspace, oldest first, after the given id; of them only `onlyId` if given. */
+export async function listProjects(
+  postgres: Postgres,
+  query: { workspaceId: string; afterId?: string | undefined; onlyId?: string | undefined; limit: number },
+): Promise<Project[]> {
+  const rows = await runPostgres(async () => {
+    const select = postgres('projects').where({ workspace_id: query.workspaceId });
+    if (query.afterId !== undefined) select.where('id', '>', query.afterId);
+    if (query.onlyId !== undefined) select.where({ id: query.onlyId });
+    return select
+      .orderBy('id')
+      .limit(query.limit)
+      .select<Row[]>('id', 'workspace_id', 'name', 'is_default', 'created_at');
+  });
+  return rows.map((row) => ({
+    id: row.id,
+    workspaceId: row.workspace_id,
+    name: row.name,
+    isDefault: row.is_default,
+    createdAt: row.created_at,
+  }));
+}
+
+/** The project's tenancy and plan, or undefined when there is no such project or its workspace was deleted. */
 export async function findProjectScope(postgres: Postgres, projectId: string): Promise<ProjectScope | undefined> {
   const row = await runPostgres(() =>
     postgres('projects')
       .join('workspaces', 'workspaces.id', 'projects.workspace_id')
       .where('projects.id', projectId)
-      .first<{ id: ProjectId; workspace_id: WorkspaceId; plan: string } | undefined>(
+      .whereNull('workspaces.deleted_at')
+      .first<ScopeRow | undefined>(
         'projects.id',
         'projects.workspace_id',
         'workspaces.plan',
+        'workspaces.plan_overrides',
       ),
   );
-  return row && { projectId: row.id, workspaceId: row.workspace_id, plan: planNamed(row.plan) };
+  return (
+    row && {
+      projectId: row.id,
+      workspaceId: row.workspace_id,
+      plan: planNamed(row.plan),
+      overrides: planOverridesFrom(row.plan_overrides),
+    }
+  );
 }

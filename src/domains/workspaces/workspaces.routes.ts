@@ -1,26 +1,47 @@
-import { endpoint } from '../../http/endpoint.ts';
+import { endpointsFor } from '../../http/endpoint.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { createProject } from './create-project.ts';
-import { createProjectBody, projectSchema, projectToWire, workspaceParams } from './workspaces.schema.ts';
+import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import type { Caller } from './caller.ts';
+import { membersEndpoints } from './members.routes.ts';
+import { projectsEndpoints } from './projects.routes.ts';
+import { updateWorkspace } from './update-workspace.ts';
+import { updateWorkspaceBody, workspaceParams, workspaceSchema, workspaceToWire } from './workspaces.schema.ts';
 
-export function workspacesEndpoints(deps: { postgres: Postgres }) {
-  return [
-    endpoint({
-      operationId: 'createProject',
-      method: 'POST',
-      path: '/api/workspaces/{workspace_id}/projects',
-      summary: 'Create a project in a workspace',
-      tag: 'workspaces',
-      access: { adminOnly: true },
-      rateClass: 'write',
-      params: workspaceParams,
-      body: createProjectBody,
-      responses: { 201: { description: 'The project', schema: projectSchema } },
-      problems: ['workspace_not_found', 'name_taken'],
-      handle: async ({ params, body }) => {
-        const project = await createProject(deps, { workspaceId: params.workspace_id, name: body.name });
-        return { status: 201, body: projectToWire(project) };
-      },
-    }),
-  ];
+/** `P` is what `auth`, which builds on this domain, makes of a credential. */
+export interface WorkspacesDeps<P> {
+  postgres: Postgres;
+  invalidations: Pick<Invalidations, 'publish'>;
+  cursorSecret: string;
+  callerOf: (principal: P, requestId: string) => Caller;
+}
+
+export function workspacesEndpoints<P>(deps: WorkspacesDeps<P>) {
+  return [updateWorkspaceEndpoint(deps), ...projectsEndpoints(deps), ...membersEndpoints(deps)];
+}
+
+function updateWorkspaceEndpoint<P>(deps: WorkspacesDeps<P>) {
+  return endpointsFor<P>().endpoint({
+    operationId: 'updateWorkspace',
+    method: 'PATCH',
+    path: '/api/workspaces/{workspace_id}',
+    summary: 'Change the name or the plan of a workspace',
+    description:
+      'The owner may change name and plan, the operator also `plan_overrides`, which replace those before. ' +
+      'In force everywhere within a second.',
+    tag: 'workspaces',
+    access: { role: 'owner' },
+    rateClass: 'write',
+    params: workspaceParams,
+    body: updateWorkspaceBody,
+    responses: { 200: { description: 'The workspace', schema: workspaceSchema } },
+    problems: ['workspace_not_found'],
+    handle: async ({ params, body, principal, requestId }) => {
+      const workspace = await updateWorkspace(deps, {
+        workspaceId: params.workspace_id,
+        change: { name: body.name, plan: body.plan, overrides: body.plan_overrides },
+        caller: deps.callerOf(principal, requestId),
+      });
+      return { status: 200, body: workspaceToWire(workspace) };
+    },
+  });
 }

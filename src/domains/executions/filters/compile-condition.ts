@@ -58,7 +58,7 @@ function ofAttribute(condition: { attribute: string } & Comparison, context: Com
 
 function ofPrompt(prompt: Extract<Condition, { prompt: unknown }>['prompt'], parameters: BoundParameters): string {
   return promptUsed({
-    ids: parameters.bind('Array(String)', [prompt.id]),
+    ids: parameters.bind('Array(String)', prompt.ids),
     versions: parameters.bind('Array(Int64)', [prompt.version]),
   });
 }

@@ -32,7 +32,7 @@ export type Condition =
   | ({ field: ExecutionField } & Comparison)
   | ({ attribute: string } & Comparison)
   | { words: readonly string[] }
-  | { prompt: { id: BoundValue; version: BoundValue } };
+  | { prompt: { ids: readonly BoundValue[]; version: BoundValue } };
 
 /** Whether the condition looks into spans, and not at executions alone. */
 export function asksSpans(condition: Condition): boolean {

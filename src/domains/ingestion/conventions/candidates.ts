@@ -1,5 +1,5 @@
+import type { SpanKind } from '../../executions/index.ts';
 import type { AnyValue, Span } from '../otlp/span.ts';
-import type { SpanKind } from './normalised-span.ts';
 
 /**
  * One source of one field: an attribute, a span event, or a family of attributes below a prefix.

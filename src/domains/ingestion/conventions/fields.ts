@@ -1,5 +1,6 @@
 import type { Field } from './candidates.ts';
 import { reportedCost } from './cost.ts';
+import { evaluations } from './evaluations.ts';
 import { conversationId, sessionId, tags, userId } from './identity.ts';
 import { kind } from './kind.ts';
 import { model, provider, requestModel, responseId } from './model.ts';
@@ -43,6 +44,7 @@ export const fields: readonly Field<unknown>[] = [
   ttftMs,
   promptRef,
   params,
+  evaluations,
   spanEnvironment,
   spanRelease,
 ];

@@ -1,8 +1,10 @@
+import { type SpanKind, spanKinds } from '../../executions/index.ts';
 import type { AnyValue } from '../otlp/span.ts';
 import { attribute, attributes, field, type Reader } from './candidates.ts';
-import { modelKeys } from './model.ts';
-import type { SpanKind } from './normalised-span.ts';
+import { invokedModel, modelKeys } from './model.ts';
 import { text, unquoted } from './read-value.ts';
+
+const promptlane = named(Object.fromEntries(spanKinds.map((name) => [name, name])));
 
 const langfuse = named({
   generation: 'llm',
@@ -98,8 +100,10 @@ const requestType = named({ chat: 'llm', completion: 'llm', embedding: 'embeddin
 const genkit = named({
   model: 'llm',
   tool: 'tool',
+  'tool.v2': 'tool',
   flow: 'chain',
   prompt: 'chain',
+  'executable-prompt': 'chain',
   embedder: 'embedding',
   retriever: 'retrieval',
   reranker: 'reranker',
@@ -118,6 +122,7 @@ const aiSdkSteps = new Map<string, SpanKind>([
 ]);
 
 export const kind = field<SpanKind>('kind', [
+  attribute('promptlane.span.kind', promptlane),
   attribute('langfuse.observation.type', langfuse),
   attribute('openinference.span.kind', openInference),
   attribute('langsmith.span.kind', langSmith),
@@ -136,6 +141,7 @@ export const kind = field<SpanKind>('kind', [
   ...attributes(['db.system.name', 'db.system'], always('db')),
   ...attributes(['http.request.method', 'http.method', 'http.route', 'url.full'], always('http')),
   ...attributes(modelKeys, always('llm')),
+  attribute('llm.invocation_parameters', (value, reading) => (invokedModel(value, reading) ? 'llm' : undefined)),
   ...attributes(['gen_ai.agent.name', 'agent.name'], always('agent')),
 ]);
 

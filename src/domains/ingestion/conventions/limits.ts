@@ -18,6 +18,9 @@ export const limits = {
   usagePartsMax: 100,
   tagsMax: 64,
   tagCharsMax: 256,
+  evaluationsMax: 100,
+  /** Also of an evaluation's metadata as JSON. */
+  explanationCharsMax: 16_384,
   /** A token count above this is a fault of the client, not a count (2^31 - 1). */
   tokenCountMax: 2_147_483_647,
 } as const;

@@ -1,5 +1,5 @@
 import type { AnyValue } from '../otlp/span.ts';
-import { attribute, attributes, field, type Reading } from './candidates.ts';
+import { attribute, attributes, field, type Reader, type Reading } from './candidates.ts';
 import { member, text, unquoted } from './read-value.ts';
 
 /** Attributes whose value is a model's name, best first. */
@@ -20,6 +20,7 @@ export const modelKeys = [
 export const model = field('model', [
   ...attributes(modelKeys, unquoted),
   attribute('llm.invocation_parameters', invokedModel),
+  attribute('genkit:name', genkitModel(1)),
 ]);
 
 export const requestModel = field('request_model', [
@@ -28,9 +29,8 @@ export const requestModel = field('request_model', [
   attribute('ai.model.id', text),
 ]);
 
-export const provider = field(
-  'provider',
-  attributes(
+export const provider = field('provider', [
+  ...attributes(
     [
       'gen_ai.provider.name',
       'gen_ai.system',
@@ -42,7 +42,8 @@ export const provider = field(
     ],
     providerName,
   ),
-);
+  attribute('genkit:name', (value, reading) => providerName(genkitModel(0)(value, reading) ?? null, reading)),
+]);
 
 export const responseId = field('response_id', attributes(['gen_ai.response.id', 'ai.response.id'], text));
 
@@ -59,6 +60,8 @@ const apiSuffixes = new Set([
   'transcription',
 ]);
 
+const modelCallKinds: ReadonlySet<string> = new Set(['llm', 'embedding', 'reranker']);
+
 const aliases = new Map([
   ['az.ai.openai', 'azure.ai.openai'],
   ['az.ai.inference', 'azure.ai.inference'],
@@ -70,6 +73,7 @@ const aliases = new Map([
   ['vertex_ai', 'gcp.vertex_ai'],
   ['google.vertex', 'gcp.vertex_ai'],
   ['google', 'gcp.gen_ai'],
+  ['googleai', 'gcp.gen_ai'],
   ['gcp.vertex.agent', 'gcp.gen_ai'],
   ['gemini', 'gcp.gemini'],
   ['aws', 'aws.bedrock'],
@@ -78,15 +82,28 @@ const aliases = new Map([
   ['xai', 'x_ai'],
 ]);
 
-function invokedModel(value: AnyValue, reading: Reading): string | undefined {
+/** Genkit names a model `plugin/model`; other actions have a name too. */
+function genkitModel(part: 0 | 1): Reader<string> {
+  return (value, { kind }) => {
+    const [, ...parts] = /^([^/]+)\/(.+)$/.exec(modelCallKinds.has(kind) ? (text(value) ?? '') : '') ?? [];
+    return parts[part];
+  };
+}
+
+/** The model among a call's parameters. */
+export function invokedModel(value: AnyValue, reading: Reading): string | undefined {
   const name = member(value, ['model'], reading);
   return typeof name === 'string' ? text(name) : undefined;
 }
 
-/** Unknown providers stay as they are: a price is then looked up by model alone. */
 function providerName(value: AnyValue, reading: Reading): string | undefined {
-  const name = unquoted(value, reading)?.toLowerCase();
-  if (name === undefined) return undefined;
+  const name = unquoted(value, reading);
+  return name === undefined ? undefined : canonicalProvider(name);
+}
+
+/** The one name of a provider that goes by several. Unknown ones stay as they are: a price is then looked up by model alone. */
+export function canonicalProvider(given: string): string {
+  const name = given.toLowerCase();
   const dot = name.lastIndexOf('.');
   const stem = dot > 0 && apiSuffixes.has(name.slice(dot + 1)) ? name.slice(0, dot) : name;
   return aliases.get(stem) ?? stem;

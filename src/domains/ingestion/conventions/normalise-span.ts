@@ -1,6 +1,7 @@
 import type { Span } from '../otlp/span.ts';
 import { compileIndex, first, guarded, type Reading, startReading } from './candidates.ts';
 import { reportedCost } from './cost.ts';
+import { evaluations } from './evaluations.ts';
 import { fields } from './fields.ts';
 import { conversationId, sessionId, tags, userId } from './identity.ts';
 import { kind } from './kind.ts';
@@ -19,7 +20,7 @@ import { ttftMs } from './time-to-first-token.ts';
 import { readUsage } from './usage.ts';
 
 /** Raised whenever the same span would come out differently, so that stored spans can be normalised again (N2). */
-export const NORMALISER_VERSION = 1;
+export const NORMALISER_VERSION = 3;
 
 const index = compileIndex(fields);
 
@@ -60,6 +61,7 @@ export function normaliseSpan(span: Span): NormalisedSpan {
     responseId: first(reading, responseId) ?? '',
     promptRef: first(reading, promptRef) ?? null,
     params: first(reading, params) ?? '',
+    evaluations: first(reading, evaluations) ?? '',
     warnings: reading.warnings,
   };
 }

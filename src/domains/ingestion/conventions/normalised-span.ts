@@ -1,27 +1,10 @@
-import type { TokenUsage } from '../../executions/index.ts';
-
-/** What a span is, whatever convention said so. */
-export const spanKinds = [
-  'other',
-  'llm',
-  'embedding',
-  'reranker',
-  'agent',
-  'chain',
-  'tool',
-  'retrieval',
-  'guardrail',
-  'evaluator',
-  'db',
-  'http',
-] as const;
-
-export type SpanKind = (typeof spanKinds)[number];
+import type { SpanKind, TokenUsage } from '../../executions/index.ts';
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 
 /** The managed prompt a span says it used, not yet looked up. `version` is 0 when it is not a number; `rawVersion` is what was sent. */
 export interface PromptRef {
+  /** As sent, or the key of a template's text. */
   id: string;
   name: string;
   version: number;
@@ -65,6 +48,8 @@ export interface NormalisedSpan {
   promptRef: PromptRef | null;
   /** Request parameters as a JSON object, or ''. */
   params: string;
+  /** JSON list of what was judged of the span, its trace or its session, or ''. */
+  evaluations: string;
   /** What was bent while normalising, as short stable words. */
   warnings: string[];
 }

@@ -9,6 +9,8 @@ export const params = field<string>('params', [
   attribute('llm.invocation_parameters', object),
   attribute('langfuse.observation.model.parameters', object),
   family('ai.settings.', below('ai.settings.')),
+  family('gen_ai.openai.request.', below('gen_ai.openai.request.')),
+  family('gen_ai.retrieval.top_k', below('gen_ai.retrieval.')),
 ]);
 
 /**

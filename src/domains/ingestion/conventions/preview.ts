@@ -19,7 +19,7 @@ export function preview(content: Content | undefined, role: 'user' | 'assistant'
 /** Most texts begin with a line of single spaces, which a look at the few characters that are shown tells. */
 function inOneLine(text: string): string {
   const shown = cut(text, limits.previewCharsMax);
-  return /^\S+(?: \S+)* ?$/.test(shown) ? shown : text.replace(/\s+/g, ' ').trim();
+  return /^\s|\s\s|[^\S ]/.test(shown) ? text.replace(/\s+/g, ' ').trim() : shown;
 }
 
 /** Some clients send a plain text as a JSON string. */

@@ -1,8 +1,11 @@
+import { templateKey } from '../../prompts/index.ts';
 import type { AnyValue } from '../otlp/span.ts';
-import { attribute, attributes, field, type Reader, type Reading } from './candidates.ts';
+import { attribute, attributes, family, field, isBelow, type Reader, type Reading } from './candidates.ts';
 import { limits } from './limits.ts';
 import type { PromptRef } from './normalised-span.ts';
 import { isObject, parsed, text, unquoted } from './read-value.ts';
+
+const logfirePrefix = 'logfire.variables.prompt__';
 
 /** Which managed prompt the span used, in resolve order: our own id, names of other conventions, a template's text last. */
 export const promptRef = field<PromptRef>('prompt_ref', [
@@ -11,10 +14,12 @@ export const promptRef = field<PromptRef>('prompt_ref', [
   attribute('langfuse.observation.prompt.name', named('langfuse.observation.prompt.version')),
   attribute('langfuse.prompt.name', named('langfuse.prompt.version')),
   attribute('prompt.id', openInferencePrompt),
-  attribute('traceloop.prompt.key', named('traceloop.prompt.version')),
-  attribute('mlflow.linkedPrompts', firstLinked),
+  attribute('traceloop.prompt.key', named('traceloop.prompt.version', 'traceloop.prompt.version_name')),
+  ...attributes(['mlflow.linkedPrompts', 'mlflow.traceTag.mlflow.linkedPrompts'], firstLinked),
   attribute('ai.telemetry.metadata.promptName', named('ai.telemetry.metadata.promptVersion')),
   attribute('ai.telemetry.metadata.langfusePrompt', firstLinked),
+  attribute('langsmith.metadata.lc_hub_repo', named('langsmith.metadata.lc_hub_commit_hash')),
+  family(logfirePrefix, managedVariable),
   ...attributes(['llm.prompt_template.template'], template('llm.prompt_template.version')),
   ...attributes(['traceloop.prompt.template'], template('traceloop.prompt.version')),
 ]);
@@ -33,11 +38,21 @@ function ownPrompt(value: AnyValue, reading: Reading): PromptRef | undefined {
   return id === undefined ? undefined : ref({ id, name: attributeText(reading, 'gen_ai.prompt.name'), version });
 }
 
-function named(versionKey: string): Reader<PromptRef> {
+function named(versionKey: string, otherwiseKey = versionKey): Reader<PromptRef> {
   return (value, reading) => {
     const name = text(value);
-    return name === undefined ? undefined : ref({ name, version: attributeText(reading, versionKey) });
+    const version = attributeText(reading, versionKey) || attributeText(reading, otherwiseKey);
+    return name === undefined ? undefined : ref({ name, version });
   };
+}
+
+/** Logfire's prompts are variables: the attribute's value is the label that was resolved, its version has `.version` behind it. */
+function managedVariable(_value: AnyValue, reading: Reading): PromptRef | undefined {
+  const key = reading.familyKeys.find((each) => isBelow(each, logfirePrefix));
+  const name = text(key?.slice(logfirePrefix.length).replace(/\.version$/, '') ?? null);
+  if (name === undefined) return undefined;
+  const label = logfirePrefix + name;
+  return ref({ name, version: attributeText(reading, `${label}.version`) || attributeText(reading, label) });
 }
 
 /** A `prompt.id` of another vendor's is not an id of ours. */
@@ -61,9 +76,9 @@ function firstLinked(value: AnyValue, reading: Reading): PromptRef | undefined {
 
 function template(versionKey: string): Reader<PromptRef> {
   return (value, reading) =>
-    text(value) === undefined
+    typeof value !== 'string' || value === '' || value.length > limits.textCharsMax
       ? undefined
-      : ref({ version: attributeText(reading, versionKey), source: 'template_match' });
+      : ref({ id: templateKey(value), version: attributeText(reading, versionKey), source: 'template_match' });
 }
 
 function ref(known: { id?: string; name?: string; version: string; source?: string }): PromptRef {

@@ -1,8 +1,11 @@
 import type { AnyValue, Attributes } from '../otlp/span.ts';
-import { attribute, attributes, event, field, first, type Reading } from './candidates.ts';
+import { attribute, attributes, event, field, first, type Reading, type Row } from './candidates.ts';
 import { limits } from './limits.ts';
 import type { SpanStatus } from './normalised-span.ts';
 import { longText, number, text } from './read-value.ts';
+
+/** The GenAI conventions have a log event of their own for a failed call, which some put on the span. */
+const EXCEPTION_EVENTS = ['exception', 'gen_ai.client.operation.exception'];
 
 const STATUS_OK = 1;
 const STATUS_ERROR = 2;
@@ -13,18 +16,16 @@ export const errorLevel = field<true>('level', [
 
 export const errorType = field('error_type', [
   attribute('error.type', text),
-  event('exception', ofException('exception.type', limits.identifierCharsMax)),
+  ...exceptionEvents('exception.type', limits.identifierCharsMax),
 ]);
 
 /** `status.message` comes before these; it is a member of the span, not an attribute. */
 export const errorMessage = field('error_message', [
   attribute('langfuse.observation.status_message', (value) => longText(value, limits.errorMessageCharsMax)),
-  event('exception', ofException('exception.message', limits.errorMessageCharsMax)),
+  ...exceptionEvents('exception.message', limits.errorMessageCharsMax),
 ]);
 
-export const errorStack = field('error_stack', [
-  event('exception', ofException('exception.stacktrace', limits.errorStackCharsMax)),
-]);
+export const errorStack = field('error_stack', exceptionEvents('exception.stacktrace', limits.errorStackCharsMax));
 
 export const httpStatusCode = field(
   'http_status_code',
@@ -47,14 +48,14 @@ export function readStatus(reading: Reading): SpanStatus {
   return rules.find(({ holds }) => holds(reading))?.status ?? 'unset';
 }
 
-function ofException(key: string, charsMax: number) {
-  return (_value: AnyValue, { span }: Reading): string | undefined =>
-    longText(exceptionOf(span.events)?.get(key) ?? null, charsMax);
+function exceptionEvents(key: string, charsMax: number): Row<string>[] {
+  const read = (_value: AnyValue, { span }: Reading) => longText(exceptionOf(span.events)?.get(key) ?? null, charsMax);
+  return EXCEPTION_EVENTS.map((name) => event(name, read));
 }
 
 /** The last exception is the one that ended the span; earlier ones were survived. */
 function exceptionOf(events: readonly { name: string; attributes: Attributes }[]): Attributes | undefined {
-  return events.findLast(({ name }) => name === 'exception')?.attributes;
+  return events.findLast(({ name }) => EXCEPTION_EVENTS.includes(name))?.attributes;
 }
 
 function isEmpty(value: AnyValue | undefined): boolean {

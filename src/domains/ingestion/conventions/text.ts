@@ -1,11 +1,21 @@
 import type { AnyValue } from '../otlp/span.ts';
 import { attribute, attributes, event, field, first, indexed, type Reader, type Reading } from './candidates.ts';
-import { content, data, instructionsOnly, ofMessages, withSystemInstructions } from './messages/content.ts';
+import {
+  asSent,
+  content,
+  data,
+  instructionsOnly,
+  ofJsonText,
+  ofMessages,
+  withSystemInstructions,
+} from './messages/content.ts';
 import {
   CHOICE_EVENT,
   choiceEvents,
   DETAILS_EVENT,
   detailsMessages,
+  loggedChoices,
+  loggedMessages,
   MESSAGE_EVENTS,
   messageEvents,
 } from './messages/event-messages.ts';
@@ -15,6 +25,7 @@ import { toolCallPart } from './messages/shape-part.ts';
 import { parsed } from './read-value.ts';
 
 export const toolInput = field<Content>('tool_input', [
+  attribute('promptlane.input', asSent),
   ...attributes(
     [
       'gen_ai.tool.call.arguments',
@@ -22,37 +33,28 @@ export const toolInput = field<Content>('tool_input', [
       'input.value',
       'ai.toolCall.args',
       'gcp.vertex.agent.tool_call_args',
-      'traceloop.entity.input',
-      'mlflow.spanInputs',
-      'lmnr.span.input',
-      'gen_ai.prompt',
-      'tool_arguments',
     ],
     data,
   ),
+  attribute('traceloop.entity.input', ofJsonText(data)),
+  ...attributes(['mlflow.spanInputs', 'lmnr.span.input', 'gen_ai.prompt', 'tool_arguments'], data),
   event('gen_ai.tool.message', ofEvent('gen_ai.tool.message', 'content')),
+  attribute('genkit:input', data),
 ]);
 
 export const toolOutput = field<Content>('tool_output', [
-  ...attributes(
-    [
-      'gen_ai.tool.call.result',
-      'langfuse.observation.output',
-      'output.value',
-      'ai.toolCall.result',
-      'gcp.vertex.agent.tool_response',
-      'traceloop.entity.output',
-      'mlflow.spanOutputs',
-      'lmnr.span.output',
-      'gen_ai.completion',
-      'tool_response',
-    ],
-    data,
-  ),
+  attribute('promptlane.output', asSent),
+  ...attributes(['gen_ai.tool.call.result', 'langfuse.observation.output', 'output.value'], data),
+  attribute('ai.toolCall.result', ofJsonText(data)),
+  attribute('gcp.vertex.agent.tool_response', data),
+  attribute('traceloop.entity.output', ofJsonText(data)),
+  ...attributes(['mlflow.spanOutputs', 'lmnr.span.output', 'gen_ai.completion', 'tool_response'], data),
   event(CHOICE_EVENT, ofEvent(CHOICE_EVENT, 'message')),
+  attribute('genkit:output', data),
 ]);
 
 export const input = field<Content>('input', [
+  attribute('promptlane.input', asSent),
   attribute('langfuse.observation.input', content('user')),
   attribute('gen_ai.input.messages', withSystemInstructions),
   event(DETAILS_EVENT, detailsMessages('gen_ai.input.messages', 'user')),
@@ -60,27 +62,18 @@ export const input = field<Content>('input', [
   event('gen_ai.content.prompt', ofEvent('gen_ai.content.prompt', 'gen_ai.prompt', content('user'))),
   indexed('llm.input_messages.', flattened('llm.input_messages.', 'user')),
   indexed('gen_ai.prompt.', flattened('gen_ai.prompt.', 'user')),
-  ...attributes(
-    [
-      'gcp.vertex.agent.llm_request',
-      'ai.prompt.messages',
-      'ai.prompt',
-      'ai.values',
-      'ai.value',
-      'mlflow.spanInputs',
-      'input.value',
-      'gen_ai.retrieval.query.text',
-      'traceloop.entity.input',
-      'lmnr.span.input',
-      'gen_ai.prompt',
-      'pydantic_ai.all_messages',
-    ],
-    content('user'),
-  ),
+  ...attributes(['gcp.vertex.agent.llm_request', 'ai.prompt.messages', 'ai.prompt'], content('user')),
+  ...attributes(['ai.values', 'ai.value'], ofJsonText(content('user'))),
+  ...attributes(['mlflow.spanInputs', 'input.value', 'gen_ai.retrieval.query.text'], content('user')),
+  attribute('traceloop.entity.input', ofJsonText(content('user'))),
+  ...attributes(['lmnr.span.input', 'gen_ai.prompt', 'pydantic_ai.all_messages'], content('user')),
   attribute('gen_ai.system_instructions', instructionsOnly),
+  ...attributes(['all_messages_events', 'genkit:input'], content('user')),
+  attribute('events', loggedMessages),
 ]);
 
 export const output = field<Content>('output', [
+  attribute('promptlane.output', asSent),
   attribute('langfuse.observation.output', content('assistant')),
   attribute('gen_ai.output.messages', content('assistant')),
   event(DETAILS_EVENT, detailsMessages('gen_ai.output.messages', 'assistant')),
@@ -92,19 +85,11 @@ export const output = field<Content>('output', [
   attribute('ai.response.text', aiSdkAnswer),
   attribute('ai.response.object', data),
   attribute('ai.response.toolCalls', aiSdkAnswer),
-  ...attributes(['ai.embedding', 'ai.embeddings'], data),
-  ...attributes(
-    [
-      'mlflow.spanOutputs',
-      'output.value',
-      'gen_ai.retrieval.documents',
-      'traceloop.entity.output',
-      'lmnr.span.output',
-      'gen_ai.completion',
-      'final_result',
-    ],
-    content('assistant'),
-  ),
+  ...attributes(['ai.embedding', 'ai.embeddings'], ofJsonText(data)),
+  ...attributes(['mlflow.spanOutputs', 'output.value', 'gen_ai.retrieval.documents'], content('assistant')),
+  attribute('traceloop.entity.output', ofJsonText(content('assistant'))),
+  ...attributes(['lmnr.span.output', 'gen_ai.completion', 'final_result', 'genkit:output'], content('assistant')),
+  attribute('events', loggedChoices),
 ]);
 
 /** What went into the span and what came out; a tool's are data, everything else's may be messages. */

@@ -19,6 +19,7 @@ export const inputTokens = field('input_tokens', [
     count,
   ),
   attribute('mlflow.chat.tokenUsage', within('input_tokens')),
+  attribute('genkit:output', within('usage', 'inputTokens')),
 ]);
 
 export const outputTokens = field('output_tokens', [
@@ -35,6 +36,7 @@ export const outputTokens = field('output_tokens', [
     count,
   ),
   attribute('mlflow.chat.tokenUsage', within('output_tokens')),
+  attribute('genkit:output', within('usage', 'outputTokens')),
 ]);
 
 export const totalTokens = field('total_tokens', [
@@ -44,6 +46,7 @@ export const totalTokens = field('total_tokens', [
     count,
   ),
   attribute('mlflow.chat.tokenUsage', within('total_tokens')),
+  attribute('genkit:output', within('usage', 'totalTokens')),
 ]);
 
 export const cacheReadTokens = field('cache_read_tokens', [
@@ -63,6 +66,7 @@ export const cacheReadTokens = field('cache_read_tokens', [
   attribute('gen_ai.usage.input_token_details', within('cache_read')),
   attribute('gcp.vertex.agent.llm_response', within('usageMetadata', 'cachedContentTokenCount')),
   attribute('gcp.vertex.agent.llm_response', within('usage_metadata', 'cached_content_token_count')),
+  attribute('genkit:output', within('usage', 'cachedContentTokens')),
 ]);
 
 export const cacheWriteTokens = field('cache_write_tokens', [
@@ -74,6 +78,8 @@ export const cacheWriteTokens = field('cache_write_tokens', [
       'gen_ai.usage.cache_creation_input_tokens',
       'llm.token_count.prompt_details.cache_write',
       'ai.usage.inputTokenDetails.cacheWriteTokens',
+      'gen_ai.usage.cache_write_input_tokens',
+      'gen_ai.usage.details.cache_write_tokens',
     ],
     count,
   ),
@@ -91,12 +97,15 @@ export const reasoningTokens = field('reasoning_tokens', [
       'ai.usage.outputTokenDetails.reasoningTokens',
       'ai.usage.reasoningTokens',
       'llm.usage.reasoning_tokens',
+      'gen_ai.usage.details.reasoning_tokens',
+      'gen_ai.usage.experimental.reasoning_tokens',
     ],
     count,
   ),
   attribute('gen_ai.usage.output_token_details', within('reasoning')),
   attribute('gcp.vertex.agent.llm_response', within('usageMetadata', 'thoughtsTokenCount')),
   attribute('gcp.vertex.agent.llm_response', within('usage_metadata', 'thoughts_token_count')),
+  attribute('genkit:output', within('usage', 'thoughtsTokens')),
 ]);
 
 /** The tokens a span reports, or null when it reports none; a total that is not reported is input and output. */

@@ -1,6 +1,6 @@
 import { MalformedError } from '../../../lib/errors.ts';
 import { JsonContext, mayHoldLoneSurrogates } from './json-fields.ts';
-import { readAttributes } from './json-values.ts';
+import { readAnyValue, readAttributes } from './json-values.ts';
 import { defaultOtlpLimits, type OtlpLimits } from './limits.ts';
 import type { AnyValue, Attributes } from './span.ts';
 import { wellFormed } from './text.ts';
@@ -34,6 +34,16 @@ export function attributesToJson(attributes: Attributes): string {
 export function attributesFromJson(text: string): Attributes {
   const context = new JsonContext(storedLimits, mayHoldLoneSurrogates(text));
   return readAttributes(context, parse(text)).attributes;
+}
+
+/** What `attributesToJson` wrote, parsed already, as in the middle of an event. Throws MalformedError for anything else. */
+export function attributesFromStored(json: unknown): Attributes {
+  return readAttributes(new JsonContext(storedLimits, false), json).attributes;
+}
+
+/** The inverse of `anyValueToJson`. Throws MalformedError for anything else. */
+export function anyValueFromJson(text: string): AnyValue {
+  return readAnyValue(new JsonContext(storedLimits, mayHoldLoneSurrogates(text)), parse(text), 1);
 }
 
 function writeValue(value: AnyValue, depth: number): string {

@@ -60,7 +60,7 @@ function readKeyValue(context: JsonContext, entry: unknown, into: Attributes, de
 }
 
 /** An AnyValue, or a bare scalar or array in its place, which strict OTLP/JSON would refuse. */
-function readAnyValue(context: JsonContext, value: unknown, depth: number): AnyValue {
+export function readAnyValue(context: JsonContext, value: unknown, depth: number): AnyValue {
   const { depthMax } = context.limits;
   if (depth > depthMax) context.malformed(`attribute values nested over ${depthMax} deep`);
   if (typeof value === 'string') return readStringValue(context, value);

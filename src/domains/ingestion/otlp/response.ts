@@ -20,7 +20,7 @@ export interface Status {
   fieldViolations?: readonly FieldViolation[];
 }
 
-/** google.rpc.Code for an HTTP status, as OTLP.md 1.2 has it. */
+/** google.rpc.Code for an HTTP status, as gRPC maps them. */
 export const rpcCodes: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,

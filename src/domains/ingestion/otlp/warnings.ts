@@ -37,6 +37,13 @@ const sentences: readonly [bit: number, sentence: (limits: OtlpLimits) => string
   [warning.strindexIgnored, () => 'string table references (*Strindex) belong to profiles and were ignored'],
 ];
 
+const wordSet: ReadonlySet<string> = new Set(words);
+
+/** Whether a stored warning is of the decoding rather than of what came after. */
+export function isDecodeWarning(word: string): boolean {
+  return wordSet.has(word);
+}
+
 export function warningWords(bits: number): string[] {
   return bits === 0 ? [] : words.filter((_, index) => bits & (1 << index));
 }

@@ -3,6 +3,7 @@ import { type Reader, type Reading, warn } from '../candidates.ts';
 import { limits } from '../limits.ts';
 import { cut, parsed, plain } from '../read-value.ts';
 import type { Content, Message } from './message.ts';
+import { isInOurShape } from './recognise-message.ts';
 import { shapeMessages, systemMessage } from './shape-messages.ts';
 
 /** An attribute as messages when it is messages, else as it was. `{}`, `[]` and the like count as nothing. */
@@ -11,6 +12,7 @@ export function content(role: string): Reader<Content> {
     const raw = rawText(value, reading);
     const json = parsed(value, reading);
     if (raw === '' || isNothing(json)) return undefined;
+    if (raw === value && isInOurShape(json)) return { text: raw, messages: json };
     const messages = json === undefined ? undefined : shapeMessages(json, role);
     return messages === undefined ? { text: raw, messages: null } : ofMessages(messages, reading, raw);
   };
@@ -20,6 +22,21 @@ export function content(role: string): Reader<Content> {
 export function data(value: AnyValue, reading: Reading): Content | undefined {
   const raw = rawText(value, reading);
   return raw === '' || isNothing(parsed(value, reading)) ? undefined : { text: raw, messages: null };
+}
+
+/** An attribute as it was, whatever it looks like: `{}` and `[]` are values, too. */
+export function asSent(value: AnyValue, reading: Reading): Content | undefined {
+  const raw = rawText(value, reading);
+  return raw === '' ? undefined : { text: raw, messages: null };
+}
+
+/** For attributes whose text is JSON whatever it holds, alone or in a list: a JSON string is read without its quotes. */
+export function ofJsonText(read: Reader<Content>): Reader<Content> {
+  return (value, reading) => {
+    if (Array.isArray(value)) return read(`[${value.map((each) => jsonText(each, reading)).join()}]`, reading);
+    const json = typeof value === 'string' ? parsed(value, reading) : undefined;
+    return read(typeof json === 'string' ? json : value, reading);
+  };
 }
 
 /** Messages as stored JSON. Too long for that: the source's own text, or the first messages that fit. */
@@ -62,6 +79,11 @@ function rawText(value: AnyValue, reading: Reading): string {
   if (text.length <= limits.textCharsMax) return text;
   warn(reading, 'text_truncated');
   return cut(text, limits.textCharsMax);
+}
+
+function jsonText(value: AnyValue, reading: Reading): string {
+  const isJson = typeof value === 'string' && parsed(value, reading) !== undefined;
+  return isJson ? value : JSON.stringify(plain(value));
 }
 
 function isNothing(json: unknown): boolean {

@@ -1,4 +1,4 @@
-import type { Attributes } from '../../otlp/span.ts';
+import type { AnyValue, Attributes } from '../../otlp/span.ts';
 import { type Reader, type Reading, warn } from '../candidates.ts';
 import { limits } from '../limits.ts';
 import { isObject, parsed, plain } from '../read-value.ts';
@@ -53,6 +53,19 @@ export function choiceEvents(_value: unknown, reading: Reading): Content | undef
   );
 }
 
+/** Events that are an attribute instead, as a JSON list of their bodies (Pydantic AI's first format): all but the choices. */
+export function loggedMessages(value: AnyValue, reading: Reading): Content | undefined {
+  const sent = parsed(value, reading);
+  const messages = Array.isArray(sent) ? sent.filter((each) => !isChoice(each)) : [];
+  return ofMessages(shapeMessages(messages, 'user') ?? [], reading);
+}
+
+export function loggedChoices(value: AnyValue, reading: Reading): Content | undefined {
+  const sent = parsed(value, reading);
+  const choices = Array.isArray(sent) ? sent.filter(isChoice).map(({ message }) => message) : [];
+  return ofMessages(shapeMessages(choices, 'assistant') ?? [], reading);
+}
+
 const roleOfEvent = new Map(
   MESSAGE_EVENTS.map((name): [string, string] => [name, name.slice('gen_ai.'.length, -'.message'.length)]),
 );
@@ -83,6 +96,10 @@ function unpacked(said: unknown, reading: Reading): unknown {
   if (typeof said !== 'string' || !said.startsWith('{')) return said;
   const inner = parsed(said, reading);
   return isObject(inner) && inner.content !== undefined ? embeddedParts(inner.content) : said;
+}
+
+function isChoice(each: unknown): each is Record<string, unknown> {
+  return isObject(each) && each['event.name'] === CHOICE_EVENT;
 }
 
 function bounded(messages: Message[], reading: Reading): Message[] {

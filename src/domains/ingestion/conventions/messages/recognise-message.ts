@@ -1,4 +1,6 @@
+import { limits } from '../limits.ts';
 import { isObject } from '../read-value.ts';
+import type { Message } from './message.ts';
 import { string } from './shape-part.ts';
 
 export type Json = Record<string, unknown>;
@@ -21,6 +23,8 @@ const roles = new Map([
 /** `type` values that make an object a message without a `role`: LangChain's, and the items of OpenAI's Responses API. */
 const messageTypes = new Set(['human', 'ai', 'system', 'tool', 'function_call', 'function_call_output', 'reasoning']);
 const itemTypes = new Set(['function_call', 'function_call_output', 'reasoning']);
+/** Roles that are kept as they are, and whose texts are texts: a tool's are answers. */
+const plainRoles = new Set(['user', 'assistant', 'system']);
 const bodyMembers = ['content', 'parts', 'contents', 'tool_calls', 'toolCalls', 'function_call', 'data'];
 
 /** Whether an object is a message: by its role, by LangChain's marks, by the Responses API's item types, or by Gemini's parts. */
@@ -32,6 +36,38 @@ export function isMessage(value: Json): boolean {
   if (typeof value['event.name'] === 'string') return body;
   if (Array.isArray(value.parts)) return value.parts.every(isObject);
   return typeof value.type === 'string' && messageTypes.has(value.type) && body;
+}
+
+/** Messages of plain texts exactly as we keep them, as current OpenTelemetry clients send: nothing is left to shape. */
+export function isInOurShape(value: unknown): value is Message[] {
+  return (
+    Array.isArray(value) && value.length > 0 && value.length <= limits.messagesMax && value.every(isPlainTextMessage)
+  );
+}
+
+function isPlainTextMessage(value: unknown): boolean {
+  if (!isObject(value) || typeof value.role !== 'string' || !plainRoles.has(value.role)) return false;
+  const { parts, finish_reason: reason } = value;
+  if (reason !== undefined && (typeof reason !== 'string' || reason === '')) return false;
+  if (!Array.isArray(parts) || parts.length === 0 || parts.length > limits.messagesMax) return false;
+  return hasMembers(value, reason === undefined ? 2 : 3) && parts.every(isTextPart);
+}
+
+function isTextPart(part: unknown): boolean {
+  return (
+    isObject(part) &&
+    part.type === 'text' &&
+    typeof part.content === 'string' &&
+    part.content !== '' &&
+    hasMembers(part, 2)
+  );
+}
+
+/** Counts without making a list of the names. */
+function hasMembers(value: Json, count: number): boolean {
+  let left = count;
+  for (const _ in value) left--;
+  return left === 0;
 }
 
 /** LangChain's serialised object: its class path and what it was built with. */
@@ -54,4 +90,10 @@ export function roleOf(message: Json, defaultRole: string): string {
   if (typeof named === 'string' && named !== '' && named !== 'message') return roles.get(named) ?? named;
   const event = /^gen_ai\.(\w+)\.message$/.exec(string(message['event.name']))?.[1];
   return event ?? defaultRole;
+}
+
+/** Whether a value is messages beyond doubt: one, or a list of nothing else, each with a role. */
+export function isMessageList(value: unknown): boolean {
+  const list = Array.isArray(value) ? value : [value];
+  return list.length > 0 && list.every((each) => isObject(each) && typeof each.role === 'string' && isMessage(each));
 }

@@ -27,7 +27,7 @@ export function shapeMessage(message: Json, defaultRole: string): Message {
   const from = lifted(message);
   const role = roleOf(from, defaultRole);
   const parts = contentParts(from.parts ?? from.content ?? from.contents);
-  const answers = from.tool_call_id ?? from.toolCallId;
+  const answers = from.tool_call_id ?? from.toolCallId ?? (role === 'tool' ? from.id : undefined);
   const shaped: Message = { role, parts: answersTool(role, answers, parts) ? [asResponse(answers, parts)] : parts };
   const thought = reasoningPart(from.reasoning_content);
   if (thought !== undefined) shaped.parts.unshift(thought);

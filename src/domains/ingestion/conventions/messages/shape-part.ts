@@ -6,7 +6,7 @@ type Shape = (part: Json) => Part | undefined;
 
 /**
  * One content part of any client as ours, or undefined when it carries nothing.
- * A part says what it is by its `type` (OpenAI, Anthropic, AI SDK, OpenTelemetry) or by the member it has (Gemini, Bedrock).
+ * A part says what it is by its `type` (OpenAI, Anthropic, AI SDK, OpenTelemetry) or by the member it has (Gemini, Bedrock, Genkit).
  */
 export function shapePart(part: unknown): Part | undefined {
   if (typeof part === 'string') return textPart(part);
@@ -30,7 +30,7 @@ export function toolCallPart(call: unknown): Part | undefined {
   if (!isObject(call)) return undefined;
   const at = isObject(call.function) ? call.function : call;
   const name = string(at.name ?? at.toolName ?? at.tool_name);
-  const id = string(call.call_id ?? call.id ?? call.toolCallId ?? call.toolUseId ?? call.tool_call_id);
+  const id = string(call.call_id ?? call.id ?? call.toolCallId ?? call.toolUseId ?? call.tool_call_id ?? call.ref);
   if (name === '' && id === '') return undefined;
   return { type: 'tool_call', id, name, arguments: structured(at.arguments ?? at.args ?? at.input ?? null) };
 }
@@ -51,7 +51,7 @@ const refusal: Shape = (part) => textPart(part.refusal);
 const toolCall: Shape = (part) => toolCallPart(part) ?? { type: 'other', value: part };
 const toolResponse: Shape = (part) =>
   toolResponsePart(
-    part.call_id ?? part.id ?? part.tool_use_id ?? part.toolCallId ?? part.toolUseId,
+    part.call_id ?? part.id ?? part.tool_use_id ?? part.toolCallId ?? part.toolUseId ?? part.ref,
     part.response ?? part.result ?? part.output ?? part.content,
   );
 
@@ -86,9 +86,11 @@ const byMember: readonly (readonly [string, Shape])[] = [
   ['functionCall', inner('functionCall', toolCall)],
   ['function_call', inner('function_call', toolCall)],
   ['toolUse', inner('toolUse', toolCall)],
+  ['toolRequest', inner('toolRequest', toolCall)],
   ['functionResponse', inner('functionResponse', toolResponse)],
   ['function_response', inner('function_response', toolResponse)],
   ['toolResult', inner('toolResult', toolResponse)],
+  ['toolResponse', inner('toolResponse', toolResponse)],
   ['inlineData', inner('inlineData', media)],
   ['inline_data', inner('inline_data', media)],
   ['fileData', inner('fileData', media)],

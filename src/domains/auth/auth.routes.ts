@@ -1,0 +1,26 @@
+import { endpointsFor } from '../../http/endpoint.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { contextSchema } from './auth.schema.ts';
+import { describeContext } from './describe-context.ts';
+import type { Principal } from './principal.ts';
+
+const { endpoint } = endpointsFor<Principal>();
+
+export function authEndpoints(deps: { postgres: Postgres }) {
+  return [
+    endpoint({
+      operationId: 'getContext',
+      method: 'GET',
+      path: '/api/me/context',
+      summary: 'Who is calling, in which workspace, with what scopes',
+      description:
+        'A token acts in the organisation its `org_id` names, else in the personal workspace of its user. ' +
+        'A key sees its own project only.',
+      tag: 'auth',
+      access: { authenticated: true },
+      rateClass: 'read',
+      responses: { 200: { description: 'The caller', schema: contextSchema } },
+      handle: async ({ principal }) => ({ status: 200, body: await describeContext(deps, principal) }),
+    }),
+  ];
+}

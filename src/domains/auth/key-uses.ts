@@ -1,0 +1,46 @@
+import type { Logger } from '../../telemetry/logger.ts';
+
+/** A key's time of use is written this often at most, so it may be that much too old. */
+const everyMs = 60_000;
+/** Uses are gathered for so long before they are written. */
+const gatherMs = 500;
+const keysMax = 20_000;
+
+/** Remembers which keys were used and has that written down, gathered and throttled; no request waits for it. */
+export class KeyUses {
+  readonly #write: (keyIds: readonly string[]) => Promise<void>;
+  readonly #logger: Logger;
+  readonly #notedAtMs = new Map<string, number>();
+  readonly #pending = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: { write: (keyIds: readonly string[]) => Promise<void>; logger: Logger }) {
+    this.#write = options.write;
+    this.#logger = options.logger;
+  }
+
+  note(keyId: string): void {
+    const nowMs = performance.now();
+    const notedAtMs = this.#notedAtMs.get(keyId);
+    if (notedAtMs !== undefined && nowMs - notedAtMs < everyMs) return;
+    if (this.#notedAtMs.size >= keysMax) this.#notedAtMs.clear();
+    this.#notedAtMs.set(keyId, nowMs);
+    this.#pending.add(keyId);
+    this.#timer ??= setTimeout(() => void this.flush(), gatherMs).unref();
+  }
+
+  /** Writes what was gathered. Never rejects: uses that cannot be written are noted again by the next use. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const keyIds = [...this.#pending];
+    this.#pending.clear();
+    if (keyIds.length === 0) return;
+    try {
+      await this.#write(keyIds);
+    } catch (error) {
+      for (const keyId of keyIds) this.#notedAtMs.delete(keyId);
+      this.#logger.warn({ err: error, keys: keyIds.length }, 'the last use of keys could not be written');
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+
+export interface KeyFacts {
+  id: string;
+  name: string;
+  expires_at: Date | null;
+}
+
+export interface UserFacts {
+  id: string;
+  email: string | null;
+  name: string | null;
+}
+
+export async function findKeyFacts(
+  postgres: Postgres,
+  { projectId, keyId }: { projectId: string; keyId: string },
+): Promise<KeyFacts | undefined> {
+  return runPostgres(() =>
+    postgres('api_keys')
+      .where({ project_id: projectId, id: keyId })
+      .first<KeyFacts | undefined>('id', 'name', 'expires_at'),
+  );
+}
+
+export async function findUserFacts(postgres: Postgres, userId: string): Promise<UserFacts | undefined> {
+  return runPostgres(() => postgres('users').where({ id: userId }).first<UserFacts | undefined>('id', 'email', 'name'));
+}

@@ -1,0 +1,98 @@
+import { RecordCache } from '../../lib/record-cache.ts';
+import { within } from '../../lib/within.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import {
+  findProjectScope,
+  findWorkspace,
+  type PlanName,
+  type ProjectScope,
+  type WorkspaceScope,
+} from '../workspaces/index.ts';
+import type { ApiKeyRecord } from './api-key-record.ts';
+import { findApiKeyRecord } from './api-key-record-store.ts';
+import type { TokenClaims } from './token/claims.ts';
+import type { UserRecord } from './users/user-record.ts';
+import { ensureUser, findUserRecord } from './users/user-store.ts';
+
+/** What requests ask of the database before they are admitted, each answered from memory while it is warm. */
+export interface Tenancy {
+  findApiKey(lookupId: string): Promise<ApiKeyRecord | undefined>;
+  findProject(projectId: string): Promise<ProjectScope | undefined>;
+  findWorkspace(workspaceId: string): Promise<WorkspaceScope | undefined>;
+  /** The user of a valid token, made with a personal workspace when first seen. */
+  findUser(claims: TokenClaims): Promise<UserRecord>;
+}
+
+/** While changes elsewhere are not heard of, everything is read again so often that they are in force within a second. */
+const unheardLifeMs = 600;
+const lifeMs = 60_000;
+/** Of users and what they may see; shorter, in case an announcement was never sent. */
+const userLifeMs = 5_000;
+const missingMs = 800;
+/** A database that hangs is as good as away. */
+const loadMsMax = 2_000;
+const staleOnErrorMs = 10 * 60_000;
+
+export function createTenancy(deps: {
+  postgres: Postgres;
+  invalidations: Invalidations;
+  defaultPlan: PlanName;
+}): Tenancy {
+  const { postgres, invalidations } = deps;
+  const cacheOf = <T>(load: (key: string) => Promise<T | undefined>, heardLifeMs: number, entriesMax: number) => {
+    const life = () => (invalidations.connected ? heardLifeMs : unheardLifeMs);
+    const loadInTime = (key: string) => runPostgres(() => within(loadMsMax, () => load(key)));
+    const cache = new RecordCache({ load: loadInTime, lifeMs: life, missingMs, staleOnErrorMs, entriesMax });
+    invalidations.onGap(() => cache.doubt());
+    return cache;
+  };
+  const apiKeys = cacheOf((lookupId) => findApiKeyRecord(postgres, lookupId), lifeMs, 20_000);
+  const projects = cacheOf((projectId) => findProjectScope(postgres, projectId), lifeMs, 20_000);
+  const workspaces = cacheOf((workspaceId) => findWorkspace(postgres, workspaceId), lifeMs, 5_000);
+  const users = cacheOf((subject) => findUserRecord(postgres, subject), userLifeMs, 20_000);
+  invalidations.subscribe('api_key', (id) => apiKeys.drop((key) => key.id === id));
+  invalidations.subscribe('user', (id) => users.drop((user) => user.userId === id));
+  invalidations.subscribe('project', (id) => {
+    apiKeys.drop((key) => key.project.projectId === id);
+    projects.drop((project) => project.projectId === id);
+  });
+  invalidations.subscribe('workspace', (id) => {
+    apiKeys.drop((key) => key.project.workspaceId === id);
+    projects.drop((project) => project.workspaceId === id);
+    workspaces.drop((workspace) => workspace.id === id);
+    users.drop((user) => user.memberships.has(id));
+  });
+
+  const making = new Map<string, Promise<void>>();
+  const make = ({ subject, email, name }: TokenClaims): Promise<void> => {
+    const underWay = making.get(subject);
+    if (underWay !== undefined) return underWay;
+    const made = ensureUser(postgres, { subject, email, name, plan: deps.defaultPlan }).finally(() => {
+      making.delete(subject);
+      users.drop((user) => user.subject === subject);
+    });
+    making.set(subject, made);
+    return made;
+  };
+
+  return {
+    findApiKey: (lookupId) => apiKeys.find(lookupId),
+    findProject: async (projectId) => (isAskable(projectId) ? projects.find(projectId) : undefined),
+    findWorkspace: async (workspaceId) => (isAskable(workspaceId) ? workspaces.find(workspaceId) : undefined),
+    async findUser(claims) {
+      const known = await users.find(claims.subject);
+      if (known !== undefined && (known.deleted || known.personalWorkspaceId !== undefined)) return known;
+      await make(claims);
+      const made = await users.find(claims.subject);
+      if (made === undefined) throw new Error('A user that was just stored is not there');
+      return made;
+    },
+  };
+}
+
+/** Longer than any id is none of ours, and nothing to remember. */
+function isAskable(id: string): boolean {
+  return id.length <= 64;
+}

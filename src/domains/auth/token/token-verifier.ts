@@ -1,0 +1,62 @@
+import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
+import jsonwebtoken from 'jsonwebtoken';
+import type { JwtConfig } from '../../../config.ts';
+import type { Logger } from '../../../telemetry/logger.ts';
+import { readClaims, type TokenClaims } from './claims.ts';
+import { PublishedKeys } from './published-keys.ts';
+import { readTokenHeader, type TokenHeader } from './token-header.ts';
+
+/** Resolves to undefined for every token that is not valid. Rejects with UnavailableError while its key cannot be fetched. */
+export type VerifyToken = (token: string) => Promise<TokenClaims | undefined>;
+
+const tokenCharsMax = 8_192;
+const clockToleranceS = 5;
+/** A key that was withdrawn is felt after this. */
+const rememberedMs = 30_000;
+const rememberedMax = 10_000;
+
+/** Verifies JWTs. An algorithm has its own source of keys, so that a public key is never taken for a shared secret. */
+export function createTokenVerifier(config: JwtConfig, logger: Logger): VerifyToken {
+  const secret = config.secret === undefined ? undefined : createSecretKey(Buffer.from(config.secret));
+  const published = config.jwksUrl === undefined ? undefined : new PublishedKeys(config.jwksUrl, logger);
+  const keyOf = async (header: TokenHeader) => (header.alg === 'HS256' ? secret : published?.find(header));
+  const remembered = new Map<string, { claims: TokenClaims; untilMs: number }>();
+
+  return async (token) => {
+    if (token.length > tokenCharsMax) return undefined;
+    const digest = createHash('sha256').update(token).digest('base64');
+    const known = remembered.get(digest);
+    if (known !== undefined && Date.now() < known.untilMs) return known.claims;
+    const header = readTokenHeader(token);
+    const key = header && (await keyOf(header));
+    const claims = header && key && verify(token, key, header, config);
+    if (claims === undefined) return undefined;
+    if (remembered.size >= rememberedMax) remembered.clear();
+    remembered.set(digest, { claims, untilMs: Math.min(Date.now() + rememberedMs, claims.expiresAtMs) });
+    return claims;
+  };
+}
+
+function verify(
+  token: string,
+  key: KeyObject,
+  { alg }: TokenHeader,
+  { issuers, audiences }: JwtConfig,
+): TokenClaims | undefined {
+  try {
+    const payload = jsonwebtoken.verify(token, key, {
+      algorithms: [alg],
+      clockTolerance: clockToleranceS,
+      ...(isFilled(issuers) && { issuer: issuers }),
+      ...(isFilled(audiences) && { audience: audiences }),
+    });
+    return readClaims(payload);
+  } catch {
+    // Whatever it is, the token is not valid; the caller is not told which check failed.
+    return undefined;
+  }
+}
+
+function isFilled(values: readonly string[]): values is [string, ...string[]] {
+  return values.length > 0;
+}

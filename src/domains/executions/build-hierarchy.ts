@@ -1,0 +1,151 @@
+import { itemAt } from '../../lib/item-at.ts';
+import { isoFromUnixNano, msFromNano } from '../../lib/time.ts';
+import { knownCost } from './count-usage.ts';
+import { costToWire, usageToWire } from './executions.schema.ts';
+import type { FlatNode, HierarchyNode, NestedNode } from './hierarchy.schema.ts';
+import { otelKindName, promptToWire } from './span.schema.ts';
+import type { Tree, TreeNode } from './tree/build-tree.ts';
+import { durationNano, selfTimeNano } from './tree/self-time.ts';
+import { type SubtreeTotal, sumSubtrees, sumTotals } from './tree/sum-subtrees.ts';
+import type { TreeSpan } from './tree-span.ts';
+
+type Node = TreeNode<TreeSpan>;
+
+/** A node of the hierarchy before it is known whether its children go inside it. */
+export interface HierarchyItem {
+  fields: HierarchyNode;
+  /** Where in the list its parent is. */
+  parentIndex: number | null;
+  childIds: string[];
+}
+
+/**
+ * A trace depth first: its roots by start; then, by start, a node in place of every missing parent with its orphans below, and the
+ * spans at which cycles were cut. Times are compared on the trace's common clock and shown as sent.
+ */
+export function buildHierarchy(tree: Tree<TreeSpan>): HierarchyItem[] {
+  const totals = sumSubtrees(tree);
+  const items: HierarchyItem[] = [];
+  const indexOf: number[] = [];
+  const add = (fields: HierarchyNode, parentIndex: number | null) => {
+    if (parentIndex !== null) itemAt(items, parentIndex).childIds.push(fields.span_id);
+    return items.push({ fields, parentIndex, childIds: [] }) - 1;
+  };
+  for (const { missing, tops } of groupOrphans(tree.tops)) {
+    const missed = missing === undefined ? null : add(standIn(missing, sumTotals(tops.map(totalOf))), null);
+    for (const top of tops) {
+      for (const node of subtreeOf(top)) {
+        const parentIndex = node.parent === undefined ? missed : itemAt(indexOf, node.parent.order);
+        const depth = parentIndex === null ? 0 : itemAt(items, parentIndex).fields.depth + 1;
+        indexOf[node.order] = add(nodeToWire(node, depth, totalOf(node)), parentIndex);
+      }
+    }
+  }
+  return items;
+
+  function totalOf({ order }: Node): SubtreeTotal {
+    return itemAt(totals, order);
+  }
+  function subtreeOf(top: Node): readonly Node[] {
+    return tree.nodes.slice(top.order, top.order + totalOf(top).spanCount);
+  }
+}
+
+/** With every node inside its parent. */
+export function nest(items: readonly HierarchyItem[]): NestedNode[] {
+  const nested = items.map(({ fields }): NestedNode => Object.assign(fields, { children: [] }));
+  items.forEach(({ parentIndex }, index) => {
+    if (parentIndex !== null) itemAt(nested, parentIndex).children.push(itemAt(nested, index));
+  });
+  return nested.filter((_, index) => items[index]?.parentIndex === null);
+}
+
+/** One after the other, depth first. */
+export function flatten(items: readonly HierarchyItem[]): FlatNode[] {
+  return items.map(({ fields, parentIndex, childIds }) =>
+    Object.assign(fields, { child_ids: childIds, parent_index: parentIndex }),
+  );
+}
+
+/** Spans at the top of a tree; those that miss the same parent are one group. */
+interface TopGroup {
+  missing: string | undefined;
+  tops: Node[];
+}
+
+/** In the order of the first of each group. */
+function groupOrphans(tops: readonly Node[]): TopGroup[] {
+  const groups: TopGroup[] = [];
+  const byMissing = new Map<string, TopGroup>();
+  for (const top of tops) {
+    const missing = top.place === 'orphan' ? top.span.parentSpanId : undefined;
+    const known = missing === undefined ? undefined : byMissing.get(missing);
+    known?.tops.push(top);
+    if (known !== undefined) continue;
+    const group = { missing, tops: [top] };
+    groups.push(group);
+    if (missing !== undefined) byMissing.set(missing, group);
+  }
+  return groups;
+}
+
+function nodeToWire(node: Node, depth: number, total: SubtreeTotal): HierarchyNode {
+  const { span, place } = node;
+  return {
+    span_id: span.spanId,
+    parent_span_id: place === 'cut' ? null : span.parentSpanId || null,
+    name: span.name,
+    kind: span.kind,
+    otel_kind: otelKindName(span.otelKind),
+    service: span.service || null,
+    status: span.status,
+    started_at: isoFromUnixNano(span.startUnixNano - span.skewNano),
+    duration_ms: msFromNano(durationNano(span)),
+    self_ms: msFromNano(selfTimeNano(node)),
+    skew_ms: msFromNano(span.skewNano),
+    depth,
+    model: span.model || null,
+    usage: span.usage && usageToWire(span.usage),
+    cost: costToWire(span.costNanoUsd),
+    prompt_ref: promptToWire(span.prompt),
+    orphan: place === 'orphan',
+    synthetic: false,
+    totals: totalToWire(total),
+  };
+}
+
+/** The node in place of a parent that has not arrived: all that is known of it are its id and what is below. */
+function standIn(spanId: string, total: SubtreeTotal): HierarchyNode {
+  return {
+    span_id: spanId,
+    parent_span_id: null,
+    name: null,
+    kind: 'other',
+    otel_kind: otelKindName(0),
+    service: null,
+    status: 'unset',
+    started_at: null,
+    duration_ms: null,
+    self_ms: null,
+    skew_ms: 0,
+    depth: 0,
+    model: null,
+    usage: null,
+    cost: null,
+    prompt_ref: null,
+    orphan: false,
+    synthetic: true,
+    totals: totalToWire(total),
+  };
+}
+
+function totalToWire(total: SubtreeTotal): HierarchyNode['totals'] {
+  return {
+    span_count: total.spanCount,
+    error_count: total.errorCount,
+    usage: usageToWire(total.used.usage),
+    cost: costToWire(knownCost(total.used)),
+    unpriced_spans: total.used.unpricedSpans,
+    duration_ms: msFromNano(durationNano(total)),
+  };
+}

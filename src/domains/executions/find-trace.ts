@@ -1,0 +1,31 @@
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { KnownPrompts } from '../prompts/index.ts';
+import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
+import { linkPrompts } from './link-prompts.ts';
+import { resolveSpanPrompts } from './resolve-prompts.ts';
+import { findTreeSpans, type TreeSpans } from './tree-span-queries.ts';
+
+export interface FindTraceDeps {
+  clickhouse: ClickHouse;
+  knownPrompts: KnownPrompts;
+}
+
+/**
+ * The spans of a trace for its tree, each with its own or inherited prompt, and its id as stored. Throws NotFoundError, and
+ * UnavailableError while the trace store is away.
+ */
+export async function findTrace(
+  { clickhouse, knownPrompts }: FindTraceDeps,
+  input: { projectId: string; traceId: string },
+): Promise<TreeSpans & { traceId: string }> {
+  const traceId = checkedTraceId(input.traceId);
+  const found = await findTreeSpans(clickhouse, input.projectId, traceId);
+  if (found.spans.length === 0) throw unknownExecution();
+  const spans = await resolveSpanPrompts(knownPrompts, input.projectId, found.spans);
+  const prompts = linkPrompts(spans);
+  return {
+    traceId,
+    truncated: found.truncated,
+    spans: spans.map((span) => ({ ...span, prompt: prompts.get(span.spanId) ?? null })),
+  };
+}

@@ -1,0 +1,33 @@
+import { buildHierarchy, flatten, nest } from './build-hierarchy.ts';
+import { type FindTraceDeps, findTrace } from './find-trace.ts';
+import type { HierarchyWire } from './hierarchy.schema.ts';
+import { placeSpans, treeWarnings } from './tree/place-spans.ts';
+
+/** Engines and parsers recurse into JSON, so deeper trees are answered flat. */
+export const nestedLevelsMax = 1_000;
+
+/** One execution as a tree. Throws NotFoundError, and UnavailableError while the trace store is away. */
+export async function getHierarchy(
+  deps: FindTraceDeps,
+  input: { projectId: string; traceId: string; format: HierarchyWire['format'] },
+): Promise<HierarchyWire> {
+  const { traceId, spans, truncated } = await findTrace(deps, input);
+  const tree = placeSpans(spans, { skew: true });
+  const items = buildHierarchy(tree);
+  const levels = items.reduce((deepest, { fields }) => Math.max(deepest, fields.depth + 1), 0);
+  const tooDeep = input.format === 'nested' && levels > nestedLevelsMax;
+  const common = {
+    trace_id: traceId,
+    project_id: input.projectId,
+    span_count: spans.length,
+    complete: tree.tops.some(({ place }) => place === 'root'),
+    truncated,
+    warnings: [
+      ...treeWarnings(tree),
+      ...(tooDeep ? [`nesting_too_deep: ${levels} levels, over ${nestedLevelsMax}; answered flat`] : []),
+    ],
+  };
+  if (input.format === 'nested' && !tooDeep) return { ...common, format: 'nested', roots: nest(items) };
+  const roots = items.filter(({ parentIndex }) => parentIndex === null);
+  return { ...common, format: 'flat', root_ids: roots.map(({ fields }) => fields.span_id), nodes: flatten(items) };
+}

@@ -1,0 +1,15 @@
+import { buildTimeline } from './build-timeline.ts';
+import { type FindTraceDeps, findTrace } from './find-trace.ts';
+import type { TimelineWire } from './timeline.schema.ts';
+import type { SpanFilter } from './tree/pick-spans.ts';
+import { placeSpans } from './tree/place-spans.ts';
+
+/** One execution laid out in time. Throws NotFoundError, and UnavailableError while the trace store is away. */
+export async function getTimeline(
+  deps: FindTraceDeps,
+  input: { projectId: string; traceId: string; skew: boolean; filter: SpanFilter },
+): Promise<TimelineWire> {
+  const { traceId, spans, truncated } = await findTrace(deps, input);
+  const { moreThanLimit, ...timeline } = buildTimeline(placeSpans(spans, input), input.filter, input.skew);
+  return { trace_id: traceId, project_id: input.projectId, truncated: truncated || moreThanLimit, ...timeline };
+}

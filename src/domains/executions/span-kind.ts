@@ -1,0 +1,17 @@
+/** What a span is, whatever convention said so. */
+export const spanKinds = [
+  'other',
+  'llm',
+  'embedding',
+  'reranker',
+  'agent',
+  'chain',
+  'tool',
+  'retrieval',
+  'guardrail',
+  'evaluator',
+  'db',
+  'http',
+] as const;
+
+export type SpanKind = (typeof spanKinds)[number];

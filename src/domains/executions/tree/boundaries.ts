@@ -1,0 +1,29 @@
+import type { TimedSpan, TreeNode } from './build-tree.ts';
+
+export interface Boundary<S extends TimedSpan> {
+  atUnixNano: bigint;
+  /** In the order in which they count at one instant. */
+  type: 'end' | 'start' | 'momentEnd';
+  node: TreeNode<S>;
+}
+
+const typeOrder = { end: 0, start: 1, momentEnd: 2 } as const;
+
+/**
+ * Starts and ends of all spans in time. At one instant what ends is closed before anything opens, so that steps one after the other
+ * never overlap; a span without duration is open for its instant.
+ */
+export function boundariesOf<S extends TimedSpan>(nodes: readonly TreeNode<S>[]): Boundary<S>[] {
+  const boundaries = nodes.flatMap((node): Boundary<S>[] => {
+    const { startUnixNano, endUnixNano } = node.span;
+    const end = startUnixNano === endUnixNano ? 'momentEnd' : 'end';
+    return [
+      { atUnixNano: startUnixNano, type: 'start', node },
+      { atUnixNano: endUnixNano, type: end, node },
+    ];
+  });
+  return boundaries.sort((a, b) => {
+    if (a.atUnixNano !== b.atUnixNano) return a.atUnixNano < b.atUnixNano ? -1 : 1;
+    return typeOrder[a.type] - typeOrder[b.type];
+  });
+}

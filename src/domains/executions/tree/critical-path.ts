@@ -1,0 +1,82 @@
+import type { TimedSpan, TreeNode } from './build-tree.ts';
+import { isHandedOver } from './otel-kinds.ts';
+import { durationNano, earlier, later } from './self-time.ts';
+
+export interface Segment {
+  spanId: string;
+  startUnixNano: bigint;
+  endUnixNano: bigint;
+}
+
+type Span = TimedSpan & { otelKind: number };
+
+/**
+ * The work that the end of `root` waited for, earliest first: disjoint segments that add up to its duration. From the end backwards, always
+ * into the child that finished last before (jaeger-ui, TracePage/CriticalPath); children are clipped to their parent, and work that
+ * was only handed over to a consumer is left out. Unlike there, a child that ends just where the next begins is on the path.
+ */
+export function criticalPath<S extends Span>(root: TreeNode<S>): Segment[] {
+  const segments: Segment[] = [];
+  const open = [visit(root, root.span.startUnixNano, root.span.endUnixNano)];
+  for (let at = open.at(-1); at !== undefined; at = open.at(-1)) {
+    const child = nextChild(at);
+    addSegment(segments, at, child?.endUnixNano ?? at.startUnixNano);
+    if (child === undefined) {
+      open.pop();
+      continue;
+    }
+    at.cursor = child.startUnixNano;
+    open.push(visit(child.node, child.startUnixNano, child.endUnixNano));
+  }
+  return segments.reverse();
+}
+
+/** With several roots the longest matters most; without any, the longest of the other spans at the top. Ties go to the earliest. */
+export function longestTop<S extends Span>(tops: readonly TreeNode<S>[]): TreeNode<S> | undefined {
+  const roots = tops.filter(({ place }) => place === 'root');
+  const candidates = roots.length > 0 ? roots : tops;
+  return candidates.reduce<TreeNode<S> | undefined>(
+    (longest, top) => (longest === undefined || durationNano(top.span) > durationNano(longest.span) ? top : longest),
+    undefined,
+  );
+}
+
+interface Clipped<S extends Span> {
+  node: TreeNode<S>;
+  startUnixNano: bigint;
+  endUnixNano: bigint;
+}
+
+interface Visit<S extends Span> extends Clipped<S> {
+  /** What lies behind this is on the path already. */
+  cursor: bigint;
+  /** The last to finish first. */
+  children: Clipped<S>[];
+  next: number;
+}
+
+function visit<S extends Span>(node: TreeNode<S>, startUnixNano: bigint, endUnixNano: bigint): Visit<S> {
+  const children: Clipped<S>[] = [];
+  for (const child of node.children) {
+    if (isHandedOver(node.span, child.span)) continue;
+    const start = later(child.span.startUnixNano, startUnixNano);
+    const end = earlier(child.span.endUnixNano, endUnixNano);
+    if (start < end) children.push({ node: child, startUnixNano: start, endUnixNano: end });
+  }
+  // Siblings are sorted by start and id, and the sort is stable: of those that end together the first to begin is taken.
+  children.sort((a, b) => (a.endUnixNano === b.endUnixNano ? 0 : a.endUnixNano > b.endUnixNano ? -1 : 1));
+  return { node, startUnixNano, endUnixNano, cursor: endUnixNano, children, next: 0 };
+}
+
+function nextChild<S extends Span>(at: Visit<S>): Clipped<S> | undefined {
+  for (let child = at.children[at.next++]; child !== undefined; child = at.children[at.next++]) {
+    if (child.endUnixNano <= at.cursor) return child;
+  }
+  return undefined;
+}
+
+function addSegment<S extends Span>(segments: Segment[], at: Visit<S>, startUnixNano: bigint): void {
+  if (startUnixNano < at.cursor) {
+    segments.push({ spanId: at.node.span.spanId, startUnixNano, endUnixNano: at.cursor });
+  }
+}

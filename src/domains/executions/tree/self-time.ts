@@ -1,0 +1,26 @@
+import type { TreeNode } from './build-tree.ts';
+
+/** Nanoseconds of a span in which none of its children ran: its duration less the union of theirs, clipped to it. */
+export function selfTimeNano({ span, children }: TreeNode): bigint {
+  let selfNano = 0n;
+  let coveredUntil = span.startUnixNano;
+  for (const { span: child } of children) {
+    const start = earlier(child.startUnixNano, span.endUnixNano);
+    if (start > coveredUntil) selfNano += start - coveredUntil;
+    coveredUntil = later(coveredUntil, earlier(child.endUnixNano, span.endUnixNano));
+  }
+  return selfNano + (span.endUnixNano - coveredUntil);
+}
+
+/** Length of a span or of any other interval. */
+export function durationNano({ startUnixNano, endUnixNano }: { startUnixNano: bigint; endUnixNano: bigint }): bigint {
+  return endUnixNano - startUnixNano;
+}
+
+export function earlier(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+export function later(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}

@@ -1,0 +1,53 @@
+import { itemAt } from '../../../lib/item-at.ts';
+import { addSpan, addTotal, type CountableSpan, nothingUsed, sumUsage, type UsageTotal } from '../count-usage.ts';
+import type { TimedSpan, Tree } from './build-tree.ts';
+import { earlier, later } from './self-time.ts';
+
+/** What a span and all below it add up to. */
+export interface SubtreeTotal {
+  spanCount: number;
+  errorCount: number;
+  used: UsageTotal;
+  /** Earliest start and latest end. */
+  startUnixNano: bigint;
+  endUnixNano: bigint;
+}
+
+type Span = TimedSpan & CountableSpan & { status: string };
+
+/** Totals of every subtree, by the order of its top in the tree; usage by the rules of `count-usage.ts`. O(n). */
+export function sumSubtrees<S extends Span>({ nodes }: Tree<S>): SubtreeTotal[] {
+  // Counting must cut cycles where the tree did: only there a span names a parent that it does not have in the tree.
+  const spans = nodes.map(({ span, place }) => (place === 'cut' ? { ...span, parentSpanId: '' } : span));
+  const { countedSpanIds } = sumUsage(spans);
+  const totals = nodes.map(({ span }) => ownTotal(span, countedSpanIds.has(span.spanId)));
+  // Children come after their parent, so backwards every sum is whole before it is added to the one above.
+  for (const { parent, order } of nodes.toReversed()) {
+    if (parent !== undefined) addSubtree(itemAt(totals, parent.order), itemAt(totals, order));
+  }
+  return totals;
+}
+
+/** The sum of one subtree or more, none inside another. */
+export function sumTotals(totals: readonly SubtreeTotal[]): SubtreeTotal {
+  const first = itemAt(totals, 0);
+  const sum = { ...first, used: nothingUsed() };
+  addTotal(sum.used, first.used);
+  for (const other of totals.slice(1)) addSubtree(sum, other);
+  return sum;
+}
+
+function addSubtree(total: SubtreeTotal, other: SubtreeTotal): void {
+  total.spanCount += other.spanCount;
+  total.errorCount += other.errorCount;
+  total.startUnixNano = earlier(total.startUnixNano, other.startUnixNano);
+  total.endUnixNano = later(total.endUnixNano, other.endUnixNano);
+  addTotal(total.used, other.used);
+}
+
+function ownTotal(span: Span, counts: boolean): SubtreeTotal {
+  const used = nothingUsed();
+  if (counts) addSpan(used, span);
+  const { startUnixNano, endUnixNano } = span;
+  return { spanCount: 1, errorCount: Number(span.status === 'error'), used, startUnixNano, endUnixNano };
+}

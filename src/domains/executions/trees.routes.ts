@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { endpoint } from '../../http/endpoint.ts';
+import { booleanParam, integerParam } from '../../http/query.ts';
+import type { FindTraceDeps } from './find-trace.ts';
+import { getHierarchy } from './get-hierarchy.ts';
+import { getTimeline } from './get-timeline.ts';
+import { hierarchySchema } from './hierarchy.schema.ts';
+import { spansPerTraceMax } from './light-span.ts';
+import { spanKinds } from './span-kind.ts';
+import { timelineSchema } from './timeline.schema.ts';
+
+const params = z.strictObject({ project_id: z.string(), trace_id: z.string() });
+
+const hierarchyQuery = z.strictObject({
+  format: z
+    .enum(['nested', 'flat'])
+    .default('nested')
+    .meta({ description: 'Very deep trees are always answered flat' }),
+});
+
+const timelineQuery = z.strictObject({
+  skew: z.enum(['on', 'off']).default('on').meta({ description: 'Whether clocks of different hosts are corrected' }),
+  kinds: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(spanKinds)))
+    .optional()
+    .meta({ description: `Comma list of span kinds, of ${spanKinds.join(', ')}; default all`, example: 'llm,tool' }),
+  min_duration_ms: integerParam({ min: 0, max: 1e12 })
+    .default(0)
+    .meta({ description: 'Only spans that took this long' }),
+  errors_only: booleanParam().default(false).meta({ description: 'Failed spans and those above them' }),
+  limit: integerParam({ min: 1, max: spansPerTraceMax })
+    .default(spansPerTraceMax)
+    .meta({ description: 'As many spans, parents before children' }),
+});
+
+/** The shapes of one execution: its tree, and its layout in time. */
+export function treesEndpoints(deps: FindTraceDeps) {
+  const common = { tag: 'executions', access: { scope: 'executions:read' }, rateClass: 'read', method: 'GET' } as const;
+  return [
+    endpoint({
+      ...common,
+      operationId: 'getHierarchy',
+      path: '/api/projects/{project_id}/executions/{trace_id}/hierarchy',
+      summary: 'One execution as a tree of spans',
+      params,
+      query: hierarchyQuery,
+      responses: { 200: { description: 'The tree', schema: hierarchySchema } },
+      problems: ['execution_not_found'],
+      handle: async ({ params, query }) => {
+        const input = { projectId: params.project_id, traceId: params.trace_id, format: query.format };
+        return { status: 200, body: await getHierarchy(deps, input) };
+      },
+    }),
+    endpoint({
+      ...common,
+      operationId: 'getTimeline',
+      path: '/api/projects/{project_id}/executions/{trace_id}/timeline',
+      summary: 'One execution laid out in time, with the clocks of its hosts corrected',
+      params,
+      query: timelineQuery,
+      responses: { 200: { description: 'The timeline', schema: timelineSchema } },
+      problems: ['execution_not_found'],
+      handle: async ({ params, query }) => {
+        const filter = {
+          kinds: query.kinds && new Set<string>(query.kinds),
+          durationNanoMin: BigInt(query.min_duration_ms) * 1_000_000n,
+          errorsOnly: query.errors_only,
+          limit: query.limit,
+        };
+        const input = { projectId: params.project_id, traceId: params.trace_id, skew: query.skew === 'on', filter };
+        return { status: 200, body: await getTimeline(deps, input) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,102 @@
+import type { Begun, IdempotencyStore, IdempotentRequest, StoredAnswer } from '../../http/idempotency.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+
+/** Keeps answers in Postgres for 24 h by its clock; its unique index is what makes `begin` exact over processes. */
+export function createIdempotencyStore(postgres: Postgres): IdempotencyStore {
+  return {
+    begin: (request) => runPostgres(() => begin(postgres, request)),
+    finish: (request, lease, answer) => runPostgres(() => finish(postgres, request, lease, answer)),
+    abandon: (request, lease) => runPostgres(() => abandon(postgres, request, lease)),
+  };
+}
+
+interface Row {
+  request_digest: Buffer;
+  age_ms: string;
+  status: number | null;
+  headers: Record<string, string>;
+  content_type: string | null;
+  content: Buffer | null;
+  content_dropped: boolean;
+}
+
+async function begin(postgres: Postgres, request: IdempotentRequest): Promise<Begun> {
+  const { tenant, operationId, key, digest } = request;
+  const inserted = await postgres.raw<{ rows: { lease: string }[] }>(
+    `insert into idempotency_keys as held (tenant, operation_id, key, request_digest)
+     values (:tenant, :operationId, :key, :digest)
+     on conflict (tenant, operation_id, key) do update
+       set request_digest = excluded.request_digest, lease = excluded.lease, started_at = excluded.started_at,
+           expires_at = excluded.expires_at, status = null, headers = null, content_type = null, content = null,
+           content_dropped = false
+       where held.expires_at <= now()
+     returning lease`,
+    { tenant, operationId, key, digest },
+  );
+  const [row] = inserted.rows;
+  if (row) return { outcome: 'begun', lease: row.lease };
+  return look(postgres, request);
+}
+
+async function look(postgres: Postgres, { tenant, operationId, key, digest }: IdempotentRequest): Promise<Begun> {
+  const row = await postgres('idempotency_keys')
+    .where({ tenant, operation_id: operationId, key })
+    .first<Row | undefined>(
+      'request_digest',
+      postgres.raw('extract(epoch from clock_timestamp() - started_at) * 1000 as age_ms'),
+      'status',
+      'headers',
+      'content_type',
+      'content',
+      'content_dropped',
+    );
+  // Abandoned since the insert looked: the caller asks again, as it would a moment earlier.
+  if (row === undefined) return { outcome: 'unfinished', ageMs: 0 };
+  if (!row.request_digest.equals(digest)) return { outcome: 'reused' };
+  if (row.status === null) return { outcome: 'unfinished', ageMs: Number(row.age_ms) };
+  return { outcome: 'answered', answer: toAnswer(row, row.status) };
+}
+
+function toAnswer(row: Row, status: number): StoredAnswer {
+  return {
+    status,
+    headers: row.headers,
+    ...(row.content_type === null ? {} : { contentType: row.content_type }),
+    ...(row.content_dropped ? { content: null } : row.content === null ? {} : { content: row.content }),
+  };
+}
+
+/** How many expired rows each kept answer removes: more than one, so that they never pile up. */
+const prunedPerFinish = 5;
+
+async function finish(
+  postgres: Postgres,
+  { tenant, operationId, key }: IdempotentRequest,
+  lease: string,
+  { status, headers, contentType, content }: StoredAnswer,
+): Promise<void> {
+  await postgres('idempotency_keys')
+    .where({ tenant, operation_id: operationId, key, lease })
+    .update({
+      status,
+      headers: JSON.stringify(headers),
+      content_type: contentType ?? null,
+      content: content ?? null,
+      content_dropped: content === null,
+    });
+  await postgres.raw(
+    `delete from idempotency_keys where (tenant, operation_id, key) in (
+       select tenant, operation_id, key from idempotency_keys
+       where expires_at <= now() order by expires_at limit ? for update skip locked)`,
+    [prunedPerFinish],
+  );
+}
+
+async function abandon(
+  postgres: Postgres,
+  { tenant, operationId, key }: IdempotentRequest,
+  lease: string,
+): Promise<void> {
+  await postgres('idempotency_keys').where({ tenant, operation_id: operationId, key, lease }).delete();
+}

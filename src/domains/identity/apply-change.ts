@@ -1,0 +1,110 @@
+import type { UserId, WorkspaceId } from '../../lib/ids.ts';
+import type { IdentityChange } from '../../queue/identity-event.ts';
+import { type AuditEntry, recordAudit } from '../audit/index.ts';
+import type { PlanName } from '../workspaces/index.ts';
+import { putSourceMembership } from './identity-membership-store.ts';
+import { deleteUser, lockUser, updateUser } from './identity-user-store.ts';
+import {
+  deleteOrganization,
+  lockOrganization,
+  lockWorkspacesOf,
+  setCreator,
+  updateOrganization,
+} from './identity-workspace-store.ts';
+import { type EventContext, settleWorkspace } from './settle-workspace.ts';
+
+export interface ChangeContext extends EventContext {
+  /** Of a workspace that is created for an organisation. */
+  plan: PlanName;
+  /** When the provider said it, see `sourceTime`. */
+  at: string;
+}
+
+export interface Effect {
+  /** False when something newer was known. */
+  news: boolean;
+  users: readonly UserId[];
+  workspaces: readonly WorkspaceId[];
+}
+
+type ChangeOf<Kind extends IdentityChange['kind']> = Extract<IdentityChange, { kind: Kind }>;
+
+/** Stores what one change says and puts in force what follows from it; what it refers to and is not there yet is created. */
+export function applyChange(context: ChangeContext, change: IdentityChange): Promise<Effect> {
+  if (change.kind === 'user') {
+    return change.verb === 'deleted' ? applyUserDeletion(context, change) : applyUser(context, change);
+  }
+  return change.kind === 'organization' ? applyOrganization(context, change) : applyMembership(context, change);
+}
+
+async function applyUser(context: ChangeContext, { subject, email, name }: ChangeOf<'user'>): Promise<Effect> {
+  const user = await knownUser(context, subject);
+  const news = await updateUser(context.transaction, user.id, { email, name, at: context.at });
+  if (news && !user.isNew) await auditUser(context, 'user.updated', user.id);
+  return { news, users: [user.id], workspaces: [] };
+}
+
+async function applyUserDeletion(context: ChangeContext, { subject }: ChangeOf<'user'>): Promise<Effect> {
+  const { id } = await knownUser(context, subject);
+  const news = await deleteUser(context.transaction, id, context.at);
+  if (news) await auditUser(context, 'user.deleted', id);
+  const users = new Set([id]);
+  const workspaces = await lockWorkspacesOf(context.transaction, id);
+  for (const workspaceId of workspaces) {
+    for (const changed of await settleWorkspace(context, { workspaceId, userIds: [id], news })) users.add(changed);
+  }
+  return { news, users: [...users], workspaces };
+}
+
+async function applyOrganization(context: ChangeContext, change: ChangeOf<'organization'>): Promise<Effect> {
+  const { transaction, at } = context;
+  const workspace = await knownWorkspace(context, change.organizationId);
+  const { id } = workspace;
+  const hasCreator = change.createdBy !== null && (await setCreator(transaction, id, change.createdBy));
+  const isDeletion = change.verb === 'deleted';
+  const stored = isDeletion
+    ? await deleteOrganization(transaction, id, at)
+    : await updateOrganization(transaction, id, { name: change.name, at });
+  if (stored && (isDeletion || !workspace.isNew)) {
+    await auditWorkspace(context, isDeletion ? 'workspace.deleted' : 'workspace.updated', id);
+  }
+  const users = await settleWorkspace(context, { workspaceId: id, userIds: [], news: false });
+  return { news: stored || hasCreator, users, workspaces: [id] };
+}
+
+async function applyMembership(context: ChangeContext, change: ChangeOf<'membership'>): Promise<Effect> {
+  const { transaction, at } = context;
+  // Users are locked before workspaces, here and where a user is deleted.
+  const { id: userId } = await knownUser(context, change.subject);
+  const { id: workspaceId } = await knownWorkspace(context, change.organizationId);
+  const said = { role: change.role, removed: !change.active, at };
+  const news = await putSourceMembership(transaction, { workspaceId, userId }, said);
+  const changed = await settleWorkspace(context, { workspaceId, userIds: [userId], news });
+  return { news, users: [...new Set([userId, ...changed])], workspaces: [workspaceId] };
+}
+
+async function knownUser(context: ChangeContext, subject: string): Promise<{ id: UserId; isNew: boolean }> {
+  const user = await lockUser(context.transaction, subject);
+  if (user.isNew) await auditUser(context, 'user.created', user.id);
+  return user;
+}
+
+async function knownWorkspace(context: ChangeContext, organizationId: string) {
+  const { plan } = context;
+  const workspace = await lockOrganization(context.transaction, organizationId, plan);
+  const facts = { kind: 'organization', plan, organization_id: organizationId };
+  if (workspace.isNew) await auditWorkspace(context, 'workspace.created', workspace.id, facts);
+  return workspace;
+}
+
+function auditUser(context: ChangeContext, action: string, id: UserId): Promise<void> {
+  return audit(context, { workspaceId: null, action, targetType: 'user', targetId: id });
+}
+
+function auditWorkspace(context: ChangeContext, action: string, id: WorkspaceId, details = {}): Promise<void> {
+  return audit(context, { workspaceId: id, action, targetType: 'workspace', targetId: id, details });
+}
+
+function audit({ transaction, actor, eventId }: ChangeContext, entry: Omit<AuditEntry, 'actor'>): Promise<void> {
+  return recordAudit(transaction, { ...entry, actor, details: { ...entry.details, event_id: eventId } });
+}

@@ -1,0 +1,109 @@
+import type { UserId, WorkspaceId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Role } from '../workspaces/index.ts';
+import type { KnownMembership, SettledMembership } from './settle-memberships.ts';
+
+/** A membership as known and as it is in force. */
+export interface StoredMembership extends KnownMembership {
+  role: Role;
+  removed: boolean;
+}
+
+interface Row {
+  user_id: UserId;
+  subject: string;
+  role: Role;
+  removed: boolean;
+  source_role: Role;
+  source_removed: boolean;
+  changed_at: Date;
+  strongest_role: Role;
+  is_creator: boolean;
+  user_deleted_at: Date | null;
+}
+
+/** From the strongest on, so that of two words of the same time the weaker role counts. */
+const strongestFirst = `array['owner', 'admin', 'member', 'viewer']`;
+
+/**
+ * Stores what a provider says of a membership; the workspace is locked. What is in force is decided by settling. Whether it was news:
+ * what is older than what is known only adds to the strongest role.
+ */
+export async function putSourceMembership(
+  transaction: Postgres,
+  key: { workspaceId: WorkspaceId; userId: UserId },
+  said: { role: Role; removed: boolean; at: string },
+): Promise<boolean> {
+  await transaction('memberships')
+    .insert({ workspace_id: key.workspaceId, user_id: key.userId, role: 'viewer', removed_at: transaction.fn.now() })
+    .onConflict(['workspace_id', 'user_id'])
+    .ignore();
+  await transaction.raw(
+    `update memberships set strongest_role = case
+         when array_position(${strongestFirst}, coalesce(strongest_role, role)) <= array_position(${strongestFirst}, :role)
+         then coalesce(strongest_role, role) else :role end
+     where workspace_id = :workspaceId and user_id = :userId`,
+    { ...key, role: said.role },
+  );
+  const result = await transaction.raw<{ rowCount: number }>(
+    `update memberships set source_role = :role, source_removed = :removed, source_updated_at = cast(:at as timestamptz),
+       source_is_member = false
+     where workspace_id = :workspaceId and user_id = :userId
+       and (coalesce(source_updated_at, '-infinity'), coalesce(source_removed, false),
+            coalesce(array_position(${strongestFirst}, source_role), 0))
+         < (cast(:at as timestamptz), :removed, array_position(${strongestFirst}, :role))`,
+    { ...key, ...said },
+  );
+  return result.rowCount === 1;
+}
+
+/** The given memberships of a workspace and every one that may have to do with who owns it. */
+export async function findMembershipsToSettle(
+  transaction: Postgres,
+  workspaceId: WorkspaceId,
+  userIds: readonly UserId[],
+): Promise<StoredMembership[]> {
+  const { rows } = await transaction.raw<{ rows: Row[] }>(
+    `select m.user_id, u.subject, m.role, m.removed_at is not null as removed,
+       coalesce(m.source_role, m.role) as source_role,
+       coalesce(m.source_removed, m.removed_at is not null) as source_removed,
+       coalesce(m.source_updated_at, m.created_at) as changed_at,
+       coalesce(m.strongest_role, m.role) as strongest_role,
+       u.subject is not distinct from w.creator_subject and not m.source_is_member as is_creator,
+       u.deleted_at as user_deleted_at
+     from memberships m
+     join users u on u.id = m.user_id
+     join workspaces w on w.id = m.workspace_id
+     where m.workspace_id = :workspaceId
+       and (m.user_id = any(:userIds) or coalesce(m.strongest_role, m.role) = 'owner' or u.subject = w.creator_subject)
+     order by m.user_id`,
+    { workspaceId, userIds: [...userIds] },
+  );
+  return rows.map((row) => ({
+    userId: row.user_id,
+    subject: row.subject,
+    role: row.role,
+    removed: row.removed,
+    sourceRole: row.source_role,
+    sourceRemoved: row.source_removed,
+    changedAtMs: row.changed_at.getTime(),
+    strongestRole: row.strongest_role,
+    isCreator: row.is_creator,
+    userDeletedAtMs: row.user_deleted_at?.getTime(),
+  }));
+}
+
+export async function saveSettled(
+  transaction: Postgres,
+  workspaceId: WorkspaceId,
+  { userId, role, removedAtMs }: SettledMembership,
+): Promise<void> {
+  await transaction('memberships')
+    .where({ workspace_id: workspaceId, user_id: userId })
+    .update({ role, removed_at: removedAtMs === undefined ? null : new Date(removedAtMs) });
+}
+
+export async function isWorkspaceDeleted(transaction: Postgres, workspaceId: WorkspaceId): Promise<boolean> {
+  const row = await transaction('workspaces').where({ id: workspaceId }).whereNotNull('deleted_at').first('id');
+  return row !== undefined;
+}

@@ -1,0 +1,64 @@
+import type { Response } from 'express';
+import { z } from 'zod';
+import { rawEndpoint } from '../../http/endpoint.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import {
+  type Receipt,
+  type ReceiveIdentityWebhookDeps,
+  receiveIdentityWebhook,
+  webhookBytesMax,
+} from './receive-identity-webhook.ts';
+
+const receiptSchema = z.object({
+  event_id: z.string(),
+  duplicate: z.boolean().meta({ description: 'It was queued or applied before' }),
+  ignored: z.boolean().meta({ description: 'It is of a kind that changes nothing here' }),
+});
+
+export function identityEndpoints(deps: ReceiveIdentityWebhookDeps & { logger: Logger }) {
+  return [
+    rawEndpoint({
+      operationId: 'receiveIdentityWebhook',
+      method: 'POST',
+      path: '/api/webhooks/{identity_provider}',
+      summary: 'Receive an event of an identity provider',
+      description:
+        '`clerk`, `workos`, or `generic` for any sender of Standard Webhooks, each once its secrets are configured. The signature is ' +
+        'the credential. The answer comes once the event is durable; a worker applies it.',
+      tag: 'identity',
+      access: { open: true },
+      rateClass: 'none',
+      params: z.strictObject({ identity_provider: z.string() }),
+      bodyBytesMax: webhookBytesMax,
+      responses: { 202: { description: 'It is queued, was before, or needs nothing done', schema: receiptSchema } },
+      problems: [
+        'provider_not_found',
+        'invalid_signature',
+        'body_too_large',
+        'unsupported_media_type',
+        'unsupported_content_encoding',
+        'malformed_json',
+        'invalid_body',
+        'queue_unavailable',
+      ],
+      handle: async (request, response, { params, requestId }) => {
+        const provider = params.identity_provider;
+        const receipt = await receiveIdentityWebhook(deps, provider, request);
+        const { type, duplicate, ignored } = receipt;
+        deps.logger.info(
+          { request_id: requestId, provider, type: type.slice(0, 100), duplicate, ignored },
+          'identity event',
+        );
+        sendReceipt(response, receipt);
+      },
+    }),
+  ];
+}
+
+function sendReceipt(response: Response, { eventId, duplicate, ignored }: Receipt): void {
+  const body: z.infer<typeof receiptSchema> = { event_id: eventId, duplicate, ignored };
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.status(202).setHeader('Content-Type', 'application/json');
+  response.setHeader('Content-Length', bytes.length);
+  response.end(bytes);
+}

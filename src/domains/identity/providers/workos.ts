@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { parseBody } from '../../../http/validate.ts';
+import type { IdentityProvider } from '../identity-provider.ts';
+import { externalId, nameOf } from './event-text.ts';
+import { eventTime } from './event-time.ts';
+import { roleNamed } from './provider-role.ts';
+import { type ChangeReaders, changeReader, readChange } from './read-change.ts';
+import { verifyWorkosSignature, workosSentAtMs } from './workos-signature.ts';
+
+const text = z.string().nullish();
+
+const membership = z.looseObject({
+  organization_id: externalId,
+  user_id: externalId,
+  role: z.looseObject({ slug: text }).nullish(),
+  status: text,
+});
+
+const readers: ChangeReaders = {
+  user: changeReader(
+    z.looseObject({ id: externalId, email: text, first_name: text, last_name: text }),
+    (verb, data) => ({
+      kind: 'user',
+      verb,
+      subject: data.id,
+      email: data.email ?? null,
+      name: nameOf(data.first_name, data.last_name),
+    }),
+  ),
+  organization: changeReader(z.looseObject({ id: externalId, name: text }), (verb, data) => ({
+    kind: 'organization',
+    verb,
+    organizationId: data.id,
+    name: nameOf(data.name) ?? data.id.slice(0, 200),
+    createdBy: null,
+  })),
+  organization_membership: changeReader(membership, (verb, data) => ({
+    kind: 'membership',
+    verb,
+    organizationId: data.organization_id,
+    subject: data.user_id,
+    role: roleNamed(data.role?.slug),
+    // `pending` is an invitation, `inactive` a membership that was taken back for the time being.
+    active: verb !== 'deleted' && (data.status ?? 'active') === 'active',
+  })),
+};
+
+const envelope = z.looseObject({ id: externalId, event: z.string().min(1) });
+const times = z.looseObject({
+  created_at: eventTime.nullish(),
+  data: z.looseObject({ updated_at: eventTime.nullish() }),
+});
+
+/** Payloads as workos.com/docs/events has them: `{id, event, data, created_at}`. */
+export const workos: IdentityProvider = {
+  verify: verifyWorkosSignature,
+  extractId: ({ payload }) => parseBody(envelope, payload).id,
+  extractType: ({ payload }) => parseBody(envelope, payload).event,
+  extractOccurredAt: ({ headers, payload }) => {
+    const { data, created_at: createdAtMs } = parseBody(times, payload);
+    return data.updated_at ?? createdAtMs ?? workosSentAtMs(headers);
+  },
+  toChange: ({ payload }) => readChange(readers, parseBody(envelope, payload).event, payload),
+};

@@ -1,0 +1,73 @@
+import type { UserId, WorkspaceId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { type AuditActor, recordAudit } from '../audit/index.ts';
+import {
+  findMembershipsToSettle,
+  isWorkspaceDeleted,
+  type StoredMembership,
+  saveSettled,
+} from './identity-membership-store.ts';
+import { type SettledMembership, settleMemberships } from './settle-memberships.ts';
+
+/** The transaction of one event, and what its audit entries say of where they come from. */
+export interface EventContext {
+  transaction: Postgres;
+  actor: AuditActor;
+  eventId: string;
+}
+
+/**
+ * Puts in force what is known of a workspace's members after something became known of `userIds`, and writes down every change. The
+ * workspace is locked. Returns the users whose membership changed.
+ */
+export async function settleWorkspace(
+  context: EventContext,
+  { workspaceId, userIds, news }: { workspaceId: WorkspaceId; userIds: readonly UserId[]; news: boolean },
+): Promise<UserId[]> {
+  const { transaction } = context;
+  const stored = await findMembershipsToSettle(transaction, workspaceId, userIds);
+  const settled = settleMemberships(stored, { deleted: await isWorkspaceDeleted(transaction, workspaceId) });
+  const changed: UserId[] = [];
+  for (const [index, before] of stored.entries()) {
+    const after = settled[index];
+    if (after === undefined) continue;
+    const action = whatHappened(before, after);
+    if (action !== undefined || before.removed) await saveSettled(transaction, workspaceId, after);
+    if (action !== undefined) {
+      changed.push(before.userId);
+      await audit(context, workspaceId, action, before, after);
+    }
+    if (after.keptAsLastOwner && (action !== undefined || (news && userIds.includes(before.userId)))) {
+      await audit(context, workspaceId, 'member.last_owner_kept', before, after);
+    }
+  }
+  return changed;
+}
+
+function whatHappened(before: StoredMembership, after: SettledMembership): string | undefined {
+  const removed = after.removedAtMs !== undefined;
+  if (before.removed !== removed) return removed ? 'member.removed' : 'member.added';
+  return removed || before.role === after.role ? undefined : 'member.role_changed';
+}
+
+async function audit(
+  { transaction, actor, eventId }: EventContext,
+  workspaceId: WorkspaceId,
+  action: string,
+  before: StoredMembership,
+  after: SettledMembership,
+): Promise<void> {
+  const details = {
+    before: before.removed ? null : before.role,
+    after: after.removedAtMs === undefined ? after.role : null,
+    event_id: eventId,
+  };
+  await recordAudit(transaction, {
+    workspaceId,
+    actor,
+    action,
+    targetType: 'user',
+    targetId: before.userId,
+    details,
+  });
+}

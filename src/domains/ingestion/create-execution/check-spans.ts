@@ -1,0 +1,33 @@
+import { check } from '../../../http/faults.ts';
+import { refuseBody } from '../../../http/validate.ts';
+import type { Fault } from '../../../lib/errors.ts';
+import { mapInSlices } from '../../../lib/map-in-slices.ts';
+import { type ExecutionBody, type SpanBody, spanBody } from './execution-body.ts';
+
+/** An execution whose spans have been validated, too. */
+export type CheckedExecution = Omit<ExecutionBody, 'spans'> & { spans: readonly SpanBody[] };
+
+/**
+ * Validates the spans of a body, which for ten thousand takes longer than the event loop may be held up. Throws as the validation of
+ * any body does.
+ */
+export async function checkSpans(body: ExecutionBody): Promise<CheckedExecution> {
+  const spans: SpanBody[] = [];
+  const faults: Fault[] = [];
+  await mapInSlices(body.spans ?? [], (span, index) => {
+    if (faults.length >= faultsMax) return;
+    const result = check(spanBody, span);
+    if (result.ok) spans.push(result.value);
+    else faults.push(...result.faults.map((fault) => ({ ...fault, path: pathBelow(index, fault.path) })));
+  });
+  if (faults.length > 0) refuseBody(faults.slice(0, faultsMax));
+  return { ...body, spans };
+}
+
+/** A hostile body can hold half a million; nobody reads more than this. */
+const faultsMax = 50;
+
+function pathBelow(index: number, path: string): string {
+  const separator = path === '' || path.startsWith('[') ? '' : '.';
+  return `spans[${index}]${separator}${path}`;
+}

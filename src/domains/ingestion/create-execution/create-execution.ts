@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { TooLargeError } from '../../../lib/errors.ts';
+import type { ProjectScope } from '../../workspaces/index.ts';
+import type { Admission } from '../admission.ts';
+import type { BodyWaits } from '../body-waits.ts';
+import { jobIdOf, type KeepBodyDeps, keepBody } from '../keep-body.ts';
+import type { OtlpLimits } from '../otlp/limits.ts';
+import type { Charge } from '../receive-traces.ts';
+import { checkSpans } from './check-spans.ts';
+import { encodeExecution } from './encode-execution.ts';
+import type { ExecutionBody } from './execution-body.ts';
+import { resolveSpans } from './resolve-spans.ts';
+
+export interface CreateExecutionDeps extends KeepBodyDeps {
+  admission: Admission;
+  waits: BodyWaits;
+  limits: OtlpLimits;
+}
+
+export interface CreateExecutionInput {
+  project: ProjectScope;
+  body: ExecutionBody;
+  charge: Charge;
+  /** How long to wait for the spans to be readable; undefined for not at all. */
+  waitMs: number | undefined;
+  /** Aborted when nobody waits any more. */
+  signal: AbortSignal;
+}
+
+export interface CreatedExecution {
+  traceId: string;
+  status: 'queued' | 'stored' | 'quarantined';
+  /** Whether the wait that was asked for took place. */
+  waited: boolean;
+}
+
+/**
+ * Takes an execution as JSON down the way of every other span: one OTLP request in the queue. Resolves once that is durable, or,
+ * when asked to wait, once the spans are readable. Throws InvalidError, TooLargeError, and UnavailableError when it could not be kept.
+ */
+export async function createExecution(
+  deps: CreateExecutionDeps,
+  { project, body, charge, waitMs, signal }: CreateExecutionInput,
+): Promise<CreatedExecution> {
+  const traceId = body.trace_id ?? randomBytes(16).toString('hex');
+  deps.gate.assertOpen();
+  const jobId = await deps.admission.hold((reserve) =>
+    keepExecution(deps, project, { body, charge, traceId, reserve }),
+  );
+  if (waitMs === undefined) return { traceId, status: 'queued', waited: false };
+  const result = await deps.waits.wait(jobId, { timeoutMs: waitMs, signal });
+  const isKnown = result === 'stored' || result === 'quarantined';
+  return { traceId, status: isKnown ? result : 'queued', waited: result !== 'not_waited' };
+}
+
+interface KeptExecution {
+  body: ExecutionBody;
+  charge: Charge;
+  traceId: string;
+  reserve: (bytes: number) => void;
+}
+
+async function keepExecution(
+  deps: CreateExecutionDeps,
+  project: ProjectScope,
+  { body, charge, traceId, reserve }: KeptExecution,
+): Promise<string> {
+  const receivedAtMs = Date.now();
+  const spans = resolveSpans(await checkSpans(body), traceId, receivedAtMs);
+  const bytes = await encodeExecution(traceId, spans);
+  const { bodyBytesMax } = deps.limits;
+  if (bytes.length > bodyBytesMax) {
+    throw new TooLargeError(
+      'body_too_large',
+      `The execution is ${bytes.length} bytes as an OTLP request, which is limited to ${bodyBytesMax}`,
+    );
+  }
+  reserve(bytes.length);
+  const meter = await charge({ requests: undefined, bytes: bytes.length, spans: spans.length }, receivedAtMs);
+  // Unlike an exporter's resend, the same body again is a new writing: it replaces what may have been written in between.
+  const jobId = jobIdOf([project.projectId, 'execution', receivedAtMs], bytes);
+  const facts = { encoding: 'json' as const, coding: 'identity' as const, inflatedBytes: bytes.length };
+  await keepBody(deps, project, { jobId, body: bytes, meter, ...facts, spans: spans.length, receivedAtMs });
+  return jobId;
+}

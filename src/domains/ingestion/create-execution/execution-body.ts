@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { spanKinds } from '../../executions/index.ts';
+import { readIsoTime } from '../otlp/iso-time.ts';
+import { checkFields } from './check-fields.ts';
+import { byteLengthOf, depthOf, isObject } from './json-size.ts';
+import { executionLimits as limits } from './limits.ts';
+
+const text = z.string().min(1).max(limits.textCharsMax);
+const tokens = z.number().int().min(0).max(limits.tokensMax).nullish();
+const spanId = hexId(16);
+
+/** The last nanosecond that OTLP can say is in July 2554. */
+const time = z.iso
+  .datetime({ offset: true, abort: true })
+  .refine(isWithin64Bits, 'must lie between 1970 and 2554')
+  .meta({ description: 'RFC 3339 with a zone, exact to the nanosecond' });
+
+const content = z
+  .unknown()
+  .refine((value) => byteLengthOf(value) <= limits.contentBytesMax, {
+    error: `must be at most ${limits.contentBytesMax} bytes`,
+  })
+  .optional()
+  .meta({
+    description:
+      'Text, any JSON, or messages. Messages are stored in one shape for all clients, numbers and booleans as text; text that is JSON is read back as JSON',
+  });
+
+const usage = z.strictObject({
+  input_tokens: tokens.meta({ description: 'Prompt tokens, cached ones included' }),
+  output_tokens: tokens.meta({ description: 'Completion tokens, reasoning included' }),
+  cache_read_tokens: tokens,
+  cache_write_tokens: tokens,
+  reasoning_tokens: tokens,
+  total_tokens: tokens.meta({ description: 'Default: input and output' }),
+});
+
+const cost = z
+  .union([
+    z.number().min(0).max(limits.costUsdMax),
+    z
+      .string()
+      .regex(/^\d{1,7}(\.\d{1,18})?$/, 'must be a decimal number of US dollars')
+      .refine((value) => !(Number(value) > limits.costUsdMax), `must be at most ${limits.costUsdMax}`),
+  ])
+  .meta({ description: 'US dollars as a decimal string or a number, kept to the nano-dollar' });
+
+const message = z.string().min(1).max(limits.errorMessageCharsMax);
+const error = z.union([
+  message,
+  z
+    .strictObject({ type: text.nullish(), message: message.nullish() })
+    .refine((value) => (value.type ?? value.message ?? null) !== null, 'needs a type or a message'),
+]);
+
+/** What an execution and each of its spans may say; null is the same as absent. */
+const fields = {
+  span_id: spanId.nullish().meta({ description: 'Default: made of trace_id and the position in the body' }),
+  kind: z.enum(spanKinds),
+  name: text,
+  prompt_id: text.nullish(),
+  prompt_version: z.number().int().min(1).max(limits.tokensMax).nullish(),
+  model: text.nullish(),
+  provider: text.nullish().meta({ description: 'Stored by its OpenTelemetry name: `azure` is `azure.ai.openai`' }),
+  input: content,
+  output: content,
+  status: z.enum(['ok', 'error', 'unset']).nullish().meta({ description: 'Default `ok`, or `error` with an `error`' }),
+  error: error.nullish(),
+  started_at: time.nullish(),
+  ended_at: time.nullish(),
+  duration_ms: z.number().min(0).max(limits.durationMsMax).nullish().meta({ description: 'Instead of `ended_at`' }),
+  usage: usage.nullish(),
+  cost: cost.nullish(),
+  session_id: text.nullish(),
+  user_id: text.nullish(),
+  environment: text.nullish(),
+  tags: z.array(z.string().trim().min(1).max(limits.tagCharsMax)).max(limits.tagsMax).nullish(),
+  variables: entries(limits.variablesBytesMax).nullish(),
+  metadata: entries(limits.metadataBytesMax).nullish(),
+};
+
+export const spanBody = z
+  .strictObject({ ...fields, parent_span_id: spanId.nullish().meta({ description: 'Default: the execution itself' }) })
+  .superRefine(checkFields);
+
+export const executionBody = z
+  .strictObject({
+    ...fields,
+    trace_id: hexId(32).nullish().meta({ description: 'Default: a new one' }),
+    name: fields.name.nullish().meta({ description: 'Default `execution`' }),
+    kind: fields.kind.nullish().meta({
+      description: 'Default: `llm` with a model and no model call among `spans`, else `chain` with spans, else `other`',
+    }),
+    // Only documented here: each is validated by `spanBody` in turn, see check-spans.ts.
+    spans: z
+      .array(z.unknown())
+      .max(limits.spansMax - 1)
+      .nullish()
+      .meta({
+        description: 'Without times of their own they have those of the execution, likewise its environment',
+        anyOf: [{ type: 'array', maxItems: limits.spansMax - 1, items: jsonSchemaOf(spanBody) }, { type: 'null' }],
+      }),
+  })
+  .superRefine(checkFields);
+
+export type SpanBody = z.infer<typeof spanBody>;
+export type ExecutionBody = z.infer<typeof executionBody>;
+
+function jsonSchemaOf(schema: z.ZodType): object {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return json;
+}
+
+function hexId(digits: number) {
+  return z
+    .string()
+    .regex(new RegExp(`^(?!0+$)[0-9a-fA-F]{${digits}}$`), `must be ${digits} hex digits, not all zero`)
+    .transform((id) => id.toLowerCase());
+}
+
+/** Not `z.record`, which drops a key `__proto__`: keys are data here. */
+function entries(bytesMax: number) {
+  return z
+    .custom<Readonly<Record<string, unknown>>>(isObject, { error: 'must be an object', abort: true })
+    .superRefine((value, context) => {
+      const fault = entriesFault(value, bytesMax);
+      if (fault !== undefined) context.addIssue({ code: 'custom', message: fault, params: { code: 'too_big' } });
+    })
+    .meta({ type: 'object', additionalProperties: true });
+}
+
+function entriesFault(value: Readonly<Record<string, unknown>>, bytesMax: number): string | undefined {
+  const keys = Object.keys(value);
+  const longest = keys.reduce((most, key) => Math.max(most, key.length), 0);
+  if (keys.length > limits.entriesMax) return `must have at most ${limits.entriesMax} keys, not ${keys.length}`;
+  if (keys.includes('')) return 'must not have an empty key';
+  if (longest > limits.keyCharsMax) return `must have keys of at most ${limits.keyCharsMax} characters, not ${longest}`;
+  if (depthOf(value) > limits.entryDepthMax) return `must not be nested more than ${limits.entryDepthMax} levels deep`;
+  const bytes = byteLengthOf(value);
+  return bytes > bytesMax ? `must be at most ${bytesMax} bytes, not ${bytes}` : undefined;
+}
+
+function isWithin64Bits(iso: string): boolean {
+  const nano = readIsoTime(iso);
+  return nano !== undefined && BigInt.asUintN(64, nano) === nano;
+}

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { InvalidError } from '../../../lib/errors.ts';
+import { unixNanoFromDate } from '../../../lib/time.ts';
+import type { SpanKind } from '../../executions/index.ts';
+import type { CheckedExecution } from './check-spans.ts';
+import type { SpanBody } from './execution-body.ts';
+import { resolveTimes, type Times } from './resolve-times.ts';
+
+/** A span of a posted execution with everything that was left to defaults. */
+export interface ResolvedSpan extends Times {
+  spanId: string;
+  /** '' for the root. */
+  parentSpanId: string;
+  name: string;
+  kind: SpanKind;
+  environment: string;
+  /** As sent. */
+  fields: Omit<SpanBody, 'name' | 'kind'>;
+}
+
+const modelKinds: ReadonlySet<SpanKind> = new Set(['llm', 'embedding', 'reranker']);
+
+/** The execution itself first, then its spans. Throws InvalidError when two of them have one id. */
+export function resolveSpans(body: CheckedExecution, traceId: string, nowMs: number): ResolvedSpan[] {
+  const { trace_id: _, spans, name, kind, ...fields } = body;
+  const derivedId = idsOf(traceId);
+  const root: ResolvedSpan = {
+    spanId: fields.span_id ?? derivedId(0),
+    parentSpanId: '',
+    name: name ?? 'execution',
+    kind: kind ?? defaultKind(body),
+    environment: fields.environment ?? '',
+    ...resolveTimes(fields, unixNanoFromDate(new Date(nowMs))),
+    fields,
+  };
+  const resolved = [root, ...spans.map((span, index) => resolveChild(span, root, derivedId(index + 1)))];
+  refuseDuplicates(resolved);
+  return resolved;
+}
+
+function resolveChild(span: SpanBody, root: ResolvedSpan, derivedId: string): ResolvedSpan {
+  return {
+    spanId: span.span_id ?? derivedId,
+    parentSpanId: span.parent_span_id ?? root.spanId,
+    name: span.name,
+    kind: span.kind,
+    environment: span.environment ?? root.environment,
+    ...resolveTimes(span, root),
+    fields: span,
+  };
+}
+
+/** A model call's usage counts by itself, so a root that repeats the sum of its calls must not pass for one. */
+function defaultKind({ model, spans }: CheckedExecution): SpanKind {
+  const hasModel = model !== undefined && model !== null;
+  if (hasModel && !spans.some((span) => modelKinds.has(span.kind))) return 'llm';
+  return spans.length > 0 ? 'chain' : 'other';
+}
+
+/**
+ * The same id for the same place in the same trace, so that posting again replaces: a SHA-256 of the trace, cut to 61 bits, plus the
+ * place. With a higher bit set it is never zero, and never too large.
+ */
+function idsOf(traceId: string): (place: number) => string {
+  const hash = createHash('sha256').update(traceId).digest().readBigUInt64BE();
+  const first = 2n ** 62n + BigInt.asUintN(61, hash);
+  return (place) => (first + BigInt(place)).toString(16).padStart(16, '0');
+}
+
+function refuseDuplicates(spans: readonly ResolvedSpan[]): void {
+  const seen = new Set<string>();
+  const errors = spans.flatMap(({ spanId }, index) => {
+    const isNew = !seen.has(spanId);
+    seen.add(spanId);
+    if (isNew) return [];
+    const path = `spans[${index - 1}].span_id`;
+    return [{ path, code: 'duplicate', message: `${spanId} is the id of an earlier span of this body` }];
+  });
+  const [first] = errors;
+  if (first === undefined) return;
+  throw new InvalidError('invalid_body', `${first.path}: ${first.message}`, { errors: errors.slice(0, faultsMax) });
+}
+
+const faultsMax = 50;

@@ -1,0 +1,41 @@
+import { readIsoTime } from '../otlp/iso-time.ts';
+import type { SpanBody } from './execution-body.ts';
+
+export interface Times {
+  startUnixNano: bigint;
+  endUnixNano: bigint;
+}
+
+type GivenTimes = Pick<SpanBody, 'started_at' | 'ended_at' | 'duration_ms'>;
+
+const nanosPerMs = 1e6;
+
+/**
+ * The times of an execution, which ends now unless it says otherwise, or of a span, which has its execution's (`around`). One that
+ * is given is never moved: where a default would make the end precede the start, both are the one given.
+ */
+export function resolveTimes(given: GivenTimes, around: bigint | Times): Times {
+  const start = readIsoTime(given.started_at ?? '');
+  const end = readIsoTime(given.ended_at ?? '');
+  const duration = durationNano(given.duration_ms);
+  if (start !== undefined && duration !== undefined) return { startUnixNano: start, endUnixNano: start + duration };
+  if (typeof around === 'bigint') {
+    const endUnixNano = end ?? later(around, start);
+    return { startUnixNano: start ?? endUnixNano - (duration ?? 0n), endUnixNano };
+  }
+  const startUnixNano = start ?? earlier(around.startUnixNano, end);
+  if (duration !== undefined) return { startUnixNano, endUnixNano: startUnixNano + duration };
+  return { startUnixNano, endUnixNano: end ?? later(around.endUnixNano, start) };
+}
+
+function durationNano(ms: number | null | undefined): bigint | undefined {
+  return ms === undefined || ms === null ? undefined : BigInt(Math.round(ms * nanosPerMs));
+}
+
+function later(a: bigint, b: bigint | undefined): bigint {
+  return b === undefined || a > b ? a : b;
+}
+
+function earlier(a: bigint, b: bigint | undefined): bigint {
+  return b === undefined || a < b ? a : b;
+}

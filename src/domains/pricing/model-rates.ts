@@ -1,0 +1,73 @@
+import type { ConditionalPrice, ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices';
+import { type Price, priceOf, type Rate, type RateCard } from './rate-card.ts';
+import { attoUsdFromNumber } from './usd.ts';
+
+/** The prices of one model over time, first to last; the last that applies at a call's start holds, else the first. */
+export type ModelRates = readonly { applies: (startMs: number) => boolean; card: RateCard | null }[];
+
+/** Prices of a model of genai-prices, ready to calculate with. */
+export function compileModel(model: ModelInfo): ModelRates {
+  const prices = Array.isArray(model.prices) ? model.prices : [{ prices: model.prices }];
+  return prices.map((price) => ({ applies: compileConstraint(price.constraint), card: compileCard(price.prices) }));
+}
+
+/** The card that holds for a call of that start; null when the model is not sold by the token. */
+export function cardAt(rates: ModelRates, startUnixNano: bigint): RateCard | null {
+  if (rates.length === 1) return rates[0]?.card ?? null;
+  const startMs = Number(startUnixNano / 1_000_000n);
+  return (rates.findLast(({ applies }) => applies(startMs)) ?? rates[0])?.card ?? null;
+}
+
+const dayMs = 86_400_000;
+
+function compileConstraint(constraint: ConditionalPrice['constraint']): (startMs: number) => boolean {
+  if (constraint === undefined) return () => true;
+  if (constraint.type === 'start_date') {
+    const fromMs = Date.parse(constraint.start_date);
+    return (startMs) => startMs >= fromMs;
+  }
+  const [fromMs, toMs] = [timeOfDayMs(constraint.start_time), timeOfDayMs(constraint.end_time)];
+  return (startMs) => {
+    const timeMs = startMs % dayMs;
+    return toMs < fromMs ? timeMs >= fromMs || timeMs < toMs : timeMs >= fromMs && timeMs < toMs;
+  };
+}
+
+/** Of `00:30:00Z` or `08:30:00+08:00`, in UTC. */
+function timeOfDayMs(time: string): number {
+  return (Date.parse(`1970-01-02T${time}`) + dayMs) % dayMs;
+}
+
+/** A model with prices, but none for tokens, is sold by the hour or the page: what it costs is unknown to us, not nothing. */
+function compileCard(prices: ModelPrice): RateCard | null {
+  const { input_mtok: input, output_mtok: output } = prices;
+  if (input === undefined && output === undefined && Object.keys(prices).length > 0) return null;
+  const [inputRate, outputRate] = [compileRate(input) ?? free, compileRate(output) ?? free];
+  return {
+    input: inputRate,
+    output: outputRate,
+    cacheRead: compileRate(prices.cache_read_mtok) ?? inputRate,
+    cacheWrite: compileRate(prices.cache_write_mtok) ?? inputRate,
+    reasoning: compileRate(prices.output_reasoning_mtok) ?? outputRate,
+    perCallNanoUsd: (compileRate(prices.requests_kcount) ?? free).base.attoUsdPerMillion / attoPerThousandPerNano,
+  };
+}
+
+const free: Rate = { base: priceOf(0n), tiers: [] };
+
+/** Calls are priced by the thousand. */
+const attoPerThousandPerNano = 1_000_000_000_000n;
+
+function compileRate(price: number | TieredPrices | undefined): Rate | undefined {
+  if (price === undefined) return undefined;
+  if (typeof price === 'number') return { base: compilePrice(price), tiers: [] };
+  const tiers = price.tiers.map(({ start, price: tier }) => ({
+    aboveInputTokens: start,
+    price: compilePrice(tier),
+  }));
+  return { base: compilePrice(price.base), tiers: tiers.sort((a, b) => a.aboveInputTokens - b.aboveInputTokens) };
+}
+
+function compilePrice(usdPerMillion: number): Price {
+  return priceOf(attoUsdFromNumber(usdPerMillion));
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { endpoint } from '../../http/endpoint.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { findModelPrices, replaceModelPrices } from './model-price-store.ts';
+import { modelPricesBody, modelPricesSchema, modelPricesToWire } from './pricing.schema.ts';
+
+export function pricingEndpoints(deps: { postgres: Postgres }) {
+  const common = {
+    path: '/api/projects/{project_id}/model-prices',
+    tag: 'pricing',
+    params: z.strictObject({ project_id: z.string() }),
+    responses: { 200: { description: 'All own prices of the project', schema: modelPricesSchema } },
+  } as const;
+  return [
+    endpoint({
+      ...common,
+      operationId: 'getModelPrices',
+      method: 'GET',
+      summary: "The project's own model prices",
+      access: { scope: 'budgets:read' },
+      rateClass: 'read',
+      handle: async ({ params }) => {
+        const list = await findModelPrices(deps.postgres, params.project_id);
+        return { status: 200, body: modelPricesToWire(list) };
+      },
+    }),
+    endpoint({
+      ...common,
+      operationId: 'putModelPrices',
+      method: 'PUT',
+      summary: "Replace the project's own model prices",
+      description:
+        'They come before those of the price table, for spans that are received from about two seconds on. ' +
+        'Costs that are stored already stay as they are.',
+      access: { scope: 'budgets:write' },
+      rateClass: 'write',
+      body: modelPricesBody,
+      handle: async ({ params, body }) => {
+        const list = { prices: body, updatedAt: new Date() };
+        await replaceModelPrices(deps.postgres, params.project_id, list);
+        return { status: 200, body: modelPricesToWire(list) };
+      },
+    }),
+  ];
+}

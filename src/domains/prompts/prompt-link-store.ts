@@ -1,0 +1,73 @@
+import { isId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import { hashOfTemplateKey, type KnownPrompt } from './prompt.ts';
+
+interface Row {
+  wanted: string;
+  id: string;
+  slug: string;
+  versions: number[] | null;
+}
+
+/** A text may be that of many versions; this many of the newest are told apart. */
+const versionsMax = 100;
+/** Older texts of a prompt find its spans when those are read, but not when they are looked for. */
+const textsMax = 1_000;
+
+/** Live prompts come before deleted ones, of which the last deleted is first; of equals the oldest, which a newer one cannot displace. */
+const lookUp = `
+  select id as wanted, id, slug, null::integer[] as versions
+    from prompts where project_id = :projectId and id = any(:ids)
+  union all
+  select wanted, found.id, found.slug, null
+    from unnest(cast(:names as text[])) as wanted
+    cross join lateral (
+      select id, slug from prompts
+      where project_id = :projectId and (slug = wanted or name = wanted)
+      order by deleted_at is null desc, slug = wanted desc, deleted_at desc, id limit 1) as found
+  union all
+  select 'sha256:' || wanted, found.id, found.slug, found.versions
+    from unnest(cast(:hashes as text[])) as wanted
+    cross join lateral (
+      select prompts.id, slug, (array_agg(version order by version desc))[1:${versionsMax}] as versions
+      from prompt_versions join prompts on prompts.id = prompt_versions.prompt_id
+      where prompt_versions.project_id = :projectId and template_hash = wanted
+      group by prompts.id
+      order by deleted_at is null desc, deleted_at desc, prompts.id limit 1) as found`;
+
+/**
+ * The project's prompts by what they are called: an id, a slug or else the exact name, or a template's key. What is unknown is
+ * absent. Deleted prompts are found too, because executions keep their link. Throws UnavailableError.
+ */
+export async function findKnownPrompts(
+  postgres: Postgres,
+  projectId: string,
+  wanted: readonly string[],
+): Promise<Map<string, KnownPrompt>> {
+  const hashes = wanted.flatMap((each) => hashOfTemplateKey(each) ?? []);
+  const called = wanted.filter((each) => hashOfTemplateKey(each) === undefined);
+  const ids = called.filter((each) => isId('prm', each));
+  const names = called.filter((each) => !isId('prm', each));
+  const { rows } = await runPostgres(() => postgres.raw<{ rows: Row[] }>(lookUp, { projectId, ids, names, hashes }));
+  return new Map(rows.map(({ wanted, id, slug, versions }) => [wanted, { id, slug, versions: versions ?? [] }]));
+}
+
+/** What a prompt may have been called: its slug, its name and the keys of its newest texts. Undefined when there is no such prompt. */
+export async function findPromptNames(
+  postgres: Postgres,
+  projectId: string,
+  promptId: string,
+): Promise<{ slug: string; name: string; templateKeys: string[] } | undefined> {
+  const { rows } = await runPostgres(() =>
+    postgres.raw<{ rows: { slug: string; name: string; templateKeys: string[] }[] }>(
+      `select slug, name, array(
+         select 'sha256:' || template_hash from prompt_versions
+         where project_id = :projectId and prompt_id = prompts.id and template_hash is not null
+         group by template_hash order by max(version) desc limit ${textsMax}) as "templateKeys"
+       from prompts where project_id = :projectId and id = :promptId`,
+      { projectId, promptId },
+    ),
+  );
+  return rows[0];
+}

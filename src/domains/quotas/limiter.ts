@@ -1,0 +1,113 @@
+import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { UnavailableError } from '../../lib/errors.ts';
+import type { Redis } from '../../stores/redis/client.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { Draw, DrawOutcome, DrawResult, RateDraw } from './draw.ts';
+import { drawInRedis } from './draw-in-redis.ts';
+import { LocalRates } from './local-rates.ts';
+
+/** After a failure Redis is left alone for so long, and then asked by one request at a time: none waits for it in vain. */
+const awayMs = 1_000;
+/** How long a limit that is used up is refused without asking: quotas may be given back, plans change within a second. */
+const rememberedMsMax = 1_000;
+const rememberedMax = 10_000;
+
+interface UsedUp {
+  result: DrawResult;
+  atMs: number;
+  untilMs: number;
+}
+
+/** Draws on limits in Redis. What is used up is remembered for a moment, so that a flood of refused requests costs no round trips. */
+export class Limiter {
+  readonly #redis: Redis;
+  readonly #logger: Logger;
+  readonly #local = new LocalRates();
+  readonly #usedUp = new BoundedMemo<UsedUp>(rememberedMax);
+  #awayUntilMs = 0;
+  #away = false;
+
+  constructor({ redis, logger }: { redis: Redis; logger: Logger }) {
+    this.#redis = redis;
+    this.#logger = logger;
+  }
+
+  /** Draws on all limits or on none. Fails closed: throws UnavailableError within about a second while Redis is away. */
+  async draw(draws: readonly Draw[]): Promise<DrawOutcome> {
+    const refused = this.refusal(draws);
+    if (refused !== undefined) return refused;
+    if (draws.length === 0) return { granted: true, results: [] };
+    const nowMs = performance.now();
+    if (this.#away) {
+      if (nowMs < this.#awayUntilMs) throw limitsAway();
+      this.#awayUntilMs = nowMs + awayMs;
+    }
+    try {
+      const outcome = await drawInRedis(this.#redis, draws);
+      this.#noteAway(false);
+      for (const result of outcome.results) this.#remember(result);
+      return outcome;
+    } catch (error) {
+      this.#noteAway(true, error);
+      throw limitsAway(error);
+    }
+  }
+
+  /** Like {@link draw}, but fails open: while Redis is away this process alone holds the same rates. */
+  async drawOpen(draws: readonly RateDraw[]): Promise<DrawOutcome> {
+    try {
+      return await this.draw(draws);
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      return this.#local.draw(draws);
+    }
+  }
+
+  /** The refusal of draws that are known to be refused, without asking Redis; undefined when that is not known. */
+  refusal(draws: readonly Draw[]): DrawOutcome | undefined {
+    const nowMs = performance.now();
+    for (const draw of draws) {
+      const known = draw.cost > 0 ? this.#usedUp.get(draw.key) : undefined;
+      if (known === undefined || known.untilMs <= nowMs || known.result.draw.limit !== draw.limit) continue;
+      return { granted: false, results: [later(known, draw, nowMs - known.atMs)] };
+    }
+    return undefined;
+  }
+
+  #remember(result: DrawResult): void {
+    if (result.remaining >= 1) return;
+    const atMs = performance.now();
+    const knownMs = Math.min(rememberedMsMax, untilOneFitsMs(result));
+    if (knownMs > 0) this.#usedUp.set(result.draw.key, { result, atMs, untilMs: atMs + knownMs });
+  }
+
+  #noteAway(away: boolean, error?: unknown): void {
+    if (away) this.#awayUntilMs = performance.now() + awayMs;
+    if (away === this.#away) return;
+    this.#away = away;
+    if (away) this.#logger.warn({ err: error }, 'limits cannot be kept in Redis, every process keeps its own');
+    else this.#logger.info('limits are kept in Redis again');
+  }
+}
+
+/** From the level, which is what `resetMs` says: the time until there is room for one unit. */
+function untilOneFitsMs({ draw, resetMs }: DrawResult): number {
+  if (draw.kind === 'quota' || draw.limit === 0) return rememberedMsMax;
+  return resetMs - ((draw.limit - 1) * draw.windowMs) / draw.limit;
+}
+
+/** What was found to be used up, as it is for another draw some time afterwards. */
+function later({ result }: UsedUp, draw: Draw, passedMs: number): DrawResult {
+  const resetMs = Math.max(0, Math.round(result.resetMs - passedMs));
+  if (draw.kind === 'quota') return { draw, remaining: result.remaining, resetMs: 0, retryMs: 0 };
+  const { cost, limit, windowMs } = draw;
+  const retryMs = cost > limit ? windowMs : resetMs - ((limit - cost) * windowMs) / limit;
+  return { draw, remaining: 0, resetMs, retryMs: Math.max(1, Math.ceil(retryMs)) };
+}
+
+function limitsAway(cause?: unknown): UnavailableError {
+  return new UnavailableError('dependency_unavailable', 'Limits cannot be checked right now; try again.', {
+    retryAfterS: 1,
+    cause,
+  });
+}

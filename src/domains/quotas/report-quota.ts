@@ -1,0 +1,68 @@
+import { UnavailableError } from '../../lib/errors.ts';
+import type { Redis } from '../../stores/redis/client.ts';
+import {
+  limitsOf,
+  type PlanLimits,
+  type QuotaName,
+  quotaNames,
+  rateLimitNames,
+  type WorkspaceScope,
+} from '../workspaces/index.ts';
+import { drawInRedis } from './draw-in-redis.ts';
+import { rateDraws } from './draws-of.ts';
+import { type Month, monthOf, usageKey } from './usage.ts';
+
+export interface QuotaUse {
+  quota: QuotaName;
+  /** Null is unlimited. */
+  limit: number | null;
+  used: number;
+  /** At the pace of the month so far. */
+  projected: number;
+}
+
+export interface QuotaReport {
+  workspace: WorkspaceScope;
+  limits: PlanLimits;
+  month: Month;
+  quotas: QuotaUse[];
+  /** What is left of each limited rate, by its name. */
+  ratesLeft: ReadonlyMap<string, number>;
+}
+
+/** A month that has just begun says little: its pace is reckoned over a day at least. */
+const paceMsMin = 86_400_000;
+
+/** What a workspace may use and has used; draws on nothing. One round trip. Throws UnavailableError while Redis is away. */
+export async function reportQuota(
+  { redis }: { redis: Redis },
+  workspace: WorkspaceScope,
+  nowMs: number,
+): Promise<QuotaReport> {
+  const limits = limitsOf(workspace);
+  const month = monthOf(nowMs);
+  const draws = rateDraws(workspace, limits, Object.fromEntries(rateLimitNames.map((name) => [name, 0])));
+  try {
+    const [rates, ...used] = await Promise.all([
+      draws.length === 0 ? { results: [] } : drawInRedis(redis, draws),
+      ...quotaNames.map((quota) => redis.hget(usageKey(workspace.id, quota, month), 'total')),
+    ]);
+    return {
+      workspace,
+      limits,
+      month,
+      quotas: quotaNames.map((quota, index) => {
+        const count = Math.max(0, Number(used[index] ?? 0));
+        return { quota, limit: limits.quotas[quota], used: count, projected: project(count, month, nowMs) };
+      }),
+      ratesLeft: new Map(rates.results.map(({ draw, remaining }) => [draw.name, Math.max(0, remaining)])),
+    };
+  } catch (error) {
+    throw new UnavailableError('dependency_unavailable', 'Usage cannot be read right now.', { cause: error });
+  }
+}
+
+function project(used: number, month: Month, nowMs: number): number {
+  const passedMs = Math.max(nowMs - month.startMs, paceMsMin);
+  return Math.round(used * Math.max(1, (month.endMs - month.startMs) / passedMs));
+}

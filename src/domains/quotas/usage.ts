@@ -1,0 +1,73 @@
+import type { QuotaName } from '../workspaces/index.ts';
+
+/** A calendar month in UTC, what monthly quotas count by. */
+export interface Month {
+  /** `2026-11` */
+  name: string;
+  startMs: number;
+  /** The first moment of the next month. */
+  endMs: number;
+}
+
+/** Asked for every body, and nearly always for the same month. */
+let lastMonth: Month = { name: '', startMs: 0, endMs: 0 };
+
+export function monthOf(atMs: number): Month {
+  if (atMs < lastMonth.startMs || atMs >= lastMonth.endMs) lastMonth = reckonMonth(atMs);
+  return lastMonth;
+}
+
+function reckonMonth(atMs: number): Month {
+  const at = new Date(atMs);
+  const [year, month] = [at.getUTCFullYear(), at.getUTCMonth()];
+  return {
+    name: at.toISOString().slice(0, 7),
+    startMs: Date.UTC(year, month),
+    endMs: Date.UTC(year, month + 1),
+  };
+}
+
+const slotMs = 60_000;
+/** A counter outlives its month for as long as somebody may still look at it. */
+const keptMs = 7 * 86_400_000;
+
+/**
+ * Where a workspace's use of a month is counted: a hash of `total` and of what was entered in each minute (`slot`) since it was
+ * last settled with what is stored, see `settle-usage.ts`.
+ */
+export interface UsageEntry {
+  key: string;
+  slot: string;
+  expiresAtS: number;
+}
+
+/** The entry for something received then: the minute and month of its receipt, whenever it is counted. */
+export function usageEntry(workspaceId: string, quota: QuotaName, receivedAtMs: number): UsageEntry {
+  const month = monthOf(receivedAtMs);
+  return {
+    key: usageKey(workspaceId, quota, month),
+    slot: String(slotNumber(receivedAtMs)),
+    expiresAtS: counterExpiryS(month),
+  };
+}
+
+export function usageKey(workspaceId: string, quota: QuotaName, month: Month): string {
+  return `${workspaceId}:usage:${quota}:${month.name}`;
+}
+
+/** The workspace of a {@link usageKey}. */
+export function workspaceOfUsageKey(key: string): string {
+  return key.slice(0, key.indexOf(':'));
+}
+
+export function slotNumber(atMs: number): number {
+  return Math.floor(atMs / slotMs);
+}
+
+export function slotStartMs(slot: number): number {
+  return slot * slotMs;
+}
+
+export function counterExpiryS(month: Month): number {
+  return (month.endMs + keptMs) / 1_000;
+}

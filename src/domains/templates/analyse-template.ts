@@ -1,0 +1,154 @@
+import { templateLimits } from './limits.ts';
+import type { Position } from './problems.ts';
+import { hasDefault } from './schema/schema-paths.ts';
+import type { ParsedTemplate, PartArgument, Parts, PartUse, VariableUse } from './template.ts';
+
+/** A place of a variable; for one within a part, the part's tag and in `message` which part. */
+export interface Occurrence extends Position {
+  message?: string;
+  /** Sections and loops around it: what is used within them may be a field of theirs. */
+  within: readonly string[];
+}
+
+export interface TemplateVariable {
+  /** The top-level variable, `user` of `user.name`. */
+  name: string;
+  path: string;
+  /** Whether a render with `on_missing: error` fails when it is the only one that is absent. */
+  required: boolean;
+  occurrences: Occurrence[];
+}
+
+export interface TemplatePart {
+  slug: string;
+  ref: string;
+  /** Names of the arguments given in any of the places. */
+  arguments: string[];
+  positions: Position[];
+}
+
+/** What a part needs and cannot see, because it only sees its arguments and this tag gives it no such one. */
+export interface MissingArgument extends Position {
+  ref: string;
+  name: string;
+}
+
+export interface TemplateAnalysis {
+  variables: TemplateVariable[];
+  parts: TemplatePart[];
+  missingArguments: MissingArgument[];
+}
+
+/** Names within a part -> the variable they stand for; null for a literal. */
+type Bindings = ReadonlyMap<string, string | null>;
+
+interface Place {
+  bindings: Bindings;
+  /** Only the arguments are seen. */
+  isolated: boolean;
+  unconditional: boolean;
+  within: readonly string[];
+  /** The tag in the outermost template, and the part that stands there. */
+  tag: PartUse | undefined;
+  ref: string;
+  /** From the outermost template inwards. */
+  path: readonly ParsedTemplate[];
+}
+
+interface Walk {
+  parts: Parts;
+  variables: Map<string, TemplateVariable>;
+  missingArguments: MissingArgument[];
+  uses: number;
+}
+
+/**
+ * Variables and parts of a template with its parts. Required is what is inserted whatever the others are: not within a section,
+ * loop or condition, not as a condition, without liquid's `default` filter or a default of `inputSchema`; and what leads there
+ * (`user` of a required `user.name`). Parts in a cycle or beyond the limits are left out: `expandParts` reports them.
+ */
+export function analyseTemplate(template: ParsedTemplate, parts: Parts, inputSchema?: unknown): TemplateAnalysis {
+  const walk: Walk = { parts, variables: new Map(), missingArguments: [], uses: 0 };
+  visit(walk, template, {
+    bindings: new Map(),
+    isolated: false,
+    unconditional: true,
+    within: [],
+    tag: undefined,
+    ref: '',
+    path: [template],
+  });
+  const variables = [...walk.variables.values()];
+  const required = variables.filter((each) => each.required).map(({ path }) => path);
+  for (const each of variables) {
+    const leads = required.some((path) => path.startsWith(`${each.path}.`));
+    each.required = (each.required || leads) && !hasDefault(inputSchema, each.path.split('.'));
+  }
+  return { variables, parts: collectParts(template.parts), missingArguments: walk.missingArguments };
+}
+
+function visit(walk: Walk, template: ParsedTemplate, place: Place): void {
+  for (const use of template.variables) noteVariable(walk, use, place);
+  for (const use of template.parts) {
+    const part = walk.parts.get(use.ref);
+    if (part === undefined || place.path.includes(part)) continue;
+    if (++walk.uses > templateLimits.partUsesMax || place.path.length > templateLimits.partDepthMax) return;
+    const isolated = template.format === 'liquid' || part.format === 'liquid';
+    const outer: Bindings = isolated ? new Map() : place.bindings;
+    visit(walk, part, {
+      bindings: new Map([...outer, ...use.arguments.map((each) => bind(each, place))]),
+      isolated: isolated || place.isolated,
+      unconditional: place.unconditional && use.unconditional,
+      within: [...place.within, ...use.within],
+      tag: place.tag ?? use,
+      ref: use.ref,
+      path: [...place.path, part],
+    });
+  }
+}
+
+function noteVariable(walk: Walk, use: VariableUse, place: Place): void {
+  const path = translate(use.path, place);
+  if (path === null) return;
+  const unconditional = use.unconditional && place.unconditional;
+  const { line, column, length } = place.tag ?? use;
+  if (path === undefined) {
+    if (unconditional) walk.missingArguments.push({ ref: place.ref, name: use.path, line, column, length });
+    return;
+  }
+  const within = [...place.within, ...use.within];
+  const message = place.tag === undefined ? {} : { message: `in the part \`${place.ref}\`` };
+  const known = walk.variables.get(path);
+  const variable = known ?? { name: path.split('.', 1)[0] ?? path, path, required: false, occurrences: [] };
+  if (known === undefined) walk.variables.set(path, variable);
+  variable.required ||= unconditional;
+  if (variable.occurrences.length < occurrencesMax) {
+    variable.occurrences.push({ line, column, length, within, ...message });
+  }
+}
+
+const occurrencesMax = 1_000;
+
+/** A name by what the outermost template calls it; null for a literal, undefined for what the part cannot see. */
+function translate(path: string, { bindings, isolated }: Place): string | null | undefined {
+  const [first = '', ...rest] = path.split('.');
+  const bound = bindings.get(first);
+  if (bound === undefined) return isolated ? undefined : path;
+  return bound === null ? null : [bound, ...rest].join('.');
+}
+
+function bind(argument: PartArgument, place: Place): [string, string | null] {
+  if (!('path' in argument) || argument.path === '.') return [argument.name, null];
+  return [argument.name, translate(argument.path, place) ?? null];
+}
+
+function collectParts(uses: readonly PartUse[]): TemplatePart[] {
+  const parts = new Map<string, TemplatePart>();
+  for (const { slug, ref, arguments: given, line, column, length } of uses) {
+    const part = parts.get(ref) ?? { slug, ref, arguments: [], positions: [] };
+    parts.set(ref, part);
+    part.positions.push({ line, column, length });
+    for (const { name } of given) if (!part.arguments.includes(name)) part.arguments.push(name);
+  }
+  return [...parts.values()];
+}

@@ -1,0 +1,40 @@
+import { templateLimits } from './limits.ts';
+import { TemplateLimitError } from './problems.ts';
+
+const { stepsMax, outputCharactersMax } = templateLimits;
+/** How often the clock is read. */
+const stepsPerCheck = 512;
+
+/** What is left of one render, all its messages and parts together. */
+export class Budget {
+  readonly #startMs = performance.now();
+  readonly #timeMs: number;
+  #steps = 0;
+  #nextCheck = stepsPerCheck;
+  #output = 0;
+
+  constructor(timeMs: number) {
+    this.#timeMs = timeMs;
+  }
+
+  /** Throws TemplateLimitError when the steps or the time are used up. */
+  step(count = 1): void {
+    this.#steps += count;
+    if (this.#steps < this.#nextCheck) return;
+    if (this.#steps > stepsMax) throw new TemplateLimitError(`Rendering takes more than ${stepsMax} steps`);
+    this.#nextCheck = this.#steps + stepsPerCheck;
+    const elapsedMs = performance.now() - this.#startMs;
+    if (elapsedMs > this.#timeMs) throw new TemplateLimitError(`Rendering takes longer than ${this.#timeMs} ms`);
+  }
+
+  /** Throws TemplateLimitError when the text gets too long. */
+  output(characters: number): void {
+    this.#output += characters;
+    if (this.#output <= outputCharactersMax) return;
+    throw new TemplateLimitError(`The rendered text is longer than ${outputCharactersMax} characters`);
+  }
+
+  get outputLeft(): number {
+    return outputCharactersMax - this.#output;
+  }
+}

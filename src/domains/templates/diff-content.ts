@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from 'node:util';
+import { diffText } from './diff-text.ts';
+import { isObject } from './schema/schema-paths.ts';
+
+/** One field that differs; null stands for one that is not there. */
+export interface ContentChange {
+  /** `config.params.temperature`, `messages[1].content`. */
+  field: string;
+  from: unknown;
+  to: unknown;
+}
+
+export interface ContentDiff {
+  changes: ContentChange[];
+  /** Unified, over the template or the messages. */
+  text: string;
+}
+
+const changesMax = 500;
+const depthMax = 8;
+
+/** What differs between two versions' contents, objects and `messages` field by field, other lists and values whole. */
+export function diffContent(
+  from: Readonly<Record<string, unknown>>,
+  to: Readonly<Record<string, unknown>>,
+): ContentDiff {
+  const changes: ContentChange[] = [];
+  compare('', from, to, changes, 0);
+  return { changes, text: diffText(textOf(from), textOf(to)) };
+}
+
+function compare(field: string, from: unknown, to: unknown, into: ContentChange[], depth: number): void {
+  if (into.length >= changesMax || isDeepStrictEqual(from, to)) return;
+  if (depth < depthMax && isObject(from) && isObject(to)) {
+    for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
+      compare(field === '' ? key : `${field}.${key}`, ownOf(from, key), ownOf(to, key), into, depth + 1);
+    }
+  } else if (field === 'messages' && Array.isArray(from) && Array.isArray(to)) {
+    for (let index = 0; index < Math.max(from.length, to.length); index++) {
+      compare(`messages[${index}]`, from[index], to[index], into, depth + 1);
+    }
+  } else {
+    into.push({ field, from: from ?? null, to: to ?? null });
+  }
+}
+
+const ownOf = (value: Record<string, unknown>, key: string) => (Object.hasOwn(value, key) ? value[key] : undefined);
+
+/** The prompt as a reader sees it: the template, or each message under its role. */
+function textOf({ template, messages }: Readonly<Record<string, unknown>>): string {
+  if (typeof template === 'string') return template;
+  if (!Array.isArray(messages)) return '';
+  return messages
+    .map((message: unknown) => {
+      if (!isObject(message)) return '';
+      return 'placeholder' in message ? `[${message.placeholder}]` : `[${message.role}]\n${message.content}`;
+    })
+    .join('\n\n');
+}

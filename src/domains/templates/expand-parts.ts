@@ -1,0 +1,118 @@
+import { templateLimits } from './limits.ts';
+import type { TemplateProblem } from './problems.ts';
+import type { ParsedTemplate, PartUse } from './template.ts';
+
+/** A part as it is stored. */
+export interface ResolvedPart {
+  slug: string;
+  version: number;
+  template: ParsedTemplate;
+}
+
+export type ResolvePart = (slug: string, ref: string) => ResolvedPart | undefined;
+
+/** A part a template reaches, directly or through others, and what became of it. */
+export interface PartState {
+  slug: string;
+  ref: string;
+  status: 'ok' | 'unknown' | 'cycle';
+  version?: number;
+}
+
+export interface ExpandedParts {
+  /** For `renderTemplate` and `analyseTemplate`. */
+  parts: Map<string, ParsedTemplate>;
+  states: PartState[];
+  /** `unknown_part`, `part_cycle`, `template_limit`; those of nested parts are placed at the tag of the template itself. */
+  problems: TemplateProblem[];
+}
+
+interface Walk {
+  resolve: ResolvePart;
+  expanded: ExpandedParts;
+  states: Map<string, PartState>;
+  /** What each version of a part comes to with everything in it. */
+  sizes: Map<string, { uses: number; depth: number }>;
+  /** From the template inwards. */
+  path: ResolvedPart[];
+  root: PartUse | undefined;
+}
+
+/**
+ * Follows all part tags. Each version of a part is walked once, so parts that explode are counted, not written out. A cycle
+ * is a version that includes itself; `self` is the draft of a part that is being saved, as the path's beginning.
+ */
+export function expandParts(
+  templates: readonly ParsedTemplate[],
+  resolve: ResolvePart,
+  self?: ResolvedPart,
+): ExpandedParts {
+  const expanded: ExpandedParts = { parts: new Map(), states: [], problems: [] };
+  const path = self === undefined ? [] : [self];
+  const walk: Walk = { resolve, expanded, states: new Map(), sizes: new Map(), path, root: undefined };
+  let uses = 0;
+  for (const use of templates.flatMap(({ parts }) => parts)) {
+    walk.root = use;
+    const size = visit(walk, use);
+    uses += size.uses;
+    if (size.depth > templateLimits.partDepthMax) {
+      complain(
+        walk,
+        'template_limit',
+        `Parts nest to ${templateLimits.partDepthMax} levels at most; \`${use.ref}\` has more`,
+      );
+    }
+    if (uses > templateLimits.partUsesMax) {
+      complain(walk, 'template_limit', `Written out, there are more than ${templateLimits.partUsesMax} part tags`);
+      break;
+    }
+  }
+  expanded.states.push(...walk.states.values());
+  return expanded;
+}
+
+/** Bounded: a path longer than the depth limit is not followed. */
+function visit(walk: Walk, { slug, ref }: PartUse): { uses: number; depth: number } {
+  const part = walk.resolve(slug, ref);
+  if (part === undefined) {
+    if (!walk.states.has(ref)) complain(walk, 'unknown_part', `There is no part \`${ref}\`${through(walk)}`);
+    walk.states.set(ref, { slug, ref, status: 'unknown' });
+    return { uses: 1, depth: 1 };
+  }
+  const key = keyOf(part);
+  const known = walk.sizes.get(key);
+  if (walk.path.some((each) => keyOf(each) === key)) {
+    const start = walk.path.findIndex((each) => keyOf(each) === key);
+    const cycle = [...walk.path.slice(start), part].map((each) => each.slug).join(' > ');
+    complain(walk, 'part_cycle', `Parts include each other: ${cycle}`);
+    walk.states.set(ref, { slug, ref, status: 'cycle', version: part.version });
+    return { uses: 1, depth: 1 };
+  }
+  walk.expanded.parts.set(ref, part.template);
+  if (!walk.states.has(ref)) walk.states.set(ref, { slug, ref, status: 'ok', version: part.version });
+  if (known !== undefined) return known;
+  const size = { uses: 1, depth: 1 };
+  if (walk.path.length <= templateLimits.partDepthMax) {
+    walk.path.push(part);
+    for (const inner of part.template.parts) {
+      const { uses, depth } = visit(walk, inner);
+      size.uses = Math.min(size.uses + uses, Number.MAX_SAFE_INTEGER);
+      size.depth = Math.max(size.depth, depth + 1);
+    }
+    walk.path.pop();
+  }
+  walk.sizes.set(key, size);
+  return size;
+}
+
+const keyOf = ({ slug, version }: ResolvedPart) => `${slug}@${version}`;
+
+function through({ path }: Walk): string {
+  return path.length === 0 ? '' : `, which \`${path.map(({ slug }) => slug).join(' > ')}\` includes`;
+}
+
+function complain({ root, expanded }: Walk, code: string, message: string): void {
+  if (expanded.problems.length >= templateLimits.problemsMax) return;
+  const { line, column, length } = root ?? { line: 1, column: 1, length: 0 };
+  expanded.problems.push({ path: 'template', code, message, line, column, length });
+}

@@ -1,0 +1,23 @@
+/** Beginnings by which well-known services make their keys recognisable. Every pattern is linear: no repeat within a repeat. */
+const patterns: readonly [string, RegExp][] = [
+  ['an OpenAI or Anthropic key', /\bsk-[A-Za-z0-9_-]{20,}/],
+  ['a key of this service', /\bpl_[A-Za-z0-9]{8,12}_[A-Za-z0-9_-]{43}/],
+  ['an AWS access key', /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/],
+  ['a GitHub token', /\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})/],
+  ['a Google API key', /\bAIza[A-Za-z0-9_-]{35}/],
+  ['a Slack token', /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/],
+  ['a Stripe key', /\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}/],
+  ['a Hugging Face token', /\bhf_[A-Za-z0-9]{30,}/],
+  ['a GitLab token', /\bglpat-[A-Za-z0-9_-]{20,}/],
+  ['a webhook secret', /\bwhsec_[A-Za-z0-9+/=]{24,}/],
+  ['a JSON web token', /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}/],
+  ['a private key', /-----BEGIN (?:[A-Z]{2,10} )?PRIVATE KEY-----/],
+];
+
+/** Literals that look like secrets: what they look like and where they are. The secret itself is never repeated. */
+export function findSecrets(source: string): { what: string; begin: number; end: number }[] {
+  return patterns.flatMap(([what, pattern]) => {
+    const match = pattern.exec(source);
+    return match === null ? [] : [{ what, begin: match.index, end: match.index + match[0].length }];
+  });
+}

@@ -1,0 +1,91 @@
+import { Context, type Liquid, toValueSync } from 'liquidjs';
+import { AppError, InvalidError } from '../../../lib/errors.ts';
+import { textOf } from '../insert-value.ts';
+import { descend, type Frame, isMissing } from '../look-up.ts';
+import { InvalidTemplateError, TemplateLimitError } from '../problems.ts';
+import { deeper, type PartPlace, type RenderScope, recordMissing } from '../render-scope.ts';
+import type { VariableUse } from '../template.ts';
+import type { CompiledLiquid } from './compile-liquid.ts';
+import { isLiquidError, problemsOf } from './liquid-problems.ts';
+import { type Running, running } from './part-tag.ts';
+
+/** Renders in the thread. Throws TemplateLimitError, InvalidTemplateError (of what fails while rendering), InvalidError. */
+export function renderLiquid(
+  liquid: Liquid,
+  { templates, parsed }: CompiledLiquid,
+  context: Frame,
+  scope: RenderScope,
+  { partDepth, unconditional }: PartPlace,
+): string {
+  noteVariables(parsed.variables, context, scope, unconditional);
+  const before = running.get(liquid);
+  const renderPart: Running['renderPart'] = (ref, given, always) => {
+    const part = scope.parts.get(ref);
+    const place = { partDepth: deeper(partDepth, ref), unconditional: unconditional && always };
+    if (part !== undefined) return scope.renderIsolated(part, given, place);
+    if (scope.onMissing === 'error') throw new InvalidError('unknown_part', `There is no part ${JSON.stringify(ref)}`);
+    return '';
+  };
+  running.set(liquid, { scope, renderPart });
+  try {
+    const own = { ...(typeof context.value === 'object' ? context.value : {}) };
+    const ctx = new Context(own, liquid.options, { sync: true }, { liquid });
+    const emitter = new BudgetEmitter(scope);
+    toValueSync(liquid.renderer.renderTemplates(templates, ctx, emitter));
+    return emitter.buffer;
+  } catch (error) {
+    throw cause(error, parsed.source, liquid);
+  } finally {
+    if (before) running.set(liquid, before);
+  }
+}
+
+/** Objects and lists are inserted as JSON, and everything counts. */
+class BudgetEmitter {
+  buffer = '';
+  readonly #scope: RenderScope;
+
+  constructor(scope: RenderScope) {
+    this.#scope = scope;
+  }
+
+  write(value: unknown): void {
+    if (isMissing(value)) return;
+    const text = textOf(value, this.#scope.budget);
+    this.#scope.budget.output(text.length);
+    this.buffer += text;
+  }
+}
+
+function noteVariables(uses: readonly VariableUse[], context: Frame, scope: RenderScope, unconditional: boolean): void {
+  for (const { path, unconditional: inserted } of uses) {
+    const [first = '', ...rest] = path.split('.');
+    const outer = context.paths?.get(first);
+    if (context.paths === undefined && !isMissing(descend(context.value, [first]))) scope.used.add(first);
+    if (inserted && isMissing(descend(context.value, withoutMethods(path)))) {
+      recordMissing(scope, outer === undefined ? path : [outer, ...rest].join('.'), unconditional);
+    }
+  }
+}
+
+/** `size`, `first` and `last` of a list are no properties of its own. */
+function withoutMethods(path: string): string[] {
+  return path.split('.').filter((segment, index) => index === 0 || !/^(?:size|first|last|-?\d+)$/.test(segment));
+}
+
+/** What a caller can be told. LiquidJS wraps what is thrown within a tag, once for every tag around it. */
+function cause(error: unknown, source: string, liquid: Liquid): unknown {
+  let inner = error;
+  for (let depth = 0; depth < 200 && isLiquidError(inner); depth++) {
+    const first: unknown = 'errors' in inner && Array.isArray(inner.errors) ? inner.errors[0] : inner.originalError;
+    if (first === undefined || first === null) break;
+    inner = first;
+  }
+  if (inner instanceof AppError) return inner;
+  if (inner instanceof RangeError) return new TemplateLimitError('Rendering needs more than it may use');
+  if (inner instanceof Error && / limit exceeded/.test(inner.message)) {
+    return new TemplateLimitError(`Rendering: ${inner.message.replace(/, line.*$/s, '')}`);
+  }
+  const problems = problemsOf(error, source, liquid)?.map((problem) => ({ ...problem, code: 'render_failed' }));
+  return problems === undefined ? error : new InvalidTemplateError(problems);
+}

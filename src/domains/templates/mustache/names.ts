@@ -1,0 +1,20 @@
+import { templateLimits } from '../limits.ts';
+
+/** What is wrong with a variable's name; undefined when nothing is. */
+export function nameFault(name: string): string | undefined {
+  const shown = JSON.stringify(name.slice(0, 80));
+  if (name === '') return 'A tag needs a name';
+  if (name.length > templateLimits.nameCharactersMax) {
+    return `Names are at most ${templateLimits.nameCharactersMax} characters; ${shown} has ${name.length}`;
+  }
+  if (name.includes('|')) return `Mustache has no filters (${shown}); use the format liquid for them`;
+  if (/[\s"'`(){}[\]#^/<>&!=$*%,;:@+?\\~]/.test(name)) {
+    return `${shown} is not a name: letters, digits, \`_\` and \`-\`, with dots between`;
+  }
+  const segments = name.split('.');
+  if (segments.includes('')) return `${shown} has a dot without a name before and after it`;
+  if (segments.length > templateLimits.nameSegmentsMax) {
+    return `Names have at most ${templateLimits.nameSegmentsMax} segments; ${shown} has ${segments.length}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,75 @@
+import { templateLimits } from './limits.ts';
+import type { Message, ParsedMessage } from './parse-messages.ts';
+import { MissingVariablesError } from './problems.ts';
+import { type RenderedTexts, renderTexts } from './render-texts.ts';
+import type { ParsedTemplate, Rendered, RenderOptions } from './template.ts';
+import type { TemplateThreads } from './threads/template-threads.ts';
+
+export interface RenderedMessages extends Omit<Rendered, 'text'> {
+  /** A placeholder stays when nothing is given for it and `onMissing` is `keep`. */
+  messages: (Message | { placeholder: string })[];
+}
+
+/**
+ * Renders a text. Throws MissingVariablesError (`onMissing: 'error'`), TemplateLimitError, InvalidError (`unknown_part`),
+ * InvalidTemplateError (what a liquid filter could not do), UnavailableError.
+ */
+export async function renderTemplate(
+  threads: TemplateThreads,
+  template: ParsedTemplate,
+  options: RenderOptions,
+): Promise<Rendered> {
+  const { texts, used, missing } = await render(threads, [template], options, []);
+  return { text: texts[0] ?? '', used, missing };
+}
+
+/** Renders a chat, on one budget; lists of messages take the placeholders' places as they are. Throws as `renderTemplate`. */
+export async function renderMessages(
+  threads: TemplateThreads,
+  messages: readonly ParsedMessage[],
+  options: RenderOptions & { placeholders: Readonly<Record<string, readonly Message[]>> },
+): Promise<RenderedMessages> {
+  const templates = messages.flatMap((each) => ('content' in each ? [each.content] : []));
+  const empty = messages.flatMap((each) =>
+    'placeholder' in each && !Object.hasOwn(options.placeholders, each.placeholder) ? [each.placeholder] : [],
+  );
+  const { texts, used, missing } = await render(threads, templates, options, empty);
+  const rendered = texts.values();
+  const filled = messages.flatMap((each): RenderedMessages['messages'] => {
+    if ('content' in each) return [{ role: each.role, content: rendered.next().value ?? '' }];
+    if (!empty.includes(each.placeholder)) return [...(options.placeholders[each.placeholder] ?? [])];
+    return options.onMissing === 'keep' ? [each] : [];
+  });
+  return { messages: filled, used, missing };
+}
+
+async function render(
+  threads: TemplateThreads,
+  templates: readonly ParsedTemplate[],
+  options: RenderOptions,
+  emptyPlaceholders: readonly string[],
+): Promise<RenderedTexts> {
+  const isLiquid = [...templates, ...options.parts.values()].some(({ format }) => format === 'liquid');
+  const rendered = isLiquid ? await renderInThread(threads, templates, options) : renderHere(templates, options);
+  const missing = [...rendered.missing, ...emptyPlaceholders.map((name) => `placeholders.${name}`)];
+  const needed = [...rendered.needed, ...emptyPlaceholders.map((name) => `placeholders.${name}`)];
+  if (options.onMissing === 'error' && needed.length > 0) throw new MissingVariablesError(needed);
+  return { ...rendered, missing, needed };
+}
+
+function renderHere(templates: readonly ParsedTemplate[], options: RenderOptions): RenderedTexts {
+  return renderTexts(templates, options, templateLimits.renderMsMax, () => {
+    throw new Error('A liquid template must be rendered in a thread');
+  });
+}
+
+function renderInThread(threads: TemplateThreads, templates: readonly ParsedTemplate[], options: RenderOptions) {
+  return threads.run('render', {
+    templates: templates.map(sourceOf),
+    parts: [...options.parts].map(([ref, part]) => [ref, sourceOf(part)]),
+    variables: options.variables,
+    onMissing: options.onMissing,
+  });
+}
+
+const sourceOf = ({ format, source }: ParsedTemplate) => ({ format, source });

@@ -1,0 +1,87 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import type { Fault } from '../../../lib/errors.ts';
+
+/** What checking said: the variables with the schema's defaults, or what is wrong with them. */
+export interface CheckedVariables {
+  variables: Record<string, unknown>;
+  /** Paths that a default filled. */
+  defaulted: string[];
+  faults: Fault[];
+}
+
+const faultsMax = 100;
+const keptMax = 200;
+const compiledKept = new BoundedMemo<ValidateFunction | string>(keptMax);
+
+/**
+ * A validator, or in words why the schema is none. Schemas reach nothing outside themselves: there is no loader. Holding one
+ * against the standard's own schema takes some 50 ms, so that is done once, in a thread.
+ */
+export function compileSchema(schema: unknown, validateSchema: boolean): ValidateFunction | string {
+  const key = JSON.stringify(schema) ?? '';
+  const kept = compiledKept.get(key);
+  if (kept !== undefined) return kept;
+  const compiled = compile(schema, validateSchema);
+  compiledKept.set(key, compiled);
+  return compiled;
+}
+
+/** Checks a copy of the variables, with defaults. The schema must have been validated before. */
+export function checkVariables(schema: unknown, given: unknown): CheckedVariables {
+  const validate = compileSchema(schema, false);
+  if (typeof validate === 'string') throw new Error(`A schema that was never checked: ${validate}`);
+  const variables: Record<string, unknown> = Object.assign({}, structuredClone(given));
+  const valid = validate(variables);
+  const faults = valid ? [] : (validate.errors ?? []).slice(0, faultsMax).map(faultOf);
+  const defaulted: string[] = [];
+  collectDefaulted(given, variables, '', defaulted);
+  return { variables, defaulted, faults };
+}
+
+/** One instance per schema, so that an `$id` cannot collide with, or be seen by, another tenant's. */
+function compile(schema: unknown, validateSchema: boolean): ValidateFunction | string {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it is not an object';
+  const ajv = new Ajv2020({
+    allErrors: true,
+    useDefaults: true,
+    ownProperties: true,
+    strict: false,
+    validateSchema,
+    logger: false,
+    addUsedSchema: false,
+  });
+  addFormats.default(ajv);
+  try {
+    return ajv.compile(schema);
+  } catch (error) {
+    return error instanceof Error ? error.message.slice(0, 500) : 'it does not compile';
+  }
+}
+
+function faultOf({ instancePath, keyword, message, params }: ErrorObject): Fault {
+  const named: unknown = params.missingProperty ?? params.additionalProperty;
+  const path = [
+    ...instancePath.split('/').slice(1).map(unescapePointer),
+    ...(typeof named === 'string' ? [named] : []),
+  ];
+  const dotted = path.map((segment) => (/^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`)).join('');
+  const allowed = Array.isArray(params.allowedValues) ? `: ${JSON.stringify(params.allowedValues).slice(0, 200)}` : '';
+  return { path: `variables${dotted}`, code: keyword, message: `${message ?? 'is not valid'}${allowed}` };
+}
+
+const unescapePointer = (segment: string) => segment.replaceAll('~1', '/').replaceAll('~0', '~');
+
+const depthMax = 32;
+
+function collectDefaulted(given: unknown, filled: unknown, path: string, into: string[], depth = 0): void {
+  if (typeof filled !== 'object' || filled === null || Array.isArray(filled) || depth > depthMax) return;
+  for (const [key, value] of Object.entries(filled)) {
+    const own = path === '' ? key : `${path}.${key}`;
+    const before: unknown =
+      typeof given === 'object' && given !== null && Object.hasOwn(given, key) ? Reflect.get(given, key) : undefined;
+    if (before === undefined && value !== undefined) into.push(own);
+    else collectDefaulted(before, value, own, into, depth + 1);
+  }
+}

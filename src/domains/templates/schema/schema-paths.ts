@@ -1,0 +1,42 @@
+/** The schema of one variable, through `properties`; undefined when it is not declared, null when anything may be there. */
+export function schemaAt(schema: unknown, path: readonly string[]): unknown {
+  let at = schema;
+  for (const segment of path) {
+    if (!isObject(at)) return at === true ? null : undefined;
+    const properties = at.properties;
+    const found = isObject(properties) && Object.hasOwn(properties, segment) ? properties[segment] : undefined;
+    if (found === undefined) return isOpen(at) ? null : undefined;
+    at = found;
+  }
+  return at;
+}
+
+/** Whether a render would find something at the path although it was not given. */
+export function hasDefault(schema: unknown, path: readonly string[]): boolean {
+  let at = schema;
+  for (const [index, segment] of path.entries()) {
+    const properties = isObject(at) ? at.properties : undefined;
+    at = isObject(properties) && Object.hasOwn(properties, segment) ? properties[segment] : undefined;
+    if (isObject(at) && at.default !== undefined) return reaches(at.default, path.slice(index + 1));
+  }
+  return false;
+}
+
+/** The schema says nothing of properties, or leaves them to something that is not followed here. */
+function isOpen(schema: Record<string, unknown>): boolean {
+  const elsewhere = ['$ref', '$dynamicRef', 'anyOf', 'oneOf', 'allOf', 'if', 'patternProperties'];
+  return schema.properties === undefined ? schema.type !== 'array' : elsewhere.some((keyword) => keyword in schema);
+}
+
+function reaches(value: unknown, path: readonly string[]): boolean {
+  let at = value;
+  for (const segment of path) {
+    if (!isObject(at) || !Object.hasOwn(at, segment)) return false;
+    at = at[segment];
+  }
+  return at !== null && at !== undefined;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,44 @@
+import type { ErrorKind, ProblemCode } from '../../../lib/errors.ts';
+import type { TemplateProblem } from '../problems.ts';
+import type { RenderedTexts } from '../render-texts.ts';
+import type { CheckedVariables } from '../schema/check-variables.ts';
+import type { LiquidTemplate, OnMissing, TemplateFormat } from '../template.ts';
+import type { EncodingName } from '../tokens/count-in.ts';
+
+/** A template as it goes to a thread, which keeps what it has parsed. */
+export interface TemplateSource {
+  format: TemplateFormat;
+  source: string;
+}
+
+/** What the threads do, by name: the task and its result. Everything here can be cloned. */
+export interface ThreadWork {
+  parse: { task: { source: string }; result: LiquidTemplate };
+  render: {
+    task: {
+      templates: TemplateSource[];
+      parts: [string, TemplateSource][];
+      variables: Readonly<Record<string, unknown>>;
+      onMissing: OnMissing;
+    };
+    result: RenderedTexts;
+  };
+  checkSchema: { task: { schema: unknown }; result: { fault?: string } };
+  validate: { task: { schema: unknown; variables: unknown }; result: CheckedVariables };
+  countTokens: { task: { texts: string[]; encoding: EncodingName }; result: { counts: number[] } };
+}
+
+export type WorkName = keyof ThreadWork;
+
+/** Errors lose their class between threads, so those a caller is told about are values here. */
+export type Outcome<Result> =
+  | { result: Result }
+  | { fault: { kind: ErrorKind; code: ProblemCode; message: string; problems?: readonly TemplateProblem[] } };
+
+/** `started` gets the time at which the thread took the task up, in ms since the pool was made. */
+export interface ThreadCall<Name extends WorkName = WorkName> {
+  name: Name;
+  task: ThreadWork[Name]['task'];
+  started: Int32Array;
+  poolMadeMs: number;
+}

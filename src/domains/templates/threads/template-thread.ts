@@ -1,0 +1,77 @@
+import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { AppError } from '../../../lib/errors.ts';
+import { type CompiledLiquid, compileLiquid } from '../liquid/compile-liquid.ts';
+import { createLiquid } from '../liquid/engine.ts';
+import { renderLiquid } from '../liquid/render-liquid.ts';
+import { parseMustache } from '../mustache/parse-mustache.ts';
+import { InvalidTemplateError } from '../problems.ts';
+import { type RenderedTexts, renderTexts } from '../render-texts.ts';
+import { checkVariables, compileSchema } from '../schema/check-variables.ts';
+import type { ParsedTemplate } from '../template.ts';
+import { countIn, loadEncoding } from '../tokens/count-in.ts';
+import type { Outcome, TemplateSource, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
+
+/** Sources a thread keeps parsed; each is at most 256 Ki characters, and twice as many may be kept. */
+const keptMax = 64;
+/** Less than the thread's own limit, so that a slow render ends as an error rather than as a dead thread. */
+const renderMs = 200;
+
+/** What a thread of the pool runs, one call at a time. */
+export async function runCall<Name extends WorkName>(
+  call: ThreadCall<Name>,
+): Promise<Outcome<ThreadWork[Name]['result']>> {
+  // The caller's time limit is for the work, not for a first load of large tables.
+  if ('encoding' in call.task) await loadEncoding(call.task.encoding);
+  Atomics.store(call.started, 0, Math.max(1, Date.now() - call.poolMadeMs));
+  try {
+    return { result: await work[call.name](call.task) };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { kind, code, message }: AppError = error;
+    const problems = error instanceof InvalidTemplateError ? { problems: error.problems } : {};
+    return { fault: { kind, code, message, ...problems } };
+  }
+}
+
+const work: { [Name in WorkName]: (task: ThreadWork[Name]['task']) => Promise<ThreadWork[Name]['result']> } = {
+  parse: async ({ source }) => compile(source).parsed,
+  render: async (task) => renderTask(task),
+  checkSchema: async ({ schema }) => {
+    const compiled = compileSchema(schema, true);
+    return typeof compiled === 'string' ? { fault: compiled } : {};
+  },
+  validate: async ({ schema, variables }) => checkVariables(schema, variables),
+  countTokens: async ({ texts, encoding }) => ({ counts: await countIn(encoding, texts) }),
+};
+
+const liquid = createLiquid();
+
+function renderTask(task: ThreadWork['render']['task']): RenderedTexts {
+  const parts = new Map(task.parts.map(([ref, source]) => [ref, parse(source)] as const));
+  const options = { variables: task.variables, parts, onMissing: task.onMissing };
+  return renderTexts(task.templates.map(parse), options, renderMs, (template, context, scope, place) =>
+    renderLiquid(liquid, compile(template.source), context, scope, place),
+  );
+}
+
+const parsedKept = new BoundedMemo<ParsedTemplate>(keptMax);
+
+function parse({ format, source }: TemplateSource): ParsedTemplate {
+  if (format === 'liquid') return compile(source).parsed;
+  if (format === 'plain') return { format, source, variables: [], parts: [] };
+  const kept = parsedKept.get(source);
+  if (kept !== undefined) return kept;
+  const parsed = parseMustache(source);
+  parsedKept.set(source, parsed);
+  return parsed;
+}
+
+const compiledKept = new BoundedMemo<CompiledLiquid>(keptMax);
+
+function compile(source: string): CompiledLiquid {
+  const kept = compiledKept.get(source);
+  if (kept !== undefined) return kept;
+  const compiled = compileLiquid(liquid, source);
+  compiledKept.set(source, compiled);
+  return compiled;
+}

@@ -1,0 +1,51 @@
+import { InvalidError } from '../../lib/errors.ts';
+import { type CheckedVariables, checkVariables } from './schema/check-variables.ts';
+import { isLinearSchema, isSmallData, schemaBytesMax } from './schema/schema-risk.ts';
+import type { TemplateThreads } from './threads/template-threads.ts';
+
+/** Schemas known to compile, by their object; the caller keeps the object with the prompt version. */
+const checked = new WeakSet<object>();
+
+/**
+ * Makes sure that `schema` is a JSON Schema (2020-12) that compiles within the limits. Throws InvalidError
+ * (`invalid_input_schema`), TemplateLimitError.
+ */
+export async function checkInputSchema(threads: TemplateThreads, schema: unknown): Promise<void> {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
+    throw invalidSchema('it is not an object');
+  if (checked.has(schema)) return;
+  const bytes = Buffer.byteLength(JSON.stringify(schema));
+  if (bytes > schemaBytesMax) throw invalidSchema(`it has ${bytes} bytes, at most ${schemaBytesMax} are allowed`);
+  const { fault } = await threads.run('checkSchema', { schema });
+  if (fault !== undefined) throw invalidSchema(fault);
+  checked.add(schema);
+}
+
+/**
+ * The variables with the schema's defaults applied to a copy. Plain schemas are checked here, those that could be slow in a
+ * thread with a time limit. Throws InvalidError (`invalid_variables` with paths, `invalid_input_schema`), TemplateLimitError.
+ */
+export async function validateVariables(
+  threads: TemplateThreads,
+  schema: object,
+  variables: Readonly<Record<string, unknown>>,
+): Promise<Omit<CheckedVariables, 'faults'>> {
+  await checkInputSchema(threads, schema);
+  const inline = isLinearSchema(schema) && isSmallData(variables);
+  const found = inline ? checkVariables(schema, variables) : await threads.run('validate', { schema, variables });
+  if (found.faults.length === 0) return { variables: found.variables, defaulted: found.defaulted };
+  const [first] = found.faults;
+  throw new InvalidError(
+    'invalid_variables',
+    `The variables do not match the input schema: ${first?.path} ${first?.message}`,
+    {
+      errors: found.faults,
+    },
+  );
+}
+
+function invalidSchema(why: string): InvalidError {
+  return new InvalidError('invalid_input_schema', `The input schema is not usable: ${why}`, {
+    errors: [{ path: 'input_schema', code: 'invalid_input_schema', message: why }],
+  });
+}

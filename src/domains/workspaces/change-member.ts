@@ -1,0 +1,62 @@
+import { ConflictError, ForbiddenError, NotFoundError } from '../../lib/errors.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import { recordAudit } from '../audit/index.ts';
+import type { Caller } from './caller.ts';
+import { unknownWorkspace } from './errors.ts';
+import { findMember, hasOtherOwner, markRemoved, setRole } from './member-store.ts';
+import type { Role } from './role.ts';
+import type { Member } from './workspace.ts';
+import { lockWorkspace } from './workspace-store.ts';
+
+/**
+ * Gives a member another role, or none, which removes them; in force everywhere within a second.
+ * @throws NotFoundError; ForbiddenError when less than an owner makes or unmakes owners; ConflictError `last_owner`
+ */
+export async function changeMember(
+  deps: { postgres: Postgres; invalidations: Pick<Invalidations, 'publish'> },
+  input: { workspaceId: string; userId: string; role: Role | undefined; caller: Caller },
+): Promise<Member> {
+  const { workspaceId, userId, role, caller } = input;
+  const member = await runPostgres(() =>
+    deps.postgres.transaction(async (transaction) => {
+      // The lock makes two owners who remove each other at once come one after the other.
+      if ((await lockWorkspace(transaction, workspaceId)) === undefined) throw unknownWorkspace();
+      const before = await findMember(transaction, workspaceId, userId);
+      if (before === undefined) {
+        throw new NotFoundError('member_not_found', 'There is no such member in this workspace.');
+      }
+      if (before.role === 'owner' || role === 'owner') requireOwner(caller);
+      if (before.role === 'owner' && role !== 'owner' && !(await hasOtherOwner(transaction, workspaceId, userId))) {
+        throw new ConflictError('last_owner', 'A workspace needs an owner; make somebody else one first.');
+      }
+      if (role === undefined) await markRemoved(transaction, workspaceId, userId);
+      else await setRole(transaction, workspaceId, userId, role);
+      await recordChange(transaction, input, before);
+      return { ...before, role: role ?? before.role };
+    }),
+  );
+  await deps.invalidations.publish('user', member.userId);
+  return member;
+}
+
+async function recordChange(
+  transaction: Postgres,
+  { workspaceId, role, caller }: { workspaceId: string; role: Role | undefined; caller: Caller },
+  before: Member,
+): Promise<void> {
+  await recordAudit(transaction, {
+    workspaceId,
+    actor: caller.actor,
+    action: role === undefined ? 'member.removed' : 'member.role_changed',
+    targetType: 'user',
+    targetId: before.userId,
+    details: { before: before.role, after: role ?? null },
+  });
+}
+
+function requireOwner({ authority }: Caller): void {
+  if (authority === 'owner' || authority === 'operator') return;
+  throw new ForbiddenError('insufficient_role', `Only an owner makes or unmakes owners; your role is ${authority}.`);
+}

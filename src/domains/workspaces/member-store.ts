@@ -1,0 +1,91 @@
+import type { Knex } from 'knex';
+import type { UserId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import type { Role } from './role.ts';
+import type { Member } from './workspace.ts';
+
+interface Row {
+  user_id: UserId;
+  email: string | null;
+  name: string | null;
+  role: Role;
+  created_at: Date;
+}
+
+/** At most `limit` members of a workspace, by user id, after the given one; deleted users are none. */
+export async function listMembers(
+  postgres: Postgres,
+  query: { workspaceId: string; afterId?: string | undefined; limit: number },
+): Promise<Member[]> {
+  const rows = await runPostgres(async () => {
+    const select = selectMembers(postgres, query.workspaceId);
+    if (query.afterId !== undefined) select.where('memberships.user_id', '>', query.afterId);
+    return select.orderBy('memberships.user_id').limit(query.limit);
+  });
+  return rows.map(toMember);
+}
+
+export async function findMember(
+  transaction: Postgres,
+  workspaceId: string,
+  userId: string,
+): Promise<Member | undefined> {
+  const [row] = await selectMembers(transaction, workspaceId).where('memberships.user_id', userId);
+  return row && toMember(row);
+}
+
+/** Whether somebody besides that user owns the workspace. */
+export async function hasOtherOwner(transaction: Postgres, workspaceId: string, userId: string): Promise<boolean> {
+  const [row] = await selectMembers(transaction, workspaceId)
+    .where('memberships.role', 'owner')
+    .whereNot('memberships.user_id', userId)
+    .limit(1);
+  return row !== undefined;
+}
+
+export async function setRole(transaction: Postgres, workspaceId: string, userId: string, role: Role): Promise<void> {
+  await transaction('memberships')
+    .where({ workspace_id: workspaceId, user_id: userId })
+    .update({
+      ...lastWord(transaction, { role, removed: false }),
+      role,
+      ...(role === 'owner' ? { strongest_role: role } : {}),
+    });
+}
+
+/** The row stays, so that an older word of the identity provider does not bring the member back. */
+export async function markRemoved(transaction: Postgres, workspaceId: string, userId: string): Promise<void> {
+  await transaction('memberships')
+    .where({ workspace_id: workspaceId, user_id: userId })
+    .update({
+      ...lastWord(transaction, { role: transaction.ref('role'), removed: true }),
+      removed_at: transaction.fn.now(),
+    });
+}
+
+/** A later word of the identity provider counts again. */
+function lastWord(
+  transaction: Postgres,
+  { role, removed }: { role: Role | Knex.Ref<string, object>; removed: boolean },
+) {
+  return {
+    source_role: role,
+    source_removed: removed,
+    source_is_member: true,
+    source_updated_at: transaction.fn.now(),
+  };
+}
+
+function selectMembers(postgres: Postgres, workspaceId: string) {
+  return postgres('memberships')
+    .join('users', 'users.id', 'memberships.user_id')
+    .where('memberships.workspace_id', workspaceId)
+    .whereNull('memberships.removed_at')
+    .whereNull('users.deleted_at')
+    .select<Row[]>('memberships.user_id', 'users.email', 'users.name', 'memberships.role', 'memberships.created_at');
+}
+
+function toMember({ user_id: userId, email, name, role, created_at: since }: Row): Member {
+  return { userId, email, name, role, since };
+}

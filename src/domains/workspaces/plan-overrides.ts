@@ -1,0 +1,28 @@
+import { z } from 'zod';
+
+/** Null is unlimited. */
+const limit = z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullable().optional();
+
+/** What an operator changed from a workspace's plan. Rates per minute, quotas per month; retention 0 keeps for ever. */
+export const planOverridesSchema = z.strictObject({
+  rate_limits: z
+    .strictObject({
+      ingest: limit,
+      ingest_bytes: limit,
+      ingest_spans: limit,
+      read: limit,
+      write: limit,
+      render: limit,
+      analytics: limit,
+    })
+    .optional(),
+  quotas: z.strictObject({ spans: limit, optimization_runs: limit }).optional(),
+  retention_days: z.int().min(0).max(36_500).optional(),
+});
+
+export type PlanOverrides = z.infer<typeof planOverridesSchema>;
+
+/** Narrows what is stored. Throws when the database holds overrides this version does not know. */
+export function planOverridesFrom(stored: unknown): PlanOverrides {
+  return planOverridesSchema.parse(stored);
+}

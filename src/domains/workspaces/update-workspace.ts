@@ -1,0 +1,60 @@
+import { ForbiddenError } from '../../lib/errors.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import { recordAudit } from '../audit/index.ts';
+import type { Caller } from './caller.ts';
+import { unknownWorkspace } from './errors.ts';
+import type { PlanOverrides } from './plan-overrides.ts';
+import type { PlanName } from './plans.ts';
+import type { Workspace } from './workspace.ts';
+import { lockWorkspace, saveWorkspace } from './workspace-store.ts';
+
+export interface WorkspaceChange {
+  name?: string | undefined;
+  plan?: PlanName | undefined;
+  /** Replaces all overrides. */
+  overrides?: PlanOverrides | undefined;
+}
+
+/**
+ * Changes a workspace; a new plan is in force everywhere within a second.
+ * @throws NotFoundError; ForbiddenError when anybody but the operator changes overrides
+ */
+export async function updateWorkspace(
+  deps: { postgres: Postgres; invalidations: Pick<Invalidations, 'publish'> },
+  input: { workspaceId: string; change: WorkspaceChange; caller: Caller },
+): Promise<Workspace> {
+  const { change, caller } = input;
+  if (change.overrides !== undefined && caller.authority !== 'operator') {
+    throw new ForbiddenError('admin_required', 'Only the operator changes plan_overrides.');
+  }
+  const workspace = await runPostgres(() =>
+    deps.postgres.transaction(async (transaction) => {
+      const before = await lockWorkspace(transaction, input.workspaceId);
+      if (before === undefined) throw unknownWorkspace();
+      const after: Workspace = {
+        ...before,
+        name: change.name ?? before.name,
+        plan: change.plan ?? before.plan,
+        overrides: change.overrides ?? before.overrides,
+      };
+      await saveWorkspace(transaction, after);
+      await recordAudit(transaction, {
+        workspaceId: before.id,
+        actor: caller.actor,
+        action: 'workspace.updated',
+        targetType: 'workspace',
+        targetId: before.id,
+        details: { before: changeable(before), after: changeable(after) },
+      });
+      return after;
+    }),
+  );
+  await deps.invalidations.publish('workspace', workspace.id);
+  return workspace;
+}
+
+function changeable({ name, plan, overrides }: Workspace): object {
+  return { name, plan, plan_overrides: overrides };
+}

@@ -1,0 +1,56 @@
+import type { WorkspaceId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import { planOverridesFrom } from './plan-overrides.ts';
+import { planNamed } from './plans.ts';
+import type { Workspace } from './workspace.ts';
+
+interface Row {
+  id: WorkspaceId;
+  name: string;
+  kind: Workspace['kind'];
+  plan: string;
+  plan_overrides: unknown;
+  created_at: Date;
+}
+
+/** The workspace, or undefined when there is none or it was deleted. */
+export async function findWorkspace(postgres: Postgres, workspaceId: string): Promise<Workspace | undefined> {
+  const row = await runPostgres(() => selectWorkspace(postgres, workspaceId));
+  return row && toWorkspace(row);
+}
+
+/** As {@link findWorkspace}, and nobody else changes it or its members until the transaction ends. */
+export async function lockWorkspace(transaction: Postgres, workspaceId: string): Promise<Workspace | undefined> {
+  const row = await selectWorkspace(transaction, workspaceId).forNoKeyUpdate();
+  return row && toWorkspace(row);
+}
+
+/** Stores what may be changed of a workspace. */
+export async function saveWorkspace(transaction: Postgres, workspace: Workspace): Promise<void> {
+  await transaction('workspaces')
+    .where({ id: workspace.id })
+    .update({
+      name: workspace.name,
+      plan: workspace.plan,
+      plan_overrides: JSON.stringify(workspace.overrides),
+    });
+}
+
+function selectWorkspace(postgres: Postgres, workspaceId: string) {
+  return postgres('workspaces')
+    .where({ id: workspaceId })
+    .whereNull('deleted_at')
+    .first<Row | undefined>('id', 'name', 'kind', 'plan', 'plan_overrides', 'created_at');
+}
+
+function toWorkspace(row: Row): Workspace {
+  return {
+    id: row.id,
+    name: row.name,
+    kind: row.kind,
+    plan: planNamed(row.plan),
+    overrides: planOverridesFrom(row.plan_overrides),
+    createdAt: row.created_at,
+  };
+}

@@ -1,0 +1,28 @@
+import type { UserId, WorkspaceId } from '../../lib/ids.ts';
+import type { PlanOverrides } from './plan-overrides.ts';
+import type { PlanName } from './plans.ts';
+import type { Role } from './role.ts';
+
+export interface Workspace {
+  id: WorkspaceId;
+  name: string;
+  kind: 'personal' | 'organization';
+  plan: PlanName;
+  overrides: PlanOverrides;
+  createdAt: Date;
+}
+
+export interface Member {
+  userId: UserId;
+  email: string | null;
+  name: string | null;
+  role: Role;
+  since: Date;
+}
+
+/** What a request needs to know of the workspace it acts in. */
+export interface WorkspaceScope {
+  id: WorkspaceId;
+  plan: PlanName;
+  overrides: PlanOverrides;
+}

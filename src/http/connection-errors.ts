@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { type Problem, problemContentType, problemOf } from './problem.ts';
+
+/**
+ * Answers what never became a request: Node's parser and its timers give up before any handler runs, and write a bare
+ * status line unless told otherwise (`clientError` in the documentation of node:http).
+ * @param answering whether an answer has begun on this connection; then nothing more can be said and it is cut off
+ */
+export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, answering: boolean): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || answering) {
+    socket.destroy();
+    return;
+  }
+  writeProblem(socket, problemOfParser(error));
+}
+
+/** CONNECT asks for a tunnel; Node hands it over with the bare socket. */
+export function refuseTunnel(socket: Duplex): void {
+  const detail = 'CONNECT is not served: this is no proxy';
+  writeProblem(socket, problemOf('method_not_allowed', 'method_not_allowed', detail, newWhere()), ['Allow: ']);
+}
+
+function problemOfParser(error: NodeJS.ErrnoException): Problem {
+  const where = newWhere();
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return problemOf('request_timeout', 'request_timeout', 'The request took too long to arrive', where);
+  }
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    const detail = 'The request line and headers are limited to 16384 bytes together';
+    return problemOf('headers_too_large', 'headers_too_large', detail, where);
+  }
+  if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
+    return problemOf('too_large', 'body_too_large', 'Chunk extensions are limited to 16384 bytes', where);
+  }
+  // The parser's words name the fault and quote nothing of the request.
+  return problemOf('malformed', 'malformed_request', error.message.slice(0, 200), where);
+}
+
+function newWhere() {
+  return { requestId: randomUUID(), instance: '' };
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  413: 'Content Too Large',
+  431: 'Request Header Fields Too Large',
+};
+
+function writeProblem(socket: Duplex, problem: Problem, headers: readonly string[] = []): void {
+  const body = JSON.stringify(problem);
+  const head = [
+    `HTTP/1.1 ${problem.status} ${reasons[problem.status] ?? 'Error'}`,
+    'Connection: close',
+    `Content-Type: ${problemContentType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    `X-Request-Id: ${problem.request_id}`,
+    ...headers,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { fingerprintOf } from '../lib/cursor.ts';
+import { AppError, ConflictError, InvalidError, MalformedError } from '../lib/errors.ts';
+import type { Contract, Headers, Result, Status } from './endpoint.ts';
+import { problemContentType, problemHeaders, toProblem } from './problem.ts';
+import type { QueryValues } from './query.ts';
+import { toWireAnswer } from './send-result.ts';
+import type { PathParams } from './validate.ts';
+
+/** A request that is to have its effect once. The digest tells another request under the same key. */
+export interface IdempotentRequest {
+  /** Project or workspace: keys of different tenants never meet. */
+  tenant: string;
+  operationId: string;
+  key: string;
+  /** 32 bytes. */
+  digest: Buffer;
+}
+
+export interface StoredAnswer {
+  status: number;
+  headers: Headers;
+  contentType?: string;
+  /** Absent when the answer had none; null when it was too large to keep. */
+  content?: Buffer | null;
+}
+
+/** What the first sight of a key, or a later one, finds. */
+export type Begun =
+  | { outcome: 'begun'; lease: string }
+  | { outcome: 'answered'; answer: StoredAnswer }
+  | { outcome: 'unfinished'; ageMs: number }
+  | { outcome: 'reused' };
+
+/**
+ * Where answers are kept. `begin` is exact over all processes: of any number of equal requests one gets `begun`, until its
+ * lease is finished, abandoned, or 24 h old.
+ */
+export interface IdempotencyStore {
+  begin(request: IdempotentRequest): Promise<Begun>;
+  finish(request: IdempotentRequest, lease: string, answer: StoredAnswer): Promise<void>;
+  abandon(request: IdempotentRequest, lease: string): Promise<void>;
+}
+
+/** Larger answers are not kept; a repeat of theirs is told so. */
+export const storedBytesMax = 1024 * 1024;
+
+/** Whether a contract hears `Idempotency-Key`. */
+export function isIdempotent(contract: Contract): boolean {
+  const creates = contract.method === 'POST' && (201 in contract.responses || 202 in contract.responses);
+  const isRaw = 'kind' in contract && contract.kind === 'raw';
+  return contract.idempotent ?? (creates && !isRaw && !('open' in contract.access));
+}
+
+/** @throws MalformedError `invalid_header` unless it is 1 to 255 visible ASCII characters; a repeated header is none, for Node joins it with a blank */
+export function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header;
+  const given = JSON.stringify(String(header).slice(0, 80));
+  throw new MalformedError(
+    'invalid_header',
+    `Idempotency-Key must be 1 to 255 visible ASCII characters; given ${given}`,
+  );
+}
+
+/** The same for the same request, whatever the order of fields and parameters. */
+export function digestRequest(request: { params: PathParams; query: QueryValues; body: unknown }): Buffer {
+  return createHash('sha256').update(fingerprintOf(request)).digest();
+}
+
+interface OnceDeps {
+  store: IdempotencyStore;
+  request: IdempotentRequest;
+  shownOnce: readonly string[];
+  where: { requestId: string; instance: string };
+  /** The effect has happened, so its answer is given although it could not be kept. */
+  onStoreError: (error: unknown) => void;
+}
+
+/**
+ * Runs the handler for the first request with a key, and gives its answer again to the others. What failed in a way that
+ * may pass (5xx, 429, 402) is forgotten, so that the key can be tried again. A process that dies in between leaves the key
+ * unfinished: the effect may have happened, so it is never repeated, and until the key expires the answer is 409.
+ * @throws InvalidError `idempotency_key_reused`, ConflictError `idempotency_in_flight` or `idempotency_answer_lost`
+ */
+export async function answerOnce(deps: OnceDeps, run: () => Promise<Result>): Promise<Result> {
+  const { store, request, where } = deps;
+  const begun = await store.begin(request);
+  if (begun.outcome === 'answered') return replay(request.key, begun.answer, where.requestId);
+  if (begun.outcome === 'reused') throw reused(request.key);
+  if (begun.outcome === 'unfinished') throw unfinished(request.key, begun.ageMs);
+  const settle = (answer: StoredAnswer | undefined) =>
+    (answer ? store.finish(request, begun.lease, answer) : store.abandon(request, begun.lease)).catch(
+      deps.onStoreError,
+    );
+  try {
+    const result = await run();
+    await settle(result.status >= 500 ? undefined : storable(result, deps.shownOnce));
+    return result;
+  } catch (error) {
+    await settle(storableError(error, where));
+    throw error;
+  }
+}
+
+function storable(result: Result, shownOnce: readonly string[]): StoredAnswer {
+  const { bytes, ...answer } = toWireAnswer(without(result, shownOnce));
+  if (bytes === undefined) return answer;
+  return { ...answer, content: bytes.length > storedBytesMax ? null : Buffer.from(bytes) };
+}
+
+function without(result: Result, fields: readonly string[]): Result {
+  if (fields.length === 0) return result;
+  if ('content' in result || typeof result.body !== 'object' || result.body === null) {
+    throw new Error('An answer with fields that are shown once must be a JSON object');
+  }
+  const kept = Object.entries(result.body).filter(([name]) => !fields.includes(name));
+  return { ...result, body: Object.fromEntries(kept) };
+}
+
+const passing: ReadonlySet<string> = new Set(['unavailable', 'rate_limited', 'exhausted']);
+
+function storableError(error: unknown, where: OnceDeps['where']): StoredAnswer | undefined {
+  if (!(error instanceof AppError) || passing.has(error.kind)) return undefined;
+  const problem = toProblem(error, where);
+  return {
+    status: problem.status,
+    headers: problemHeaders(problem, error),
+    contentType: problemContentType,
+    content: Buffer.from(JSON.stringify(problem)),
+  };
+}
+
+function replay(key: string, { status, headers, contentType, content }: StoredAnswer, requestId: string): Result {
+  if (content === null) {
+    throw new ConflictError(
+      'idempotency_answer_lost',
+      `The first request with Idempotency-Key ${quoted(key)} was answered ${status}, with more than the ${storedBytesMax} bytes that are kept`,
+    );
+  }
+  const replayed = { ...headers, 'Idempotency-Replayed': 'true' };
+  if (content === undefined || contentType === undefined) return { status, headers: replayed };
+  // A problem names the request it answers, which is this one.
+  const text = content.toString();
+  const mended =
+    contentType === problemContentType ? JSON.stringify({ ...JSON.parse(text), request_id: requestId }) : text;
+  return { status: status as Status, content: mended, contentType, headers: replayed };
+}
+
+function reused(key: string): InvalidError {
+  return new InvalidError(
+    'idempotency_key_reused',
+    `Idempotency-Key ${quoted(key)} was used for another request within 24 h`,
+  );
+}
+
+/** No request runs as long as this: its time to arrive and to answer is bounded well below. */
+const runningMsMax = 120_000;
+
+function unfinished(key: string, ageMs: number): ConflictError {
+  const began = `The first request with Idempotency-Key ${quoted(key)} began ${Math.round(ageMs / 1_000)} s ago`;
+  if (ageMs < runningMsMax) {
+    return new ConflictError('idempotency_in_flight', `${began} and is still running; ask again for its answer`);
+  }
+  return new ConflictError(
+    'idempotency_answer_lost',
+    `${began} and left no answer: whether it had its effect is not known. Look before trying again with a new key`,
+  );
+}
+
+const quoted = (key: string) => JSON.stringify(key.slice(0, 80));

@@ -1,0 +1,13 @@
+/**
+ * The seconds of `Prefer: wait=N` (RFC 7240), at most `secondsMax`; undefined without the preference or when it is malformed, which
+ * is to be ignored. Of several the first counts.
+ */
+export function preferredWaitS(header: string | string[] | undefined, secondsMax: number): number | undefined {
+  for (const preference of String(header ?? '').split(',')) {
+    const [name = '', value = ''] = (preference.split(';', 1)[0] ?? '').split('=').map((part) => part.trim());
+    if (name.toLowerCase() !== 'wait') continue;
+    const digits = /^"?(\d{1,9})"?$/.exec(value)?.[1];
+    return digits === undefined ? undefined : Math.min(Number(digits), secondsMax);
+  }
+  return undefined;
+}

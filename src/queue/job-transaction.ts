@@ -1,0 +1,25 @@
+import { type IRedisTransaction, type Queue, RedisQueueBackend } from 'bullmq';
+import { within } from '../lib/within.ts';
+
+const answerTimeoutMs = 1_000;
+
+/** Begins a MULTI in which a job can be added together with something else. */
+export async function beginTransaction(queue: Queue): Promise<IRedisTransaction> {
+  const backend = queue.getBackend();
+  if (!(backend instanceof RedisQueueBackend)) throw new Error(`The queue ${queue.name} is not on Redis`);
+  return (await backend.client).multi();
+}
+
+/**
+ * Executes it and answers what its first command answered. Throws the first error of any command, when the transaction was
+ * discarded, and when there is no answer within a second.
+ */
+export async function execTransaction(transaction: IRedisTransaction): Promise<unknown> {
+  const results = await within(answerTimeoutMs, () => transaction.exec());
+  if (results === null) throw new Error('Redis discarded the transaction');
+  for (const [error, value] of results) {
+    if (error !== null) throw error;
+    if (typeof value === 'number' && value < 0) throw new Error(`Adding the job failed with ${value}`);
+  }
+  return results[0]?.[1];
+}

@@ -1,0 +1,22 @@
+import { createHash } from 'node:crypto';
+import type { Redis } from 'ioredis';
+
+/** A Lua script, sent by its digest once Redis knows it. */
+export interface RedisScript {
+  run(redis: Redis, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+}
+
+/** One round trip per run; two when Redis has not seen the script yet or has forgotten it (SCRIPT FLUSH, a restart). */
+export function createScript(lua: string): RedisScript {
+  const digest = createHash('sha1').update(lua).digest('hex');
+  return {
+    async run(redis, keys, args) {
+      try {
+        return await redis.evalsha(digest, keys.length, ...keys, ...args);
+      } catch (error) {
+        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+        return redis.eval(lua, keys.length, ...keys, ...args);
+      }
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { freePort } from '../../dev/ports.ts';
+import { type Reaper, startReaper } from '../../dev/process/reaper.ts';
+import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
+import { createInvalidations } from '../../src/stores/redis/invalidations.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { newKey, newProject, startApi, type TestApi } from '../support/api.ts';
+import { AppProcess } from '../support/app-process.ts';
+import { until } from '../support/until.ts';
+import { newUser } from '../support/users.ts';
+
+/** What is promised for every process. */
+const inForceMsMax = 1_000;
+
+let directory: string;
+let reaper: Reaper;
+let redis: Redis;
+/** The one in this process, and two of their own. */
+let api: TestApi;
+let processes: AppProcess[];
+let origins: string[];
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'promptlane-revocation-'));
+  reaper = startReaper(directory);
+  api = await startApi();
+  const ports = [await freePort(), await freePort()];
+  processes = await Promise.all(ports.map((port, index) => startProcess(port, `api-${index}.log`)));
+  origins = ports.map((port) => `http://127.0.0.1:${port}`);
+  redis = connectRequestRedis(inject('redisUrl'));
+  await firstConnection(redis);
+});
+afterAll(async () => {
+  await Promise.all(processes?.map((each) => each.kill()) ?? []);
+  redis?.disconnect();
+  await api?.close();
+  await reaper?.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function startProcess(port: number, logFile: string): Promise<AppProcess> {
+  const { config } = api;
+  return AppProcess.start({
+    name: 'api',
+    logFile: join(directory, logFile),
+    reaper,
+    env: {
+      PATH: process.env.PATH,
+      PORT: String(port),
+      DATABASE_URL: config.databaseUrl,
+      REDIS_URL: config.redisUrl,
+      CLICKHOUSE_URL: config.clickhouseUrl,
+      ADMIN_API_KEY: config.adminApiKey,
+      API_KEY_PEPPER: config.apiKeyPepper,
+      JWT_SECRET: config.jwt.secret,
+      LOG_LEVEL: 'info',
+    },
+  });
+}
+
+const statusesOf = (path: string, headers: Record<string, string>) =>
+  Promise.all(origins.map(async (origin) => (await fetch(origin + path, { headers })).status));
+
+/** Waits until both processes answer so; after how long. */
+async function inForceAfterMs(path: string, headers: Record<string, string>, status: number): Promise<number> {
+  const startedAtMs = performance.now();
+  await until(`both answer ${status}`, 5_000, async () =>
+    (await statusesOf(path, headers)).every((each) => each === status),
+  );
+  return performance.now() - startedAtMs;
+}
+
+describe('what one process does, two others act on within a second', () => {
+  test('a revoked key, though it was used just before', async () => {
+    const { id: projectId } = await newProject(api);
+    const key = await newKey(api, projectId, {});
+    const [path, headers] = ['/api/me/context', { 'X-API-Key': key.key }];
+    expect(await statusesOf(path, headers)).toEqual([200, 200]);
+    const { postgres, config } = api;
+    const invalidations = createInvalidations({
+      redisUrl: config.redisUrl,
+      redis,
+      logger: createLogger({ level: 'silent', name: 'test' }),
+    });
+    await postgres('api_keys').where({ id: key.id }).update({ revoked_at: new Date() });
+    await invalidations.publish('api_key', key.id);
+    expect(await inForceAfterMs(path, headers, 401)).toBeLessThan(inForceMsMax);
+  });
+
+  test('a key whose revocation nobody announced is still good: only the announcement makes it known so soon', async () => {
+    const { id: projectId } = await newProject(api);
+    const key = await newKey(api, projectId, {});
+    const [path, headers] = ['/api/me/context', { 'X-API-Key': key.key }];
+    expect(await statusesOf(path, headers)).toEqual([200, 200]);
+    await api.postgres('api_keys').where({ id: key.id }).update({ revoked_at: new Date() });
+    expect(await statusesOf(path, headers)).toEqual([200, 200]);
+  });
+
+  test('a removed member', async () => {
+    const { workspaceId } = await newProject(api);
+    const owner = await newUser(api, { workspaceId, role: 'owner' });
+    const member = await newUser(api, { workspaceId, role: 'member' });
+    const [path, headers] = [`/api/workspaces/${workspaceId}/members`, { Authorization: `Bearer ${member.token}` }];
+    expect(await statusesOf(path, headers)).toEqual([200, 200]);
+    const params = { workspace_id: workspaceId, user_id: member.id };
+    expect((await api.call('removeMember', { params, token: owner.token })).status).toBe(204);
+    expect(await inForceAfterMs(path, headers, 404)).toBeLessThan(inForceMsMax);
+  });
+
+  test('a role taken away', async () => {
+    const { workspaceId } = await newProject(api);
+    const owner = await newUser(api, { workspaceId, role: 'owner' });
+    const admin = await newUser(api, { workspaceId, role: 'owner' });
+    const path = `/api/workspaces/${workspaceId}/members/${owner.id}`;
+    const headers = { Authorization: `Bearer ${admin.token}`, 'Content-Type': 'application/json' };
+    const change = async (origin: string) =>
+      (await fetch(origin + path, { method: 'PATCH', headers, body: '{"role":"owner"}' })).status;
+    expect(await Promise.all(origins.map(change))).toEqual([200, 200]);
+    const params = { workspace_id: workspaceId, user_id: admin.id };
+    await api.call('updateMember', { params, body: { role: 'viewer' }, token: owner.token });
+    const startedAtMs = performance.now();
+    await until('both refuse', 5_000, async () =>
+      (await Promise.all(origins.map(change))).every((each) => each === 403),
+    );
+    expect(performance.now() - startedAtMs).toBeLessThan(inForceMsMax);
+  });
+});

@@ -1,0 +1,8 @@
+import type { TokenUsage } from '../../src/domains/executions/index.ts';
+
+/** Token counts of which those not given are 0. */
+export function tokens(given: Partial<TokenUsage>): TokenUsage {
+  const { inputTokens = 0, outputTokens = 0 } = given;
+  const none = { cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+  return { ...none, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, ...given };
+}

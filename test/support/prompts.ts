@@ -1,0 +1,47 @@
+import { templateHash } from '../../src/domains/prompts/prompt.ts';
+import { newId } from '../../src/lib/ids.ts';
+import type { Postgres } from '../../src/stores/postgres/client.ts';
+
+export interface PromptInput {
+  slug: string;
+  /** Default the slug. */
+  name?: string;
+  /** The texts of versions 1, 2, 3…; default one. */
+  templates?: readonly string[];
+  deleted?: boolean;
+}
+
+/** A text prompt with its versions, as the prompts API will store it. */
+export async function insertPrompt(postgres: Postgres, projectId: string, prompt: PromptInput): Promise<string> {
+  const { slug, name = slug, templates = [`Of ${slug}: {{question}}`], deleted = false } = prompt;
+  const id = newId('prm');
+  await postgres('prompts').insert({
+    id,
+    project_id: projectId,
+    slug,
+    name,
+    type: 'text',
+    latest_version: templates.length,
+    deleted_at: deleted ? new Date() : null,
+  });
+  await postgres('prompt_versions').insert(
+    templates.map((template, index) => ({
+      project_id: projectId,
+      prompt_id: id,
+      version: index + 1,
+      template,
+      template_format: 'mustache',
+      kind: index === 0 ? 'create' : 'update',
+      parent_version: index === 0 ? null : index,
+      content_hash: templateHash(JSON.stringify({ template })),
+      template_hash: templateHash(template),
+      author_type: 'api_key',
+    })),
+  );
+  return id;
+}
+
+/** Deletes a prompt as the API does: its executions keep their link. */
+export async function deletePrompt(postgres: Postgres, projectId: string, promptId: string): Promise<void> {
+  await postgres('prompts').where({ project_id: projectId, id: promptId }).update({ deleted_at: new Date() });
+}

@@ -1,0 +1,33 @@
+import { InvalidTemplateError } from '../../src/domains/templates/index.ts';
+import { parseMustache } from '../../src/domains/templates/mustache/parse-mustache.ts';
+import { renderTexts } from '../../src/domains/templates/render-texts.ts';
+import type { OnMissing, ParsedTemplate } from '../../src/domains/templates/template.ts';
+
+/** Mustache sources as parts, by their references. */
+export function partsOf(sources: Readonly<Record<string, string>>): Map<string, ParsedTemplate> {
+  return new Map(Object.entries(sources).map(([ref, source]) => [ref, parseMustache(source)]));
+}
+
+/** Renders Mustache as a request does, without a thread; what is needed and absent is in `needed`. */
+export function renderSource(
+  source: string,
+  variables: Record<string, unknown> = {},
+  { parts = {}, onMissing = 'empty' }: { parts?: Record<string, string>; onMissing?: OnMissing } = {},
+) {
+  const options = { variables, parts: partsOf(parts), onMissing };
+  const { texts, ...rest } = renderTexts([parseMustache(source)], options, 1_000, () => {
+    throw new Error('There is nothing liquid here');
+  });
+  return { text: texts[0] ?? '', ...rest };
+}
+
+/** The problems of a source that does not parse. */
+export async function problemsOf(parse: () => unknown) {
+  try {
+    await parse();
+  } catch (error) {
+    if (error instanceof InvalidTemplateError) return error.problems;
+    throw error;
+  }
+  throw new Error('It parses');
+}

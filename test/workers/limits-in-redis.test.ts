@@ -1,0 +1,183 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Draw, QuotaDraw, RateDraw } from '../../src/domains/quotas/draw.ts';
+import { drawInRedis } from '../../src/domains/quotas/draw-in-redis.ts';
+import { consumeQuota, Limiter } from '../../src/domains/quotas/index.ts';
+import { usageEntry } from '../../src/domains/quotas/usage.ts';
+import { newId } from '../../src/lib/ids.ts';
+import type { Redis } from '../../src/stores/redis/client.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { requestRedis } from '../support/limits.ts';
+import { until } from '../support/until.ts';
+
+let redis: Redis;
+beforeAll(async () => {
+  redis = await requestRedis(inject('redisUrl'));
+});
+afterAll(() => redis.disconnect());
+
+const hour = 3_600_000;
+
+function rate(given: Partial<RateDraw> = {}): RateDraw {
+  const key = `${newId('wsp')}:rate:ingest`;
+  return { kind: 'rate', name: 'ingest', key, cost: 1, limit: 100, windowMs: hour, ...given };
+}
+function quota(limit: number, cost: number): QuotaDraw {
+  return { kind: 'quota', name: 'spans', cost, limit, ...usageEntry(newId('wsp'), 'spans', Date.now()) };
+}
+async function manyTimes(times: number, draws: readonly Draw[]): Promise<number> {
+  const outcomes = await Promise.all(Array.from({ length: times }, () => drawInRedis(redis, draws)));
+  return outcomes.filter(({ granted }) => granted).length;
+}
+
+const processes = 4;
+const script = fileURLToPath(new URL('../support/draw-process.ts', import.meta.url));
+
+/** Four processes that draw 400 times each, all begun together; how many each was granted. */
+async function fromFourProcesses(draws: readonly Draw[]): Promise<number[]> {
+  const children = Array.from({ length: processes }, () =>
+    spawn(process.execPath, ['--import', 'tsx', script, inject('redisUrl'), '400']),
+  );
+  try {
+    await Promise.all(children.map((child) => said(child, /ready/)));
+    const answers = children.map((child) => said(child, /^\d+$/m));
+    for (const child of children) child.stdin.write(`${JSON.stringify(draws)}\n`);
+    return (await Promise.all(answers)).map(Number);
+  } finally {
+    for (const child of children) child.kill();
+  }
+}
+
+async function said(child: ChildProcessWithoutNullStreams, pattern: RegExp): Promise<string> {
+  let output = '';
+  for (;;) {
+    const [chunk] = await Promise.race([
+      once(child.stdout, 'data'),
+      once(child, 'exit').then(() => Promise.reject(new Error(`The process ended: ${output}`))),
+    ]);
+    output += String(chunk);
+    const match = pattern.exec(output);
+    if (match !== null) return match[0];
+  }
+}
+
+describe('a limit of n, drawn on by four processes at once,', () => {
+  test('lets exactly n through', async () => {
+    const draws = [rate({ limit: 100 })];
+    const granted = await fromFourProcesses(draws);
+    expect(granted.reduce((sum, count) => sum + count)).toBe(100);
+    expect((await drawInRedis(redis, draws)).granted).toBe(false);
+  });
+
+  test('lets exactly what fits the tightest of several through, and draws nothing on the others beyond', async () => {
+    const draws = [rate({ limit: 5_000 }), rate({ limit: 1_000_000, cost: 700 }), quota(1_000, 7)];
+    const granted = await fromFourProcesses(draws);
+    const passed = Math.floor(1_000 / 7);
+    expect(granted.reduce((sum, count) => sum + count)).toBe(passed);
+    const left = await drawInRedis(
+      redis,
+      draws.map((draw) => ({ ...draw, cost: 0 })),
+    );
+    expect(left.results[2]?.remaining).toBe(1_000 - passed * 7);
+    // Rates drain while the test runs: a window of an hour gives back 1.4 requests a second.
+    expect(left.results[0]?.remaining).toBeGreaterThanOrEqual(5_000 - passed);
+    expect(left.results[0]?.remaining).toBeLessThan(5_000 - passed + 60);
+  });
+});
+
+describe('a limit in Redis', () => {
+  test('lets no window through more than the limit and what drained in it', async () => {
+    const windowMs = 500;
+    const draws = [rate({ limit: 50, windowMs })];
+    const passed: number[] = [];
+    const startedAtMs = performance.now();
+    while (performance.now() - startedAtMs < 3 * windowMs) {
+      const askedAtMs = performance.now();
+      if ((await drawInRedis(redis, draws)).granted) passed.push(askedAtMs);
+    }
+    const endedAtMs = performance.now();
+    expect(passed.length).toBeGreaterThan(100);
+    for (const [index, fromMs] of passed.entries()) {
+      for (const [more, toMs] of passed.slice(index).entries()) {
+        // A request was counted between being asked and the next one: at most until the next asked.
+        const laterMs = passed[index + more + 1] ?? endedAtMs;
+        expect(more + 1, `${fromMs} to ${toMs}`).toBeLessThanOrEqual(50 + ((laterMs - fromMs) * 50) / windowMs + 1);
+      }
+    }
+  });
+
+  test('says what is left, when it is whole again and when this draw would pass', async () => {
+    const draw = rate({ limit: 10, windowMs: 60_000 });
+    expect(await drawInRedis(redis, [{ ...draw, cost: 4 }])).toMatchObject({
+      granted: true,
+      results: [{ remaining: 6, resetMs: 24_000, retryMs: 0 }],
+    });
+    const refused = await drawInRedis(redis, [{ ...draw, cost: 8 }]);
+    expect(refused).toMatchObject({ granted: false, results: [{ remaining: 6 }] });
+    expect(refused.results[0]?.retryMs).toBeGreaterThan(10_000);
+    expect(refused.results[0]?.retryMs).toBeLessThanOrEqual(12_000);
+    const tooLarge = await drawInRedis(redis, [{ ...draw, cost: 11 }]);
+    expect(tooLarge).toMatchObject({ granted: false, results: [{ retryMs: 60_000 }] });
+    const none = await drawInRedis(redis, [{ ...draw, limit: 0 }]);
+    expect(none).toMatchObject({ granted: false, results: [{ retryMs: 60_000 }] });
+  });
+
+  test('of bytes stays exact however small the parts', async () => {
+    const draw = rate({ limit: 2 ** 31, cost: 2 ** 21, windowMs: 30 * 24 * hour });
+    expect(await manyTimes(1_100, [draw])).toBe(1_024);
+  });
+
+  test('is forgotten once it has drained', async () => {
+    const draw = rate({ limit: 100, cost: 1, windowMs: 1_000 });
+    await drawInRedis(redis, [draw]);
+    expect(await redis.pttl(draw.key)).toBeLessThanOrEqual(12);
+    await until('the key is gone', 1_000, async () => (await redis.exists(draw.key)) === 0);
+  });
+
+  test('is kept although Redis has forgotten the script', async () => {
+    const draw = rate({ limit: 2 });
+    await drawInRedis(redis, [draw]);
+    await redis.script('FLUSH');
+    expect(await manyTimes(5, [draw])).toBe(1);
+  });
+});
+
+describe('a monthly quota', () => {
+  const workspace = (limit: number | null) => ({
+    id: newId('wsp'),
+    plan: 'enterprise' as const,
+    overrides: { quotas: { optimization_runs: limit } },
+  });
+  const run = { quota: 'optimization_runs' as const, units: 1, atMs: Date.now() };
+  const newLimiter = () => new Limiter({ redis, logger: createLogger({ level: 'silent', name: 'test' }) });
+
+  test('consumed by many at once is never exceeded, and says when it begins anew', async () => {
+    const limited = workspace(7);
+    const results = await Promise.allSettled(
+      Array.from({ length: 40 }, () => consumeQuota({ limiter: newLimiter() }, limited, run)),
+    );
+    const refusals = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    expect(refusals).toHaveLength(33);
+    for (const error of refusals) {
+      expect(error).toMatchObject({
+        code: 'quota_exceeded',
+        extra: {
+          resource: 'optimization_runs',
+          limit: 7,
+          used: 7,
+          resets_at: expect.stringMatching(/-01T00:00:00\.000Z$/),
+        },
+      });
+    }
+  });
+
+  test('that is unlimited is counted all the same', async () => {
+    const unlimited = workspace(null);
+    await consumeQuota({ limiter: newLimiter() }, unlimited, { ...run, units: 3 });
+    const { key } = usageEntry(unlimited.id, run.quota, run.atMs);
+    expect(await redis.hget(key, 'total')).toBe('3');
+    expect(await redis.ttl(key)).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,13 @@
+import { costAsReported, type NormalisedSpan, type SpanCost } from '../../src/domains/ingestion/index.ts';
+import { type Prices, priceCall } from '../../src/domains/pricing/index.ts';
+
+/** What the client reported, 0 included; else what the tokens cost at the prices of the span's start; else nothing is known. */
+export function costOfSpan(prices: Prices, span: NormalisedSpan, startUnixNano: bigint): SpanCost {
+  const { usage, provider, model, requestModel } = span;
+  const reported = costAsReported(span);
+  if (reported.source === 'reported' || usage === null) return reported;
+  const price = priceCall(prices, { provider, model, requestModel, usage, startUnixNano });
+  return price === null
+    ? reported
+    : { nanoUsd: price.costNanoUsd, source: 'computed', priceVersion: price.priceVersion };
+}
