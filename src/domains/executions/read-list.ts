@@ -3,11 +3,14 @@ import type { Execution } from './execution.ts';
 import {
   findFormerPlaces,
   findPlaces,
+  haveMoved,
   type ListQuery,
   type Place,
   type PresentPlace,
+  type Stamp,
 } from './execution-place-queries.ts';
-import { countSpanRows, findExecutions, findSatisfying, type StoredExecution } from './execution-queries.ts';
+import { countSpanRows, findExecutions, findSatisfying, findStamps } from './execution-queries.ts';
+import { readSummary } from './execution-summary.ts';
 import { asksSpans } from './filters/condition.ts';
 import { placeOrder } from './place-order.ts';
 
@@ -57,17 +60,23 @@ async function readPlaces(
   present: readonly PresentPlace[],
   wanted: number,
 ): Promise<{ kept: ListedExecution[]; former: Place[]; listed: ListedExecution[] }> {
-  const unmoved = present.filter(({ moved }) => !moved);
-  // After the present ones, so that whatever they show as moved is found.
+  const unmoved = present
+    .filter(({ moved }) => !moved)
+    .map((place) => ({ place, execution: readSummary(place.summary) }));
+  const executions = unmoved.map(({ execution }) => execution);
   const findFormer = () => findFormerPlaces(clickhouse, list, asOfMs, after, wanted);
-  const [first, stored] = await Promise.all([findFormer(), readUnmoved(clickhouse, list, idsOf(unmoved))]);
+  // After the present ones, so that whatever they show as moved is found.
+  const [first, stamps, unsatisfying] = await Promise.all([
+    haveMoved(clickhouse, list.projectId, asOfMs).then((moved) => (moved ? findFormer() : [])),
+    findStamps(clickhouse, list.projectId, idsOf(executions)),
+    findUnsatisfying(clickhouse, list, executions),
+  ]);
   const known = new Set(idsOf(first));
-  const changedMeanwhile = [...stored].some(([id, { summarisedAtMs }]) => summarisedAtMs > asOfMs && !known.has(id));
+  const changedMeanwhile = [...stamps].some(([id, { summarisedAtMs }]) => summarisedAtMs > asOfMs && !known.has(id));
   const former = changedMeanwhile ? await findFormer() : first;
-  const kept = unmoved.flatMap((place) => {
-    const execution = stored.get(place.traceId)?.execution;
-    return execution?.version === BigInt(place.rowVersion) ? [{ place, execution }] : [];
-  });
+  const kept = unmoved.filter(
+    ({ place }) => isNewest(place, stamps.get(place.traceId)) && !unsatisfying.has(place.traceId),
+  );
   const checked = await readChecked(clickhouse, list, idsOf(former));
   const listed = former.flatMap((place) => {
     const execution = checked.get(place.traceId);
@@ -76,24 +85,22 @@ async function readPlaces(
   return { kept, former, listed };
 }
 
-/** Where a span was replaced, its execution may have been found by what it said before: those are checked. */
-async function readUnmoved(
+function isNewest({ stamp }: PresentPlace, newest: Stamp | undefined): boolean {
+  return newest?.version === stamp.version && newest.summarisedAtMs === stamp.summarisedAtMs;
+}
+
+/** Where a span was replaced, its execution may have been found by what it said before. */
+async function findUnsatisfying(
   clickhouse: ClickHouse,
   list: ListQuery,
-  traceIds: readonly string[],
-): Promise<Map<string, StoredExecution>> {
-  const { projectId } = list;
-  const [stored, spanRows] = await Promise.all([
-    findExecutions(clickhouse, projectId, traceIds),
-    asksSpans(list.condition) ? countSpanRows(clickhouse, projectId, traceIds) : undefined,
-  ]);
-  if (spanRows === undefined) return stored;
-  const doubtful = [...stored]
-    .filter(([id, { execution }]) => spanRows.get(id) !== execution.spanCount)
-    .map(([id]) => id);
+  executions: readonly Execution[],
+): Promise<Set<string>> {
+  if (!asksSpans(list.condition)) return new Set();
+  const sentAgain = executions.filter(({ spansSentOnce }) => !spansSentOnce);
+  const rows = await countSpanRows(clickhouse, list.projectId, idsOf(sentAgain));
+  const doubtful = idsOf(sentAgain.filter(({ traceId, spanCount }) => rows.get(traceId) !== spanCount));
   const satisfying = await findSatisfying(clickhouse, list, doubtful);
-  for (const id of doubtful) if (!satisfying.has(id)) stored.delete(id);
-  return stored;
+  return new Set(doubtful.filter((id) => !satisfying.has(id)));
 }
 
 /** Those of the executions that satisfy the list's condition. */
@@ -106,7 +113,7 @@ async function readChecked(
     findExecutions(clickhouse, list.projectId, traceIds),
     findSatisfying(clickhouse, list, traceIds),
   ]);
-  return new Map([...stored].flatMap(([id, { execution }]) => (satisfying.has(id) ? [[id, execution]] : [])));
+  return new Map([...stored].filter(([id]) => satisfying.has(id)));
 }
 
-const idsOf = (places: readonly Place[]) => places.map(({ traceId }) => traceId);
+const idsOf = (places: readonly { traceId: string }[]) => places.map(({ traceId }) => traceId);
