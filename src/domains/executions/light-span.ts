@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { SpanPrompt } from '../prompts/index.ts';
 import type { TokenUsage } from './count-usage.ts';
-import { newestRows, type RowAge, rowsFor } from './newest-rows.ts';
+import { blockColumn, newestRows, type RowAge, rowsFor } from './newest-rows.ts';
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 
@@ -79,7 +79,7 @@ const columns = [
   `if(parent_span_id = ${noParent} OR kind = 'llm', input_preview, '')`,
   `if(parent_span_id = ${noParent} OR kind = 'llm', output_preview, '')`,
   'cost_source',
-  'normaliser_version',
+  blockColumn,
 ] as const;
 
 type Row = [
@@ -112,7 +112,7 @@ type Row = [
   string,
   string,
   CostSource,
-  number,
+  string,
 ];
 
 /** A sub-query rather than an array, because only its set is looked up in the primary key. */
@@ -166,7 +166,7 @@ export async function findKnownTraces(
 }
 
 function ageOf(row: Row): RowAge {
-  return { traceId: row[0], spanId: row[1], receivedAtMs: Number(row[3]), normaliserVersion: row[29] };
+  return { traceId: row[0], spanId: row[1], receivedAtMs: Number(row[3]), block: Number(row[29]) };
 }
 
 function toLightSpan(row: Row, sentOnce: boolean): LightSpan {

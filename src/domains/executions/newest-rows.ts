@@ -6,13 +6,17 @@ export function rowsFor(spansMax: number): number {
   return 2 * spansMax;
 }
 
+/** When a row was written, in the order of the engine's inserts. */
+export const blockColumn = "toUInt64(splitByChar('_', _part)[2])";
+
 /** What tells the rows of one span apart: one that was normalised again has the receipt of the row that it replaces. */
 export interface RowAge {
   /** Absent where all rows are of one trace. */
   traceId?: string;
   spanId: string;
   receivedAtMs: number;
-  normaliserVersion: number;
+  /** As {@link blockColumn} has it. */
+  block: number;
 }
 
 export interface NewestRow<Row> {
@@ -39,5 +43,5 @@ export function newestRows<Row>(rows: readonly Row[], ageOf: (row: Row) => RowAg
 
 function isOlder(a: RowAge, b: RowAge): boolean {
   if (a.receivedAtMs !== b.receivedAtMs) return a.receivedAtMs < b.receivedAtMs;
-  return a.normaliserVersion < b.normaliserVersion;
+  return a.block < b.block;
 }

@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
-import { newestRows, ofTrace, rowsFor } from './newest-rows.ts';
+import { blockColumn, newestRows, ofTrace, rowsFor } from './newest-rows.ts';
 
 /** What `?include=` can leave out of a span, and the columns that it then does not read. */
 export const spanParts = {
@@ -19,6 +19,7 @@ export type SpanPart = keyof typeof spanParts;
 export interface SpanDetail {
   span_id: string;
   received_at_ms: string;
+  block: string;
   span_name: string;
   otel_kind: number;
   status_code: number;
@@ -94,7 +95,7 @@ export async function findSpanDetails(
   const selected = [...columns, ...[...include].flatMap((part): readonly string[] => spanParts[part])];
   const rows = await runClickHouse(async () => {
     const result = await clickhouse.query({
-      query: `SELECT lower(hex(spans.span_id)) AS span_id, toUnixTimestamp64Milli(received_at) AS received_at_ms, ${selected.join(', ')} FROM spans PREWHERE ${ofTrace}
+      query: `SELECT lower(hex(spans.span_id)) AS span_id, toUnixTimestamp64Milli(received_at) AS received_at_ms, ${blockColumn} AS block, ${selected.join(', ')} FROM spans PREWHERE ${ofTrace}
               ORDER BY start_unix_nano, spans.span_id LIMIT ${rowsFor(spanDetailsMax)}`,
       query_params: { projectId, traceId },
       // Attribute values such as NaN would be null otherwise.
@@ -106,7 +107,7 @@ export async function findSpanDetails(
   const newest = newestRows(rows, (row) => ({
     spanId: row.span_id,
     receivedAtMs: Number(row.received_at_ms),
-    normaliserVersion: row.normaliser_version,
+    block: Number(row.block),
   }));
   return new Map(newest.slice(0, spanDetailsMax).map(({ row }) => [row.span_id, row]));
 }

@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { type SpanStatus, spansPerTraceMax, toUsage } from './light-span.ts';
-import { newestRows, ofTrace, type RowAge, rowsFor } from './newest-rows.ts';
+import { blockColumn, newestRows, ofTrace, type RowAge, rowsFor } from './newest-rows.ts';
 import { hostAttributes, hostKeyOf } from './tree/host-key.ts';
 import type { TreeSpan } from './tree-span.ts';
 
@@ -49,7 +49,7 @@ const columns = [
   `if(empty(${resourceAttributes}), '', lower(hex(cityHash64(toString(resource)))))`,
   `arrayMap(e -> [e.1, e.2], JSONExtract(events, 'Array(Tuple(name String, timeUnixNano String))'))`,
   'toUnixTimestamp64Milli(received_at)',
-  'normaliser_version',
+  blockColumn,
 ] as const;
 
 type Row = [
@@ -80,7 +80,7 @@ type Row = [
   resourceHash: string,
   events: [name: string, timeUnixNano: string][],
   receivedAtMs: string,
-  normaliserVersion: number,
+  block: string,
 ];
 
 /**
@@ -103,7 +103,7 @@ export async function findTreeSpans(clickhouse: ClickHouse, projectId: string, t
 }
 
 function ageOf(row: Row): RowAge {
-  return { spanId: row[0], receivedAtMs: Number(row[26]), normaliserVersion: row[27] };
+  return { spanId: row[0], receivedAtMs: Number(row[26]), block: Number(row[27]) };
 }
 
 function toTreeSpan(row: Row): TreeSpan {
