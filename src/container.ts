@@ -121,7 +121,7 @@ export function createContainer(config: Config): Container {
     ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
     ...partsEndpoints({ postgres, invalidations, threads, cursorSecret }),
     ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret }),
-    ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
+    ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({
       admission: new Admission(),
