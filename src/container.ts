@@ -29,9 +29,9 @@ import {
   QueueGate,
 } from './domains/ingestion/index.ts';
 import { apiDescription, type DependencyName, knownFields, operationsEndpoints } from './domains/operations/index.ts';
-import { partsEndpoints } from './domains/parts/index.ts';
+import { partKind, partsEndpoints } from './domains/parts/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
-import { findKnownPrompts, KnownPrompts, promptsEndpoints } from './domains/prompts/index.ts';
+import { findKnownPrompts, KnownPrompts, promptKind, promptsEndpoints } from './domains/prompts/index.ts';
 import {
   admitRequest,
   Limiter,
@@ -40,6 +40,7 @@ import {
   unlimitedHeaders,
 } from './domains/quotas/index.ts';
 import { TemplateThreads } from './domains/templates/index.ts';
+import { ItemCache } from './domains/versioned/index.ts';
 import { workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
@@ -113,14 +114,16 @@ export function createContainer(config: Config): Container {
   const metrics = createMetrics({ process: 'api' });
   const limiter = new Limiter({ redis, logger });
   const refusedCredentials = new RefusedCredentials();
+  const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });
+  const parts = new ItemCache({ kind: partKind, postgres, invalidations });
   const endpoints: Endpoint<Principal>[] = [
     ...authEndpoints({ postgres }),
     ...workspacesEndpoints<Principal>({ postgres, invalidations, cursorSecret, callerOf }),
     ...quotasEndpoints({ redis }),
     ...auditEndpoints({ postgres, cursorSecret }),
     ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
-    ...partsEndpoints({ postgres, invalidations, threads, cursorSecret }),
-    ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret }),
+    ...partsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: parts }),
+    ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: prompts }),
     ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({

@@ -22,6 +22,12 @@ export function hasDefault(schema: unknown, path: readonly string[]): boolean {
   return false;
 }
 
+/** Whether the schema refuses what lacks the path, wherever the object around it is given. */
+export function isRequiredBy(schema: unknown, path: readonly string[]): boolean {
+  const parent = schemaAt(schema, path.slice(0, -1));
+  return isObject(parent) && Array.isArray(parent.required) && parent.required.includes(path.at(-1));
+}
+
 /** The schema says nothing of properties, or leaves them to something that is not followed here. */
 function isOpen(schema: Record<string, unknown>): boolean {
   const elsewhere = ['$ref', '$dynamicRef', 'anyOf', 'oneOf', 'allOf', 'if', 'patternProperties'];
