@@ -17,8 +17,8 @@ export function diffEndpoint({ path, read, readVersion }: Exposure<PromptContent
     tag: 'prompts',
     params: itemParams(promptKind),
     query: z.strictObject({
-      from: versionParam,
-      to: versionParam.optional().meta({ description: 'Default the newest version' }),
+      from: versionParam.meta({ description: 'The version that the changes start from', example: 1 }),
+      to: versionParam.optional().meta({ description: 'Default the newest version', example: 3 }),
     }),
     responses: { 200: { description: 'Field by field, and as a unified diff of the text', schema: diffSchema } },
     problems: ['project_not_found', 'prompt_not_found', 'version_not_found'],

@@ -93,7 +93,7 @@ function listEndpoint(deps: PromptsDeps) {
     summary: 'List and search the prompts of a project',
     tag,
     params: projectParams,
-    query: z.strictObject({ ...listQuery, type: z.enum(promptTypes).optional() }),
+    query: z.strictObject({ ...listQuery, type: z.enum(promptTypes).optional().meta({ description: 'Text or chat' }) }),
     responses: { 200: { description: 'A page of prompts', schema: listOf(promptSummarySchema) } },
     problems: ['project_not_found', 'invalid_cursor', 'cursor_mismatch'],
     handle: async ({ principal, query }) => {
@@ -131,7 +131,15 @@ function createEndpoint(exposure: PromptsExposure) {
 }
 
 const pinQuery = z
-  .strictObject({ version: versionParam.optional(), label: z.string().min(1).max(36).optional() })
+  .strictObject({
+    version: versionParam.optional(),
+    label: z
+      .string()
+      .min(1)
+      .max(36)
+      .optional()
+      .meta({ description: 'The version with this label', example: 'production' }),
+  })
   .refine(({ version, label }) => version === undefined || label === undefined, {
     path: ['label'],
     message: 'give either version or label, not both',

@@ -46,7 +46,7 @@ interface ExposeDeps<Content> {
 export const reading = { method: 'GET', access: { scope: 'prompts:read' }, rateClass: 'read' } as const;
 export const writing = { access: { scope: 'prompts:write' }, rateClass: 'write' } as const;
 
-const called = z.string().min(1).max(100).meta({ description: 'Its id or slug' });
+const called = z.string().min(1).max(100).meta({ description: 'Its id or slug', example: 'support-answer' });
 
 /** Path parameters of one item; {@link calledIn} reads which. */
 export const itemParams = (kind: ItemKind) => projectParams.extend(calledParam(kind));

@@ -76,12 +76,16 @@ export function changesFrom(
 
 export const listQuery = {
   ...pageParams,
-  q: z.string().max(200).optional().meta({ description: 'Words in name, slug or description' }),
-  tag: repeatedParam(tag).optional().meta({ description: 'Repeated: all of them' }),
-  label: z.string().max(36).optional().meta({ description: 'Has a version with this label' }),
-  name: z.string().max(200).optional().meta({ description: 'Exactly' }),
-  updated_after: z.iso.datetime({ offset: true }).optional(),
-  sort: z.enum(itemSorts).default('-updated_at'),
+  q: z
+    .string()
+    .max(200)
+    .optional()
+    .meta({ description: 'Words, each of which is somewhere in name, slug or description', example: 'support' }),
+  tag: repeatedParam(tag).optional().meta({ description: 'Has this tag; repeated, all of them', example: 'billing' }),
+  label: z.string().max(36).optional().meta({ description: 'Has a version with this label', example: 'production' }),
+  name: z.string().max(200).optional().meta({ description: 'Has exactly this name', example: 'Support answer' }),
+  updated_after: z.iso.datetime({ offset: true }).optional().meta({ description: 'Was changed later than this' }),
+  sort: z.enum(itemSorts).default('-updated_at').meta({ description: 'What comes first' }),
 };
 
 export function filtersFrom(query: {

@@ -14,6 +14,7 @@ export interface CheckedVersion {
 /** Tables that exist in this transaction only, so that nothing is locked while lines arrive. */
 export async function createStaging(transaction: Postgres): Promise<void> {
   await transaction.raw(`
+    set local statement_timeout = '60s';
     create temporary table staged_items (
       line integer, kind text, slug text, name text, description text, tags text[], type text, versions integer, labels json,
       created_at timestamptz, updated_at timestamptz,

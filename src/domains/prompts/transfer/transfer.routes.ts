@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { z } from 'zod';
 import { endpointsFor } from '../../../http/endpoint.ts';
 import { booleanParam } from '../../../http/query.ts';
-import { UnsupportedMediaTypeError } from '../../../lib/errors.ts';
+import { UnavailableError, UnsupportedMediaTypeError } from '../../../lib/errors.ts';
 import { type Principal, projectOf } from '../../auth/index.ts';
 import { actingFor, projectParams, writing } from '../../versioned/index.ts';
 import { exportLines } from './export-lines.ts';
@@ -17,6 +17,10 @@ export function transferEndpoints(deps: ImportDeps) {
 }
 
 const writeBytesMin = 65_536;
+const exampleLines =
+  '{"record":"prompt","slug":"support-answer","name":"Support answer","description":null,"tags":[],"labels":{"production":1},' +
+  '"versions":1,"created_at":"2026-01-31T08:00:00.000Z","updated_at":"2026-01-31T08:00:00.000Z","type":"text"}\n' +
+  '{"record":"prompt_version","slug":"support-answer","version":1, …}\n';
 
 function exportEndpoint({ postgres }: ImportDeps) {
   return rawEndpoint({
@@ -30,7 +34,7 @@ function exportEndpoint({ postgres }: ImportDeps) {
     access: { scope: 'prompts:read' },
     rateClass: 'read',
     params: projectParams,
-    responses: { 200: { description: 'The lines', contentType: ndjson } },
+    responses: { 200: { description: 'The lines', contentType: ndjson, example: exampleLines } },
     problems: ['project_not_found'],
     handle: async (_req, res, { principal, signal }) => {
       let pending = '';
@@ -60,7 +64,11 @@ const reportSchema = z.object({
   errors: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })),
 });
 
+/** Each holds a connection to the database for as long as its body takes. */
+const importsMax = 2;
+
 function importEndpoint(deps: ImportDeps) {
+  const inTurn = atMost(importsMax);
   return rawEndpoint({
     ...writing,
     operationId: 'importPrompts',
@@ -72,8 +80,10 @@ function importEndpoint(deps: ImportDeps) {
       'version that is there with another content is a conflict. `dry_run=true` says what would happen.',
     tag: 'prompts',
     params: projectParams,
-    query: z.strictObject({ dry_run: booleanParam().default(false) }),
-    reads: { [ndjson]: {} },
+    query: z.strictObject({
+      dry_run: booleanParam().default(false).meta({ description: 'Says what would happen and does nothing' }),
+    }),
+    reads: { [ndjson]: { example: exampleLines } },
     responses: { 200: { description: 'What was done, or would be', schema: reportSchema } },
     problems: [
       'project_not_found',
@@ -86,11 +96,9 @@ function importEndpoint(deps: ImportDeps) {
     handle: async (req, res, { principal, requestId, query }) => {
       requireNdjson(req.headers['content-type']);
       const dryRun = query.dry_run;
-      const { parts, prompts, conflicts, errors } = await importLines(deps, {
-        ...actingFor(principal, requestId),
-        dryRun,
-        req,
-      });
+      const { parts, prompts, conflicts, errors } = await inTurn(() =>
+        importLines(deps, { ...actingFor(principal, requestId), dryRun, req }),
+      );
       const body = { dry_run: dryRun, parts: countsOf(parts), prompts: countsOf(prompts), conflicts, errors };
       res.status(200).json(body);
     },
@@ -104,4 +112,22 @@ function requireNdjson(header: string | undefined): void {
     'unsupported_media_type',
     `Content-Type must be ${ndjson}; given ${JSON.stringify((header ?? 'none').slice(0, 80))}`,
   );
+}
+
+/** Runs at most `runningMax` at once. Throws UnavailableError for more. */
+function atMost(runningMax: number) {
+  let running = 0;
+  return async <T>(run: () => Promise<T>): Promise<T> => {
+    if (running >= runningMax) {
+      throw new UnavailableError('dependency_unavailable', `${runningMax} imports are running here; try again later`, {
+        retryAfterS: 5,
+      });
+    }
+    running += 1;
+    try {
+      return await run();
+    } finally {
+      running -= 1;
+    }
+  };
 }
