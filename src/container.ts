@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
 import { auditEndpoints } from './domains/audit/index.ts';
@@ -39,6 +38,7 @@ import {
   RefusedCredentials,
   unlimitedHeaders,
 } from './domains/quotas/index.ts';
+import { createRendering, renderingEndpoints } from './domains/rendering/index.ts';
 import { TemplateThreads } from './domains/templates/index.ts';
 import { ItemCache } from './domains/versioned/index.ts';
 import { workspacesEndpoints } from './domains/workspaces/index.ts';
@@ -58,6 +58,7 @@ import { createProbe, type Probe } from './telemetry/health.ts';
 import { createLatencyRecorder } from './telemetry/latency.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 import { createMetrics } from './telemetry/metrics.ts';
+import { version } from './version.ts';
 
 export interface Container {
   app: ReturnType<typeof createApp>;
@@ -126,6 +127,7 @@ export function createContainer(config: Config): Container {
     ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: prompts }),
     ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
+    ...renderingEndpoints(createRendering({ postgres, threads, prompts, parts })),
     ...ingestionEndpoints({
       admission: new Admission(),
       limiter,
@@ -210,20 +212,6 @@ export function otlpLimits(config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflat
     bodyBytesMax: config.otlpBodyBytesMax,
     inflatedBytesMax: config.otlpInflatedBytesMax,
   };
-}
-
-const version = readVersion();
-
-/** From the package this file belongs to: two levels up in the sources, three in the build. */
-function readVersion(): string {
-  for (const path of ['../package.json', '../../package.json']) {
-    try {
-      return String(JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')).version);
-    } catch {
-      // Not there: the next place.
-    }
-  }
-  return 'unknown';
 }
 
 function createProbes({ postgres, clickhouse, redis, publisher }: Clients): Record<DependencyName, Probe> {

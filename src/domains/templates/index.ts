@@ -5,10 +5,12 @@ export { type ExpandedParts, expandParts, type ResolvedPart, type ResolvePart } 
 export { templateLimits } from './limits.ts';
 export { contextWindowOf } from './lint/context-window.ts';
 export { type Lint, type LintInput, lintTemplate, textsOf } from './lint-template.ts';
+export { descend, isMissing } from './look-up.ts';
 export { type Message, type ParsedMessage, type PromptMessage, parseMessages } from './parse-messages.ts';
 export { parseTemplate } from './parse-template.ts';
-export { InvalidTemplateError, MissingVariablesError, type TemplateProblem } from './problems.ts';
+export { InvalidTemplateError, MissingVariablesError, TemplateLimitError, type TemplateProblem } from './problems.ts';
 export { type RenderedMessages, renderMessages, renderTemplate } from './render-template.ts';
+export { requiredNames } from './schema/schema-paths.ts';
 export { type OnMissing, type ParsedTemplate, type Parts, type TemplateFormat, templateFormats } from './template.ts';
 export { TemplateThreads } from './threads/template-threads.ts';
 export { type TokenCount, TokenCounter } from './tokens/token-counter.ts';

@@ -16,5 +16,5 @@ export {
 } from './item-output.schema.ts';
 export { hashOf, type Kind } from './kind.ts';
 export { listItemsPage, walkItems } from './list-items.ts';
-export { projectParams, versionParam } from './params.schema.ts';
+export { projectParams, versionNumber, versionParam } from './params.schema.ts';
 export { updateItem } from './update-item.ts';
