@@ -81,8 +81,9 @@ CREATE TABLE executions_next
     tags Array(LowCardinality(String)),
     input_preview String,
     output_preview String,
-    -- the row as JSON of `Execution`, so that a list reads one column instead of thirty; numbers beyond 2^53 are texts
-    summary String MATERIALIZED toJSONString(CAST(
+    -- the row as JSON of `Execution`, so that a list reads one column instead of thirty; numbers beyond 2^53 are texts. Workers write
+    -- it, for whom it is cheaper than for the engine
+    summary String DEFAULT toJSONString(CAST(
         tuple(project_id, lower(hex(trace_id)), toString(version), toUnixTimestamp64Milli(received_at), retention_days,
             toString(start_unix_nano), toString(end_unix_nano), name, toString(status), complete, span_count, error_count,
             models, providers,

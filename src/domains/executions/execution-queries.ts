@@ -2,14 +2,10 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import type { Execution } from './execution.ts';
 import type { ListQuery } from './execution-place-queries.ts';
+import { readSummary } from './execution-summary.ts';
 import { BoundParameters } from './filters/bound-parameters.ts';
 import { compileCondition, isOneOfTraces } from './filters/compile-condition.ts';
 import { listSettings } from './list-settings.ts';
-
-type BigKey = 'version' | 'startUnixNano' | 'endUnixNano' | 'costNanoUsd';
-/** `executions.summary`, as the migration `execution_search` writes it. */
-type Summary = Omit<Execution, BigKey> &
-  Record<Exclude<BigKey, 'costNanoUsd'>, string> & { costNanoUsd: string | null };
 
 /** The executions of these traces. Throws UnavailableError while the trace store is away. */
 export async function findExecutions(
@@ -24,7 +20,7 @@ export async function findExecutions(
   const rows = await rowsFor<{ summary: string }>(clickhouse, query, traceIds, parameters);
   return new Map(
     rows.map((row) => {
-      const execution = toExecution(JSON.parse(row.summary));
+      const execution = readSummary(row.summary);
       return [execution.traceId, execution];
     }),
   );
@@ -75,14 +71,4 @@ async function rowsFor<Row>(
     });
     return result.json<Row>();
   });
-}
-
-function toExecution(summary: Summary): Execution {
-  return {
-    ...summary,
-    version: BigInt(summary.version),
-    startUnixNano: BigInt(summary.startUnixNano),
-    endUnixNano: BigInt(summary.endUnixNano),
-    costNanoUsd: summary.costNanoUsd === null ? null : BigInt(summary.costNanoUsd),
-  };
 }

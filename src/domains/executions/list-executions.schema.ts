@@ -25,7 +25,10 @@ const fields = z
     }),
   )
   .optional()
-  .meta({ description: `Comma list of what to answer of each execution, of ${summaryFields.join(', ')}; default all` });
+  .meta({
+    example: 'trace_id,name,cost',
+    description: `Comma list of what to answer of each execution, of ${summaryFields.join(', ')}; default all`,
+  });
 
 export const listExecutionsQuery = z.strictObject({
   ...pageParams,
