@@ -1,0 +1,111 @@
+/** A prompt that asks for more than any may have, and the budget that it meets. */
+export interface Attack {
+  what: string;
+  template: string;
+  template_format?: 'mustache' | 'liquid';
+  variables?: Record<string, unknown>;
+  /** Saved first, in this order. */
+  parts?: Record<string, string>;
+  budget: string;
+}
+
+const list = Array.from({ length: 3_000 }, (_, index) => ({ index, s: 'x' }));
+const numbers = Array.from({ length: 400 }, (_, index) => index);
+const megabyte = 1_000_000;
+const explodingDepth = 8;
+
+/** Each includes the one before four times: 4 to the 8th. */
+const exploding = Object.fromEntries(
+  Array.from({ length: explodingDepth }, (_, level) => [
+    `exploding-${level}`,
+    level === 0 ? 'x' : `{{> exploding-${level - 1}}}`.repeat(4),
+  ]),
+);
+
+const mustache: Attack[] = [
+  {
+    what: 'mustache: a list within a list within a list',
+    template: '{{#l}}{{#l}}{{#l}}x{{/l}}{{/l}}{{/l}}',
+    variables: { l: list },
+    budget: 'steps',
+  },
+  {
+    what: 'mustache: names looked up through many contexts',
+    template: `${'{{#a}}'.repeat(32)}${'{{nowhere}}'.repeat(4_900)}${'{{/a}}'.repeat(32)}`,
+    variables: { a: {} },
+    budget: 'steps',
+  },
+  {
+    what: 'mustache: a large value many times',
+    template: '{{v}}'.repeat(4_900),
+    variables: { v: 'x'.repeat(100_000) },
+    budget: 'output',
+  },
+  {
+    what: 'mustache: a large object as JSON many times',
+    template: '{{o}}'.repeat(4_900),
+    variables: { o: Object.fromEntries(list.map(({ index }) => [`key${index}`, index])) },
+    budget: 'steps',
+  },
+  {
+    what: 'mustache: sections nested 40,000 deep',
+    template: '{{#a}}'.repeat(40_000),
+    budget: 'nesting',
+  },
+  { what: 'mustache: 40,000 tags', template: '{{a}}'.repeat(40_000), variables: { a: 1 }, budget: 'nodes' },
+  { what: 'mustache: a megabyte', template: 'x'.repeat(megabyte), budget: 'source' },
+  {
+    what: 'mustache: parts that explode',
+    template: `{{> exploding-${explodingDepth - 1}}}`,
+    parts: exploding,
+    budget: 'parts',
+  },
+];
+
+const liquid = [
+  {
+    what: 'a range of a thousand million',
+    template: '{% for i in (1..999999999) %}x{% endfor %}',
+    budget: 'memory',
+  },
+  {
+    what: 'loops within loops',
+    template:
+      '{% for a in l %}{% for b in l %}{% for c in l %}{% for d in l %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}',
+    variables: { l: numbers },
+    budget: 'time',
+  },
+  {
+    what: 'a text that is doubled again and again',
+    template: '{% assign s = "xxxxxxxx" %}{% for i in l %}{% assign s = s | append: s %}{% endfor %}{{ s }}',
+    variables: { l: numbers },
+    budget: 'memory',
+  },
+  {
+    what: 'a huge output',
+    template: '{% for a in l %}{% for b in l %}{{ v }}{% endfor %}{% endfor %}',
+    variables: { l: numbers, v: 'x'.repeat(100) },
+    budget: 'output',
+  },
+  { what: 'blocks nested 20,000 deep', template: '{% if a %}'.repeat(20_000), budget: 'nesting' },
+  { what: 'a megabyte', template: '{{ a }}'.repeat(megabyte / 7), budget: 'source' },
+  {
+    what: 'a filter whose regular expression goes through the text again and again',
+    template: '{{ v | strip_html }}',
+    variables: { v: '<script'.repeat(100_000) },
+    budget: 'time',
+  },
+  {
+    what: 'a filter that pads to a thousand million',
+    template: "{{ '2026-01-01' | date: '%999999999Y' }}",
+    budget: 'memory',
+  },
+  {
+    what: 'a filter that repeats a text in a text',
+    template: `{% assign s = v %}${"{% assign s = s | replace: 'a', s %}".repeat(5)}{{ s }}`,
+    variables: { v: 'a'.repeat(1_000) },
+    budget: 'memory',
+  },
+].map((each): Attack => ({ ...each, what: `liquid: ${each.what}`, template_format: 'liquid' }));
+
+export const attacks: readonly Attack[] = [...mustache, ...liquid];
