@@ -74,7 +74,7 @@ async function attack({
   parts = {},
   variables = {},
   ...prompt
-}: Omit<Attack, 'budget'>): Promise<[Refusal, number]> {
+}: Omit<Attack, 'budgets'>): Promise<[Refusal, number]> {
   for (const [slug, template] of Object.entries(parts)) {
     await post('parts', { name: slug, slug, template });
   }
@@ -90,7 +90,7 @@ async function attack({
 const triesMax = 5;
 
 describe('a hostile template is over within a second with what there was too much of, and nobody else waits', () => {
-  test.each(attacks)('$what', async ({ budget, ...hostile }) => {
+  test.each(attacks)('$what', async ({ budgets, ...hostile }) => {
     let best = {
       turnMs: Number.POSITIVE_INFINITY,
       tookMs: Number.POSITIVE_INFINITY,
@@ -102,7 +102,9 @@ describe('a hostile template is over within a second with what there was too muc
       const worstMs = await worstSmallMs(attacking);
       const [answer, tookMs] = await attacking;
       const turnMs = await longestTurnMs();
-      expect(answer, JSON.stringify(answer)).toMatchObject({ status: 422, code: 'template_limit', budget });
+      const said = JSON.stringify(answer).slice(0, 500);
+      expect(answer, said).toMatchObject({ status: 422, code: 'template_limit' });
+      expect(budgets, said).toContain(answer.budget);
       expect(answer.detail).toMatch(/\d|nests/);
       best = {
         turnMs: Math.min(best.turnMs, turnMs),
@@ -119,7 +121,7 @@ describe('a hostile template is over within a second with what there was too muc
 });
 
 test.each(attacks)('validate says of it that it is not valid, or would not be rendered: $what', async (hostile) => {
-  const { what: _, budget: __, parts: ___, ...draft } = hostile;
+  const { what: _, budgets: __, parts: ___, ...draft } = hostile;
   const startedAtMs = performance.now();
   const answer = await post('prompts/validate', draft);
   expect(performance.now() - startedAtMs).toBeLessThan(3_000);
@@ -150,9 +152,11 @@ test('a thread that a template has ended is replaced: the next liquid renders as
     template: '{{ who | upcase }}',
     template_format: 'liquid',
   });
-  const hostile = attacks.filter(({ what }) => what.includes('filter'));
-  const outcomes = await Promise.all([...hostile, ...hostile].map((each) => attack(each)));
-  expect(outcomes.every(([{ status }]) => status === 422)).toBe(true);
+  const { budgets: _, ...endless } = attacks.find(({ what }) => what.startsWith('input schema')) ?? expect.fail();
+  const outcomes = await Promise.all(Array.from({ length: 4 }, () => attack(endless)));
+  expect(outcomes.map(([{ detail }]) => detail)).toEqual(
+    Array.from({ length: 4 }, () => 'Checking the variables takes longer than 300 ms'),
+  );
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, index) => post(`prompts/${id}/render`, { variables: { who: `a${index}` } })),
   );

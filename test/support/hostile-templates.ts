@@ -1,12 +1,13 @@
-/** A prompt that asks for more than any may have, and the budget that it meets. */
+/** A prompt that asks for more than any may have, and the budgets that it may meet: on a slow machine time is up before the steps are. */
 export interface Attack {
   what: string;
   template: string;
   template_format?: 'mustache' | 'liquid';
   variables?: Record<string, unknown>;
+  input_schema?: Record<string, unknown>;
   /** Saved first, in this order. */
   parts?: Record<string, string>;
-  budget: string;
+  budgets: readonly string[];
 }
 
 const list = Array.from({ length: 3_000 }, (_, index) => ({ index, s: 'x' }));
@@ -22,43 +23,51 @@ const exploding = Object.fromEntries(
   ]),
 );
 
+const schema: Attack = {
+  what: 'input schema: a pattern that tries every way',
+  template: '{{v}}',
+  input_schema: { properties: { v: { type: 'string', pattern: '^(a+)+$' } } },
+  variables: { v: `${'a'.repeat(60)}!` },
+  budgets: ['time'],
+};
+
 const mustache: Attack[] = [
   {
     what: 'mustache: a list within a list within a list',
     template: '{{#l}}{{#l}}{{#l}}x{{/l}}{{/l}}{{/l}}',
     variables: { l: list },
-    budget: 'steps',
+    budgets: ['steps', 'time'],
   },
   {
     what: 'mustache: names looked up through many contexts',
     template: `${'{{#a}}'.repeat(32)}${'{{nowhere}}'.repeat(4_900)}${'{{/a}}'.repeat(32)}`,
     variables: { a: {} },
-    budget: 'steps',
+    budgets: ['steps', 'time'],
   },
   {
     what: 'mustache: a large value many times',
     template: '{{v}}'.repeat(4_900),
     variables: { v: 'x'.repeat(100_000) },
-    budget: 'output',
+    budgets: ['output'],
   },
   {
     what: 'mustache: a large object as JSON many times',
     template: '{{o}}'.repeat(4_900),
     variables: { o: Object.fromEntries(list.map(({ index }) => [`key${index}`, index])) },
-    budget: 'steps',
+    budgets: ['steps', 'time'],
   },
   {
     what: 'mustache: sections nested 40,000 deep',
     template: '{{#a}}'.repeat(40_000),
-    budget: 'nesting',
+    budgets: ['nesting'],
   },
-  { what: 'mustache: 40,000 tags', template: '{{a}}'.repeat(40_000), variables: { a: 1 }, budget: 'nodes' },
-  { what: 'mustache: a megabyte', template: 'x'.repeat(megabyte), budget: 'source' },
+  { what: 'mustache: 40,000 tags', template: '{{a}}'.repeat(40_000), variables: { a: 1 }, budgets: ['nodes'] },
+  { what: 'mustache: a megabyte', template: 'x'.repeat(megabyte), budgets: ['source'] },
   {
     what: 'mustache: parts that explode',
     template: `{{> exploding-${explodingDepth - 1}}}`,
     parts: exploding,
-    budget: 'parts',
+    budgets: ['parts'],
   },
 ];
 
@@ -66,46 +75,50 @@ const liquid = [
   {
     what: 'a range of a thousand million',
     template: '{% for i in (1..999999999) %}x{% endfor %}',
-    budget: 'memory',
+    budgets: ['memory'],
   },
   {
     what: 'loops within loops',
     template:
       '{% for a in l %}{% for b in l %}{% for c in l %}{% for d in l %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}',
     variables: { l: numbers },
-    budget: 'time',
+    budgets: ['time'],
   },
   {
     what: 'a text that is doubled again and again',
     template: '{% assign s = "xxxxxxxx" %}{% for i in l %}{% assign s = s | append: s %}{% endfor %}{{ s }}',
     variables: { l: numbers },
-    budget: 'memory',
+    budgets: ['memory'],
   },
   {
     what: 'a huge output',
     template: '{% for a in l %}{% for b in l %}{{ v }}{% endfor %}{% endfor %}',
     variables: { l: numbers, v: 'x'.repeat(100) },
-    budget: 'output',
+    budgets: ['output'],
   },
-  { what: 'blocks nested 20,000 deep', template: '{% if a %}'.repeat(20_000), budget: 'nesting' },
-  { what: 'a megabyte', template: '{{ a }}'.repeat(megabyte / 7), budget: 'source' },
   {
-    what: 'a filter whose regular expression goes through the text again and again',
-    template: '{{ v | strip_html }}',
-    variables: { v: '<script'.repeat(100_000) },
-    budget: 'time',
+    what: 'blocks nested 2,000 deep',
+    template: `${'{% if a %}'.repeat(2_000)}${'{% endif %}'.repeat(2_000)}`,
+    budgets: ['nesting'],
+  },
+  { what: 'a megabyte', template: '{{ a }}'.repeat(megabyte / 7), budgets: ['source'] },
+  {
+    what: 'a filter that joins a text by itself',
+    template: '{{ v | split: "" | join: v }}',
+    variables: { v: 'x'.repeat(100_000) },
+    budgets: ['memory'],
   },
   {
     what: 'a filter that pads to a thousand million',
     template: "{{ '2026-01-01' | date: '%999999999Y' }}",
-    budget: 'memory',
+    budgets: ['memory'],
   },
   {
     what: 'a filter that repeats a text in a text',
     template: `{% assign s = v %}${"{% assign s = s | replace: 'a', s %}".repeat(5)}{{ s }}`,
     variables: { v: 'a'.repeat(1_000) },
-    budget: 'memory',
+    budgets: ['memory'],
   },
 ].map((each): Attack => ({ ...each, what: `liquid: ${each.what}`, template_format: 'liquid' }));
 
-export const attacks: readonly Attack[] = [...mustache, ...liquid];
+export const attacks: readonly Attack[] = [...mustache, ...liquid, schema];

@@ -4,15 +4,19 @@ import { InvalidTemplateError, TemplateLimitError } from '../problems.ts';
 import type { Outcome, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
 
 interface Lane {
+  threadsMin: number;
   threadsMax: number;
   heapMbMax: number;
   idleMs: number;
 }
 
-/** Counting must not wait behind a hostile template. Its large tables take most of a second to load, so they stay. */
+/**
+ * Counting must not wait behind a hostile template. Its large tables take most of a second to load, so they stay. Of the threads for
+ * templates one is always there, started anew as soon as a template has ended it.
+ */
 const lanes = {
-  templates: { threadsMax: 2, heapMbMax: 96, idleMs: 30_000 },
-  tokens: { threadsMax: 1, heapMbMax: 512, idleMs: Number.POSITIVE_INFINITY },
+  templates: { threadsMin: 1, threadsMax: 2, heapMbMax: 96, idleMs: 30_000 },
+  tokens: { threadsMin: 0, threadsMax: 1, heapMbMax: 512, idleMs: Number.POSITIVE_INFINITY },
 } as const satisfies Record<string, Lane>;
 
 const laneOf: Readonly<Record<WorkName, keyof typeof lanes>> = {
@@ -40,7 +44,7 @@ const lookEveryMs = 25;
 
 /**
  * Threads for what a template's author could make endless: a thread that takes too long, or too much memory, is ended and
- * replaced, and costs its own call only. Threads start with the first call; `close` ends them all.
+ * replaced, and costs its own call only. Threads start with the first call, or before it with `warmUp`; `close` ends them all.
  */
 export class TemplateThreads {
   readonly #pools = new Map<keyof typeof lanes, Piscina>();
@@ -77,6 +81,11 @@ export class TemplateThreads {
     }
   }
 
+  /** Starts a thread for templates, so that the first call does not wait for it. */
+  warmUp(): void {
+    this.#pool('templates');
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
@@ -85,12 +94,12 @@ export class TemplateThreads {
   #pool(lane: keyof typeof lanes): Piscina {
     const known = this.#pools.get(lane);
     if (known !== undefined) return known;
-    const { threadsMax, heapMbMax, idleMs } = lanes[lane];
+    const { threadsMin, threadsMax, heapMbMax, idleMs } = lanes[lane];
     const file = import.meta.url.endsWith('.ts') ? './template-thread.ts' : './template-thread.js';
     const pool = new Piscina({
       filename: new URL(file, import.meta.url).href,
       name: 'runCall',
-      minThreads: 0,
+      minThreads: threadsMin,
       maxThreads: threadsMax,
       maxQueue: queuedMax,
       idleTimeout: idleMs,
