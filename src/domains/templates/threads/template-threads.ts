@@ -41,6 +41,8 @@ const queuedMax = 64;
 const waitMsMax = 15_000;
 const defaultLimitMs = 300;
 const lookEveryMs = 25;
+/** More than this between two looks, and it was the process that did not run. */
+const stoodStillMs = 250;
 
 /**
  * Threads for what a template's author could make endless: a thread that takes too long, or too much memory, is ended and
@@ -120,7 +122,8 @@ export class TemplateThreads {
   #watch(started: Int32Array, limitMs: number, controller: AbortController): { stop: () => void } {
     let [waitedMs, ranMs, lookedAtMs] = [0, 0, performance.now()];
     const look = () => {
-      const sinceMs = Math.min(performance.now() - lookedAtMs, 2 * lookEveryMs);
+      const passedMs = performance.now() - lookedAtMs;
+      const sinceMs = passedMs > stoodStillMs ? lookEveryMs : passedMs;
       lookedAtMs = performance.now();
       if (Atomics.load(started, 0) === 0) waitedMs += sinceMs;
       else ranMs += sinceMs;
