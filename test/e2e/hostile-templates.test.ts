@@ -154,9 +154,7 @@ test('a thread that a template has ended is replaced: the next liquid renders as
   });
   const { budgets: _, ...endless } = attacks.find(({ what }) => what.startsWith('input schema')) ?? expect.fail();
   const outcomes = await Promise.all(Array.from({ length: 4 }, () => attack(endless)));
-  expect(outcomes.map(([{ detail }]) => detail)).toEqual(
-    Array.from({ length: 4 }, () => 'Checking the variables takes longer than 300 ms'),
-  );
+  for (const [answer] of outcomes) expect(answer).toMatchObject({ status: 422, budget: 'time' });
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, index) => post(`prompts/${id}/render`, { variables: { who: `a${index}` } })),
   );

@@ -75,7 +75,7 @@ const liquid = [
   {
     what: 'a range of a thousand million',
     template: '{% for i in (1..999999999) %}x{% endfor %}',
-    budgets: ['memory'],
+    budgets: ['memory', 'time'],
   },
   {
     what: 'loops within loops',
@@ -88,36 +88,36 @@ const liquid = [
     what: 'a text that is doubled again and again',
     template: '{% assign s = "xxxxxxxx" %}{% for i in l %}{% assign s = s | append: s %}{% endfor %}{{ s }}',
     variables: { l: numbers },
-    budgets: ['memory'],
+    budgets: ['memory', 'time'],
   },
   {
     what: 'a huge output',
     template: '{% for a in l %}{% for b in l %}{{ v }}{% endfor %}{% endfor %}',
     variables: { l: numbers, v: 'x'.repeat(100) },
-    budgets: ['output'],
+    budgets: ['output', 'time'],
   },
   {
     what: 'blocks nested 2,000 deep',
     template: `${'{% if a %}'.repeat(2_000)}${'{% endif %}'.repeat(2_000)}`,
-    budgets: ['nesting'],
+    budgets: ['nesting', 'time'],
   },
   { what: 'a megabyte', template: '{{ a }}'.repeat(megabyte / 7), budgets: ['source'] },
   {
     what: 'a filter that joins a text by itself',
     template: '{{ v | split: "" | join: v }}',
     variables: { v: 'x'.repeat(100_000) },
-    budgets: ['memory'],
+    budgets: ['memory', 'time'],
   },
   {
     what: 'a filter that pads to a thousand million',
     template: "{{ '2026-01-01' | date: '%999999999Y' }}",
-    budgets: ['memory'],
+    budgets: ['memory', 'time'],
   },
   {
     what: 'a filter that repeats a text in a text',
     template: `{% assign s = v %}${"{% assign s = s | replace: 'a', s %}".repeat(5)}{{ s }}`,
     variables: { v: 'a'.repeat(1_000) },
-    budgets: ['memory'],
+    budgets: ['memory', 'time'],
   },
 ].map((each): Attack => ({ ...each, what: `liquid: ${each.what}`, template_format: 'liquid' }));
 

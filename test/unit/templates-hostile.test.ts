@@ -32,7 +32,8 @@ interface Attack {
 }
 
 const list = Array.from({ length: 3_000 }, (_, index) => ({ index, s: 'x' }));
-const wide = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`k${index}`, index]));
+// As many as a body of a megabyte can have.
+const wide = Object.fromEntries(Array.from({ length: 65_000 }, (_, index) => [`k${index}`, index]));
 const deep = JSON.parse(`${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`);
 
 const exploding = Object.fromEntries(

@@ -47,6 +47,10 @@ const work: { [Name in WorkName]: (task: ThreadWork[Name]['task']) => Promise<Th
 
 const liquid = createLiquid();
 
+// Before the thread is there for calls, whose time is limited, it has done each of its works once.
+compileLiquid(liquid, '{{ a }}');
+compileSchema({}, true);
+
 function renderTask(task: ThreadWork['render']['task']): RenderedTexts {
   const parts = new Map(task.parts.map(([ref, source]) => [ref, parse(source)] as const));
   const options = { variables: task.variables, parts, onMissing: task.onMissing };

@@ -2,6 +2,7 @@ import { Piscina } from 'piscina';
 import { InvalidError, UnavailableError } from '../../../lib/errors.ts';
 import { InvalidTemplateError, TemplateLimitError } from '../problems.ts';
 import type { Outcome, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
+import { watchCall } from './watch-call.ts';
 
 interface Lane {
   threadsMin: number;
@@ -40,9 +41,6 @@ const queuedMax = 64;
 /** For a thread that is being started, what it has to load, and the calls before in the queue. */
 const waitMsMax = 15_000;
 const defaultLimitMs = 300;
-const lookEveryMs = 25;
-/** More than this between two looks, and it was the process that did not run. */
-const stoodStillMs = 250;
 
 /**
  * Threads for what a template's author could make endless: a thread that takes too long, or too much memory, is ended and
@@ -67,7 +65,7 @@ export class TemplateThreads {
     }
     const started = new Int32Array(new SharedArrayBuffer(4));
     const controller = new AbortController();
-    const timer = this.#watch(started, limitMs, controller);
+    const watch = watchCall(started, { limitMs, waitMsMax }, controller);
     const call: ThreadCall<Name> = { name, task, started };
     try {
       const outcome: Outcome<ThreadWork[Name]['result']> = await pool.run(call, { signal: controller.signal });
@@ -79,7 +77,7 @@ export class TemplateThreads {
         limitMs,
       });
     } finally {
-      timer.stop();
+      watch.stop();
     }
   }
 
@@ -113,25 +111,6 @@ export class TemplateThreads {
     pool.on('error', () => undefined);
     this.#pools.set(lane, pool);
     return pool;
-  }
-
-  /**
-   * Gives up when the thread has run for `limitMs`, however long the call waited before (within reason). What counts is time in which
-   * this process ran too: after a machine has stood still, a thread gets its time nevertheless.
-   */
-  #watch(started: Int32Array, limitMs: number, controller: AbortController): { stop: () => void } {
-    let [waitedMs, ranMs, lookedAtMs] = [0, 0, performance.now()];
-    const look = () => {
-      const passedMs = performance.now() - lookedAtMs;
-      const sinceMs = passedMs > stoodStillMs ? lookEveryMs : passedMs;
-      lookedAtMs = performance.now();
-      if (Atomics.load(started, 0) === 0) waitedMs += sinceMs;
-      else ranMs += sinceMs;
-      if (ranMs >= limitMs || waitedMs >= waitMsMax) controller.abort();
-      else timer = setTimeout(look, Math.min(lookEveryMs, limitMs - ranMs));
-    };
-    let timer = setTimeout(look, lookEveryMs);
-    return { stop: () => clearTimeout(timer) };
   }
 }
 
