@@ -62,7 +62,7 @@ export async function sendSpans(
   expect([answer.status, decodeResponse(encoding, answer.bytes)]).toEqual([200, {}]);
 }
 
-const storedTimeoutMs = 15_000;
+const storedTimeoutMs = 30_000;
 
 /** Waits until an execution is as `isDone` wants it, and returns it. */
 export async function untilExecution(
@@ -86,6 +86,19 @@ export async function untilExecution(
 /** Waits until so many spans of a trace are readable. */
 export function untilStored(api: TestApi, project: ProjectOfTest, traceId: string, spans = 1) {
   return untilExecution(api, project, traceId, (execution) => execution.span_count === spans);
+}
+
+/** Waits until a trace's summary is among the latest executions, as `isDone` wants it: it is stored just after the spans. */
+export function untilListed(
+  api: TestApi,
+  project: ProjectOfTest,
+  traceId: string,
+  isDone: (execution: ExecutionWire) => boolean = () => true,
+): Promise<ExecutionWire> {
+  return until(`summary of ${traceId}`, storedTimeoutMs, async () => {
+    const { body } = await listExecutions(api, project, { limit: 100 });
+    return body.data.find((each) => each.trace_id === traceId && isDone(each));
+  });
 }
 
 export function getExecution(
