@@ -323,6 +323,16 @@ describe('what spans say', () => {
     expect(counted.body.page.total).toBe(1);
   });
 
+  test('spans that came too fast to be indexed at once are found like any other', async () => {
+    const fast = await newProject(api);
+    const { traceId } = aSpan();
+    const many = Array.from({ length: 1_200 }, () => aSpan({ traceId, name: 'many', attributes: { plan: 'pro' } }));
+    await sendSpans(api, fast.key, many);
+    await untilStored(api, fast, traceId, many.length);
+    expect(await names({ 'attr.plan': 'pro' }, fast)).toEqual(['many']);
+    expect(await names({ 'attr.plan': 'free' }, fast)).toEqual([]);
+  });
+
   test('an attribute without a key is refused', async () => {
     expectProblem(await listExecutions(api, own, { 'attr.': 'x' }), 400, 'invalid_parameter');
   });
