@@ -55,7 +55,7 @@ async function untilUsed(project: ProjectOfTest, used: number, attempt = () => s
     last = (await spanQuota(api, project)).used;
     return last === used;
   };
-  await until('the use is right', 20_000, isRight).catch((error: Error) => {
+  await until('the use is right', 30_000, isRight).catch((error: Error) => {
     throw new Error(`${error.message}: ${last} instead of ${used}`);
   });
 }
