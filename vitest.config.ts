@@ -6,36 +6,56 @@ const execArgv = ['--import', 'tsx'];
 /** Projects by what they need: `unit` and `architecture` need nothing, the others get real engines from the global set-up. */
 const engines = { globalSetup: ['test/support/global-setup.ts'], execArgv };
 
+/** One project after the other. Their files share the modules they import: loading them anew takes longer than most files do. */
+const sharing = (groupOrder: number) => ({ isolate: false, sequence: { groupOrder } });
+
 export default defineConfig({
   test: {
     reporters: ['default'],
+    // Left alone, vitest takes one fewer than there are processors; most of what files here do is wait for engines.
+    maxWorkers: 2,
     projects: [
       // Properties run thousands of cases, which take seconds on a busy machine.
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000, execArgv } },
-      { test: { name: 'architecture', include: ['test/architecture/**/*.test.ts'] } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000, execArgv, ...sharing(0) } },
+      { test: { name: 'architecture', include: ['test/architecture/**/*.test.ts'], ...sharing(0) } },
       {
-        test: { name: 'api', include: ['test/api/**/*.test.ts'], testTimeout: 20_000, hookTimeout: 60_000, ...engines },
+        test: {
+          name: 'api',
+          include: ['test/api/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          ...engines,
+          ...sharing(1),
+        },
       },
       {
         test: {
           name: 'workers',
           include: ['test/workers/**/*.test.ts'],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
           ...engines,
+          ...sharing(2),
         },
       },
       {
-        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000, ...engines },
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          ...engines,
+          ...sharing(2),
+        },
       },
-      // Each fault test kills engines, so it starts its own and runs alone.
+      // Each fault test kills engines, so it starts its own.
       {
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-          fileParallelism: false,
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -19,7 +19,7 @@ describe('200', () => {
     await sendSpans(api, project.key, [span]);
     await untilStored(api, project, span.traceId);
 
-    const report = await until('the worker has told its figures', 15_000, async () => {
+    const report = await until('the worker has told its figures', 30_000, async () => {
       const { body } = await api.call<LatencyReport>('getLatency');
       return body.ingest.freshness_p95_ms !== null && body.ingest.ack_p99_ms !== null && body;
     });

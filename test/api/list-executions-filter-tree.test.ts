@@ -36,6 +36,6 @@ test('any valid filter gives exactly the executions that satisfy it', async () =
       const expected = stored.filter((execution) => satisfies(execution, tree)).map(({ traceId }) => traceId);
       expect(body.data.map(({ trace_id }) => trace_id).sort()).toEqual(expected.sort());
     }),
-    { numRuns: 150 },
+    { numRuns: 100 },
   );
 }, 120_000);

@@ -22,7 +22,7 @@ function spanAt(iso: string, given: Partial<SpanInput> = {}): SpanInput {
 /** Sends the spans and waits until each one's execution is listed. */
 async function storeAll(project: ProjectOfTest, spans: readonly SpanInput[]): Promise<void> {
   await sendSpans(api, project.key, spans);
-  await until('all listed', 15_000, async () => {
+  await until('all listed', 30_000, async () => {
     const listed = new Set(await listAll(project));
     return spans.every(({ traceId }) => listed.has(traceId));
   });
@@ -65,7 +65,7 @@ describe('200', () => {
     await untilStored(api, project, traceId, 2);
     await storeAll(project, [aSpan({ name: 'newer', startUnixNano: BigInt(Date.now()) * 1_000_000n })]);
 
-    const { body } = await until('both listed', 10_000, async () => {
+    const { body } = await until('both listed', 30_000, async () => {
       const answer = await listExecutions(api, project);
       return answer.body.data.length === 2 && answer.body.data[1]?.span_count === 2 && answer;
     });

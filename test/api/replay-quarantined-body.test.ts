@@ -29,7 +29,7 @@ afterAll(() => quarantine.close());
 
 /** Replays a body; right after it was put aside its worker may still be busy with it, which is 409. */
 function untilReplayed(api: TestApi, id: string): Promise<QuarantinedWire> {
-  return until(`replay of ${id}`, 10_000, async () => {
+  return until(`replay of ${id}`, 30_000, async () => {
     const options = { params: { body_id: id }, adminKey: api.config.adminApiKey };
     const answer = await api.call<QuarantinedWire>('replayQuarantinedBody', options);
     expect([202, 409], answer.text).toContain(answer.status);

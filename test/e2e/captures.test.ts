@@ -23,7 +23,7 @@ describe.each(Object.entries(manifest))('the recorded requests of %s, sent to th
     project = await newProject(api);
     answers = [];
     for (const capture of captures) answers.push(await replay(api.url, project.key, capture));
-    executions = await until(`${expected.spans_unique} spans of ${client}`, 15_000, async () => {
+    executions = await until(`${expected.spans_unique} spans of ${client}`, 30_000, async () => {
       const found = await readAll(project);
       const spans = found.reduce((sum, { span_count }) => sum + span_count, 0);
       return found.length === expected.traces.length && spans >= expected.spans_unique && found;
@@ -71,7 +71,7 @@ describe.each(Object.entries(manifest))('the recorded requests of %s, sent to th
         return status === 200 ? ofRequest : undefined;
       }),
     );
-    const received = await until(`${expected.spans_received} spans, request by request`, 15_000, async () => {
+    const received = await until(`${expected.spans_received} spans, request by request`, 30_000, async () => {
       const counts = await Promise.all(alone.map(async (each) => (each === undefined ? 0 : countSpans(each))));
       const total = counts.reduce((sum, count) => sum + count, 0);
       return total >= expected.spans_received && total;
@@ -83,7 +83,7 @@ describe.each(Object.entries(manifest))('the recorded requests of %s, sent to th
   test('are listed with the same summary as the execution itself has', async () => {
     const window = { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' };
     for (const detail of executions) {
-      const listed = await until(`${detail.trace_id} in the list`, 10_000, async () => {
+      const listed = await until(`${detail.trace_id} in the list`, 30_000, async () => {
         const { body } = await listExecutions(api, project, { ...window, limit: 100 });
         return body.data.find(
           ({ trace_id, span_count }) => trace_id === detail.trace_id && span_count === detail.span_count,

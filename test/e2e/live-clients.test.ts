@@ -111,7 +111,7 @@ describe.each(Object.entries(clients))('an application with %s', (_name, client)
 /** Waits until the project has one execution, whole. */
 async function untilOnlyExecution(project: ProjectOfTest, spanCount: number): Promise<ExecutionDetailWire> {
   let last: unknown;
-  const found = until(`one execution of ${spanCount} spans`, 15_000, async () => {
+  const found = until(`one execution of ${spanCount} spans`, 30_000, async () => {
     const { data } = (await listExecutions(api, project)).body;
     last = data.map(({ trace_id, span_count }) => ({ trace_id, span_count }));
     const [only] = data;

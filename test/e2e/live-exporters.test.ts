@@ -170,7 +170,7 @@ describe.each(names)('exporter-trace-otlp-%s', (name) => {
         const client = liveClient(name, options, wholeAtOnce);
         const traceId = recordMany(client, 10_003);
         await client.end();
-        await until(`10,000 spans of ${traceId}`, 15_000, async () => {
+        await until(`10,000 spans of ${traceId}`, 30_000, async () => {
           const { data } = (await listExecutions(api, own)).body;
           return data.some(({ trace_id, span_count }) => trace_id === traceId && span_count === 10_000);
         });

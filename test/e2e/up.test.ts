@@ -57,7 +57,7 @@ describe('up', () => {
     expect(await isHealthy(first.url)).toBe(true);
     expect(statSync(join(dataDir, 'connection.json')).mode & 0o777).toBe(0o600);
     expect(statSync(join(dataDir, 'secrets.json')).mode & 0o777).toBe(0o600);
-    await until('the banner', 2_000, () => run.output().includes(first.api_key));
+    await until('the banner', 30_000, () => run.output().includes(first.api_key));
   });
 
   it('on a data directory that is in use, ends with one line that names the holder', async () => {

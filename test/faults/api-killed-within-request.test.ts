@@ -46,11 +46,11 @@ describe('with the API killed between an effect and its stored answer', () => {
       () => 'answered',
       () => 'cut off',
     );
-    await until('the key is begun', 10_000, async () => (await held()).length === 1);
+    await until('the key is begun', 30_000, async () => (await held()).length === 1);
     const answer = await postgres.transaction();
     await answer('idempotency_keys').where({ key: idempotencyKey }).forUpdate().select('key');
     await effect.commit();
-    await until('the effect is there', 10_000, async () => (await made()).length === 1);
+    await until('the effect is there', 30_000, async () => (await made()).length === 1);
     await stack.api.kill();
     // A server does not notice that a client is gone while its statement waits, and would store the answer after all.
     await postgres.raw("select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock'");

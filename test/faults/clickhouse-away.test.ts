@@ -23,7 +23,7 @@ describe('ClickHouse under load', () => {
     const project = await stack.createProject('down');
     const apiPid = stack.api.pid;
     const load = startLoad({ apiUrl: stack.apiUrl, project, random, next: createWorkload(random).next });
-    await until('spans flow', 5_000, () => load.log.acknowledged.size > 100);
+    await until('spans flow', 30_000, () => load.log.acknowledged.size > 100);
     await stack.engines.clickhouse.kill();
     await delay(awayMs / 2);
     await expectReadsUnavailable(project);
@@ -42,7 +42,7 @@ describe('ClickHouse under load', () => {
     showLogsOnFailure(stack);
     const project = await stack.createProject('frozen');
     const load = startLoad({ apiUrl: stack.apiUrl, project, random, next: createWorkload(random).next });
-    await until('spans flow', 5_000, () => load.log.acknowledged.size > 100);
+    await until('spans flow', 30_000, () => load.log.acknowledged.size > 100);
     process.kill(stack.engines.clickhouse.pid, 'SIGSTOP');
     await delay(awayMs);
     const log = await load.finish();
@@ -61,7 +61,7 @@ describe('ClickHouse under load', () => {
     expect(response.headers.get('content-type')).toContain('application/problem+json');
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     expect(await response.json()).toMatchObject({ code: 'clickhouse_unavailable' });
-    const health = await until('health says degraded', 5_000, async () => {
+    const health = await until('health says degraded', 30_000, async () => {
       const answer = await fetch(`${stack.apiUrl}/api/health`);
       const body = (await answer.json()) as { status: string };
       return body.status === 'degraded' && answer.status;

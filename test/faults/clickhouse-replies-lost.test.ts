@@ -31,7 +31,7 @@ describe('the answers of ClickHouse', () => {
     const project = await stack.createProject('replies');
     proxy.loseReplyOfEvery(3);
     const load = startLoad({ apiUrl: stack.apiUrl, project, random, next: createWorkload(random).next });
-    await until('replies were lost', 20_000, () => proxy.lostReplies() >= lostRepliesMin);
+    await until('replies were lost', 30_000, () => proxy.lostReplies() >= lostRepliesMin);
     const log = await load.finish();
     const drainedMs = await stack.untilIdle(30_000);
     await expectExactlyOnce(stack, project, log);

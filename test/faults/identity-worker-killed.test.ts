@@ -91,7 +91,7 @@ describe('identity events', () => {
     await postClerk({ url: stack.apiUrl }, event, { id: `${prefix}1` });
     await postClerk({ url: stack.apiUrl }, event, { id: `${prefix}2`, secret: secrets.generic });
     await postClerk({ url: stack.apiUrl }, { ...event, data: { ...secretWords, id: 7 } }, { id: `${prefix}3` });
-    await until('the event applied', 10_000, () =>
+    await until('the event applied', 30_000, () =>
       postgres('users')
         .where({ subject: `${prefix}subject` })
         .first('id'),

@@ -33,7 +33,7 @@ describe('limits while Redis', () => {
       showLogsOnFailure(stack);
       const project = await limitedProject(name);
       const body = () => singleTraceBody(seededRandom(), 2);
-      const first = await until('the first spans', 2_000, async () => {
+      const first = await until('the first spans', 30_000, async () => {
         const answer = await post(stack.apiUrl, project.apiKey, body());
         return answer.status === 200 && answer;
       });
@@ -53,7 +53,7 @@ describe('limits while Redis', () => {
       await end();
       await until(
         'spans are taken again',
-        5_000,
+        30_000,
         async () => (await post(stack.apiUrl, project.apiKey, body())).status === 200,
       );
     },

@@ -27,7 +27,7 @@ describe('the harness', () => {
     showLogsOnFailure(stack);
     const project = await stack.createProject('loss');
     const { log } = await sendOne(project, random);
-    await stack.untilIdle(10_000);
+    await stack.untilIdle(30_000);
     await stack.worker.kill();
     const { body } = await sendOne(project, random, log);
     const [, directory = ''] = await stack.redis.config('GET', 'dir').then((answer) => answer as string[]);
@@ -35,7 +35,7 @@ describe('the harness', () => {
     rmSync(join(directory, 'appendonlydir'), { recursive: true });
     await stack.engines.redis.start();
     await stack.worker.start();
-    await stack.untilIdle(10_000);
+    await stack.untilIdle(30_000);
     expect(difference(log, await readSpans(stack, project)).lost.toSorted()).toEqual(body.spanKeys.toSorted());
     await expect(expectExactlyOnce(stack, project, log)).rejects.toThrow();
   });
@@ -46,15 +46,15 @@ describe('the harness', () => {
     const project = await stack.createProject('duplicates');
     await stack.clickhouse.command({ query: 'SYSTEM STOP MERGES spans' });
     const { body, log } = await sendOne(project, random);
-    await stack.untilIdle(10_000);
+    await stack.untilIdle(30_000);
     for (const job of await stack.ingest.getCompleted()) await job.remove();
     await sendUntilAcknowledged({ apiUrl: stack.apiUrl, apiKey: project.apiKey, random, log }, body);
-    const rows = await until('the rows lie there twice', 10_000, async () => {
+    const rows = await until('the rows lie there twice', 30_000, async () => {
       const raw = await readRawSpans(stack, project);
       return raw.length > body.spanKeys.length && raw;
     });
     expect(difference(log, rows).twice.toSorted()).toEqual(body.spanKeys.toSorted());
-    await stack.untilIdle(10_000);
+    await stack.untilIdle(30_000);
     await expectExactlyOnce(stack, project, log);
   });
 });

@@ -11,7 +11,8 @@ import { until } from '../support/until.ts';
 import { type SpanBody, singleTraceBody } from '../support/workload.ts';
 
 const preload = fileURLToPath(new URL('../support/poison-preload.mjs', import.meta.url));
-const quarantineMsMax = 60_000;
+/** 42 s on a quiet machine: the watchdog's 30 s, a stalled job's, and those of the process that tries it alone. */
+const quarantineMsMax = 100_000;
 const neighbours = 30;
 
 interface Quarantined {
@@ -41,11 +42,11 @@ describe('a body that cannot be stored', () => {
     const project = await stack.createProject('corrupt');
     const corrupt = Buffer.from('\u{1F9E8} {"resourceSpans": nothing that the edge would let pass');
     const [log] = await Promise.all([sendNeighbours(project, random), publishUnseen(project, corrupt)]);
-    const entry = await quarantinedOf(project, 10_000);
+    const entry = await quarantinedOf(project, 30_000);
     expect(entry).toMatchObject({ reason: expect.stringContaining('decoded'), attempts: 1, replayed_at: null });
     expect(entry.body_bytes).toBe(corrupt.length);
     expect(await payloadOf(entry)).toEqual(corrupt);
-    await stack.untilIdle(10_000);
+    await stack.untilIdle(30_000);
     await expectExactlyOnce(stack, project, log);
   });
 
@@ -55,7 +56,7 @@ describe('a body that cannot be stored', () => {
     const project = await stack.createProject('mended');
     const log = new SendLog();
     const body = await sendPoison(project, random, 'poison:throw', log);
-    const entry = await quarantinedOf(project, 10_000);
+    const entry = await quarantinedOf(project, 30_000);
     expect(entry.reason).toContain('a fault in the decoder');
     expect(await payloadOf(entry)).toEqual(body.bytes);
     stopKeepingAlive();
@@ -63,9 +64,9 @@ describe('a body that cannot be stored', () => {
     await stack.worker.start([]);
     const replay = await admin(`/api/quarantine/${entry.id}/replay`, 'POST');
     expect(replay.status).toBe(202);
-    await stack.untilIdle(10_000);
+    await stack.untilIdle(30_000);
     await expectExactlyOnce(stack, project, log);
-    expect((await quarantinedOf(project, 5_000)).replayed_at).not.toBeNull();
+    expect((await quarantinedOf(project, 30_000)).replayed_at).not.toBeNull();
     await stack.worker.terminate();
     await stack.worker.start([preload]);
     stopKeepingAlive = stack.worker.keepAlive();
@@ -74,7 +75,7 @@ describe('a body that cannot be stored', () => {
   it.each([
     ['ends the worker', 'poison:exit'],
     ['keeps the worker busy for ever', 'poison:loop'],
-  ])('because it %s: is alone in quarantine within a minute', async (_, mark) => {
+  ])('because it %s: is alone in quarantine within 100 s', async (_, mark) => {
     const random = seededRandom();
     showLogsOnFailure(stack);
     const project = await stack.createProject(mark);
@@ -92,7 +93,7 @@ describe('a body that cannot be stored', () => {
     await expectExactlyOnce(stack, project, log);
     expect(await listQuarantined(project)).toHaveLength(1);
     const after = await sendNeighbours(project, random, log);
-    const freshMs = await stack.untilIdle(10_000);
+    const freshMs = await stack.untilIdle(30_000);
     await expectExactlyOnce(stack, project, after);
     console.log(`${mark}: in quarantine after ${quarantinedMs} ms; later bodies took ${freshMs} ms`);
   });
@@ -115,7 +116,7 @@ describe('a body that cannot be stored', () => {
   async function publishUnseen(project: Project, bytes: Buffer): Promise<void> {
     const redis = connectRequestRedis(stack.engines.redis.url);
     const publisher = createBodyPublisher(redis);
-    await until('Redis is connected', 2_000, () => redis.status === 'ready');
+    await until('Redis is connected', 30_000, () => redis.status === 'ready');
     await publisher.publish(
       `b_${createHash('sha256').update(bytes).digest('hex')}`,
       bytes,

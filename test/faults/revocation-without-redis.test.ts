@@ -23,7 +23,7 @@ describe('a key while nobody can be told of changes', () => {
   const revoke = ({ id }: Project) => postgres('api_keys').where({ project_id: id }).update({ revoked_at: new Date() });
   const expectRefusedSoon = async (project: Project) => {
     const revokedAtMs = performance.now();
-    await until('it is refused', 5_000, async () => (await statusOf(project)) === 401);
+    await until('it is refused', 30_000, async () => (await statusOf(project)) === 401);
     expect(performance.now() - revokedAtMs).toBeLessThan(inForceMsMax);
   };
 
@@ -59,7 +59,7 @@ describe('a key while nobody can be told of changes', () => {
     } finally {
       await Promise.all([stack.engines.redis.start(), stack.engines.postgres.start()]);
     }
-    await until('Postgres answers again', 10_000, async () => (await statusOf(project)) === 200);
+    await until('Postgres answers again', 30_000, async () => (await statusOf(project)) === 200);
   });
 
   it('revoked while Redis hangs is refused within a second', async () => {

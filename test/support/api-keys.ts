@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { CallOptions, CreatedKey, TestApi } from './api.ts';
 
 /** An API key as the list and the detail answer it. */
@@ -34,4 +35,9 @@ export async function auditOf(api: TestApi, workspaceId: string, targetId: strin
   const options: CallOptions = { params: { workspace_id: workspaceId }, query: { limit: 100 } };
   const { data } = await api.admin<{ data: AuditRecordOnWire[] }>('listAuditLog', options, 200);
   return data.filter(({ target }) => target.id === targetId).reverse();
+}
+
+/** What is secret of a key: all but the marker and id before it and the checksum behind it. It may hold underscores itself. */
+export function secretOf(key: string): string {
+  return /^pl_[0-9A-Za-z]+_(.{43})_/.exec(key)?.[1] ?? expect.unreachable(`${key} is no key`);
 }

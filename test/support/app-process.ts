@@ -18,8 +18,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const entries = { api: 'src/main.ts', worker: 'workers/main.ts' } as const;
 /** What a process logs once it works. */
 const readyLines = { api: '"msg":"listening"', worker: '"msg":"working"' } as const;
-const readyTimeoutMs = 20_000;
-const terminateTimeoutMs = 30_000;
+const readyTimeoutMs = 60_000;
+const terminateTimeoutMs = 60_000;
 
 /** The API or the worker as a real process, which can be killed and started again. */
 export class AppProcess {

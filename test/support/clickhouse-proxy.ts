@@ -6,6 +6,8 @@ export interface ClickHouseProxy {
   /** From now on, breaks the connection in place of every nth answer to an INSERT; the engine has done it. 0 breaks none. */
   loseReplyOfEvery(nth: number): void;
   lostReplies(): number;
+  /** From now on, breaks the connection of every request whose address has this text, parameters included. */
+  refuse(text: string): void;
   close(): Promise<void>;
 }
 
@@ -14,7 +16,9 @@ export async function startClickHouseProxy(targetUrl: string): Promise<ClickHous
   let nth = 0;
   let inserts = 0;
   let lost = 0;
+  let refused: string | undefined;
   const server = createServer((request, response) => {
+    if (refused !== undefined && request.url?.includes(refused)) return void request.socket.destroy();
     pass(targetUrl, request, response, () => {
       const loses = nth > 0 && isInsert(request) && ++inserts % nth === 0;
       if (loses) lost++;
@@ -31,6 +35,9 @@ export async function startClickHouseProxy(targetUrl: string): Promise<ClickHous
       nth = value;
     },
     lostReplies: () => lost,
+    refuse(text) {
+      refused = text;
+    },
     async close() {
       server.closeAllConnections();
       server.close();

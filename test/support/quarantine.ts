@@ -62,7 +62,7 @@ export function untilQuarantined(
   id: string,
   isDone: (entry: QuarantinedWire) => boolean = () => true,
 ): Promise<QuarantinedWire> {
-  return until(`body ${id} in the quarantine`, 15_000, async () => {
+  return until(`body ${id} in the quarantine`, 30_000, async () => {
     const entry = (await listQuarantine(api)).find((each) => each.id === id);
     return entry !== undefined && isDone(entry) && entry;
   });

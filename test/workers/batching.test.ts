@@ -78,7 +78,7 @@ describe('300 small bodies and two that cannot be decoded, waiting together', ()
   });
 
   test('nothing is left in the queue', async () => {
-    await until('bodies and jobs gone', 10_000, async () => {
+    await until('bodies and jobs gone', 30_000, async () => {
       const [keys, counts] = await Promise.all([
         redis.keys(`${project.id}:ingest-body:*`),
         publisher.queue.getJobCounts('wait', 'active', 'delayed', 'failed'),

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => stack.close());
 
 const unknownJob = () => `b_${randomBytes(32).toString('hex')}`;
-const patient = { timeoutMs: 15_000, signal: new AbortController().signal };
+const patient = { timeoutMs: 30_000, signal: new AbortController().signal };
 
 describe('a wait for a body', () => {
   test('ends when its spans are readable, and at once when they were before', async () => {

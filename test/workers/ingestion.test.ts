@@ -24,7 +24,7 @@ afterAll(async () => {
 
 /** The stored summary of a trace, once it has so many spans. */
 async function untilListed(traceId: string, spans: number) {
-  return until(`summary of ${traceId}`, 15_000, async () => {
+  return until(`summary of ${traceId}`, 30_000, async () => {
     const { body } = await listExecutions(api, project, { limit: 100 });
     return body.data.find(({ trace_id, span_count }) => trace_id === traceId && span_count === spans);
   });
@@ -109,7 +109,7 @@ describe('a trace split over requests', () => {
     await sendSpans(api, project.key, spans);
     const traceIds = spans.map(({ traceId }) => traceId);
     await Promise.all([0, 199, 399].map((index) => untilStored(api, project, traceIds[index] ?? '')));
-    await until('400 summaries', 15_000, async () => {
+    await until('400 summaries', 30_000, async () => {
       const [row] = await allRows<{ n: string }>(
         clickhouse,
         `SELECT count() AS n FROM executions FINAL WHERE project_id = '${project.id}'
@@ -127,7 +127,7 @@ describe.concurrent('the plan', () => {
     await sendSpans(api, own.key, [span]);
     await untilStored(api, own, span.traceId);
     for (const table of ['spans', 'executions']) {
-      const rows = await until(`row in ${table}`, 10_000, async () => {
+      const rows = await until(`row in ${table}`, 30_000, async () => {
         const query = `SELECT retention_days FROM ${table} FINAL WHERE project_id = '${own.id}'`;
         const found = await allRows<{ retention_days: number }>(clickhouse, query);
         return found.length > 0 && found;

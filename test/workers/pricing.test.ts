@@ -31,7 +31,7 @@ function houseCall(given: Partial<SpanInput> = {}): SpanInput {
 
 /** Sends calls until one is priced as the project's own prices say now; they are in force within two seconds. */
 async function untilPriced(own: ProjectOfTest, cost: string) {
-  return until(`a call that costs ${cost}`, 5_000, async () => {
+  return until(`a call that costs ${cost}`, 30_000, async () => {
     const { spans } = await store([houseCall()], own);
     return spans[0]?.cost === cost && spans[0];
   });
@@ -146,7 +146,7 @@ describe('a trace', () => {
         { model: 'house-model', provider: 'house', cost: null, unpriced_spans: 1, usage: { input_tokens: 1_000_000 } },
       ],
     });
-    const listed = await until('its summary', 10_000, async () => {
+    const listed = await until('its summary', 30_000, async () => {
       const { body } = await listExecutions(api, project, { limit: 100 });
       return body.data.find(({ trace_id, span_count }) => trace_id === traceId && span_count === 4);
     });
@@ -174,7 +174,7 @@ describe('own prices', () => {
     await putModelPrices(api, own, { prices: [{ ...aPrice, input_per_million: 4 }] });
     await untilPriced(own, '4.000000');
     await putModelPrices(api, own, { prices: [] });
-    await until('no price any more', 5_000, async () => (await store([houseCall()], own)).spans[0]?.cost === null);
+    await until('no price any more', 30_000, async () => (await store([houseCall()], own)).spans[0]?.cost === null);
 
     for (const { trace_id, spans } of [before, atFirst]) {
       const { body } = await getExecution(api, own, trace_id);

@@ -199,7 +199,7 @@ describe('a prompt that is created after its spans', () => {
     const attributes = { 'gen_ai.prompt.name': 'soon' };
     expect((await sent(project, attributes)).ref).toMatchObject({ id: null });
     const promptId = await insertPrompt(api.postgres, project.id, { slug: 'soon' });
-    await until('a span stored with its link', 10_000, async () => {
+    await until('a span stored with its link', 30_000, async () => {
       const { traceId, ref } = await sent(project, attributes);
       expect(ref).toMatchObject({ id: promptId });
       return ((await storedRef(project, traceId)) as { prompt_id: string }).prompt_id === promptId;
@@ -233,7 +233,7 @@ describe('a deleted prompt', () => {
     expect(linked.ref).toMatchObject({ id: first });
     await deletePrompt(api.postgres, project.id, first);
     const second = await insertPrompt(api.postgres, project.id, { slug: 'taken' });
-    await until('spans go to the new prompt', 20_000, async () => {
+    await until('spans go to the new prompt', 30_000, async () => {
       const { ref } = await sent(project, { 'gen_ai.prompt.name': 'taken' });
       return ref?.id === second;
     });
@@ -281,7 +281,7 @@ describe('the recorded requests of AI SDK 7', () => {
     const promptId = await insertPrompt(api.postgres, project.id, { slug: 'weather-answer' });
     for (const capture of readCaptures('vercel-ai7-prompt-link')) await replay(api.url, project.key, capture);
     const window = { from: '2000-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z', limit: 100 };
-    const listed = await until('both traces', 15_000, async () => {
+    const listed = await until('both traces', 30_000, async () => {
       const { data } = (await listExecutions(api, project, window)).body;
       return data.length === 2 && data.reduce((sum, { span_count }) => sum + span_count, 0) === 7 && data;
     });

@@ -40,7 +40,7 @@ test('a span keeps the override in force at its receipt, whatever is changed lat
   await sendSpans(api, project.key, [before]);
   await untilStored(api, project, before.traceId);
   await override(api, project, { retention_days: 45 });
-  const after = await until('the change', 5_000, async () => {
+  const after = await until('the change', 30_000, async () => {
     const span = aSpan();
     await sendSpans(api, project.key, [span]);
     await untilStored(api, project, span.traceId);

@@ -1,12 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { monthOf, usageEntry, usageKey } from '../../src/domains/quotas/usage.ts';
-import { jobCatalog } from '../../src/queue/job-catalog.ts';
+import { monthOf, slotNumber, usageEntry, usageKey } from '../../src/domains/quotas/usage.ts';
+import { newId } from '../../src/lib/ids.ts';
+import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { settleMonthlyUsage } from '../../workers/maintenance/settle-usage.ts';
+import { type SettleUsageDeps, settleMonthlyUsage } from '../../workers/maintenance/settle-usage.ts';
 import { connectQueue } from '../../workers/start-workers.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { startClickHouseProxy } from '../support/clickhouse-proxy.ts';
 import { limitedProject, spanQuota } from '../support/limits.ts';
 import { aSpan } from '../support/spans.ts';
 import { sendSpans, untilStored } from '../support/traces.ts';
@@ -15,41 +19,60 @@ import { until } from '../support/until.ts';
 let api: TestApi;
 let redis: Redis;
 let clickhouse: ClickHouse;
+/** One connection, so that it keeps its view. */
+let postgres: Postgres;
 beforeAll(async () => {
   api = await startApi();
   redis = connectWorkerRedis(inject('redisUrl'));
   clickhouse = connectClickHouse(inject('clickhouseUrl'));
+  postgres = connectPostgres(inject('databaseUrl'), 1);
 });
 afterAll(async () => {
   redis.disconnect();
-  await clickhouse.close();
-  await api.close();
+  await Promise.all([clickhouse.close(), postgres.destroy(), api.close()]);
 });
 
-/** As two minutes from now, when the minute of the test's bodies is over. */
-function settle(): Promise<void> {
-  const deps = {
-    redis,
-    clickhouse,
-    postgres: api.postgres,
-    ingest: connectQueue(jobCatalog.ingestBody.queue, redis),
-    isolation: connectQueue(jobCatalog.isolateBody.queue, redis),
-    logger: createLogger({ level: 'error', name: 'test' }),
-  };
-  return settleMonthlyUsage(deps, { nowMs: Date.now() + 120_000, requestMsMax: 0, everyMs: 0 });
+/** Settles these projects' workspaces alone, and two minutes ahead, when the minute of the test's bodies is over. */
+async function settle(projects: readonly ProjectOfTest[], given: Partial<SettleUsageDeps> = {}): Promise<void> {
+  const ids = projects.map(({ workspaceId }) => `'${workspaceId}'`).join();
+  // A temporary view goes before the table: other tests' workspaces are not there.
+  await postgres.raw(`CREATE OR REPLACE TEMP VIEW workspaces AS SELECT * FROM public.workspaces WHERE id IN (${ids})`);
+  const logger = createLogger({ level: 'silent', name: 'test' });
+  const deps = { redis, clickhouse, postgres, ingest: ownQueue(), isolation: ownQueue(), logger, ...given };
+  await settleMonthlyUsage(deps, { nowMs: Date.now(), requestMsMax: -120_000, everyMs: 0 });
 }
 
-/** Bodies of other tests that are not stored yet may hold up settling. */
-async function untilUsed(project: ProjectOfTest, used: number): Promise<void> {
+/** Without the bodies of other tests. */
+function ownQueue() {
+  return connectQueue(`settle-usage-${randomUUID()}`, redis);
+}
+
+/** The worker of this run settles as well, now and then, and does not know that two minutes have gone by. */
+async function untilUsed(project: ProjectOfTest, used: number, attempt = () => settle([project])): Promise<void> {
   let last = -1;
   const isRight = async () => {
-    await settle();
+    await attempt();
     last = (await spanQuota(api, project)).used;
     return last === used;
   };
-  await until('the use is right', 10_000, isRight).catch((error: Error) => {
+  await until('the use is right', 30_000, isRight).catch((error: Error) => {
     throw new Error(`${error.message}: ${last} instead of ${used}`);
   });
+}
+
+/** Counts spans that never come. */
+async function enter(project: ProjectOfTest, spans: number, slot?: string): Promise<void> {
+  const now = usageEntry(project.workspaceId, 'spans', Date.now());
+  await redis
+    .multi()
+    .hincrby(now.key, 'total', spans)
+    .hincrby(now.key, slot ?? now.slot, spans)
+    .exec();
+}
+
+function bodyReceivedAt(receivedAtMs: number): IngestBodyPayload {
+  const facts = { projectId: 'prj_of_nobody', retentionDays: 0, inflatedBytes: 1, spans: 1, receivedAtMs };
+  return { v: 1, encoding: 'json', coding: 'identity', ...facts };
 }
 
 async function stored(project: ProjectOfTest, spans: number): Promise<void> {
@@ -66,8 +89,7 @@ describe('settling the month', () => {
   test('gives back what was counted and never stored', async () => {
     const project = await newProject(api, 'free');
     await stored(project, 4);
-    const { key, slot } = usageEntry(project.workspaceId, 'spans', Date.now());
-    await redis.multi().hincrby(key, 'total', 1_000).hincrby(key, slot, 1_000).exec();
+    await enter(project, 1_000);
     expect((await spanQuota(api, project)).used).toBe(1_004);
     await untilUsed(project, 4);
   });
@@ -85,8 +107,7 @@ describe('settling the month', () => {
   test('leaves alone what comes meanwhile', async () => {
     const project = await newProject(api, 'free');
     await stored(project, 2);
-    const later = usageEntry(project.workspaceId, 'spans', Date.now() + 300_000);
-    await redis.multi().hincrby(later.key, 'total', 30).hincrby(later.key, later.slot, 30).exec();
+    await enter(project, 30, String(slotNumber(Date.now() + 300_000)));
     await untilUsed(project, 32);
     await untilUsed(project, 32);
   });
@@ -95,19 +116,63 @@ describe('settling the month', () => {
     const project = await limitedProject(api, { quotas: { spans: 10 } });
     await stored(project, 10);
     const month = monthOf(Date.now());
-    await redis.del(usageKey(project.workspaceId, 'spans', month), `promptlane:usage-rebuilt:${month.name}`);
+    const counter = usageKey(project.workspaceId, 'spans', month);
+    await redis.del(counter);
     expect((await spanQuota(api, project)).used).toBe(0);
-    await untilUsed(project, 10);
+    await untilUsed(project, 10, async () => {
+      await redis.del(counter, `promptlane:usage-rebuilt:${month.name}`);
+      await settle([project]);
+    });
     await expect(sendSpans(api, project.key, [aSpan()])).rejects.toThrow('402');
+  });
+
+  test('leaves alone what was received since the oldest body that waits', async () => {
+    const project = await newProject(api, 'free');
+    await stored(project, 3);
+    await enter(project, 7);
+    const ingest = ownQueue();
+    await ingest.add('ingestBody', bodyReceivedAt(Date.now() - 60_000));
+    await settle([project], { ingest });
+    expect((await spanQuota(api, project)).used).toBe(10);
+    await ingest.obliterate();
+    await untilUsed(project, 3, () => settle([project], { ingest }));
+  });
+
+  test('takes more workspaces than it asks about at once', async () => {
+    const projects = Array.from({ length: 450 }, () => ({ id: newId('prj'), workspaceId: newId('wsp'), key: '' }));
+    await api
+      .postgres('workspaces')
+      .insert(projects.map(({ workspaceId: id }) => ({ id, name: 'one of many', plan: 'free' })));
+    await api
+      .postgres('projects')
+      .insert(projects.map(({ id, workspaceId }) => ({ id, workspace_id: workspaceId, name: 'test' })));
+    await Promise.all(projects.map((project) => enter(project, 5)));
+    await settle(projects);
+    const month = monthOf(Date.now());
+    const totals = projects.map(({ workspaceId }) => redis.hget(usageKey(workspaceId, 'spans', month), 'total'));
+    expect(new Set(await Promise.all(totals))).toEqual(new Set(['0']));
+  });
+
+  test('a workspace that cannot be counted keeps no other from it', async () => {
+    const projects = await Promise.all(Array.from({ length: 5 }, () => newProject(api, 'free')));
+    const [uncountable, ...others] = projects as [ProjectOfTest, ...ProjectOfTest[]];
+    for (const project of projects) await enter(project, 5);
+    const proxy = await startClickHouseProxy(inject('clickhouseUrl'));
+    proxy.refuse(uncountable.id);
+    const behindProxy = connectClickHouse(proxy.url);
+    const attempt = () => settle(projects, { clickhouse: behindProxy });
+    for (const project of others) await untilUsed(project, 0, attempt);
+    expect((await spanQuota(api, uncountable)).used).toBe(5);
+    await behindProxy.close();
+    await proxy.close();
+    await untilUsed(uncountable, 0);
   });
 
   test('does not give back what may have reached its retention', async () => {
     const project = await limitedProject(api, { retention_days: 1 }, 'free');
-    const { key, slot } = usageEntry(project.workspaceId, 'spans', Date.now());
-    await redis.multi().hincrby(key, 'total', 70).hincrby(key, slot, 70).exec();
-    await settle();
-    const { period } = { period: monthOf(Date.now()) };
-    const isFirstDay = Date.now() + 120_000 - period.startMs < 86_400_000;
+    await enter(project, 70);
+    await settle([project]);
+    const isFirstDay = Date.now() - monthOf(Date.now()).startMs < 86_400_000;
     expect((await spanQuota(api, project)).used).toBe(isFirstDay ? 0 : 70);
   });
 });

@@ -2,7 +2,7 @@ import type { Queue } from 'bullmq';
 import {
   counterExpiryS,
   countStoredSpans,
-  findMeteredWorkspace,
+  findMeteredWorkspaces,
   listWorkspaceIds,
   type MeteredWorkspace,
   type Month,
@@ -39,7 +39,8 @@ export interface SettleUsageTiming {
   everyMs?: number;
 }
 
-const idsPerPage = 1_000;
+/** Asked about at once. */
+const workspacesPerGroup = 200;
 const dayMs = 86_400_000;
 
 /**
@@ -56,9 +57,14 @@ export async function settleMonthlyUsage(deps: SettleUsageDeps, timing: SettleUs
   const rebuiltKey = `promptlane:usage-rebuilt:${month.name}`;
   const known = (await deps.redis.exists(rebuiltKey)) === 1;
   let failures = 0;
-  for await (const workspaceId of known ? countedWorkspaces(deps.redis, month) : allWorkspaces(deps.postgres)) {
-    if (nowMs - (await settledAtMs(deps.redis, usageKey(workspaceId, 'spans', month))) < everyMs) continue;
-    if (!(await settleWorkspace(deps, workspaceId, { month, firstOpenSlot, nowMs }))) failures++;
+  for await (const ids of known ? countedWorkspaces(deps.redis, month) : allWorkspaces(deps.postgres)) {
+    const settledMs = await Promise.all(ids.map((id) => settledAtMs(deps.redis, usageKey(id, 'spans', month))));
+    const due = ids.filter((_, index) => nowMs - (settledMs[index] ?? 0) >= everyMs);
+    failures += await settleGroup(deps, await findMeteredWorkspaces(deps.postgres, due), {
+      month,
+      firstOpenSlot,
+      nowMs,
+    });
   }
   if (!known && failures === 0) await deps.redis.set(rebuiltKey, nowMs, 'EXAT', counterExpiryS(month));
 }
@@ -69,29 +75,49 @@ interface Settlement {
   nowMs: number;
 }
 
-/** Whether the counter is right now. */
-async function settleWorkspace(
-  { redis, postgres, clickhouse, logger }: SettleUsageDeps,
-  workspaceId: string,
-  { month, firstOpenSlot, nowMs }: Settlement,
-): Promise<boolean> {
-  const workspace = await findMeteredWorkspace(postgres, workspaceId);
-  const toMs = slotStartMs(firstOpenSlot);
-  if (workspace === undefined || workspace.projectIds.length === 0 || toMs <= month.startMs) return true;
-  const { projectIds } = workspace;
-  const counter = { key: usageKey(workspaceId, 'spans', month), nowMs, expiresAtS: counterExpiryS(month) };
+/** With one count for all of them; where it fails, with one for each half. Resolves to how many could not be settled. */
+async function settleGroup(
+  deps: SettleUsageDeps,
+  group: readonly MeteredWorkspace[],
+  settlement: Settlement,
+): Promise<number> {
+  const [first] = group;
+  const fromMs = settlement.month.startMs;
+  const toMs = slotStartMs(settlement.firstOpenSlot);
+  if (first === undefined || toMs <= fromMs) return 0;
   try {
-    const stored = await countStoredSpans(clickhouse, { projectIds, fromMs: month.startMs, toMs });
-    const mayFall = keepsWholeMonth(workspace, month, nowMs);
-    const change = await settleUsage(redis, { ...counter, stored, firstOpenSlot, mayFall });
-    if (change !== 0) logger.info({ workspace_id: workspaceId, change }, 'usage corrected');
-    return true;
+    const projectIds = group.flatMap((workspace) => workspace.projectIds);
+    const stored = await countStoredSpans(deps.clickhouse, { projectIds, fromMs, toMs });
+    await Promise.all(group.map((workspace) => correct(deps, workspace, stored, settlement)));
+    return 0;
   } catch (error) {
+    if (group.length > 1) {
+      const middle = Math.ceil(group.length / 2);
+      const failures = await settleGroup(deps, group.slice(0, middle), settlement);
+      return failures + (await settleGroup(deps, group.slice(middle), settlement));
+    }
     // Its counter stays as it is: one workspace that cannot be counted must not keep the others from it.
-    logger.warn({ err: error, workspace_id: workspaceId }, 'usage could not be settled');
-    await noteSettleAttempt(redis, counter);
-    return false;
+    deps.logger.warn({ err: error, workspace_id: first.id }, 'usage could not be settled');
+    await noteSettleAttempt(deps.redis, counterOf(first, settlement));
+    return 1;
   }
+}
+
+async function correct(
+  { redis, logger }: SettleUsageDeps,
+  workspace: MeteredWorkspace,
+  storedByProject: ReadonlyMap<string, number>,
+  settlement: Settlement,
+): Promise<void> {
+  const { month, firstOpenSlot, nowMs } = settlement;
+  const stored = workspace.projectIds.reduce((sum, id) => sum + (storedByProject.get(id) ?? 0), 0);
+  const mayFall = keepsWholeMonth(workspace, month, nowMs);
+  const change = await settleUsage(redis, { ...counterOf(workspace, settlement), stored, firstOpenSlot, mayFall });
+  if (change !== 0) logger.info({ workspace_id: workspace.id, change }, 'usage corrected');
+}
+
+function counterOf({ id }: MeteredWorkspace, { month, nowMs }: Settlement) {
+  return { key: usageKey(id, 'spans', month), nowMs, expiresAtS: counterExpiryS(month) };
 }
 
 /** Whether nothing received this month can have reached its retention. */
@@ -100,20 +126,22 @@ function keepsWholeMonth(workspace: MeteredWorkspace, month: Month, nowMs: numbe
   return retentionDays === 0 || nowMs - month.startMs < retentionDays * dayMs;
 }
 
-async function* allWorkspaces(postgres: Postgres): AsyncGenerator<string> {
+async function* allWorkspaces(postgres: Postgres): AsyncGenerator<string[]> {
   let after = '';
   for (;;) {
-    const ids = await listWorkspaceIds(postgres, after, idsPerPage);
-    yield* ids;
+    const ids = await listWorkspaceIds(postgres, after, workspacesPerGroup);
+    yield ids;
     const last = ids.at(-1);
-    if (last === undefined || ids.length < idsPerPage) return;
+    if (last === undefined || ids.length < workspacesPerGroup) return;
     after = last;
   }
 }
 
-async function* countedWorkspaces(redis: Redis, month: Month): AsyncGenerator<string> {
+async function* countedWorkspaces(redis: Redis, month: Month): AsyncGenerator<string[]> {
   const match = usageKey('*', 'spans', month);
-  for await (const keys of redis.scanStream({ match, count: idsPerPage }) as AsyncIterable<string[]>) {
-    yield* keys.map(workspaceOfUsageKey);
+  for await (const keys of redis.scanStream({ match, count: 1_000 }) as AsyncIterable<string[]>) {
+    for (let at = 0; at < keys.length; at += workspacesPerGroup) {
+      yield keys.slice(at, at + workspacesPerGroup).map(workspaceOfUsageKey);
+    }
   }
 }

@@ -2,7 +2,7 @@ export { admitRequest } from './admit-request.ts';
 export { chargeIngest, type IngestCaller, type IngestCost } from './charge-ingest.ts';
 export { consumeQuota } from './consume-quota.ts';
 export { Limiter } from './limiter.ts';
-export { findMeteredWorkspace, listWorkspaceIds, type MeteredWorkspace } from './metered-workspace-store.ts';
+export { findMeteredWorkspaces, listWorkspaceIds, type MeteredWorkspace } from './metered-workspace-store.ts';
 export { quotasEndpoints } from './quotas.routes.ts';
 export { unlimitedHeaders } from './rate-headers.ts';
 export { RefusedCredentials } from './refused-credentials.ts';

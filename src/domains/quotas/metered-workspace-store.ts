@@ -1,22 +1,29 @@
 import type { WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
-import { findWorkspace, type WorkspaceScope } from '../workspaces/index.ts';
+import { findWorkspaces, type WorkspaceScope } from '../workspaces/index.ts';
 
 /** A workspace with the projects whose spans count for it. */
 export type MeteredWorkspace = WorkspaceScope & { projectIds: string[] };
 
-/** Undefined when there is no such workspace. */
-export async function findMeteredWorkspace(
+/** Those of the workspaces that exist and have a project. Two round trips. */
+export async function findMeteredWorkspaces(
   postgres: Postgres,
-  workspaceId: string,
-): Promise<MeteredWorkspace | undefined> {
-  const workspace = await findWorkspace(postgres, workspaceId);
-  if (workspace === undefined) return undefined;
-  const rows = await runPostgres(() =>
-    postgres('projects').where({ workspace_id: workspaceId }).select<{ id: string }[]>('id'),
-  );
-  return { ...workspace, projectIds: rows.map(({ id }) => id) };
+  workspaceIds: readonly string[],
+): Promise<MeteredWorkspace[]> {
+  const [workspaces, projects] = await Promise.all([
+    findWorkspaces(postgres, workspaceIds),
+    runPostgres(() =>
+      postgres('projects')
+        .whereIn('workspace_id', workspaceIds)
+        .select<{ id: string; workspace_id: string }[]>('id', 'workspace_id'),
+    ),
+  ]);
+  const idsByWorkspace = new Map<string, string[]>(workspaces.map(({ id }) => [id, []]));
+  for (const { id, workspace_id } of projects) idsByWorkspace.get(workspace_id)?.push(id);
+  return workspaces
+    .map((workspace) => ({ ...workspace, projectIds: idsByWorkspace.get(workspace.id) ?? [] }))
+    .filter(({ projectIds }) => projectIds.length > 0);
 }
 
 /** Ids of the workspaces that exist, in order, after the one given. The worker's; no tenant asks this. */

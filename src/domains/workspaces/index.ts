@@ -15,5 +15,5 @@ export type { Project, ProjectScope } from './project.ts';
 export { findProjectScope, listProjects } from './project-store.ts';
 export { type Role, roleSuffices, roles } from './role.ts';
 export type { Workspace, WorkspaceScope } from './workspace.ts';
-export { findWorkspace, lockWorkspace } from './workspace-store.ts';
+export { findWorkspace, findWorkspaces, lockWorkspace } from './workspace-store.ts';
 export { type WorkspacesDeps, workspacesEndpoints } from './workspaces.routes.ts';

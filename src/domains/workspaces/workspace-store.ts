@@ -14,10 +14,20 @@ interface Row {
   created_at: Date;
 }
 
+const columns = ['id', 'name', 'kind', 'plan', 'plan_overrides', 'created_at'];
+
 /** The workspace, or undefined when there is none or it was deleted. */
 export async function findWorkspace(postgres: Postgres, workspaceId: string): Promise<Workspace | undefined> {
   const row = await runPostgres(() => selectWorkspace(postgres, workspaceId));
   return row && toWorkspace(row);
+}
+
+/** Those of the workspaces that exist, in no order. */
+export async function findWorkspaces(postgres: Postgres, workspaceIds: readonly string[]): Promise<Workspace[]> {
+  const rows = await runPostgres(() =>
+    postgres('workspaces').whereIn('id', workspaceIds).whereNull('deleted_at').select<Row[]>(columns),
+  );
+  return rows.map(toWorkspace);
 }
 
 /** As {@link findWorkspace}, and nobody else changes it or its members until the transaction ends. */
@@ -38,10 +48,7 @@ export async function saveWorkspace(transaction: Postgres, workspace: Workspace)
 }
 
 function selectWorkspace(postgres: Postgres, workspaceId: string) {
-  return postgres('workspaces')
-    .where({ id: workspaceId })
-    .whereNull('deleted_at')
-    .first<Row | undefined>('id', 'name', 'kind', 'plan', 'plan_overrides', 'created_at');
+  return postgres('workspaces').where({ id: workspaceId }).whereNull('deleted_at').first<Row | undefined>(columns);
 }
 
 function toWorkspace(row: Row): Workspace {
