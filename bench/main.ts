@@ -11,6 +11,7 @@ import { bomb } from './scenarios/bomb.ts';
 import { freshness } from './scenarios/freshness.ts';
 import type { ScenarioName } from './scenarios/names.ts';
 import { overload } from './scenarios/overload.ts';
+import { requests } from './scenarios/requests.ts';
 import { throughput } from './scenarios/throughput.ts';
 import { round } from './statistics.ts';
 import type { Target } from './target.ts';
@@ -21,6 +22,7 @@ const scenarios: Readonly<Record<ScenarioName, (bench: Bench) => Promise<object>
   freshness,
   overload,
   bomb,
+  requests,
 };
 const queryTimeoutMs = 60_000;
 
