@@ -25,7 +25,7 @@ export interface CommonCall<P> {
   headers: IncomingHttpHeaders;
   principal: P | undefined;
   requestId: string;
-  /** Aborted once the answer is out or the client has gone: nobody needs what is still under way. */
+  /** Aborted once the answer is out or the client has gone: nobody needs what is still under way. Made when first asked for. */
   signal: AbortSignal;
   /** Puts headers on the answer, whatever it will be, errors included. */
   setHeaders: (headers: Headers) => void;
@@ -111,7 +111,7 @@ export function endpointsFor<P>() {
         const parsed = parseCommon<A, P, Params, Query>(spec, raw);
         const sent = spec.body ? await raw.readBody() : undefined;
         const body = parseBody((spec.body ?? z.undefined()) as Body, sent);
-        return raw.once(sent, () => handle({ ...parsed, body }));
+        return raw.once(sent, () => handle(Object.assign(parsed, { body })));
       },
     };
   }
@@ -153,7 +153,9 @@ function parseCommon<A extends Access, P, Params extends z.ZodObject, Query exte
     // Sound by construction: the pipeline refuses a call without a principal unless the access is open.
     principal: raw.principal as PrincipalFor<A, P>,
     requestId: raw.requestId,
-    signal: raw.signal,
+    get signal() {
+      return raw.signal;
+    },
     setHeaders: raw.setHeaders,
     ifMatch: parseIfMatch(raw.headers['if-match']),
   };

@@ -64,13 +64,17 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   const params = pathParams(req);
   const principal = 'open' in endpoint.access ? undefined : await options.authorise(req, endpoint, params);
   await options.admit?.(req, res, endpoint, principal);
-  const call = {
+  let signal: AbortSignal | undefined;
+  const call: CommonCall<P> = {
     params,
     query: parseQueryString(req.url.slice(req.path.length)),
     headers: req.headers,
     principal,
     requestId: contextOf(res).requestId,
-    signal: closeSignal(res),
+    get signal() {
+      signal ??= closeSignal(res);
+      return signal;
+    },
     setHeaders: (headers: Headers) => setHeaders(res, headers),
   };
   if (endpoint.kind === 'raw') {
@@ -79,7 +83,7 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   }
   const once = onceFor(req, endpoint, options, call);
   const readBody = () => readJsonBody(req, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
-  sendResult(req, res, await endpoint.call({ ...call, readBody, once }));
+  sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
 }
 
 /** Given as the reason, because the default one captures a stack, on every request. */
@@ -87,7 +91,8 @@ const closed = new Error('The answer is out or the client has gone');
 
 function closeSignal(res: Response): AbortSignal {
   const controller = new AbortController();
-  res.once('close', () => controller.abort(closed));
+  if (res.closed) controller.abort(closed);
+  else res.once('close', () => controller.abort(closed));
   return controller.signal;
 }
 

@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { Express } from 'express';
 import { refuseConnection, refuseTunnel } from './connection-errors.ts';
+import { messageClassesFor } from './message-classes.ts';
 
 export interface RunningServer {
   port: number;
@@ -16,7 +18,7 @@ export async function listen({
   port,
   host,
 }: {
-  app: RequestListener;
+  app: RequestListener | Express;
   port: number;
   host: string;
 }): Promise<RunningServer> {
@@ -28,7 +30,7 @@ export async function listen({
     if (draining) res.setHeader('Connection', 'close');
     app(req, res);
   };
-  const server = createServer(options, serve);
+  const server = createServer({ ...options, ...messageClassesFor(app) }, serve);
   // Node would answer these by itself, in one bare line: an expectation it does not know, a broken request, a tunnel.
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => {
