@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { Express } from 'express';
 import { refuseConnection, refuseTunnel } from './connection-errors.ts';
 import { messageClassesFor } from './message-classes.ts';
 
@@ -18,7 +17,7 @@ export async function listen({
   port,
   host,
 }: {
-  app: RequestListener | Express;
+  app: RequestListener;
   port: number;
   host: string;
 }): Promise<RunningServer> {
