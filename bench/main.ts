@@ -11,6 +11,7 @@ import { bomb } from './scenarios/bomb.ts';
 import { freshness } from './scenarios/freshness.ts';
 import type { ScenarioName } from './scenarios/names.ts';
 import { overload } from './scenarios/overload.ts';
+import { reads } from './scenarios/reads.ts';
 import { requests } from './scenarios/requests.ts';
 import { throughput } from './scenarios/throughput.ts';
 import { round } from './statistics.ts';
@@ -22,6 +23,7 @@ const scenarios: Readonly<Record<ScenarioName, (bench: Bench) => Promise<object>
   freshness,
   overload,
   bomb,
+  reads,
   requests,
 };
 const queryTimeoutMs = 60_000;

@@ -21,6 +21,7 @@ export interface OwnTarget extends Target {
   stop(): Promise<void>;
   /** Where API and worker put their profiles, if asked to. */
   profileDir: string;
+  databaseUrl: string;
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -72,6 +73,7 @@ export async function startOwnTarget(options: { fromSource: boolean; profile: bo
       adminKey: env.ADMIN_API_KEY,
       projectId: seeded.projectId,
       clickhouseUrl: engines.clickhouse.url,
+      databaseUrl: engines.postgres.url,
       pids: {
         api: api.child.pid,
         worker: worker.child.pid,

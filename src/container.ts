@@ -29,8 +29,9 @@ import {
   QueueGate,
 } from './domains/ingestion/index.ts';
 import { apiDescription, type DependencyName, knownFields, operationsEndpoints } from './domains/operations/index.ts';
+import { partsEndpoints } from './domains/parts/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
-import { findKnownPrompts, KnownPrompts } from './domains/prompts/index.ts';
+import { findKnownPrompts, KnownPrompts, promptsEndpoints } from './domains/prompts/index.ts';
 import {
   admitRequest,
   Limiter,
@@ -38,6 +39,7 @@ import {
   RefusedCredentials,
   unlimitedHeaders,
 } from './domains/quotas/index.ts';
+import { TemplateThreads } from './domains/templates/index.ts';
 import { workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
@@ -90,6 +92,7 @@ export function createContainer(config: Config): Container {
   };
   const { postgres, clickhouse, publisher, identityEvents } = clients;
   const invalidations = createInvalidations({ redisUrl: config.redisUrl, redis, logger });
+  const threads = new TemplateThreads();
   const limits = otlpLimits(config);
   const scanner = createBodyScanner(limits);
   const gate = new QueueGate({
@@ -116,7 +119,9 @@ export function createContainer(config: Config): Container {
     ...quotasEndpoints({ redis }),
     ...auditEndpoints({ postgres, cursorSecret }),
     ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
-    ...executionsEndpoints({ clickhouse, knownPrompts, cursorSecret }),
+    ...partsEndpoints({ postgres, invalidations, threads, cursorSecret }),
+    ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret }),
+    ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
     ...ingestionEndpoints({
       admission: new Admission(),
@@ -189,6 +194,7 @@ export function createContainer(config: Config): Container {
       invalidations.close();
       await keyUses.flush();
       await scanner.close();
+      await threads.close();
       await closeClients(clients);
     },
   };

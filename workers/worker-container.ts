@@ -19,6 +19,8 @@ const batchLimits = {
   rowsMax: 20_000,
   bytesMax: 16 * 1024 * 1024,
   entriesMax: ingestConcurrency / 2,
+  patientRowsMin: 1_200,
+  patientWaitMsMax: 600,
   writesMax: 1,
 };
 const batchWaitMs = 200;

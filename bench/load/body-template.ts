@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { encodeTraces, type SpanInput } from '../../test/support/otlp-encode.ts';
 import { spansPerTrace } from '../options.ts';
-import { seededRandom, spanContent } from './span-content.ts';
+import { type Random, seededRandom, spanContent } from './span-content.ts';
 
 /** Offsets into {@link BodyTemplate.bytes} where ids and times stand, so that new ones cost no encoding. */
 export interface BodyTemplate {
@@ -13,42 +13,64 @@ export interface BodyTemplate {
 }
 
 const placeholderNano = 1n << 60n;
-const traceLengthMs = 900;
+const msPerSpan = 90;
 
 /** A protobuf body of LLM-like spans whose text the seed decides. Ids and times in it are placeholders. */
 export function createBodyTemplate(seed: number, spansPerBody: number): BodyTemplate {
-  const random = seededRandom(seed);
-  const traceIds = Array.from({ length: spansPerBody / spansPerTrace }, () => randomBytes(16));
-  const spanIds = Array.from({ length: spansPerBody }, () => randomBytes(8));
-  const sinceNanos = new Set<bigint>();
-  const spans = spanIds.map((spanId, index): SpanInput => {
-    const place = index % spansPerTrace;
-    const root = spanIds[index - place];
-    // Times are whole milliseconds apart, so that each stands in the bytes as itself.
-    const startSince = BigInt(-traceLengthMs - index + place * 50) * 1_000_000n;
-    const endSince = place === 0 ? 0n - BigInt(index) * 1_000_000n : startSince + 45_000_000n;
-    sinceNanos.add(startSince).add(endSince);
+  const ids = newIds(spansPerBody, spansPerTrace);
+  const spans = spansOf(seededRandom(seed), ids, placeholderNano);
+  const bytes = encodeBody(spans);
+  const times = new Set(spans.flatMap(({ startUnixNano = 0n, endUnixNano = 0n }) => [startUnixNano, endUnixNano]));
+  return {
+    bytes,
+    traceIds: ids.traceIds.map((id) => offsetsOf(bytes, id)),
+    spanIds: ids.spanIds.map((id) => offsetsOf(bytes, id)),
+    times: [...times].map((time) => ({ sinceNano: time - placeholderNano, offsets: offsetsOf(bytes, fixed64(time)) })),
+  };
+}
+
+/** The same as {@link createBodyTemplate} made, but as it is sent: one trace that ends at `endMs`. */
+export function createTraceBody(seed: number, spanCount: number, endMs: number): { bytes: Buffer; traceId: string } {
+  const ids = newIds(spanCount, spanCount);
+  const bytes = encodeBody(spansOf(seededRandom(seed), ids, BigInt(endMs) * 1_000_000n));
+  return { bytes, traceId: hex(ids.traceIds[0]) };
+}
+
+interface Ids {
+  traceIds: readonly Buffer[];
+  spanIds: readonly Buffer[];
+  traceSpans: number;
+}
+
+function newIds(spanCount: number, traceSpans: number): Ids {
+  return {
+    traceIds: Array.from({ length: spanCount / traceSpans }, () => randomBytes(16)),
+    spanIds: Array.from({ length: spanCount }, () => randomBytes(8)),
+    traceSpans,
+  };
+}
+
+/** Each trace has one root and all others under it. Times are whole milliseconds apart, so that each stands in the bytes as itself. */
+function spansOf(random: Random, { traceIds, spanIds, traceSpans }: Ids, endNano: bigint): SpanInput[] {
+  const traceLengthMs = msPerSpan * traceSpans;
+  return spanIds.map((spanId, index): SpanInput => {
+    const place = index % traceSpans;
+    const startUnixNano = endNano + BigInt(-traceLengthMs - index + place * 50) * 1_000_000n;
     return {
-      traceId: hex(traceIds[Math.floor(index / spansPerTrace)]),
+      traceId: hex(traceIds[Math.floor(index / traceSpans)]),
       spanId: hex(spanId),
-      ...(place > 0 && { parentSpanId: hex(root) }),
+      ...(place > 0 && { parentSpanId: hex(spanIds[index - place]) }),
       kind: place === 0 ? 1 : 3,
-      startUnixNano: placeholderNano + startSince,
-      endUnixNano: placeholderNano + endSince,
+      startUnixNano,
+      endUnixNano: place === 0 ? endNano - BigInt(index) * 1_000_000n : startUnixNano + 45_000_000n,
       statusCode: 1,
       ...spanContent(random, place),
     };
   });
-  const bytes = encodeTraces('protobuf', [{ resource: { attributes: resource }, scopeSpans: [{ scope, spans }] }]);
-  return {
-    bytes,
-    traceIds: traceIds.map((id) => offsetsOf(bytes, id)),
-    spanIds: spanIds.map((id) => offsetsOf(bytes, id)),
-    times: [...sinceNanos].map((sinceNano) => ({
-      sinceNano,
-      offsets: offsetsOf(bytes, fixed64(placeholderNano + sinceNano)),
-    })),
-  };
+}
+
+function encodeBody(spans: readonly SpanInput[]): Buffer {
+  return encodeTraces('protobuf', [{ resource: { attributes: resource }, scopeSpans: [{ scope, spans }] }]);
 }
 
 const resource = {

@@ -1,7 +1,7 @@
 import type { SpanInput } from '../../test/support/otlp-encode.ts';
 
 type Attributes = NonNullable<Extract<SpanInput['attributes'], Readonly<Record<string, unknown>>>>;
-type Random = () => number;
+export type Random = () => number;
 
 /** A vocabulary of about the size that makes text compress as prose does, some threefold; `text` favours its beginning. */
 const wordCount = 4_000;

@@ -1,4 +1,7 @@
 /** In the order in which they run: overload needs what throughput measured. */
-export const scenarioNames = ['throughput', 'ack', 'freshness', 'overload', 'bomb', 'requests'] as const;
+export const scenarioNames = ['throughput', 'ack', 'freshness', 'overload', 'bomb', 'requests', 'reads'] as const;
 
 export type ScenarioName = (typeof scenarioNames)[number];
+
+/** What runs when none is named: `reads` alone takes minutes. */
+export const defaultScenarioNames: readonly ScenarioName[] = scenarioNames.filter((name) => name !== 'reads');

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { Access, Contract, Headers, Responses, Result, ResultOf } from './contract.ts';
 import { type IfMatch, parseIfMatch } from './etag.ts';
 import type { Problem } from './problem.ts';
-import { type PathParams, parseBody, parseParams, parseQuery, type QueryValues } from './validate.ts';
+import type { QueryValues } from './query.ts';
+import { type PathParams, parseBody, parseParams, parseQuery } from './validate.ts';
 
 export type {
   Access,

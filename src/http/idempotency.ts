@@ -3,8 +3,9 @@ import { fingerprintOf } from '../lib/cursor.ts';
 import { AppError, ConflictError, InvalidError, MalformedError } from '../lib/errors.ts';
 import type { Contract, Headers, Result, Status } from './endpoint.ts';
 import { problemContentType, problemHeaders, toProblem } from './problem.ts';
+import type { QueryValues } from './query.ts';
 import { toWireAnswer } from './send-result.ts';
-import type { PathParams, QueryValues } from './validate.ts';
+import type { PathParams } from './validate.ts';
 
 /** A request that is to have its effect once. The digest tells another request under the same key. */
 export interface IdempotentRequest {

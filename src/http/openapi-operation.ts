@@ -4,6 +4,7 @@ import { requestHeaders, responseHeaders } from './openapi-headers.ts';
 import { problemsOf } from './openapi-problems.ts';
 import type { JsonObject, SchemaRegistry } from './openapi-schemas.ts';
 import { problemContentType } from './problem.ts';
+import { isPrefix } from './query.ts';
 
 /** One operation of the document. */
 export function operation(
@@ -40,12 +41,13 @@ function security(access: Access): JsonObject[] {
 
 function parameters(contract: Contract, part: 'params' | 'query', schemas: SchemaRegistry): JsonObject[] {
   return Object.entries(contract[part]?.shape ?? {}).map(([name, schema]) => {
-    const converted = schemas.convert(schema, 'input', `${contract.operationId}_${name}`);
+    const converted = schemas.convert(schema, 'input', `${contract.operationId}_${name.replace('.', '')}`);
     // zod leaves the default out where a text is converted first, as every number in a query is.
     const fallback = z.safeParse(schema, undefined).data;
     const { description } = converted;
     return {
-      name,
+      // OpenAPI has no parameters by prefix: this one stands for all of them.
+      name: isPrefix(name) ? `${name}<key>` : name,
       in: part === 'params' ? 'path' : 'query',
       required: part === 'params' || !acceptsAbsence(schema),
       description: typeof description === 'string' ? description : (schemas.describe(name) ?? name),

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { MalformedError } from '../lib/errors.ts';
 import { isStorableText } from './json-walk.ts';
-import type { QueryValues } from './validate.ts';
+
+/** Query parameters as decoded from the URL; a list when a name was repeated. */
+export type QueryValues = Readonly<Record<string, string | string[]>>;
 
 /**
  * Decodes a query string strictly: what `URLSearchParams` would silently mend is a fault.
@@ -41,7 +43,33 @@ export function repeatedParam<S extends z.ZodType>(item: S) {
   return z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item));
 }
 
+/**
+ * Parameters whose names begin with the key that this has in its schema, a word and a dot: `attr.` takes every `attr.<key>=value`, and
+ * the handler gets a record by key.
+ */
+export function prefixedParams<S extends z.ZodType>(item: S) {
+  return z.record(z.string().min(1).max(prefixedNameMax), item).optional();
+}
+
+/** Whether a key of a query schema stands for {@link prefixedParams}. */
+export const isPrefix = (name: string) => name.endsWith('.');
+
+/** The values with all parameters of one prefix under it, as its schema takes them. */
+export function gatherPrefixed(names: readonly string[], query: QueryValues): Readonly<Record<string, unknown>> {
+  const prefixes = names.filter(isPrefix);
+  const gathered: Record<string, unknown> = Object.create(null);
+  for (const [name, value] of Object.entries(query)) {
+    // zod leaves `__proto__` out of records without a word; here it stays an unknown parameter.
+    const prefix = prefixes.find((known) => name.startsWith(known) && name !== `${known}__proto__`);
+    if (prefix === undefined) gathered[name] = value;
+    else
+      gathered[prefix] = Object.assign(gathered[prefix] ?? Object.create(null), { [name.slice(prefix.length)]: value });
+  }
+  return gathered;
+}
+
 const pairsMax = 200;
+const prefixedNameMax = 200;
 
 function decode(text: string, name: string): string {
   let decoded: string;

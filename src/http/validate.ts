@@ -1,11 +1,10 @@
 import type { z } from 'zod';
 import { type Fault, InvalidError, MalformedError } from '../lib/errors.ts';
 import { check } from './faults.ts';
+import { gatherPrefixed, type QueryValues } from './query.ts';
 
 /** Path parameters as decoded from the URL. */
 export type PathParams = Readonly<Record<string, string>>;
-/** Query parameters as decoded from the URL; a list when a name was repeated. */
-export type QueryValues = Readonly<Record<string, string | string[]>>;
 
 /** @throws InvalidError `invalid_path_parameter` */
 export function parseParams<S extends z.ZodType>(schema: S, params: PathParams): z.output<S> {
@@ -15,12 +14,14 @@ export function parseParams<S extends z.ZodType>(schema: S, params: PathParams):
 }
 
 /** @throws MalformedError `unknown_parameter` or `invalid_parameter`, naming the parameter */
-export function parseQuery<S extends z.ZodType>(schema: S, query: QueryValues): z.output<S> {
-  const result = check(schema, query);
+export function parseQuery<S extends z.ZodObject>(schema: S, query: QueryValues): z.output<S> {
+  const result = check(schema, gatherPrefixed(Object.keys(schema.shape), query));
   if (result.ok) return result.value;
-  const faults = result.faults.map((fault) =>
-    fault.code === 'unknown_field' ? { ...fault, code: 'unknown_parameter' } : fault,
-  );
+  const faults = result.faults.map((fault) => ({
+    ...fault,
+    path: parameterName(fault.path),
+    code: fault.code === 'unknown_field' ? 'unknown_parameter' : fault.code,
+  }));
   const unknown = faults.some((fault) => fault.code === 'unknown_parameter');
   throw new MalformedError(unknown ? 'unknown_parameter' : 'invalid_parameter', summarise(faults), { errors: faults });
 }
@@ -38,6 +39,11 @@ export function refuseBody(faults: readonly Fault[]): never {
     throw new MalformedError('unknown_field', summarise(faults), { errors: faults });
   }
   throw new InvalidError('invalid_body', summarise(faults), { errors: faults });
+}
+
+/** `["attr."]["user.id"]` is what the caller wrote as `attr.user.id`. */
+function parameterName(path: string): string {
+  return path.replace(/^\["(\w+\.)"\]\.?(?:\["(.*)"\])?/, '$1$2');
 }
 
 function summarise(faults: readonly Fault[]): string {

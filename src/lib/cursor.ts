@@ -43,11 +43,12 @@ export function decodeCursor<S extends z.ZodType<CursorPosition>>(
 
 /** The same text for the same filters, whatever the order of their keys; absent and undefined are alike. */
 export function fingerprintOf(filters: object): string {
-  return JSON.stringify(filters, (_key, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
+  return JSON.stringify(filters, (_key, value: unknown) => {
+    if (typeof value === 'bigint') return value.toString();
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
-  );
+      : value;
+  });
 }
 
 const macBytes = 16;

@@ -74,6 +74,7 @@ export const problemCodes = {
   too_large: {
     body_too_large: 'The body is too large',
     result_too_large: 'The answer would be too large',
+    query_too_large: 'The query would have to read too much',
   },
   unsupported_media_type: {
     unsupported_media_type: 'The media type is not supported',
@@ -98,6 +99,7 @@ export const problemCodes = {
     dependency_unavailable: 'A dependency is away',
     postgres_unavailable: 'The database is away',
     clickhouse_unavailable: 'The trace store is away',
+    query_timeout: 'The query takes too long',
     queue_unavailable: 'The queue is away',
     identity_unavailable: 'The identity provider is away',
     ingest_unavailable: 'Spans are not taken right now',

@@ -145,7 +145,8 @@ describe('200', () => {
     expect(withBody.length).toBeGreaterThan(2);
     for (const { operationId, requestBody } of withBody) {
       const contract = api.container.endpoints.find((endpoint) => endpoint.operationId === operationId);
-      const example = requestBody?.content['application/json']?.example;
+      const content = requestBody?.content ?? {};
+      const example = (content['application/json'] ?? Object.values(content)[0])?.example;
       expect(example, operationId).toBeDefined();
       if (contract?.body) expect(contract.body.safeParse(example).error, operationId).toBeUndefined();
     }

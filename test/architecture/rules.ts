@@ -32,6 +32,7 @@ export const domainOrder: readonly string[] = [
   'idempotency',
   'quotas',
   'templates',
+  'versioned',
   'parts',
   'prompts',
   'executions',

@@ -15,9 +15,12 @@ export interface Answer<T> {
   body: T;
 }
 
+/** A list repeats its parameter. */
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
 export interface CallOptions {
   params?: Readonly<Record<string, string>>;
-  query?: Readonly<Record<string, string | number>>;
+  query?: Query;
   body?: unknown;
   /** Sent as X-API-Key. */
   key?: string;
@@ -167,6 +170,8 @@ export function expectProblem(answer: Answer<unknown>, status: number, code: str
   return problem;
 }
 
-function toText(query: CallOptions['query'] = {}): [string, string][] {
-  return Object.entries(query).map(([name, value]) => [name, String(value)]);
+function toText(query: Query = {}): [string, string][] {
+  return Object.entries(query).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, String(one)]),
+  );
 }

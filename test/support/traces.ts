@@ -5,7 +5,7 @@ import type { executionSchema } from '../../src/domains/executions/executions.sc
 import type { FlatNode, HierarchyWire, NestedNode } from '../../src/domains/executions/hierarchy.schema.ts';
 import type { SpanWire } from '../../src/domains/executions/span.schema.ts';
 import type { TimelineWire } from '../../src/domains/executions/timeline.schema.ts';
-import type { Answer, ProjectOfTest, TestApi } from './api.ts';
+import type { Answer, ProjectOfTest, Query, TestApi } from './api.ts';
 import { encodeSpans, type SpanInput } from './otlp-encode.ts';
 import { BadRequest, ExportTraceServiceResponse, RpcStatus } from './otlp-proto.ts';
 import { aModelCall, nowNano } from './spans.ts';
@@ -23,7 +23,7 @@ export type ExecutionDetailWire = ExecutionWire & {
 };
 export interface ExecutionPage {
   data: ExecutionWire[];
-  page: { next_cursor: string | null; has_more: boolean; limit: number };
+  page: { next_cursor: string | null; has_more: boolean; limit: number; total?: number };
   window: { from: string; to: string };
 }
 
@@ -153,7 +153,7 @@ export async function fastestMs<T>(times: number, call: () => Promise<T>): Promi
 export function listExecutions(
   api: TestApi,
   project: ProjectOfTest,
-  query: Readonly<Record<string, string | number>> = {},
+  query: Query = {},
 ): Promise<Answer<ExecutionPage>> {
   return api.call<ExecutionPage>('listExecutions', { params: { project_id: project.id }, query, key: project.key });
 }

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { promptCondition } from '../../src/domains/executions/prompt-condition.ts';
-import { findPromptMentions } from '../../src/domains/prompts/index.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
@@ -58,15 +56,11 @@ async function storedRef(project: ProjectOfTest, traceId: string) {
   return (await result.json())[0];
 }
 
-/** The traces that the condition for a prompt finds. */
+/** The traces that the list finds by the prompt. */
 async function tracesOf(project: ProjectOfTest, promptId: string, version?: number): Promise<string[]> {
-  const { sql, params } = promptCondition(await findPromptMentions(api.postgres, project.id, promptId), version);
-  const result = await clickhouse.query({
-    query: `SELECT lower(hex(trace_id)) AS id FROM executions FINAL WHERE project_id = {projectId:String} AND ${sql} ORDER BY id`,
-    query_params: { projectId: project.id, ...params },
-    format: 'JSONEachRow',
-  });
-  return (await result.json<{ id: string }>()).map(({ id }) => id);
+  const query = { prompt_id: promptId, ...(version === undefined ? {} : { prompt_version: version }) };
+  const { body } = await listExecutions(api, project, { ...query, limit: 100 });
+  return body.data.map(({ trace_id }) => trace_id).toSorted();
 }
 
 describe('a prompt of the project', () => {

@@ -4,6 +4,9 @@ import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
 import type { BatchEntry } from './span-batcher.ts';
 
+/** A larger batch means that spans come fast: what finds words and attributes is then left to the merge, which builds it anyway. */
+const indexedRowsMax = 1_000;
+
 /**
  * Stores the rows of all entries and resolves once the engine has confirmed them. The token names the contents (a job's id is the
  * hash of its body) and their receipt, so an insert whose answer was lost can be repeated as it was; a batch cut differently
@@ -14,5 +17,7 @@ export async function insertSpans(clickhouse: ClickHouse, entries: readonly Batc
   const token = createHash('sha256')
     .update(entries.map(({ jobId, receivedAtMs }) => `${jobId}@${receivedAtMs}`).join())
     .digest('hex');
-  await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block, token });
+  const rows = entries.reduce((sum, { encoded }) => sum + encoded.lightSpans.length, 0);
+  const indexLater = rows > indexedRowsMax;
+  await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block, token, indexLater });
 }

@@ -20,6 +20,9 @@ export interface SpanBatcherOptions {
   bytesMax: number;
   entriesMax: number;
   waitMsMax: number;
+  /** A batch that has this many rows by then goes on filling until `patientWaitMsMax`. */
+  patientRowsMin: number;
+  patientWaitMsMax: number;
   writesMax: number;
 }
 
@@ -46,7 +49,7 @@ export class SpanBatcher {
       this.#pending.push({ entry, resolve, reject });
       this.#rows += entry.encoded.lightSpans.length;
       this.#bytes += entry.encoded.rows.bytes.length;
-      this.#timer ??= setTimeout(() => this.flush(), this.#options.waitMsMax);
+      this.#timer ??= setTimeout(() => this.#onWaited(), this.#options.waitMsMax);
       const { rowsMax, bytesMax, entriesMax } = this.#options;
       if (this.#rows >= rowsMax || this.#bytes >= bytesMax || this.#pending.length >= entriesMax) this.flush();
     });
@@ -64,6 +67,13 @@ export class SpanBatcher {
     this.#timer = undefined;
     this.#due = false;
     void this.#write(batch);
+  }
+
+  /** Rows that come fast fill a larger batch, which costs the engine less a row; at a trickle nobody waits longer. */
+  #onWaited(): void {
+    const { waitMsMax, patientRowsMin, patientWaitMsMax } = this.#options;
+    if (this.#rows < patientRowsMin) this.flush();
+    else this.#timer = setTimeout(() => this.flush(), patientWaitMsMax - waitMsMax);
   }
 
   async #write(batch: readonly Pending[]): Promise<void> {

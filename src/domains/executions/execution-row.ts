@@ -19,6 +19,7 @@ import {
 } from '../../stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
 import type { Execution } from './execution.ts';
+import { writeSummary } from './execution-summary.ts';
 import type { PromptUse } from './prompt-uses.ts';
 
 const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
@@ -63,6 +64,7 @@ const executionTable = new NativeTable<Execution>({
   tags: array(texts, (e) => e.tags),
   input_preview: column(text, (e) => e.inputPreview),
   output_preview: column(text, (e) => e.outputPreview),
+  summary: column(text, writeSummary),
 });
 
 /** Stores the summaries as one block; resolves once the engine has confirmed it. */

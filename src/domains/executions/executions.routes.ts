@@ -1,25 +1,15 @@
 import { z } from 'zod';
 import { endpoint } from '../../http/endpoint.ts';
-import { listOf, pageParams } from '../../http/pagination.ts';
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { KnownPrompts } from '../prompts/index.ts';
 import { costBreakdownSchema, costBreakdownToWire } from './cost-breakdown.ts';
 import { executionSchema, executionToWire } from './executions.schema.ts';
 import { getExecution } from './get-execution.ts';
-import { listExecutionsPage } from './list-executions-page.ts';
+import { executionPageSchema, listExecutionsQuery } from './list-executions.schema.ts';
+import { type ListExecutionsDeps, listExecutionsPage } from './list-executions-page.ts';
 import { spanSchema, spansToWire } from './span.schema.ts';
 import { type SpanPart, spanParts } from './span-queries.ts';
 import { treesEndpoints } from './trees.routes.ts';
 
 const partNames = Object.keys(spanParts) as SpanPart[];
-const time = z.iso.datetime({ offset: true }).optional();
-
-const listQuery = z.strictObject({
-  ...pageParams,
-  from: time.meta({ description: 'Started at or after; default seven days before `to`' }),
-  to: time.meta({ description: 'Started before; default now' }),
-  status: z.enum(['ok', 'error', 'unset']).optional().meta({ description: 'Of the execution as a whole' }),
-});
 
 const include = z
   .string()
@@ -40,30 +30,32 @@ const detailSchema = executionSchema.extend({
   truncated: z.boolean().meta({ description: 'Whether there are more spans than one answer gives out' }),
 });
 
-export function executionsEndpoints(deps: {
-  clickhouse: ClickHouse;
-  knownPrompts: KnownPrompts;
-  cursorSecret: string;
-}) {
+export function executionsEndpoints(deps: ListExecutionsDeps) {
   const common = { tag: 'executions', access: { scope: 'executions:read' }, rateClass: 'read', method: 'GET' } as const;
   return [
     endpoint({
       ...common,
       operationId: 'listExecutions',
       path: '/api/projects/{project_id}/executions',
-      summary: 'List executions, newest first',
+      summary: 'List executions',
       params: z.strictObject({ project_id: z.string() }),
-      query: listQuery,
+      query: listExecutionsQuery,
       responses: {
         200: {
           description: 'A page of executions that started in the window',
-          schema: listOf(executionSchema).extend({
-            window: z.object({ from: z.iso.datetime(), to: z.iso.datetime() }),
-          }),
+          schema: executionPageSchema,
         },
       },
+      problems: [
+        'invalid_cursor',
+        'cursor_mismatch',
+        'unknown_filter_field',
+        'invalid_filter',
+        'query_timeout',
+        'query_too_large',
+      ],
       handle: async ({ params, query }) => {
-        const body = await listExecutionsPage(deps, { projectId: params.project_id, ...query });
+        const body = await listExecutionsPage(deps, { projectId: params.project_id, query });
         return { status: 200, body };
       },
     }),

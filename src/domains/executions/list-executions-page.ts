@@ -4,58 +4,84 @@ import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import { MalformedError } from '../../lib/errors.ts';
 import { isoFromUnixNano, unixNanoFromDate } from '../../lib/time.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { KnownPrompts } from '../prompts/index.ts';
-import { listExecutions } from './execution-queries.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { findPromptMentions, type KnownPrompts } from '../prompts/index.ts';
+import { countExecutions, type ListQuery } from './execution-place-queries.ts';
 import { executionToWire } from './executions.schema.ts';
-import type { SpanStatus } from './light-span.ts';
+import { expandPrompts } from './filters/expand-prompts.ts';
+import { conditionOf } from './filters/filter-parameters.ts';
+import type { listExecutionsQuery } from './list-executions.schema.ts';
+import { readList } from './read-list.ts';
 import { resolveExecutionPrompts } from './resolve-prompts.ts';
 
 const defaultWindowMs = 7 * 24 * 60 * 60_000;
 
-export interface ListExecutionsInput {
-  projectId: string;
-  from?: string | undefined;
-  to?: string | undefined;
-  status?: SpanStatus | undefined;
-  cursor?: string | undefined;
-  limit: number;
+export interface ListExecutionsDeps {
+  clickhouse: ClickHouse;
+  /** Asked only for what a filter by prompt stands for. */
+  postgres: Postgres;
+  knownPrompts: KnownPrompts;
+  cursorSecret: string;
 }
 
-/** The window of the first page travels in the cursor, so that a walk sees one window however long it takes. */
-const position = z.tuple([z.iso.datetime(), z.iso.datetime(), z.string().regex(/^\d{1,20}$/), z.string().length(32)]);
+export interface ListExecutionsInput {
+  projectId: string;
+  query: z.output<typeof listExecutionsQuery>;
+}
 
-/** One page of executions and the window it is of. Throws MalformedError for an empty window or a foreign cursor. */
-export async function listExecutionsPage(
-  deps: { clickhouse: ClickHouse; knownPrompts: KnownPrompts; cursorSecret: string },
-  input: ListExecutionsInput,
-) {
-  const { projectId, from, to, status } = input;
-  const fingerprint = fingerprintOf({ list: 'executions', projectId, from, to, status });
-  const decoded =
-    input.cursor === undefined ? undefined : decodeCursor(deps.cursorSecret, fingerprint, input.cursor, position);
+/** The walk's window and moment travel in the cursor, so that all of its pages see one list however long they take. */
+const position = z.tuple([
+  z.iso.datetime(),
+  z.iso.datetime(),
+  z.int(),
+  z
+    .string()
+    .regex(/^\d{1,20}$/)
+    .nullable(),
+  z.string().length(32),
+]);
+
+/** One page of executions and the window it is of. Throws MalformedError for an empty window, a bad filter or a foreign cursor. */
+export async function listExecutionsPage(deps: ListExecutionsDeps, input: ListExecutionsInput) {
+  const { projectId, query } = input;
+  const { cursor, limit, fields, include_total: includeTotal, ...asked } = query;
+  const { from, to, sort, ...filters } = asked;
+  const fingerprint = fingerprintOf({ list: 'executions', projectId, ...asked });
+  const decoded = cursor === undefined ? undefined : decodeCursor(deps.cursorSecret, fingerprint, cursor, position);
   const window = decoded ? { from: new Date(decoded[0]), to: new Date(decoded[1]) } : windowOf(from, to);
-  const stored = await listExecutions(deps.clickhouse, {
+  const list: ListQuery = {
     projectId,
     fromUnixNano: unixNanoFromDate(window.from),
     toUnixNano: unixNanoFromDate(window.to),
-    status,
-    after: decoded ? { startUnixNano: decoded[2], traceId: decoded[3] } : undefined,
-    limit: input.limit + 1,
-  });
-  const rows = await resolveExecutionPrompts(deps.knownPrompts, projectId, stored);
-  const wireWindow = {
-    from: isoFromUnixNano(unixNanoFromDate(window.from)),
-    to: isoFromUnixNano(unixNanoFromDate(window.to)),
+    condition: await expandPrompts(conditionOf(filters), (id) => findPromptMentions(deps.postgres, projectId, id)),
+    sort,
   };
-  const page = toPage(rows, input.limit, executionToWire, (row) =>
-    encodeCursor(deps.cursorSecret, fingerprint, [
-      wireWindow.from,
-      wireWindow.to,
-      row.startUnixNano.toString(),
-      row.traceId,
-    ]),
+  const start = decoded && { asOfMs: decoded[2], after: { key: decoded[3], traceId: decoded[4] } };
+  const [{ rows, asOfMs = 0 }, total] = await Promise.all([
+    readList(deps.clickhouse, list, start, limit + 1),
+    includeTotal ? countExecutions(deps.clickhouse, list) : undefined,
+  ]);
+  const executions = await resolveExecutionPrompts(
+    deps.knownPrompts,
+    projectId,
+    rows.map(({ execution }) => execution),
   );
-  return { ...page, window: wireWindow };
+  const wireWindow = { from: isoFromUnixNano(list.fromUnixNano), to: isoFromUnixNano(list.toUnixNano) };
+  const { data, page } = toPage(
+    rows.map(({ place, execution }, index) => ({ place, execution: executions[index] ?? execution })),
+    limit,
+    ({ execution }) => only(executionToWire(execution), fields),
+    ({ place }) =>
+      encodeCursor(deps.cursorSecret, fingerprint, [wireWindow.from, wireWindow.to, asOfMs, place.key, place.traceId]),
+  );
+  return { data, page: { ...page, ...(total === undefined ? {} : { total }) }, window: wireWindow };
+}
+
+function only<T extends object>(item: T, fields: readonly (keyof T)[] | undefined): Partial<T> {
+  if (fields === undefined) return item;
+  const chosen: Partial<T> = {};
+  for (const field of fields) chosen[field] = item[field];
+  return chosen;
 }
 
 function windowOf(from: string | undefined, to: string | undefined): { from: Date; to: Date } {

@@ -3,11 +3,12 @@ import type { ClickHouse } from './client.ts';
 
 /**
  * Sends a Native block as one insert and resolves once the engine has confirmed it. With a token, the same insert sent again is
- * stored once. Rows are not collapsed on the way in: merges and FINAL do that, and it would double the engine's work.
+ * stored once. With `indexLater` the skip indexes of the rows are built by the first merge; until then searches read the rows.
+ * Rows are not collapsed on the way in: merges and FINAL do that, and it would double the engine's work.
  */
 export async function insertBlock(
   clickhouse: ClickHouse,
-  insert: { table: string; columns: readonly string[]; block: Buffer; token?: string },
+  insert: { table: string; columns: readonly string[]; block: Buffer; token?: string; indexLater?: boolean },
 ): Promise<void> {
   const { stream } = await clickhouse.exec({
     query: `INSERT INTO ${insert.table} (${insert.columns.join(', ')}) FORMAT Native`,
@@ -16,6 +17,7 @@ export async function insertBlock(
       async_insert: 0,
       optimize_on_insert: 0,
       wait_end_of_query: 1,
+      materialize_skip_indexes_on_insert: insert.indexLater === true ? 0 : 1,
       insert_deduplicate: insert.token === undefined ? 0 : 1,
       ...(insert.token === undefined ? {} : { insert_deduplication_token: insert.token }),
     },

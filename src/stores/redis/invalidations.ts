@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { Logger } from '../../telemetry/logger.ts';
 
 /** Kinds of things whose cached records other processes must forget when they change, each by its id. */
-export type InvalidationTopic = 'api_key' | 'project' | 'user' | 'workspace';
+export type InvalidationTopic = 'api_key' | 'part' | 'project' | 'prompt' | 'user' | 'workspace';
 
 export interface Invalidations {
   /** Whether changes elsewhere are heard of right now. */

@@ -6,6 +6,7 @@ export const knownFields = {
   workspace_id: { description: 'The workspace', example: 'wsp_01k0w2n3t4v5x6y7z8a9b0c1d2' },
   prompt_id: { description: 'The prompt', example: 'prm_01k0w2n3t4v5x6y7z8a9b0c1d2' },
   user_id: { description: 'The user', example: 'usr_01k0w2n3t4v5x6y7z8a9b0c1d2' },
+  identity_provider: { description: 'One of clerk, workos, generic', example: 'clerk' },
   key_id: { description: 'The API key', example: 'key_01k0w2n3t4v5x6y7z8a9b0c1d2' },
   body_id: { description: 'The quarantined body', example: '5f1c9d0e7a3b' },
   trace_id: { description: 'The trace: 32 lower-case hex digits', example: '4bf92f3577b34da6a3ce929d0e0e4736' },

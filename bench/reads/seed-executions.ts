@@ -1,0 +1,94 @@
+import {
+  type Execution,
+  insertExecutions,
+  type LightSpan,
+  summariseExecution,
+} from '../../src/domains/executions/index.ts';
+import { defaultOtlpLimits, spanTable } from '../../src/domains/ingestion/index.ts';
+import { compileOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
+import { KnownPrompts } from '../../src/domains/prompts/index.ts';
+import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { encodeBody } from '../../workers/ingestion/encode-body.ts';
+import { createTraceBody } from '../load/body-template.ts';
+import { type Random, seededRandom } from '../load/span-content.ts';
+
+export interface SeedSpec {
+  projectId: string;
+  traces: number;
+  spansPerTrace: number;
+}
+
+/** No prompt is known and no project has prices of its own. */
+const unlinked = {
+  limits: defaultOtlpLimits,
+  knownPrompts: new KnownPrompts({
+    find: async () => new Map(),
+    unknownMs: 60_000,
+    logger: createLogger({ level: 'silent', name: 'bench' }),
+  }),
+};
+const prices = {
+  table: new PriceTable(),
+  overrides: compileOverrides({ prices: [], updatedAt: new Date() }),
+  budget: { left: 256 },
+};
+const spansPerBlock = 10_000;
+const windowMs = 6 * 24 * 3_600_000;
+
+/**
+ * Stores executions as a worker would, but straight into the engine; their ends spread evenly over six days. Each has a text of its
+ * own, or no value would be rare. What the spans do not say (cost, tags, prompts, failures) is made up. Returns the trace ids.
+ */
+export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Promise<string[]> {
+  const { projectId, traces, spansPerTrace } = spec;
+  const random = seededRandom(11);
+  const nowMs = Date.now();
+  const traceIds: string[] = [];
+  const tracesPerBlock = Math.max(1, Math.floor(spansPerBlock / spansPerTrace));
+  for (let start = 0; start < traces; start += tracesPerBlock) {
+    const bodies = [];
+    for (let index = start; index < Math.min(start + tracesPerBlock, traces); index++) {
+      const body = createTraceBody(index + 1, spansPerTrace, nowMs - Math.round((index * windowMs) / traces));
+      traceIds.push(body.traceId);
+      const payload = payloadOf(projectId, spansPerTrace, body.bytes.length, nowMs);
+      bodies.push(await encodeBody(unlinked, payload, body.bytes, prices));
+    }
+    const block = spanTable.block(bodies.map(({ rows }) => rows));
+    await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block });
+    await insertExecutions(
+      clickhouse,
+      bodies.map(({ lightSpans }) => embellished(projectId, lightSpans, random)),
+    );
+  }
+  return traceIds;
+}
+
+function payloadOf(projectId: string, spans: number, inflatedBytes: number, receivedAtMs: number) {
+  return {
+    v: 1,
+    projectId,
+    retentionDays: 0,
+    encoding: 'protobuf',
+    coding: 'identity',
+    inflatedBytes,
+    spans,
+    receivedAtMs,
+  } as const;
+}
+
+/** A tenth has no cost, a fiftieth failed. */
+function embellished(projectId: string, spans: readonly LightSpan[], random: Random): Execution {
+  const number = (below: number) => Math.floor(random() * below);
+  const summary = summariseExecution(projectId, spans);
+  return {
+    ...summary,
+    status: random() < 0.02 ? 'error' : 'ok',
+    errorCount: random() < 0.05 ? 1 : 0,
+    endUnixNano: summary.startUnixNano + BigInt(1_000_000 * (1 + number(60_000))),
+    costNanoUsd: random() < 0.1 ? null : BigInt(number(50_000_000)),
+    tags: [`team-${number(20)}`, `release-${number(100)}`],
+    prompts: [{ id: `prm_${number(50)}`, name: `prompt-${number(50)}`, version: 1 + number(5), key: '', calls: 1 }],
+  };
+}

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import { detailRequests, listRequests } from '../reads/read-requests.ts';
+import { seedExecutions } from '../reads/seed-executions.ts';
+import { type LatencySummary, round, summariseLatencies } from '../statistics.ts';
+import type { Bench } from './bench.ts';
+
+/** Both have 300,000 spans. */
+const shapes = [
+  { traces: 30_000, spansPerTrace: 10 },
+  { traces: 600, spansPerTrace: 500 },
+] as const;
+const requestsPerRead = 40;
+const warmUps = 3;
+
+/** One reader at a time: how long a list, a detail, a hierarchy and a timeline take with 300,000 spans stored. */
+export async function reads(bench: Bench): Promise<object> {
+  const results: object[] = [];
+  for (const shape of shapes) {
+    bench.say(`  storing ${shape.traces} traces of ${shape.spansPerTrace} spans`);
+    const startedAtMs = performance.now();
+    await bench.clickhouse.command({ query: 'TRUNCATE TABLE spans' });
+    await bench.clickhouse.command({ query: 'TRUNCATE TABLE executions' });
+    await bench.clickhouse.command({ query: 'TRUNCATE TABLE execution_versions' });
+    const traceIds = await seedExecutions(bench.clickhouse, { projectId: bench.target.projectId, ...shape });
+    const seedS = round((performance.now() - startedAtMs) / 1_000, 1);
+    const turnStart = randomBytes(4).readUInt32LE();
+    results.push({
+      ...shape,
+      seed_s: seedS,
+      list: await measureAll(bench, listRequests(), turnStart),
+      execution: await measureAll(bench, detailRequests(traceIds), turnStart),
+    });
+  }
+  return { parameters: { requests_per_read: requestsPerRead, limit: 50 }, shapes: results };
+}
+
+async function measureAll(
+  bench: Bench,
+  requests: Readonly<Record<string, (turn: number) => string>>,
+  turnStart: number,
+): Promise<object> {
+  const measured: Record<string, LatencySummary | 'absent'> = {};
+  for (const [name, pathOf] of Object.entries(requests)) {
+    measured[name] = await measureOne(bench, (turn) => pathOf(turnStart + turn));
+    bench.say(`  ${name}: ${JSON.stringify(measured[name])}`);
+  }
+  return measured;
+}
+
+/** Throws when an answer is neither 200 nor says that there is no such route. */
+async function measureOne(bench: Bench, pathOf: (turn: number) => string): Promise<LatencySummary | 'absent'> {
+  const { url, projectId, apiKey } = bench.target;
+  const latenciesMs: number[] = [];
+  for (let turn = -warmUps; turn < requestsPerRead; turn++) {
+    const path = pathOf(turn);
+    const startedAtMs = performance.now();
+    const response = await fetch(`${url}/api/projects/${projectId}/${path}`, { headers: { 'X-API-Key': apiKey } });
+    const text = await response.text();
+    const elapsedMs = performance.now() - startedAtMs;
+    if (response.status === 404 && text.includes('route_not_found')) return 'absent';
+    if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${text.slice(0, 500)}`);
+    if (turn >= 0) latenciesMs.push(elapsedMs);
+  }
+  return summariseLatencies(Float64Array.from(latenciesMs));
+}

@@ -1,0 +1,146 @@
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { BoundParameters } from './filters/bound-parameters.ts';
+import { type CompileContext, compileCondition } from './filters/compile-condition.ts';
+import type { Condition } from './filters/condition.ts';
+import { sortOf } from './filters/execution-fields.ts';
+import { listSettings } from './list-settings.ts';
+
+/** Which executions a list is about, and in what order. */
+export interface ListQuery {
+  projectId: string;
+  fromUnixNano: bigint;
+  toUnixNano: bigint;
+  condition: Condition;
+  /** One of `sortNames`. */
+  sort: string;
+}
+
+/** Where an execution stands in a list. `key` is what the list is sorted by, in its smallest unit. */
+export interface Place {
+  traceId: string;
+  key: string | null;
+}
+
+export interface PresentPlace extends Place {
+  /** Whether the execution has changed, or come, since `asOfMs`. */
+  moved: boolean;
+  asOfMs: number;
+}
+
+/** By then a row can be seen that was stamped as it was written. */
+const stampToVisibleMs = 300;
+
+/**
+ * The next places of a list as it is now. `asOfMs` is the moment that the list is held against, by ClickHouse's clock; the present when
+ * undefined. What spans must be is held against replaced rows too, so some may turn out not to belong.
+ */
+export function findPlaces(
+  clickhouse: ClickHouse,
+  list: ListQuery,
+  asOfMs: number | undefined,
+  after: Place | undefined,
+  limit: number,
+): Promise<PresentPlace[]> {
+  const parameters = new BoundParameters();
+  const asOf =
+    asOfMs === undefined ? `subtractMilliseconds(now64(3, 'UTC'), ${stampToVisibleMs})` : momentSql(asOfMs, parameters);
+  return rowsOf(
+    clickhouse,
+    `SELECT ${placeColumns(list)}, summarised_at > ${asOf} AS moved, toUnixTimestamp64Milli(${asOf})::Float64 AS asOfMs
+     FROM executions FINAL
+     WHERE ${filterSql(list, { mode: 'candidates' }, parameters)} AND ${nextSql(list, after, limit, parameters)}`,
+    parameters,
+  );
+}
+
+/**
+ * The next places that those executions had which changed since: where the last summary before then had them, or the first one if
+ * there was none. Whether they are in the list otherwise is not looked at.
+ */
+export function findFormerPlaces(
+  clickhouse: ClickHouse,
+  list: ListQuery,
+  asOfMs: number,
+  after: Place | undefined,
+  limit: number,
+): Promise<Place[]> {
+  const parameters = new BoundParameters();
+  const project = parameters.bind('String', list.projectId);
+  const asOf = momentSql(asOfMs, parameters);
+  const order = '(summarised_at, version)';
+  const place = `tuple(${keyColumns.join(', ')})`;
+  const former = `SELECT trace_id, if(countIf(summarised_at <= ${asOf}) > 0,
+                                      argMaxIf(${place}, ${order}, summarised_at <= ${asOf}), argMin(${place}, ${order})) AS former
+                  FROM execution_versions
+                  WHERE project_id = ${project} AND trace_id IN
+                    (SELECT trace_id FROM executions WHERE project_id = ${project} AND summarised_at > ${asOf})
+                  GROUP BY trace_id`;
+  const columns = keyColumns.map((column, index) => `former.${index + 1} AS ${column}`);
+  return rowsOf(
+    clickhouse,
+    `SELECT ${placeColumns(list)} FROM (SELECT trace_id, ${columns.join(', ')} FROM (${former}))
+     WHERE ${windowSql(list, parameters)} AND ${nextSql(list, after, limit, parameters)}`,
+    parameters,
+  );
+}
+
+/** How many executions the list has now. */
+export async function countExecutions(clickhouse: ClickHouse, list: ListQuery): Promise<number> {
+  const parameters = new BoundParameters();
+  const query = `SELECT count()::Float64 AS total FROM executions FINAL WHERE ${filterSql(list, { mode: 'exact' }, parameters)}`;
+  const [row] = await rowsOf<{ total: number }>(clickhouse, query, parameters);
+  return row?.total ?? 0;
+}
+
+/** What sortable fields are made of. */
+const keyColumns = ['start_unix_nano', 'end_unix_nano', 'total_tokens', 'cost_nano_usd'];
+
+function rowsOf<Row>(clickhouse: ClickHouse, query: string, parameters: BoundParameters): Promise<Row[]> {
+  return runClickHouse(async () => {
+    const result = await clickhouse.query({
+      query,
+      query_params: parameters.values,
+      clickhouse_settings: listSettings,
+      format: 'JSONEachRow',
+    });
+    return result.json<Row>();
+  });
+}
+
+function placeColumns({ sort }: ListQuery): string {
+  const { sql: key } = sortOf(sort);
+  return `lower(hex(trace_id)) AS traceId, if(isNull(${key}), NULL, toString(${key})) AS key`;
+}
+
+function filterSql(list: ListQuery, spans: CompileContext['spans'], parameters: BoundParameters): string {
+  const { projectId, condition } = list;
+  const project = parameters.bind('String', projectId);
+  const filter = compileCondition(condition, { parameters, projectId, spans });
+  return `project_id = ${project} AND ${windowSql(list, parameters)} AND ${filter}`;
+}
+
+function windowSql(list: ListQuery, parameters: BoundParameters): string {
+  const from = parameters.bind('UInt64', list.fromUnixNano);
+  return `start_unix_nano >= ${from} AND start_unix_nano < ${parameters.bind('UInt64', list.toUnixNano)}`;
+}
+
+/** The end of a statement: what comes after a place in the order of the list, which is by key with nulls last, then by trace id. */
+function nextSql(list: ListQuery, after: Place | undefined, limit: number, parameters: BoundParameters): string {
+  const { sql: key, direction } = sortOf(list.sort);
+  const start = after === undefined ? 'true' : afterSql(list, after, parameters);
+  return `${start} ORDER BY isNull(${key}), ${key} ${direction}, trace_id ${direction} LIMIT ${parameters.bind('UInt32', limit)}`;
+}
+
+function afterSql({ sort }: ListQuery, after: Place, parameters: BoundParameters): string {
+  const { sql: key, direction } = sortOf(sort);
+  const sign = direction === 'DESC' ? '<' : '>';
+  const idAfter = `trace_id ${sign} toFixedString(unhex(${parameters.bind('String', after.traceId)}), 16)`;
+  if (after.key === null) return `isNull(${key}) AND ${idAfter}`;
+  const given = parameters.bind('UInt64', after.key);
+  return `(isNull(${key}) OR ${key} ${sign} ${given} OR (${key} = ${given} AND ${idAfter}))`;
+}
+
+function momentSql(ms: number, parameters: BoundParameters): string {
+  return `fromUnixTimestamp64Milli(${parameters.bind('Int64', ms)}, 'UTC')`;
+}

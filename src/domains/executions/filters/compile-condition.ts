@@ -1,0 +1,86 @@
+import { attribute } from './attribute-type.ts';
+import type { BoundParameters } from './bound-parameters.ts';
+import type { Comparison, Condition } from './condition.ts';
+import { type FieldType, operatorTests } from './field-types.ts';
+import { promptUsed } from './prompt-used.ts';
+import { hasWords } from './words.ts';
+
+export interface CompileContext {
+  parameters: BoundParameters;
+  projectId: string;
+  /**
+   * How spans are looked at. `candidates` also sees rows that a resend has replaced: quick, and may find too many. `exact` does not, and
+   * looks only at `traceIds` where they are given.
+   */
+  spans: { mode: 'candidates' } | { mode: 'exact'; traceIds?: readonly string[] };
+}
+
+/** A condition as SQL over `executions`, 0 or 1 and never null. What callers gave is in the parameters alone. */
+export function compileCondition(condition: Condition, context: CompileContext): string {
+  if ('all' in condition) return join(condition.all, ' AND ', 'true', context);
+  if ('any' in condition) return join(condition.any, ' OR ', 'false', context);
+  if ('not' in condition) return `NOT ${compileCondition(condition.not, exactly(context))}`;
+  if ('words' in condition) return ofSpans(hasWords(condition.words, context.parameters), context);
+  if ('prompt' in condition) return ofPrompt(condition.prompt, context.parameters);
+  const turned = isTurned(condition);
+  const test =
+    'field' in condition
+      ? compare(condition.field.type, condition.field.sql, condition, context.parameters)
+      : ofAttribute(condition, turned ? exactly(context) : context);
+  return turned ? `NOT ${test}` : test;
+}
+
+function join(parts: readonly Condition[], word: string, empty: string, context: CompileContext): string {
+  return parts.length === 0 ? empty : `(${parts.map((part) => compileCondition(part, context)).join(word)})`;
+}
+
+function isTurned({ op, values }: Comparison): boolean {
+  return operatorTests[op].negated || (op === 'exists' && values[0] === false);
+}
+
+function compare(type: FieldType, x: string, { op, values }: Comparison, parameters: BoundParameters): string {
+  const name = operatorTests[op].test;
+  const test = type.tests[name];
+  if (test === undefined) throw new Error(`There is no test for ${op}`);
+  if (name === 'present') return `(${test(x, '', values)})`;
+  const isList = name === 'oneOf';
+  const bound = parameters.bind(
+    isList ? `Array(${type.clickhouseType})` : type.clickhouseType,
+    isList ? values : values[0],
+  );
+  return `ifNull(${test(x, bound, values)}, false)`;
+}
+
+function ofAttribute(condition: { attribute: string } & Comparison, context: CompileContext): string {
+  const key = context.parameters.bind('String', condition.attribute);
+  return ofSpans(compare(attribute, key, condition, context.parameters), context);
+}
+
+function ofPrompt(prompt: Extract<Condition, { prompt: unknown }>['prompt'], parameters: BoundParameters): string {
+  return promptUsed({
+    ids: parameters.bind('Array(String)', prompt.ids),
+    versions: parameters.bind('Array(Int64)', [prompt.version]),
+  });
+}
+
+/** That a span of the execution satisfies `test`. */
+function ofSpans(test: string, { parameters, projectId, spans }: CompileContext): string {
+  const project = `project_id = ${parameters.bind('String', projectId)}`;
+  if (spans.mode === 'candidates') return isAmong(`spans WHERE ${project} AND ${test}`);
+  if (spans.traceIds === undefined) return isAmong(`spans FINAL WHERE ${project} AND ${test}`);
+  const traces = `${project} AND ${isOneOfTraces(spans.traceIds, parameters)}`;
+  // What FINAL would do, of light columns alone: the index answers the test without reading what it is about.
+  const newest = `SELECT trace_id, span_id, max(received_at) FROM spans WHERE ${traces} GROUP BY trace_id, span_id`;
+  return isAmong(`spans WHERE ${traces} AND ${test} AND (trace_id, span_id, received_at) IN (${newest})`);
+}
+
+const isAmong = (from: string) => `trace_id IN (SELECT trace_id FROM ${from})`;
+
+/** A sub-query rather than an array, because only its set is looked up in the primary key. */
+export function isOneOfTraces(traceIds: readonly string[], parameters: BoundParameters): string {
+  return `trace_id IN (SELECT toFixedString(unhex(arrayJoin(${parameters.bind('Array(String)', traceIds)})), 16))`;
+}
+
+function exactly(context: CompileContext): CompileContext {
+  return context.spans.mode === 'exact' ? context : { ...context, spans: { mode: 'exact' } };
+}

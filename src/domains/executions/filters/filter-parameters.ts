@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { prefixedParams, repeatedParam } from '../../../http/query.ts';
+import { attribute } from './attribute-type.ts';
+import type { BoundValue, Comparison, Condition, Operator } from './condition.ts';
+import { attributePrefix, executionFields, type FieldName } from './execution-fields.ts';
+import type { FieldType } from './field-types.ts';
+import { parseFilter } from './filter-tree.ts';
+import { wordsMax, wordsOf } from './words.ts';
+
+interface FilterParameter {
+  field: FieldName;
+  op: Operator;
+  example: string;
+  description?: string;
+  repeatable?: true;
+}
+
+/** The query parameters that compare a field; the rest of {@link filterParams} has a shape of its own. */
+const parameters = {
+  status: { field: 'status', op: 'eq', example: 'error' },
+  name: { field: 'name', op: 'eq', example: 'support' },
+  model: { field: 'model', op: 'eq', example: 'gpt-4o', description: 'A model that a call was answered by' },
+  provider: { field: 'provider', op: 'eq', example: 'openai' },
+  prompt_id: { field: 'prompt_id', op: 'eq', example: 'prm_01k0w2n3t4v5x6y7z8a9b0c1d2' },
+  prompt_version: {
+    field: 'prompt_version',
+    op: 'eq',
+    example: '3',
+    description: 'With `prompt_id`, the version of that prompt',
+  },
+  session_id: { field: 'session_id', op: 'eq', example: 'session-7' },
+  user_id: { field: 'user_id', op: 'eq', example: 'user-42' },
+  environment: { field: 'environment', op: 'eq', example: 'production' },
+  service: { field: 'service', op: 'eq', example: 'api' },
+  tag: { field: 'tag', op: 'eq', example: 'beta', repeatable: true, description: 'Repeated, all of them' },
+  min_duration_ms: { field: 'duration_ms', op: 'gte', example: '250.5' },
+  max_duration_ms: { field: 'duration_ms', op: 'lte', example: '5000' },
+  min_cost: { field: 'cost', op: 'gte', example: '0.01', description: 'US dollars' },
+  max_cost: { field: 'cost', op: 'lte', example: '1.5', description: 'US dollars; leaves out what has no price' },
+  min_tokens: { field: 'total_tokens', op: 'gte', example: '100' },
+  max_tokens: { field: 'total_tokens', op: 'lte', example: '20000' },
+  has_error: {
+    field: 'has_error',
+    op: 'eq',
+    example: 'true',
+    description: 'Whether the execution or any of its spans failed',
+  },
+  has_feedback: { field: 'has_feedback', op: 'eq', example: 'false' },
+} as const satisfies Record<string, FilterParameter>;
+
+type ParameterName = keyof typeof parameters;
+const parameterNames = Object.keys(parameters) as ParameterName[];
+
+const words: Partial<Record<Operator, string>> = { eq: 'Equal', gte: 'At least this', lte: 'At most this' };
+
+const texts = repeatedParam(valueParam(attribute)).optional();
+const comparing = Object.fromEntries(
+  Object.entries<FilterParameter>(parameters).map(([name, { field, op, example, description, repeatable }]) => {
+    const value = valueParam(executionFields[field].type);
+    const values = (repeatable ? repeatedParam(value) : value.transform((one) => [one])).optional();
+    return [name, values.meta({ description: description ?? `${words[op]} \`${field}\``, example })];
+  }),
+) as Record<ParameterName, typeof texts>;
+
+/** Query parameters of a list of executions that say which; spread into its query schema. */
+export const filterParams = {
+  ...comparing,
+  [attributePrefix]: prefixedParams(repeatedParam(valueParam(attribute))).meta({
+    description: 'Executions with a span that has this attribute, compared as text; several are all of them',
+    example: { tier: 'gold' },
+  }),
+  q: z
+    .string()
+    .max(500)
+    .transform(wordsOf)
+    .refine((words) => words.length > 0 && words.length <= wordsMax, `must have 1 to ${wordsMax} words`)
+    .optional()
+    .meta({
+      example: 'refund late',
+      description: 'Words that all are in the input or output of one span, in any order and case',
+    }),
+  filter: z
+    .string()
+    .max(10_000)
+    .optional()
+    .meta({
+      example: '{"field":"cost","op":"gte","value":"0.01"}',
+      description:
+        'JSON of `{and: [...]}`, `{or: [...]}`, `{not: {...}}` and `{field, op, value}`; fields are ' +
+        `${Object.keys(executionFields).join(', ')} and ${attributePrefix}<key>`,
+    }),
+};
+
+export type FilterInput = z.output<z.ZodObject<typeof filterParams>>;
+
+/** All that the parameters ask for, as one condition. Throws MalformedError for a bad `filter`. */
+export function conditionOf(input: FilterInput): Condition {
+  const { prompt_id: promptIds, prompt_version: versions } = input;
+  const [id, version] = [promptIds?.[0], versions?.[0]];
+  const together = id !== undefined && version !== undefined;
+  const single = parameterNames.filter((name) => !together || (name !== 'prompt_id' && name !== 'prompt_version'));
+  return {
+    all: [
+      ...(together ? [{ prompt: { ids: [id], version } }] : []),
+      ...single.flatMap((name) =>
+        (input[name] ?? []).map((value) => ({ field: fieldOf(name), ...is(value, parameters[name].op) })),
+      ),
+      ...Object.entries(input[attributePrefix] ?? {}).flatMap(([key, values]) =>
+        (values ?? []).map((value) => ({ attribute: key, ...is(value, 'eq') })),
+      ),
+      ...(input.q === undefined ? [] : [{ words: input.q }]),
+      ...(input.filter === undefined ? [] : [parseFilter(input.filter)]),
+    ],
+  };
+}
+
+const fieldOf = (name: ParameterName) => executionFields[parameters[name].field];
+const is = (value: BoundValue, op: Operator): Comparison => ({ op, values: [value] });
+
+/** A parameter's text as it is bound, or a fault that says what was expected. */
+function valueParam(type: FieldType) {
+  return z.string().transform((text, context): BoundValue => {
+    const value = type.read(type.fromText(text));
+    if (value !== undefined) return value;
+    context.addIssue({ code: 'custom', message: `must be ${type.expects}`, input: text });
+    return z.NEVER;
+  });
+}

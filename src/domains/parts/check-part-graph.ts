@@ -1,0 +1,46 @@
+import { InvalidError } from '../../lib/errors.ts';
+import { templateLimits } from '../templates/index.ts';
+import type { Edge, Includer } from './part-graph-store.ts';
+
+/**
+ * Makes sure that no part met from `start` on includes itself, and that they do not nest too deeply. Throws InvalidError
+ * (`part_cycle` with the path, `template_limit`).
+ */
+export function checkPartGraph(start: Includer & { slug: string }, edges: readonly Edge[]): void {
+  const outgoing = new Map<string, Edge[]>();
+  for (const edge of edges) outgoing.set(edge.from, [...(outgoing.get(edge.from) ?? []), edge]);
+  // The prompt itself is not counted.
+  const pathMax = templateLimits.partDepthMax + (start.kind === 'prompt' ? 1 : 0);
+  const depths = new Map<string, number>();
+  const path: { node: string; slug: string }[] = [];
+
+  function depthOf(node: string, slug: string): number {
+    const begin = path.findIndex((each) => each.node === node);
+    if (begin >= 0) throw cycle([...path.slice(begin).map((each) => each.slug), slug]);
+    const known = depths.get(node);
+    if (path.length + (known ?? 1) > pathMax) throw tooDeep(path.map((each) => each.slug));
+    if (known !== undefined) return known;
+    path.push({ node, slug });
+    let below = 0;
+    for (const { to, slug: next } of outgoing.get(node) ?? []) below = Math.max(below, depthOf(to, next));
+    path.pop();
+    depths.set(node, below + 1);
+    return below + 1;
+  }
+  depthOf(`${start.id}@${start.version}`, start.slug);
+}
+
+function cycle(path: readonly string[]): InvalidError {
+  const message = `Parts include each other: ${path.join(' > ')}`;
+  return new InvalidError('part_cycle', message, {
+    errors: [{ path: 'template', code: 'part_cycle', message }],
+    extra: { path },
+  });
+}
+
+function tooDeep(path: readonly string[]): InvalidError {
+  return new InvalidError(
+    'template_limit',
+    `Parts nest to depth ${templateLimits.partDepthMax}; below ${path.join(' > ')} there are more`,
+  );
+}

@@ -1,0 +1,4 @@
+export { type PartContent, partKind, referencesOf } from './part.ts';
+export { lockPartGraph } from './part-graph-store.ts';
+export { addPromptReferences, checkImportedReferences } from './part-references.ts';
+export { type PartsDeps, partsEndpoints } from './parts.routes.ts';

@@ -1,0 +1,44 @@
+import { ConflictError } from '../../lib/errors.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import { parseTemplate, type TemplateThreads } from '../templates/index.ts';
+import type { Collection, Item } from '../versioned/index.ts';
+import { type PartContent, partKind, referencesOf } from './part.ts';
+import { lockPartGraph } from './part-graph-store.ts';
+import { addPartReferences, checkPartReferences } from './part-references.ts';
+import { findPartUsers } from './part-usage-store.ts';
+
+/** Where parts are kept, and what holds when they change. */
+export function partCollection(deps: {
+  postgres: Postgres;
+  invalidations: Pick<Invalidations, 'publish'>;
+  threads: TemplateThreads;
+}): Collection<PartContent> {
+  const { postgres, invalidations, threads } = deps;
+  return {
+    kind: partKind,
+    postgres,
+    invalidations,
+    checkContent: async ({ templateFormat, template }) =>
+      referencesOf((await parseTemplate(threads, templateFormat, template)).parts),
+    lockFirst: (transaction, projectId) => lockPartGraph(transaction, projectId, 'change'),
+    versionAdded: addPartReferences,
+    checkReferences: checkPartReferences,
+    requireUnused,
+  };
+}
+
+const dependantsMax = 50;
+
+/** Throws ConflictError `part_in_use` when the newest or a labelled version of something live has a tag with the part's slug. */
+async function requireUnused(transaction: Postgres, item: Item): Promise<void> {
+  const users = await findPartUsers(transaction, item.projectId, item.id, { limit: dependantsMax, inForce: true });
+  const [first] = users;
+  if (first === undefined) return;
+  const others = users.length === 1 ? '' : ` and ${users.length - 1} more`;
+  throw new ConflictError(
+    'part_in_use',
+    `The part ${item.slug} is in use by the ${first.type} ${first.slug}, version ${first.version}${others}.`,
+    { extra: { dependants: users.map(({ type, id, slug, name, version }) => ({ type, id, slug, name, version })) } },
+  );
+}

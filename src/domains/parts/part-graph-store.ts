@@ -1,0 +1,111 @@
+import { InvalidError } from '../../lib/errors.ts';
+import type { ProjectId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Reference } from '../versioned/index.ts';
+
+/** A version of a prompt or part, as the start of an edge. */
+export interface Includer {
+  kind: 'prompt' | 'part';
+  id: string;
+  version: number;
+}
+
+/** One part tag: which version includes which. */
+export interface Edge {
+  from: string;
+  to: string;
+  slug: string;
+}
+
+/**
+ * Until the transaction ends nobody else changes what the project's part tags come to (`change`), or nobody may do so while they
+ * are being relied on (`rely`). Taken after rows of prompts and before rows of parts, so that nobody waits in a circle.
+ */
+export async function lockPartGraph(
+  transaction: Postgres,
+  projectId: ProjectId | string,
+  purpose: 'change' | 'rely',
+): Promise<void> {
+  const lock = purpose === 'change' ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared';
+  await transaction.raw(`select ${lock}(hashtextextended(?, 0))`, [`parts of ${projectId}`]);
+}
+
+/** Stores the part tags of a version. */
+export async function insertPartUses(
+  transaction: Postgres,
+  projectId: ProjectId,
+  { kind, id, version }: Includer,
+  references: readonly Reference[],
+): Promise<void> {
+  if (references.length === 0) return;
+  await transaction('part_uses').insert(
+    references.map(({ slug, pin }) => ({
+      project_id: projectId,
+      user_kind: kind,
+      user_id: id,
+      user_version: version,
+      slug,
+      pin,
+    })),
+  );
+}
+
+/** Nobody has this many; what comes near is hostile. */
+const edgesMax = 20_000;
+
+/** Every part tag that is met from a version on, each once, however often it is met. Tags of parts that do not exist are left out. */
+export async function findEdges(
+  postgres: Postgres,
+  projectId: ProjectId,
+  { kind, id, version }: Includer,
+): Promise<Edge[]> {
+  const { rows } = await postgres.raw<{ rows: Edge[] }>(
+    `with recursive reached (kind, id, version) as (
+       select cast(:kind as text), cast(:id as text), cast(:version as integer)
+       union
+       select 'part', part_id, part_version from reached join part_edges
+         on project_id = :projectId and user_kind = kind and user_id = reached.id and user_version = reached.version
+       where part_version is not null)
+     select id || '@' || version as "from", part_id || '@' || part_version as "to", slug
+     from reached join part_edges
+       on project_id = :projectId and user_kind = kind and user_id = id and user_version = version
+     where part_version is not null limit ${edgesMax + 1}`,
+    { kind, id, version, projectId },
+  );
+  if (rows.length > edgesMax) throw new InvalidError('template_limit', `More than ${edgesMax} part tags are reached`);
+  return rows;
+}
+
+/** Keeps which part versions a prompt version comes to now, directly and through others. */
+export async function recordPromptParts(
+  transaction: Postgres,
+  projectId: ProjectId,
+  promptId: string,
+  version: number,
+  edges: readonly Edge[],
+): Promise<void> {
+  const reached = [...new Set(edges.map(({ to }) => to))].map((node) => {
+    const at = node.lastIndexOf('@');
+    return { part_id: node.slice(0, at), part_version: Number(node.slice(at + 1)) };
+  });
+  if (reached.length === 0) return;
+  const rows = reached.map((part) => ({ project_id: projectId, prompt_id: promptId, version, ...part }));
+  await transaction.batchInsert('prompt_version_parts', rows, 1_000);
+}
+
+/** Of these items' newest versions, those that have part tags. */
+export async function findNewestUsers(
+  postgres: Postgres,
+  projectId: ProjectId,
+  kind: Includer['kind'],
+  ids: readonly string[],
+): Promise<(Includer & { slug: string })[]> {
+  const items = kind === 'prompt' ? 'prompts' : 'parts';
+  const { rows } = await postgres.raw<{ rows: { id: string; version: number; slug: string }[] }>(
+    `select id, latest_version as version, slug from ${items}
+     where project_id = :projectId and id = any(:ids) and exists (
+       select from part_uses where user_kind = :kind and user_id = id and user_version = latest_version)`,
+    { projectId, ids, kind },
+  );
+  return rows.map((row) => ({ kind, ...row }));
+}

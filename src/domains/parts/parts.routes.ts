@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { endpointsFor } from '../../http/endpoint.ts';
+import { listOf, pageParams } from '../../http/pagination.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import { type Principal, projectOf } from '../auth/index.ts';
+import type { TemplateThreads } from '../templates/index.ts';
+import {
+  actingFor,
+  calledIn,
+  changesFrom,
+  createItem,
+  type Exposure,
+  etagOf,
+  expose,
+  filtersFrom,
+  itemEndpoints,
+  itemParams,
+  itemSummarySchema,
+  itemSummaryToWire,
+  listItemsPage,
+  listQuery,
+  newItemFrom,
+  projectParams,
+  reading,
+  updateItem,
+  writing,
+} from '../versioned/index.ts';
+import { listPartUsagePage } from './list-part-usage-page.ts';
+import { type PartContent, partKind } from './part.ts';
+import { partCollection } from './part-collection.ts';
+import {
+  createPartBody,
+  partSchema,
+  partToWire,
+  partUserSchema,
+  partVersionSchema,
+  partVersionToWire,
+  updatedPartSchema,
+  updatePartBody,
+} from './parts.schema.ts';
+
+export interface PartsDeps {
+  postgres: Postgres;
+  invalidations: Invalidations;
+  threads: TemplateThreads;
+  cursorSecret: string;
+}
+
+const { endpoint } = endpointsFor<Principal>();
+const path = '/api/projects/{project_id}/parts';
+const tag = 'parts';
+const templateProblems = ['invalid_template', 'template_limit', 'part_cycle'] as const;
+
+type PartsExposure = Exposure<PartContent>;
+
+export function partsEndpoints(deps: PartsDeps) {
+  const exposure = expose(deps, {
+    collection: partCollection(deps),
+    path,
+    title: 'Part',
+    itemAtSchema: partSchema,
+    versionSchema: partVersionSchema,
+    itemAtToWire: partToWire,
+    versionToWire: partVersionToWire,
+  });
+  return [
+    listEndpoint(deps),
+    createEndpoint(exposure),
+    getEndpoint(exposure),
+    updateEndpoint(exposure),
+    ...itemEndpoints(exposure, {
+      description: 'Refused while the newest or a labelled version of a prompt or of another part includes it.',
+      problems: ['part_in_use'],
+    }),
+    usageEndpoint(exposure),
+  ];
+}
+
+function listEndpoint(deps: PartsDeps) {
+  return endpoint({
+    ...reading,
+    operationId: 'listParts',
+    path,
+    summary: 'List the parts of a project',
+    tag,
+    params: projectParams,
+    query: z.strictObject(listQuery),
+    responses: { 200: { description: 'A page of parts', schema: listOf(itemSummarySchema) } },
+    problems: ['project_not_found', 'invalid_cursor', 'cursor_mismatch'],
+    handle: async ({ principal, query }) => {
+      const { limit, cursor, sort, ...filters } = query;
+      const { projectId } = projectOf(principal);
+      const page = { projectId, filters: filtersFrom(filters), sort, limit, cursor };
+      return { status: 200, body: await listItemsPage(deps, partKind, page, itemSummaryToWire) };
+    },
+  });
+}
+
+function createEndpoint(exposure: PartsExposure) {
+  return endpoint({
+    ...writing,
+    operationId: 'createPart',
+    method: 'POST',
+    path,
+    summary: 'Create a part',
+    tag,
+    params: projectParams,
+    body: createPartBody,
+    responses: { 201: { description: 'The part with its version 1', schema: partSchema } },
+    problems: ['project_not_found', 'slug_taken', ...templateProblems],
+    handle: async ({ principal, body, requestId }) => {
+      const created = await createItem(exposure.collection, {
+        ...actingFor(principal, requestId),
+        ...newItemFrom(body),
+        content: { template: body.template, templateFormat: body.template_format },
+      });
+      return { status: 201, body: partToWire(created), etag: etagOf(created.item, 1) };
+    },
+  });
+}
+
+function getEndpoint(exposure: PartsExposure) {
+  return endpoint({
+    ...reading,
+    operationId: 'getPart',
+    path: `${path}/{part_id}`,
+    summary: 'A part with its newest version',
+    tag,
+    params: itemParams(partKind),
+    conditional: true,
+    responses: { 200: { description: 'The part', schema: partSchema } },
+    problems: ['project_not_found', 'part_not_found'],
+    handle: async ({ principal, params }) => {
+      const item = await exposure.read(projectOf(principal), calledIn(partKind, params));
+      const version = await exposure.readVersion(item, item.latestVersion);
+      return { status: 200, body: partToWire({ item, version }), etag: etagOf(item, version.version) };
+    },
+  });
+}
+
+function updateEndpoint(exposure: PartsExposure) {
+  return endpoint({
+    ...writing,
+    operationId: 'updatePart',
+    method: 'PUT',
+    path: `${path}/{part_id}`,
+    summary: 'Change a part',
+    description: 'What is absent stays, null clears. A changed template is a new version; the same one is none.',
+    tag,
+    params: itemParams(partKind),
+    body: updatePartBody,
+    conditional: true,
+    responses: { 200: { description: 'The part as it is now', schema: updatedPartSchema } },
+    problems: [
+      ...(['project_not_found', 'part_not_found', 'version_conflict', 'precondition_failed'] as const),
+      ...(['slug_taken', 'part_in_use'] as const),
+      ...templateProblems,
+    ],
+    handle: async ({ principal, params, body, requestId, ifMatch }) => {
+      const updated = await updateItem(exposure.collection, {
+        ...actingFor(principal, requestId),
+        called: calledIn(partKind, params),
+        ...changesFrom(body),
+        ifMatch,
+        merge: (newest) => ({
+          template: body.template ?? newest.template,
+          templateFormat: body.template_format ?? newest.templateFormat,
+        }),
+      });
+      const wire = { ...partToWire(updated), created_version: updated.createdVersion };
+      return { status: 200, body: wire, etag: etagOf(updated.item, updated.version.version) };
+    },
+  });
+}
+
+function usageEndpoint(exposure: PartsExposure) {
+  const { collection, cursorSecret } = exposure;
+  return endpoint({
+    ...reading,
+    operationId: 'listPartUsage',
+    path: `${path}/{part_id}/usage`,
+    summary: 'The versions of prompts and parts that include a part, directly or through other parts',
+    tag,
+    params: itemParams(partKind),
+    query: z.strictObject(pageParams),
+    responses: { 200: { description: 'A page of users', schema: listOf(partUserSchema) } },
+    problems: ['project_not_found', 'part_not_found', 'invalid_cursor', 'cursor_mismatch'],
+    handle: async ({ principal, params, query }) => {
+      const part = await exposure.read(projectOf(principal), calledIn(partKind, params));
+      const body = await listPartUsagePage({ postgres: collection.postgres, cursorSecret }, part, query);
+      return { status: 200, body };
+    },
+  });
+}

@@ -1,0 +1,38 @@
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import { addPromptReferences, referencesOf } from '../parts/index.ts';
+import { checkInputSchema, parseMessages, parseTemplate, type TemplateThreads } from '../templates/index.ts';
+import type { Collection, Reference } from '../versioned/index.ts';
+import { type PromptContent, promptKind } from './prompt-content.ts';
+
+/** Where prompts are kept, and what holds when they change. */
+export function promptCollection(deps: {
+  postgres: Postgres;
+  invalidations: Pick<Invalidations, 'publish'>;
+  threads: TemplateThreads;
+}): Collection<PromptContent> {
+  const { postgres, invalidations, threads } = deps;
+  return {
+    kind: promptKind,
+    postgres,
+    invalidations,
+    checkContent: (content) => checkPromptContent(threads, content),
+    versionAdded: addPromptReferences,
+  };
+}
+
+/**
+ * Makes sure that a prompt's templates parse and its input schema compiles, and answers the parts it names. Throws
+ * InvalidTemplateError with positions, InvalidError `invalid_input_schema`, TemplateLimitError, UnavailableError.
+ */
+export async function checkPromptContent(
+  threads: TemplateThreads,
+  content: PromptContent,
+): Promise<readonly Reference[]> {
+  if (content.inputSchema !== null) await checkInputSchema(threads, content.inputSchema);
+  if (content.type === 'text') {
+    return referencesOf((await parseTemplate(threads, content.templateFormat, content.template)).parts);
+  }
+  const messages = await parseMessages(threads, content.templateFormat, content.messages);
+  return referencesOf(messages.flatMap((each) => ('content' in each ? each.content.parts : [])));
+}

@@ -1,0 +1,223 @@
+import { z } from 'zod';
+import { endpointsFor } from '../../http/endpoint.ts';
+import { listOf } from '../../http/pagination.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import { type Principal, projectOf } from '../auth/index.ts';
+import type { TemplateThreads } from '../templates/index.ts';
+import {
+  actingFor,
+  calledIn,
+  changesFrom,
+  createItem,
+  type Exposure,
+  etagOf,
+  expose,
+  filtersFrom,
+  itemEndpoints,
+  itemParams,
+  listItemsPage,
+  listQuery,
+  newItemFrom,
+  projectParams,
+  reading,
+  restorableDays,
+  restoreItem,
+  updateItem,
+  versionAt,
+  versionParam,
+  writing,
+} from '../versioned/index.ts';
+import { diffEndpoint } from './diff.routes.ts';
+import { promptCollection } from './prompt-collection.ts';
+import { type PromptContent, promptKind, promptTypes } from './prompt-content.ts';
+import {
+  contentFrom,
+  createPromptBody,
+  mergeContent,
+  promptSchema,
+  promptSummarySchema,
+  promptSummaryToWire,
+  promptToWire,
+  promptVersionSchema,
+  promptVersionToWire,
+  updatedPromptSchema,
+  updatePromptBody,
+} from './prompts.schema.ts';
+import { transferEndpoints } from './transfer/transfer.routes.ts';
+
+export interface PromptsDeps {
+  postgres: Postgres;
+  invalidations: Invalidations;
+  threads: TemplateThreads;
+  cursorSecret: string;
+}
+
+type PromptsExposure = Exposure<PromptContent>;
+
+const { endpoint } = endpointsFor<Principal>();
+const path = '/api/projects/{project_id}/prompts';
+const tag = 'prompts';
+const contentProblems = ['invalid_template', 'template_limit', 'invalid_input_schema', 'part_cycle'] as const;
+
+export function promptsEndpoints(deps: PromptsDeps) {
+  const exposure = expose(deps, {
+    collection: promptCollection(deps),
+    path,
+    title: 'Prompt',
+    itemAtSchema: promptSchema,
+    versionSchema: promptVersionSchema,
+    itemAtToWire: promptToWire,
+    versionToWire: promptVersionToWire,
+  });
+  return [
+    listEndpoint(deps),
+    createEndpoint(exposure),
+    getEndpoint(exposure),
+    updateEndpoint(exposure),
+    ...itemEndpoints(exposure, {
+      description: `Executions keep their link to it, and it can be restored for ${restorableDays} days.`,
+    }),
+    restoreEndpoint(exposure),
+    diffEndpoint(exposure),
+    ...transferEndpoints(deps),
+  ];
+}
+
+function listEndpoint(deps: PromptsDeps) {
+  return endpoint({
+    ...reading,
+    operationId: 'listPrompts',
+    path,
+    summary: 'List and search the prompts of a project',
+    tag,
+    params: projectParams,
+    query: z.strictObject({ ...listQuery, type: z.enum(promptTypes).optional().meta({ description: 'Text or chat' }) }),
+    responses: { 200: { description: 'A page of prompts', schema: listOf(promptSummarySchema) } },
+    problems: ['project_not_found', 'invalid_cursor', 'cursor_mismatch'],
+    handle: async ({ principal, query }) => {
+      const { limit, cursor, sort, type, ...filters } = query;
+      const { projectId } = projectOf(principal);
+      const equal = type === undefined ? undefined : { type };
+      const page = { projectId, filters: { ...filtersFrom(filters), equal }, sort, limit, cursor };
+      return { status: 200, body: await listItemsPage(deps, promptKind, page, promptSummaryToWire) };
+    },
+  });
+}
+
+function createEndpoint(exposure: PromptsExposure) {
+  return endpoint({
+    ...writing,
+    operationId: 'createPrompt',
+    method: 'POST',
+    path,
+    summary: 'Create a prompt',
+    description: 'Without a slug one is derived from the name. Parts that a template names need not exist yet.',
+    tag,
+    params: projectParams,
+    body: createPromptBody,
+    responses: { 201: { description: 'The prompt with its version 1', schema: promptSchema } },
+    problems: ['project_not_found', 'slug_taken', ...contentProblems],
+    handle: async ({ principal, body, requestId }) => {
+      const created = await createItem(exposure.collection, {
+        ...actingFor(principal, requestId),
+        ...newItemFrom(body),
+        content: contentFrom(body),
+      });
+      return { status: 201, body: promptToWire(created), etag: etagOf(created.item, 1) };
+    },
+  });
+}
+
+const pinQuery = z
+  .strictObject({
+    version: versionParam.optional(),
+    label: z
+      .string()
+      .min(1)
+      .max(36)
+      .optional()
+      .meta({ description: 'The version with this label', example: 'production' }),
+  })
+  .refine(({ version, label }) => version === undefined || label === undefined, {
+    path: ['label'],
+    message: 'give either version or label, not both',
+  });
+
+function getEndpoint(exposure: PromptsExposure) {
+  return endpoint({
+    ...reading,
+    operationId: 'getPrompt',
+    path: `${path}/{prompt_id}`,
+    summary: 'A prompt with one of its versions, the newest by default',
+    description:
+      'With `version` a private cache may keep the answer for ever: the version never changes; metadata and labels are as of then.',
+    tag,
+    params: itemParams(promptKind),
+    query: pinQuery,
+    conditional: true,
+    responses: { 200: { description: 'The prompt', schema: promptSchema } },
+    problems: ['project_not_found', 'prompt_not_found', 'version_not_found', 'label_not_found'],
+    handle: async ({ principal, params, query }) => {
+      const item = await exposure.read(projectOf(principal), calledIn(promptKind, params));
+      const version = await exposure.readVersion(item, versionAt(promptKind, item, query));
+      const body = promptToWire({ item, version });
+      const immutable = query.version === undefined ? {} : { immutable: true as const };
+      return { status: 200, body, etag: etagOf(item, version.version), ...immutable };
+    },
+  });
+}
+
+function updateEndpoint(exposure: PromptsExposure) {
+  return endpoint({
+    ...writing,
+    operationId: 'updatePrompt',
+    method: 'PUT',
+    path: `${path}/{prompt_id}`,
+    summary: 'Change a prompt',
+    description:
+      'What is absent stays, null clears. Changed content is a new version; the same content and changed metadata are none. ' +
+      '`labels` are pointed at the version that is the newest afterwards.',
+    tag,
+    params: itemParams(promptKind),
+    body: updatePromptBody,
+    conditional: true,
+    responses: { 200: { description: 'The prompt as it is now', schema: updatedPromptSchema } },
+    problems: [
+      ...(['project_not_found', 'prompt_not_found', 'version_conflict', 'precondition_failed'] as const),
+      ...(['slug_taken', ...contentProblems] as const),
+    ],
+    handle: async ({ principal, params, body, requestId, ifMatch }) => {
+      const updated = await updateItem(exposure.collection, {
+        ...actingFor(principal, requestId),
+        ...changesFrom(body),
+        called: calledIn(promptKind, params),
+        ifMatch,
+        merge: (newest) => mergeContent(newest, body),
+      });
+      const wire = { ...promptToWire(updated), created_version: updated.createdVersion };
+      return { status: 200, body: wire, etag: etagOf(updated.item, updated.version.version) };
+    },
+  });
+}
+
+function restoreEndpoint({ collection }: PromptsExposure) {
+  return endpoint({
+    ...writing,
+    operationId: 'restorePrompt',
+    method: 'POST',
+    path: `${path}/{prompt_id}/restore`,
+    summary: 'Bring a deleted prompt back',
+    description: `As it was, within ${restorableDays} days.`,
+    tag,
+    params: itemParams(promptKind),
+    responses: { 200: { description: 'The prompt', schema: promptSchema } },
+    problems: ['project_not_found', 'prompt_not_found', 'slug_taken'],
+    handle: async ({ principal, params, requestId }) => {
+      const called = calledIn(promptKind, params);
+      const restored = await restoreItem(collection, { ...actingFor(principal, requestId), called });
+      const etag = etagOf(restored.item, restored.version.version);
+      return { status: 200, body: promptToWire(restored), etag };
+    },
+  });
+}

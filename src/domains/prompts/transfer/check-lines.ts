@@ -1,0 +1,92 @@
+import { check } from '../../../http/faults.ts';
+import { checkJson } from '../../../http/json-walk.ts';
+import { AppError, type Fault, InvalidError } from '../../../lib/errors.ts';
+import { partKind } from '../../parts/index.ts';
+import { hashOf } from '../../versioned/index.ts';
+import { promptKind } from '../prompt-content.ts';
+import { contentOfLine, type ItemLine, type TransferLine, transferLine, type VersionLine } from './transfer-line.ts';
+
+/** Where a file of lines stands: the item whose versions come, and which comes next. */
+export class LineOrder {
+  readonly #seen = new Set<string>();
+  #item: ItemLine | undefined;
+  #next = 1;
+
+  /** Throws InvalidError for a line that does not belong here. */
+  take(line: TransferLine): void {
+    if ('labels' in line) {
+      this.end();
+      this.#begin(line);
+      return;
+    }
+    const item = this.#item;
+    const record = line.record === 'part_version' ? 'part' : 'prompt';
+    if (item?.record !== record || item.slug !== line.slug) {
+      throw wrongOrder(`comes without the line of the ${record} ${line.slug} before it`);
+    }
+    if (line.version !== this.#next || line.version > item.versions) {
+      throw wrongOrder(`is version ${line.version}, where ${Math.min(this.#next, item.versions)} is due`);
+    }
+    if (line.record === 'prompt_version' && item.record === 'prompt' && line.type !== item.type) {
+      throw wrongOrder(`is of the type ${line.type}, the prompt is ${item.type}`);
+    }
+    this.#next += 1;
+  }
+
+  /** Throws InvalidError when versions are still to come. */
+  end(): void {
+    const item = this.#item;
+    this.#item = undefined;
+    if (item !== undefined && this.#next <= item.versions) {
+      throw wrongOrder(`comes where version ${this.#next} of ${item.slug} is due, which has ${item.versions}`);
+    }
+  }
+
+  #begin(line: ItemLine): void {
+    const key = `${line.record} ${line.slug}`;
+    if (this.#seen.has(key)) throw wrongOrder(`is the second one of the ${key}`);
+    const high = Object.entries(line.labels).find(([, version]) => version > line.versions);
+    if (high !== undefined) throw wrongOrder(`has the label ${high[0]} at version ${high[1]} of ${line.versions}`);
+    this.#seen.add(key);
+    this.#item = line;
+    this.#next = 1;
+  }
+}
+
+const wrongOrder = (what: string) => new InvalidError('invalid_body', `This line ${what}`);
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** A line as what it says. Throws InvalidError, MalformedError. */
+export function parseLine(bytes: Buffer): TransferLine {
+  let text: string;
+  let value: unknown;
+  try {
+    text = utf8.decode(bytes);
+    value = JSON.parse(text);
+  } catch {
+    throw new InvalidError('invalid_body', 'This line is not valid JSON in UTF-8');
+  }
+  checkJson(value, text);
+  const result = check(transferLine, value);
+  if (result.ok) return result.value;
+  const [first] = result.faults;
+  throw new InvalidError('invalid_body', `${first?.path}: ${first?.message}`);
+}
+
+/** Makes sure that a version has the content its hash says. Throws InvalidError. */
+export function requireHash(line: VersionLine): NonNullable<ReturnType<typeof contentOfLine>> {
+  const content = contentOfLine(line);
+  if (content === undefined) {
+    throw new InvalidError('invalid_body', 'This line has neither the template of a text nor the messages of a chat');
+  }
+  const hash = 'part' in content ? hashOf(partKind, content.part) : hashOf(promptKind, content.prompt);
+  if (hash === line.content_hash) return content;
+  throw new InvalidError('invalid_body', `content_hash: is ${line.content_hash}, that of the content is ${hash}`);
+}
+
+/** What is wrong with a line, as one fault of the import. Rethrows what is no fault of the line. */
+export function faultOf(number: number, error: unknown): Fault {
+  if (!(error instanceof AppError) || (error.kind !== 'invalid' && error.kind !== 'malformed')) throw error;
+  return { path: `line ${number}`, code: error.code, message: error.message };
+}

@@ -1,0 +1,126 @@
+import { newId, type ProjectId } from '../../../lib/ids.ts';
+import type { Postgres } from '../../../stores/postgres/client.ts';
+import type { partKind } from '../../parts/index.ts';
+import type { promptKind } from '../prompt-content.ts';
+
+/** A line that contradicts what is there. */
+export interface Conflict {
+  line: number;
+  code: 'history_differs';
+  message: string;
+}
+
+/** What became, or would become, of the items of one kind. */
+export interface Merged {
+  created: number;
+  updated: number;
+  unchanged: number;
+  versions: number;
+  /** Ids of those that were created or updated. */
+  changed: string[];
+}
+
+type TransferKind = typeof partKind | typeof promptKind;
+
+/** Locks the live items that the lines name, and notes them and the new ids of the others beside the lines. */
+export async function matchStaged(transaction: Postgres, kind: TransferKind, projectId: ProjectId): Promise<void> {
+  const { items } = kind.tables;
+  await transaction.raw(
+    `with locked as (
+       select id, slug, latest_version from ${items}
+       where project_id = :projectId and deleted_at is null
+         and slug in (select slug from staged_items where kind = :noun)
+       order by id for update)
+     update staged_items set item_id = locked.id, base_version = latest_version
+     from locked where staged_items.kind = :noun and staged_items.slug = locked.slug`,
+    { projectId, noun: kind.noun },
+  );
+  const unmatched: string[] = await transaction('staged_items')
+    .where({ kind: kind.noun })
+    .whereNull('item_id')
+    .orderBy('line')
+    .pluck('slug');
+  await transaction.raw(
+    `update staged_items set item_id = new.id, base_version = 0
+     from unnest(cast(:slugs as text[]), cast(:ids as text[])) as new (slug, id)
+     where staged_items.kind = :noun and staged_items.slug = new.slug`,
+    { slugs: unmatched, ids: unmatched.map(() => newId(kind.idPrefix)), noun: kind.noun },
+  );
+}
+
+const conflictsMax = 100;
+
+/** Versions that are there with another content. */
+export async function findConflicts(transaction: Postgres, kind: TransferKind): Promise<Conflict[]> {
+  const { tables, idColumn, noun } = kind;
+  const { rows } = await transaction.raw<{ rows: Conflict[] }>(
+    `select staged.line, 'history_differs' as code,
+       'Version ' || staged.version || ' of the ${noun} ' || staged.slug || ' is there with another content' as message
+     from staged_items
+     join staged_versions as staged on staged.kind = staged_items.kind and staged.slug = staged_items.slug
+     join ${tables.versions} as stored on stored.${idColumn} = item_id and stored.version = staged.version
+     where staged_items.kind = :noun and stored.content_hash <> staged.content_hash
+     order by 1 limit ${conflictsMax}`,
+    { noun },
+  );
+  return rows;
+}
+
+/** Adds what is missing: items, versions behind the newest there is, and labels that are not there. */
+export async function mergeStaged(
+  transaction: Postgres,
+  kind: TransferKind,
+  projectId: ProjectId,
+  author: { type: string; id: string | null },
+): Promise<Merged> {
+  const bindings = { projectId, noun: kind.noun, authorType: author.type, authorId: author.id };
+  const counted = await countStaged(transaction, kind);
+  for (const statement of mergeStatements(kind)) await transaction.raw(statement, bindings);
+  return counted;
+}
+
+async function countStaged(transaction: Postgres, { noun }: TransferKind): Promise<Merged> {
+  const { rows } = await transaction.raw<{ rows: Merged[] }>(
+    `select count(*) filter (where base_version = 0)::int as created,
+       count(*) filter (where base_version > 0 and base_version < versions)::int as updated,
+       count(*) filter (where base_version >= versions)::int as unchanged,
+       coalesce(sum(greatest(versions - base_version, 0)), 0)::int as versions,
+       coalesce(array_agg(item_id) filter (where base_version < versions), '{}') as changed
+     from staged_items where kind = :noun`,
+    { noun },
+  );
+  return rows[0] ?? { created: 0, updated: 0, unchanged: 0, versions: 0, changed: [] };
+}
+
+function mergeStatements({ tables, idColumn, ownColumns, fixedColumns, noun }: TransferKind): string[] {
+  const { items, versions, labels, labelHistory } = tables;
+  const columns = [...ownColumns, ...(noun === 'prompt' ? ['template_hash'] : [])].join(', ');
+  const fixed = fixedColumns.map((column) => `, ${column}`).join('');
+  const added = `staged_items join staged_versions as staged using (kind, slug)
+    where kind = :noun and staged.version > base_version`;
+  return [
+    `insert into ${items} (id, project_id, slug, name, description, tags, latest_version, created_at, updated_at${fixed})
+     select item_id, :projectId, slug, name, description, tags, versions, created_at, updated_at${fixed}
+     from staged_items where kind = :noun and base_version = 0`,
+    `insert into ${versions} (project_id, ${idColumn}, version, ${columns}, commit_message, kind, parent_version,
+       rolled_back_from, content_hash, author_type, author_id, created_at)
+     select :projectId, item_id, staged.version, ${columns}, commit_message, version_kind, parent_version,
+       rolled_back_from, content_hash, author_type, author_id, staged.created_at
+     from ${added}`,
+    `update ${items} set latest_version = versions, revision = revision + 1, updated_at = clock_timestamp()
+     from staged_items where kind = :noun and id = item_id and base_version > 0 and base_version < versions`,
+    `insert into part_uses (project_id, user_kind, user_id, user_version, slug, pin)
+     select :projectId, kind, item_id, staged_uses.version, used_slug, pin
+     from staged_items join staged_uses using (kind, slug)
+     where kind = :noun and staged_uses.version > base_version`,
+    `with pointed as (
+       insert into ${labels} (project_id, ${idColumn}, label, version)
+       select :projectId, item_id, key, cast(value as integer)
+       from staged_items cross join lateral json_each_text(labels)
+       where kind = :noun and base_version < versions
+       on conflict (${idColumn}, label) do nothing
+       returning ${idColumn} as owner, label, version)
+     insert into ${labelHistory} (project_id, ${idColumn}, label, version, author_type, author_id)
+     select :projectId, owner, label, version, :authorType, :authorId from pointed`,
+  ];
+}

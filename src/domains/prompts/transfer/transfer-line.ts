@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { type PartContent, partKind } from '../../parts/index.ts';
+import { templateFormats, templateLimits } from '../../templates/index.ts';
+import { createFields, type Item, type Version } from '../../versioned/index.ts';
+import { type PromptContent, promptContentToWire, promptKind, promptTypes } from '../prompt-content.ts';
+import { storedMessage } from '../prompts.schema.ts';
+
+const version = z.int().min(1).max(2_147_483_647);
+const time = z.iso.datetime();
+
+const itemLine = <Record extends string>(record: Record, kind: typeof partKind | typeof promptKind) => {
+  const { name, slug } = createFields(kind);
+  return {
+    record: z.literal(record),
+    slug: slug.unwrap(),
+    name,
+    description: z.string().max(10_000).nullable(),
+    tags: z.array(z.string().min(1).max(100)).max(50),
+    labels: z.record(z.string().regex(/^(?!latest$)[a-z][a-z0-9_.-]{0,35}$/), version),
+    versions: version,
+    created_at: time,
+    updated_at: time,
+  };
+};
+
+const versionLine = <Record extends string>(record: Record) => ({
+  record: z.literal(record),
+  slug: z.string(),
+  version,
+  template_format: z.enum(templateFormats),
+  commit_message: z.string().max(2_000).nullable(),
+  kind: z.enum(['create', 'update', 'rollback', 'optimization', 'import']),
+  parent_version: version.nullable(),
+  rolled_back_from: version.nullable(),
+  content_hash: z.string().regex(/^[0-9a-f]{64}$/),
+  author: z.strictObject({ type: z.string().min(1).max(100), id: z.string().max(255).nullable() }),
+  created_at: time,
+});
+
+const json = z.record(z.string(), z.unknown()).nullable();
+
+/** One line of an export: an item comes before its versions, and those in their order. */
+export const transferLine = z.discriminatedUnion('record', [
+  z.strictObject(itemLine('part', partKind)),
+  z.strictObject({ ...versionLine('part_version'), template: z.string() }),
+  z.strictObject({ ...itemLine('prompt', promptKind), type: z.enum(promptTypes) }),
+  z.strictObject({
+    ...versionLine('prompt_version'),
+    type: z.enum(promptTypes),
+    template: z.string().optional(),
+    messages: z.array(storedMessage).max(templateLimits.messagesMax).optional(),
+    config: json,
+    input_schema: json,
+    optimization_run_id: z.string().max(100).nullable(),
+  }),
+]);
+export type TransferLine = z.output<typeof transferLine>;
+export type ItemLine = Extract<TransferLine, { labels: unknown }>;
+export type VersionLine = Exclude<TransferLine, ItemLine>;
+
+export function partLine(item: Item): TransferLine {
+  return { record: 'part', ...metadataOf(item) };
+}
+
+export function promptLine(item: Item): TransferLine {
+  return { record: 'prompt', ...metadataOf(item), type: item.fixed.type === 'chat' ? 'chat' : 'text' };
+}
+
+export function partVersionLine(item: Item, stored: Version<PartContent>): TransferLine {
+  const { template, templateFormat } = stored.content;
+  return { record: 'part_version', ...madeOf(item, stored), template, template_format: templateFormat };
+}
+
+export function promptVersionLine(item: Item, stored: Version<PromptContent>): TransferLine {
+  return {
+    record: 'prompt_version',
+    ...madeOf(item, stored),
+    ...promptContentToWire(stored.content),
+    optimization_run_id: stored.optimizationRunId,
+  };
+}
+
+function metadataOf({ slug, name, description, tags, labels, latestVersion, createdAt, updatedAt }: Item) {
+  return {
+    slug,
+    name,
+    description,
+    tags: [...tags],
+    labels: Object.fromEntries(labels.map((each) => [each.label, each.version])),
+    versions: latestVersion,
+    created_at: createdAt.toISOString(),
+    updated_at: updatedAt.toISOString(),
+  };
+}
+
+function madeOf({ slug }: Item, stored: Version<unknown>) {
+  return {
+    slug,
+    version: stored.version,
+    commit_message: stored.commitMessage,
+    kind: stored.kind,
+    parent_version: stored.parentVersion,
+    rolled_back_from: stored.rolledBackFrom,
+    content_hash: stored.contentHash,
+    author: { ...stored.author },
+    created_at: stored.createdAt.toISOString(),
+  };
+}
+
+/** The content of a version's line; undefined when it is neither a text nor a chat. */
+export function contentOfLine(line: VersionLine): { part: PartContent } | { prompt: PromptContent } | undefined {
+  const templateFormat = line.template_format;
+  if (line.record === 'part_version') return { part: { template: line.template, templateFormat } };
+  const rest = { templateFormat, config: line.config, inputSchema: line.input_schema };
+  const { type, template, messages } = line;
+  if (type === 'text' && template !== undefined && messages === undefined)
+    return { prompt: { type, template, ...rest } };
+  if (type === 'chat' && messages !== undefined && template === undefined)
+    return { prompt: { type, messages, ...rest } };
+  return undefined;
+}

@@ -1,0 +1,50 @@
+import { type Acting, authorOf, type Collection, changeItem, recordChange } from './collection.ts';
+import type { Item } from './item.ts';
+import { reviseItem } from './item-store.ts';
+import { deleteLabel, pointLabels } from './label-store.ts';
+import { readItem, readLockedItem, readVersion } from './read-item.ts';
+import { unknownLabel } from './unknown-item.ts';
+
+export interface LabelInput extends Acting {
+  called: string;
+  label: string;
+}
+
+/** Points a label at a version, whether it exists already or not. Throws NotFoundError, and what `checkReferences` throws. */
+export async function moveLabel<Content>(
+  collection: Collection<Content>,
+  input: LabelInput & { version: number },
+): Promise<Item> {
+  const { kind } = collection;
+  const { label, version } = input;
+  const { projectId } = input.project;
+  const { item } = await changeItem(collection, input, async (transaction) => {
+    const before = await readLockedItem(transaction, kind, projectId, input.called);
+    await readVersion(transaction, kind, before, version);
+    const to = { labels: [label], version, author: authorOf(input) };
+    const moved = await pointLabels(transaction, kind, before, to);
+    if (moved.length === 0) return { item: before };
+    await reviseItem(transaction, kind, before);
+    const item = await readItem(transaction, kind, projectId, before.id);
+    await collection.checkReferences?.(transaction, item);
+    const from = before.labels.find((each) => each.label === label)?.version ?? null;
+    const details = { label, from, to: version };
+    await recordChange(transaction, collection, input, { item, did: 'label_moved', details });
+    return { item };
+  });
+  return item;
+}
+
+/** Takes a label away; its history stays. Throws NotFoundError. */
+export async function removeLabel<Content>(collection: Collection<Content>, input: LabelInput): Promise<void> {
+  const { kind } = collection;
+  const { label } = input;
+  await changeItem(collection, input, async (transaction) => {
+    const item = await readLockedItem(transaction, kind, input.project.projectId, input.called);
+    const removed = await deleteLabel(transaction, kind, item, { label, author: authorOf(input) });
+    if (!removed) throw unknownLabel(kind, item, label);
+    await reviseItem(transaction, kind, item);
+    await recordChange(transaction, collection, input, { item, did: 'label_removed', details: { label } });
+    return { item };
+  });
+}

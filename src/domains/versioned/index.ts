@@ -1,0 +1,20 @@
+export type { Acting, Added, Collection } from './collection.ts';
+export { createItem } from './create-item.ts';
+export { restorableDays, restoreItem } from './delete-item.ts';
+export { actingFor, calledIn, type Exposure, expose, itemParams, reading, writing } from './exposure.ts';
+export { itemEndpoints } from './item.routes.ts';
+export { etagOf, type Item, type ItemAt, type JsonObject, type Reference, type Version } from './item.ts';
+export { changesFrom, createFields, filtersFrom, listQuery, newItemFrom, updateFields } from './item-input.schema.ts';
+export {
+  itemAtSchemaOf,
+  itemAtToWire,
+  itemSummarySchema,
+  itemSummaryToWire,
+  versionSchemaOf,
+  versionToWire,
+} from './item-output.schema.ts';
+export { hashOf, type Kind } from './kind.ts';
+export { listItemsPage, walkItems } from './list-items.ts';
+export { projectParams, versionParam } from './params.schema.ts';
+export { versionAt } from './read-item.ts';
+export { updateItem } from './update-item.ts';

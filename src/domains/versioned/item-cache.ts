@@ -1,0 +1,71 @@
+import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import type { ProjectId } from '../../lib/ids.ts';
+import { RecordCache } from '../../lib/record-cache.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import type { Item, Version } from './item.ts';
+import { findItem } from './item-store.ts';
+import type { Kind } from './kind.ts';
+import { readVersion } from './read-item.ts';
+import { unknownItem } from './unknown-item.ts';
+
+/** How long an item holds while changes of it are heard of, and while they are not. */
+const toldLifeMs = 60_000;
+const untoldLifeMs = 800;
+const missingMs = 800;
+const staleOnErrorMs = 10 * 60_000;
+const itemsMax = 5_000;
+/** Twice as many are kept at most. */
+const versionsMax = 1_000;
+/** What is larger is read every time, so that the versions kept fit into memory. */
+const keptCharactersMax = 65_536;
+
+/** Items and versions as they were read last, by process: a change anywhere is seen here within a second. */
+export class ItemCache<Content> {
+  readonly #kind: Kind<Content>;
+  readonly #postgres: Postgres;
+  readonly #items: RecordCache<Item>;
+  readonly #versions = new BoundedMemo<Version<Content>>(versionsMax);
+
+  constructor({ kind, postgres, invalidations }: CacheOptions<Content>) {
+    this.#kind = kind;
+    this.#postgres = postgres;
+    this.#items = new RecordCache({
+      load: (key) => {
+        const at = key.indexOf(' ');
+        return runPostgres(() => findItem(postgres, kind, key.slice(0, at) as ProjectId, key.slice(at + 1)));
+      },
+      lifeMs: () => (invalidations.connected ? toldLifeMs : untoldLifeMs),
+      missingMs,
+      staleOnErrorMs,
+      entriesMax: itemsMax,
+    });
+    invalidations.subscribe(kind.noun, (id) => this.#items.drop((item) => item.id === id));
+    invalidations.onGap(() => this.#items.doubt());
+  }
+
+  /** A live item by its id or slug. Throws NotFoundError, UnavailableError. */
+  async read({ projectId }: { projectId: ProjectId }, called: string): Promise<Item> {
+    const item = await this.#items.find(`${projectId} ${called}`);
+    if (item === undefined) throw unknownItem(this.#kind, called);
+    return item;
+  }
+
+  /** Throws NotFoundError, UnavailableError. */
+  async readVersion(item: Item, number: number): Promise<Version<Content>> {
+    const key = `${item.id} ${number}`;
+    const known = this.#versions.get(key);
+    if (known !== undefined) return known;
+    const version = await runPostgres(() => readVersion(this.#postgres, this.#kind, item, number));
+    const characters = JSON.stringify(this.#kind.hashed(version.content)).length;
+    if (characters <= keptCharactersMax) this.#versions.set(key, version);
+    return version;
+  }
+}
+
+interface CacheOptions<Content> {
+  kind: Kind<Content>;
+  postgres: Postgres;
+  invalidations: Pick<Invalidations, 'connected' | 'subscribe' | 'onGap'>;
+}

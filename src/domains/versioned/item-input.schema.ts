@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { pageParams } from '../../http/pagination.ts';
+import { repeatedParam } from '../../http/query.ts';
+import { type ItemFilters, itemSorts } from './item-list-store.ts';
+import type { ItemKind } from './kind.ts';
+import { labelName, versionNumber } from './params.schema.ts';
+import { isReserved, slugPattern } from './slug.ts';
+
+const tag = z.string().trim().min(1).max(100);
+const tags = z
+  .array(tag)
+  .max(50)
+  .transform((given) => [...new Set(given)]);
+
+const name = z.string().trim().min(1).max(200).meta({ example: 'Support answer' });
+const description = z.string().max(10_000).nullish();
+const commitMessage = z.string().max(2_000).nullish();
+const labels = z
+  .array(labelName)
+  .max(50)
+  .optional()
+  .meta({ example: ['production'] });
+
+const slugOf = (kind: ItemKind) =>
+  z
+    .string()
+    .regex(slugPattern, 'must be a-z or 0-9 and then up to 99 of a-z, 0-9, _, . and -')
+    .refine((slug) => !isReserved(kind, slug), 'is reserved')
+    .meta({ example: 'support-answer' });
+
+/** Fields of a body that creates an item; {@link newItemFrom} reads them. */
+export const createFields = (kind: ItemKind) => ({
+  name,
+  slug: slugOf(kind).optional(),
+  description,
+  tags: tags.nullish(),
+  labels,
+  commit_message: commitMessage,
+});
+
+/** Fields of a body that changes one: what is absent stays, null clears. */
+export const updateFields = (kind: ItemKind) => ({
+  name: name.optional(),
+  slug: slugOf(kind).optional(),
+  description,
+  tags: tags.nullish(),
+  labels,
+  commit_message: commitMessage,
+  base_version: versionNumber.optional().meta({ description: 'The newest version as the caller knows it, else 409' }),
+});
+
+interface ItemBody {
+  description?: string | null | undefined;
+  tags?: string[] | null | undefined;
+  labels?: string[] | undefined;
+  commit_message?: string | null | undefined;
+}
+
+export function newItemFrom(body: ItemBody & { name: string; slug?: string | undefined }) {
+  const { name: called, slug, description: described = null, tags: given, labels: pointed = [] } = body;
+  const metadata = { name: called, slug, description: described, tags: given ?? [] };
+  return { metadata, labels: pointed, commitMessage: body.commit_message ?? null };
+}
+
+export function changesFrom(
+  body: ItemBody & { name?: string | undefined; slug?: string | undefined; base_version?: number | undefined },
+) {
+  const { name: called, slug, description: described, tags: given, labels: pointed = [] } = body;
+  return {
+    metadata: { name: called, slug, description: described, tags: given === null ? [] : given },
+    labels: pointed,
+    commitMessage: body.commit_message ?? null,
+    baseVersion: body.base_version,
+  };
+}
+
+export const listQuery = {
+  ...pageParams,
+  q: z
+    .string()
+    .max(200)
+    .optional()
+    .meta({ description: 'Words, each of which is somewhere in name, slug or description', example: 'support' }),
+  tag: repeatedParam(tag).optional().meta({ description: 'Has this tag; repeated, all of them', example: 'billing' }),
+  label: z.string().max(36).optional().meta({ description: 'Has a version with this label', example: 'production' }),
+  name: z.string().max(200).optional().meta({ description: 'Has exactly this name', example: 'Support answer' }),
+  updated_after: z.iso.datetime({ offset: true }).optional().meta({ description: 'Was changed later than this' }),
+  sort: z.enum(itemSorts).default('-updated_at').meta({ description: 'What comes first' }),
+};
+
+export function filtersFrom(query: {
+  q?: string | undefined;
+  tag?: readonly string[] | undefined;
+  label?: string | undefined;
+  name?: string | undefined;
+  updated_after?: string | undefined;
+}): ItemFilters {
+  const { tag: wanted, updated_after: after, q, label, name: called } = query;
+  return { q, label, name: called, tags: wanted, updatedAfter: after === undefined ? undefined : new Date(after) };
+}

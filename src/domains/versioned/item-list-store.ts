@@ -1,0 +1,98 @@
+import type { ProjectId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Item } from './item.ts';
+import { type ItemRow, itemColumns, toItem } from './item-store.ts';
+import type { ItemKind } from './kind.ts';
+
+export const itemSorts = ['-updated_at', 'name', '-created_at'] as const;
+export type ItemSort = (typeof itemSorts)[number];
+
+export interface ItemFilters {
+  /** Words, each of which is somewhere in name, slug or description. */
+  q?: string | undefined;
+  /** All of them. */
+  tags?: readonly string[] | undefined;
+  label?: string | undefined;
+  name?: string | undefined;
+  updatedAfter?: Date | undefined;
+  /** Columns that must have these values. */
+  equal?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Where a sort begins and how a row comes after another; times as microseconds, ties by id. */
+const time = (column: string) => ({
+  order: [
+    { column, order: 'desc' },
+    { column: 'id', order: 'desc' },
+  ],
+  after: `(${column}, id) < (timestamptz 'epoch' + ?::bigint * interval '1 microsecond', ?)`,
+});
+const sorts = {
+  '-updated_at': time('updated_at'),
+  '-created_at': time('created_at'),
+  name: { order: [{ column: 'name' }, { column: 'id' }], after: '(name, id) > (?, ?)' },
+} satisfies Record<ItemSort, unknown>;
+
+/** Live items in the order of the sort, those after a position. */
+export async function listItems(
+  postgres: Postgres,
+  kind: ItemKind,
+  page: {
+    projectId: ProjectId;
+    filters: ItemFilters;
+    sort: ItemSort;
+    after: readonly [string, string] | undefined;
+    limit: number;
+  },
+): Promise<Item[]> {
+  const { order, after } = sorts[page.sort];
+  const query = postgres(kind.tables.items)
+    .where({ project_id: page.projectId })
+    .whereNull('deleted_at')
+    .orderBy(order)
+    .limit(page.limit);
+  if (page.after !== undefined) query.whereRaw(after, [...page.after]);
+  addFilters(postgres, query, kind, page.projectId, page.filters);
+  const rows = await query.select<ItemRow[]>(itemColumns(postgres, kind));
+  return rows.map((row) => toItem(kind, row));
+}
+
+/** Live items by slug, those behind one; slugs compared by bytes, so that every database lists alike. */
+export async function listItemsBySlug(
+  postgres: Postgres,
+  kind: ItemKind,
+  projectId: ProjectId,
+  { afterSlug, limit }: { afterSlug: string; limit: number },
+): Promise<Item[]> {
+  const rows = await postgres(kind.tables.items)
+    .where({ project_id: projectId })
+    .whereNull('deleted_at')
+    .whereRaw('slug collate "C" > ?', [afterSlug])
+    .orderByRaw('slug collate "C"')
+    .limit(limit)
+    .select<ItemRow[]>(itemColumns(postgres, kind));
+  return rows.map((row) => toItem(kind, row));
+}
+
+function addFilters(
+  postgres: Postgres,
+  query: ReturnType<Postgres>,
+  { tables, idColumn }: ItemKind,
+  projectId: ProjectId,
+  { q, tags, label, name, updatedAfter, equal }: ItemFilters,
+): void {
+  for (const word of wordsOf(q))
+    query.whereRaw("search like ? escape '\\'", [`%${word.replaceAll(/[\\%_]/g, '\\$&')}%`]);
+  if (tags !== undefined) query.whereRaw('tags @> ?::text[]', [[...tags]]);
+  if (name !== undefined) query.where({ name });
+  if (updatedAfter !== undefined) query.where('updated_at', '>', updatedAfter);
+  if (equal !== undefined) query.where(equal);
+  if (label === undefined || label === 'latest') return;
+  query.whereIn('id', postgres(tables.labels).where({ project_id: projectId, label }).select(idColumn));
+}
+
+const wordsMax = 10;
+
+function wordsOf(q = ''): string[] {
+  return q.toLowerCase().split(/\s+/).filter(Boolean).slice(0, wordsMax);
+}

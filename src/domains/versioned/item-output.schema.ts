@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import type { Item, ItemAt, JsonObject, Version } from './item.ts';
+import { labelsOf, versionKinds } from './item.ts';
+import type { LabelMove } from './label-store.ts';
+
+const labelSchema = z.object({ label: z.string(), version: z.int(), updated_at: z.iso.datetime() });
+const authorSchema = z.object({ type: z.string().meta({ example: 'api_key' }), id: z.string().nullable() });
+
+const itemShape = {
+  id: z.string(),
+  slug: z.string().meta({ example: 'support-answer' }),
+  name: z.string().meta({ example: 'Support answer' }),
+  description: z.string().nullable(),
+  tags: z.array(z.string()),
+  latest_version: z.int(),
+  all_labels: z.array(labelSchema),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+};
+
+const versionShape = {
+  version: z.int(),
+  commit_message: z.string().nullable(),
+  kind: z.enum(versionKinds),
+  parent_version: z.int().nullable(),
+  rolled_back_from: z.int().nullable(),
+  optimization_run_id: z.string().nullable(),
+  content_hash: z.string().meta({ description: 'SHA-256 of the content as JSON with sorted keys' }),
+  author: authorSchema,
+};
+
+/** One entry of a label's history. */
+export const labelMoveSchema = z.object({
+  version: z.int().nullable().meta({ description: 'null where the label was removed' }),
+  author: authorSchema,
+  at: z.iso.datetime(),
+});
+
+export function labelMoveToWire({ version, author, at }: LabelMove): z.infer<typeof labelMoveSchema> {
+  return { version, author: { ...author }, at: at.toISOString() };
+}
+
+export const itemSchema = z.object(itemShape);
+
+/** As lists show an item: without the content of its newest version, but with its number and labels. */
+export const itemSummarySchema = itemSchema.extend({ version: z.int(), labels: z.array(z.string()) });
+
+/** One version; `content` are the fields of its content. */
+export const versionSchemaOf = <Shape extends z.ZodRawShape>(content: Shape) =>
+  z.object({ ...versionShape, ...content, created_at: z.iso.datetime() });
+
+/** An item with one of its versions. */
+export const itemAtSchemaOf = <Shape extends z.ZodRawShape>(content: Shape) =>
+  z.object({
+    ...itemShape,
+    ...versionShape,
+    ...content,
+    labels: z.array(z.string()).meta({ description: 'Those of this version' }),
+    version_created_at: z.iso.datetime(),
+  });
+
+export function itemToWire(item: Item): z.infer<typeof itemSchema> {
+  return {
+    id: item.id,
+    slug: item.slug,
+    name: item.name,
+    description: item.description,
+    tags: [...item.tags],
+    latest_version: item.latestVersion,
+    all_labels: item.labels.map(({ label, version, updatedAt }) => ({
+      label,
+      version,
+      updated_at: updatedAt.toISOString(),
+    })),
+    created_at: item.createdAt.toISOString(),
+    updated_at: item.updatedAt.toISOString(),
+  };
+}
+
+export function itemSummaryToWire(item: Item): z.infer<typeof itemSummarySchema> {
+  return { ...itemToWire(item), version: item.latestVersion, labels: labelsOf(item, item.latestVersion) };
+}
+
+/** A version without its content and time. */
+function madeToWire(version: Version<unknown>) {
+  return {
+    version: version.version,
+    commit_message: version.commitMessage,
+    kind: version.kind,
+    parent_version: version.parentVersion,
+    rolled_back_from: version.rolledBackFrom,
+    optimization_run_id: version.optimizationRunId,
+    content_hash: version.contentHash,
+    author: { ...version.author },
+  };
+}
+
+export function versionToWire<Wire extends JsonObject>(version: Version<unknown>, content: Wire) {
+  return { ...madeToWire(version), ...content, created_at: version.createdAt.toISOString() };
+}
+
+export function itemAtToWire<Wire extends JsonObject>({ item, version }: ItemAt<unknown>, content: Wire) {
+  return {
+    ...itemToWire(item),
+    ...madeToWire(version),
+    ...content,
+    labels: labelsOf(item, version.version),
+    version_created_at: version.createdAt.toISOString(),
+  };
+}

@@ -1,0 +1,41 @@
+import { endpointsFor } from '../../http/endpoint.ts';
+import type { ProblemCode } from '../../lib/problem-codes.ts';
+import type { Principal } from '../auth/index.ts';
+import { deleteItem } from './delete-item.ts';
+import { actingFor, calledIn, type Exposure, itemParams, writing } from './exposure.ts';
+import { labelEndpoints } from './label.routes.ts';
+import { versionEndpoints } from './version.routes.ts';
+
+const { endpoint } = endpointsFor<Principal>();
+
+/** What the items of every kind have: their end, their versions and their labels. */
+export function itemEndpoints<Content>(exposure: Exposure<Content>, ofDelete: OfDelete) {
+  return [deleteEndpoint(exposure, ofDelete), ...versionEndpoints(exposure), ...labelEndpoints(exposure)];
+}
+
+interface OfDelete {
+  description: string;
+  problems?: readonly ProblemCode[];
+}
+
+function deleteEndpoint<Content>({ collection, title, path }: Exposure<Content>, said: OfDelete) {
+  const { kind } = collection;
+  return endpoint({
+    ...writing,
+    operationId: `delete${title}`,
+    method: 'DELETE',
+    path: `${path}/{${kind.idColumn}}`,
+    summary: `Delete a ${kind.noun}`,
+    description: said.description,
+    tag: `${kind.noun}s`,
+    params: itemParams(kind),
+    conditional: true,
+    responses: { 204: { description: 'It is deleted' } },
+    problems: ['project_not_found', kind.notFound, 'precondition_failed', ...(said.problems ?? [])],
+    handle: async ({ principal, params, requestId, ifMatch }) => {
+      const acting = actingFor(principal, requestId);
+      await deleteItem(collection, { ...acting, called: calledIn(kind, params), ifMatch });
+      return { status: 204 };
+    },
+  });
+}

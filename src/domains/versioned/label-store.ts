@@ -1,0 +1,86 @@
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Author, Item } from './item.ts';
+import type { ItemKind } from './kind.ts';
+
+/** One entry of a label's history; `version` is null where it was removed. */
+export interface LabelMove {
+  id: string;
+  version: number | null;
+  author: Author;
+  at: Date;
+}
+
+/** Points labels at a version of a locked item, and keeps those that moved in their history. Answers which did. */
+export async function pointLabels(
+  transaction: Postgres,
+  kind: ItemKind,
+  item: Pick<Item, 'id' | 'projectId'>,
+  { labels, version, author }: { labels: readonly string[]; version: number; author: Author },
+): Promise<string[]> {
+  if (labels.length === 0) return [];
+  const { tables, idColumn } = kind;
+  const { rows } = await transaction.raw<{ rows: { label: string }[] }>(
+    `with moved as (
+       insert into ${tables.labels} (project_id, ${idColumn}, label, version)
+       select :projectId, :id, label, cast(:version as integer) from unnest(cast(:labels as text[])) as label
+       on conflict (${idColumn}, label) do update set version = excluded.version, updated_at = clock_timestamp()
+         where ${tables.labels}.version <> excluded.version
+       returning label)
+     insert into ${tables.labelHistory} (project_id, ${idColumn}, label, version, author_type, author_id)
+     select :projectId, :id, label, cast(:version as integer), :authorType, :authorId from moved returning label`,
+    {
+      projectId: item.projectId,
+      id: item.id,
+      labels: [...new Set(labels)],
+      version,
+      authorType: author.type,
+      authorId: author.id,
+    },
+  );
+  return rows.map(({ label }) => label);
+}
+
+/** Takes a label off a locked item; false when it was not there. */
+export async function deleteLabel(
+  transaction: Postgres,
+  { tables, idColumn }: ItemKind,
+  item: Item,
+  { label, author }: { label: string; author: Author },
+): Promise<boolean> {
+  const owner = { project_id: item.projectId, [idColumn]: item.id };
+  const deleted = await transaction(tables.labels)
+    .where({ ...owner, label })
+    .delete();
+  if (deleted === 0) return false;
+  await transaction(tables.labelHistory).insert({
+    ...owner,
+    label,
+    version: null,
+    author_type: author.type,
+    author_id: author.id,
+  });
+  return true;
+}
+
+/** Newest first. */
+export async function listLabelMoves(
+  postgres: Postgres,
+  { tables, idColumn }: ItemKind,
+  item: Item,
+  { label, before, limit }: { label: string; before: string | undefined; limit: number },
+): Promise<LabelMove[]> {
+  const query = postgres(tables.labelHistory)
+    .where({ project_id: item.projectId, [idColumn]: item.id, label })
+    .orderBy('id', 'desc')
+    .limit(limit);
+  if (before !== undefined) query.where('id', '<', before);
+  const rows = await query.select<
+    { id: string; version: number | null; author_type: string; author_id: string | null; at: Date }[]
+  >('id', 'version', 'author_type', 'author_id', 'at');
+  return rows.map(({ id, version, author_type, author_id, at }) => ({
+    id,
+    version,
+    author: { type: author_type, id: author_id },
+    at,
+  }));
+}

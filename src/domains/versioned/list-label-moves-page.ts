@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { toPage } from '../../http/pagination.ts';
+import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import type { Exposure } from './exposure.ts';
+import type { Item } from './item.ts';
+import { labelMoveToWire } from './item-output.schema.ts';
+import { listLabelMoves } from './label-store.ts';
+
+const position = z.tuple([z.string().regex(/^\d{1,19}$/)]);
+
+/** One page of a label's history, newest first; empty for a label that never was. */
+export async function listLabelMovesPage<Content>(
+  { collection, cursorSecret }: Exposure<Content>,
+  item: Item,
+  { label, limit, cursor }: { label: string; limit: number; cursor?: string | undefined },
+) {
+  const fingerprint = fingerprintOf({ list: 'label-moves', of: item.id, label });
+  const [before] = cursor === undefined ? [] : decodeCursor(cursorSecret, fingerprint, cursor, position);
+  const moves = await runPostgres(() =>
+    listLabelMoves(collection.postgres, collection.kind, item, { label, before, limit: limit + 1 }),
+  );
+  return toPage(moves, limit, labelMoveToWire, ({ id }) => encodeCursor(cursorSecret, fingerprint, [id]));
+}

@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import { integerParam } from '../../http/query.ts';
+
+export const projectParams = z.strictObject({ project_id: z.string().min(1).max(64) });
+
+const versionMax = 2_147_483_647;
+export const versionParam = integerParam({ min: 1, max: versionMax }).meta({ description: 'A version', example: 3 });
+export const versionNumber = z.int().min(1).max(versionMax).meta({ example: 3 });
+
+export const labelName = z
+  .string()
+  .regex(/^[a-z][a-z0-9_.-]{0,35}$/, 'must be a lower-case letter and then up to 35 of a-z, 0-9, _, . and -')
+  .refine((label) => label !== 'latest', 'is reserved: latest always is the newest version')
+  .meta({ description: 'A label', example: 'production' });

@@ -1,0 +1,69 @@
+import type { ProjectId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Item, ItemAt, Version } from './item.ts';
+import { findItem, lockItem } from './item-store.ts';
+import type { ItemKind, Kind } from './kind.ts';
+import { unknownItem, unknownLabel, unknownVersion } from './unknown-item.ts';
+import { findVersion } from './version-store.ts';
+
+/** Which version is meant: by its number, by a label, or the newest. */
+export interface Pin {
+  version?: number | undefined;
+  label?: string | undefined;
+}
+
+/** A live item by its id or slug. Throws NotFoundError. */
+export async function readItem(
+  postgres: Postgres,
+  kind: ItemKind,
+  projectId: ProjectId,
+  called: string,
+): Promise<Item> {
+  const item = await findItem(postgres, kind, projectId, called);
+  if (item === undefined) throw unknownItem(kind, called);
+  return item;
+}
+
+/** In a transaction: a live item that nobody else changes before its end. Throws NotFoundError. */
+export async function readLockedItem(
+  transaction: Postgres,
+  kind: ItemKind,
+  projectId: ProjectId,
+  called: string,
+): Promise<Item> {
+  const item = await lockItem(transaction, kind, projectId, called);
+  if (item === undefined) throw unknownItem(kind, called);
+  return item;
+}
+
+/** Throws NotFoundError. */
+export async function readVersion<Content>(
+  postgres: Postgres,
+  kind: Kind<Content>,
+  item: Item,
+  number: number,
+): Promise<Version<Content>> {
+  const version = await findVersion(postgres, kind, item, number);
+  if (version === undefined) throw unknownVersion(kind, item, number);
+  return version;
+}
+
+/** An item as it is now with its newest version. Throws NotFoundError. */
+export async function readNewest<Content>(
+  postgres: Postgres,
+  kind: Kind<Content>,
+  projectId: ProjectId,
+  called: string,
+): Promise<ItemAt<Content>> {
+  const item = await readItem(postgres, kind, projectId, called);
+  return { item, version: await readVersion(postgres, kind, item, item.latestVersion) };
+}
+
+/** The number of the version that is meant. Throws NotFoundError for a label that is not there. */
+export function versionAt(kind: ItemKind, item: Item, { version, label }: Pin): number {
+  if (version !== undefined) return version;
+  if (label === undefined || label === 'latest') return item.latestVersion;
+  const found = item.labels.find((each) => each.label === label);
+  if (found === undefined) throw unknownLabel(kind, item, label);
+  return found.version;
+}

@@ -1,0 +1,38 @@
+import { hash } from 'node:crypto';
+import { isId } from '../../lib/ids.ts';
+import type { ItemKind } from './kind.ts';
+
+/** As part tags can name it. */
+export const slugPattern = /^[a-z0-9][a-z0-9_.-]{0,99}$/;
+
+const derivedCharsMax = 80;
+/** Letters that are no base letter with a mark, so that taking marks off leaves them. */
+const letters: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+};
+
+/** A slug that says what a name says in ASCII; names without a single such letter get one of their hash. */
+export function deriveSlug(kind: ItemKind, name: string): string {
+  const ascii = name
+    .toLowerCase()
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[ßæœøłđðþ]/g, (letter) => letters[letter] ?? '')
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, derivedCharsMax)
+    .replaceAll(/^-|-$/g, '');
+  const slug = ascii === '' ? `${kind.noun}-${hash('sha256', name).slice(0, 8)}` : ascii;
+  return isReserved(kind, slug) ? `${slug}-${kind.noun}` : slug;
+}
+
+/** Whether a slug would be taken for a route or an id. */
+export function isReserved(kind: ItemKind, slug: string): boolean {
+  return kind.reservedSlugs.includes(slug) || isId(kind.idPrefix, slug);
+}

@@ -1,0 +1,25 @@
+import { ConflictError, NotFoundError } from '../../lib/errors.ts';
+import type { Item } from './item.ts';
+import type { ItemKind } from './kind.ts';
+
+const quote = (text: string) => JSON.stringify(text.slice(0, 80));
+
+/** The same for what never was, what is deleted, and what is in another project. */
+export function unknownItem(kind: ItemKind, called: string): NotFoundError {
+  return new NotFoundError(kind.notFound, `There is no ${kind.noun} ${quote(called)} in this project.`);
+}
+
+export function unknownVersion(kind: ItemKind, item: Item, version: number): NotFoundError {
+  return new NotFoundError(
+    'version_not_found',
+    `The ${kind.noun} ${item.slug} has no version ${version}; its newest is ${item.latestVersion}.`,
+  );
+}
+
+export function unknownLabel(kind: ItemKind, item: Item, label: string): NotFoundError {
+  return new NotFoundError('label_not_found', `The ${kind.noun} ${item.slug} has no label ${quote(label)}.`);
+}
+
+export function slugTaken(kind: ItemKind, slug: string): ConflictError {
+  return new ConflictError('slug_taken', `Another ${kind.noun} of this project has the slug ${quote(slug)}.`);
+}

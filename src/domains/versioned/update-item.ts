@@ -1,0 +1,125 @@
+import { type IfMatch, requireMatch } from '../../http/etag.ts';
+import { ConflictError } from '../../lib/errors.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { type Acting, authorOf, type Collection, changeItem, recordChange } from './collection.ts';
+import { etagOf, type Item, type ItemAt, type Metadata, type Reference } from './item.ts';
+import { isSlugTaken, reviseItem } from './item-store.ts';
+import { hashOf } from './kind.ts';
+import { pointLabels } from './label-store.ts';
+import { readLockedItem, readNewest, readVersion } from './read-item.ts';
+import { slugTaken } from './unknown-item.ts';
+import { appendVersion } from './version-store.ts';
+
+/** What an update may be conditional on. */
+export interface Conditions {
+  ifMatch: IfMatch | undefined;
+  baseVersion: number | undefined;
+}
+
+export interface UpdateItemInput<Content> extends Acting, Conditions {
+  called: string;
+  /** Undefined fields stay. */
+  metadata: { readonly [K in keyof Metadata]: Metadata[K] | undefined };
+  /** The content that is wanted, from the newest there is. Throws InvalidErrors. */
+  merge: (newest: Content) => Content;
+  /** To point at the version that is the newest afterwards. */
+  labels: readonly string[];
+  commitMessage: string | null;
+}
+
+export interface UpdatedItem<Content> extends ItemAt<Content> {
+  createdVersion: boolean;
+}
+
+/**
+ * Changes metadata in place, and adds a version when the content is another than the newest's. Throws NotFoundError,
+ * ConflictError (`version_conflict`, `slug_taken`), PreconditionFailedError, and what `checkContent` and `versionAdded` throw.
+ */
+export async function updateItem<Content>(
+  collection: Collection<Content>,
+  input: UpdateItemInput<Content>,
+): Promise<UpdatedItem<Content>> {
+  const { kind } = collection;
+  const { projectId } = input.project;
+  const check = await checkAhead(collection, input);
+  return changeItem(collection, input, async (transaction) => {
+    const item = await readLockedItem(transaction, kind, projectId, input.called);
+    requireConditions(item, input);
+    const newest = await readVersion(transaction, kind, item, item.latestVersion);
+    const content = input.merge(newest.content);
+    const createdVersion = hashOf(kind, content) !== newest.contentHash;
+    const references = createdVersion ? await check(content) : [];
+    const revised = await revise(transaction, collection, item, input);
+    const author = authorOf(input);
+    const version = createdVersion
+      ? await appendVersion(transaction, kind, item, {
+          content,
+          kind: 'update',
+          author,
+          commitMessage: input.commitMessage,
+          parentVersion: newest.version,
+        })
+      : newest.version;
+    const moved = await pointLabels(transaction, kind, item, { labels: input.labels, version, author });
+    if (moved.length > 0 && !createdVersion && !revised) await reviseItem(transaction, kind, item);
+    const updated = await readNewest(transaction, kind, projectId, item.id);
+    if (createdVersion) await collection.versionAdded(transaction, updated.item, { version, references });
+    else if (revised || moved.length > 0) await collection.checkReferences?.(transaction, updated.item);
+    if (createdVersion || revised || moved.length > 0) {
+      const did = createdVersion ? 'version_created' : 'updated';
+      await recordChange(transaction, collection, input, { item, did, details: { version, labels: moved } });
+    }
+    return { ...updated, createdVersion };
+  });
+}
+
+/** Throws PreconditionFailedError and ConflictError `version_conflict` when an item is not as the caller knows it. */
+export function requireConditions(item: Item, { ifMatch, baseVersion }: Conditions): void {
+  requireMatch(ifMatch, etagOf(item, item.latestVersion));
+  if (baseVersion === undefined || baseVersion === item.latestVersion) return;
+  throw new ConflictError(
+    'version_conflict',
+    `base_version is ${baseVersion}, but the newest version is ${item.latestVersion}; read it and try again.`,
+    { extra: { current_version: item.latestVersion } },
+  );
+}
+
+/**
+ * Checks the content that is wanted before anything is locked, because that may take a while; what is answered checks again only
+ * when the newest version has become another meanwhile.
+ */
+async function checkAhead<Content>(
+  { kind, postgres, checkContent }: Collection<Content>,
+  input: UpdateItemInput<Content>,
+): Promise<(content: Content) => Promise<readonly Reference[]>> {
+  const { item, version } = await readNewest(postgres, kind, input.project.projectId, input.called);
+  requireConditions(item, input);
+  const wanted = input.merge(version.content);
+  const hash = hashOf(kind, wanted);
+  if (hash === version.contentHash) return checkContent;
+  const references = await checkContent(wanted);
+  return async (content) => (hashOf(kind, content) === hash ? references : checkContent(content));
+}
+
+/** Answers whether there was anything to change. */
+async function revise<Content>(
+  transaction: Postgres,
+  { kind, requireUnused }: Collection<Content>,
+  item: Item,
+  { metadata }: UpdateItemInput<Content>,
+): Promise<boolean> {
+  const { slug, name, description, tags } = metadata;
+  const isChanged =
+    (slug !== undefined && slug !== item.slug) ||
+    (name !== undefined && name !== item.name) ||
+    (description !== undefined && description !== item.description) ||
+    (tags !== undefined && tags.join('\0') !== item.tags.join('\0'));
+  if (!isChanged) return false;
+  if (slug !== undefined && slug !== item.slug) await requireUnused?.(transaction, item);
+  try {
+    await reviseItem(transaction, kind, item, metadata);
+  } catch (error) {
+    throw slug !== undefined && isSlugTaken(error) ? slugTaken(kind, slug) : error;
+  }
+  return true;
+}

@@ -1,0 +1,151 @@
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Author, Item, Version, VersionKind } from './item.ts';
+import { hashOf, type Kind } from './kind.ts';
+
+/** What makes a version beside its number and time. */
+export interface NewVersion<Content> {
+  content: Content;
+  kind: VersionKind;
+  author: Author;
+  commitMessage: string | null;
+  parentVersion: number | null;
+  rolledBackFrom?: number;
+}
+
+/** What an item's versions have in common, whoever owns the table. */
+interface Row {
+  version: number;
+  content_hash: string;
+  commit_message: string | null;
+  kind: VersionKind;
+  parent_version: number | null;
+  rolled_back_from: number | null;
+  optimization_run_id?: string | null;
+  author_type: string;
+  author_id: string | null;
+  created_at: Date;
+  [contentColumn: string]: unknown;
+}
+
+/** Version 1 of an item that was just inserted. */
+export async function insertFirstVersion<Content>(
+  transaction: Postgres,
+  kind: Kind<Content>,
+  item: Pick<Item, 'id' | 'projectId'>,
+  version: NewVersion<Content>,
+): Promise<void> {
+  await transaction(kind.tables.versions).insert(columnsOf(kind, item, version, 1));
+}
+
+/**
+ * Adds the version after the newest. Counting up locks the item's row until the transaction ends, and the number is lost with
+ * it, so versions have neither gaps nor duplicates whoever else adds one.
+ */
+export async function appendVersion<Content>(
+  transaction: Postgres,
+  kind: Kind<Content>,
+  item: Item,
+  version: NewVersion<Content>,
+): Promise<number> {
+  const { items, versions } = kind.tables;
+  const [counted]: { latest_version: number; updated_at: Date }[] = await transaction(items)
+    .where({ project_id: item.projectId, id: item.id })
+    .update({
+      latest_version: transaction.raw('latest_version + 1'),
+      revision: transaction.raw('revision + 1'),
+      updated_at: transaction.raw('clock_timestamp()'),
+    })
+    .returning(['latest_version', 'updated_at']);
+  if (counted === undefined) throw new Error(`${item.id} has no row`);
+  await transaction(versions).insert({
+    ...columnsOf(kind, item, version, counted.latest_version),
+    created_at: counted.updated_at,
+  });
+  return counted.latest_version;
+}
+
+export async function findVersion<Content>(
+  postgres: Postgres,
+  kind: Kind<Content>,
+  item: Item,
+  version: number,
+): Promise<Version<Content> | undefined> {
+  const row = await versionsOf(postgres, kind, item)
+    .where({ version })
+    .first<Row | undefined>(...columnNames(kind));
+  return row && toVersion(kind, row);
+}
+
+/** Newest first. */
+export async function listVersions<Content>(
+  postgres: Postgres,
+  kind: Kind<Content>,
+  item: Item,
+  { before, limit }: { before: number | undefined; limit: number },
+): Promise<Version<Content>[]> {
+  const query = versionsOf(postgres, kind, item).orderBy('version', 'desc').limit(limit);
+  if (before !== undefined) query.where('version', '<', before);
+  const rows = await query.select<Row[]>(...columnNames(kind));
+  return rows.map((row) => toVersion(kind, row));
+}
+
+/** Oldest first, those after `after` up to `upTo`. */
+export async function listVersionsUpwards<Content>(
+  postgres: Postgres,
+  kind: Kind<Content>,
+  item: Item,
+  { after, upTo }: { after: number; upTo: number },
+): Promise<Version<Content>[]> {
+  const rows = await versionsOf(postgres, kind, item)
+    .where('version', '>', after)
+    .where('version', '<=', upTo)
+    .orderBy('version')
+    .select<Row[]>(...columnNames(kind));
+  return rows.map((row) => toVersion(kind, row));
+}
+
+const versionsOf = <Content>(postgres: Postgres, { tables, idColumn }: Kind<Content>, { id, projectId }: Item) =>
+  postgres(tables.versions).where({ project_id: projectId, [idColumn]: id });
+
+const commonColumns = [
+  ...['version', 'content_hash', 'commit_message', 'kind', 'parent_version', 'rolled_back_from'],
+  ...['author_type', 'author_id', 'created_at'],
+];
+
+const columnNames = <Content>(kind: Kind<Content>) => [...commonColumns, ...kind.ownColumns];
+
+function columnsOf<Content>(
+  kind: Kind<Content>,
+  { id, projectId }: Pick<Item, 'id' | 'projectId'>,
+  { content, author, ...made }: NewVersion<Content>,
+  version: number,
+) {
+  return {
+    project_id: projectId,
+    [kind.idColumn]: id,
+    version,
+    ...kind.toColumns(content),
+    content_hash: hashOf(kind, content),
+    commit_message: made.commitMessage,
+    kind: made.kind,
+    parent_version: made.parentVersion,
+    rolled_back_from: made.rolledBackFrom ?? null,
+    author_type: author.type,
+    author_id: author.id,
+  };
+}
+
+function toVersion<Content>(kind: Kind<Content>, row: Row): Version<Content> {
+  return {
+    version: row.version,
+    content: kind.fromColumns(row),
+    contentHash: row.content_hash,
+    commitMessage: row.commit_message,
+    kind: row.kind,
+    parentVersion: row.parent_version,
+    rolledBackFrom: row.rolled_back_from,
+    optimizationRunId: row.optimization_run_id ?? null,
+    author: { type: row.author_type, id: row.author_id },
+    createdAt: row.created_at,
+  };
+}

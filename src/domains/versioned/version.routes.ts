@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { endpointsFor } from '../../http/endpoint.ts';
+import { listOf, pageParams } from '../../http/pagination.ts';
+import { type Principal, projectOf } from '../auth/index.ts';
+import { actingFor, calledIn, calledParam, type Exposure, itemParams, reading, writing } from './exposure.ts';
+import { etagOf } from './item.ts';
+import { listVersionsPage } from './list-versions-page.ts';
+import { projectParams, versionNumber, versionParam } from './params.schema.ts';
+import { rollBackItem } from './roll-back-item.ts';
+
+const { endpoint } = endpointsFor<Principal>();
+
+/** Versions of an item: list, one, and rollback. */
+export function versionEndpoints<Content>(exposure: Exposure<Content>) {
+  return [listEndpoint(exposure), getEndpoint(exposure), rollbackEndpoint(exposure)];
+}
+
+function listEndpoint<Content>(exposure: Exposure<Content>) {
+  const { collection, title, path, read, versionSchema } = exposure;
+  const { kind } = collection;
+  return endpoint({
+    ...reading,
+    operationId: `list${title}Versions`,
+    path: `${path}/{${kind.idColumn}}/versions`,
+    summary: `The versions of a ${kind.noun}, newest first`,
+    tag: `${kind.noun}s`,
+    params: itemParams(kind),
+    query: z.strictObject(pageParams),
+    responses: { 200: { description: 'A page of versions', schema: listOf(versionSchema) } },
+    problems: ['project_not_found', kind.notFound, 'invalid_cursor', 'cursor_mismatch'],
+    handle: async ({ principal, params, query }) => {
+      const item = await read(projectOf(principal), calledIn(kind, params));
+      return { status: 200, body: await listVersionsPage(exposure, item, query) };
+    },
+  });
+}
+
+function getEndpoint<Content>(exposure: Exposure<Content>) {
+  const { collection, title, path, read, readVersion, versionSchema } = exposure;
+  const { kind } = collection;
+  return endpoint({
+    ...reading,
+    operationId: `get${title}Version`,
+    path: `${path}/{${kind.idColumn}}/versions/{version}`,
+    summary: `One version of a ${kind.noun}, which never changes`,
+    tag: `${kind.noun}s`,
+    params: projectParams.extend({ ...calledParam(kind), version: versionParam }),
+    conditional: true,
+    responses: { 200: { description: 'The version', schema: versionSchema } },
+    problems: ['project_not_found', kind.notFound, 'version_not_found'],
+    handle: async ({ principal, params }) => {
+      const item = await read(projectOf(principal), calledIn(kind, params));
+      const version = await readVersion(item, Number(params.version));
+      const etag = `${item.id}.${version.version}.${version.contentHash.slice(0, 16)}`;
+      return { status: 200, body: exposure.versionToWire(version), etag, immutable: true };
+    },
+  });
+}
+
+const rollbackBody = z.strictObject({
+  version: versionNumber.meta({ description: 'Whose content the new version gets' }),
+  commit_message: z.string().max(2_000).nullish(),
+  base_version: versionNumber.optional(),
+});
+
+function rollbackEndpoint<Content>(exposure: Exposure<Content>) {
+  const { collection, title, path, itemAtSchema } = exposure;
+  const { kind } = collection;
+  return endpoint({
+    ...writing,
+    operationId: `rollback${title}`,
+    method: 'POST',
+    path: `${path}/{${kind.idColumn}}/rollback`,
+    summary: `Make a new version of a ${kind.noun} with the content of an earlier one`,
+    description: 'History stays as it is. The version may be the newest one.',
+    tag: `${kind.noun}s`,
+    params: itemParams(kind),
+    body: rollbackBody,
+    conditional: true,
+    responses: { 201: { description: `The ${kind.noun} with its new version`, schema: itemAtSchema } },
+    problems: [
+      ...(['project_not_found', 'version_not_found', 'version_conflict', 'precondition_failed'] as const),
+      ...([kind.notFound, 'part_cycle', 'template_limit'] as const),
+    ],
+    handle: async ({ principal, params, body, requestId, ifMatch }) => {
+      const rolledBack = await rollBackItem(collection, {
+        ...actingFor(principal, requestId),
+        called: calledIn(kind, params),
+        version: body.version,
+        commitMessage: body.commit_message ?? null,
+        baseVersion: body.base_version,
+        ifMatch,
+      });
+      const etag = etagOf(rolledBack.item, rolledBack.version.version);
+      return { status: 201, body: exposure.itemAtToWire(rolledBack), etag };
+    },
+  });
+}

@@ -1,0 +1,86 @@
+import { expect } from 'vitest';
+import { type Execution, insertExecutions } from '../../src/domains/executions/index.ts';
+import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
+import type { ProjectOfTest, Query, TestApi } from './api.ts';
+import { newTraceId, nowNano } from './spans.ts';
+import { type ExecutionWire, listExecutions } from './traces.ts';
+
+const nanosPerMs = 1_000_000n;
+
+/** An execution as the worker would store it: it took 100 ms and ended just now, and says nothing else unless given. */
+export function anExecution(project: ProjectOfTest, given: Partial<Execution> = {}): Execution {
+  const startUnixNano = given.startUnixNano ?? nowNano(-100);
+  return {
+    projectId: project.id,
+    traceId: newTraceId(),
+    version: 1n,
+    receivedAtMs: Date.now(),
+    retentionDays: 0,
+    startUnixNano,
+    endUnixNano: startUnixNano + 100n * nanosPerMs,
+    name: 'work',
+    status: 'ok',
+    complete: true,
+    spanCount: 1,
+    errorCount: 0,
+    models: [],
+    providers: [],
+    prompts: [],
+    usage: noUsage,
+    costNanoUsd: 0n,
+    unpricedSpans: 0,
+    sessionId: '',
+    userId: '',
+    environment: '',
+    service: '',
+    tags: [],
+    inputPreview: '',
+    outputPreview: '',
+    ...given,
+  };
+}
+
+export const noUsage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+  totalTokens: 0,
+};
+
+/** A way to store executions past the queue; they are listed once it resolves. */
+export function connectExecutions(api: TestApi): {
+  clickhouse: ClickHouse;
+  store: (executions: readonly Execution[]) => Promise<void>;
+  close: () => Promise<void>;
+} {
+  const clickhouse = connectClickHouse(api.config.clickhouseUrl);
+  return {
+    clickhouse,
+    store: (executions) => insertExecutions(clickhouse, executions),
+    close: () => clickhouse.close(),
+  };
+}
+
+/** All pages of a list. `during` runs along with each page. */
+export async function walkExecutions(
+  api: TestApi,
+  project: ProjectOfTest,
+  query: Query,
+  during: () => Promise<void> = async () => undefined,
+): Promise<ExecutionWire[]> {
+  const executions: ExecutionWire[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: ReturnType<typeof listExecutions> = listExecutions(api, project, {
+      ...query,
+      ...(cursor && { cursor }),
+    });
+    const [{ status, text, body }] = await Promise.all([page, during()]);
+    expect(status, text).toBe(200);
+    executions.push(...body.data);
+    cursor = body.page.next_cursor;
+  } while (cursor !== null);
+  return executions;
+}
