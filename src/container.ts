@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
 import { auditEndpoints } from './domains/audit/index.ts';
@@ -29,9 +28,9 @@ import {
   QueueGate,
 } from './domains/ingestion/index.ts';
 import { apiDescription, type DependencyName, knownFields, operationsEndpoints } from './domains/operations/index.ts';
-import { partsEndpoints } from './domains/parts/index.ts';
+import { partKind, partsEndpoints } from './domains/parts/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
-import { findKnownPrompts, KnownPrompts, promptsEndpoints } from './domains/prompts/index.ts';
+import { findKnownPrompts, KnownPrompts, promptKind, promptsEndpoints } from './domains/prompts/index.ts';
 import {
   admitRequest,
   Limiter,
@@ -39,7 +38,9 @@ import {
   RefusedCredentials,
   unlimitedHeaders,
 } from './domains/quotas/index.ts';
+import { createRendering, renderingEndpoints } from './domains/rendering/index.ts';
 import { TemplateThreads } from './domains/templates/index.ts';
+import { ItemCache } from './domains/versioned/index.ts';
 import { workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
@@ -57,6 +58,7 @@ import { createProbe, type Probe } from './telemetry/health.ts';
 import { createLatencyRecorder } from './telemetry/latency.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 import { createMetrics } from './telemetry/metrics.ts';
+import { version } from './version.ts';
 
 export interface Container {
   app: ReturnType<typeof createApp>;
@@ -113,16 +115,19 @@ export function createContainer(config: Config): Container {
   const metrics = createMetrics({ process: 'api' });
   const limiter = new Limiter({ redis, logger });
   const refusedCredentials = new RefusedCredentials();
+  const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });
+  const parts = new ItemCache({ kind: partKind, postgres, invalidations });
   const endpoints: Endpoint<Principal>[] = [
     ...authEndpoints({ postgres }),
     ...workspacesEndpoints<Principal>({ postgres, invalidations, cursorSecret, callerOf }),
     ...quotasEndpoints({ redis }),
     ...auditEndpoints({ postgres, cursorSecret }),
     ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
-    ...partsEndpoints({ postgres, invalidations, threads, cursorSecret }),
-    ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret }),
+    ...partsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: parts }),
+    ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: prompts }),
     ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
+    ...renderingEndpoints(createRendering({ postgres, threads, prompts, parts })),
     ...ingestionEndpoints({
       admission: new Admission(),
       limiter,
@@ -207,20 +212,6 @@ export function otlpLimits(config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflat
     bodyBytesMax: config.otlpBodyBytesMax,
     inflatedBytesMax: config.otlpInflatedBytesMax,
   };
-}
-
-const version = readVersion();
-
-/** From the package this file belongs to: two levels up in the sources, three in the build. */
-function readVersion(): string {
-  for (const path of ['../package.json', '../../package.json']) {
-    try {
-      return String(JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')).version);
-    } catch {
-      // Not there: the next place.
-    }
-  }
-  return 'unknown';
 }
 
 function createProbes({ postgres, clickhouse, redis, publisher }: Clients): Record<DependencyName, Probe> {

@@ -1,6 +1,6 @@
 import type { Config } from '../src/config.ts';
 import { otlpLimits } from '../src/container.ts';
-import { compileOverrides, findModelPrices, OverrideCache, PriceTable } from '../src/domains/pricing/index.ts';
+import { overrideCacheOf, PriceTable } from '../src/domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from '../src/domains/prompts/index.ts';
 import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
@@ -72,10 +72,7 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
       logger,
     }),
     priceTable: new PriceTable(),
-    priceOverrides: new OverrideCache(async (projectId) => {
-      const list = await findModelPrices(postgres, projectId);
-      return list && compileOverrides(list);
-    }),
+    priceOverrides: overrideCacheOf(postgres),
     stop: () => stopping.abort(new Error('The worker is stopping')),
     async close() {
       redis.disconnect();

@@ -22,6 +22,19 @@ export function hasDefault(schema: unknown, path: readonly string[]): boolean {
   return false;
 }
 
+/** Whether the schema refuses what lacks the path, wherever the object around it is given. */
+export function isRequiredBy(schema: unknown, path: readonly string[]): boolean {
+  const parent = schemaAt(schema, path.slice(0, -1));
+  return isObject(parent) && Array.isArray(parent.required) && parent.required.includes(path.at(-1));
+}
+
+/** Top-level names without which the schema refuses the variables. */
+export function requiredNames(schema: unknown): string[] {
+  const required = isObject(schema) && Array.isArray(schema.required) ? schema.required : [];
+  const names = required.filter((name): name is string => typeof name === 'string' && !hasDefault(schema, [name]));
+  return [...new Set(names)];
+}
+
 /** The schema says nothing of properties, or leaves them to something that is not followed here. */
 function isOpen(schema: Record<string, unknown>): boolean {
   const elsewhere = ['$ref', '$dynamicRef', 'anyOf', 'oneOf', 'allOf', 'if', 'patternProperties'];

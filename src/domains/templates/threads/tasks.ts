@@ -3,7 +3,7 @@ import type { TemplateProblem } from '../problems.ts';
 import type { RenderedTexts } from '../render-texts.ts';
 import type { CheckedVariables } from '../schema/check-variables.ts';
 import type { LiquidTemplate, OnMissing, TemplateFormat } from '../template.ts';
-import type { EncodingName } from '../tokens/count-in.ts';
+import type { EncodingName, TextTokens } from '../tokens/count-in.ts';
 
 /** A template as it goes to a thread, which keeps what it has parsed. */
 export interface TemplateSource {
@@ -25,7 +25,7 @@ export interface ThreadWork {
   };
   checkSchema: { task: { schema: unknown }; result: { fault?: string } };
   validate: { task: { schema: unknown; variables: unknown }; result: CheckedVariables };
-  countTokens: { task: { texts: string[]; encoding: EncodingName }; result: { counts: number[] } };
+  countTokens: { task: { texts: string[]; encoding: EncodingName }; result: TextTokens[] };
 }
 
 export type WorkName = keyof ThreadWork;

@@ -41,7 +41,7 @@ const work: { [Name in WorkName]: (task: ThreadWork[Name]['task']) => Promise<Th
     return typeof compiled === 'string' ? { fault: compiled } : {};
   },
   validate: async ({ schema, variables }) => checkVariables(schema, variables),
-  countTokens: async ({ texts, encoding }) => ({ counts: await countIn(encoding, texts) }),
+  countTokens: async ({ texts, encoding }) => countIn(encoding, texts),
 };
 
 const liquid = createLiquid();

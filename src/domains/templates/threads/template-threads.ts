@@ -6,12 +6,13 @@ import type { Outcome, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
 interface Lane {
   threadsMax: number;
   heapMbMax: number;
+  idleMs: number;
 }
 
-/** Counting needs large tables, and must not wait behind a hostile template. */
+/** Counting must not wait behind a hostile template. Its large tables take most of a second to load, so they stay. */
 const lanes = {
-  templates: { threadsMax: 2, heapMbMax: 96 },
-  tokens: { threadsMax: 1, heapMbMax: 512 },
+  templates: { threadsMax: 2, heapMbMax: 96, idleMs: 30_000 },
+  tokens: { threadsMax: 1, heapMbMax: 512, idleMs: Number.POSITIVE_INFINITY },
 } as const satisfies Record<string, Lane>;
 
 const laneOf: Readonly<Record<WorkName, keyof typeof lanes>> = {
@@ -26,7 +27,6 @@ const queuedMax = 64;
 /** For a thread that is being started, what it has to load, and the calls before in the queue. */
 const waitMsMax = 15_000;
 const defaultLimitMs = 300;
-const idleMs = 30_000;
 
 /**
  * Threads for what a template's author could make endless: a thread that takes too long, or too much memory, is ended and
@@ -72,7 +72,7 @@ export class TemplateThreads {
   #pool(lane: keyof typeof lanes): Piscina {
     const known = this.#pools.get(lane);
     if (known !== undefined) return known;
-    const { threadsMax, heapMbMax } = lanes[lane];
+    const { threadsMax, heapMbMax, idleMs } = lanes[lane];
     const file = import.meta.url.endsWith('.ts') ? './template-thread.ts' : './template-thread.js';
     const pool = new Piscina({
       filename: new URL(file, import.meta.url).href,
