@@ -47,6 +47,7 @@ import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { setHeaders } from './http/request-context.ts';
 import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
+import { countIdentityEvent, readIdentityEventCounts } from './queue/identity-event-counts.ts';
 import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
 import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
@@ -113,6 +114,12 @@ export function createContainer(config: Config): Container {
   const probes = createProbes(clients);
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
+  metrics.exportCounts({
+    name: 'identity_events_total',
+    help: 'Events of identity providers by what became of them, counted by all processes together',
+    labels: ['provider', 'outcome'],
+    read: () => readIdentityEventCounts(redis),
+  });
   const limiter = new Limiter({ redis, logger });
   const refusedCredentials = new RefusedCredentials();
   const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });
@@ -139,7 +146,16 @@ export function createContainer(config: Config): Container {
       postgres,
       cursorSecret,
     }),
-    ...identityEndpoints({ postgres, identityEvents, secrets: config.identityWebhookSecrets, logger }),
+    ...identityEndpoints({
+      postgres,
+      identityEvents,
+      limiter,
+      refusedCredentials,
+      secrets: config.identityWebhookSecrets,
+      count: (provider, outcome) => void countIdentityEvent(redis, provider, outcome).catch(() => undefined),
+      cursorSecret,
+      logger,
+    }),
     ...operationsEndpoints({
       version,
       startedAtMs,

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { JobName, jobCatalog } from '../src/queue/job-catalog.ts';
-import { type ProcessIdentityEventDeps, processIdentityEvent } from './identity/apply-identity-event.ts';
+import { type ApplyOrGiveUpDeps, applyOrGiveUp } from './identity/apply-or-give-up.ts';
 import { pruneIdentityEvents } from './identity/prune-identity-events.ts';
 import { type IngestOrIsolateDeps, ingestOrIsolate } from './ingestion/ingest-or-isolate.ts';
 import { type IsolateBodyDeps, isolateBody } from './ingestion/isolate-body.ts';
@@ -19,7 +19,7 @@ export type ProcessorDeps = IngestOrIsolateDeps &
   IsolateBodyDeps &
   SweepBodiesDeps &
   SettleUsageDeps &
-  ProcessIdentityEventDeps;
+  ApplyOrGiveUpDeps;
 
 type Processors = {
   [Name in JobName]: (
@@ -34,7 +34,7 @@ export const processors = {
   ingestBody: (deps, job, payload) => ingestOrIsolate(deps, job, payload),
   isolateBody: (deps, job, payload) => isolateBody(deps, job.id, payload),
   sweepBodies: (deps) => sweepBodies(deps),
-  applyIdentityEvent: (deps, _job, event) => processIdentityEvent(deps, event),
+  applyIdentityEvent: (deps, job, event) => applyOrGiveUp(deps, job, event),
   pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
   settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: Date.now() }),
 } satisfies Processors;

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isScope } from '../../src/domains/auth/index.ts';
+import { newId } from '../../src/lib/ids.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { createCredentials } from '../support/matrix/credentials.ts';
 import { createFingerprint } from '../support/matrix/fingerprint.ts';
 import { mountedRoutes } from '../support/matrix/mounted-routes.ts';
-import { type Cell, type SweepDeps, sweep, traces } from '../support/matrix/sweep.ts';
+import { namingFields, namingFieldsOf } from '../support/matrix/named-in-bodies.ts';
+import { traces } from '../support/matrix/send.ts';
+import { type Cell, type SweepDeps, sweep } from '../support/matrix/sweep.ts';
 import { formatMatrix } from '../support/matrix/table.ts';
 import { createTenants } from '../support/matrix/tenants.ts';
 import { aModelCall, newTraceId } from '../support/spans.ts';
@@ -74,6 +77,33 @@ test('every contract answers every credential and every id as the table says, an
   expect(faults.slice(0, 20)).toEqual([]);
   expect(new Set(cells.map(({ operationId }) => operationId)).size).toBe(api.container.endpoints.length);
 }, 120_000);
+
+describe('what a body names', () => {
+  test('is known to this test, field by field', () => {
+    const fields = deps.api.container.endpoints.flatMap(namingFieldsOf);
+    expect(fields.sort()).toEqual(Object.keys(namingFields).sort());
+  });
+
+  test.each(['sibling', 'foreign'] as const)("is not there when it is the %s project's", async (kind) => {
+    const { own, [kind]: other } = deps.tenants;
+    const validate = async (promptId: string, partSlug: string) => {
+      const params = { project_id: own.project.id };
+      const key = own.project.key;
+      const naming = { part_slug: partSlug, compare_to: { prompt_id: promptId } };
+      const bodies = [{ template: 'draft', ...naming }, { template: `{{> ${partSlug}}}` }];
+      const answers = await Promise.all(bodies.map((body) => api.call('validatePrompt', { params, key, body })));
+      return answers.map(({ status, text }) => {
+        const parsed = JSON.parse(text.replaceAll(promptId, '<prompt>').replaceAll(partSlug, '<slug-of-a-part>'));
+        return { status, code: parsed.code, detail: parsed.detail, errors: codesOf(parsed), parts: parsed.parts };
+      });
+    };
+    const given = await validate(other.promptId, other.partSlug);
+    expect(given).toEqual(await validate(newId('prm'), 'a-part-that-never-was'));
+    expect(given).toMatchObject([{ code: 'prompt_not_found' }, { errors: ['unknown_part'] }]);
+  });
+});
+
+const codesOf = ({ errors = [] }: { errors?: { code: string }[] }) => errors.map(({ code }) => code);
 
 test('no span of a refused request is stored', async () => {
   const { project } = deps.tenants.own;

@@ -15,6 +15,13 @@ const parameters: Readonly<Record<string, { of: (place: Place) => string; unknow
   key_id: { of: ({ keyId }) => keyId, unknown: () => newId('key') },
   user_id: { of: ({ userId }) => userId, unknown: () => newId('usr') },
   body_id: { of: ({ bodyId }) => bodyId, unknown: () => `b_${randomUUID()}` },
+  // Either is named by its id or by its slug.
+  prompt_id: { of: ({ promptId }) => promptId, unknown: () => newId('prm') },
+  part_id: { of: ({ partSlug }) => partSlug, unknown: () => `part-${randomUUID()}` },
+  // What the places' prompts and parts have: the own ones neither the labels nor the versions of the others.
+  label: { of: ({ label }) => label, unknown: () => 'nowhere' },
+  version: { of: ({ versions }) => String(versions), unknown: () => '2147483647' },
+  failed_event_id: { of: ({ failedEventId }) => failedEventId, unknown: () => randomUUID() },
   // No provider is configured here, so that all of them are unknown.
   identity_provider: { of: () => 'clerk', unknown: () => 'nobody' },
 };
