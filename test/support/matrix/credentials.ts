@@ -69,6 +69,7 @@ async function wrongCredentials(api: TestApi, { own, users }: Tenants): Promise<
     'jwt bent': withToken(tampered(users.viewer.token, owner.subject)),
     'jwt none': withToken(signToken({ alg: 'none', typ: 'JWT' }, claims, undefined)),
     'jwt gone': withToken(deleted.token),
+    'jwt key': withToken(key),
     'op wrong': { 'X-Admin-Key': key },
     two: { ...withKey(key), ...withToken(owner.token) },
   };

@@ -44,6 +44,8 @@ export function differenceFromUnknown(tenants: Tenants, { row, credential }: Att
 }
 
 function maySee({ holder }: Credential, parameter: string | undefined, kind: 'sibling' | 'foreign', tenants: Tenants) {
+  // A label and a version are the prompt's or part's that the path names.
+  if (parameter === 'label' || parameter === 'version') return true;
   if (holder === undefined) return false;
   if (holder.type === 'operator') return true;
   const { project } = tenants[kind];

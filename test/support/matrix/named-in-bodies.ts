@@ -12,7 +12,6 @@ export const namingFields: Readonly<Record<string, 'looked up' | 'words of the c
   'createExecution session_id': 'words of the client',
   'createExecution user_id': 'words of the client',
   'createExecution span_id': 'words of the client',
-  'createExecution parent_span_id': 'words of the client',
   'createExecution spans[].prompt_id': 'words of the client',
   'createExecution spans[].span_id': 'words of the client',
   'createExecution spans[].parent_span_id': 'words of the client',

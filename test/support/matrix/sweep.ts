@@ -32,8 +32,8 @@ export interface Swept {
   faults: string[];
 }
 
-/** So many requests are under way at once. */
-const parallel = 24;
+/** So many requests are under way at once, and of those that may write: imports of one process are few. */
+const parallel = { readers: 24, writers: 2 };
 
 /** Every credential against a contract, and every path parameter in turn replaced by what is not the caller's. */
 export async function sweep(deps: SweepDeps, contract: Contract): Promise<Swept> {
@@ -44,7 +44,7 @@ export async function sweep(deps: SweepDeps, contract: Contract): Promise<Swept>
   const take = async (attempt: Attempt) => answers.set(keyOf(attempt), await send(deps.api, deps.tenants, attempt));
 
   const before = await deps.fingerprint();
-  await atOnce(attempts.filter(changesNothing), take);
+  await atOnce(parallel.readers, attempts.filter(changesNothing), take);
   if ((await deps.fingerprint()) !== before) {
     faults.push(`${contract.operationId}: requests that were refused or only read have changed data`);
   }
@@ -97,7 +97,7 @@ async function sweepWriters(
     answers.set(keyOf(fresh), await send(deps.api, deps.tenants, fresh));
   }
   const before = await deps.fingerprint();
-  await atOnce(replaced, take);
+  await atOnce(parallel.writers, replaced, take);
   const allFailed = replaced.every((attempt) => (answers.get(keyOf(attempt))?.status ?? 0) >= 300);
   if (!allFailed || (await deps.fingerprint()) === before) return [];
   return [`${attempts[0]?.row.contract.operationId}: requests that failed have changed data`];
@@ -126,11 +126,10 @@ function cellOf(attempt: Attempt, answers: Answers): Cell {
   return { operationId: contract.operationId, parameter, kind, credential: attempt.credential.name, status };
 }
 
-/** Runs all, at most {@link parallel} at once. */
-async function atOnce<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
+async function atOnce<T>(runners: number, items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
   const waiting = [...items];
   const runner = async () => {
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await run(item);
   };
-  await Promise.all(Array.from({ length: parallel }, runner));
+  await Promise.all(Array.from({ length: runners }, runner));
 }
