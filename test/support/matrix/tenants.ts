@@ -66,7 +66,9 @@ export async function createTenants(api: TestApi): Promise<Tenants> {
   // A token's first use makes a personal workspace; from here on nothing of these users changes by itself.
   for (const { token } of [viewer, member, admin, owner, foreignOwner]) await api.call('getContext', { token });
   const [ownPlace, siblingPlace, foreignPlace] = places;
-  const exported = await fetch(`${api.url}/api/projects/${own.id}/prompts/export`, { headers: { 'X-API-Key': own.key } });
+  const exported = await fetch(`${api.url}/api/projects/${own.id}/prompts/export`, {
+    headers: { 'X-API-Key': own.key },
+  });
   return {
     own: ownPlace,
     sibling: siblingPlace,
