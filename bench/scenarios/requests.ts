@@ -28,6 +28,8 @@ export async function requests(bench: Bench): Promise<object> {
   const probe: Request = { path: '/api/health?probe=live', headers: {} };
   // A trace id that cannot be one: past the key and its limits, no store is asked.
   const refused: Request = { path: `/api/projects/${projectId}/executions/none`, headers };
+  // What clients ask for most, answered from memory.
+  const prompt: Request = { path: await createPrompt(url, projectId, headers), headers };
   const quota: Request = { path: `/api/workspaces/${workspaceId}/quota`, headers };
   const run = (request: Request) => measure(bench, { ...request, connections, seconds });
 
@@ -35,11 +37,13 @@ export async function requests(bench: Bench): Promise<object> {
   const figures: Record<string, object> = {
     open_probe: await run(probe),
     key_refused_id: await run(refused),
+    key_prompt: await run(prompt),
     key_quota: await run(quota),
   };
   if (adminKey !== undefined) {
     await limitReads(url, workspaceId, adminKey, headers, { rate_limits: { read: readLimit } });
     figures.key_limits_refused_id = await run(refused);
+    figures.key_limits_prompt = await run(prompt);
     figures.key_limits_quota = await run(quota);
     await limitReads(url, workspaceId, adminKey, headers, {});
   }
@@ -74,6 +78,19 @@ async function findWorkspaceId(url: string, headers: Record<string, string>): Pr
   if (!response.ok) throw new Error(`GET /api/me/context answers ${response.status}`);
   const context = (await response.json()) as { workspace: { id: string } };
   return context.workspace.id;
+}
+
+/** The path of a new prompt's newest version. */
+async function createPrompt(url: string, projectId: string, headers: Record<string, string>): Promise<string> {
+  const path = `/api/projects/${projectId}/prompts`;
+  const created = await fetch(url + path, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Small request', type: 'text', template: 'Answer {{question}} in one sentence.' }),
+  });
+  if (!created.ok) throw new Error(`POST prompts answers ${created.status}: ${await created.text()}`);
+  const { id } = (await created.json()) as { id: string };
+  return `${path}/${id}`;
 }
 
 /** Changes what the workspace may do, and waits until its key feels it. */

@@ -147,17 +147,35 @@ function parseCommon<A extends Access, P, Params extends z.ZodObject, Query exte
   spec: { params?: Params; query?: Query },
   raw: CommonCall<P>,
 ): Parsed<A, P, Params, Query> {
-  return {
-    params: parseParams((spec.params ?? noFields) as Params, raw.params),
-    query: parseQuery((spec.query ?? noFields) as Query, raw.query),
-    headers: raw.headers,
-    // Sound by construction: the pipeline refuses a call without a principal unless the access is open.
-    principal: raw.principal as PrincipalFor<A, P>,
-    requestId: raw.requestId,
-    get signal() {
-      return raw.signal;
-    },
-    setHeaders: raw.setHeaders,
-    ifMatch: parseIfMatch(raw.headers['if-match']),
-  };
+  const params = parseParams((spec.params ?? noFields) as Params, raw.params);
+  const query = parseQuery((spec.query ?? noFields) as Query, raw.query);
+  // Sound by construction: the pipeline refuses a call without a principal unless the access is open.
+  return new ParsedCall(raw, raw.principal as PrincipalFor<A, P>, params, query);
+}
+
+/** A class for its getter: one in an object literal makes V8 keep a map, and with it the request, of every single call. */
+class ParsedCall<Principal, Params, Query> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly headers: IncomingHttpHeaders;
+  readonly principal: Principal;
+  readonly requestId: string;
+  readonly setHeaders: (headers: Headers) => void;
+  readonly ifMatch: IfMatch | undefined;
+  readonly #raw: CommonCall<unknown>;
+
+  constructor(raw: CommonCall<unknown>, principal: Principal, params: Params, query: Query) {
+    this.params = params;
+    this.query = query;
+    this.headers = raw.headers;
+    this.principal = principal;
+    this.requestId = raw.requestId;
+    this.setHeaders = raw.setHeaders;
+    this.ifMatch = parseIfMatch(raw.headers['if-match']);
+    this.#raw = raw;
+  }
+
+  get signal(): AbortSignal {
+    return this.#raw.signal;
+  }
 }
