@@ -76,7 +76,7 @@ test('every contract answers every credential and every id as the table says, an
   }
   expect(faults.slice(0, 20)).toEqual([]);
   expect(new Set(cells.map(({ operationId }) => operationId)).size).toBe(api.container.endpoints.length);
-}, 120_000);
+}, 300_000);
 
 describe('what a body names', () => {
   test('is known to this test, field by field', () => {

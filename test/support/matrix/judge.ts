@@ -6,6 +6,7 @@ import { canary, type Tenants } from './tenants.ts';
 export function faultsOf({ row, credential, refusal }: Attempt, { status, text }: Answer): string[] {
   const faults: string[] = [];
   const { operationId, access } = row.contract;
+  for (const name of alwaysSent) if (!text.includes(name)) faults.push(`has no ${name}`);
   if (status >= 500) faults.push(`answers ${status}: ${text.slice(-300)}`);
   const mayKnow = credential.foreign === true || credential.holder?.type === 'operator';
   if (!mayKnow && text.includes(canary)) faults.push('answers what belongs to another tenant');
@@ -21,6 +22,12 @@ export function faultsOf({ row, credential, refusal }: Attempt, { status, text }
   if (!('open' in access) && (status === 401 || status === 403)) faults.push(`answers ${status}, though it may`);
   return faults;
 }
+
+/** Every answer says its request and, in both dialects, what is left of which limit; `text` begins with the names of the headers. */
+const alwaysSent = [
+  ...['x-request-id', 'ratelimit,', 'ratelimit-policy'],
+  ...['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
+];
 
 /** Of requests that nothing stands against, where it is not a success. */
 const otherStatuses: Readonly<Record<string, number>> = {
