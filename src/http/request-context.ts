@@ -17,7 +17,7 @@ export interface RequestContext {
   problemCode?: string;
 }
 
-/** On the answer itself: a WeakMap would cost the garbage collector a fifth of the process's time. */
+/** On the answer itself: a WeakMap costs the garbage collector a look at every entry. */
 const contextKey = Symbol('request context');
 
 interface WithContext {

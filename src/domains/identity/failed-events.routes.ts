@@ -55,7 +55,9 @@ export function failedEventsEndpoints({ identityEvents, cursorSecret }: FailedEv
       path: '/api/identity-events/failed/{failed_event_id}/retry',
       summary: 'Have such an event tried again',
       rateClass: 'write',
-      params: z.strictObject({ failed_event_id: z.string().min(1).max(100) }),
+      params: z.strictObject({
+        failed_event_id: z.string().min(1).max(100).meta({ description: 'Its `id` in the list of failed events' }),
+      }),
       responses: { 202: { description: 'It is queued', schema: z.object({ id: z.string() }) } },
       problems: ['not_found', 'queue_unavailable'],
       handle: async ({ params: { failed_event_id: id } }) => {
