@@ -47,7 +47,7 @@ import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { setHeaders } from './http/request-context.ts';
 import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
-import { countIdentityEvent, readIdentityEventCounts } from './queue/identity-event-counts.ts';
+import { identityEventCounts } from './queue/identity-event-counts.ts';
 import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
 import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
@@ -114,12 +114,7 @@ export function createContainer(config: Config): Container {
   const probes = createProbes(clients);
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
-  metrics.exportCounts({
-    name: 'identity_events_total',
-    help: 'Events of identity providers by what became of them, counted by all processes together',
-    labels: ['provider', 'outcome'],
-    read: () => readIdentityEventCounts(redis),
-  });
+  metrics.exportCounts(identityEventCounts(redis));
   const limiter = new Limiter({ redis, logger });
   const refusedCredentials = new RefusedCredentials();
   const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });
@@ -147,14 +142,8 @@ export function createContainer(config: Config): Container {
       cursorSecret,
     }),
     ...identityEndpoints({
-      postgres,
-      identityEvents,
-      limiter,
-      refusedCredentials,
+      ...{ postgres, redis, identityEvents, limiter, refusedCredentials, cursorSecret, logger },
       secrets: config.identityWebhookSecrets,
-      count: (provider, outcome) => void countIdentityEvent(redis, provider, outcome).catch(() => undefined),
-      cursorSecret,
-      logger,
     }),
     ...operationsEndpoints({
       version,

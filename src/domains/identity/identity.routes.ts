@@ -1,6 +1,8 @@
 import type { Response } from 'express';
 import { z } from 'zod';
 import { rawEndpoint } from '../../http/endpoint.ts';
+import { countIdentityEvent } from '../../queue/identity-event-counts.ts';
+import type { Redis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { type BoundWebhookDeps, boundWebhook } from '../quotas/index.ts';
 import { type FailedEventsDeps, failedEventsEndpoints } from './failed-events.routes.ts';
@@ -17,9 +19,13 @@ const receiptSchema = z.object({
   ignored: z.boolean().meta({ description: 'It is of a kind that changes nothing here' }),
 });
 
-export type IdentityDeps = ReceiveIdentityWebhookDeps & BoundWebhookDeps & FailedEventsDeps & { logger: Logger };
+export type IdentityDeps = Omit<ReceiveIdentityWebhookDeps, 'count'> &
+  BoundWebhookDeps &
+  FailedEventsDeps & { redis: Redis; logger: Logger };
 
 export function identityEndpoints(deps: IdentityDeps) {
+  const count: ReceiveIdentityWebhookDeps['count'] = (provider, outcome) =>
+    void countIdentityEvent(deps.redis, provider, outcome).catch(() => undefined);
   return [
     ...failedEventsEndpoints(deps),
     rawEndpoint({
@@ -50,7 +56,7 @@ export function identityEndpoints(deps: IdentityDeps) {
         const provider = params.identity_provider;
         const source = { provider, address: request.socket.remoteAddress, setHeaders };
         const receipt = await boundWebhook(deps, source, (admit) =>
-          receiveIdentityWebhook(deps, provider, request, admit),
+          receiveIdentityWebhook({ ...deps, count }, provider, request, admit),
         );
         const { type, duplicate, ignored } = receipt;
         deps.logger.info(
