@@ -67,6 +67,8 @@ export interface Container {
   logger: Logger;
   /** Begins to watch the dependencies; resolves after the first look at the queue. */
   start(): Promise<void>;
+  /** Starts in the background what the first requests would wait for. */
+  warmUp(): void;
   close(): Promise<void>;
 }
 
@@ -198,6 +200,7 @@ export function createContainer(config: Config): Container {
       for (const probe of Object.values(probes)) probe.start(probeEveryMs);
       await gate.start();
     },
+    warmUp: () => threads.warmUp(),
     async close() {
       for (const probe of Object.values(probes)) probe.stop();
       gate.close();

@@ -4,6 +4,7 @@ import { type ApplyOrGiveUpDeps, applyOrGiveUp } from './identity/apply-or-give-
 import { pruneIdentityEvents } from './identity/prune-identity-events.ts';
 import { type IngestOrIsolateDeps, ingestOrIsolate } from './ingestion/ingest-or-isolate.ts';
 import { type IsolateBodyDeps, isolateBody } from './ingestion/isolate-body.ts';
+import { type MergePartsDeps, mergeParts } from './maintenance/merge-parts.ts';
 import { type SettleUsageDeps, settleMonthlyUsage } from './maintenance/settle-usage.ts';
 import { type SweepBodiesDeps, sweepBodies } from './maintenance/sweep-bodies.ts';
 
@@ -19,6 +20,7 @@ export type ProcessorDeps = IngestOrIsolateDeps &
   IsolateBodyDeps &
   SweepBodiesDeps &
   SettleUsageDeps &
+  MergePartsDeps &
   ApplyOrGiveUpDeps;
 
 type Processors = {
@@ -36,5 +38,6 @@ export const processors = {
   sweepBodies: (deps) => sweepBodies(deps),
   applyIdentityEvent: (deps, job, event) => applyOrGiveUp(deps, job, event),
   pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
+  mergeParts: (deps) => mergeParts(deps),
   settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: Date.now() }),
 } satisfies Processors;

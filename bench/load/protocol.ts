@@ -14,6 +14,8 @@ export interface LoadCommands {
     input: { count: number; spansPerBody: number; traceIdPrefix: string };
     output: { gzipBytes: number; plainBytes: number };
   };
+  /** Instead of traces: renders of one prompt, each with a question of its own. */
+  prepareRenders: { input: { count: number; path: string }; output: { bodyBytes: number } };
   closedLoop: { input: { connections: number; seconds: number }; output: SendResult };
   openLoop: {
     input: { bodiesPerS: number; connectionsMax: number; sampleEveryTraces?: number; pollEveryMs?: number };

@@ -56,6 +56,12 @@ export const jobCatalog = {
     attempts: 3,
     removeOnComplete: true,
   },
+  mergeParts: {
+    queue: 'merging',
+    payload: z.strictObject({}),
+    attempts: 1,
+    removeOnComplete: true,
+  },
   settleUsage: {
     queue: 'usage',
     payload: z.strictObject({}),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
-import { type ApiProcesses, startApiProcesses } from '../support/api-processes.ts';
+import { type OwnApi, startOwnApi } from '../support/api-process.ts';
 import { limitedProject, override, spanQuota } from '../support/limits.ts';
 import { encodeSpans } from '../support/otlp-encode.ts';
 import { aSpan } from '../support/spans.ts';
@@ -12,20 +12,20 @@ const inForceMsMax = 1_000;
 
 /** The one in this process, by which things are changed, and four of their own. */
 let api: TestApi;
-let processes: ApiProcesses;
+let processes: OwnApi[];
 
 beforeAll(async () => {
   api = await startApi();
-  processes = await startApiProcesses(api, 4);
+  processes = await Promise.all(Array.from({ length: 4 }, () => startOwnApi(api.config)));
 });
 afterAll(async () => {
-  await processes?.close();
+  await Promise.all(processes?.map((each) => each.stop()) ?? []);
   await api?.close();
 });
 
 /** The same many times from every process, all begun together. */
 function fromAll<T>(times: number, call: (origin: string) => Promise<T>): Promise<T[]> {
-  return Promise.all(Array.from({ length: times }, () => processes.origins.map(call)).flat());
+  return Promise.all(Array.from({ length: times }, () => processes.map(({ url }) => call(url))).flat());
 }
 
 const read = async (origin: string, { id, key }: ProjectOfTest) => {
@@ -82,7 +82,7 @@ describe('four API processes', () => {
     await warmUp(project);
     const again = bodyOf(30);
     // In turn: what is under way is taken from the quota until it is known to be a duplicate.
-    for (const url of [...processes.origins, ...processes.origins]) {
+    for (const { url } of [...processes, ...processes]) {
       expect((await postTraces({ url }, project.key, again)).status).toBe(200);
     }
     const answers = await fromAll(10, (origin) => postTraces({ url: origin }, project.key, bodyOf(7)));

@@ -3,7 +3,7 @@ import { connectRequestRedis, firstConnection, type Redis } from '../../src/stor
 import { createInvalidations } from '../../src/stores/redis/invalidations.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { newKey, newProject, startApi, type TestApi } from '../support/api.ts';
-import { type ApiProcesses, startApiProcesses } from '../support/api-processes.ts';
+import { type OwnApi, startOwnApi } from '../support/api-process.ts';
 import { until } from '../support/until.ts';
 import { newUser } from '../support/users.ts';
 
@@ -13,18 +13,18 @@ const inForceMsMax = 1_000;
 let redis: Redis;
 /** The one in this process, and two of their own. */
 let api: TestApi;
-let processes: ApiProcesses;
-let origins: readonly string[];
+let processes: OwnApi[];
+let origins: string[];
 
 beforeAll(async () => {
   api = await startApi();
-  processes = await startApiProcesses(api, 2);
-  origins = processes.origins;
+  processes = await Promise.all([startOwnApi(api.config), startOwnApi(api.config)]);
+  origins = processes.map(({ url }) => url);
   redis = connectRequestRedis(inject('redisUrl'));
   await firstConnection(redis);
 });
 afterAll(async () => {
-  await processes?.close();
+  await Promise.all(processes?.map((each) => each.stop()) ?? []);
   redis?.disconnect();
   await api?.close();
 });

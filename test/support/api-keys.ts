@@ -6,6 +6,11 @@ export interface ApiKeyOnWire extends Omit<CreatedKey, 'key'> {
   revoked_at: string | null;
 }
 
+/** The secret of `pl_<id>_<secret>_<checksum>`, which may have underscores itself. */
+export function secretOf(key: string): string {
+  return key.slice(-50, -7);
+}
+
 /** Whether a key still opens its project. */
 export async function opens(api: TestApi, projectId: string, key: string): Promise<boolean> {
   const answer = await api.call('listApiKeys', { params: { project_id: projectId }, key });

@@ -5,8 +5,9 @@ import {
   analyseTemplates,
   type ExpandedParts,
   expandParts,
-  requiredNames,
+  requiredPaths,
   type TemplateAnalysis,
+  TemplateLimitError,
   type TemplateVariable,
   textsOf,
 } from '../templates/index.ts';
@@ -65,8 +66,9 @@ function refuseProblems({ problems }: ExpandedParts): void {
   const fatal = problems.filter(({ code }) => code !== 'unknown_part');
   const [first] = fatal;
   if (first === undefined) return;
-  const code = first.code === 'part_cycle' ? 'part_cycle' : 'template_limit';
-  throw new InvalidError(code, first.message, { errors: fatal.map(({ text: _, part: __, ...fault }) => fault) });
+  const errors = fatal.map(({ text: _, part: __, ...fault }) => fault);
+  if (first.code === 'part_cycle') throw new InvalidError('part_cycle', first.message, { errors });
+  throw new TemplateLimitError(first.message, 'parts', errors);
 }
 
 function versionsOf({ states }: ExpandedParts): { slug: string; version: number }[] {
@@ -80,8 +82,9 @@ function versionsOf({ states }: ExpandedParts): { slug: string; version: number 
 /** Those of the texts, and those that only the schema requires, which are nowhere. */
 export function promptVariables({ variables }: TemplateAnalysis, inputSchema: unknown): TemplateVariable[] {
   const known = new Set(variables.map(({ path }) => path));
-  const others = requiredNames(inputSchema).filter((name) => !known.has(name));
-  return [...variables, ...others.map((name) => ({ name, path: name, required: true, occurrences: [] }))];
+  const others = requiredPaths(inputSchema).filter((path) => !known.has(path));
+  const nameOf = (path: string) => path.split('.', 1)[0] ?? path;
+  return [...variables, ...others.map((path) => ({ name: nameOf(path), path, required: true, occurrences: [] }))];
 }
 
 function propertiesOf(schema: PromptContent['inputSchema']): object {

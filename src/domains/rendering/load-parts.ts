@@ -56,7 +56,7 @@ export async function loadParts(
   // One level more than allowed, so that what is too deep is found out.
   for (let depth = 0; wanted.length > 0 && depth <= templateLimits.partDepthMax; depth++) {
     if (known.size > templateLimits.partUsesMax) {
-      throw new TemplateLimitError(`More than ${templateLimits.partUsesMax} parts are reached`);
+      throw new TemplateLimitError(`More than ${templateLimits.partUsesMax} parts are reached`, 'parts');
     }
     const found: ParsedTemplate[] = [];
     await forEachOf(wanted, async (reference) => {

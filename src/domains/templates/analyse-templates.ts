@@ -135,7 +135,10 @@ function visit(walk: Walk, template: ParsedTemplate, place: Place): void {
 function noteVariable(walk: Walk, use: VariableUse, place: Place): void {
   // As many as a render may take steps.
   if (++walk.variableUses > templateLimits.stepsMax) {
-    throw new TemplateLimitError(`With its parts, it has more than ${templateLimits.stepsMax} uses of variables`);
+    throw new TemplateLimitError(
+      `With its parts, it has more than ${templateLimits.stepsMax} uses of variables`,
+      'steps',
+    );
   }
   const path = translate(use.path, place);
   if (path === null) return;

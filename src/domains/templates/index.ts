@@ -10,7 +10,7 @@ export { type Message, type ParsedMessage, type PromptMessage, parseMessages } f
 export { parseTemplate } from './parse-template.ts';
 export { InvalidTemplateError, MissingVariablesError, TemplateLimitError, type TemplateProblem } from './problems.ts';
 export { type RenderedMessages, renderMessages, renderTemplate } from './render-template.ts';
-export { requiredNames } from './schema/schema-paths.ts';
+export { requiredPaths } from './schema/schema-paths.ts';
 export { type OnMissing, type ParsedTemplate, type Parts, type TemplateFormat, templateFormats } from './template.ts';
 export { TemplateThreads } from './threads/template-threads.ts';
 export { type TokenCount, TokenCounter } from './tokens/token-counter.ts';

@@ -1,5 +1,5 @@
 import type { ErrorKind, ProblemCode } from '../../../lib/errors.ts';
-import type { TemplateProblem } from '../problems.ts';
+import type { TemplateBudget, TemplateProblem } from '../problems.ts';
 import type { RenderedTexts } from '../render-texts.ts';
 import type { CheckedVariables } from '../schema/check-variables.ts';
 import type { LiquidTemplate, OnMissing, TemplateFormat } from '../template.ts';
@@ -33,12 +33,19 @@ export type WorkName = keyof ThreadWork;
 /** Errors lose their class between threads, so those a caller is told about are values here. */
 export type Outcome<Result> =
   | { result: Result }
-  | { fault: { kind: ErrorKind; code: ProblemCode; message: string; problems?: readonly TemplateProblem[] } };
+  | {
+      fault: {
+        kind: ErrorKind;
+        code: ProblemCode;
+        message: string;
+        problems?: readonly TemplateProblem[];
+        budget?: TemplateBudget;
+      };
+    };
 
-/** `started` gets the time at which the thread took the task up, in ms since the pool was made. */
+/** `started` is 1 once the thread has taken the task up. */
 export interface ThreadCall<Name extends WorkName = WorkName> {
   name: Name;
   task: ThreadWork[Name]['task'];
   started: Int32Array;
-  poolMadeMs: number;
 }

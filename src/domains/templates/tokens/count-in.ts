@@ -14,8 +14,13 @@ const encodings = {
 
 export type EncodingName = keyof typeof encodings;
 
+/** An import of what is loaded already still takes many times as long as counting a short text. */
+const loaded = new Map<EncodingName, Promise<Encoding>>();
+
 export function loadEncoding(name: EncodingName): Promise<Encoding> {
-  return encodings[name]();
+  const loading = loaded.get(name) ?? encodings[name]();
+  loaded.set(name, loading);
+  return loading;
 }
 
 /** Tokens of a text; `exact` unless it had to be cut for its sake and ours. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { BoundedMemo } from '../../../lib/bounded-memo.ts';
 import type { TemplateThreads } from '../threads/template-threads.ts';
 import type { EncodingName, TextTokens } from './count-in.ts';
@@ -22,6 +23,8 @@ const bytesPerToken = 4;
 /** Of one turn of the thread. What takes longer is hostile, and ends the thread. */
 const turnMsMax = 2_000;
 const turnCharactersMax = 65_536;
+/** From the beginning of one turn to that of the next, so that many small texts share the way to the thread and back. */
+const turnEveryMs = 3;
 /** Some 25 ms of work; who finds more of it before them does not wait. */
 const waitingCharactersMax = 65_536;
 const patienceMs = 25;
@@ -40,7 +43,9 @@ export class TokenCounter {
   readonly #kept = new BoundedMemo<TextTokens>(keptMax, keptCharactersMax);
   readonly #waiting: Wanted[] = [];
   #waitingCharacters = 0;
+  /** While there are turns; from when on the next one waits for its place. */
   #turnBeganMs: number | undefined;
+  #nextTurnMs = 0;
   #everCounted = false;
 
   constructor(threads: TemplateThreads) {
@@ -83,13 +88,16 @@ export class TokenCounter {
     });
   }
 
-  /** One turn after the other; those who come meanwhile share the next. */
+  /** One turn after the other; those who come meanwhile, or in the same tick as the first, share the next. */
   async #work(): Promise<void> {
-    // Who asks in the same tick shares the first.
-    this.#turnBeganMs = performance.now();
-    await Promise.resolve();
-    for (let turn = this.#take(); turn !== undefined; turn = this.#take()) {
+    for (;;) {
       this.#turnBeganMs = performance.now();
+      const earlyMs = this.#nextTurnMs - this.#turnBeganMs;
+      await (earlyMs > 0 ? delay(earlyMs) : undefined);
+      const turn = this.#take();
+      if (turn === undefined) break;
+      this.#turnBeganMs = performance.now();
+      this.#nextTurnMs = this.#turnBeganMs + turnEveryMs;
       const { encoding, wanted } = turn;
       const tokens = await this.#threads
         .run('countTokens', { encoding, texts: wanted.map(({ text }) => text) }, turnMsMax)
