@@ -13,6 +13,7 @@ import type { ScenarioName } from './scenarios/names.ts';
 import { overload } from './scenarios/overload.ts';
 import { reads } from './scenarios/reads.ts';
 import { render } from './scenarios/render.ts';
+import { requests } from './scenarios/requests.ts';
 import { throughput } from './scenarios/throughput.ts';
 import { round } from './statistics.ts';
 import type { Target } from './target.ts';
@@ -25,6 +26,7 @@ const scenarios: Readonly<Record<ScenarioName, (bench: Bench) => Promise<object>
   bomb,
   render,
   reads,
+  requests,
 };
 const queryTimeoutMs = 60_000;
 

@@ -47,6 +47,7 @@ import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { setHeaders } from './http/request-context.ts';
 import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
+import { identityEventCounts } from './queue/identity-event-counts.ts';
 import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
 import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
@@ -115,6 +116,7 @@ export function createContainer(config: Config): Container {
   const probes = createProbes(clients);
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
+  metrics.exportCounts(identityEventCounts(redis));
   const limiter = new Limiter({ redis, logger });
   const refusedCredentials = new RefusedCredentials();
   const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });
@@ -141,7 +143,10 @@ export function createContainer(config: Config): Container {
       postgres,
       cursorSecret,
     }),
-    ...identityEndpoints({ postgres, identityEvents, secrets: config.identityWebhookSecrets, logger }),
+    ...identityEndpoints({
+      ...{ postgres, redis, identityEvents, limiter, refusedCredentials, cursorSecret, logger },
+      secrets: config.identityWebhookSecrets,
+    }),
     ...operationsEndpoints({
       version,
       startedAtMs,

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { JobName, jobCatalog } from '../src/queue/job-catalog.ts';
-import { type ProcessIdentityEventDeps, processIdentityEvent } from './identity/apply-identity-event.ts';
+import { type ApplyOrGiveUpDeps, applyOrGiveUp } from './identity/apply-or-give-up.ts';
 import { pruneIdentityEvents } from './identity/prune-identity-events.ts';
 import { type IngestOrIsolateDeps, ingestOrIsolate } from './ingestion/ingest-or-isolate.ts';
 import { type IsolateBodyDeps, isolateBody } from './ingestion/isolate-body.ts';
@@ -21,7 +21,7 @@ export type ProcessorDeps = IngestOrIsolateDeps &
   SweepBodiesDeps &
   SettleUsageDeps &
   MergePartsDeps &
-  ProcessIdentityEventDeps;
+  ApplyOrGiveUpDeps;
 
 type Processors = {
   [Name in JobName]: (
@@ -36,7 +36,7 @@ export const processors = {
   ingestBody: (deps, job, payload) => ingestOrIsolate(deps, job, payload),
   isolateBody: (deps, job, payload) => isolateBody(deps, job.id, payload),
   sweepBodies: (deps) => sweepBodies(deps),
-  applyIdentityEvent: (deps, _job, event) => processIdentityEvent(deps, event),
+  applyIdentityEvent: (deps, job, event) => applyOrGiveUp(deps, job, event),
   pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
   mergeParts: (deps) => mergeParts(deps),
   settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: Date.now() }),

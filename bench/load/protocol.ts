@@ -1,3 +1,4 @@
+import type { RequestLoad, RequestResult } from './requests.ts';
 import type { LatencyLists, SendResult } from './send-result.ts';
 
 /** Where the load goes. */
@@ -20,6 +21,7 @@ export interface LoadCommands {
     input: { bodiesPerS: number; connectionsMax: number; sampleEveryTraces?: number; pollEveryMs?: number };
     output: SendResult & LatencyLists;
   };
+  requests: { input: RequestLoad; output: RequestResult };
   prepareBomb: { input: { inflatedBytes: number }; output: { gzipBytes: number } };
   sendBomb: { input: Record<string, never>; output: { status: string; ms: number } };
 }

@@ -1,5 +1,14 @@
 /** In the order in which they run: overload needs what throughput measured. */
-export const scenarioNames = ['throughput', 'ack', 'freshness', 'overload', 'bomb', 'render', 'reads'] as const;
+export const scenarioNames = [
+  'throughput',
+  'ack',
+  'freshness',
+  'overload',
+  'bomb',
+  'requests',
+  'render',
+  'reads',
+] as const;
 
 export type ScenarioName = (typeof scenarioNames)[number];
 
