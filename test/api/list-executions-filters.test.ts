@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { expectProblem, newProject, type ProjectOfTest, type Query, startApi, type TestApi } from '../support/api.ts';
 import { anExecution, connectExecutions, noUsage } from '../support/executions.ts';
 import { aSpan, newSpanId, newTraceId, nowNano } from '../support/spans.ts';
@@ -329,6 +330,17 @@ describe('what spans say', () => {
     await untilListed(api, fast, traceId, ({ span_count }) => span_count === many.length);
     expect(await names({ 'attr.plan': 'pro' }, fast)).toEqual(['many']);
     expect(await names({ 'attr.plan': 'free' }, fast)).toEqual([]);
+  });
+
+  test('short attributes are looked up in their index', async () => {
+    const clickhouse = connectClickHouse(inject('clickhouseUrl'));
+    const result = await clickhouse.query({
+      query: `EXPLAIN indexes = 1 SELECT count() FROM spans
+              WHERE hasAny(short_attribute_hashes, [reinterpretAsFixedString(cityHash64('plan', 'pro'))])`,
+      format: 'TabSeparated',
+    });
+    expect(await result.text()).toContain('Name: short_attributes');
+    await clickhouse.close();
   });
 
   test('an attribute without a key is refused', async () => {
