@@ -12,6 +12,8 @@ import { freshness } from './scenarios/freshness.ts';
 import type { ScenarioName } from './scenarios/names.ts';
 import { overload } from './scenarios/overload.ts';
 import { reads } from './scenarios/reads.ts';
+import { render } from './scenarios/render.ts';
+import { requests } from './scenarios/requests.ts';
 import { throughput } from './scenarios/throughput.ts';
 import { round } from './statistics.ts';
 import type { Target } from './target.ts';
@@ -22,7 +24,9 @@ const scenarios: Readonly<Record<ScenarioName, (bench: Bench) => Promise<object>
   freshness,
   overload,
   bomb,
+  render,
   reads,
+  requests,
 };
 const queryTimeoutMs = 60_000;
 

@@ -28,7 +28,7 @@ export const spansPerTrace = 10;
 
 export const help = `npm run bench -- [options]      a load report as JSON on standard output
 
-  --scenario a,b        of ${scenarioNames.join(', ')} (default: all but reads, in this order)
+  --scenario a,b        of ${scenarioNames.join(', ')} (default: all but render and reads, in this order)
   --seconds n           how long each scenario sends (default: its own)
   --spans-per-body n    a multiple of ${spansPerTrace} (default 100)
   --connections n       of the closed loop (default 8)

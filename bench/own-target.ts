@@ -70,6 +70,7 @@ export async function startOwnTarget(options: { fromSource: boolean; profile: bo
     return {
       url,
       apiKey: seeded.apiKey,
+      adminKey: env.ADMIN_API_KEY,
       projectId: seeded.projectId,
       clickhouseUrl: engines.clickhouse.url,
       databaseUrl: engines.postgres.url,

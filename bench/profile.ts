@@ -12,6 +12,8 @@ interface CpuProfile {
 }
 
 const rowsMax = 25;
+/** Samples are a millisecond apart; where they are much further the process did not run, and others had the core. */
+const deltaUsMax = 5_000;
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Where each profiled process spent its own time, largest first; idle time is left out of the shares. */
@@ -26,7 +28,8 @@ function summarise(file: string): object {
   const selfUs = new Map<string, number>();
   profile.samples.forEach((id, index) => {
     const name = names.get(id) ?? 'unknown';
-    selfUs.set(name, (selfUs.get(name) ?? 0) + (profile.timeDeltas[index] ?? 0));
+    const deltaUs = Math.min(profile.timeDeltas[index] ?? 0, deltaUsMax);
+    selfUs.set(name, (selfUs.get(name) ?? 0) + deltaUs);
   });
   const idleUs = selfUs.get('(idle)') ?? 0;
   selfUs.delete('(idle)');

@@ -13,11 +13,11 @@ export function percentile(sorted: ArrayLike<number>, share: number): number | n
   return sorted[rank - 1] ?? null;
 }
 
-export function summariseLatencies(latenciesMs: Float64Array): LatencySummary {
+export function summariseLatencies(latenciesMs: Float64Array, decimals = 1): LatencySummary {
   const sorted = Float64Array.from(latenciesMs).sort();
   const at = (share: number) => {
     const value = percentile(sorted, share);
-    return value === null ? null : round(value, 1);
+    return value === null ? null : round(value, decimals);
   };
   return { count: sorted.length, p50_ms: at(0.5), p95_ms: at(0.95), p99_ms: at(0.99), max_ms: at(1) };
 }

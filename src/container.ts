@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
 import { auditEndpoints } from './domains/audit/index.ts';
@@ -29,9 +28,9 @@ import {
   QueueGate,
 } from './domains/ingestion/index.ts';
 import { apiDescription, type DependencyName, knownFields, operationsEndpoints } from './domains/operations/index.ts';
-import { partsEndpoints } from './domains/parts/index.ts';
+import { partKind, partsEndpoints } from './domains/parts/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
-import { findKnownPrompts, KnownPrompts, promptsEndpoints } from './domains/prompts/index.ts';
+import { findKnownPrompts, KnownPrompts, promptKind, promptsEndpoints } from './domains/prompts/index.ts';
 import {
   admitRequest,
   Limiter,
@@ -39,13 +38,16 @@ import {
   RefusedCredentials,
   unlimitedHeaders,
 } from './domains/quotas/index.ts';
+import { createRendering, renderingEndpoints } from './domains/rendering/index.ts';
 import { TemplateThreads } from './domains/templates/index.ts';
+import { ItemCache } from './domains/versioned/index.ts';
 import { workspacesEndpoints } from './domains/workspaces/index.ts';
 import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { setHeaders } from './http/request-context.ts';
 import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
+import { identityEventCounts } from './queue/identity-event-counts.ts';
 import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
 import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
@@ -57,6 +59,7 @@ import { createProbe, type Probe } from './telemetry/health.ts';
 import { createLatencyRecorder } from './telemetry/latency.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 import { createMetrics } from './telemetry/metrics.ts';
+import { version } from './version.ts';
 
 export interface Container {
   app: ReturnType<typeof createApp>;
@@ -64,6 +67,8 @@ export interface Container {
   logger: Logger;
   /** Begins to watch the dependencies; resolves after the first look at the queue. */
   start(): Promise<void>;
+  /** Starts in the background what the first requests would wait for. */
+  warmUp(): void;
   close(): Promise<void>;
 }
 
@@ -111,18 +116,22 @@ export function createContainer(config: Config): Container {
   const probes = createProbes(clients);
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
+  metrics.exportCounts(identityEventCounts(redis));
   const limiter = new Limiter({ redis, logger });
   const refusedCredentials = new RefusedCredentials();
+  const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });
+  const parts = new ItemCache({ kind: partKind, postgres, invalidations });
   const endpoints: Endpoint<Principal>[] = [
     ...authEndpoints({ postgres }),
     ...workspacesEndpoints<Principal>({ postgres, invalidations, cursorSecret, callerOf }),
     ...quotasEndpoints({ redis }),
     ...auditEndpoints({ postgres, cursorSecret }),
     ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
-    ...partsEndpoints({ postgres, invalidations, threads, cursorSecret }),
-    ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret }),
+    ...partsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: parts }),
+    ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: prompts }),
     ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret }),
     ...pricingEndpoints({ postgres }),
+    ...renderingEndpoints(createRendering({ postgres, threads, prompts, parts })),
     ...ingestionEndpoints({
       admission: new Admission(),
       limiter,
@@ -134,7 +143,10 @@ export function createContainer(config: Config): Container {
       postgres,
       cursorSecret,
     }),
-    ...identityEndpoints({ postgres, identityEvents, secrets: config.identityWebhookSecrets, logger }),
+    ...identityEndpoints({
+      ...{ postgres, redis, identityEvents, limiter, refusedCredentials, cursorSecret, logger },
+      secrets: config.identityWebhookSecrets,
+    }),
     ...operationsEndpoints({
       version,
       startedAtMs,
@@ -188,6 +200,7 @@ export function createContainer(config: Config): Container {
       for (const probe of Object.values(probes)) probe.start(probeEveryMs);
       await gate.start();
     },
+    warmUp: () => threads.warmUp(),
     async close() {
       for (const probe of Object.values(probes)) probe.stop();
       gate.close();
@@ -207,20 +220,6 @@ export function otlpLimits(config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflat
     bodyBytesMax: config.otlpBodyBytesMax,
     inflatedBytesMax: config.otlpInflatedBytesMax,
   };
-}
-
-const version = readVersion();
-
-/** From the package this file belongs to: two levels up in the sources, three in the build. */
-function readVersion(): string {
-  for (const path of ['../package.json', '../../package.json']) {
-    try {
-      return String(JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')).version);
-    } catch {
-      // Not there: the next place.
-    }
-  }
-  return 'unknown';
 }
 
 function createProbes({ postgres, clickhouse, redis, publisher }: Clients): Record<DependencyName, Probe> {

@@ -10,6 +10,7 @@ const container = createContainer(config);
 await container.start();
 const server = await listen({ app: container.app, port: config.port, host: config.host });
 container.logger.info({ port: server.port, host: config.host }, 'listening');
+container.warmUp();
 
 let stopping = false;
 async function stop(signal: string): Promise<void> {

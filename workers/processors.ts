@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import type { JobName, jobCatalog } from '../src/queue/job-catalog.ts';
-import { type ProcessIdentityEventDeps, processIdentityEvent } from './identity/apply-identity-event.ts';
+import { type ApplyOrGiveUpDeps, applyOrGiveUp } from './identity/apply-or-give-up.ts';
 import { pruneIdentityEvents } from './identity/prune-identity-events.ts';
 import { type IngestOrIsolateDeps, ingestOrIsolate } from './ingestion/ingest-or-isolate.ts';
 import { type IsolateBodyDeps, isolateBody } from './ingestion/isolate-body.ts';
+import { type MergePartsDeps, mergeParts } from './maintenance/merge-parts.ts';
 import { type SettleUsageDeps, settleMonthlyUsage } from './maintenance/settle-usage.ts';
 import { type SweepBodiesDeps, sweepBodies } from './maintenance/sweep-bodies.ts';
 
@@ -19,7 +20,8 @@ export type ProcessorDeps = IngestOrIsolateDeps &
   IsolateBodyDeps &
   SweepBodiesDeps &
   SettleUsageDeps &
-  ProcessIdentityEventDeps;
+  MergePartsDeps &
+  ApplyOrGiveUpDeps;
 
 type Processors = {
   [Name in JobName]: (
@@ -34,7 +36,8 @@ export const processors = {
   ingestBody: (deps, job, payload) => ingestOrIsolate(deps, job, payload),
   isolateBody: (deps, job, payload) => isolateBody(deps, job.id, payload),
   sweepBodies: (deps) => sweepBodies(deps),
-  applyIdentityEvent: (deps, _job, event) => processIdentityEvent(deps, event),
+  applyIdentityEvent: (deps, job, event) => applyOrGiveUp(deps, job, event),
   pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
+  mergeParts: (deps) => mergeParts(deps),
   settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: Date.now() }),
 } satisfies Processors;

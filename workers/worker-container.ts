@@ -1,6 +1,6 @@
 import type { Config } from '../src/config.ts';
 import { otlpLimits } from '../src/container.ts';
-import { compileOverrides, findModelPrices, OverrideCache, PriceTable } from '../src/domains/pricing/index.ts';
+import { overrideCacheOf, PriceTable } from '../src/domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from '../src/domains/prompts/index.ts';
 import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
@@ -27,12 +27,17 @@ const batchWaitMs = 200;
 const workBytesMax = 26 * 1024 * 1024;
 /** A black-holed engine is noticed after this; the jobs' locks are renewed meanwhile. */
 const insertTimeoutMs = 15_000;
+const slowTimeoutMs = 30 * 60_000;
 /** A name that nothing bears is asked for again after this, however many spans carry it. */
 const unknownPromptMs = 2_000;
 
 export interface Ingestion extends IngestBodyDeps {
   postgres: Postgres;
   clickhouse: ClickHouse;
+  /** For what takes minutes. */
+  slowClickhouse: ClickHouse;
+  /** Aborted by `stop`. */
+  stopping: AbortSignal;
   redis: Redis;
   logger: Logger;
   /** Only to tell others; what this process caches it does not hear of. */
@@ -48,6 +53,7 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
   const logger = createLogger({ level: config.logLevel, name });
   const postgres = connectPostgres(config.databaseUrl, 4);
   const clickhouse = connectClickHouse(config.clickhouseUrl, insertTimeoutMs);
+  const slowClickhouse = connectClickHouse(config.clickhouseUrl, slowTimeoutMs);
   const redis = connectWorkerRedis(config.redisUrl);
   redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));
   const stopping = new AbortController();
@@ -59,6 +65,8 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
   return {
     postgres,
     clickhouse,
+    slowClickhouse,
+    stopping: stopping.signal,
     redis,
     logger,
     invalidations: createInvalidations({ redisUrl: config.redisUrl, redis, logger }),
@@ -72,14 +80,11 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
       logger,
     }),
     priceTable: new PriceTable(),
-    priceOverrides: new OverrideCache(async (projectId) => {
-      const list = await findModelPrices(postgres, projectId);
-      return list && compileOverrides(list);
-    }),
+    priceOverrides: overrideCacheOf(postgres),
     stop: () => stopping.abort(new Error('The worker is stopping')),
     async close() {
       redis.disconnect();
-      await Promise.all([postgres.destroy(), clickhouse.close()]);
+      await Promise.all([postgres.destroy(), clickhouse.close(), slowClickhouse.close()]);
     },
   };
 }

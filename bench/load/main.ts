@@ -3,9 +3,11 @@ import { createBomb } from './bomb.ts';
 import { runClosedLoop } from './closed-loop.ts';
 import { epochMs } from './epoch.ts';
 import { runOpenLoop } from './open-loop.ts';
-import { createPoster } from './post.ts';
+import { createPoster, toTraces } from './post.ts';
 import type { CommandName, LoadCommands, LoadReply, LoadRequest, LoadTarget } from './protocol.ts';
 import { ReadableProbe } from './readable-probe.ts';
+import { createRenderBodies } from './render-bodies.ts';
+import { runRequests } from './requests.ts';
 
 // A process of its own, so that what the load costs can be told from what it measures.
 process.on('SIGINT', () => undefined); // Ctrl-C is for our parent, whose end we notice.
@@ -13,6 +15,7 @@ process.on('disconnect', () => process.exit());
 
 const target: LoadTarget = JSON.parse(process.argv[2] ?? '');
 let bodies: Body[] = [];
+let to = toTraces;
 let bomb: Buffer = Buffer.alloc(0);
 
 const commands: {
@@ -22,21 +25,28 @@ const commands: {
     bodies = [];
     const created = await createBodies(spec);
     bodies = created.bodies;
+    to = toTraces;
     return {
       gzipBytes: bodies.reduce((sum, { bytes }) => sum + bytes.length, 0),
       plainBytes: created.plainBytes,
     };
   },
 
+  async prepareRenders({ count, path }) {
+    bodies = createRenderBodies(count);
+    to = { path, headers: { 'content-type': 'application/json' } };
+    return { bodyBytes: bodies[0]?.bytes.length ?? 0 };
+  },
+
   async closedLoop(input) {
-    const { post, close } = createPoster(target, input.connections);
+    const { post, close } = createPoster(target, input.connections, to);
     const result = await runClosedLoop(post, bodies, input);
     close();
     return result;
   },
 
   async openLoop({ bodiesPerS, connectionsMax, sampleEveryTraces, pollEveryMs }) {
-    const { post, close } = createPoster(target, connectionsMax);
+    const { post, close } = createPoster(target, connectionsMax, to);
     const probe = new ReadableProbe(target, pollEveryMs ?? 0);
     let traces = 0;
     const result = await runOpenLoop(post, bodies, bodiesPerS, ({ traceIds }, _index, intendedAtMs) => {
@@ -48,6 +58,8 @@ const commands: {
     close();
     return { ...result, ...(await probe.result()) };
   },
+
+  requests: (input) => runRequests(target.url, input),
 
   async prepareBomb({ inflatedBytes }) {
     bomb = await createBomb(inflatedBytes);

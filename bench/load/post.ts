@@ -12,15 +12,27 @@ export type PostBody = (body: Buffer) => Promise<Answer>;
 
 const answerTimeoutMs = 60_000;
 
-/** Posts gzipped protobuf over kept-alive connections, at most so many. Never rejects: an error is a status too. */
+/** Where bodies go and what they are. */
+export interface PostedTo {
+  path: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+export const toTraces: PostedTo = {
+  path: '/api/v1/traces',
+  headers: { 'content-type': 'application/x-protobuf', 'content-encoding': 'gzip' },
+};
+
+/** Posts over kept-alive connections, at most so many. Never rejects: an error is a status too. */
 export function createPoster(
   { url, apiKey }: LoadTarget,
   connectionsMax: number,
+  to: PostedTo = toTraces,
 ): { post: PostBody; close: () => void } {
   const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax, maxFreeSockets: connectionsMax });
   const { hostname, port } = new URL(url);
-  const options = { agent, host: hostname.replace(/[[\]]/g, ''), port, path: '/api/v1/traces', method: 'POST' };
-  const headers = { 'x-api-key': apiKey, 'content-type': 'application/x-protobuf', 'content-encoding': 'gzip' };
+  const options = { agent, host: hostname.replace(/[[\]]/g, ''), port, path: to.path, method: 'POST' };
+  const headers = { 'x-api-key': apiKey, ...to.headers };
   const post = (body: Buffer) =>
     new Promise<Answer>((resolve) => {
       const fail = (error: NodeJS.ErrnoException) => resolve({ status: error.code ?? error.message, retryAfterMs: 0 });

@@ -1,3 +1,4 @@
+import type { RequestLoad, RequestResult } from './requests.ts';
 import type { LatencyLists, SendResult } from './send-result.ts';
 
 /** Where the load goes. */
@@ -13,11 +14,14 @@ export interface LoadCommands {
     input: { count: number; spansPerBody: number; traceIdPrefix: string };
     output: { gzipBytes: number; plainBytes: number };
   };
+  /** Instead of traces: renders of one prompt, each with a question of its own. */
+  prepareRenders: { input: { count: number; path: string }; output: { bodyBytes: number } };
   closedLoop: { input: { connections: number; seconds: number }; output: SendResult };
   openLoop: {
     input: { bodiesPerS: number; connectionsMax: number; sampleEveryTraces?: number; pollEveryMs?: number };
     output: SendResult & LatencyLists;
   };
+  requests: { input: RequestLoad; output: RequestResult };
   prepareBomb: { input: { inflatedBytes: number }; output: { gzipBytes: number } };
   sendBomb: { input: Record<string, never>; output: { status: string; ms: number } };
 }

@@ -1,6 +1,5 @@
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
-import helmet from 'helmet';
-import { MalformedError, NotFoundError } from '../lib/errors.ts';
+import express, { type Express, type Request, type Response } from 'express';
+import { NotFoundError } from '../lib/errors.ts';
 import type { LatencyRecorder } from '../telemetry/latency.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -8,7 +7,7 @@ import { checkEndpoints } from './check-endpoints.ts';
 import type { Endpoint, Headers } from './endpoint.ts';
 import { errorHandler } from './error-handler.ts';
 import type { IdempotencyStore } from './idempotency.ts';
-import { observeRequests, startRequest } from './request-context.ts';
+import { startRequest } from './request-context.ts';
 import { mountRoutes } from './routes.ts';
 import type { PathParams } from './validate.ts';
 
@@ -39,10 +38,7 @@ export function createApp<P>(options: AppOptions<P>): Express {
   app.disable('etag');
   app.set('query parser', false);
   app.enable('case sensitive routing');
-  app.use(startRequest(options.headers ?? (() => ({}))));
-  app.use(observeRequests(options));
-  app.use(helmet());
-  app.use(requireHost);
+  app.use(startRequest(options));
   mountRoutes(app, options);
   app.use((req: Request) => {
     throw new NotFoundError('route_not_found', `There is no route ${req.path.slice(0, 200)}`);
@@ -50,9 +46,3 @@ export function createApp<P>(options: AppOptions<P>): Express {
   app.use(errorHandler(options.logger));
   return app;
 }
-
-/** RFC 9112, 3.2: a server refuses an HTTP/1.1 request without Host. */
-const requireHost: RequestHandler = (req, _res, next) => {
-  const lacking = req.httpVersion === '1.1' && req.headers.host === undefined;
-  next(lacking ? new MalformedError('malformed_request', 'The Host header is missing') : undefined);
-};

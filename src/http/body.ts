@@ -96,10 +96,15 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number): Promise<Buffe
         reject(tooLarge(bytesMax, `more than ${bytesMax} arrived`));
       }
     };
+    const cutOff = () => reject(new MalformedError('incomplete_body', 'The connection closed within the body'));
     stream.on('data', take);
-    stream.once('end', () => resolve(Buffer.concat(chunks, length)));
+    stream.once('end', () => {
+      // It closes after its end too, and an error costs a stack.
+      stream.off('close', cutOff);
+      resolve(Buffer.concat(chunks, length));
+    });
     stream.once('error', (cause) => reject(brokenOff(cause)));
-    stream.once('close', () => reject(new MalformedError('incomplete_body', 'The connection closed within the body')));
+    stream.once('close', cutOff);
   });
 }
 

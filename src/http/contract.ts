@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ProblemCode } from '../lib/problem-codes.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-export type RateClass = 'ingest' | 'read' | 'write' | 'render' | 'analytics' | 'none';
+export type RateClass = 'ingest' | 'read' | 'write' | 'render' | 'analytics' | 'webhook' | 'none';
 
 /**
  * Who may call an endpoint. The kit only knows `open`; what the others mean is up to the injected `authorise`:

@@ -26,7 +26,7 @@ export interface CommonCall<P> {
   headers: IncomingHttpHeaders;
   principal: P | undefined;
   requestId: string;
-  /** Aborted once the answer is out or the client has gone: nobody needs what is still under way. */
+  /** Aborted once the answer is out or the client has gone: nobody needs what is still under way. Made when first asked for. */
   signal: AbortSignal;
   /** Puts headers on the answer, whatever it will be, errors included. */
   setHeaders: (headers: Headers) => void;
@@ -112,7 +112,7 @@ export function endpointsFor<P>() {
         const parsed = parseCommon<A, P, Params, Query>(spec, raw);
         const sent = spec.body ? await raw.readBody() : undefined;
         const body = parseBody((spec.body ?? z.undefined()) as Body, sent);
-        return raw.once(sent, () => handle({ ...parsed, body }));
+        return raw.once(sent, () => handle(Object.assign(parsed, { body })));
       },
     };
   }
@@ -147,15 +147,35 @@ function parseCommon<A extends Access, P, Params extends z.ZodObject, Query exte
   spec: { params?: Params; query?: Query },
   raw: CommonCall<P>,
 ): Parsed<A, P, Params, Query> {
-  return {
-    params: parseParams((spec.params ?? noFields) as Params, raw.params),
-    query: parseQuery((spec.query ?? noFields) as Query, raw.query),
-    headers: raw.headers,
-    // Sound by construction: the pipeline refuses a call without a principal unless the access is open.
-    principal: raw.principal as PrincipalFor<A, P>,
-    requestId: raw.requestId,
-    signal: raw.signal,
-    setHeaders: raw.setHeaders,
-    ifMatch: parseIfMatch(raw.headers['if-match']),
-  };
+  const params = parseParams((spec.params ?? noFields) as Params, raw.params);
+  const query = parseQuery((spec.query ?? noFields) as Query, raw.query);
+  // Sound by construction: the pipeline refuses a call without a principal unless the access is open.
+  return new ParsedCall(raw, raw.principal as PrincipalFor<A, P>, params, query);
+}
+
+/** A class for its getter: one in an object literal makes V8 keep a map, and with it the request, of every single call. */
+class ParsedCall<Principal, Params, Query> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly headers: IncomingHttpHeaders;
+  readonly principal: Principal;
+  readonly requestId: string;
+  readonly setHeaders: (headers: Headers) => void;
+  readonly ifMatch: IfMatch | undefined;
+  readonly #raw: CommonCall<unknown>;
+
+  constructor(raw: CommonCall<unknown>, principal: Principal, params: Params, query: Query) {
+    this.params = params;
+    this.query = query;
+    this.headers = raw.headers;
+    this.principal = principal;
+    this.requestId = raw.requestId;
+    this.setHeaders = raw.setHeaders;
+    this.ifMatch = parseIfMatch(raw.headers['if-match']);
+    this.#raw = raw;
+  }
+
+  get signal(): AbortSignal {
+    return this.#raw.signal;
+  }
 }

@@ -51,9 +51,9 @@ function logUnavailable(logger: Logger, problem: Problem, error: unknown, reques
 }
 
 function sendProblem(problem: Problem, _req: Request, res: Response): void {
-  const body = Buffer.from(JSON.stringify(problem));
+  const body = JSON.stringify(problem);
   res.setHeader('Content-Type', problemContentType);
-  res.setHeader('Content-Length', body.length);
+  res.setHeader('Content-Length', Buffer.byteLength(body));
   res.end(body);
 }
 

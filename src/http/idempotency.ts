@@ -104,9 +104,9 @@ export async function answerOnce(deps: OnceDeps, run: () => Promise<Result>): Pr
 }
 
 function storable(result: Result, shownOnce: readonly string[]): StoredAnswer {
-  const { bytes, ...answer } = toWireAnswer(without(result, shownOnce));
-  if (bytes === undefined) return answer;
-  return { ...answer, content: bytes.length > storedBytesMax ? null : Buffer.from(bytes) };
+  const { content, ...answer } = toWireAnswer(without(result, shownOnce));
+  if (content === undefined) return answer;
+  return { ...answer, content: Buffer.byteLength(content) > storedBytesMax ? null : Buffer.from(content) };
 }
 
 function without(result: Result, fields: readonly string[]): Result {

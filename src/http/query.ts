@@ -10,6 +10,7 @@ export type QueryValues = Readonly<Record<string, string | string[]>>;
  * @throws MalformedError `invalid_parameter` for bad percent-encoding, NUL characters or too many parameters
  */
 export function parseQueryString(search: string): QueryValues {
+  if (search === '') return noValues;
   const values: Record<string, string | string[]> = Object.create(null);
   const pairs = search.replace(/^\?/, '').split('&').filter(Boolean);
   if (pairs.length > pairsMax) {
@@ -68,6 +69,7 @@ export function gatherPrefixed(names: readonly string[], query: QueryValues): Re
   return gathered;
 }
 
+const noValues: QueryValues = Object.freeze(Object.create(null));
 const pairsMax = 200;
 const prefixedNameMax = 200;
 

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
 import type { AppOptions } from './app.ts';
@@ -6,7 +7,7 @@ import type { CommonCall, Endpoint, Headers, RawCall } from './endpoint.ts';
 import { answerError } from './error-handler.ts';
 import { answerOnce, digestRequest, isIdempotent, readIdempotencyKey } from './idempotency.ts';
 import { isStorableText } from './json-walk.ts';
-import { parseQueryString } from './query.ts';
+import { parseQueryString, type QueryValues } from './query.ts';
 import { contextOf, setHeaders } from './request-context.ts';
 import { sendResult } from './send-result.ts';
 import type { PathParams } from './validate.ts';
@@ -64,22 +65,41 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   const params = pathParams(req);
   const principal = 'open' in endpoint.access ? undefined : await options.authorise(req, endpoint, params);
   await options.admit?.(req, res, endpoint, principal);
-  const call = {
-    params,
-    query: parseQueryString(req.url.slice(req.path.length)),
-    headers: req.headers,
-    principal,
-    requestId: contextOf(res).requestId,
-    signal: closeSignal(res),
-    setHeaders: (headers: Headers) => setHeaders(res, headers),
-  };
+  const call = new Call(req, res, params, principal);
   if (endpoint.kind === 'raw') {
     await endpoint.call(req, res, call);
     return;
   }
   const once = onceFor(req, endpoint, options, call);
   const readBody = () => readJsonBody(req, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
-  sendResult(req, res, await endpoint.call({ ...call, readBody, once }));
+  sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
+}
+
+/** A class for its getter, which an object literal would make anew for every request, and dear: see `ParsedCall`. */
+class Call<P> implements CommonCall<P> {
+  readonly params: PathParams;
+  readonly query: QueryValues;
+  readonly headers: IncomingHttpHeaders;
+  readonly principal: P | undefined;
+  readonly requestId: string;
+  readonly setHeaders: (headers: Headers) => void;
+  readonly #res: Response;
+  #signal: AbortSignal | undefined;
+
+  constructor(req: Request, res: Response, params: PathParams, principal: P | undefined) {
+    this.params = params;
+    this.query = parseQueryString(req.url.slice(req.path.length));
+    this.headers = req.headers;
+    this.principal = principal;
+    this.requestId = contextOf(res).requestId;
+    this.setHeaders = (headers) => setHeaders(res, headers);
+    this.#res = res;
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= closeSignal(this.#res);
+    return this.#signal;
+  }
 }
 
 /** Given as the reason, because the default one captures a stack, on every request. */
@@ -87,7 +107,8 @@ const closed = new Error('The answer is out or the client has gone');
 
 function closeSignal(res: Response): AbortSignal {
   const controller = new AbortController();
-  res.once('close', () => controller.abort(closed));
+  if (res.closed) controller.abort(closed);
+  else res.once('close', () => controller.abort(closed));
   return controller.signal;
 }
 

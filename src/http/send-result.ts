@@ -1,45 +1,43 @@
 import type { Request, Response } from 'express';
 import type { Headers, Result } from './endpoint.ts';
 import { formatEtag, noneMatchHolds } from './etag.ts';
+import { setHeaders } from './request-context.ts';
 
-/** What goes over the wire; `bytes` and `contentType` are absent together. */
+/** What goes over the wire; `content` and `contentType` are absent together. Text stays text: Node writes it together with the headers. */
 export interface WireAnswer {
   status: number;
   headers: Headers;
   contentType?: string;
-  bytes?: Uint8Array;
+  content?: string | Uint8Array;
 }
 
-/** A handler's result as bytes and headers. */
+/** A handler's result as content and headers. */
 export function toWireAnswer(result: Result): WireAnswer {
   const { status, etag } = result;
   const headers = { ...(etag === undefined ? {} : { ETag: formatEtag(etag) }), ...result.headers };
-  if ('content' in result) {
-    const { content, contentType } = result;
-    return { status, headers, contentType, bytes: typeof content === 'string' ? Buffer.from(content) : content };
-  }
+  if ('content' in result) return { status, headers, contentType: result.contentType, content: result.content };
   if (result.body === undefined) return { status, headers };
-  return { status, headers, contentType: 'application/json', bytes: Buffer.from(JSON.stringify(result.body)) };
+  return { status, headers, contentType: 'application/json', content: JSON.stringify(result.body) };
 }
 
 /** Answers; 304 without content when the client has it already (RFC 9110, 15.4.5). Node leaves the content of HEAD out. */
 export function sendResult(req: Request, res: Response, result: Result): void {
-  const { status, headers, contentType, bytes } = toWireAnswer(result);
+  const { status, headers, contentType, content } = toWireAnswer(result);
   const isRead = (req.method === 'GET' || req.method === 'HEAD') && status === 200;
   if (isRead) setCaching(res, result);
-  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+  setHeaders(res, headers);
   if (isRead && result.etag !== undefined && noneMatchHolds(req.headers['if-none-match'], result.etag)) {
     res.status(304).end();
     return;
   }
   res.status(status);
-  if (bytes === undefined || contentType === undefined) {
+  if (content === undefined || contentType === undefined) {
     res.end();
     return;
   }
   res.setHeader('Content-Type', contentType);
-  res.setHeader('Content-Length', bytes.length);
-  res.end(bytes);
+  res.setHeader('Content-Length', Buffer.byteLength(content));
+  res.end(content);
 }
 
 const credentialHeaders = 'Authorization, X-API-Key, X-Admin-Key';

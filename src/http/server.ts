@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { refuseConnection, refuseTunnel } from './connection-errors.ts';
+import { messageClassesFor } from './message-classes.ts';
 
 export interface RunningServer {
   port: number;
@@ -28,7 +29,7 @@ export async function listen({
     if (draining) res.setHeader('Connection', 'close');
     app(req, res);
   };
-  const server = createServer(options, serve);
+  const server = createServer({ ...options, ...messageClassesFor(app) }, serve);
   // Node would answer these by itself, in one bare line: an expectation it does not know, a broken request, a tunnel.
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => {

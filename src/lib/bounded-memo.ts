@@ -1,29 +1,45 @@
+/** A value with its size in whatever unit `sizeMax` has. */
+interface Kept<Value> {
+  value: Value;
+  size: number;
+}
+
 /**
- * What was looked up last, by key, and never more than `2 * entriesMax` of it: when a generation is full the one before it is
- * forgotten, except for what was asked for meanwhile. So no flood of new keys pushes out the busy ones.
+ * What was looked up last, by key, and never more than `2 * entriesMax` of it, nor twice `sizeMax` of the sizes given: when a
+ * generation is full the one before it is forgotten, except for what was asked for meanwhile. So no flood of new keys pushes out the
+ * busy ones. What alone is larger than `sizeMax` is not kept.
  */
 export class BoundedMemo<Value> {
   readonly #entriesMax: number;
-  #young = new Map<string, Value>();
-  #old = new Map<string, Value>();
+  readonly #sizeMax: number;
+  #young = new Map<string, Kept<Value>>();
+  #old = new Map<string, Kept<Value>>();
+  #youngSize = 0;
 
-  constructor(entriesMax: number) {
+  constructor(entriesMax: number, sizeMax = Number.POSITIVE_INFINITY) {
     this.#entriesMax = entriesMax;
+    this.#sizeMax = sizeMax;
   }
 
   get(key: string): Value | undefined {
     const found = this.#young.get(key);
-    if (found !== undefined) return found;
+    if (found !== undefined) return found.value;
     const kept = this.#old.get(key);
-    if (kept !== undefined) this.set(key, kept);
-    return kept;
+    if (kept !== undefined) this.set(key, kept.value, kept.size);
+    return kept?.value;
   }
 
-  set(key: string, value: Value): void {
-    if (this.#young.size >= this.#entriesMax) {
+  set(key: string, value: Value, size = 0): void {
+    this.#youngSize -= this.#young.get(key)?.size ?? 0;
+    this.#young.delete(key);
+    this.#old.delete(key);
+    if (size > this.#sizeMax) return;
+    if (this.#young.size >= this.#entriesMax || this.#youngSize + size > this.#sizeMax) {
       this.#old = this.#young;
       this.#young = new Map();
+      this.#youngSize = 0;
     }
-    this.#young.set(key, value);
+    this.#young.set(key, { value, size });
+    this.#youngSize += size;
   }
 }

@@ -1,19 +1,34 @@
 import { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { UnavailableError } from '../lib/errors.ts';
-import type { IdentityEvent } from './identity-event.ts';
+import { applyIdentityEventPayload, type IdentityEvent } from './identity-event.ts';
 import { jobCatalog } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
 
+/** An event that could not be applied and waits for an operator, or for the provider to send it again. */
+export interface FailedIdentityEvent {
+  jobId: string;
+  event: IdentityEvent;
+  reason: string;
+  attempts: number;
+  failedAtMs: number;
+}
+
 export interface IdentityEventPublisher {
   /**
-   * Resolves once Redis has accepted the event; `duplicate` says that a job of that id was there already. Throws UnavailableError
-   * within about a second when it cannot be made durable.
+   * Resolves once Redis has accepted the event; `duplicate` says that a job of that id was there already, unless it had failed: then
+   * it is tried again. Throws UnavailableError within about a second when it cannot be made durable.
    */
   publish(jobId: string, event: IdentityEvent): Promise<{ duplicate: boolean }>;
+  /** Those that failed, latest first; of more than {@link failedMax} the latest. Throws UnavailableError. */
+  listFailed(): Promise<FailedIdentityEvent[]>;
+  /** Has a failed event tried again; false when there is none of that id. Throws UnavailableError. */
+  retryFailed(jobId: string): Promise<boolean>;
   queue: Queue;
   close(): Promise<void>;
 }
+
+export const failedMax = 1_000;
 
 /** `redis` must fail fast (see connectRequestRedis): a request waits for every command sent here. */
 export function createIdentityEventPublisher(redis: Redis): IdentityEventPublisher {
@@ -29,14 +44,45 @@ export function createIdentityEventPublisher(redis: Redis): IdentityEventPublish
         const transaction = await beginTransaction(queue);
         transaction.runCommand('exists', [queue.toKey(jobId)]);
         await new Job(queue, 'applyIdentityEvent', event, { ...options, jobId }, jobId).addJob(transaction, {});
-        return { duplicate: (await execTransaction(transaction)) === 1 };
+        const known = (await execTransaction(transaction)) === 1;
+        return { duplicate: known && !(await retryFailed(queue, jobId)) };
       } catch (error) {
-        throw new UnavailableError('queue_unavailable', 'The event could not be queued right now; send it again.', {
-          retryAfterS: 1,
-          cause: error,
-        });
+        throw unavailable('The event could not be queued right now; send it again.', error);
+      }
+    },
+    async listFailed() {
+      try {
+        const jobs = await queue.getFailed(0, failedMax - 1);
+        return jobs.flatMap(asFailed).sort((a, b) => b.failedAtMs - a.failedAtMs || (a.jobId < b.jobId ? -1 : 1));
+      } catch (error) {
+        throw unavailable('The queue of identity events cannot be read right now.', error);
+      }
+    },
+    async retryFailed(jobId) {
+      try {
+        return await retryFailed(queue, jobId);
+      } catch (error) {
+        throw unavailable('The event could not be queued right now.', error);
       }
     },
     close: () => queue.close(),
   };
+}
+
+async function retryFailed(queue: Queue, jobId: string): Promise<boolean> {
+  const job: Job | undefined = await queue.getJob(jobId);
+  if (job === undefined || !(await job.isFailed())) return false;
+  await job.retry('failed', { resetAttemptsMade: true });
+  return true;
+}
+
+/** Nothing for a job that another version has written. */
+function asFailed({ id, data, failedReason, attemptsMade, finishedOn }: Job): FailedIdentityEvent[] {
+  const event = applyIdentityEventPayload.safeParse(data);
+  if (id === undefined || !event.success) return [];
+  return [{ jobId: id, event: event.data, reason: failedReason, attempts: attemptsMade, failedAtMs: finishedOn ?? 0 }];
+}
+
+function unavailable(message: string, cause: unknown): UnavailableError {
+  return new UnavailableError('queue_unavailable', message, { retryAfterS: 1, cause });
 }

@@ -23,7 +23,7 @@ export type IngestOutcome = z.infer<typeof ingestOutcome>;
 
 /**
  * Every queue and its job. Ingest jobs are tried until their rows are stored or their body is in the quarantine, so none ends
- * as failed; identity events until they are applied. `removeOnComplete` is how long a finished id is remembered: a resend within it is the same delivery.
+ * as failed; identity events end so when they cannot be applied. `removeOnComplete` is how long a finished id is remembered: a resend within it is the same delivery.
  */
 export const jobCatalog = {
   ingestBody: {
@@ -54,6 +54,12 @@ export const jobCatalog = {
     queue: 'identity-pruning',
     payload: z.strictObject({}),
     attempts: 3,
+    removeOnComplete: true,
+  },
+  mergeParts: {
+    queue: 'merging',
+    payload: z.strictObject({}),
+    attempts: 1,
     removeOnComplete: true,
   },
   settleUsage: {

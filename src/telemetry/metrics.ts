@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
 export interface RequestSample {
   operation: string;
@@ -7,10 +7,20 @@ export interface RequestSample {
   ms: number;
 }
 
+/** Counts that are kept elsewhere and read when Prometheus asks. */
+export interface KeptCounts<Label extends string> {
+  name: string;
+  help: string;
+  labels: readonly Label[];
+  read(): Promise<readonly (Readonly<Record<Label, string>> & { count: number })[]>;
+}
+
 export interface Metrics {
   /** For further metrics of the process: pass it in their `registers`. */
   registry: Registry;
   observeRequest(sample: RequestSample): void;
+  /** Counts that cannot be read are left out: the other metrics matter most when something is away. */
+  exportCounts<Label extends string>(counts: KeptCounts<Label>): void;
 }
 
 /** A registry of its own per process (and per test): Node's default metrics, event loop delay among them, and HTTP. */
@@ -29,6 +39,19 @@ export function createMetrics(labels: Readonly<Record<string, string>> = {}): Me
     registry,
     observeRequest({ operation, method, status, ms }) {
       requests.observe({ operation, method, status }, ms / 1_000);
+    },
+    exportCounts({ name, help, labels, read }) {
+      new Counter<string>({
+        name,
+        help,
+        labelNames: [...labels],
+        registers: [registry],
+        async collect() {
+          this.reset();
+          const counts = await read().catch(() => []);
+          for (const { count, ...of } of counts) this.inc(of, count);
+        },
+      });
     },
   };
 }

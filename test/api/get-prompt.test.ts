@@ -64,6 +64,18 @@ describe('304', () => {
     await it.ok('putPromptLabel', id, { params: { label: 'x' }, body: { version: 1 } });
     expect((await it.call('getPrompt', id, { headers })).status).toBe(200);
   });
+
+  test('by a label there is no content as long as the label stays where it is', async () => {
+    const { id } = await it.newPrompt({ labels: ['production'] });
+    const byLabel = (etag = '') =>
+      it.call('getPrompt', id, { query: { label: 'production' }, headers: { 'If-None-Match': etag } });
+    const first = await byLabel();
+    expect(first.headers.get('cache-control')).toBe('private, no-cache');
+    const etag = first.headers.get('etag') ?? '';
+    expect((await byLabel(etag)).status).toBe(304);
+    await it.ok('updatePrompt', id, { body: { template: 'two', labels: ['production'] } });
+    expect(await byLabel(etag)).toMatchObject({ status: 200, body: { version: 2, template: 'two' } });
+  });
 });
 
 describe('404', () => {

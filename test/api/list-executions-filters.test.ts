@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectProblem, newProject, type ProjectOfTest, type Query, startApi, type TestApi } from '../support/api.ts';
 import { anExecution, connectExecutions, noUsage } from '../support/executions.ts';
 import { aSpan, newSpanId, newTraceId, nowNano } from '../support/spans.ts';
-import { listExecutions, sendSpans, untilExecution, untilStored } from '../support/traces.ts';
+import { listExecutions, sendSpans, untilListed } from '../support/traces.ts';
 
 let api: TestApi;
 let project: ProjectOfTest;
@@ -264,9 +264,7 @@ describe('what spans say', () => {
         },
       }),
     ]);
-    await untilStored(api, own, first, 2);
-    await untilStored(api, own, second);
-    await untilStored(api, own, third);
+    await Promise.all([first, second, third].map((traceId) => untilListed(api, own, traceId)));
   });
 
   test.each<[Query, string[]]>([
@@ -306,11 +304,11 @@ describe('what spans say', () => {
     const span = aSpan({ name: 'kept', attributes: { plan: 'old', note: `old ${long}`, 'input.value': 'before' } });
     await sendSpans(api, resent.key, [span, aSpan({ name: 'other', attributes: { plan: 'old' } })]);
     const { traceId = '' } = span;
-    await untilStored(api, resent, traceId);
+    await untilListed(api, resent, traceId);
     await sendSpans(api, resent.key, [
       { ...span, attributes: { plan: 'new', note: `new ${long}`, 'input.value': 'after' } },
     ]);
-    await untilExecution(api, resent, traceId, ({ spans }) => spans[0]?.input === 'after');
+    await untilListed(api, resent, traceId, ({ input_preview }) => input_preview === 'after');
     const found = await Promise.all([
       names({ 'attr.plan': 'old' }, resent),
       names({ 'attr.note': `old ${long}` }, resent),
@@ -328,7 +326,7 @@ describe('what spans say', () => {
     const { traceId } = aSpan();
     const many = Array.from({ length: 1_200 }, () => aSpan({ traceId, name: 'many', attributes: { plan: 'pro' } }));
     await sendSpans(api, fast.key, many);
-    await untilStored(api, fast, traceId, many.length);
+    await untilListed(api, fast, traceId, ({ span_count }) => span_count === many.length);
     expect(await names({ 'attr.plan': 'pro' }, fast)).toEqual(['many']);
     expect(await names({ 'attr.plan': 'free' }, fast)).toEqual([]);
   });

@@ -43,6 +43,7 @@ describe('202', () => {
     const clerk = await postClerk(api, userEvent(), { id });
     expect([clerk.status, clerk.body]).toEqual([202, { event_id: id, duplicate: false, ignored: false }]);
     expect(clerk.headers.get('content-type')).toBe('application/json');
+    expect(clerk.headers.get('ratelimit-policy')).toBe('"webhook";q=6000;w=60');
 
     const generic = JSON.stringify(userEvent());
     const headers = standardHeaders(generic, 'webhook', { id });

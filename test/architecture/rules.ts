@@ -40,6 +40,7 @@ export const domainOrder: readonly string[] = [
   'pricing',
   'analytics',
   'budgets',
+  'rendering',
   'optimization',
   'feedback',
   'identity',

@@ -1,65 +1,33 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { freePort } from '../../dev/ports.ts';
-import { type Reaper, startReaper } from '../../dev/process/reaper.ts';
 import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
 import { createInvalidations } from '../../src/stores/redis/invalidations.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { newKey, newProject, startApi, type TestApi } from '../support/api.ts';
-import { AppProcess } from '../support/app-process.ts';
+import { type OwnApi, startOwnApi } from '../support/api-process.ts';
 import { until } from '../support/until.ts';
 import { newUser } from '../support/users.ts';
 
 /** What is promised for every process. */
 const inForceMsMax = 1_000;
 
-let directory: string;
-let reaper: Reaper;
 let redis: Redis;
 /** The one in this process, and two of their own. */
 let api: TestApi;
-let processes: AppProcess[];
+let processes: OwnApi[];
 let origins: string[];
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'promptlane-revocation-'));
-  reaper = startReaper(directory);
   api = await startApi();
-  const ports = [await freePort(), await freePort()];
-  processes = await Promise.all(ports.map((port, index) => startProcess(port, `api-${index}.log`)));
-  origins = ports.map((port) => `http://127.0.0.1:${port}`);
+  processes = await Promise.all([startOwnApi(api.config), startOwnApi(api.config)]);
+  origins = processes.map(({ url }) => url);
   redis = connectRequestRedis(inject('redisUrl'));
   await firstConnection(redis);
 });
 afterAll(async () => {
-  await Promise.all(processes?.map((each) => each.kill()) ?? []);
+  await Promise.all(processes?.map((each) => each.stop()) ?? []);
   redis?.disconnect();
   await api?.close();
-  await reaper?.close();
-  rmSync(directory, { recursive: true, force: true });
 });
-
-function startProcess(port: number, logFile: string): Promise<AppProcess> {
-  const { config } = api;
-  return AppProcess.start({
-    name: 'api',
-    logFile: join(directory, logFile),
-    reaper,
-    env: {
-      PATH: process.env.PATH,
-      PORT: String(port),
-      DATABASE_URL: config.databaseUrl,
-      REDIS_URL: config.redisUrl,
-      CLICKHOUSE_URL: config.clickhouseUrl,
-      ADMIN_API_KEY: config.adminApiKey,
-      API_KEY_PEPPER: config.apiKeyPepper,
-      JWT_SECRET: config.jwt.secret,
-      LOG_LEVEL: 'info',
-    },
-  });
-}
 
 const statusesOf = (path: string, headers: Record<string, string>) =>
   Promise.all(origins.map(async (origin) => (await fetch(origin + path, { headers })).status));

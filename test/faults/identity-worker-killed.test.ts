@@ -57,15 +57,17 @@ describe('identity events', () => {
 
   const all = Array.from({ length: members }, (_, index) => index);
 
-  it('accepted while no worker runs are applied once one does', async () => {
+  it('accepted while no worker runs, by an API that is killed then, are applied once a worker runs', async () => {
     showLogsOnFailure(stack);
     const prefix = `${randomUUID()}:`;
     await stack.worker.kill();
     await sendAll(prefix, all);
+    await stack.api.kill();
     expect((await readIdentityState(postgres, prefix)).members).toEqual([]);
     await stack.worker.start();
     await untilAllIn(prefix);
     await expectOnce(prefix);
+    await stack.api.start();
   });
 
   it('under way in a worker that is killed, again and again, are applied once each', async () => {

@@ -26,6 +26,7 @@ export class AppProcess {
   readonly #options: AppOptions;
   #preload: readonly string[];
   #child: Child;
+  #starting: Promise<unknown> | undefined;
   #keptAlive = false;
 
   private constructor(options: AppOptions, child: Child) {
@@ -50,10 +51,13 @@ export class AppProcess {
   /** Starts it again, after it has ended; with `preload` from now on if given. Resolves when it works. */
   async start(preload: readonly string[] = this.#preload): Promise<void> {
     this.#preload = preload;
-    this.#child = await launch(this.#options, preload);
+    const started = launch(this.#options, preload);
+    this.#starting = started.catch(() => undefined);
+    this.#child = await started;
   }
 
   async kill(): Promise<void> {
+    await this.#starting; // One that is being revived would outlive the test.
     await this.#child.stop('SIGKILL', terminateTimeoutMs);
   }
 

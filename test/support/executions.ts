@@ -21,6 +21,7 @@ export function anExecution(project: ProjectOfTest, given: Partial<Execution> = 
     name: 'work',
     status: 'ok',
     complete: true,
+    spansSentOnce: true,
     spanCount: 1,
     errorCount: 0,
     models: [],

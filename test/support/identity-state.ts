@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { Queue } from 'bullmq';
 import type { IdentityChange, IdentityEvent } from '../../src/queue/identity-event.ts';
+import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import type { Postgres } from '../../src/stores/postgres/client.ts';
+import { until } from './until.ts';
 
 /** An event of a Standard Webhooks sender as it waits for the worker. */
 export function identityEvent(
@@ -63,4 +66,16 @@ export async function readIdentityState(postgres: Postgres, prefix: string): Pro
         at: row.removed_at.getTime(),
       })),
   };
+}
+
+/** A job of the queue of events that no version can read, once it has failed; its id. */
+export async function failIdentityEvent(redisUrl: string): Promise<string> {
+  const queue = new Queue(jobCatalog.applyIdentityEvent.queue, { connection: { url: redisUrl } });
+  try {
+    const job = await queue.add('applyIdentityEvent', { v: 0 }, { jobId: `failed-${randomUUID()}` });
+    await until('the event failed', 10_000, () => job.isFailed());
+    return String(job.id);
+  } finally {
+    await queue.close();
+  }
 }

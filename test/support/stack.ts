@@ -44,12 +44,15 @@ export interface StackOptions {
   workerPreload?: readonly string[];
   /** Beyond what the stack itself sets, for API and worker. */
   env?: Readonly<Record<string, string>>;
+  /** The same, where it depends on the engines. */
+  envOf?: (engines: Engines) => Promise<Readonly<Record<string, string>>>;
   /** Puts something between the worker and ClickHouse: the URL that the worker is given. */
   workerClickHouseUrl?: (url: string) => Promise<string>;
 }
 
-const adminKey = 'admin-key-of-the-fault-tests';
-const apiKeyPepper = 'pepper-of-the-fault-tests';
+/** Secrets of every stack. */
+export const adminKey = 'admin-key-of-the-fault-tests';
+export const apiKeyPepper = 'pepper-of-the-fault-tests';
 
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const engines = await startThrowawayEngines();
@@ -72,13 +75,14 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     API_KEY_PEPPER: apiKeyPepper,
     DEFAULT_PLAN: 'enterprise',
     ...options.env,
+    ...(await options.envOf?.(engines)),
   };
   const workerClickHouseUrl = (await options.workerClickHouseUrl?.(clickhouseUrl)) ?? clickhouseUrl;
   const [api, worker] = await Promise.all([
     AppProcess.start({ name: 'api', env, logFile: join(directory, 'api.log'), reaper }),
     AppProcess.start({
       name: 'worker',
-      env: { ...env, CLICKHOUSE_URL: workerClickHouseUrl },
+      env: { ...env, ...(options.workerClickHouseUrl && { CLICKHOUSE_URL: workerClickHouseUrl }) },
       logFile: join(directory, 'worker.log'),
       reaper,
       ...(options.workerPreload && { preload: options.workerPreload }),

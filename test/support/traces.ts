@@ -88,6 +88,19 @@ export function untilStored(api: TestApi, project: ProjectOfTest, traceId: strin
   return untilExecution(api, project, traceId, (execution) => execution.span_count === spans);
 }
 
+/** Waits until a trace's summary is among the latest executions, as `isDone` wants it: it is stored just after the spans. */
+export function untilListed(
+  api: TestApi,
+  project: ProjectOfTest,
+  traceId: string,
+  isDone: (execution: ExecutionWire) => boolean = () => true,
+): Promise<ExecutionWire> {
+  return until(`summary of ${traceId}`, storedTimeoutMs, async () => {
+    const { body } = await listExecutions(api, project, { limit: 100 });
+    return body.data.find((each) => each.trace_id === traceId && isDone(each));
+  });
+}
+
 export function getExecution(
   api: TestApi,
   project: ProjectOfTest,

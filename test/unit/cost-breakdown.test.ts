@@ -8,6 +8,7 @@ function call(spanId: string, given: Partial<LightSpan> = {}): LightSpan {
     traceId: 'a'.repeat(32),
     spanId,
     parentSpanId: '',
+    sentOnce: true,
     receivedAtMs: 0,
     retentionDays: 0,
     startUnixNano: 0n,

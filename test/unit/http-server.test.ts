@@ -31,6 +31,24 @@ describe('listen', () => {
   });
 });
 
+test('five hundred connections that never end their request hold up nobody else', async () => {
+  const server = await start((_req, res) => res.end('ok'));
+  const slow = await Promise.all(
+    Array.from({ length: 500 }, async () => {
+      const socket = connect(server.port, '127.0.0.1');
+      socket.on('error', () => undefined); // They are cut off at the end.
+      await once(socket, 'connect');
+      socket.write('GET / HTTP/1.1\r\nHost: slow\r\nX-Slow: ');
+      return socket;
+    }),
+  );
+  const startedAtMs = performance.now();
+  const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(`http://127.0.0.1:${server.port}/`)));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(performance.now() - startedAtMs).toBeLessThan(2_000);
+  for (const socket of slow) socket.destroy();
+});
+
 describe('draining', () => {
   test('lets a running request finish, tells its connection to close and refuses new connections', async () => {
     const [arrived, release] = [latch(), latch()];

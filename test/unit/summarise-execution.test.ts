@@ -12,6 +12,7 @@ function light(given: Partial<LightSpan> = {}): LightSpan {
     spanId: '0000000000000001',
     parentSpanId: '',
     receivedAtMs,
+    sentOnce: true,
     retentionDays: 30,
     startUnixNano: 1_000n,
     endUnixNano: 2_000n,

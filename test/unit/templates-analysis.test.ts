@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import {
-  analyseTemplate,
+  analyseTemplates,
   type ParsedTemplate,
   parseTemplate,
   renderTemplate,
@@ -17,13 +17,13 @@ const threads = new TemplateThreads();
 afterAll(() => threads.close());
 
 const requiredOf = (template: ParsedTemplate, parts = noParts, schema?: unknown) =>
-  analyseTemplate(template, parts, schema)
+  analyseTemplates([template], parts, schema)
     .variables.filter(({ required }) => required)
     .map(({ path }) => path);
 
 test('variables have their paths, places and whether they are required', () => {
   const source = 'Hi {{user.name}},\n{{#vip}}{{tier}} {{user.name}}{{/vip}}{{^vip}}{{offer}}{{/vip}}';
-  const { variables } = analyseTemplate(parseMustache(source), noParts);
+  const { variables } = analyseTemplates([parseMustache(source)], noParts);
   expect(variables.map(({ name, path, required }) => [name, path, required])).toEqual([
     ['user', 'user.name', true],
     ['vip', 'vip', false],
@@ -31,8 +31,8 @@ test('variables have their paths, places and whether they are required', () => {
     ['offer', 'offer', false],
   ]);
   expect(variables[0]?.occurrences).toEqual([
-    { line: 1, column: 4, length: 13, within: [] },
-    { line: 2, column: 18, length: 13, within: ['vip'] },
+    { text: 0, line: 1, column: 4, length: 13, within: [] },
+    { text: 0, line: 2, column: 18, length: 13, within: ['vip'] },
   ]);
 });
 
@@ -42,7 +42,7 @@ test('what leads to a required variable is required, even when it is only a cond
 
 test('variables of parts are placed at the tag, by the name the caller gives them', () => {
   const parts = partsOf({ sig: '{{who.first}} {{tone}} {{#opt}}{{deep}}{{/opt}}', 'wrap@2': '{{> sig who=person}}' });
-  const { variables, parts: found } = analyseTemplate(parseMustache('a\n {{> wrap@2 person=user tone="x"}}'), parts);
+  const { variables, parts: found } = analyseTemplates([parseMustache('a\n {{> wrap@2 person=user tone="x"}}')], parts);
   expect(variables.map(({ path, required }) => [path, required])).toEqual([
     ['user', true],
     ['user.first', true],
@@ -50,7 +50,7 @@ test('variables of parts are placed at the tag, by the name the caller gives the
     ['deep', false],
   ]);
   expect(variables[1]?.occurrences).toEqual([
-    { line: 2, column: 2, length: 33, within: [], message: 'in the part `sig`' },
+    { text: 0, line: 2, column: 2, length: 33, within: [], message: 'in the part `sig`' },
   ]);
   expect(found).toEqual([
     { slug: 'wrap', ref: 'wrap@2', arguments: ['person', 'tone'], positions: [{ line: 2, column: 2, length: 33 }] },
@@ -71,9 +71,9 @@ test('a default of the schema makes a variable optional, also one of the object 
 
 test('a part that only sees its arguments says what its tag does not give it', async () => {
   const part = await parseTemplate(threads, 'liquid', '{{ tone }}{{ who }}');
-  const { variables, missingArguments } = analyseTemplate(parseMustache('{{> p who=user}}'), new Map([['p', part]]));
+  const { variables, missingArguments } = analyseTemplates([parseMustache('{{> p who=user}}')], new Map([['p', part]]));
   expect(variables.map(({ path }) => path)).toEqual(['user']);
-  expect(missingArguments).toEqual([{ ref: 'p', name: 'tone', line: 1, column: 1, length: 16 }]);
+  expect(missingArguments).toEqual([{ ref: 'p', name: 'tone', text: 0, line: 1, column: 1, length: 16 }]);
 });
 
 /** Sources and complete variables of the same names; `a.b` and `c` stand for themselves, `l` is a list of objects. */
@@ -144,7 +144,7 @@ async function failsWithout(template: ParsedTemplate, path: string, given = part
 async function expectExact(template: ParsedTemplate, given = parts): Promise<void> {
   await renderTemplate(threads, template, { variables: complete(), parts: given, onMissing: 'error' });
   const required = requiredOf(template, given);
-  const listed = analyseTemplate(template, given).variables.map(({ path }) => path);
+  const listed = analyseTemplates([template], given).variables.map(({ path }) => path);
   for (const path of new Set([...listed.filter((each) => /^(?:a(?:\.[bd])?|c|e|l)$/.test(each)), ...names])) {
     expect([path, await failsWithout(template, path, given)]).toEqual([path, required.includes(path)]);
   }

@@ -1,5 +1,6 @@
 import { afterAll, expect, test, vi } from 'vitest';
 import {
+  analyseTemplates,
   contextWindowOf,
   expandParts,
   type LintInput,
@@ -20,7 +21,9 @@ afterAll(() => threads.close());
 const nothing = { parts: new Map(), states: [], problems: [] };
 
 function lint(source: string, more: Partial<LintInput> = {}) {
-  return lintTemplate({ prompt: { template: parseMustache(source) }, expanded: nothing, knownParts: [], ...more });
+  const template = parseMustache(source);
+  const analysis = analyseTemplates([template], nothing.parts, more.inputSchema);
+  return lintTemplate({ prompt: { template }, analysis, expanded: nothing, knownParts: [], ...more });
 }
 
 test('a template without faults has no lints', () => {
@@ -31,7 +34,8 @@ test('an unknown part is an error with a suggestion, and a cycle one with its pa
   const template = parseMustache('{{> singature}} {{> loop}}');
   const loop = { slug: 'loop', version: 1, template: parseMustache('{{> loop}}') };
   const expanded = expandParts([template], (slug) => (slug === 'loop' ? loop : undefined));
-  expect(lintTemplate({ prompt: { template }, expanded, knownParts: ['signature', 'loop'] })).toMatchObject([
+  const analysis = analyseTemplates([template], expanded.parts);
+  expect(lintTemplate({ prompt: { template }, analysis, expanded, knownParts: ['signature', 'loop'] })).toMatchObject([
     { code: 'unknown_part', severity: 'error', path: 'template', column: 1, length: 15, suggestion: 'signature' },
     { code: 'part_cycle', severity: 'error', column: 17, message: expect.stringContaining('loop > loop') },
   ]);
@@ -71,7 +75,11 @@ test('variables in a system message and an overfull context window are warned of
   const model = 'gpt-4o';
   const window = contextWindowOf(model, 'openai') ?? 0;
   expect(window).toBeGreaterThan(100_000);
-  const input = { prompt: { messages }, expanded: nothing, knownParts: [], model, provider: 'openai' };
+  const analysis = analyseTemplates(
+    messages.flatMap((each) => ('content' in each ? [each.content] : [])),
+    nothing.parts,
+  );
+  const input = { prompt: { messages }, analysis, expanded: nothing, knownParts: [], model, provider: 'openai' };
   expect(lintTemplate({ ...input, tokens: window + 1 })).toMatchObject([
     { code: 'variable_in_system_message', path: 'messages[0].content', column: 10, severity: 'warning' },
     { code: 'context_window_exceeded', severity: 'warning' },
@@ -115,7 +123,8 @@ test.each(['mustache', 'liquid', 'plain'] as const)('a %s chat takes messages at
 test('a liquid template that needs a part it cannot see through says so', async () => {
   const template = await parseTemplate(threads, 'liquid', "{% render 'sig' %}");
   const expanded = { ...nothing, parts: new Map([['sig', parseMustache('{{who}}')]]) };
-  expect(lintTemplate({ prompt: { template }, expanded, knownParts: [] })).toMatchObject([
+  const analysis = analyseTemplates([template], expanded.parts);
+  expect(lintTemplate({ prompt: { template }, analysis, expanded, knownParts: [] })).toMatchObject([
     { code: 'missing_argument', message: expect.stringContaining('`who`'), severity: 'warning' },
   ]);
 });

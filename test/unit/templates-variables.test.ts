@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import {
   checkInputSchema,
-  countTokens,
   TemplateThreads,
+  TokenCounter,
   validateVariables,
 } from '../../src/domains/templates/index.ts';
 import { isLinearSchema, isSmallData } from '../../src/domains/templates/schema/schema-risk.ts';
@@ -112,25 +112,27 @@ describe('variables against an input schema', () => {
 });
 
 describe('tokens', () => {
+  const tokens = new TokenCounter(threads);
+
   test('an OpenAI model is counted with its own encoding, special tokens as text', async () => {
-    expect(await countTokens(threads, ['hello world', ' again'], 'gpt-4o')).toEqual({
+    expect(await tokens.count(['hello world', ' again'], 'gpt-4o')).toEqual({
       count: 3,
       model: 'gpt-4o',
       estimated: false,
     });
-    expect((await countTokens(threads, ['<|endoftext|>'], 'gpt-4-turbo')).count).toBeGreaterThan(1);
+    expect((await tokens.count(['<|endoftext|>'], 'gpt-4-turbo')).count).toBeGreaterThan(1);
   });
 
   test('a model of another maker, and none, is estimated', async () => {
-    expect(await countTokens(threads, ['hello world'], 'claude-sonnet-4-5')).toMatchObject({
+    expect(await tokens.count(['hello world'], 'claude-sonnet-4-5')).toMatchObject({
       count: 2,
       estimated: true,
     });
-    expect(await countTokens(threads, ['hello world'], null)).toEqual({ count: 2, model: null, estimated: true });
+    expect(await tokens.count(['hello world'], null)).toEqual({ count: 2, model: null, estimated: true });
   });
 
   test('a text beyond 1 MiB is estimated by its bytes', async () => {
-    const { count, estimated } = await countTokens(threads, ['x'.repeat(1_200_000)], 'gpt-4o');
+    const { count, estimated } = await tokens.count(['x'.repeat(1_200_000)], 'gpt-4o');
     expect({ count, estimated }).toEqual({ count: 300_000, estimated: true });
   });
 });

@@ -6,11 +6,11 @@ import { readCaptures, replay } from '../support/captures.ts';
 import { deletePrompt, insertPrompt } from '../support/prompts.ts';
 import { aModelCall, aSpan, newSpanId, newTraceId } from '../support/spans.ts';
 import {
-  type ExecutionWire,
   getExecution,
   listExecutions,
   sendSpans,
   untilExecution,
+  untilListed,
   untilStored,
 } from '../support/traces.ts';
 import { until } from '../support/until.ts';
@@ -34,15 +34,8 @@ async function sent(project: ProjectOfTest, attributes: Attributes) {
   const traceId = newTraceId();
   await sendSpans(api, project.key, [aModelCall(1, 1, { traceId, attributes })]);
   const execution = await untilStored(api, project, traceId);
+  await untilListed(api, project, traceId);
   return { traceId, execution, ref: execution.spans[0]?.prompt_ref };
-}
-
-/** The trace as the list has it, once its summary is stored with so many spans. */
-function untilListed(project: ProjectOfTest, traceId: string, spans = 1): Promise<ExecutionWire> {
-  return until(`summary of ${traceId}`, 30_000, async () => {
-    const { body } = await listExecutions(api, project, { limit: 100 });
-    return body.data.find((each) => each.trace_id === traceId && each.span_count === spans);
-  });
 }
 
 /** What the store itself holds of the trace's only span. */
@@ -114,7 +107,7 @@ describe('a prompt of the project', () => {
     const { traceId, execution, ref } = await sent(project, attributes());
     expect(ref).toMatchObject({ id: promptId, ...expected });
     expect(await storedRef(project, traceId)).toMatchObject({ prompt_id: promptId, prompt_key: '' });
-    const listed = await untilListed(project, traceId);
+    const listed = await untilListed(api, project, traceId);
     const use = { prompt_id: promptId, prompt_version: ref?.version, name: ref?.name, calls: 1 };
     expect([execution.prompts, listed.prompts]).toEqual([[use], [use]]);
     expect(await tracesOf(project, promptId)).toContain(traceId);
@@ -149,7 +142,7 @@ describe('a prompt of the project', () => {
       { prompt_id: promptId, prompt_version: 3, name: 'weather', calls: 3 },
       { prompt_id: promptId, prompt_version: 2, name: 'weather', calls: 1 },
     ]);
-    expect((await untilListed(project, traceId, 4)).prompts).toEqual(prompts);
+    expect((await untilListed(api, project, traceId, ({ span_count }) => span_count === 4)).prompts).toEqual(prompts);
     expect(await tracesOf(project, promptId, 2)).toContain(traceId);
     expect(await tracesOf(project, promptId, 7)).toEqual([]);
   });
@@ -167,7 +160,7 @@ describe('a prompt of the project', () => {
       const sentId = attributes['promptlane.prompt.id'] ?? null;
       expect(ref).toMatchObject({ id: sentId });
       expect(await storedRef(stranger, traceId)).toMatchObject({ prompt_id: '' });
-      const listed = await untilListed(stranger, traceId);
+      const listed = await untilListed(api, stranger, traceId);
       for (const { prompts } of [execution, listed])
         expect(prompts.every((each) => each.prompt_id === sentId)).toBe(true);
       // Nor the other way round.
@@ -188,14 +181,14 @@ describe('a prompt that is created after its spans', () => {
     const raw = how === 'text' ? [] : [{ prompt_id: null, name: attributes(slug)['gen_ai.prompt.name'] }];
     expect(ref).toMatchObject({ id: null });
     expect(execution.prompts).toMatchObject(raw);
-    expect((await untilListed(project, traceId)).prompts).toMatchObject(raw);
+    expect((await untilListed(api, project, traceId)).prompts).toMatchObject(raw);
 
     const [name, templates] = [`Name of ${slug}`, [`Text of ${slug}`]];
     const promptId = await insertPrompt(api.postgres, project.id, { slug, name, templates });
     const { body } = await getExecution(api, project, traceId);
     expect(body.spans[0]?.prompt_ref).toMatchObject({ id: promptId, version: 1 });
     const use = { prompt_id: promptId, prompt_version: 1, calls: 1 };
-    expect([body.prompts, (await untilListed(project, traceId)).prompts]).toMatchObject([[use], [use]]);
+    expect([body.prompts, (await untilListed(api, project, traceId)).prompts]).toMatchObject([[use], [use]]);
     expect(await tracesOf(project, promptId)).toEqual([traceId]);
     const other = await insertPrompt(api.postgres, project.id, { slug: 'other' });
     expect(await tracesOf(project, other)).toEqual([]);
@@ -220,14 +213,14 @@ describe('a deleted prompt', () => {
     const unlinked = await sent(project, { 'gen_ai.prompt.name': 'gone' });
     const promptId = await insertPrompt(api.postgres, project.id, { slug: 'gone' });
     const linked = await sent(project, { 'promptlane.prompt.id': promptId, 'promptlane.prompt.version': '1' });
-    await untilListed(project, linked.traceId);
+    await untilListed(api, project, linked.traceId);
     await deletePrompt(api.postgres, project.id, promptId);
     const after = await sent(project, { 'promptlane.prompt.id': promptId });
-    await untilListed(project, after.traceId);
+    await untilListed(api, project, after.traceId);
     for (const { traceId } of [unlinked, linked, after]) {
       const { body } = await getExecution(api, project, traceId);
       expect(body.spans[0]?.prompt_ref).toMatchObject({ id: promptId });
-      expect((await untilListed(project, traceId)).prompts).toMatchObject([{ prompt_id: promptId }]);
+      expect((await untilListed(api, project, traceId)).prompts).toMatchObject([{ prompt_id: promptId }]);
     }
     const all = [unlinked, linked, after].map(({ traceId }) => traceId);
     expect(await tracesOf(project, promptId)).toEqual(all.toSorted());
@@ -244,7 +237,7 @@ describe('a deleted prompt', () => {
       const { ref } = await sent(project, { 'gen_ai.prompt.name': 'taken' });
       return ref?.id === second;
     });
-    await untilListed(project, linked.traceId);
+    await untilListed(api, project, linked.traceId);
     expect((await getExecution(api, project, linked.traceId)).body.prompts).toMatchObject([{ prompt_id: first }]);
     expect(await tracesOf(project, first)).toContain(linked.traceId);
     expect(await tracesOf(project, second)).not.toContain(linked.traceId);
@@ -268,7 +261,7 @@ describe('a span above a model call', () => {
     const [traceId, rootId, stepId] = [newTraceId(), newSpanId(), newSpanId()];
     const call = aModelCall(1, 1, { traceId, parentSpanId: stepId });
     await sendSpans(api, project.key, [call]);
-    expect((await untilListed(project, traceId)).prompts).toEqual([]);
+    expect((await untilListed(api, project, traceId)).prompts).toEqual([]);
     await sendSpans(api, project.key, [
       aSpan({ traceId, spanId: stepId, parentSpanId: rootId, name: 'step' }),
       aSpan({ traceId, spanId: rootId, attributes: { 'gen_ai.prompt.name': 'outer', 'gen_ai.prompt.version': '1' } }),
@@ -278,7 +271,7 @@ describe('a span above a model call', () => {
     expect(refs.get(call.spanId)).toEqual({ id: promptId, name: 'outer', version: 1, raw: '1', source: 'inherited' });
     expect([refs.get(rootId)?.source, refs.get(stepId)]).toEqual(['self', null]);
     expect(prompts).toEqual([{ prompt_id: promptId, prompt_version: 1, name: 'outer', calls: 1 }]);
-    expect((await untilListed(project, traceId, 3)).prompts).toEqual(prompts);
+    expect((await untilListed(api, project, traceId, ({ span_count }) => span_count === 3)).prompts).toEqual(prompts);
   });
 });
 

@@ -47,7 +47,8 @@ function spansAtHand(entries: readonly BatchEntry[], projectId: string, traceIds
       if (!traceIds.has(span.traceId)) continue;
       const key = span.traceId + span.spanId;
       const before = spans.get(key);
-      if (before === undefined || before.receivedAtMs <= span.receivedAtMs) spans.set(key, span);
+      if (before === undefined) spans.set(key, span);
+      else spans.set(key, { ...(before.receivedAtMs <= span.receivedAtMs ? span : before), sentOnce: false });
     }
   }
   return [...spans.values()];

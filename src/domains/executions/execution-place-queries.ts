@@ -22,20 +22,36 @@ export interface Place {
   key: string | null;
 }
 
+/** What tells the rows of one execution apart; one that was summed up again may have the version of the row that it replaces. */
+export interface Stamp {
+  version: string;
+  summarisedAtMs: number;
+}
+
 export interface PresentPlace extends Place {
+  /** Of the row that stands there, which a newer one may have replaced. */
+  stamp: Stamp;
+  /** `executions.summary` of that row. */
+  summary: string;
   /** Whether the execution has changed, or come, since `asOfMs`. */
   moved: boolean;
   asOfMs: number;
 }
 
+/** As {@link Stamp} has it. */
+export const stampColumns =
+  'toString(version) AS version, toUnixTimestamp64Milli(summarised_at)::Float64 AS summarisedAtMs';
+export const newestFirst = 'executions.version DESC, executions.summarised_at DESC';
+
 /** By then a row can be seen that was stamped as it was written. */
 const stampToVisibleMs = 300;
 
 /**
- * The next places of a list as it is now. `asOfMs` is the moment that the list is held against, by ClickHouse's clock; the present when
- * undefined. What spans must be is held against replaced rows too, so some may turn out not to belong.
+ * The next places of a list as it is now, the newest first of an execution's own. `asOfMs` is the moment that the list is held against,
+ * by ClickHouse's clock; the present when undefined. Rows of executions and of spans that were replaced are taken for valid, because
+ * FINAL would double the time: whoever asks has to look. Summaries are read last, of these rows alone.
  */
-export function findPlaces(
+export async function findPlaces(
   clickhouse: ClickHouse,
   list: ListQuery,
   asOfMs: number | undefined,
@@ -45,13 +61,24 @@ export function findPlaces(
   const parameters = new BoundParameters();
   const asOf =
     asOfMs === undefined ? `subtractMilliseconds(now64(3, 'UTC'), ${stampToVisibleMs})` : momentSql(asOfMs, parameters);
-  return rowsOf(
+  const rows = await rowsOf<Omit<PresentPlace, 'stamp'> & Stamp>(
     clickhouse,
-    `SELECT ${placeColumns(list)}, summarised_at > ${asOf} AS moved, toUnixTimestamp64Milli(${asOf})::Float64 AS asOfMs
-     FROM executions FINAL
-     WHERE ${filterSql(list, { mode: 'candidates' }, parameters)} AND ${nextSql(list, after, limit, parameters)}`,
+    `SELECT ${placeColumns(list)}, ${stampColumns}, summary, summarised_at > ${asOf} AS moved,
+            toUnixTimestamp64Milli(${asOf})::Float64 AS asOfMs
+     FROM executions
+     WHERE ${filterSql(list, { mode: 'candidates' }, parameters)} AND ${nextSql(list, after, parameters)}, ${newestFirst}
+     LIMIT ${parameters.bind('UInt32', limit)}`,
     parameters,
   );
+  return rows.map(({ version, summarisedAtMs, ...place }) => ({ ...place, stamp: { version, summarisedAtMs } }));
+}
+
+/** Whether any execution of the project has changed, or come, since. */
+export async function haveMoved(clickhouse: ClickHouse, projectId: string, asOfMs: number): Promise<boolean> {
+  const parameters = new BoundParameters();
+  const query = `SELECT 1 FROM executions WHERE project_id = ${parameters.bind('String', projectId)}
+                 AND summarised_at > ${momentSql(asOfMs, parameters)} LIMIT 1`;
+  return (await rowsOf(clickhouse, query, parameters)).length > 0;
 }
 
 /**
@@ -80,7 +107,8 @@ export function findFormerPlaces(
   return rowsOf(
     clickhouse,
     `SELECT ${placeColumns(list)} FROM (SELECT trace_id, ${columns.join(', ')} FROM (${former}))
-     WHERE ${windowSql(list, parameters)} AND ${nextSql(list, after, limit, parameters)}`,
+     WHERE ${windowSql(list, parameters)} AND ${nextSql(list, after, parameters)}
+     LIMIT ${parameters.bind('UInt32', limit)}`,
     parameters,
   );
 }
@@ -125,11 +153,11 @@ function windowSql(list: ListQuery, parameters: BoundParameters): string {
   return `start_unix_nano >= ${from} AND start_unix_nano < ${parameters.bind('UInt64', list.toUnixNano)}`;
 }
 
-/** The end of a statement: what comes after a place in the order of the list, which is by key with nulls last, then by trace id. */
-function nextSql(list: ListQuery, after: Place | undefined, limit: number, parameters: BoundParameters): string {
+/** What comes after a place, in the order of the list: by key with nulls last, then by trace id. */
+function nextSql(list: ListQuery, after: Place | undefined, parameters: BoundParameters): string {
   const { sql: key, direction } = sortOf(list.sort);
   const start = after === undefined ? 'true' : afterSql(list, after, parameters);
-  return `${start} ORDER BY isNull(${key}), ${key} ${direction}, trace_id ${direction} LIMIT ${parameters.bind('UInt32', limit)}`;
+  return `${start} ORDER BY isNull(${key}), ${key} ${direction}, trace_id ${direction}`;
 }
 
 function afterSql({ sort }: ListQuery, after: Place, parameters: BoundParameters): string {

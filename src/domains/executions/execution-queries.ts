@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import type { Execution } from './execution.ts';
-import type { ListQuery } from './execution-place-queries.ts';
+import { type ListQuery, newestFirst, type Stamp, stampColumns } from './execution-place-queries.ts';
 import { readSummary } from './execution-summary.ts';
 import { BoundParameters } from './filters/bound-parameters.ts';
 import { compileCondition, isOneOfTraces } from './filters/compile-condition.ts';
@@ -16,7 +16,7 @@ export async function findExecutions(
   const parameters = new BoundParameters();
   const traces = `project_id = ${parameters.bind('String', projectId)} AND ${isOneOfTraces(traceIds, parameters)}`;
   // The newest row of each by hand: FINAL would read the summaries of all rows around it.
-  const query = `SELECT summary FROM executions PREWHERE ${traces} ORDER BY version DESC LIMIT 1 BY trace_id`;
+  const query = `SELECT summary FROM executions PREWHERE ${traces} ORDER BY ${newestFirst} LIMIT 1 BY trace_id`;
   const rows = await rowsFor<{ summary: string }>(clickhouse, query, traceIds, parameters);
   return new Map(
     rows.map((row) => {
@@ -24,6 +24,20 @@ export async function findExecutions(
       return [execution.traceId, execution];
     }),
   );
+}
+
+/** What tells the newest row of each of these executions from the rows that it replaces. */
+export async function findStamps(
+  clickhouse: ClickHouse,
+  projectId: string,
+  traceIds: readonly string[],
+): Promise<Map<string, Stamp>> {
+  const parameters = new BoundParameters();
+  const traces = `project_id = ${parameters.bind('String', projectId)} AND ${isOneOfTraces(traceIds, parameters)}`;
+  const query = `SELECT lower(hex(trace_id)) AS traceId, ${stampColumns} FROM executions PREWHERE ${traces}
+                 ORDER BY ${newestFirst} LIMIT 1 BY trace_id`;
+  const rows = await rowsFor<Stamp & { traceId: string }>(clickhouse, query, traceIds, parameters);
+  return new Map(rows.map(({ traceId, ...stamp }) => [traceId, stamp]));
 }
 
 /** Which of these traces satisfy the list's condition, with their spans as they are now. */

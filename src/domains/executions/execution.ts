@@ -17,6 +17,8 @@ export interface Execution {
   /** Whether a span without a parent has arrived. */
   complete: boolean;
   spanCount: number;
+  /** Whether each span has been received once, as far as was seen; no row of theirs has been replaced then. */
+  spansSentOnce: boolean;
   errorCount: number;
   models: readonly string[];
   providers: readonly string[];

@@ -1,6 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { SpanPrompt } from '../prompts/index.ts';
 import type { TokenUsage } from './count-usage.ts';
+import { blockColumn, newestRows, type RowAge, rowsFor } from './newest-rows.ts';
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 
@@ -13,6 +14,8 @@ export interface LightSpan {
   spanId: string;
   parentSpanId: string;
   receivedAtMs: number;
+  /** Whether it has been received once, as far as was seen. */
+  sentOnce: boolean;
   retentionDays: number;
   startUnixNano: bigint;
   endUnixNano: bigint;
@@ -76,6 +79,7 @@ const columns = [
   `if(parent_span_id = ${noParent} OR kind = 'llm', input_preview, '')`,
   `if(parent_span_id = ${noParent} OR kind = 'llm', output_preview, '')`,
   'cost_source',
+  blockColumn,
 ] as const;
 
 type Row = [
@@ -108,6 +112,7 @@ type Row = [
   string,
   string,
   CostSource,
+  string,
 ];
 
 /** A sub-query rather than an array, because only its set is looked up in the primary key. */
@@ -126,13 +131,18 @@ export async function findLightSpans(
   const spans: LightSpan[] = [];
   for (let start = 0; start < traceIds.length; start += wholeTracesPerQuery) {
     const result = await clickhouse.query({
-      query: `SELECT ${columns.join(', ')} FROM spans FINAL WHERE ${ofTraces}
-              ORDER BY start_unix_nano, span_id LIMIT ${spansPerTraceMax} BY trace_id`,
+      query: `SELECT ${columns.join(', ')} FROM spans PREWHERE ${ofTraces}
+              ORDER BY start_unix_nano, span_id LIMIT ${rowsFor(spansPerTraceMax)} BY trace_id`,
       query_params: { projectId, traceIds: traceIds.slice(start, start + wholeTracesPerQuery) },
       clickhouse_settings: { max_result_rows: '0' },
       format: 'JSONCompactEachRow',
     });
-    for (const row of await result.json<Row>()) spans.push(toLightSpan(row));
+    const taken = new Map<string, number>();
+    for (const { row, alone } of newestRows(await result.json<Row>(), ageOf)) {
+      const ofTrace = (taken.get(row[0]) ?? 0) + 1;
+      taken.set(row[0], ofTrace);
+      if (ofTrace <= spansPerTraceMax) spans.push(toLightSpan(row, alone));
+    }
   }
   return spans;
 }
@@ -155,12 +165,17 @@ export async function findKnownTraces(
   return known;
 }
 
-function toLightSpan(row: Row): LightSpan {
+function ageOf(row: Row): RowAge {
+  return { traceId: row[0], spanId: row[1], receivedAtMs: Number(row[3]), block: Number(row[29]) };
+}
+
+function toLightSpan(row: Row, sentOnce: boolean): LightSpan {
   return {
     traceId: row[0],
     spanId: row[1],
     parentSpanId: row[2],
     receivedAtMs: Number(row[3]),
+    sentOnce,
     retentionDays: row[4],
     startUnixNano: BigInt(row[5]),
     endUnixNano: BigInt(row[6]),

@@ -1,9 +1,18 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Execution } from './execution.ts';
-import { findFormerPlaces, findPlaces, type ListQuery, type Place } from './execution-place-queries.ts';
-import { countSpanRows, findExecutions, findSatisfying } from './execution-queries.ts';
+import {
+  findFormerPlaces,
+  findPlaces,
+  haveMoved,
+  type ListQuery,
+  type Place,
+  type PresentPlace,
+  type Stamp,
+} from './execution-place-queries.ts';
+import { countSpanRows, findExecutions, findSatisfying, findStamps } from './execution-queries.ts';
+import { readSummary } from './execution-summary.ts';
 import { asksSpans } from './filters/condition.ts';
-import { sortOf } from './filters/execution-fields.ts';
+import { placeOrder } from './place-order.ts';
 
 export interface ListedExecution {
   place: Place;
@@ -23,6 +32,7 @@ export async function readList(
   start: { asOfMs: number; after: Place } | undefined,
   count: number,
 ): Promise<{ rows: ListedExecution[]; asOfMs: number | undefined }> {
+  const compare = placeOrder(list.sort);
   const rows: ListedExecution[] = [];
   let asOfMs = start?.asOfMs;
   let after = start?.after;
@@ -30,39 +40,67 @@ export async function readList(
     const present = await findPlaces(clickhouse, list, asOfMs, after, wanted);
     asOfMs ??= present[0]?.asOfMs;
     if (asOfMs === undefined) return { rows, asOfMs };
-    const kept = present.filter(({ moved }) => !moved);
-    // After the present ones, so that whatever they show as moved is found.
-    const [former, keptExecutions] = await Promise.all([
-      findFormerPlaces(clickhouse, list, asOfMs, after, wanted),
-      readKept(clickhouse, list, idsOf(kept)),
-    ]);
-    const formerExecutions = await readChecked(clickhouse, list, idsOf(former));
-    const { places, end } = merge(list, [present, former], [kept, former], wanted);
-    for (const place of places) {
-      const execution = formerExecutions.get(place.traceId) ?? keptExecutions.get(place.traceId);
-      if (execution !== undefined) rows.push({ place, execution });
-    }
+    const { kept, former, listed } = await readPlaces(clickhouse, list, asOfMs, after, present, wanted);
+    // Up to here both lists of places are known.
+    const [end] = [present, former].flatMap((places) => (places.length < wanted ? [] : places.slice(-1))).sort(compare);
+    const byId = new Map([...kept, ...listed].map((row) => [row.place.traceId, row]));
+    const next = [...byId.values()].filter(({ place }) => end === undefined || compare(place, end) <= 0);
+    rows.push(...next.sort((a, b) => compare(a.place, b.place)));
     if (rows.length >= count || end === undefined) return { rows: rows.slice(0, count), asOfMs };
     after = end;
   }
 }
 
-/** Executions that looked as if they belonged. Where a span was replaced, it may have been by what it said before: those are checked. */
-async function readKept(
+/** The executions of present places that still stand there, and those that stood among them before they changed. */
+async function readPlaces(
   clickhouse: ClickHouse,
   list: ListQuery,
-  traceIds: readonly string[],
-): Promise<Map<string, Execution>> {
-  const { projectId } = list;
-  if (!asksSpans(list.condition)) return findExecutions(clickhouse, projectId, traceIds);
-  const [executions, spanRows] = await Promise.all([
-    findExecutions(clickhouse, projectId, traceIds),
-    countSpanRows(clickhouse, projectId, traceIds),
+  asOfMs: number,
+  after: Place | undefined,
+  present: readonly PresentPlace[],
+  wanted: number,
+): Promise<{ kept: ListedExecution[]; former: Place[]; listed: ListedExecution[] }> {
+  const unmoved = present
+    .filter(({ moved }) => !moved)
+    .map((place) => ({ place, execution: readSummary(place.summary) }));
+  const executions = unmoved.map(({ execution }) => execution);
+  const findFormer = () => findFormerPlaces(clickhouse, list, asOfMs, after, wanted);
+  // After the present ones, so that whatever they show as moved is found.
+  const [first, stamps, unsatisfying] = await Promise.all([
+    haveMoved(clickhouse, list.projectId, asOfMs).then((moved) => (moved ? findFormer() : [])),
+    findStamps(clickhouse, list.projectId, idsOf(executions)),
+    findUnsatisfying(clickhouse, list, executions),
   ]);
-  const doubtful = traceIds.filter((id) => spanRows.get(id) !== executions.get(id)?.spanCount);
+  const known = new Set(idsOf(first));
+  const changedMeanwhile = [...stamps].some(([id, { summarisedAtMs }]) => summarisedAtMs > asOfMs && !known.has(id));
+  const former = changedMeanwhile ? await findFormer() : first;
+  const kept = unmoved.filter(
+    ({ place }) => isNewest(place, stamps.get(place.traceId)) && !unsatisfying.has(place.traceId),
+  );
+  const checked = await readChecked(clickhouse, list, idsOf(former));
+  const listed = former.flatMap((place) => {
+    const execution = checked.get(place.traceId);
+    return execution === undefined ? [] : [{ place, execution }];
+  });
+  return { kept, former, listed };
+}
+
+function isNewest({ stamp }: PresentPlace, newest: Stamp | undefined): boolean {
+  return newest?.version === stamp.version && newest.summarisedAtMs === stamp.summarisedAtMs;
+}
+
+/** Where a span was replaced, its execution may have been found by what it said before. */
+async function findUnsatisfying(
+  clickhouse: ClickHouse,
+  list: ListQuery,
+  executions: readonly Execution[],
+): Promise<Set<string>> {
+  if (!asksSpans(list.condition)) return new Set();
+  const sentAgain = executions.filter(({ spansSentOnce }) => !spansSentOnce);
+  const rows = await countSpanRows(clickhouse, list.projectId, idsOf(sentAgain));
+  const doubtful = idsOf(sentAgain.filter(({ traceId, spanCount }) => rows.get(traceId) !== spanCount));
   const satisfying = await findSatisfying(clickhouse, list, doubtful);
-  for (const id of doubtful) if (!satisfying.has(id)) executions.delete(id);
-  return executions;
+  return new Set(doubtful.filter((id) => !satisfying.has(id)));
 }
 
 /** Those of the executions that satisfy the list's condition. */
@@ -71,39 +109,11 @@ async function readChecked(
   list: ListQuery,
   traceIds: readonly string[],
 ): Promise<Map<string, Execution>> {
-  const [executions, satisfying] = await Promise.all([
+  const [stored, satisfying] = await Promise.all([
     findExecutions(clickhouse, list.projectId, traceIds),
     findSatisfying(clickhouse, list, traceIds),
   ]);
-  return new Map([...executions].filter(([id]) => satisfying.has(id)));
+  return new Map([...stored].filter(([id]) => satisfying.has(id)));
 }
 
-/** Of two sources of places, one list up to where both are known; `end` is that place, undefined when there is no more. */
-function merge(
-  list: ListQuery,
-  sources: readonly (readonly Place[])[],
-  usable: readonly (readonly Place[])[],
-  wanted: number,
-): { places: Place[]; end: Place | undefined } {
-  const compare = placeOrder(list.sort);
-  const ends = sources.flatMap((source) => (source.length < wanted ? [] : source.slice(-1)));
-  const [end] = ends.sort(compare);
-  const byId = new Map(usable.flat().map((place) => [place.traceId, place]));
-  const places = [...byId.values()].filter((place) => end === undefined || compare(place, end) <= 0).sort(compare);
-  return { places, end };
-}
-
-const idsOf = (places: readonly Place[]) => places.map(({ traceId }) => traceId);
-
-/** The order of the statements: by key with nulls last, then by trace id. */
-function placeOrder(sort: string): (a: Place, b: Place) => number {
-  const sign = sortOf(sort).direction === 'DESC' ? -1 : 1;
-  return (a, b) => {
-    if (a.key === null || b.key === null) {
-      if (a.key !== b.key) return a.key === null ? 1 : -1;
-    } else if (a.key !== b.key) {
-      return BigInt(a.key) < BigInt(b.key) ? -sign : sign;
-    }
-    return a.traceId === b.traceId ? 0 : a.traceId < b.traceId ? -sign : sign;
-  };
-}
+const idsOf = (places: readonly { traceId: string }[]) => places.map(({ traceId }) => traceId);

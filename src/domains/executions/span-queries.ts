@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { blockColumn, newestRows, ofTrace, rowsFor } from './newest-rows.ts';
 
 /** What `?include=` can leave out of a span, and the columns that it then does not read. */
 export const spanParts = {
@@ -17,6 +18,8 @@ export type SpanPart = keyof typeof spanParts;
 /** A row of `spans` beyond what a light span has; parts that were not asked for are absent. */
 export interface SpanDetail {
   span_id: string;
+  received_at_ms: string;
+  block: string;
   span_name: string;
   otel_kind: number;
   status_code: number;
@@ -92,9 +95,8 @@ export async function findSpanDetails(
   const selected = [...columns, ...[...include].flatMap((part): readonly string[] => spanParts[part])];
   const rows = await runClickHouse(async () => {
     const result = await clickhouse.query({
-      query: `SELECT lower(hex(spans.span_id)) AS span_id, ${selected.join(', ')} FROM spans FINAL
-              WHERE project_id = {projectId:String} AND trace_id = toFixedString(unhex({traceId:String}), 16)
-              ORDER BY start_unix_nano, spans.span_id LIMIT ${spanDetailsMax}`,
+      query: `SELECT lower(hex(spans.span_id)) AS span_id, toUnixTimestamp64Milli(received_at) AS received_at_ms, ${blockColumn} AS block, ${selected.join(', ')} FROM spans PREWHERE ${ofTrace}
+              ORDER BY start_unix_nano, spans.span_id LIMIT ${rowsFor(spanDetailsMax)}`,
       query_params: { projectId, traceId },
       // Attribute values such as NaN would be null otherwise.
       clickhouse_settings: { output_format_json_quote_denormals: 1 },
@@ -102,5 +104,10 @@ export async function findSpanDetails(
     });
     return result.json<SpanDetail>();
   });
-  return new Map(rows.map((row) => [row.span_id, row]));
+  const newest = newestRows(rows, (row) => ({
+    spanId: row.span_id,
+    receivedAtMs: Number(row.received_at_ms),
+    block: Number(row.block),
+  }));
+  return new Map(newest.slice(0, spanDetailsMax).map(({ row }) => [row.span_id, row]));
 }

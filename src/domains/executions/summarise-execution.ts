@@ -26,6 +26,7 @@ export function summariseExecution(projectId: string, spans: readonly LightSpan[
     status: head.status,
     complete: head.parentSpanId === '',
     spanCount: ordered.length,
+    spansSentOnce: ordered.every((span) => span.sentOnce),
     errorCount: ordered.filter((span) => span.status === 'error').length,
     models: distinct(counting.map((span) => span.model)),
     providers: distinct(counting.map((span) => span.provider)),

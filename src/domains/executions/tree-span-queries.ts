@@ -1,6 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { type SpanStatus, spansPerTraceMax, toUsage } from './light-span.ts';
+import { blockColumn, newestRows, ofTrace, type RowAge, rowsFor } from './newest-rows.ts';
 import { hostAttributes, hostKeyOf } from './tree/host-key.ts';
 import type { TreeSpan } from './tree-span.ts';
 
@@ -45,8 +46,10 @@ const columns = [
   'warnings',
   "JSONExtractString(toString(scope), 'name')",
   `arrayMap(a -> [a.1, if(a.2.1 = '', a.2.2.1[1].1, a.2.1)], arrayFilter(a -> a.1 IN (${hostNames}), ${resourceAttributes}))`,
-  "if(JSONLength(toString(resource), 'attributes') = 0, '', lower(hex(cityHash64(toString(resource)))))",
+  `if(empty(${resourceAttributes}), '', lower(hex(cityHash64(toString(resource)))))`,
   `arrayMap(e -> [e.1, e.2], JSONExtract(events, 'Array(Tuple(name String, timeUnixNano String))'))`,
+  'toUnixTimestamp64Milli(received_at)',
+  blockColumn,
 ] as const;
 
 type Row = [
@@ -76,6 +79,8 @@ type Row = [
   hostAttributes: [string, string][],
   resourceHash: string,
   events: [name: string, timeUnixNano: string][],
+  receivedAtMs: string,
+  block: string,
 ];
 
 /**
@@ -85,15 +90,20 @@ type Row = [
 export async function findTreeSpans(clickhouse: ClickHouse, projectId: string, traceId: string): Promise<TreeSpans> {
   const rows = await runClickHouse(async () => {
     const result = await clickhouse.query({
-      query: `SELECT ${columns.join(', ')} FROM spans FINAL
-              WHERE project_id = {projectId:String} AND trace_id = toFixedString(unhex({traceId:String}), 16)
-              ORDER BY start_unix_nano, span_id LIMIT ${spansPerTraceMax + 1}`,
+      query: `SELECT ${columns.join(', ')} FROM spans PREWHERE ${ofTrace}
+              ORDER BY start_unix_nano, span_id LIMIT ${rowsFor(spansPerTraceMax + 1)}`,
       query_params: { projectId, traceId },
       format: 'JSONCompactEachRow',
     });
     return result.json<Row>();
   });
-  return { spans: rows.slice(0, spansPerTraceMax).map(toTreeSpan), truncated: rows.length > spansPerTraceMax };
+  const newest = newestRows(rows, ageOf);
+  const spans = newest.slice(0, spansPerTraceMax).map(({ row }) => toTreeSpan(row));
+  return { spans, truncated: newest.length > spansPerTraceMax };
+}
+
+function ageOf(row: Row): RowAge {
+  return { spanId: row[0], receivedAtMs: Number(row[26]), block: Number(row[27]) };
 }
 
 function toTreeSpan(row: Row): TreeSpan {

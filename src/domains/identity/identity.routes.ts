@@ -1,7 +1,11 @@
 import type { Response } from 'express';
 import { z } from 'zod';
 import { rawEndpoint } from '../../http/endpoint.ts';
+import { countIdentityEvent } from '../../queue/identity-event-counts.ts';
+import type { Redis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
+import { type BoundWebhookDeps, boundWebhook } from '../quotas/index.ts';
+import { type FailedEventsDeps, failedEventsEndpoints } from './failed-events.routes.ts';
 import {
   type Receipt,
   type ReceiveIdentityWebhookDeps,
@@ -15,8 +19,15 @@ const receiptSchema = z.object({
   ignored: z.boolean().meta({ description: 'It is of a kind that changes nothing here' }),
 });
 
-export function identityEndpoints(deps: ReceiveIdentityWebhookDeps & { logger: Logger }) {
+export type IdentityDeps = Omit<ReceiveIdentityWebhookDeps, 'count'> &
+  BoundWebhookDeps &
+  FailedEventsDeps & { redis: Redis; logger: Logger };
+
+export function identityEndpoints(deps: IdentityDeps) {
+  const count: ReceiveIdentityWebhookDeps['count'] = (provider, outcome) =>
+    void countIdentityEvent(deps.redis, provider, outcome).catch(() => undefined);
   return [
+    ...failedEventsEndpoints(deps),
     rawEndpoint({
       operationId: 'receiveIdentityWebhook',
       method: 'POST',
@@ -27,7 +38,7 @@ export function identityEndpoints(deps: ReceiveIdentityWebhookDeps & { logger: L
         'the credential. The answer comes once the event is durable; a worker applies it.',
       tag: 'identity',
       access: { open: true },
-      rateClass: 'none',
+      rateClass: 'webhook',
       params: z.strictObject({ identity_provider: z.string() }),
       bodyBytesMax: webhookBytesMax,
       responses: { 202: { description: 'It is queued, was before, or needs nothing done', schema: receiptSchema } },
@@ -41,9 +52,12 @@ export function identityEndpoints(deps: ReceiveIdentityWebhookDeps & { logger: L
         'invalid_body',
         'queue_unavailable',
       ],
-      handle: async (request, response, { params, requestId }) => {
+      handle: async (request, response, { params, requestId, setHeaders }) => {
         const provider = params.identity_provider;
-        const receipt = await receiveIdentityWebhook(deps, provider, request);
+        const source = { provider, address: request.socket.remoteAddress, setHeaders };
+        const receipt = await boundWebhook(deps, source, (admit) =>
+          receiveIdentityWebhook({ ...deps, count }, provider, request, admit),
+        );
         const { type, duplicate, ignored } = receipt;
         deps.logger.info(
           { request_id: requestId, provider, type: type.slice(0, 100), duplicate, ignored },

@@ -13,6 +13,8 @@ export interface ReceiveIdentityWebhookDeps {
   postgres: Postgres;
   identityEvents: IdentityEventPublisher;
   secrets: Readonly<Record<IdentityProviderName, readonly string[]>>;
+  /** Counts what became of an event; nobody waits for it. */
+  count: (provider: IdentityProviderName, outcome: 'duplicate' | 'ignored') => void;
 }
 
 export interface Receipt {
@@ -28,24 +30,30 @@ export const webhookBytesMax = 256 * 1024;
 const lookUpTimeoutMs = 300;
 
 /**
- * Takes one event of an identity provider: verifies its bytes, reads what it changes and makes that durable for the worker. Resolves
- * only then. Throws NotFoundError before anything is read, UnauthenticatedError, TooLargeError, UnsupportedMediaTypeError,
- * MalformedError, InvalidError, or UnavailableError when it could not be queued.
+ * Takes one event of an identity provider: verifies its bytes, has it admitted, reads what it changes and makes that durable for the
+ * worker. Resolves only then. Throws NotFoundError before anything is read, UnauthenticatedError, TooLargeError, UnsupportedMediaTypeError,
+ * MalformedError, InvalidError, what `admit` throws, or UnavailableError when it could not be queued.
  */
 export async function receiveIdentityWebhook(
   deps: ReceiveIdentityWebhookDeps,
   name: string,
   request: IncomingMessage,
+  admit: () => Promise<void>,
 ): Promise<Receipt> {
   const { providerName, provider, secrets } = findProvider(deps, name);
   const body = await readSignedBytes(request);
   if (!provider.verify({ headers: request.headers, body }, secrets)) throw unverified();
+  await admit();
   const event = { headers: request.headers, payload: parseJson(body) };
   const receipt = { eventId: provider.extractId(event), type: provider.extractType(event) };
   const change = provider.toChange(event);
-  if (change === undefined) return { ...receipt, duplicate: false, ignored: true };
+  if (change === undefined) {
+    deps.count(providerName, 'ignored');
+    return { ...receipt, duplicate: false, ignored: true };
+  }
   const occurredAtMs = provider.extractOccurredAt(event);
   if (await wasApplied(deps.postgres, providerName, receipt.eventId)) {
+    deps.count(providerName, 'duplicate');
     return { ...receipt, duplicate: true, ignored: false };
   }
   const { duplicate } = await deps.identityEvents.publish(jobIdOf(providerName, receipt.eventId), {
@@ -55,6 +63,7 @@ export async function receiveIdentityWebhook(
     occurredAtMs,
     change,
   });
+  if (duplicate) deps.count(providerName, 'duplicate');
   return { ...receipt, duplicate, ignored: false };
 }
 

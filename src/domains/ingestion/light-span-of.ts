@@ -9,6 +9,7 @@ export function lightSpanOf({ receivedAtMs, retentionDays, span, normalised, pro
     spanId: span.spanId,
     parentSpanId: span.parentSpanId,
     receivedAtMs,
+    sentOnce: true,
     retentionDays,
     startUnixNano: span.startUnixNano,
     endUnixNano: span.endUnixNano,

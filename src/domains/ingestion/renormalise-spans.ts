@@ -113,5 +113,6 @@ async function summarise(
 }
 
 function newer(stored: LightSpan, coming: LightSpan | undefined): LightSpan {
-  return coming !== undefined && coming.receivedAtMs >= stored.receivedAtMs ? coming : stored;
+  const newest = coming !== undefined && coming.receivedAtMs >= stored.receivedAtMs ? coming : stored;
+  return { ...newest, sentOnce: stored.sentOnce && coming === undefined };
 }

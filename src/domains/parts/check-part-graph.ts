@@ -1,5 +1,5 @@
 import { InvalidError } from '../../lib/errors.ts';
-import { templateLimits } from '../templates/index.ts';
+import { TemplateLimitError, templateLimits } from '../templates/index.ts';
 import type { Edge, Includer } from './part-graph-store.ts';
 
 /**
@@ -39,8 +39,8 @@ function cycle(path: readonly string[]): InvalidError {
 }
 
 function tooDeep(path: readonly string[]): InvalidError {
-  return new InvalidError(
-    'template_limit',
+  return new TemplateLimitError(
     `Parts nest to depth ${templateLimits.partDepthMax}; below ${path.join(' > ')} there are more`,
+    'parts',
   );
 }

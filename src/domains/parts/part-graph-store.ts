@@ -1,6 +1,6 @@
-import { InvalidError } from '../../lib/errors.ts';
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { TemplateLimitError } from '../templates/index.ts';
 import type { Reference } from '../versioned/index.ts';
 
 /** A version of a prompt or part, as the start of an edge. */
@@ -72,7 +72,7 @@ export async function findEdges(
      where part_version is not null limit ${edgesMax + 1}`,
     { kind, id, version, projectId },
   );
-  if (rows.length > edgesMax) throw new InvalidError('template_limit', `More than ${edgesMax} part tags are reached`);
+  if (rows.length > edgesMax) throw new TemplateLimitError(`More than ${edgesMax} part tags are reached`, 'parts');
   return rows;
 }
 

@@ -14,6 +14,7 @@ import {
   etagOf,
   expose,
   filtersFrom,
+  type ItemCache,
   itemEndpoints,
   itemParams,
   itemSummarySchema,
@@ -41,6 +42,7 @@ import {
 } from './parts.schema.ts';
 
 export interface PartsDeps {
+  cache: ItemCache<PartContent>;
   postgres: Postgres;
   invalidations: Invalidations;
   threads: TemplateThreads;

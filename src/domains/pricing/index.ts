@@ -1,5 +1,5 @@
-export { findModelPrices } from './model-price-store.ts';
-export { OverrideCache } from './override-cache.ts';
+export type { OverrideCache } from './override-cache.ts';
+export { overrideCacheOf } from './override-cache-of.ts';
 export { type CallPrice, type PricedCall, type Prices, priceCall } from './price-call.ts';
 export { compileOverrides, type PriceOverrides } from './price-overrides.ts';
 export { PriceTable } from './price-table.ts';

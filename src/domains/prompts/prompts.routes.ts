@@ -14,6 +14,7 @@ import {
   etagOf,
   expose,
   filtersFrom,
+  type ItemCache,
   itemEndpoints,
   itemParams,
   listItemsPage,
@@ -24,7 +25,6 @@ import {
   restorableDays,
   restoreItem,
   updateItem,
-  versionAt,
   versionParam,
   writing,
 } from '../versioned/index.ts';
@@ -47,6 +47,7 @@ import {
 import { transferEndpoints } from './transfer/transfer.routes.ts';
 
 export interface PromptsDeps {
+  cache: ItemCache<PromptContent>;
   postgres: Postgres;
   invalidations: Invalidations;
   threads: TemplateThreads;
@@ -159,8 +160,8 @@ function getEndpoint(exposure: PromptsExposure) {
     responses: { 200: { description: 'The prompt', schema: promptSchema } },
     problems: ['project_not_found', 'prompt_not_found', 'version_not_found', 'label_not_found'],
     handle: async ({ principal, params, query }) => {
-      const item = await exposure.read(projectOf(principal), calledIn(promptKind, params));
-      const version = await exposure.readVersion(item, versionAt(promptKind, item, query));
+      const { item, number } = await exposure.locate(projectOf(principal), calledIn(promptKind, params), query);
+      const version = await exposure.readVersion(item, number);
       const body = promptToWire({ item, version });
       const immutable = query.version === undefined ? {} : { immutable: true as const };
       return { status: 200, body, etag: etagOf(item, version.version), ...immutable };

@@ -48,15 +48,18 @@ export const contentFields = {
 
 export const createPromptBody = z
   .strictObject({ ...createFields(promptKind), type, ...contentFields })
-  .superRefine((body, context) => {
-    const [wanted, other] =
-      body.type === 'text' ? (['template', 'messages'] as const) : (['messages', 'template'] as const);
-    const issue = (path: string, text: string, code: string) =>
-      context.addIssue({ code: 'custom', path: [path], message: text, params: { code } });
-    if (body[wanted] === undefined) issue(wanted, `is required for the type ${body.type}`, 'required');
-    if (body[other] !== undefined) issue(other, `is not for the type ${body.type}`, 'wrong_type');
-  })
+  .superRefine(checkText)
   .meta({ example: { name: 'Support answer', type: 'text', template: 'Answer {{question}}', labels: ['production'] } });
+
+/** A text prompt has a template, a chat has messages. */
+export function checkText(body: ContentBody & { type: 'text' | 'chat' }, context: z.core.$RefinementCtx): void {
+  const [wanted, other] =
+    body.type === 'text' ? (['template', 'messages'] as const) : (['messages', 'template'] as const);
+  const issue = (path: string, text: string, code: string) =>
+    context.addIssue({ code: 'custom', path: [path], message: text, params: { code } });
+  if (body[wanted] === undefined) issue(wanted, `is required for the type ${body.type}`, 'required');
+  if (body[other] !== undefined) issue(other, `is not for the type ${body.type}`, 'wrong_type');
+}
 
 export const updatePromptBody = z
   .strictObject({ ...updateFields(promptKind), type: type.optional(), ...contentFields })

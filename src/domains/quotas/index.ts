@@ -1,4 +1,5 @@
 export { admitRequest } from './admit-request.ts';
+export { type BoundWebhookDeps, boundWebhook } from './bound-webhook.ts';
 export { chargeIngest, type IngestCaller, type IngestCost } from './charge-ingest.ts';
 export { consumeQuota } from './consume-quota.ts';
 export { Limiter } from './limiter.ts';

@@ -7,6 +7,7 @@ const units: Readonly<Record<string, string>> = {
   ingest_spans: 'spans',
   spans: 'spans',
   optimization_runs: 'optimization runs',
+  webhook: 'events',
 };
 
 /** The error for a draw that was refused: waiting a moment helps against a rate, not against a quota. */
@@ -21,7 +22,7 @@ function rateRefusal({ name, cost, limit, windowMs }: RateDraw, retryMs: number)
     cost > limit ? `This request alone has ${cost}: send it in smaller parts.` : `Try again in ${retryAfterS} s.`;
   return new RateLimitedError(
     'rate_limited',
-    `The workspace may send ${limit} ${unit} (${name}) per ${windowMs / 1_000} s. ${advice}`,
+    `${name === 'webhook' ? 'A provider' : 'The workspace'} may send ${limit} ${unit} (${name}) per ${windowMs / 1_000} s. ${advice}`,
     { retryAfterS, extra: { limit: name } },
   );
 }

@@ -21,17 +21,18 @@ export class Budget {
   step(count = 1): void {
     this.#steps += count;
     if (this.#steps < this.#nextCheck) return;
-    if (this.#steps > stepsMax) throw new TemplateLimitError(`Rendering takes more than ${stepsMax} steps`);
+    if (this.#steps > stepsMax) throw new TemplateLimitError(`Rendering takes more than ${stepsMax} steps`, 'steps');
     this.#nextCheck = this.#steps + stepsPerCheck;
     const elapsedMs = performance.now() - this.#startMs;
-    if (elapsedMs > this.#timeMs) throw new TemplateLimitError(`Rendering takes longer than ${this.#timeMs} ms`);
+    if (elapsedMs > this.#timeMs)
+      throw new TemplateLimitError(`Rendering takes longer than ${this.#timeMs} ms`, 'time');
   }
 
   /** Throws TemplateLimitError when the text gets too long. */
   output(characters: number): void {
     this.#output += characters;
     if (this.#output <= outputCharactersMax) return;
-    throw new TemplateLimitError(`The rendered text is longer than ${outputCharactersMax} characters`);
+    throw new TemplateLimitError(`The rendered text is longer than ${outputCharactersMax} characters`, 'output');
   }
 
   get outputLeft(): number {

@@ -19,12 +19,19 @@ export interface PartState {
   version?: number;
 }
 
+/** Of a nested part it is placed at the tag of the template itself. */
+export interface PartProblem extends TemplateProblem {
+  /** Which of the templates has the tag, from 0. */
+  text: number;
+  part: { slug: string; ref: string };
+}
+
 export interface ExpandedParts {
   /** For `renderTemplate` and `analyseTemplate`. */
   parts: Map<string, ParsedTemplate>;
   states: PartState[];
-  /** `unknown_part`, `part_cycle`, `template_limit`; those of nested parts are placed at the tag of the template itself. */
-  problems: TemplateProblem[];
+  /** `unknown_part`, `part_cycle`, `template_limit`. */
+  problems: PartProblem[];
 }
 
 interface Walk {
@@ -36,6 +43,7 @@ interface Walk {
   /** From the template inwards. */
   path: ResolvedPart[];
   root: PartUse | undefined;
+  text: number;
 }
 
 /**
@@ -49,21 +57,24 @@ export function expandParts(
 ): ExpandedParts {
   const expanded: ExpandedParts = { parts: new Map(), states: [], problems: [] };
   const path = self === undefined ? [] : [self];
-  const walk: Walk = { resolve, expanded, states: new Map(), sizes: new Map(), path, root: undefined };
+  const walk: Walk = { resolve, expanded, states: new Map(), sizes: new Map(), path, root: undefined, text: 0 };
   let uses = 0;
-  for (const use of templates.flatMap(({ parts }) => parts)) {
+  const tags = templates.flatMap(({ parts }, text) => parts.map((use) => ({ text, use })));
+  for (const { text, use } of tags) {
     walk.root = use;
+    walk.text = text;
     const size = visit(walk, use);
     uses += size.uses;
     if (size.depth > templateLimits.partDepthMax) {
       complain(
         walk,
         'template_limit',
+        use,
         `Parts nest to ${templateLimits.partDepthMax} levels at most; \`${use.ref}\` has more`,
       );
     }
     if (uses > templateLimits.partUsesMax) {
-      complain(walk, 'template_limit', `Written out, there are more than ${templateLimits.partUsesMax} part tags`);
+      complain(walk, 'template_limit', use, `Written out, there are more than ${templateLimits.partUsesMax} part tags`);
       break;
     }
   }
@@ -72,10 +83,11 @@ export function expandParts(
 }
 
 /** Bounded: a path longer than the depth limit is not followed. */
-function visit(walk: Walk, { slug, ref }: PartUse): { uses: number; depth: number } {
+function visit(walk: Walk, use: PartUse): { uses: number; depth: number } {
+  const { slug, ref } = use;
   const part = walk.resolve(slug, ref);
   if (part === undefined) {
-    if (!walk.states.has(ref)) complain(walk, 'unknown_part', `There is no part \`${ref}\`${through(walk)}`);
+    if (!walk.states.has(ref)) complain(walk, 'unknown_part', use, `There is no part \`${ref}\`${through(walk)}`);
     walk.states.set(ref, { slug, ref, status: 'unknown' });
     return { uses: 1, depth: 1 };
   }
@@ -84,7 +96,7 @@ function visit(walk: Walk, { slug, ref }: PartUse): { uses: number; depth: numbe
   if (walk.path.some((each) => keyOf(each) === key)) {
     const start = walk.path.findIndex((each) => keyOf(each) === key);
     const cycle = [...walk.path.slice(start), part].map((each) => each.slug).join(' > ');
-    complain(walk, 'part_cycle', `Parts include each other: ${cycle}`);
+    complain(walk, 'part_cycle', use, `Parts include each other: ${cycle}`);
     walk.states.set(ref, { slug, ref, status: 'cycle', version: part.version });
     return { uses: 1, depth: 1 };
   }
@@ -96,8 +108,10 @@ function visit(walk: Walk, { slug, ref }: PartUse): { uses: number; depth: numbe
     walk.path.push(part);
     for (const inner of part.template.parts) {
       const { uses, depth } = visit(walk, inner);
-      size.uses = Math.min(size.uses + uses, Number.MAX_SAFE_INTEGER);
+      size.uses += uses;
       size.depth = Math.max(size.depth, depth + 1);
+      // Too many already: the rest would only take time.
+      if (size.uses > templateLimits.partUsesMax) break;
     }
     walk.path.pop();
   }
@@ -111,8 +125,9 @@ function through({ path }: Walk): string {
   return path.length === 0 ? '' : `, which \`${path.map(({ slug }) => slug).join(' > ')}\` includes`;
 }
 
-function complain({ root, expanded }: Walk, code: string, message: string): void {
+function complain({ root, text, expanded }: Walk, code: string, part: PartUse, message: string): void {
   if (expanded.problems.length >= templateLimits.problemsMax) return;
   const { line, column, length } = root ?? { line: 1, column: 1, length: 0 };
-  expanded.problems.push({ path: 'template', code, message, line, column, length });
+  const { slug, ref } = part;
+  expanded.problems.push({ path: 'template', code, message, line, column, length, text, part: { slug, ref } });
 }

@@ -1,7 +1,7 @@
 /** What one template may cost. With these no parse or render holds up the event loop for 50 ms (see templates-hostile.test.ts). */
 export const templateLimits = {
   sourceCharactersMax: 262_144,
-  /** Sections within sections. */
+  /** Sections within sections, blocks within blocks. */
   nestingMax: 32,
   nodesMax: 5_000,
   problemsMax: 50,

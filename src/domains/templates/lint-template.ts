@@ -1,5 +1,6 @@
 import { closest } from '../../lib/closest.ts';
-import { analyseTemplate, type Occurrence, type TemplateVariable } from './analyse-template.ts';
+import { itemAt } from '../../lib/item-at.ts';
+import type { TemplateAnalysis } from './analyse-templates.ts';
 import type { ExpandedParts } from './expand-parts.ts';
 import { indexLines } from './line-index.ts';
 import { contextWindowOf } from './lint/context-window.ts';
@@ -17,6 +18,8 @@ export interface Lint extends TemplateProblem {
 export interface LintInput {
   prompt: { template: ParsedTemplate } | { messages: readonly ParsedMessage[] };
   expanded: ExpandedParts;
+  /** Of the prompt's texts. */
+  analysis: TemplateAnalysis;
   /** For suggestions. */
   knownParts: readonly string[];
   inputSchema?: unknown;
@@ -31,78 +34,101 @@ interface Text {
   path: string;
   role: string;
   template: ParsedTemplate;
-  variables: TemplateVariable[];
 }
+
+type Suggest = (word: string, candidates: readonly string[]) => { suggestion?: string };
 
 /** All lints of a prompt whose templates parse. */
 export function lintTemplate(input: LintInput): Lint[] {
-  const { expanded, inputSchema } = input;
-  const texts = textsOf(input.prompt).map((text) => {
-    const { variables, missingArguments } = analyseTemplate(text.template, expanded.parts, inputSchema);
-    return { ...text, variables, missingArguments };
-  });
+  const { analysis, inputSchema } = input;
+  const texts = textsOf(input.prompt);
+  const pathOf = (text: number) => itemAt(texts, text).path;
+  const suggest = suggester();
   return [
-    ...lintParts(input),
-    ...texts.flatMap(({ path, missingArguments }) =>
-      missingArguments.map(({ ref, name, ...position }) => {
-        const message = `The part \`${ref}\` needs the argument \`${name}\`; it only sees its arguments`;
-        return warning(path, 'missing_argument', message, position);
-      }),
-    ),
-    ...(isObject(inputSchema) ? [...lintUndeclared(texts, inputSchema), ...lintUnused(texts, inputSchema)] : []),
+    ...lintParts(input, pathOf, suggest),
+    ...analysis.missingArguments.map(({ text, ref, name, ...position }) => {
+      const message = `The part \`${ref}\` needs the argument \`${name}\`; it only sees its arguments`;
+      return warning(pathOf(text), 'missing_argument', message, position);
+    }),
+    ...(isObject(inputSchema)
+      ? [...lintUndeclared(analysis, inputSchema, pathOf, suggest), ...lintUnused(analysis, inputSchema)]
+      : []),
     ...texts.flatMap(lintSecrets),
-    ...texts.flatMap(lintSystemVariables),
+    ...lintSystemVariables(analysis, texts),
     ...lintContextWindow(input, texts),
   ];
 }
 
-function textsOf(prompt: LintInput['prompt']): Omit<Text, 'variables'>[] {
+/** The texts of a prompt that are templates, in the order in which `analyseTemplates` and `expandParts` take them. */
+export function textsOf(prompt: LintInput['prompt']): Text[] {
   if ('template' in prompt) return [{ path: 'template', role: '', template: prompt.template }];
   return prompt.messages.flatMap((message, index) =>
     'content' in message ? [{ path: contentPath(index), role: message.role, template: message.content }] : [],
   );
 }
 
-function lintParts({ expanded, knownParts, prompt }: LintInput): Lint[] {
-  const unknown = new Map(expanded.states.filter(({ status }) => status === 'unknown').map((each) => [each.ref, each]));
-  return expanded.problems.map((problem): Lint => {
-    const ref = problem.code === 'unknown_part' ? /`([^`]+)`/.exec(problem.message)?.[1] : undefined;
-    const suggestion = ref === undefined ? undefined : closest(unknown.get(ref)?.slug ?? ref, knownParts);
-    const path = textsOf(prompt).find(({ template }) => template.parts.some((use) => isAt(use, problem)))?.path;
-    return { ...problem, path: path ?? problem.path, severity: 'error', ...(suggestion ? { suggestion } : {}) };
+/** Comparing takes some 20 us; thousands of unknown names against thousands of known ones would take minutes. */
+const comparisonsMax = 500;
+
+function suggester(): Suggest {
+  let left = comparisonsMax;
+  return (word, candidates) => {
+    left -= candidates.length;
+    const suggestion = left < 0 ? undefined : closest(word, candidates);
+    return suggestion === undefined ? {} : { suggestion };
+  };
+}
+
+function lintParts({ expanded, knownParts }: LintInput, pathOf: (text: number) => string, suggest: Suggest): Lint[] {
+  return expanded.problems.map(({ text, part, ...problem }): Lint => {
+    const suggestion = problem.code === 'unknown_part' ? suggest(part.slug, knownParts) : {};
+    return { ...problem, path: pathOf(text), severity: 'error', ...suggestion };
   });
 }
 
-const isAt = (a: { line: number; column: number }, b: { line: number; column: number }) =>
-  a.line === b.line && a.column === b.column;
-
 /** What is used within a section may be a field of it, or of its items, as well as a variable. */
-function lintUndeclared(texts: readonly Text[], schema: Record<string, unknown>): Lint[] {
+function lintUndeclared(
+  { variables }: TemplateAnalysis,
+  schema: Record<string, unknown>,
+  pathOf: (text: number) => string,
+  suggest: Suggest,
+): Lint[] {
   const declared = isObject(schema.properties) ? Object.keys(schema.properties) : [];
-  return texts.flatMap(({ path: field, variables }) =>
-    variables.flatMap(({ name, path, occurrences }) => {
-      const undeclared = occurrences.find((place) => !isDeclared(schema, path.split('.'), place));
-      if (undeclared === undefined) return [];
-      const suggestion = closest(name, declared);
-      const message = `\`${path}\` is not in the input schema`;
-      return [{ ...warning(field, 'undeclared_variable', message, undeclared), ...(suggestion ? { suggestion } : {}) }];
-    }),
-  );
+  const scopesWithin = scopesOf(schema);
+  return variables.flatMap(({ name, path, occurrences }) => {
+    const segments = path.split('.');
+    const undeclared = occurrences.filter(({ within }) => {
+      const scopes = scopesWithin(within);
+      return scopes?.every((scope) => schemaAt(scope, segments) === undefined);
+    });
+    const firsts = new Map(undeclared.toReversed().map((each) => [each.text, each]));
+    const message = `\`${path}\` is not in the input schema`;
+    return [...firsts].reverse().map(([text, place]) => ({
+      ...warning(pathOf(text), 'undeclared_variable', message, place),
+      ...suggest(name, declared),
+    }));
+  });
 }
 
-function isDeclared(schema: unknown, path: readonly string[], { within }: Occurrence): boolean {
-  if (schemaAt(schema, path) !== undefined) return true;
-  const scopes: unknown[] = [schema];
-  for (const section of within) {
-    const found = scopes.map((scope) => schemaAt(scope, section.split('.'))).find((each) => each !== undefined);
-    if (found === undefined || found === null) return true;
-    scopes.unshift(isObject(found) && isObject(found.items) ? found.items : found);
-  }
-  return scopes.some((scope) => schemaAt(scope, path) !== undefined);
+/** The schemas of what is seen within sections, innermost first; undefined where one of them is not described. */
+function scopesOf(schema: unknown): (within: readonly string[]) => readonly unknown[] | undefined {
+  const known = new Map<string, readonly unknown[] | undefined>([['', [schema]]]);
+  const find = (within: readonly string[]): readonly unknown[] | undefined => {
+    const key = within.join(' ');
+    if (known.has(key)) return known.get(key);
+    const outer = find(within.slice(0, -1));
+    const section = (within.at(-1) ?? '').split('.');
+    const found = outer?.map((scope) => schemaAt(scope, section)).find((each) => each !== undefined);
+    const isOpen = outer === undefined || found === undefined || found === null;
+    const scopes = isOpen ? undefined : [isObject(found) && isObject(found.items) ? found.items : found, ...outer];
+    known.set(key, scopes);
+    return scopes;
+  };
+  return find;
 }
 
-function lintUnused(texts: readonly Text[], { properties }: Record<string, unknown>): Lint[] {
-  const used = new Set(texts.flatMap(({ variables }) => variables.map(({ name }) => name)));
+function lintUnused({ variables }: TemplateAnalysis, { properties }: Record<string, unknown>): Lint[] {
+  const used = new Set(variables.map(({ name }) => name));
   return Object.keys(isObject(properties) ? properties : {})
     .filter((name) => !used.has(name))
     .map((name) => {
@@ -119,12 +145,15 @@ function lintSecrets({ path, template }: Text): Lint[] {
   });
 }
 
-function lintSystemVariables({ path, role, variables }: Text): Lint[] {
-  if (role !== 'system' && role !== 'developer') return [];
+function lintSystemVariables({ variables }: TemplateAnalysis, texts: readonly Text[]): Lint[] {
   return variables.flatMap(({ path: name, occurrences }) => {
-    const [first] = occurrences;
-    const message = `\`${name}\` goes into a ${role} message; whoever sets it can give the model instructions`;
-    return first ? [warning(path, 'variable_in_system_message', message, first)] : [];
+    const firsts = new Map(occurrences.toReversed().map((each) => [each.text, each]));
+    return [...firsts].reverse().flatMap(([text, place]) => {
+      const { path, role } = itemAt(texts, text);
+      if (role !== 'system' && role !== 'developer') return [];
+      const message = `\`${name}\` goes into a ${role} message; whoever sets it can give the model instructions`;
+      return [warning(path, 'variable_in_system_message', message, place)];
+    });
   });
 }
 

@@ -45,12 +45,16 @@ export const contentPath = (index: number) => `messages[${index}].content`;
 function checkSize(messages: readonly PromptMessage[]): void {
   const { messagesMax, sourceCharactersMax } = templateLimits;
   if (messages.length > messagesMax) {
-    throw new TemplateLimitError(`A prompt has at most ${messagesMax} messages; this one has ${messages.length}`);
+    throw new TemplateLimitError(
+      `A prompt has at most ${messagesMax} messages; this one has ${messages.length}`,
+      'messages',
+    );
   }
   const characters = messages.reduce((sum, each) => sum + ('content' in each ? each.content.length : 0), 0);
   if (characters > sourceCharactersMax) {
     throw new TemplateLimitError(
       `The messages have at most ${sourceCharactersMax} characters together; these have ${characters}`,
+      'source',
     );
   }
 }

@@ -16,6 +16,7 @@ export async function parseTemplate(
   if (source.length > templateLimits.sourceCharactersMax) {
     throw new TemplateLimitError(
       `A template has at most ${templateLimits.sourceCharactersMax} characters; this one has ${source.length}`,
+      'source',
     );
   }
   if (format === 'mustache') return parseMustache(source);

@@ -24,10 +24,25 @@ export class InvalidTemplateError extends InvalidError {
   }
 }
 
-/** The template, or rendering it, goes over a limit of `limits.ts`. */
+/** What a template can have too much of, or use up. */
+export type TemplateBudget =
+  | 'source'
+  | 'messages'
+  | 'nodes'
+  | 'nesting'
+  | 'parts'
+  | 'steps'
+  | 'output'
+  | 'time'
+  | 'memory';
+
+/** The template, or rendering it, goes over a limit of `limits.ts`; `budget` says over which kind, the message over how much. */
 export class TemplateLimitError extends InvalidError {
-  constructor(message: string) {
-    super('template_limit', message);
+  readonly budget: TemplateBudget;
+
+  constructor(message: string, budget: TemplateBudget, errors?: readonly Fault[]) {
+    super('template_limit', message, { extra: { budget }, ...(errors && { errors }) });
+    this.budget = budget;
   }
 }
 

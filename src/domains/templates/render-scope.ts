@@ -31,5 +31,8 @@ export function recordMissing({ missing }: RenderScope, name: string, needed: bo
 /** One level of parts further down. Throws TemplateLimitError. */
 export function deeper(partDepth: number, ref: string): number {
   if (partDepth < templateLimits.partDepthMax) return partDepth + 1;
-  throw new TemplateLimitError(`Parts nest to ${templateLimits.partDepthMax} levels at most; ${ref} is deeper`);
+  throw new TemplateLimitError(
+    `Parts nest to ${templateLimits.partDepthMax} levels at most; ${ref} is deeper`,
+    'parts',
+  );
 }

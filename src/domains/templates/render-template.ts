@@ -5,9 +5,9 @@ import { type RenderedTexts, renderTexts } from './render-texts.ts';
 import type { ParsedTemplate, Rendered, RenderOptions } from './template.ts';
 import type { TemplateThreads } from './threads/template-threads.ts';
 
-export interface RenderedMessages extends Omit<Rendered, 'text'> {
+export interface RenderedMessages<Given> extends Omit<Rendered, 'text'> {
   /** A placeholder stays when nothing is given for it and `onMissing` is `keep`. */
-  messages: (Message | { placeholder: string })[];
+  messages: (Message | Given | { placeholder: string })[];
 }
 
 /**
@@ -24,18 +24,18 @@ export async function renderTemplate(
 }
 
 /** Renders a chat, on one budget; lists of messages take the placeholders' places as they are. Throws as `renderTemplate`. */
-export async function renderMessages(
+export async function renderMessages<Given extends object>(
   threads: TemplateThreads,
   messages: readonly ParsedMessage[],
-  options: RenderOptions & { placeholders: Readonly<Record<string, readonly Message[]>> },
-): Promise<RenderedMessages> {
+  options: RenderOptions & { placeholders: Readonly<Record<string, readonly Given[]>> },
+): Promise<RenderedMessages<Given>> {
   const templates = messages.flatMap((each) => ('content' in each ? [each.content] : []));
   const empty = messages.flatMap((each) =>
     'placeholder' in each && !Object.hasOwn(options.placeholders, each.placeholder) ? [each.placeholder] : [],
   );
   const { texts, used, missing } = await render(threads, templates, options, empty);
   const rendered = texts.values();
-  const filled = messages.flatMap((each): RenderedMessages['messages'] => {
+  const filled = messages.flatMap((each): RenderedMessages<Given>['messages'] => {
     if ('content' in each) return [{ role: each.role, content: rendered.next().value ?? '' }];
     if (!empty.includes(each.placeholder)) return [...(options.placeholders[each.placeholder] ?? [])];
     return options.onMissing === 'keep' ? [each] : [];

@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Invalidations } from '../../stores/redis/invalidations.ts';
 import { auditActorOf, type Principal, projectOf } from '../auth/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 import type { Acting, Collection } from './collection.ts';
 import type { Item, ItemAt, JsonObject, Version } from './item.ts';
-import { ItemCache } from './item-cache.ts';
+import type { ItemCache } from './item-cache.ts';
 import type { ItemKind } from './kind.ts';
 import { projectParams } from './params.schema.ts';
 
@@ -23,25 +21,25 @@ export interface Exposure<Content> {
   /** An item that is read, from a cache where there is one. */
   read: (project: ProjectScope, called: string) => Promise<Item>;
   readVersion: (item: Item, version: number) => Promise<Version<Content>>;
+  locate: ItemCache<Content>['locate'];
 }
 
-/** Adds what every kind needs to be read: a cache of its own. */
+/** Adds what every kind needs to be read. */
 export function expose<Content>(
-  { postgres, invalidations, cursorSecret }: ExposeDeps,
-  exposed: Omit<Exposure<Content>, 'cursorSecret' | 'read' | 'readVersion'>,
+  { cache, cursorSecret }: ExposeDeps<Content>,
+  exposed: Omit<Exposure<Content>, 'cursorSecret' | 'read' | 'readVersion' | 'locate'>,
 ): Exposure<Content> {
-  const cache = new ItemCache({ kind: exposed.collection.kind, postgres, invalidations });
   return {
     ...exposed,
     cursorSecret,
     read: (project, named) => cache.read(project, named),
     readVersion: (item, version) => cache.readVersion(item, version),
+    locate: (project, named, pin) => cache.locate(project, named, pin),
   };
 }
 
-interface ExposeDeps {
-  postgres: Postgres;
-  invalidations: Invalidations;
+interface ExposeDeps<Content> {
+  cache: ItemCache<Content>;
   cursorSecret: string;
 }
 

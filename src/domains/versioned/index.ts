@@ -4,6 +4,7 @@ export { restorableDays, restoreItem } from './delete-item.ts';
 export { actingFor, calledIn, type Exposure, expose, itemParams, reading, writing } from './exposure.ts';
 export { itemEndpoints } from './item.routes.ts';
 export { etagOf, type Item, type ItemAt, type JsonObject, type Reference, type Version } from './item.ts';
+export { ItemCache } from './item-cache.ts';
 export { changesFrom, createFields, filtersFrom, listQuery, newItemFrom, updateFields } from './item-input.schema.ts';
 export {
   itemAtSchemaOf,
@@ -15,6 +16,5 @@ export {
 } from './item-output.schema.ts';
 export { hashOf, type Kind } from './kind.ts';
 export { listItemsPage, walkItems } from './list-items.ts';
-export { projectParams, versionParam } from './params.schema.ts';
-export { versionAt } from './read-item.ts';
+export { projectParams, versionNumber, versionParam } from './params.schema.ts';
 export { updateItem } from './update-item.ts';

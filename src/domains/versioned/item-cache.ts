@@ -7,7 +7,7 @@ import type { Invalidations } from '../../stores/redis/invalidations.ts';
 import type { Item, Version } from './item.ts';
 import { findItem } from './item-store.ts';
 import type { Kind } from './kind.ts';
-import { readVersion } from './read-item.ts';
+import { type Pin, readVersion, versionAt } from './read-item.ts';
 import { unknownItem } from './unknown-item.ts';
 
 /** How long an item holds while changes of it are heard of, and while they are not. */
@@ -45,11 +45,22 @@ export class ItemCache<Content> {
     invalidations.onGap(() => this.#items.doubt());
   }
 
+  /** A live item by its id or slug. Throws UnavailableError. */
+  find({ projectId }: { projectId: ProjectId }, called: string): Promise<Item | undefined> {
+    return this.#items.find(`${projectId} ${called}`);
+  }
+
   /** A live item by its id or slug. Throws NotFoundError, UnavailableError. */
-  async read({ projectId }: { projectId: ProjectId }, called: string): Promise<Item> {
-    const item = await this.#items.find(`${projectId} ${called}`);
+  async read(project: { projectId: ProjectId }, called: string): Promise<Item> {
+    const item = await this.find(project, called);
     if (item === undefined) throw unknownItem(this.#kind, called);
     return item;
+  }
+
+  /** A live item and the number of its version that is meant. Throws NotFoundError, UnavailableError. */
+  async locate(project: { projectId: ProjectId }, called: string, pin: Pin): Promise<{ item: Item; number: number }> {
+    const item = await this.read(project, called);
+    return { item, number: versionAt(this.#kind, item, pin) };
   }
 
   /** Throws NotFoundError, UnavailableError. */

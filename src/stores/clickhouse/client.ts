@@ -9,8 +9,6 @@ const readSettings = {
   max_result_rows: '200000',
   max_result_bytes: '268435456',
   max_memory_usage: '2000000000',
-  // Fails on a part whose text index is not built yet when the indexed expression has a constant within a lambda (ClickHouse 26).
-  query_plan_direct_read_from_text_index: 0,
 } as const;
 
 /** A client over HTTP. `requestTimeoutMs` bounds one request; the log is off because it prints statements. */

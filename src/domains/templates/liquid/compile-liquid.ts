@@ -1,8 +1,9 @@
-import type { Liquid, Template } from 'liquidjs';
-import { InvalidTemplateError } from '../problems.ts';
+import { type Liquid, type Template, toValueSync } from 'liquidjs';
+import { templateLimits } from '../limits.ts';
+import { InvalidTemplateError, TemplateLimitError } from '../problems.ts';
 import type { LiquidTemplate } from '../template.ts';
 import { findFacts } from './find-facts.ts';
-import { problemsOf } from './liquid-problems.ts';
+import { causedByStack, problemsOf } from './liquid-problems.ts';
 import { trackOutputs } from './track-outputs.ts';
 
 /** A template as LiquidJS renders it, with what is known of it. */
@@ -15,11 +16,26 @@ export interface CompiledLiquid {
 export function compileLiquid(liquid: Liquid, source: string): CompiledLiquid {
   try {
     const templates = liquid.parse(source);
+    checkNesting(templates);
     trackOutputs(liquid, templates);
     return { templates, parsed: { format: 'liquid', source, ...findFacts(templates, source) } };
   } catch (error) {
+    if (causedByStack(error)) throw tooDeep();
     const problems = problemsOf(error, source, liquid);
     if (problems === undefined) throw error;
     throw new InvalidTemplateError(problems);
   }
+}
+
+/** Level by level, because what comes after takes time that grows with the square of the depth. */
+function checkNesting(templates: readonly Template[]): void {
+  let level = templates;
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > templateLimits.nestingMax) throw tooDeep();
+    level = level.flatMap((template) => (template.children ? toValueSync(template.children(false, true)) : []));
+  }
+}
+
+function tooDeep(): TemplateLimitError {
+  return new TemplateLimitError(`Blocks nest to ${templateLimits.nestingMax} levels at most`, 'nesting');
 }

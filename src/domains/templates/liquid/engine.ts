@@ -2,6 +2,9 @@ import { Liquid } from 'liquidjs';
 import { templateLimits } from '../limits.ts';
 import { PartTag } from './part-tag.ts';
 
+/** LiquidJS's own limits of one render. */
+export const liquidLimits = { renderMsMax: 200, charactersMax: 4 * templateLimits.outputCharactersMax } as const;
+
 /** Tags that read files, or that need a layout to be of use. */
 const refusedTags = ['include', 'layout', 'block'];
 
@@ -20,8 +23,8 @@ export function createLiquid(): Liquid {
     timezoneOffset: 0,
     locale: 'en-US',
     parseLimit: templateLimits.sourceCharactersMax,
-    renderLimit: 200,
-    memoryLimit: 4 * templateLimits.outputCharactersMax,
+    renderLimit: liquidLimits.renderMsMax,
+    memoryLimit: liquidLimits.charactersMax,
   });
   for (const name of refusedTags) delete liquid.tags[name];
   liquid.registerTag('render', PartTag);

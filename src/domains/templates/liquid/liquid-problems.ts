@@ -18,6 +18,14 @@ export function problemsOf(error: unknown, source: string, liquid: Liquid): Temp
   return problems.filter(({ code }, index) => index === 0 || code !== 'stray_tag');
 }
 
+/** Whether the parser ran out of stack, which it reports as one fault of the source among others. */
+export function causedByStack(error: unknown): boolean {
+  if (error instanceof RangeError) return true;
+  if (!isLiquidError(error)) return false;
+  const all: unknown[] = 'errors' in error && Array.isArray(error.errors) ? error.errors : [error];
+  return all.some((each) => isLiquidError(each) && each.originalError instanceof RangeError);
+}
+
 export function isLiquidError(error: unknown): error is LiquidError {
   return error instanceof Error && 'token' in error && 'context' in error;
 }

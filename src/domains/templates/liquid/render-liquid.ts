@@ -1,11 +1,13 @@
 import { Context, type Liquid, toValueSync } from 'liquidjs';
 import { AppError, InvalidError } from '../../../lib/errors.ts';
 import { textOf } from '../insert-value.ts';
+import { templateLimits } from '../limits.ts';
 import { descend, type Frame, isMissing } from '../look-up.ts';
-import { InvalidTemplateError, TemplateLimitError } from '../problems.ts';
+import { InvalidTemplateError, type TemplateBudget, TemplateLimitError } from '../problems.ts';
 import { deeper, type PartPlace, type RenderScope, recordMissing } from '../render-scope.ts';
 import type { VariableUse } from '../template.ts';
 import type { CompiledLiquid } from './compile-liquid.ts';
+import { liquidLimits } from './engine.ts';
 import { isLiquidError, problemsOf } from './liquid-problems.ts';
 import { type Running, running } from './part-tag.ts';
 
@@ -73,6 +75,20 @@ function withoutMethods(path: string): string[] {
   return path.split('.').filter((segment, index) => index === 0 || !/^(?:size|first|last|-?\d+)$/.test(segment));
 }
 
+/** LiquidJS's names of its limits (Limiter in its render context and parser). */
+const overLimits: ReadonlyMap<string, [message: string, budget: TemplateBudget]> = new Map([
+  ['template render', [`Rendering takes longer than ${liquidLimits.renderMsMax} ms`, 'time']],
+  ['memory alloc', [`Rendering makes more than ${liquidLimits.charactersMax} characters and items`, 'memory']],
+  ['parse length', [`A template has at most ${templateLimits.sourceCharactersMax} characters`, 'source']],
+]);
+
+/** V8 says both by a RangeError: the stack is used up, or a text is longer than any may be. */
+function stackOrLength({ message }: RangeError): TemplateLimitError {
+  if (/call stack/.test(message))
+    return new TemplateLimitError('The template nests too deeply to be rendered', 'nesting');
+  return new TemplateLimitError(`Rendering makes too long a text (${message})`, 'memory');
+}
+
 /** What a caller can be told. LiquidJS wraps what is thrown within a tag, once for every tag around it. */
 function cause(error: unknown, source: string, liquid: Liquid): unknown {
   let inner = error;
@@ -82,10 +98,10 @@ function cause(error: unknown, source: string, liquid: Liquid): unknown {
     inner = first;
   }
   if (inner instanceof AppError) return inner;
-  if (inner instanceof RangeError) return new TemplateLimitError('Rendering needs more than it may use');
-  if (inner instanceof Error && / limit exceeded/.test(inner.message)) {
-    return new TemplateLimitError(`Rendering: ${inner.message.replace(/, line.*$/s, '')}`);
-  }
+  if (inner instanceof RangeError) return stackOrLength(inner);
+  const resource = inner instanceof Error ? /^(.*) limit exceeded/.exec(inner.message)?.[1] : undefined;
+  const over = resource === undefined ? undefined : overLimits.get(resource);
+  if (over !== undefined) return new TemplateLimitError(...over);
   const problems = problemsOf(error, source, liquid)?.map((problem) => ({ ...problem, code: 'render_failed' }));
   return problems === undefined ? error : new InvalidTemplateError(problems);
 }

@@ -95,7 +95,7 @@ function openSection(state: State, tag: Tag, lineStart: boolean, inverted: boole
   add(state, { kind: 'section', path: splitName(name), inverted, children, lineStart });
   state.levels.push({ name, tag, children, within: [...within(state), name] });
   if (state.levels.length > templateLimits.nestingMax + 1) {
-    throw new TemplateLimitError(`Sections nest to ${templateLimits.nestingMax} levels at most`);
+    throw new TemplateLimitError(`Sections nest to ${templateLimits.nestingMax} levels at most`, 'nesting');
   }
 }
 
@@ -164,7 +164,10 @@ function markLine(state: State, lineStart: boolean): void {
 
 function add(state: State, node: Node): void {
   if (++state.nodes > templateLimits.nodesMax) {
-    throw new TemplateLimitError(`A template has at most ${templateLimits.nodesMax} tags and texts between them`);
+    throw new TemplateLimitError(
+      `A template has at most ${templateLimits.nodesMax} tags and texts between them`,
+      'nodes',
+    );
   }
   state.levels.at(-1)?.children.push(node);
 }

@@ -17,7 +17,7 @@ const compiledKept = new BoundedMemo<ValidateFunction | string>(keptMax);
 
 /**
  * A validator, or in words why the schema is none. Schemas reach nothing outside themselves: there is no loader. Holding one
- * against the standard's own schema takes some 50 ms, so that is done once, in a thread.
+ * against the standard's own schema may take long, so that is done once, in a thread.
  */
 export function compileSchema(schema: unknown, validateSchema: boolean): ValidateFunction | string {
   const key = JSON.stringify(schema) ?? '';
@@ -48,16 +48,25 @@ function compile(schema: unknown, validateSchema: boolean): ValidateFunction | s
     useDefaults: true,
     ownProperties: true,
     strict: false,
-    validateSchema,
+    validateSchema: false,
     logger: false,
     addUsedSchema: false,
   });
   addFormats.default(ajv);
   try {
+    if (validateSchema) holdAgainstStandard(schema);
     return ajv.compile(schema);
   } catch (error) {
     return error instanceof Error ? error.message.slice(0, 500) : 'it does not compile';
   }
+}
+
+let standard: Ajv2020 | undefined;
+
+/** Throws in words. One instance for all: it keeps none of the schemas, and compiling the standard's own takes some 50 ms. */
+function holdAgainstStandard(schema: object): void {
+  standard ??= new Ajv2020({ strict: false, logger: false });
+  standard.validateSchema(schema, true);
 }
 
 function faultOf({ instancePath, keyword, message, params }: ErrorObject): Fault {

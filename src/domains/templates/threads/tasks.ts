@@ -1,9 +1,9 @@
 import type { ErrorKind, ProblemCode } from '../../../lib/errors.ts';
-import type { TemplateProblem } from '../problems.ts';
+import type { TemplateBudget, TemplateProblem } from '../problems.ts';
 import type { RenderedTexts } from '../render-texts.ts';
 import type { CheckedVariables } from '../schema/check-variables.ts';
 import type { LiquidTemplate, OnMissing, TemplateFormat } from '../template.ts';
-import type { EncodingName } from '../tokens/count-in.ts';
+import type { EncodingName, TextTokens } from '../tokens/count-in.ts';
 
 /** A template as it goes to a thread, which keeps what it has parsed. */
 export interface TemplateSource {
@@ -25,7 +25,7 @@ export interface ThreadWork {
   };
   checkSchema: { task: { schema: unknown }; result: { fault?: string } };
   validate: { task: { schema: unknown; variables: unknown }; result: CheckedVariables };
-  countTokens: { task: { texts: string[]; encoding: EncodingName }; result: { counts: number[] } };
+  countTokens: { task: { texts: string[]; encoding: EncodingName }; result: TextTokens[] };
 }
 
 export type WorkName = keyof ThreadWork;
@@ -33,12 +33,19 @@ export type WorkName = keyof ThreadWork;
 /** Errors lose their class between threads, so those a caller is told about are values here. */
 export type Outcome<Result> =
   | { result: Result }
-  | { fault: { kind: ErrorKind; code: ProblemCode; message: string; problems?: readonly TemplateProblem[] } };
+  | {
+      fault: {
+        kind: ErrorKind;
+        code: ProblemCode;
+        message: string;
+        problems?: readonly TemplateProblem[];
+        budget?: TemplateBudget;
+      };
+    };
 
-/** `started` gets the time at which the thread took the task up, in ms since the pool was made. */
+/** `started` is 1 once the thread has taken the task up. */
 export interface ThreadCall<Name extends WorkName = WorkName> {
   name: Name;
   task: ThreadWork[Name]['task'];
   started: Int32Array;
-  poolMadeMs: number;
 }

@@ -4,7 +4,7 @@ import { type CompiledLiquid, compileLiquid } from '../liquid/compile-liquid.ts'
 import { createLiquid } from '../liquid/engine.ts';
 import { renderLiquid } from '../liquid/render-liquid.ts';
 import { parseMustache } from '../mustache/parse-mustache.ts';
-import { InvalidTemplateError } from '../problems.ts';
+import { InvalidTemplateError, TemplateLimitError } from '../problems.ts';
 import { type RenderedTexts, renderTexts } from '../render-texts.ts';
 import { checkVariables, compileSchema } from '../schema/check-variables.ts';
 import type { ParsedTemplate } from '../template.ts';
@@ -22,14 +22,15 @@ export async function runCall<Name extends WorkName>(
 ): Promise<Outcome<ThreadWork[Name]['result']>> {
   // The caller's time limit is for the work, not for a first load of large tables.
   if ('encoding' in call.task) await loadEncoding(call.task.encoding);
-  Atomics.store(call.started, 0, Math.max(1, Date.now() - call.poolMadeMs));
+  Atomics.store(call.started, 0, 1);
   try {
     return { result: await work[call.name](call.task) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { kind, code, message }: AppError = error;
     const problems = error instanceof InvalidTemplateError ? { problems: error.problems } : {};
-    return { fault: { kind, code, message, ...problems } };
+    const budget = error instanceof TemplateLimitError ? { budget: error.budget } : {};
+    return { fault: { kind, code, message, ...problems, ...budget } };
   }
 }
 
@@ -41,10 +42,14 @@ const work: { [Name in WorkName]: (task: ThreadWork[Name]['task']) => Promise<Th
     return typeof compiled === 'string' ? { fault: compiled } : {};
   },
   validate: async ({ schema, variables }) => checkVariables(schema, variables),
-  countTokens: async ({ texts, encoding }) => ({ counts: await countIn(encoding, texts) }),
+  countTokens: async ({ texts, encoding }) => countIn(encoding, texts),
 };
 
 const liquid = createLiquid();
+
+// Before the thread is there for calls, whose time is limited, it has done each of its works once.
+compileLiquid(liquid, '{{ a }}');
+compileSchema({}, true);
 
 function renderTask(task: ThreadWork['render']['task']): RenderedTexts {
   const parts = new Map(task.parts.map(([ref, source]) => [ref, parse(source)] as const));

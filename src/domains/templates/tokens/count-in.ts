@@ -1,4 +1,5 @@
 import type { EncodeOptions } from 'gpt-tokenizer/GptEncoding';
+import { cutRuns } from './cut-runs.ts';
 
 interface Encoding {
   countTokens: (text: string, options?: EncodeOptions) => number;
@@ -13,13 +14,27 @@ const encodings = {
 
 export type EncodingName = keyof typeof encodings;
 
+/** An import of what is loaded already still takes many times as long as counting a short text. */
+const loaded = new Map<EncodingName, Promise<Encoding>>();
+
 export function loadEncoding(name: EncodingName): Promise<Encoding> {
-  return encodings[name]();
+  const loading = loaded.get(name) ?? encodings[name]();
+  loaded.set(name, loading);
+  return loading;
+}
+
+/** Tokens of a text; `exact` unless it had to be cut for its sake and ours. */
+export interface TextTokens {
+  count: number;
+  exact: boolean;
 }
 
 /** Tokens of each text in a named encoding. Special tokens count as the plain text they are in a prompt. */
-export async function countIn(name: EncodingName, texts: readonly string[]): Promise<number[]> {
+export async function countIn(name: EncodingName, texts: readonly string[]): Promise<TextTokens[]> {
   const { countTokens } = await loadEncoding(name);
   const options = { disallowedSpecial: new Set<string>() };
-  return texts.map((text) => countTokens(text, options));
+  return texts.map((text) => {
+    const pieces = cutRuns(text);
+    return { count: pieces.reduce((sum, piece) => sum + countTokens(piece, options), 0), exact: pieces.length === 1 };
+  });
 }

@@ -1,11 +1,13 @@
 import { templateLimits } from './limits.ts';
-import type { Position } from './problems.ts';
-import { hasDefault } from './schema/schema-paths.ts';
+import { type Position, TemplateLimitError } from './problems.ts';
+import { hasDefault, isRequiredBy } from './schema/schema-paths.ts';
 import type { ParsedTemplate, PartArgument, Parts, PartUse, VariableUse } from './template.ts';
 
 /** A place of a variable; for one within a part, the part's tag and in `message` which part. */
 export interface Occurrence extends Position {
   message?: string;
+  /** Which of the texts it is in, from 0. */
+  text: number;
   /** Sections and loops around it: what is used within them may be a field of theirs. */
   within: readonly string[];
 }
@@ -29,6 +31,7 @@ export interface TemplatePart {
 
 /** What a part needs and cannot see, because it only sees its arguments and this tag gives it no such one. */
 export interface MissingArgument extends Position {
+  text: number;
   ref: string;
   name: string;
 }
@@ -59,32 +62,54 @@ interface Walk {
   parts: Parts;
   variables: Map<string, TemplateVariable>;
   missingArguments: MissingArgument[];
-  uses: number;
+  partUses: number;
+  variableUses: number;
+  occurrences: number;
+  text: number;
 }
 
 /**
- * Variables and parts of a template with its parts. Required is what is inserted whatever the others are: not within a section,
- * loop or condition, not as a condition, without liquid's `default` filter or a default of `inputSchema`; and what leads there
- * (`user` of a required `user.name`). Parts in a cycle or beyond the limits are left out: `expandParts` reports them.
+ * Variables and parts of texts that are rendered together, with their parts. Required is what is inserted whatever the others are:
+ * not within a section, loop or condition, not as a condition, without liquid's `default` filter; what leads there (`user` of a
+ * required `user.name`); what `inputSchema` requires; but nothing that it has a default for. Parts in a cycle or beyond the limits
+ * are left out: `expandParts` reports them. Throws TemplateLimitError.
  */
-export function analyseTemplate(template: ParsedTemplate, parts: Parts, inputSchema?: unknown): TemplateAnalysis {
-  const walk: Walk = { parts, variables: new Map(), missingArguments: [], uses: 0 };
-  visit(walk, template, {
-    bindings: new Map(),
-    isolated: false,
-    unconditional: true,
-    within: [],
-    tag: undefined,
-    ref: '',
-    path: [template],
-  });
-  const variables = [...walk.variables.values()];
-  const required = variables.filter((each) => each.required).map(({ path }) => path);
-  for (const each of variables) {
-    const leads = required.some((path) => path.startsWith(`${each.path}.`));
-    each.required = (each.required || leads) && !hasDefault(inputSchema, each.path.split('.'));
+export function analyseTemplates(
+  templates: readonly ParsedTemplate[],
+  parts: Parts,
+  inputSchema?: unknown,
+): TemplateAnalysis {
+  const counts = { partUses: 0, variableUses: 0, occurrences: 0, text: 0 };
+  const walk: Walk = { parts, variables: new Map(), missingArguments: [], ...counts };
+  for (const [text, template] of templates.entries()) {
+    walk.text = text;
+    visit(walk, template, { ...outermost, path: [template] });
   }
-  return { variables, parts: collectParts(template.parts), missingArguments: walk.missingArguments };
+  const variables = [...walk.variables.values()];
+  const leading = new Set(variables.filter(({ required }) => required).flatMap(({ path }) => pathsTo(path)));
+  for (const each of variables) {
+    const path = each.path.split('.');
+    const needed = each.required || leading.has(each.path) || isRequiredBy(inputSchema, path);
+    each.required = needed && !hasDefault(inputSchema, path);
+  }
+  const uses = templates.flatMap((template) => template.parts);
+  return { variables, parts: collectParts(uses), missingArguments: walk.missingArguments };
+}
+
+const outermost = {
+  bindings: new Map(),
+  isolated: false,
+  unconditional: true,
+  within: [],
+  tag: undefined,
+  ref: '',
+} as const;
+
+/** `a` and `a.b` of `a.b.c`. */
+function pathsTo(path: string): string[] {
+  const paths: string[] = [];
+  for (let dot = path.indexOf('.'); dot > 0; dot = path.indexOf('.', dot + 1)) paths.push(path.slice(0, dot));
+  return paths;
 }
 
 function visit(walk: Walk, template: ParsedTemplate, place: Place): void {
@@ -92,7 +117,7 @@ function visit(walk: Walk, template: ParsedTemplate, place: Place): void {
   for (const use of template.parts) {
     const part = walk.parts.get(use.ref);
     if (part === undefined || place.path.includes(part)) continue;
-    if (++walk.uses > templateLimits.partUsesMax || place.path.length > templateLimits.partDepthMax) return;
+    if (++walk.partUses > templateLimits.partUsesMax || place.path.length > templateLimits.partDepthMax) return;
     const isolated = template.format === 'liquid' || part.format === 'liquid';
     const outer: Bindings = isolated ? new Map() : place.bindings;
     visit(walk, part, {
@@ -108,26 +133,36 @@ function visit(walk: Walk, template: ParsedTemplate, place: Place): void {
 }
 
 function noteVariable(walk: Walk, use: VariableUse, place: Place): void {
+  // As many as a render may take steps.
+  if (++walk.variableUses > templateLimits.stepsMax) {
+    throw new TemplateLimitError(
+      `With its parts, it has more than ${templateLimits.stepsMax} uses of variables`,
+      'steps',
+    );
+  }
   const path = translate(use.path, place);
   if (path === null) return;
   const unconditional = use.unconditional && place.unconditional;
   const { line, column, length } = place.tag ?? use;
   if (path === undefined) {
-    if (unconditional) walk.missingArguments.push({ ref: place.ref, name: use.path, line, column, length });
+    if (unconditional && walk.missingArguments.length < occurrencesMax) {
+      walk.missingArguments.push({ ref: place.ref, name: use.path, text: walk.text, line, column, length });
+    }
     return;
   }
-  const within = [...place.within, ...use.within];
   const message = place.tag === undefined ? {} : { message: `in the part \`${place.ref}\`` };
   const known = walk.variables.get(path);
   const variable = known ?? { name: path.split('.', 1)[0] ?? path, path, required: false, occurrences: [] };
   if (known === undefined) walk.variables.set(path, variable);
   variable.required ||= unconditional;
-  if (variable.occurrences.length < occurrencesMax) {
-    variable.occurrences.push({ line, column, length, within, ...message });
-  }
+  if (variable.occurrences.length >= occurrencesOfOneMax || ++walk.occurrences > occurrencesMax) return;
+  const within = place.within.length === 0 ? use.within : [...place.within, ...use.within];
+  variable.occurrences.push({ text: walk.text, line, column, length, within, ...message });
 }
 
-const occurrencesMax = 1_000;
+/** What is beyond these counts, but is not listed. */
+const occurrencesOfOneMax = 100;
+const occurrencesMax = 5_000;
 
 /** A name by what the outermost template calls it; null for a literal, undefined for what the part cannot see. */
 function translate(path: string, { bindings, isolated }: Place): string | null | undefined {

@@ -1,0 +1,22 @@
+import type { Body } from './bodies.ts';
+
+const noTraces = Buffer.alloc(0);
+const retrieved =
+  'Refunds are paid within five working days to the card that was charged. Orders above 200 euros need a signature.';
+
+/** Bodies of `POST render` for the prompt of the scenario. No two have the same question, so that none is merely repeated. */
+export function createRenderBodies(count: number): Body[] {
+  return Array.from({ length: count }, (_, index) => ({
+    bytes: Buffer.from(
+      JSON.stringify({
+        label: 'production',
+        variables: {
+          question: `Where is my order number ${index}, and when is it paid back?`,
+          customer: { name: 'Ada Lovelace', plan: 'team' },
+          passages: [{ text: retrieved }, { text: retrieved }],
+        },
+      }),
+    ),
+    traceIds: noTraces,
+  }));
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { endpoint } from '../../http/endpoint.ts';
+import { listOf, pageParams, toPage } from '../../http/pagination.ts';
+import { decodeCursor, encodeCursor } from '../../lib/cursor.ts';
+import { NotFoundError } from '../../lib/errors.ts';
+import type { FailedIdentityEvent, IdentityEventPublisher } from '../../queue/identity-event-publisher.ts';
+
+export interface FailedEventsDeps {
+  identityEvents: Pick<IdentityEventPublisher, 'listFailed' | 'retryFailed'>;
+  cursorSecret: string;
+}
+
+const failedEventSchema = z.object({
+  id: z.string(),
+  provider: z.string(),
+  event_id: z.string(),
+  type: z.string(),
+  occurred_at: z.iso.datetime(),
+  reason: z.string(),
+  attempts: z.int(),
+  failed_at: z.iso.datetime(),
+});
+
+const common = { tag: 'identity', access: { operator: true } } as const;
+const list = 'failed-identity-events';
+const position = z.tuple([z.int(), z.string()]);
+
+/** For operators: events that could not be applied, why, and another try. */
+export function failedEventsEndpoints({ identityEvents, cursorSecret }: FailedEventsDeps) {
+  return [
+    endpoint({
+      ...common,
+      operationId: 'listFailedIdentityEvents',
+      method: 'GET',
+      path: '/api/identity-events/failed',
+      summary: 'List events of identity providers that could not be applied, latest first',
+      rateClass: 'read',
+      query: z.strictObject(pageParams),
+      responses: { 200: { description: 'A page of them, without what they say', schema: listOf(failedEventSchema) } },
+      problems: ['invalid_cursor', 'cursor_mismatch', 'queue_unavailable'],
+      handle: async ({ query: { limit, cursor } }) => {
+        const after = cursor === undefined ? undefined : decodeCursor(cursorSecret, list, cursor, position);
+        const failed = await identityEvents.listFailed();
+        const rest = after === undefined ? failed : failed.filter((event) => comesAfter(event, after));
+        const body = toPage(rest, limit, toWire, ({ failedAtMs, jobId }) =>
+          encodeCursor(cursorSecret, list, [failedAtMs, jobId]),
+        );
+        return { status: 200, body };
+      },
+    }),
+    endpoint({
+      ...common,
+      operationId: 'retryFailedIdentityEvent',
+      method: 'POST',
+      path: '/api/identity-events/failed/{failed_event_id}/retry',
+      summary: 'Have such an event tried again',
+      rateClass: 'write',
+      params: z.strictObject({
+        failed_event_id: z.string().min(1).max(100).meta({ description: 'Its `id` in the list of failed events' }),
+      }),
+      responses: { 202: { description: 'It is queued', schema: z.object({ id: z.string() }) } },
+      problems: ['not_found', 'queue_unavailable'],
+      handle: async ({ params: { failed_event_id: id } }) => {
+        if (await identityEvents.retryFailed(id)) return { status: 202, body: { id } };
+        throw new NotFoundError('not_found', 'There is no such event among the failed ones.');
+      },
+    }),
+  ];
+}
+
+function comesAfter({ failedAtMs, jobId }: FailedIdentityEvent, [atMs, id]: z.infer<typeof position>): boolean {
+  return failedAtMs === atMs ? jobId > id : failedAtMs < atMs;
+}
+
+function toWire({
+  jobId,
+  event,
+  reason,
+  attempts,
+  failedAtMs,
+}: FailedIdentityEvent): z.infer<typeof failedEventSchema> {
+  return {
+    id: jobId,
+    provider: event.provider,
+    event_id: event.eventId,
+    type: event.type,
+    occurred_at: new Date(event.occurredAtMs).toISOString(),
+    reason,
+    attempts,
+    failed_at: new Date(failedAtMs).toISOString(),
+  };
+}

@@ -1,0 +1,20 @@
+import type { ProjectId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+
+/** Slugs of live parts that are most like the given ones, so many of each, for "did you mean". */
+export async function findSimilarPartSlugs(
+  postgres: Postgres,
+  projectId: ProjectId,
+  slugs: readonly string[],
+  eachMax: number,
+): Promise<string[]> {
+  const { rows } = await postgres.raw<{ rows: { slug: string }[] }>(
+    `select distinct similar_part.slug from unnest(cast(:slugs as text[])) as wanted
+     cross join lateral (
+       select slug from parts where project_id = :projectId and deleted_at is null
+       order by similarity(slug, wanted) desc, slug limit :eachMax) as similar_part
+     order by 1`,
+    { slugs, projectId, eachMax },
+  );
+  return rows.map(({ slug }) => slug);
+}

@@ -1,0 +1,93 @@
+import { InvalidError } from '../../lib/errors.ts';
+import type { ProjectId } from '../../lib/ids.ts';
+import type { PromptContent } from '../prompts/index.ts';
+import {
+  analyseTemplates,
+  type ExpandedParts,
+  expandParts,
+  requiredPaths,
+  type TemplateAnalysis,
+  TemplateLimitError,
+  type TemplateVariable,
+  textsOf,
+} from '../templates/index.ts';
+import { loadParts, type PartPick, type PartSource } from './load-parts.ts';
+import { type ParsedPrompt, parseContent, placeholdersOf } from './parse-content.ts';
+import { parsedSizeOf } from './parsed-size.ts';
+
+/** A version of a prompt with its parts, ready to be rendered many times. Immutable. */
+export interface CompiledPrompt {
+  content: PromptContent;
+  prompt: ParsedPrompt;
+  expanded: ExpandedParts;
+  /** What it was compiled with: once one of them comes to something else, it must be compiled anew. */
+  picks: readonly PartPick[];
+  parts: readonly { slug: string; version: number }[];
+  placeholders: readonly string[];
+  /** Top-level names that a template or the input schema has. */
+  used: ReadonlySet<string>;
+  declared: ReadonlySet<string>;
+  /** Whether they are required, by path. */
+  variables: ReadonlyMap<string, boolean>;
+  bytes: number;
+}
+
+/**
+ * Throws InvalidTemplateError, InvalidError (`part_cycle`), TemplateLimitError, UnavailableError. Parts that do not exist are left
+ * to the render, which may not reach them.
+ */
+export async function compilePrompt(
+  source: PartSource,
+  project: { projectId: ProjectId },
+  content: PromptContent,
+): Promise<CompiledPrompt> {
+  const prompt = await parseContent(source.threads, content);
+  const templates = textsOf(prompt).map(({ template }) => template);
+  const { picks, byRef } = await loadParts(source, project, templates);
+  const expanded = expandParts(templates, (_slug, ref) => byRef.get(ref));
+  refuseProblems(expanded);
+  const analysis = analyseTemplates(templates, expanded.parts, content.inputSchema);
+  const sizes = [...templates, ...expanded.parts.values()].map(parsedSizeOf);
+  return {
+    content,
+    prompt,
+    expanded,
+    picks,
+    parts: versionsOf(expanded),
+    placeholders: placeholdersOf(prompt),
+    used: new Set(analysis.variables.map(({ name }) => name)),
+    declared: new Set(Object.keys(propertiesOf(content.inputSchema))),
+    variables: new Map(promptVariables(analysis, content.inputSchema).map(({ path, required }) => [path, required])),
+    bytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
+  };
+}
+
+function refuseProblems({ problems }: ExpandedParts): void {
+  const fatal = problems.filter(({ code }) => code !== 'unknown_part');
+  const [first] = fatal;
+  if (first === undefined) return;
+  const errors = fatal.map(({ text: _, part: __, ...fault }) => fault);
+  if (first.code === 'part_cycle') throw new InvalidError('part_cycle', first.message, { errors });
+  throw new TemplateLimitError(first.message, 'parts', errors);
+}
+
+function versionsOf({ states }: ExpandedParts): { slug: string; version: number }[] {
+  const versions = new Map<string, { slug: string; version: number }>();
+  for (const { slug, version } of states) {
+    if (version !== undefined) versions.set(`${slug}@${version}`, { slug, version });
+  }
+  return [...versions.values()];
+}
+
+/** Those of the texts, and those that only the schema requires, which are nowhere. */
+export function promptVariables({ variables }: TemplateAnalysis, inputSchema: unknown): TemplateVariable[] {
+  const known = new Set(variables.map(({ path }) => path));
+  const others = requiredPaths(inputSchema).filter((path) => !known.has(path));
+  const nameOf = (path: string) => path.split('.', 1)[0] ?? path;
+  return [...variables, ...others.map((path) => ({ name: nameOf(path), path, required: true, occurrences: [] }))];
+}
+
+function propertiesOf(schema: PromptContent['inputSchema']): object {
+  const properties = schema?.properties;
+  return typeof properties === 'object' && properties !== null ? properties : {};
+}

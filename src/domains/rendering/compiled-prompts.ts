@@ -1,0 +1,41 @@
+import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import type { PromptContent } from '../prompts/index.ts';
+import type { Item, ItemCache } from '../versioned/index.ts';
+import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts';
+import { arePicksCurrent, type PartSource } from './load-parts.ts';
+
+/** Twice as much is kept at most. */
+const promptsMax = 2_000;
+const bytesMax = 32 * 1024 * 1024;
+
+/** Versions of prompts compiled, each once as long as its parts come to the same versions. */
+export class CompiledPrompts {
+  readonly #prompts: ItemCache<PromptContent>;
+  readonly #source: PartSource;
+  readonly #kept = new BoundedMemo<CompiledPrompt>(promptsMax, bytesMax);
+  readonly #compiling = new Map<string, Promise<CompiledPrompt>>();
+
+  constructor(prompts: ItemCache<PromptContent>, source: PartSource) {
+    this.#prompts = prompts;
+    this.#source = source;
+  }
+
+  /** Throws NotFoundError (`version_not_found`) and as `compilePrompt`. */
+  async find(prompt: Item, number: number): Promise<CompiledPrompt> {
+    const key = `${prompt.id} ${number}`;
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && (await arePicksCurrent(this.#source, prompt, kept.picks))) return kept;
+    const known = this.#compiling.get(key);
+    if (known !== undefined) return known;
+    const compiling = this.#compile(prompt, number, kept).finally(() => this.#compiling.delete(key));
+    this.#compiling.set(key, compiling);
+    return compiling;
+  }
+
+  async #compile(prompt: Item, number: number, stale: CompiledPrompt | undefined): Promise<CompiledPrompt> {
+    const content = stale?.content ?? (await this.#prompts.readVersion(prompt, number)).content;
+    const compiled = await compilePrompt(this.#source, prompt, content);
+    this.#kept.set(`${prompt.id} ${number}`, compiled, compiled.bytes);
+    return compiled;
+  }
+}

@@ -1,0 +1,43 @@
+import type { ProjectId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { findSimilarPartSlugs } from '../parts/index.ts';
+import { type ExpandedParts, expandParts, type ParsedTemplate, type ResolvedPart } from '../templates/index.ts';
+import { loadParts, type PartSource } from './load-parts.ts';
+
+/** A draft's templates with their parts; a draft of a part stands for the newest version of that part, so that a cycle shows. */
+export async function expandDraft(
+  source: PartSource,
+  project: { projectId: ProjectId },
+  templates: readonly ParsedTemplate[],
+  partSlug: string | undefined,
+): Promise<ExpandedParts> {
+  const { byRef } = await loadParts(source, project, templates);
+  const self = partSlug === undefined ? undefined : await selfAs(source, project, templates, partSlug);
+  const resolve = (slug: string, ref: string) =>
+    self !== undefined && ref === slug && slug === partSlug ? self : byRef.get(ref);
+  return expandParts(templates, resolve, self);
+}
+
+async function selfAs(
+  { parts }: PartSource,
+  project: { projectId: ProjectId },
+  [template]: readonly ParsedTemplate[],
+  slug: string,
+): Promise<ResolvedPart | undefined> {
+  const saved = await parts.find(project, slug);
+  return template && { slug, version: (saved?.latestVersion ?? 0) + 1, template };
+}
+
+const unknownMax = 5;
+const similarMax = 10;
+
+/** Slugs to suggest for the parts that do not exist. */
+export async function similarParts(
+  postgres: Postgres,
+  { projectId }: { projectId: ProjectId },
+  { states }: ExpandedParts,
+): Promise<string[]> {
+  const unknown = states.filter(({ status }) => status === 'unknown').map(({ slug }) => slug);
+  if (unknown.length === 0) return [];
+  return findSimilarPartSlugs(postgres, projectId, unknown.slice(0, unknownMax), similarMax);
+}

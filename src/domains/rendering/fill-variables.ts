@@ -1,0 +1,61 @@
+import { InvalidError } from '../../lib/errors.ts';
+import {
+  descend,
+  isMissing,
+  MissingVariablesError,
+  type OnMissing,
+  type TemplateThreads,
+  validateVariables,
+} from '../templates/index.ts';
+import type { CompiledPrompt } from './compile-prompt.ts';
+
+/** What filling needs of a compiled prompt. */
+export type Fillable = Pick<CompiledPrompt, 'placeholders' | 'variables'> & {
+  content: Pick<CompiledPrompt['content'], 'inputSchema'>;
+};
+
+export interface GivenValues {
+  variables: Readonly<Record<string, unknown>>;
+  placeholders: Readonly<Record<string, unknown>>;
+  onMissing: OnMissing;
+}
+
+export interface FilledVariables {
+  variables: Readonly<Record<string, unknown>>;
+  /** Paths that a default of the schema filled. */
+  defaulted: readonly string[];
+}
+
+/**
+ * The variables with the schema's defaults. Throws InvalidError `invalid_variables` with paths; but MissingVariablesError with all
+ * that is missing where the schema complains of nothing else, and nothing may be missing.
+ */
+export async function fillVariables(
+  threads: TemplateThreads,
+  compiled: Fillable,
+  given: GivenValues,
+): Promise<FilledVariables> {
+  const schema = compiled.content.inputSchema;
+  if (schema === null) return { variables: given.variables, defaulted: [] };
+  try {
+    return await validateVariables(threads, schema, given.variables);
+  } catch (error) {
+    const absent = given.onMissing === 'error' ? absentPaths(error) : undefined;
+    throw absent === undefined ? error : new MissingVariablesError(allMissing(absent, compiled, given));
+  }
+}
+
+/** What the schema misses, when that is all it complains of. Fields of a list's items are not missing variables. */
+function absentPaths(error: unknown): string[] | undefined {
+  if (!(error instanceof InvalidError) || error.code !== 'invalid_variables') return undefined;
+  const faults = error.errors ?? [];
+  if (!faults.every(({ code, path }) => code === 'required' && !path.includes('['))) return undefined;
+  return faults.map(({ path }) => path.replace(/^variables\./, ''));
+}
+
+function allMissing(absent: readonly string[], compiled: Fillable, given: GivenValues): string[] {
+  const required = [...compiled.variables].filter(([, isRequired]) => isRequired).map(([path]) => path);
+  const needed = required.filter((path) => isMissing(descend(given.variables, path.split('.'))));
+  const empty = compiled.placeholders.filter((name) => !Object.hasOwn(given.placeholders, name));
+  return [...new Set([...absent, ...needed, ...empty.map((name) => `placeholders.${name}`)])];
+}

@@ -1,0 +1,2 @@
+export { createRendering } from './create-rendering.ts';
+export { renderingEndpoints } from './rendering.routes.ts';

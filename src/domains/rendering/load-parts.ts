@@ -1,0 +1,135 @@
+import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import type { ProjectId } from '../../lib/ids.ts';
+import type { PartContent } from '../parts/index.ts';
+import {
+  type ParsedTemplate,
+  parseTemplate,
+  type ResolvedPart,
+  TemplateLimitError,
+  type TemplateThreads,
+  templateLimits,
+} from '../templates/index.ts';
+import type { Item, ItemCache } from '../versioned/index.ts';
+import { parsedSizeOf } from './parsed-size.ts';
+
+/** Where the parts of projects are, parsed once per version. */
+export interface PartSource {
+  parts: ItemCache<PartContent>;
+  threads: TemplateThreads;
+  parsed: BoundedMemo<ParsedTemplate>;
+}
+
+/** What a reference comes to, which changes with the part's versions and labels. */
+export interface PartPick {
+  slug: string;
+  ref: string;
+  id?: string;
+  version?: number;
+}
+
+export interface LoadedParts {
+  picks: PartPick[];
+  byRef: Map<string, ResolvedPart>;
+}
+
+type Project = { projectId: ProjectId };
+type Reference = { slug: string; ref: string };
+
+const parsedMax = 2_000;
+const parsedBytesMax = 32 * 1024 * 1024;
+/** As many statements at a time as do not keep others from the database. */
+const loadingMax = 4;
+
+export function createPartSource(deps: Omit<PartSource, 'parsed'>): PartSource {
+  return { ...deps, parsed: new BoundedMemo(parsedMax, parsedBytesMax) };
+}
+
+/** Every part the templates reach, directly and through others. Throws TemplateLimitError, UnavailableError. */
+export async function loadParts(
+  source: PartSource,
+  project: Project,
+  templates: readonly ParsedTemplate[],
+): Promise<LoadedParts> {
+  const loaded: LoadedParts = { picks: [], byRef: new Map() };
+  const known = new Set<string>();
+  let wanted = newReferences(templates, known);
+  // One level more than allowed, so that what is too deep is found out.
+  for (let depth = 0; wanted.length > 0 && depth <= templateLimits.partDepthMax; depth++) {
+    if (known.size > templateLimits.partUsesMax) {
+      throw new TemplateLimitError(`More than ${templateLimits.partUsesMax} parts are reached`, 'parts');
+    }
+    const found: ParsedTemplate[] = [];
+    await forEachOf(wanted, async (reference) => {
+      const part = await loadPart(source, project, reference, loaded.picks);
+      if (part === undefined) return;
+      loaded.byRef.set(reference.ref, part);
+      found.push(part.template);
+    });
+    wanted = newReferences(found, known);
+  }
+  return loaded;
+}
+
+/** Whether the references still come to the same. Throws UnavailableError. */
+export async function arePicksCurrent(
+  { parts }: Pick<PartSource, 'parts'>,
+  project: Project,
+  picks: readonly PartPick[],
+): Promise<boolean> {
+  for (const pick of picks) {
+    const item = await parts.find(project, pick.slug);
+    const version = item && pinned(item, pick.ref);
+    if (version !== pick.version || (version !== undefined && item?.id !== pick.id)) return false;
+  }
+  return true;
+}
+
+async function loadPart(
+  source: PartSource,
+  project: Project,
+  { slug, ref }: Reference,
+  picks: PartPick[],
+): Promise<ResolvedPart | undefined> {
+  const item = await source.parts.find(project, slug);
+  const version = item && pinned(item, ref);
+  const isThere = item !== undefined && version !== undefined;
+  picks.push(isThere ? { slug, ref, id: item.id, version } : { slug, ref });
+  if (!isThere) return undefined;
+  const key = `${item.id} ${version}`;
+  const template = source.parsed.get(key) ?? (await parsePart(source, item, version));
+  source.parsed.set(key, template, parsedSizeOf(template));
+  return { slug: item.slug, version, template };
+}
+
+async function parsePart({ parts, threads }: PartSource, item: Item, number: number): Promise<ParsedTemplate> {
+  const { content } = await parts.readVersion(item, number);
+  return parseTemplate(threads, content.templateFormat, content.template);
+}
+
+/** The version that `slug`, `slug@3` or `slug@label` means. */
+function pinned({ latestVersion, labels }: Item, ref: string): number | undefined {
+  const at = ref.indexOf('@');
+  const pin = at < 0 ? 'latest' : ref.slice(at + 1);
+  if (pin === 'latest') return latestVersion;
+  if (!/^\d+$/.test(pin)) return labels.find(({ label }) => label === pin)?.version;
+  const version = Number(pin);
+  return version >= 1 && version <= latestVersion ? version : undefined;
+}
+
+function newReferences(templates: readonly ParsedTemplate[], known: Set<string>): Reference[] {
+  const wanted: Reference[] = [];
+  for (const { slug, ref } of templates.flatMap(({ parts }) => parts)) {
+    if (known.has(ref)) continue;
+    known.add(ref);
+    wanted.push({ slug, ref });
+  }
+  return wanted;
+}
+
+async function forEachOf<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  const open = items.values();
+  const lane = async () => {
+    for (const item of open) await run(item);
+  };
+  await Promise.all(Array.from({ length: loadingMax }, lane));
+}

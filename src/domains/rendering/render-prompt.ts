@@ -1,0 +1,144 @@
+import { InvalidError } from '../../lib/errors.ts';
+import type { ProjectId } from '../../lib/ids.ts';
+import type { PromptContent } from '../prompts/index.ts';
+import {
+  contextWindowOf,
+  type OnMissing,
+  renderMessages,
+  renderTemplate,
+  type TemplateThreads,
+  type TokenCount,
+  type TokenCounter,
+} from '../templates/index.ts';
+import type { Item, ItemCache } from '../versioned/index.ts';
+import type { CompiledPrompt } from './compile-prompt.ts';
+import type { CompiledPrompts } from './compiled-prompts.ts';
+import { estimateCost, type Model, modelOf, type PriceSource } from './estimate-cost.ts';
+import { fillVariables } from './fill-variables.ts';
+import { messageTexts, type RenderedMessage } from './message-texts.ts';
+
+export interface RenderDeps {
+  prompts: ItemCache<PromptContent>;
+  compiled: CompiledPrompts;
+  threads: TemplateThreads;
+  tokens: TokenCounter;
+  prices: PriceSource;
+}
+
+export interface RenderRequest {
+  project: { projectId: ProjectId };
+  /** Id or slug. */
+  called: string;
+  version?: number | undefined;
+  label?: string | undefined;
+  variables: Readonly<Record<string, unknown>>;
+  placeholders: Readonly<Record<string, readonly RenderedMessage[]>>;
+  onMissing: OnMissing;
+  onExtra: 'ignore' | 'error';
+  model?: string | undefined;
+}
+
+/** What a render came to: a text, or messages. */
+export type RenderedText = { text: string } | { messages: readonly RenderedMessage[] };
+
+export interface RenderWarning {
+  code: 'context_window_exceeded' | 'unused_placeholder';
+  message: string;
+  path: string;
+}
+
+export interface RenderedPrompt {
+  item: Item;
+  version: number;
+  compiled: CompiledPrompt;
+  rendered: RenderedText;
+  variables: { used: string[]; defaulted: readonly string[]; missing: string[]; unused: string[] };
+  tokens: TokenCount;
+  /** null when no price is known. */
+  estimatedCostNanoUsd: bigint | null;
+  warnings: RenderWarning[];
+}
+
+/**
+ * Renders a version of a prompt. Throws NotFoundError (`prompt_not_found`, `version_not_found`, `label_not_found`),
+ * MissingVariablesError, InvalidError (`invalid_variables`, `unknown_part`, `part_cycle`), InvalidTemplateError,
+ * TemplateLimitError, UnavailableError.
+ */
+export async function renderPrompt(deps: RenderDeps, request: RenderRequest): Promise<RenderedPrompt> {
+  const { project, variables: given, placeholders } = request;
+  const { item, number } = await deps.prompts.locate(project, request.called, request);
+  const compiled = await deps.compiled.find(item, number);
+  const unused = Object.keys(given).filter((name) => !compiled.used.has(name));
+  const unfilled = Object.keys(placeholders).filter((name) => !compiled.placeholders.includes(name));
+  if (request.onExtra === 'error') refuseExtra(compiled, unused, unfilled);
+  const { variables, defaulted } = await fillVariables(deps.threads, compiled, request);
+  const { used, missing, ...rendered } = await renderCompiled(deps.threads, compiled, { ...request, variables });
+  const model = modelOf(compiled.content.config, request.model);
+  const tokens = await countRendered(deps.tokens, rendered, model);
+  return {
+    item,
+    version: number,
+    compiled,
+    rendered,
+    variables: { used, defaulted, missing, unused: unused.filter((name) => !used.includes(name)) },
+    tokens,
+    estimatedCostNanoUsd: model && (await estimateCost(deps.prices, project.projectId, model, tokens.count)),
+    warnings: [...warnOfWindow(model, tokens), ...unfilled.map(warnOfPlaceholder)],
+  };
+}
+
+type Values = Pick<RenderRequest, 'variables' | 'placeholders' | 'onMissing'>;
+
+/** The text or the messages, with variables that are filled already. Throws as `renderTemplate`. */
+export async function renderCompiled(
+  threads: TemplateThreads,
+  { prompt, expanded }: Pick<CompiledPrompt, 'prompt' | 'expanded'>,
+  { variables, placeholders, onMissing }: Values,
+): Promise<RenderedText & { used: string[]; missing: string[] }> {
+  const options = { variables, onMissing, parts: expanded.parts };
+  if ('template' in prompt) return renderTemplate(threads, prompt.template, options);
+  return renderMessages(threads, prompt.messages, { ...options, placeholders });
+}
+
+export async function countRendered(
+  tokens: TokenCounter,
+  rendered: RenderedText,
+  model: Model | null,
+  waitMsMax?: number,
+): Promise<TokenCount> {
+  const { texts, whole } =
+    'text' in rendered ? { texts: [rendered.text], whole: true } : messageTexts(rendered.messages);
+  const counted = await tokens.count(texts, model?.model ?? null, waitMsMax);
+  return { ...counted, estimated: counted.estimated || !whole };
+}
+
+/** What neither a template nor the input schema knows. */
+function refuseExtra(compiled: CompiledPrompt, unused: readonly string[], unfilled: readonly string[]): void {
+  const extra = [
+    ...unused.filter((name) => !compiled.declared.has(name)).map((name) => ['variables', name] as const),
+    ...unfilled.map((name) => ['placeholders', name] as const),
+  ];
+  if (extra.length === 0) return;
+  const names = extra.map(([, name]) => name);
+  throw new InvalidError('invalid_variables', `The prompt has no ${names.slice(0, 20).join(', ').slice(0, 500)}`, {
+    errors: extra.slice(0, faultsMax).map(([field, name]) => ({
+      path: `${field}.${name}`,
+      code: 'extra_variable',
+      message: `Neither the template nor the input schema has \`${name}\``,
+    })),
+  });
+}
+
+const faultsMax = 100;
+
+function warnOfWindow(model: Model | null, { count }: TokenCount): RenderWarning[] {
+  const window = model === null ? undefined : contextWindowOf(model.model, model.provider || undefined);
+  if (window === undefined || count <= window) return [];
+  const message = `The prompt has ${count} tokens; ${model?.model} takes ${window}`;
+  return [{ code: 'context_window_exceeded', message, path: '' }];
+}
+
+function warnOfPlaceholder(name: string): RenderWarning {
+  const message = `The prompt has no placeholder \`${name}\``;
+  return { code: 'unused_placeholder', message, path: `placeholders.${name}` };
+}

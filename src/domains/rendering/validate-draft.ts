@@ -1,0 +1,145 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ProjectId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { PromptContent } from '../prompts/index.ts';
+import {
+  analyseTemplates,
+  checkInputSchema,
+  type ExpandedParts,
+  type Lint,
+  lintTemplate,
+  type TemplateAnalysis,
+  type TemplateVariable,
+  type TokenCount,
+  textsOf,
+} from '../templates/index.ts';
+import { type Comparable, type Compatibility, compareVariables } from './compare-variables.ts';
+import { promptVariables } from './compile-prompt.ts';
+import { expandDraft, similarParts } from './draft-parts.ts';
+import { attempt } from './draft-problems.ts';
+import { modelOf } from './estimate-cost.ts';
+import type { PartSource } from './load-parts.ts';
+import { type ParsedPrompt, parseContent, placeholdersOf } from './parse-content.ts';
+import type { RenderDeps } from './render-prompt.ts';
+import { tryDraft } from './try-draft.ts';
+
+export interface ValidateDeps extends RenderDeps {
+  postgres: Postgres;
+  source: PartSource;
+}
+
+export interface Draft {
+  project: { projectId: ProjectId };
+  content: PromptContent;
+  /** It is a draft of this part, which need not exist yet. */
+  partSlug?: string | undefined;
+  variables?: Readonly<Record<string, unknown>> | undefined;
+  compareTo?: { called: string; version?: number | undefined; label?: string | undefined } | undefined;
+}
+
+export interface DraftReport {
+  /** Errors and warnings. */
+  lints: Lint[];
+  variables: TemplateVariable[];
+  /** Fields of the texts, by the `text` of an occurrence. */
+  textPaths: string[];
+  placeholders: string[];
+  parts: ExpandedParts['states'];
+  tokens: TokenCount;
+  compatibility: Compatibility | undefined;
+}
+
+interface Understood {
+  prompt: ParsedPrompt;
+  expanded: ExpandedParts;
+  analysis: TemplateAnalysis;
+}
+
+/**
+ * Everything there is to say of a draft before it is saved. Throws NotFoundError for what `compareTo` names, UnavailableError;
+ * whatever is wrong with the draft itself is in the report.
+ */
+export async function validateDraft(deps: ValidateDeps, draft: Draft): Promise<DraftReport> {
+  const known = draft.compareTo && (await findComparable(deps, draft.project, draft.compareTo));
+  const { inputSchema } = draft.content;
+  const schema = await attempt('input_schema', async () => inputSchema && checkInputSchema(deps.threads, inputSchema));
+  const schemaLints = 'lints' in schema ? schema.lints : [];
+  // With a schema that is none the template is still looked at.
+  const content = { ...draft.content, inputSchema: schemaLints.length === 0 ? inputSchema : null };
+  const field = content.type === 'text' ? 'template' : 'messages';
+  const understood = await attempt(field, () => understand(deps.source, { ...draft, content }));
+  if ('lints' in understood) return unparsed(deps, content, [...schemaLints, ...understood.lints]);
+  const report = await reportOn(deps, { ...draft, content }, understood.value);
+  const { variables, placeholders } = report;
+  const own = { type: content.type, variables: requiredByPath(variables), placeholders };
+  return {
+    ...report,
+    lints: [...schemaLints, ...report.lints],
+    compatibility: known && compareVariables(known, own),
+  };
+}
+
+/** Each step may take some 20 ms for a hostile draft, so others get their turn in between. */
+async function understand(source: PartSource, { project, content, partSlug }: Draft): Promise<Understood> {
+  const prompt = await parseContent(source.threads, content);
+  await nextTurn();
+  const templates = textsOf(prompt).map(({ template }) => template);
+  const expanded = await expandDraft(source, project, templates, partSlug);
+  await nextTurn();
+  const analysis = analyseTemplates(templates, expanded.parts, content.inputSchema);
+  await nextTurn();
+  return { prompt, expanded, analysis };
+}
+
+async function reportOn(
+  deps: ValidateDeps,
+  { project, content, variables: given }: Draft,
+  { prompt, expanded, analysis }: Understood,
+): Promise<Omit<DraftReport, 'compatibility'>> {
+  const variables = promptVariables(analysis, content.inputSchema);
+  const placeholders = placeholdersOf(prompt);
+  const model = modelOf(content.config, undefined);
+  const tryable = { content, prompt, expanded, placeholders, variables: requiredByPath(variables) };
+  const isWhole = expanded.problems.every(({ code }) => code === 'unknown_part');
+  const tried = isWhole ? await tryDraft(deps, tryable, given, model) : { lints: [], tokens: undefined };
+  const tokens = tried.tokens ?? (await countSource(deps, content));
+  await nextTurn();
+  const lints = lintTemplate({
+    prompt,
+    expanded,
+    analysis,
+    knownParts: await similarParts(deps.postgres, project, expanded),
+    inputSchema: content.inputSchema,
+    tokens: tokens.count,
+    ...(model === null ? {} : { model: model.model }),
+    ...(model === null || model.provider === '' ? {} : { provider: model.provider }),
+  });
+  const textPaths = textsOf(prompt).map(({ path }) => path);
+  return { lints: [...lints, ...tried.lints], variables, textPaths, placeholders, parts: expanded.states, tokens };
+}
+
+async function unparsed(deps: ValidateDeps, content: PromptContent, lints: Lint[]): Promise<DraftReport> {
+  const nothing = { variables: [], textPaths: [], placeholders: [], parts: [], compatibility: undefined };
+  return { ...nothing, lints, tokens: await countSource(deps, content) };
+}
+
+async function countSource({ tokens }: ValidateDeps, content: PromptContent): Promise<TokenCount> {
+  const messages = content.type === 'chat' ? content.messages : [{ role: '', content: content.template }];
+  const texts = messages.flatMap((each) => ('content' in each ? [each.content] : []));
+  const counted = await tokens.count(texts, modelOf(content.config, undefined)?.model ?? null);
+  return { ...counted, estimated: true };
+}
+
+async function findComparable(
+  { prompts, compiled }: ValidateDeps,
+  project: Draft['project'],
+  { called, version, label }: NonNullable<Draft['compareTo']>,
+): Promise<Comparable> {
+  const { item, number } = await prompts.locate(project, called, { version, label });
+  const { content, variables, placeholders } = await compiled.find(item, number);
+  return { type: content.type, variables, placeholders };
+}
+
+function requiredByPath(variables: readonly TemplateVariable[]): Map<string, boolean> {
+  return new Map(variables.map(({ path, required }) => [path, required]));
+}

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import type { Contract } from '../../../src/http/endpoint.ts';
+import { encodeSpans } from '../otlp-encode.ts';
+import { aModelCall } from '../spans.ts';
+import { contentTypes } from '../traces.ts';
+
+/** What a request has beside its path. */
+export interface Sent {
+  query: string;
+  contentType?: string;
+  body?: string | Uint8Array<ArrayBuffer>;
+}
+
+const price = { model: 'own', input_per_million: '1', output_per_million: '1' };
+const template = 'of the matrix';
+
+/** A body that each operation accepts: a request refused for its body would prove nothing. Spans are of the given trace. */
+const jsonBodies: Readonly<Record<string, (traceId: string) => unknown>> = {
+  createApiKey: () => ({ name: 'of the matrix' }),
+  rotateApiKey: () => ({}),
+  createProject: () => ({ name: randomUUID() }),
+  updateWorkspace: () => ({ name: 'of the matrix' }),
+  updateMember: () => ({ role: 'viewer' }),
+  putModelPrices: () => ({ prices: [price] }),
+  createExecution: (traceId) => ({ trace_id: traceId, name: 'of the matrix', kind: 'llm' }),
+  receiveIdentityWebhook: () => ({}),
+  createPart: () => ({ name: randomUUID(), template }),
+  createPrompt: () => ({ name: randomUUID(), type: 'text', template }),
+  updatePart: () => ({ template }),
+  updatePrompt: () => ({ template }),
+  rollbackPart: () => ({ version: 1 }),
+  rollbackPrompt: () => ({ version: 1 }),
+  putPartLabel: () => ({ version: 1 }),
+  putPromptLabel: () => ({ version: 1 }),
+  renderPrompt: () => ({}),
+  validatePrompt: () => ({ template }),
+};
+
+/** Of operations that need one. */
+const queries: Readonly<Record<string, string>> = { diffPrompt: '?from=1' };
+
+/**
+ * What a request of the operation holds; `exported` is an export of prompts and parts. Throws for an operation that takes a body and
+ * has none here, which is how a new one is noticed.
+ */
+export function sentBy(
+  { operationId, body, reads }: Pick<Contract, 'operationId' | 'body' | 'reads'>,
+  { traceId, exported }: { traceId: string; exported: string },
+): Sent {
+  const query = queries[operationId] ?? '';
+  if (operationId === 'exportTraces') {
+    const bytes = Buffer.from(encodeSpans('protobuf', [aModelCall(1, 1, { traceId })]));
+    return { query, contentType: contentTypes.protobuf, body: bytes };
+  }
+  if (operationId === 'importPrompts') {
+    // Under names that are not taken, so that an import that should not be is seen.
+    const lines = exported.replaceAll('"slug":"', `"slug":"${randomUUID()}-`);
+    return { query, contentType: 'application/x-ndjson', body: lines };
+  }
+  const make = jsonBodies[operationId];
+  if (make !== undefined) return { query, contentType: 'application/json', body: JSON.stringify(make(traceId)) };
+  if (body !== undefined || reads !== undefined) throw new Error(`The matrix has no body for ${operationId}`);
+  return { query };
+}

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import { newId } from '../../../src/lib/ids.ts';
+import { newTraceId } from '../spans.ts';
+import type { Place, Tenants } from './tenants.ts';
+
+/** What a path parameter is replaced with, `own` being what belongs to the caller. */
+export const kindsOfId = ['own', 'sibling', 'foreign', 'unknown', 'malformed', '..%2f', '10 kB', '__proto__'] as const;
+export type KindOfId = (typeof kindsOfId)[number];
+
+/** By parameter: what belongs to a place, and one that never was. A parameter without a line fails the matrix. */
+const parameters: Readonly<Record<string, { of: (place: Place) => string; unknown: () => string }>> = {
+  workspace_id: { of: ({ project }) => project.workspaceId, unknown: () => newId('wsp') },
+  project_id: { of: ({ project }) => project.id, unknown: () => newId('prj') },
+  trace_id: { of: ({ traceId }) => traceId, unknown: newTraceId },
+  key_id: { of: ({ keyId }) => keyId, unknown: () => newId('key') },
+  user_id: { of: ({ userId }) => userId, unknown: () => newId('usr') },
+  body_id: { of: ({ bodyId }) => bodyId, unknown: () => `b_${randomUUID()}` },
+  // Either is named by its id or by its slug.
+  prompt_id: { of: ({ promptId }) => promptId, unknown: () => newId('prm') },
+  part_id: { of: ({ partSlug }) => partSlug, unknown: () => `part-${randomUUID()}` },
+  // What the places' prompts and parts have: the own ones neither the labels nor the versions of the others.
+  label: { of: ({ label }) => label, unknown: () => 'nowhere' },
+  version: { of: ({ versions }) => String(versions), unknown: () => '2147483647' },
+  failed_event_id: { of: ({ failedEventId }) => failedEventId, unknown: () => randomUUID() },
+  // No provider is configured here, so that all of them are unknown.
+  identity_provider: { of: () => 'clerk', unknown: () => 'nobody' },
+};
+
+/** The other kinds are what they are called. */
+const spelledOut: ReadonlyMap<string, string> = new Map([
+  ['malformed', "not' an id;"],
+  ['10 kB', 'x'.repeat(10_000)],
+]);
+
+export function namesIn(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
+}
+
+/** A value for a parameter. Throws when there is none, which is how a new parameter is noticed. */
+export function idFor(name: string, kind: KindOfId, tenants: Tenants): string {
+  const parameter = parameters[name];
+  if (parameter === undefined) throw new Error(`The matrix has no values for the path parameter ${name}`);
+  if (kind === 'own' || kind === 'sibling' || kind === 'foreign') return parameter.of(tenants[kind]);
+  return kind === 'unknown' ? parameter.unknown() : (spelledOut.get(kind) ?? kind);
+}
+
+/** The path with these ids, written as they are where they hold an escape already. */
+export function pathWith(path: string, ids: Readonly<Record<string, string>>): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name) => {
+    const id = ids[name] ?? '';
+    return id.includes('%') ? id : encodeURIComponent(id);
+  });
+}

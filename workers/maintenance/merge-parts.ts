@@ -1,0 +1,45 @@
+import type { Queue } from 'bullmq';
+import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import type { Logger } from '../../src/telemetry/logger.ts';
+
+export interface MergePartsDeps {
+  /** With a time-out long enough for a merge. */
+  slowClickhouse: ClickHouse;
+  ingest: Queue;
+  /** Aborted when the worker must stop. */
+  stopping: AbortSignal;
+  logger: Logger;
+}
+
+/** A read looks into every part of a partition. */
+const partsMax = 8;
+
+/**
+ * Has the engine merge the parts of `spans` where there are many, at a moment when no body waits: while spans come fast it leaves
+ * them alone (`merge_selector_base`), because a merge costs as much as the inserts before it. It takes the small ones first.
+ */
+export async function mergeParts({ slowClickhouse, ingest, stopping, logger }: MergePartsDeps): Promise<void> {
+  for (const { partition, parts } of await scattered(slowClickhouse)) {
+    const { waiting = 0, active = 0 } = await ingest.getJobCounts('waiting', 'active');
+    if (waiting + active > 0 || stopping.aborted) return;
+    const startedAtMs = performance.now();
+    await slowClickhouse.command({
+      query: 'OPTIMIZE TABLE spans PARTITION ID {partition:String}',
+      query_params: { partition },
+      clickhouse_settings: { max_execution_time: 0 },
+      abort_signal: stopping,
+    });
+    logger.info({ partition, parts, took_ms: Math.round(performance.now() - startedAtMs) }, 'parts merged');
+  }
+}
+
+async function scattered(clickhouse: ClickHouse): Promise<{ partition: string; parts: number }[]> {
+  const result = await clickhouse.query({
+    query: `SELECT partition_id AS partition, count()::Float64 AS parts FROM system.parts
+            WHERE active AND database = currentDatabase() AND table = 'spans'
+            GROUP BY partition_id HAVING parts > {partsMax:UInt32} ORDER BY partition_id`,
+    query_params: { partsMax },
+    format: 'JSONEachRow',
+  });
+  return result.json();
+}
