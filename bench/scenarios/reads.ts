@@ -16,7 +16,7 @@ const shapes = [
   { traces: 600, spansPerTrace: 500 },
 ] as const;
 const requestsPerRead = 60;
-const warmUps = 3;
+const warmUps = 10;
 const mergesPollMs = 500;
 const sampleEveryMs = 1_000;
 const partsMax = 8;
