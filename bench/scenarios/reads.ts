@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { detailRequests, listRequests } from '../reads/read-requests.ts';
 import { seedExecutions } from '../reads/seed-executions.ts';
 import { type LatencySummary, round, summariseLatencies } from '../statistics.ts';
@@ -35,6 +37,7 @@ export async function reads(bench: Bench): Promise<object> {
     const traceIds = await seedExecutions(bench.clickhouse, { projectId: bench.target.projectId, ...shape });
     const seedS = round((performance.now() - startedAtMs) / 1_000, 1);
     await untilMerged(bench);
+    collectGarbage();
     const turnStart = randomBytes(4).readUInt32LE();
     results.push({
       ...shape,
@@ -44,6 +47,12 @@ export async function reads(bench: Bench): Promise<object> {
     });
   }
   return { parameters: { requests_per_read: requestsPerRead, limit: 50 }, shapes: results };
+}
+
+/** What seeding left behind would otherwise be collected between two measured moments. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
 }
 
 /** Until the worker has had the parts merged, as it does at quiet moments. */
