@@ -294,7 +294,7 @@ describe('errors', () => {
 });
 
 describe('several at once', () => {
-  test('a query that plans for long keeps neither ping nor other queries waiting', { retry: 2 }, async () => {
+  test('a query that plans for long keeps neither ping nor other queries waiting', async () => {
     const slow = onlyValue(client, 'SELECT (SELECT sleep(2))');
     const startedAt = performance.now();
     await vi.waitFor(async () => expect(await runningOthers()).toBe(1));

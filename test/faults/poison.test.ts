@@ -11,8 +11,8 @@ import { until } from '../support/until.ts';
 import { type SpanBody, singleTraceBody } from '../support/workload.ts';
 
 const preload = fileURLToPath(new URL('../support/poison-preload.mjs', import.meta.url));
-/** 42 s on a quiet machine: the watchdog's 30 s, a stalled job's, and those of the process that tries it alone. */
-const quarantineMsMax = 100_000;
+/** 45 s on a machine that runs another file beside it. */
+const quarantineMsMax = 60_000;
 const neighbours = 30;
 
 interface Quarantined {
@@ -75,7 +75,7 @@ describe('a body that cannot be stored', () => {
   it.each([
     ['ends the worker', 'poison:exit'],
     ['keeps the worker busy for ever', 'poison:loop'],
-  ])('because it %s: is alone in quarantine within 100 s', async (_, mark) => {
+  ])('because it %s: is alone in quarantine within a minute', async (_, mark) => {
     const random = seededRandom();
     showLogsOnFailure(stack);
     const project = await stack.createProject(mark);

@@ -54,7 +54,7 @@ describe('SIGTERM under load', () => {
     await until('the job is under way', 30_000, async () => (await stack.ingest.getActiveCount()) > 0);
     const tookMs = await terminate(stack.worker);
     await Promise.all([stack.engines.clickhouse.start(), stack.worker.start()]);
-    const drainedMs = await stack.untilIdle(30_000);
+    const drainedMs = await stack.untilIdle(5_000);
     await expectExactlyOnce(stack, project, log);
     await expectNoneStalled();
     console.log(`SIGTERM without ClickHouse: exit took ${tookMs} ms, drained in ${drainedMs} ms`);
