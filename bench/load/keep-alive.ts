@@ -8,7 +8,10 @@ const headEnd = '\r\n\r\n';
  */
 export class KeepAliveConnection {
   readonly #socket: Socket;
-  #received: Buffer = Buffer.alloc(0);
+  #head: Buffer = Buffer.alloc(0);
+  #status: string | undefined;
+  /** Of the content, once the head has been read. */
+  #bytesLeft = 0;
   #settle: { resolve: (status: string) => void; reject: (error: Error) => void } | undefined;
 
   private constructor(socket: Socket) {
@@ -41,13 +44,22 @@ export class KeepAliveConnection {
   }
 
   #take(chunk: Buffer): void {
-    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
-    const headLength = this.#received.indexOf(headEnd);
+    if (this.#status === undefined) this.#readHead(chunk);
+    else this.#bytesLeft -= chunk.length;
+    if (this.#status === undefined || this.#bytesLeft > 0) return;
+    const status = this.#status;
+    this.#status = undefined;
+    this.#settle?.resolve(status);
+  }
+
+  #readHead(chunk: Buffer): void {
+    this.#head = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
+    const headLength = this.#head.indexOf(headEnd);
     if (headLength < 0) return;
-    const head = this.#received.toString('latin1', 0, headLength);
+    const head = this.#head.toString('latin1', 0, headLength);
+    this.#status = head.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
     const contentLength = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    if (this.#received.length < headLength + headEnd.length + contentLength) return;
-    this.#received = Buffer.alloc(0);
-    this.#settle?.resolve(head.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length));
+    this.#bytesLeft = contentLength - (this.#head.length - headLength - headEnd.length);
+    this.#head = Buffer.alloc(0);
   }
 }

@@ -7,7 +7,7 @@ import { createPoster, toTraces } from './post.ts';
 import type { CommandName, LoadCommands, LoadReply, LoadRequest, LoadTarget } from './protocol.ts';
 import { ReadableProbe } from './readable-probe.ts';
 import { createRenderBodies } from './render-bodies.ts';
-import { runRequests } from './requests.ts';
+import { runReads, runRequests } from './requests.ts';
 
 // A process of its own, so that what the load costs can be told from what it measures.
 process.on('SIGINT', () => undefined); // Ctrl-C is for our parent, whose end we notice.
@@ -60,6 +60,7 @@ const commands: {
   },
 
   requests: (input) => runRequests(target.url, input),
+  reads: (input) => runReads(target.url, input),
 
   async prepareBomb({ inflatedBytes }) {
     bomb = await createBomb(inflatedBytes);

@@ -1,4 +1,4 @@
-import type { RequestLoad, RequestResult } from './requests.ts';
+import type { ReadLoad, RequestLoad, RequestResult } from './requests.ts';
 import type { LatencyLists, SendResult } from './send-result.ts';
 
 /** Where the load goes. */
@@ -22,6 +22,7 @@ export interface LoadCommands {
     output: SendResult & LatencyLists;
   };
   requests: { input: RequestLoad; output: RequestResult };
+  reads: { input: ReadLoad; output: Float64Array };
   prepareBomb: { input: { inflatedBytes: number }; output: { gzipBytes: number } };
   sendBomb: { input: Record<string, never>; output: { status: string; ms: number } };
 }

@@ -15,11 +15,30 @@ export interface RequestResult {
   tookMs: number;
 }
 
+/** Reads one after the other, `paths` in their order. */
+export interface ReadLoad {
+  paths: readonly string[];
+  headers: Readonly<Record<string, string>>;
+}
+
+/** Milliseconds that each took. Throws when an answer is not 200. */
+export async function runReads(url: string, { paths, headers }: ReadLoad): Promise<Float64Array> {
+  const connection = await KeepAliveConnection.open(url);
+  const latenciesMs: number[] = [];
+  for (const path of paths) {
+    const request = toGet(url, path, headers);
+    const sentAtMs = epochMs();
+    const status = await connection.send(request);
+    latenciesMs.push(epochMs() - sentAtMs);
+    if (status !== '200') throw new Error(`${path} answered ${status}`);
+  }
+  connection.close();
+  return Float64Array.from(latenciesMs);
+}
+
 /** Each connection sends the same GET again as soon as it is answered, until the time is up. */
 export async function runRequests(url: string, load: RequestLoad): Promise<RequestResult> {
-  const { host } = new URL(url);
-  const headers = Object.entries({ host, ...load.headers }).map(([name, value]) => `${name}: ${value}\r\n`);
-  const request = Buffer.from(`GET ${load.path} HTTP/1.1\r\n${headers.join('')}\r\n`);
+  const request = toGet(url, load.path, load.headers);
   const connections = await Promise.all(Array.from({ length: load.connections }, () => KeepAliveConnection.open(url)));
   const statuses: Record<string, number> = {};
   const latenciesMs: number[] = [];
@@ -37,4 +56,10 @@ export async function runRequests(url: string, load: RequestLoad): Promise<Reque
   };
   await Promise.all(connections.map(run));
   return { statuses, latenciesMs: Float64Array.from(latenciesMs), tookMs: epochMs() - startedAtMs };
+}
+
+function toGet(url: string, path: string, headers: Readonly<Record<string, string>>): Buffer {
+  const { host } = new URL(url);
+  const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
 }

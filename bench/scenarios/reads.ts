@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { detailRequests, listRequests } from '../reads/read-requests.ts';
 import { seedExecutions } from '../reads/seed-executions.ts';
 import { type LatencySummary, round, summariseLatencies } from '../statistics.ts';
@@ -37,7 +35,6 @@ export async function reads(bench: Bench): Promise<object> {
     const traceIds = await seedExecutions(bench.clickhouse, { projectId: bench.target.projectId, ...shape });
     const seedS = round((performance.now() - startedAtMs) / 1_000, 1);
     await untilMerged(bench);
-    collectGarbage();
     const turnStart = randomBytes(4).readUInt32LE();
     results.push({
       ...shape,
@@ -47,12 +44,6 @@ export async function reads(bench: Bench): Promise<object> {
     });
   }
   return { parameters: { requests_per_read: requestsPerRead, limit: 50 }, shapes: results };
-}
-
-/** What seeding left behind would otherwise be collected between two measured moments. */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
 }
 
 /** Until the worker has had the parts merged, as it does at quiet moments. */
@@ -70,7 +61,7 @@ async function measureAll(
   requests: Readonly<Record<string, (turn: number) => string>>,
   turnStart: number,
 ): Promise<object> {
-  const measured: Record<string, Measured | 'absent'> = {};
+  const measured: Record<string, Measured> = {};
   for (const [name, pathOf] of Object.entries(requests)) {
     measured[name] = await measureOne(bench, (turn) => pathOf(turnStart + turn));
     bench.say(`  ${name}: ${JSON.stringify(measured[name])}`);
@@ -78,28 +69,19 @@ async function measureAll(
   return measured;
 }
 
-/** Throws when an answer is neither 200 nor says that there is no such route. */
-async function measureOne(bench: Bench, pathOf: (turn: number) => string): Promise<Measured | 'absent'> {
-  const { url, projectId, apiKey } = bench.target;
-  const latenciesMs: number[] = [];
+/** Asked by the load generator, whose heap is small: the bench's own collections would show as a tail of 25 ms. */
+async function measureOne(bench: Bench, pathOf: (turn: number) => string): Promise<Measured> {
+  const { projectId, apiKey } = bench.target;
+  const paths = Array.from(
+    { length: warmUps + requestsPerRead },
+    (_, turn) => `/api/projects/${projectId}/${pathOf(turn)}`,
+  );
   const watch = watchResources(bench, sampleEveryMs);
-  for (let turn = -warmUps; turn < requestsPerRead; turn++) {
-    const path = pathOf(turn);
-    const startedAtMs = performance.now();
-    const response = await fetch(`${url}/api/projects/${projectId}/${path}`, { headers: { 'X-API-Key': apiKey } });
-    // Bytes: what a client makes of them is not what is measured.
-    const bytes = await response.arrayBuffer();
-    const elapsedMs = performance.now() - startedAtMs;
-    const text = response.status === 200 ? '' : Buffer.from(bytes).toString();
-    if (response.status !== 200) watch.stop();
-    if (response.status === 404 && text.includes('route_not_found')) return 'absent';
-    if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${text.slice(0, 500)}`);
-    if (turn >= 0) latenciesMs.push(elapsedMs);
-  }
+  const latenciesMs = await bench.load.run('reads', { paths, headers: { 'x-api-key': apiKey } });
   const { api, clickhouse } = watch.stop().byProcess;
   const cpuS = api?.cpu_s == null || clickhouse?.cpu_s == null ? null : api.cpu_s + clickhouse.cpu_s;
   return {
-    ...summariseLatencies(Float64Array.from(latenciesMs)),
-    cpu_ms: cpuS === null ? null : round((cpuS * 1_000) / (requestsPerRead + warmUps), 1),
+    ...summariseLatencies(latenciesMs.subarray(warmUps)),
+    cpu_ms: cpuS === null ? null : round((cpuS * 1_000) / paths.length, 1),
   };
 }
