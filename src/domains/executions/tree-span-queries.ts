@@ -1,8 +1,8 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
-import { type SpanStatus, spansPerTraceMax, toUsage } from './light-span.ts';
+import { type CostSource, type SpanStatus, spansPerTraceMax, toUsage } from './light-span.ts';
 import { blockColumn, newestRows, ofTrace, type RowAge, rowsFor } from './newest-rows.ts';
-import { hostAttributes, hostKeyOf } from './tree/host-key.ts';
+import { findOrigins, type Origin, originColumn, unknownOrigin } from './span-origins.ts';
 import type { TreeSpan } from './tree-span.ts';
 
 /** The spans of a trace that are read: the earliest {@link spansPerTraceMax}. */
@@ -14,13 +14,10 @@ export interface TreeSpans {
 
 const noParent = "unhex('0000000000000000')";
 
-/** Of a resource's attributes; an address list has its addresses as an array. */
-const attributesType = `Array(Tuple(key String, value Tuple(
-  stringValue String, arrayValue Tuple(values Array(Tuple(stringValue String))))))`;
-const resourceAttributes = `JSONExtract(toString(resource), 'attributes', '${attributesType}')`;
-const hostNames = hostAttributes.map((name) => `'${name}'`).join(', ');
-
-/** Selected in this order; {@link toTreeSpan} reads by it. */
+/**
+ * Selected in this order; {@link toTreeSpan} reads by it. As they are stored wherever that will do: a trace of 500 spans takes the
+ * engine a third less than with expressions.
+ */
 const columns = [
   'lower(hex(span_id))',
   `if(parent_span_id = ${noParent}, '', lower(hex(parent_span_id)))`,
@@ -31,8 +28,15 @@ const columns = [
   'status',
   'service',
   'model',
-  'if(has_usage, [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, total_tokens], [])',
-  "if(cost_source = 'none', NULL, cost_nano_usd)",
+  'has_usage',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+  'total_tokens',
+  'cost_source',
+  'cost_nano_usd',
   'response_id',
   'prompt_id',
   'prompt_name',
@@ -44,9 +48,7 @@ const columns = [
   'flags',
   'ttft_ms',
   'warnings',
-  "JSONExtractString(toString(scope), 'name')",
-  `arrayMap(a -> [a.1, if(a.2.1 = '', a.2.2.1[1].1, a.2.1)], arrayFilter(a -> a.1 IN (${hostNames}), ${resourceAttributes}))`,
-  `if(empty(${resourceAttributes}), '', lower(hex(cityHash64(toString(resource)))))`,
+  originColumn,
   `arrayMap(e -> [e.1, e.2], JSONExtract(events, 'Array(Tuple(name String, timeUnixNano String))'))`,
   'toUnixTimestamp64Milli(received_at)',
   blockColumn,
@@ -62,8 +64,15 @@ type Row = [
   status: SpanStatus,
   service: string,
   model: string,
-  usage: number[],
-  costNanoUsd: string | null,
+  hasUsage: boolean,
+  inputTokens: number,
+  outputTokens: number,
+  cacheReadTokens: number,
+  cacheWriteTokens: number,
+  reasoningTokens: number,
+  totalTokens: number,
+  costSource: CostSource,
+  costNanoUsd: string,
   responseId: string,
   promptId: string,
   promptName: string,
@@ -75,9 +84,7 @@ type Row = [
   flags: number,
   ttftMs: number | null,
   warnings: string[],
-  scope: string,
-  hostAttributes: [string, string][],
-  resourceHash: string,
+  origin: string,
   events: [name: string, timeUnixNano: string][],
   receivedAtMs: string,
   block: string,
@@ -98,15 +105,17 @@ export async function findTreeSpans(clickhouse: ClickHouse, projectId: string, t
     return result.json<Row>();
   });
   const newest = newestRows(rows, ageOf);
-  const spans = newest.slice(0, spansPerTraceMax).map(({ row }) => toTreeSpan(row));
+  const shown = newest.slice(0, spansPerTraceMax);
+  const origins = await findOrigins(clickhouse, { projectId, traceId }, new Set(shown.map(({ row }) => row[29])));
+  const spans = shown.map(({ row }) => toTreeSpan(row, origins.get(row[29]) ?? unknownOrigin));
   return { spans, truncated: newest.length > spansPerTraceMax };
 }
 
 function ageOf(row: Row): RowAge {
-  return { spanId: row[0], receivedAtMs: Number(row[26]), block: Number(row[27]) };
+  return { spanId: row[0], receivedAtMs: Number(row[31]), block: Number(row[32]) };
 }
 
-function toTreeSpan(row: Row): TreeSpan {
+function toTreeSpan(row: Row, { scope, hostKey }: Origin): TreeSpan {
   return {
     spanId: row[0],
     parentSpanId: row[1],
@@ -117,21 +126,21 @@ function toTreeSpan(row: Row): TreeSpan {
     status: row[6],
     service: row[7],
     model: row[8],
-    usage: toUsage(row[9]),
-    costNanoUsd: row[10] === null ? null : BigInt(row[10]),
-    responseId: row[11],
+    usage: row[9] ? toUsage([row[10], row[11], row[12], row[13], row[14], row[15]]) : null,
+    costNanoUsd: row[16] === 'none' ? null : BigInt(row[17]),
+    responseId: row[18],
     prompt:
-      row[16] === ''
+      row[23] === ''
         ? null
-        : { id: row[12], name: row[13], version: row[14], rawVersion: row[15], source: row[16], key: row[17] },
-    otelKind: row[18],
-    flags: row[19],
-    ttftMs: row[20],
-    warnings: row[21],
-    scope: row[22],
-    hostKey: hostKeyOf({ attributes: Object.fromEntries(row[23]), resourceHash: row[24] }),
+        : { id: row[19], name: row[20], version: row[21], rawVersion: row[22], source: row[23], key: row[24] },
+    otelKind: row[25],
+    flags: row[26],
+    ttftMs: row[27],
+    warnings: row[28],
+    scope,
+    hostKey,
     skewNano: 0n,
     skewRefused: false,
-    events: row[25].map(([name, time]) => ({ name, timeUnixNano: BigInt(time) })),
+    events: row[30].map(([name, time]) => ({ name, timeUnixNano: BigInt(time) })),
   };
 }

@@ -1,0 +1,68 @@
+import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { ofTrace } from './newest-rows.ts';
+import { hostAttributes, hostKeyOf } from './tree/host-key.ts';
+
+/** What a tree says of the resource and the scope that a span came from. */
+export interface Origin {
+  scope: string;
+  hostKey: string;
+}
+
+/** Names an origin by what it is made of, so that what was read of one holds for ever. */
+export const originColumn = 'cityHash64(resource, scope)';
+
+/** Of a row that was replaced between two reads. */
+export const unknownOrigin: Origin = { scope: '', hostKey: '' };
+
+/** Of a resource's attributes; an address list has its addresses as an array. */
+const attributesType = `Array(Tuple(key String, value Tuple(
+  stringValue String, arrayValue Tuple(values Array(Tuple(stringValue String))))))`;
+const resourceAttributes = `JSONExtract(toString(resource), 'attributes', '${attributesType}')`;
+const hostNames = hostAttributes.map((name) => `'${name}'`).join(', ');
+
+const columns = [
+  originColumn,
+  "JSONExtractString(toString(scope), 'name')",
+  `arrayMap(a -> [a.1, if(a.2.1 = '', a.2.2.1[1].1, a.2.1)], arrayFilter(a -> a.1 IN (${hostNames}), ${resourceAttributes}))`,
+  `if(empty(${resourceAttributes}), '', lower(hex(cityHash64(toString(resource)))))`,
+] as const;
+
+type Row = [hash: string, scope: string, hostAttributes: [string, string][], resourceHash: string];
+
+const originsMax = 20_000;
+const charsMax = 4_000_000;
+/** By project and hash: the same few processes send all of a project's spans. */
+const known = new BoundedMemo<Origin>(originsMax, charsMax);
+
+/**
+ * The origins of a trace's spans by {@link originColumn}; the engine is asked only for those not seen before, since taking their JSON
+ * apart for every span is what a tree took longest for. Throws UnavailableError while the trace store is away.
+ */
+export async function findOrigins(
+  clickhouse: ClickHouse,
+  { projectId, traceId }: { projectId: string; traceId: string },
+  hashes: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Origin>> {
+  const found = new Map<string, Origin>();
+  for (const hash of hashes) {
+    const origin = known.get(projectId + hash);
+    if (origin !== undefined) found.set(hash, origin);
+  }
+  if (found.size === hashes.size) return found;
+  const rows = await runClickHouse(async () => {
+    const result = await clickhouse.query({
+      query: `SELECT DISTINCT ${columns.join(', ')} FROM spans PREWHERE ${ofTrace}`,
+      query_params: { projectId, traceId },
+      format: 'JSONCompactEachRow',
+    });
+    return result.json<Row>();
+  });
+  for (const [hash, scope, attributes, resourceHash] of rows) {
+    const origin = { scope, hostKey: hostKeyOf({ attributes: Object.fromEntries(attributes), resourceHash }) };
+    known.set(projectId + hash, origin, scope.length + origin.hostKey.length);
+    found.set(hash, origin);
+  }
+  return found;
+}
