@@ -1,3 +1,4 @@
+import './lib/young-objects.ts';
 import { readConfig } from './config.ts';
 import { createContainer } from './container.ts';
 import { listen } from './http/server.ts';

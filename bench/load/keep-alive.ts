@@ -1,24 +1,35 @@
 import { connect, type Socket } from 'node:net';
 
 const headEnd = '\r\n\r\n';
+const answerTimeoutMs = 60_000;
+
+/** What a client that counts and times answers reads of one. */
+export interface Answer {
+  /** The HTTP status. */
+  status: string;
+  /** 0 where the answer names none. */
+  retryAfterMs: number;
+}
 
 /**
- * One kept-alive HTTP/1.1 connection that sends the same bytes again and again and reads no more of an answer than its status and
- * length: a client that costs the machine a fraction of what it measures. Answers must have Content-Length, or no content.
+ * One kept-alive HTTP/1.1 connection that reads no more of an answer than its status, Retry-After and length: a client that costs the
+ * machine a fraction of what it measures. Answers must have Content-Length, or no content.
  */
 export class KeepAliveConnection {
   readonly #socket: Socket;
   #head: Buffer = Buffer.alloc(0);
-  #status: string | undefined;
+  #answer: Answer | undefined;
   /** Of the content, once the head has been read. */
   #bytesLeft = 0;
-  #settle: { resolve: (status: string) => void; reject: (error: Error) => void } | undefined;
+  #settle: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined;
+  #usable = true;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('data', (chunk) => this.#take(chunk));
-    socket.on('error', (error) => this.#settle?.reject(error));
-    socket.on('close', () => this.#settle?.reject(new Error('The server closed the connection')));
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', () => this.#fail(new Error('The server closed the connection')));
+    socket.setTimeout(answerTimeoutMs, () => socket.destroy(new Error(`no answer in ${answerTimeoutMs / 1_000} s`)));
   }
 
   static open(url: string): Promise<KeepAliveConnection> {
@@ -30,11 +41,18 @@ export class KeepAliveConnection {
     });
   }
 
-  /** The status of the answer. Rejects when the connection breaks. */
-  send(request: Buffer): Promise<string> {
+  /** Whether another request can be sent. */
+  get usable(): boolean {
+    return this.#usable;
+  }
+
+  /** Sends the pieces of one request. Rejects when the connection breaks. */
+  send(...pieces: (string | Buffer)[]): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
-      this.#socket.write(request);
+      this.#socket.cork();
+      for (const piece of pieces) this.#socket.write(piece, 'latin1');
+      this.#socket.uncork();
     });
   }
 
@@ -43,13 +61,20 @@ export class KeepAliveConnection {
     this.#socket.destroy();
   }
 
+  #fail(error: Error): void {
+    this.#usable = false;
+    this.#settle?.reject(error);
+  }
+
   #take(chunk: Buffer): void {
-    if (this.#status === undefined) this.#readHead(chunk);
+    if (this.#answer === undefined) this.#readHead(chunk);
     else this.#bytesLeft -= chunk.length;
-    if (this.#status === undefined || this.#bytesLeft > 0) return;
-    const status = this.#status;
-    this.#status = undefined;
-    this.#settle?.resolve(status);
+    if (this.#answer === undefined || this.#bytesLeft > 0) return;
+    const answer = this.#answer;
+    const settle = this.#settle;
+    this.#answer = undefined;
+    this.#settle = undefined;
+    settle?.resolve(answer);
   }
 
   #readHead(chunk: Buffer): void {
@@ -57,7 +82,11 @@ export class KeepAliveConnection {
     const headLength = this.#head.indexOf(headEnd);
     if (headLength < 0) return;
     const head = this.#head.toString('latin1', 0, headLength);
-    this.#status = head.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
+    this.#answer = {
+      status: head.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length),
+      retryAfterMs: Number(/\r\nretry-after: (\d+)/i.exec(head)?.[1] ?? 0) * 1_000,
+    };
+    if (/\r\nconnection: close/i.test(head)) this.#usable = false;
     const contentLength = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
     this.#bytesLeft = contentLength - (this.#head.length - headLength - headEnd.length);
     this.#head = Buffer.alloc(0);

@@ -1,16 +1,8 @@
-import { Agent, request } from 'node:http';
+import { type Answer, KeepAliveConnection } from './keep-alive.ts';
 import type { LoadTarget } from './protocol.ts';
 
-export interface Answer {
-  /** The HTTP status, or the error code where no answer came. */
-  status: string;
-  /** 0 where the answer names none. */
-  retryAfterMs: number;
-}
-
+/** The `status` is the error code where no answer came. */
 export type PostBody = (body: Buffer) => Promise<Answer>;
-
-const answerTimeoutMs = 60_000;
 
 /** Where bodies go and what they are. */
 export interface PostedTo {
@@ -29,24 +21,41 @@ export function createPoster(
   connectionsMax: number,
   to: PostedTo = toTraces,
 ): { post: PostBody; close: () => void } {
-  const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax, maxFreeSockets: connectionsMax });
-  const { hostname, port } = new URL(url);
-  const options = { agent, host: hostname.replace(/[[\]]/g, ''), port, path: to.path, method: 'POST' };
-  const headers = { 'x-api-key': apiKey, ...to.headers };
-  const post = (body: Buffer) =>
-    new Promise<Answer>((resolve) => {
-      const fail = (error: NodeJS.ErrnoException) => resolve({ status: error.code ?? error.message, retryAfterMs: 0 });
-      const sent = request({ ...options, headers: { ...headers, 'content-length': body.length } }, (response) => {
-        response.on('error', fail);
-        response.on('end', () => {
-          const retryAfterMs = Number(response.headers['retry-after'] ?? 0) * 1_000;
-          resolve({ status: String(response.statusCode), retryAfterMs });
-        });
-        response.resume();
-      });
-      sent.setTimeout(answerTimeoutMs, () => sent.destroy(new Error('no answer in 60 s')));
-      sent.on('error', fail);
-      sent.end(body);
-    });
-  return { post, close: () => agent.destroy() };
+  const idle: KeepAliveConnection[] = [];
+  const waiting: (() => void)[] = [];
+  let busy = 0;
+  const headers = { host: new URL(url).host, 'x-api-key': apiKey, ...to.headers };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const start = `POST ${to.path} HTTP/1.1\r\n${lines.join('')}content-length: `;
+
+  const post = async (body: Buffer): Promise<Answer> => {
+    if (busy >= connectionsMax) await new Promise<void>((resolve) => waiting.push(resolve));
+    else busy += 1;
+    try {
+      const connection = takeUsable(idle) ?? (await KeepAliveConnection.open(url));
+      const answer = await connection.send(`${start}${body.length}\r\n\r\n`, body);
+      if (connection.usable) idle.push(connection);
+      else connection.close();
+      return answer;
+    } catch (error) {
+      return { status: statusOf(error), retryAfterMs: 0 };
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) busy -= 1;
+      else next();
+    }
+  };
+  return { post, close: () => idle.forEach((connection) => connection.close()) };
+}
+
+/** The last used, so that no more are in use than the load needs; those that the server closed meanwhile are left out. */
+function takeUsable(idle: KeepAliveConnection[]): KeepAliveConnection | undefined {
+  let connection = idle.pop();
+  while (connection !== undefined && !connection.usable) connection = idle.pop();
+  return connection;
+}
+
+function statusOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
 }

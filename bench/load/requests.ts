@@ -28,7 +28,7 @@ export async function runReads(url: string, { paths, headers }: ReadLoad): Promi
   for (const path of paths) {
     const request = toGet(url, path, headers);
     const sentAtMs = epochMs();
-    const status = await connection.send(request);
+    const { status } = await connection.send(request);
     latenciesMs.push(epochMs() - sentAtMs);
     if (status !== '200') throw new Error(`${path} answered ${status}`);
   }
@@ -46,7 +46,7 @@ export async function runRequests(url: string, load: RequestLoad): Promise<Reque
   const untilMs = startedAtMs + load.seconds * 1_000;
   const run = async (connection: KeepAliveConnection) => {
     for (let sentAtMs = epochMs(); sentAtMs < untilMs; ) {
-      const status = await connection.send(request);
+      const { status } = await connection.send(request);
       const answeredAtMs = epochMs();
       statuses[status] = (statuses[status] ?? 0) + 1;
       latenciesMs.push(answeredAtMs - sentAtMs);

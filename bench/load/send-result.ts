@@ -1,6 +1,6 @@
 import type { Body } from './bodies.ts';
 import { epochMs } from './epoch.ts';
-import type { Answer } from './post.ts';
+import type { Answer } from './keep-alive.ts';
 
 /** What became of the bodies sent. Times in milliseconds since the epoch, with fractions. */
 export interface SendResult {

@@ -9,7 +9,7 @@ const connectionsMax = 64;
 const closedSeconds = 10;
 /** More than a closed loop can send. */
 const closedCountMax = 80_000;
-const warmUpCount = 6_000;
+const warmUpCount = 30_000;
 const sampleEveryMs = 200;
 
 const part = { name: 'Bench tone', slug: 'bench-tone', template: 'Answer {{customer.name}} in a {{tone}} tone.' };
@@ -37,7 +37,7 @@ export async function render(bench: Bench): Promise<object> {
   await create(target, 'prompts', prompt);
   bench.say('  warming up');
   await load.run('prepareRenders', { count: warmUpCount, path });
-  await load.run('closedLoop', { connections: bench.options.connections, seconds });
+  await load.run('closedLoop', { connections: bench.options.connections, seconds: closedSeconds });
   bench.say(`  ${rendersPerS} renders a second`);
   const { bodyBytes } = await load.run('prepareRenders', { count: rendersPerS * seconds, path });
   const open = await measure(bench, () => load.run('openLoop', { bodiesPerS: rendersPerS, connectionsMax }));

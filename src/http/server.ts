@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { Bag } from '../lib/bag.ts';
 import { refuseConnection, refuseTunnel } from './connection-errors.ts';
 import { messageClassesFor } from './message-classes.ts';
 
@@ -21,11 +22,10 @@ export async function listen({
   port: number;
   host: string;
 }): Promise<RunningServer> {
-  const running = new Set<ServerResponse>();
+  const running = new Bag<ServerResponse>();
   let draining = false;
   const serve = (req: IncomingMessage, res: ServerResponse) => {
-    running.add(res);
-    res.once('close', () => running.delete(res));
+    res.once('close', running.add(res));
     if (draining) res.setHeader('Connection', 'close');
     app(req, res);
   };
@@ -33,7 +33,7 @@ export async function listen({
   // Node would answer these by itself, in one bare line: an expectation it does not know, a broken request, a tunnel.
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => {
-    const answering = [...running].some((res) => res.req.socket === socket && res.headersSent);
+    const answering = running.items().some((res) => res.req.socket === socket && res.headersSent);
     refuseConnection(error, socket, answering);
   });
   server.on('connect', (_req, socket) => refuseTunnel(socket));
@@ -45,7 +45,7 @@ export async function listen({
   const close = async (drainMs: number) => {
     draining = true;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const res of running) if (!res.headersSent) res.setHeader('Connection', 'close');
+    for (const res of running.items()) if (!res.headersSent) res.setHeader('Connection', 'close');
     server.closeIdleConnections();
     const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
     await closed;
