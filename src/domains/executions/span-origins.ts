@@ -1,6 +1,7 @@
 import { BoundedMemo } from '../../lib/bounded-memo.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { spansPerTraceMax } from './light-span.ts';
 import { ofTrace } from './newest-rows.ts';
 import { hostAttributes, hostKeyOf } from './tree/host-key.ts';
 
@@ -13,7 +14,7 @@ export interface Origin {
 /** Names an origin by what it is made of, so that what was read of one holds for ever. */
 export const originColumn = 'cityHash64(resource, scope)';
 
-/** Of a row that was replaced between two reads. */
+/** Of what a trace of more origins than anybody looks at has beyond them. */
 export const unknownOrigin: Origin = { scope: '', hostKey: '' };
 
 /** Of a resource's attributes; an address list has its addresses as an array. */
@@ -31,7 +32,8 @@ const columns = [
 
 type Row = [hash: string, scope: string, hostAttributes: [string, string][], resourceHash: string];
 
-const originsMax = 20_000;
+/** As many as a tree has spans. */
+const originsMax = spansPerTraceMax;
 const charsMax = 4_000_000;
 /** By project and hash: the same few processes send all of a project's spans. */
 const known = new BoundedMemo<Origin>(originsMax, charsMax);
@@ -53,7 +55,7 @@ export async function findOrigins(
   if (found.size === hashes.size) return found;
   const rows = await runClickHouse(async () => {
     const result = await clickhouse.query({
-      query: `SELECT DISTINCT ${columns.join(', ')} FROM spans PREWHERE ${ofTrace}`,
+      query: `SELECT ${columns.join(', ')} FROM (SELECT DISTINCT resource, scope FROM spans PREWHERE ${ofTrace} LIMIT ${originsMax})`,
       query_params: { projectId, traceId },
       format: 'JSONCompactEachRow',
     });
