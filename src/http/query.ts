@@ -34,6 +34,14 @@ export function integerParam({ min, max }: { min: number; max: number }) {
   );
 }
 
+/** A number written as digits with at most six decimals, at least 0. */
+export function decimalParam({ max }: { max: number }) {
+  return z.preprocess(
+    (text) => (typeof text === 'string' && /^\d{1,15}(\.\d{1,6})?$/.test(text) ? Number(text) : text),
+    z.number().min(0).max(max),
+  );
+}
+
 /** `true` or `false`, nothing else. */
 export function booleanParam() {
   return z.preprocess((text) => (text === 'true' ? true : text === 'false' ? false : text), z.boolean());

@@ -13,6 +13,11 @@ export function unixNanoFromDate(date: Date): bigint {
   return BigInt(Math.min(lastMs, Math.max(0, date.getTime()))) * nanosPerMs;
 }
 
+/** The end that a span's duration is counted to: without a start, or ending before it, it took no time. */
+export function endOfSpan({ startUnixNano, endUnixNano }: { startUnixNano: bigint; endUnixNano: bigint }): bigint {
+  return startUnixNano === 0n || endUnixNano < startUnixNano ? startUnixNano : endUnixNano;
+}
+
 /** Milliseconds between two nanosecond times, with the decimals; an end before its start is 0. */
 export function durationMs(startUnixNano: bigint, endUnixNano: bigint): number {
   return endUnixNano <= startUnixNano ? 0 : msFromNano(endUnixNano - startUnixNano);

@@ -8,6 +8,7 @@ import {
   contentTypes,
   type Encoding,
   getExecution,
+  getTimeline,
   postTraces,
   sendSpans,
   untilExecution,
@@ -248,17 +249,26 @@ describe.concurrent('200', () => {
 
   test('a span without name, with zero times, or that ends before it begins is kept with a warning', async () => {
     const traceId = newTraceId();
-    const [zero, backwards] = [newSpanId(), newSpanId()];
+    const [zero, started, backwards] = [newSpanId(), newSpanId(), newSpanId()];
     await sendSpans(api, project.key, [
       aSpan({ traceId, spanId: zero, name: '', startUnixNano: 0n, endUnixNano: 0n }),
-      aSpan({ traceId, spanId: backwards, startUnixNano: 2_000_000_000n, endUnixNano: 1_000_000_000n }),
+      aSpan({ traceId, spanId: started, parentSpanId: zero, startUnixNano: 0n }),
+      aSpan({
+        traceId,
+        spanId: backwards,
+        parentSpanId: zero,
+        startUnixNano: 2_000_000_000n,
+        endUnixNano: 1_000_000_000n,
+      }),
     ]);
-    const { spans, started_at } = await untilStored(api, project, traceId, 2);
-    expect(started_at).toBe('1970-01-01T00:00:00.000Z');
+    const { spans, started_at, duration_ms } = await untilStored(api, project, traceId, 3);
+    expect({ started_at, duration_ms }).toEqual({ started_at: '1970-01-01T00:00:00.000Z', duration_ms: 2_000 });
     expect(spans.map(({ span_id, duration_ms, warnings }) => ({ span_id, duration_ms, warnings }))).toEqual([
-      { span_id: zero, duration_ms: 0, warnings: ['zero_start_time'] },
+      ...[zero, started].toSorted().map((span_id) => ({ span_id, duration_ms: 0, warnings: ['zero_start_time'] })),
       { span_id: backwards, duration_ms: 0, warnings: ['end_before_start'] },
     ]);
+    const timeline = await getTimeline(api, project, traceId);
+    expect(timeline.body).toMatchObject({ duration_ms: 2_000, root_duration_ms: 0 });
   });
 
   test('a span at the end of 64-bit time is readable', async () => {
@@ -283,7 +293,7 @@ describe.concurrent('200', () => {
     const traceId = newTraceId();
     await sendSpans(api, project.key, [aModelCall(1, 2, { traceId, events: [{ name: 'e' }] })]);
     await untilStored(api, project, traceId);
-    const parts = ['attributes', 'events', 'links', 'resource', 'scope'];
+    const parts = ['input', 'output', 'attributes', 'events', 'links', 'resource', 'scope'];
     const present = async (query: Record<string, string>) => {
       const { body } = await getExecution(api, project, traceId, query);
       return parts.filter((part) => Object.hasOwn(body.spans[0] ?? {}, part));
@@ -291,7 +301,8 @@ describe.concurrent('200', () => {
     expect(await present({})).toEqual(parts);
     expect(await present({ include: 'events' })).toEqual(['events']);
     expect(await present({ include: 'attributes,scope' })).toEqual(['attributes', 'scope']);
-    expect(await present({ include: 'input,output' })).toEqual([]);
+    expect(await present({ include: 'input' })).toEqual(['input']);
+    expect(await present({ include: 'output,input' })).toEqual(['input', 'output']);
   });
 
   test('a span whose parent has not come names it; it is complete once the root is there', async () => {

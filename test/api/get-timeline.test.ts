@@ -143,6 +143,7 @@ describe('200', () => {
     expect(await shown({})).toEqual(['root step call other', false]);
     expect(await shown({ kinds: 'llm,tool' })).toEqual(['call', false]);
     expect(await shown({ min_duration_ms: 50 })).toEqual(['root step', false]);
+    expect(await shown({ min_duration_ms: '0.000001' })).toEqual(await shown({ min_duration_ms: 1 }));
     expect(await shown({ errors_only: 'true' })).toEqual(['root step call', false]);
     expect(await shown({ limit: 2 })).toEqual(['root step', true]);
   });
@@ -214,6 +215,7 @@ describe('400', () => {
     [{ kinds: 'llm,nonsense' }, 'invalid_parameter'],
     [{ kinds: '' }, 'invalid_parameter'],
     [{ min_duration_ms: '-1' }, 'invalid_parameter'],
+    [{ min_duration_ms: '1e3' }, 'invalid_parameter'],
     [{ errors_only: 'yes' }, 'invalid_parameter'],
     [{ limit: '0' }, 'invalid_parameter'],
     [{ limit: '20001' }, 'invalid_parameter'],

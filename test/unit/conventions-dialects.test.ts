@@ -110,7 +110,19 @@ describe('an MLflow span', () => {
     expect(JSON.parse(span.input)).toEqual([asked('Hi')]);
     expect(JSON.parse(span.output)).toEqual([{ ...answered('Hello'), finish_reason: 'stop' }]);
     expect([span.reportedCostNanoUsd, span.tags]).toEqual([300_000_000n, ['team:search']]);
-    expect(span.promptRef).toEqual({ id: '', name: 'greet', version: 2, rawVersion: '2', source: 'self' });
+    expect(span.promptRef).toEqual({
+      ...{ id: '', name: 'greet', version: 2, rawVersion: '2', source: 'self' },
+      others: [{ id: '', name: 'other', version: 1, rawVersion: '1', source: 'self' }],
+    });
+  });
+
+  test('that lists prompts without end names its first 32, without those that have no name', () => {
+    const names = Array.from({ length: 1_000 }, (_, index) => ({ name: index % 2 === 0 ? `p${index}` : 7 }));
+    const { promptRef } = normalised({ 'mlflow.linkedPrompts': JSON.stringify(names) });
+    expect([promptRef?.name, promptRef?.others?.map(({ name }) => name)]).toEqual([
+      'p0',
+      Array.from({ length: 15 }, (_, index) => `p${2 * index + 2}`),
+    ]);
   });
 
   test('whose usage is a structure instead of text counts the same', () => {

@@ -61,6 +61,8 @@ describe('a filter', () => {
     ['[]', 'filter'],
     ['null', 'filter'],
     ['{}', 'filter.field'],
+    ['{"constructor":1}', 'filter.constructor'],
+    ['{"__proto__":[]}', 'filter.__proto__'],
     ['{"and":{}}', 'filter.and'],
     ['{"and":[1]}', 'filter.and[0]'],
     ['{"and":[],"or":[]}', 'filter.and'],

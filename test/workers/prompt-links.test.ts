@@ -94,6 +94,11 @@ describe('a prompt of the project', () => {
       { name: 'weather', version: 1, source: 'self' },
     ],
     [
+      'the first known of several linked prompts',
+      () => ({ 'mlflow.linkedPrompts': '[{"name":"nobody"},{"name":"The weather","version":"2"},{"name":"weather"}]' }),
+      { name: 'The weather', version: 2, raw: '2', source: 'self' },
+    ],
+    [
       'its text: the newest version with it',
       () => ({ 'llm.prompt_template.template': template }),
       { name: 'weather', version: 3, raw: null, source: 'template_match' },

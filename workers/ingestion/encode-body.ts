@@ -3,6 +3,7 @@ import {
   decodeTraces,
   inflateBounded,
   lightSpanOf,
+  linkListedPrompts,
   normaliseSpan,
   type OtlpLimits,
   promptMention,
@@ -46,6 +47,7 @@ export async function encodeBody(
       cost: costOfSpan(prices, normalised, span.startUnixNano),
     };
   });
-  const rows = await resolveSpanPrompts(deps.knownPrompts, projectId, unlinked);
+  const linked = await resolveSpanPrompts(deps.knownPrompts, projectId, unlinked);
+  const rows = await linkListedPrompts(deps.knownPrompts, projectId, linked);
   return { rows: spanTable.encode(rows), lightSpans: rows.map(lightSpanOf) };
 }

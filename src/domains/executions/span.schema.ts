@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationMs, isoFromUnixNano } from '../../lib/time.ts';
+import { durationMs, endOfSpan, isoFromUnixNano } from '../../lib/time.ts';
 import { type SpanPrompt, statedPromptId } from '../prompts/index.ts';
 import { evaluationSchema, evaluationsToWire } from './evaluation.schema.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
@@ -56,8 +56,8 @@ export const spanSchema = z.object({
   evaluations: z
     .array(evaluationSchema)
     .meta({ description: 'What the span says was judged of it, of its trace or of its session' }),
-  input: z.unknown(),
-  output: z.unknown(),
+  input: z.unknown().optional(),
+  output: z.unknown().optional(),
   attributes: attributes.optional(),
   attribute_types: types
     .optional()
@@ -113,7 +113,7 @@ function spanToWire(
     ended_at: isoFromUnixNano(span.endUnixNano),
     start_unix_nano: span.startUnixNano.toString(),
     end_unix_nano: span.endUnixNano.toString(),
-    duration_ms: durationMs(span.startUnixNano, span.endUnixNano),
+    duration_ms: durationMs(span.startUnixNano, endOfSpan(span)),
     ttft_ms: detail.ttft_ms,
     service: span.service || null,
     environment: span.environment || null,
@@ -131,8 +131,8 @@ function spanToWire(
     user_id: span.userId || null,
     tags: [...span.tags],
     prompt_ref: promptToWire(prompt),
-    input: parseJsonText(detail.input),
-    output: parseJsonText(detail.output),
+    ...(detail.input === undefined ? {} : { input: parseJsonText(detail.input) }),
+    ...(detail.output === undefined ? {} : { output: parseJsonText(detail.output) }),
     evaluations: evaluationsToWire(detail.evaluations),
     ...partsToWire(detail, ownerOf),
     trace_state: detail.trace_state || null,
@@ -165,8 +165,8 @@ export function promptToWire(prompt: SpanPrompt | null): SpanWire['prompt_ref'] 
 }
 
 /** Input, output and parameters are JSON where they have structure, and text otherwise; '' is nothing. */
-function parseJsonText(text: string | undefined): unknown {
-  if (text === undefined || text === '') return null;
+function parseJsonText(text: string): unknown {
+  if (text === '') return null;
   if (text[0] !== '[' && text[0] !== '{') return text;
   try {
     return JSON.parse(text);

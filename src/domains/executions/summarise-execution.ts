@@ -1,3 +1,4 @@
+import { endOfSpan } from '../../lib/time.ts';
 import { knownCost, sumUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 import type { LightSpan } from './light-span.ts';
@@ -63,7 +64,10 @@ function headOf(ordered: readonly LightSpan[]): LightSpan {
 
 function latestEnd(spans: readonly LightSpan[], start: bigint): bigint {
   let end = start;
-  for (const span of spans) if (span.endUnixNano > end) end = span.endUnixNano;
+  for (const span of spans) {
+    const spanEnd = endOfSpan(span);
+    if (spanEnd > end) end = spanEnd;
+  }
   return end;
 }
 

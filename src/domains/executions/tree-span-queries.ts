@@ -1,3 +1,4 @@
+import { endOfSpan } from '../../lib/time.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { type CostSource, type SpanStatus, spansPerTraceMax, toUsage } from './light-span.ts';
@@ -116,11 +117,12 @@ function ageOf(row: Row): RowAge {
 }
 
 function toTreeSpan(row: Row, { scope, hostKey }: Origin): TreeSpan {
+  const startUnixNano = BigInt(row[2]);
   return {
     spanId: row[0],
     parentSpanId: row[1],
-    startUnixNano: BigInt(row[2]),
-    endUnixNano: BigInt(row[3]),
+    startUnixNano,
+    endUnixNano: endOfSpan({ startUnixNano, endUnixNano: BigInt(row[3]) }),
     kind: row[4],
     name: row[5],
     status: row[6],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { endpoint } from '../../http/endpoint.ts';
-import { booleanParam, integerParam } from '../../http/query.ts';
+import { booleanParam, decimalParam, integerParam } from '../../http/query.ts';
 import type { FindTraceDeps } from './find-trace.ts';
 import { getHierarchy } from './get-hierarchy.ts';
 import { getTimeline } from './get-timeline.ts';
@@ -26,9 +26,7 @@ const timelineQuery = z.strictObject({
     .pipe(z.array(z.enum(spanKinds)))
     .optional()
     .meta({ description: `Comma list of span kinds, of ${spanKinds.join(', ')}; default all`, example: 'llm,tool' }),
-  min_duration_ms: integerParam({ min: 0, max: 1e12 })
-    .default(0)
-    .meta({ description: 'Only spans that took this long' }),
+  min_duration_ms: decimalParam({ max: 1e12 }).default(0).meta({ description: 'Only spans that took this long' }),
   errors_only: booleanParam().default(false).meta({ description: 'Failed spans and those above them' }),
   limit: integerParam({ min: 1, max: spansPerTraceMax })
     .default(spansPerTraceMax)
@@ -65,7 +63,7 @@ export function treesEndpoints(deps: FindTraceDeps) {
       handle: async ({ params, query }) => {
         const filter = {
           kinds: query.kinds && new Set<string>(query.kinds),
-          durationNanoMin: BigInt(query.min_duration_ms) * 1_000_000n,
+          durationNanoMin: BigInt(Math.round(query.min_duration_ms * 1e6)),
           errorsOnly: query.errors_only,
           limit: query.limit,
         };

@@ -22,7 +22,7 @@ export function parseFilter(json: string): Condition {
     if (depth > depthMax) throw invalid(path, `is nested more than ${depthMax} levels deep`);
     const record = asObject(value, path);
     const [name = ''] = Object.keys(record);
-    const branch = Object.keys(record).length === 1 ? branches[name] : undefined;
+    const branch = Object.keys(record).length === 1 ? branches.get(name) : undefined;
     return branch === undefined ? leaf(record, path) : branch(record[name], `${path}.${name}`, depth + 1);
   }
 
@@ -31,11 +31,11 @@ export function parseFilter(json: string): Condition {
     return value.map((item: unknown, index) => node(item, `${path}[${index}]`, depth));
   }
 
-  const branches: Readonly<Record<string, (value: unknown, path: string, depth: number) => Condition>> = {
-    and: (value, path, depth) => ({ all: nodeList(value, path, depth) }),
-    or: (value, path, depth) => ({ any: nodeList(value, path, depth) }),
-    not: (value, path, depth) => ({ not: node(value, path, depth) }),
-  };
+  const branches = new Map<string, (value: unknown, path: string, depth: number) => Condition>([
+    ['and', (value, path, depth) => ({ all: nodeList(value, path, depth) })],
+    ['or', (value, path, depth) => ({ any: nodeList(value, path, depth) })],
+    ['not', (value, path, depth) => ({ not: node(value, path, depth) })],
+  ]);
   return node(parseJson(json), 'filter', 1);
 }
 

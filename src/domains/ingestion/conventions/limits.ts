@@ -18,6 +18,8 @@ export const limits = {
   usagePartsMax: 100,
   tagsMax: 64,
   tagCharsMax: 256,
+  /** Prompts that one span lists. */
+  linkedPromptsMax: 32,
   evaluationsMax: 100,
   /** Also of an evaluation's metadata as JSON. */
   explanationCharsMax: 16_384,

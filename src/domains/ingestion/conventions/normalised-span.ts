@@ -11,6 +11,8 @@ export interface PromptRef {
   rawVersion: string;
   /** `self` when the span names a prompt, `template_match` when only a template text can find it. */
   source: string;
+  /** Where the span lists several prompts, those after this one, as each was named. */
+  others?: readonly PromptRef[];
 }
 
 /** One span in one shape, whichever client sent it. Texts are '' and counts 0 when unknown. */

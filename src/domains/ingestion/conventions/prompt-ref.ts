@@ -15,9 +15,9 @@ export const promptRef = field<PromptRef>('prompt_ref', [
   attribute('langfuse.prompt.name', named('langfuse.prompt.version')),
   attribute('prompt.id', openInferencePrompt),
   attribute('traceloop.prompt.key', named('traceloop.prompt.version', 'traceloop.prompt.version_name')),
-  ...attributes(['mlflow.linkedPrompts', 'mlflow.traceTag.mlflow.linkedPrompts'], firstLinked),
+  ...attributes(['mlflow.linkedPrompts', 'mlflow.traceTag.mlflow.linkedPrompts'], linkedPrompts),
   attribute('ai.telemetry.metadata.promptName', named('ai.telemetry.metadata.promptVersion')),
-  attribute('ai.telemetry.metadata.langfusePrompt', firstLinked),
+  attribute('ai.telemetry.metadata.langfusePrompt', linkedPrompts),
   attribute('langsmith.metadata.lc_hub_repo', named('langsmith.metadata.lc_hub_commit_hash')),
   family(logfirePrefix, managedVariable),
   ...attributes(['llm.prompt_template.template'], template('llm.prompt_template.version')),
@@ -63,15 +63,18 @@ function openInferencePrompt(value: AnyValue, reading: Reading): PromptRef | und
   return ref({ id, version: attributeText(reading, 'llm.prompt_template.version') });
 }
 
-/** `{"name","version"}` or a list of such; the first that has a name. */
-function firstLinked(value: AnyValue, reading: Reading): PromptRef | undefined {
+/** `{"name","version"}` or a list of such: the first that has a name, and those after it. */
+function linkedPrompts(value: AnyValue, reading: Reading): PromptRef | undefined {
   const linked = parsed(value, reading);
-  for (const each of Array.isArray(linked) ? linked.slice(0, limits.messagesMax) : [linked]) {
-    if (!isObject(each) || typeof each.name !== 'string') continue;
-    const name = text(each.name);
-    if (name !== undefined) return ref({ name, version: scalar(each.version) });
-  }
-  return undefined;
+  const list = Array.isArray(linked) ? linked.slice(0, limits.linkedPromptsMax) : [linked];
+  const [first, ...others] = list.flatMap((each) => linkedPrompt(each) ?? []);
+  return first === undefined || others.length === 0 ? first : { ...first, others };
+}
+
+function linkedPrompt(linked: unknown): PromptRef | undefined {
+  if (!isObject(linked) || typeof linked.name !== 'string') return undefined;
+  const name = text(linked.name);
+  return name === undefined ? undefined : ref({ name, version: scalar(linked.version) });
 }
 
 function template(versionKey: string): Reader<PromptRef> {

@@ -1,0 +1,33 @@
+import { type KnownPrompts, resolvePromptRefs, type SpanPrompt } from '../prompts/index.ts';
+import type { PromptRef } from './conventions/normalised-span.ts';
+import { promptMention } from './prompt-mention.ts';
+
+interface MentioningRow {
+  prompt: SpanPrompt | null;
+  normalised: { promptRef: PromptRef | null };
+}
+
+/**
+ * The rows, their first mentions looked up already: one that lists several prompts has the first of them that the project knows, or
+ * stays as it is when it knows none. Asks nothing when no row has others to look for. Never rejects.
+ */
+export async function linkListedPrompts<Row extends MentioningRow>(
+  known: KnownPrompts,
+  projectId: string,
+  rows: readonly Row[],
+): Promise<readonly Row[]> {
+  if (!rows.some((row) => othersOf(row).length > 0)) return rows;
+  const mentions = rows.flatMap((row) => othersOf(row).flatMap((ref) => promptMention(ref) ?? []));
+  const resolved = await resolvePromptRefs(known, projectId, mentions);
+  let next = 0;
+  return rows.map((row) => {
+    const start = next;
+    next += othersOf(row).length;
+    const prompt = resolved.slice(start, next).find(({ id }) => id !== '');
+    return prompt === undefined ? row : { ...row, prompt };
+  });
+}
+
+function othersOf({ prompt, normalised }: MentioningRow): readonly PromptRef[] {
+  return prompt?.id === '' ? (normalised.promptRef?.others ?? []) : [];
+}
