@@ -209,7 +209,12 @@ describe('200', () => {
     const schema = fc.option(
       fc.record({
         required: fc.subarray(['c', 'f', 'g']),
-        properties: fc.constantFrom({}, { c: { default: 'dflt' } }, { a: { required: ['d'] }, g: { type: 'string' } }),
+        properties: fc.constantFrom(
+          ...[{}, { c: { default: 'dflt' } }, { a: { required: ['d'] }, g: { type: 'string' } }],
+          ...[{ a: { $ref: '#/$defs/a' } }, { a: { $ref: '#/$defs/a', default: {} } }],
+        ),
+        $defs: fc.constant({ a: { properties: { b: { default: 'dflt' }, d: { allOf: [{ type: 'string' }] } } } }),
+        allOf: fc.constantFrom([{}], [{ required: ['g'], properties: { e: { default: true } } }]),
       }),
       { nil: null },
     );
@@ -230,7 +235,7 @@ describe('200', () => {
           expect([path, status]).toEqual([path, isRequired ? 422 : 200]);
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 50 },
     );
   });
 

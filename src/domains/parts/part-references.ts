@@ -2,7 +2,14 @@ import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Added, Item } from '../versioned/index.ts';
 import { checkPartGraph } from './check-part-graph.ts';
-import { findEdges, findLevelsAbove, findNewestUsers, insertPartUses, lockPartGraph, recordPromptParts } from './part-graph-store.ts';
+import {
+  findEdges,
+  findLevelsAbove,
+  findNewestUsers,
+  insertPartUses,
+  lockPartGraph,
+  recordPromptParts,
+} from './part-graph-store.ts';
 
 /** Stores what a new version of a part includes. Throws InvalidError (`part_cycle`, `template_limit`). */
 export async function addPartReferences(transaction: Postgres, item: Item, added: Added): Promise<void> {
