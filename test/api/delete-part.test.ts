@@ -51,3 +51,12 @@ describe('409', () => {
     expectProblem(await it.call('deletePart', id), 409, 'part_in_use');
   });
 });
+
+describe('412', () => {
+  test('a stale entity tag is refused, and the part stays', async () => {
+    const { id } = await it.newPart();
+    const refused = await it.call('deletePart', id, { headers: { 'If-Match': '"x"' } });
+    expectProblem(refused, 412, 'precondition_failed');
+    expect((await it.call('getPart', id)).status).toBe(200);
+  });
+});
