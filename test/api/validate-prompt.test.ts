@@ -162,6 +162,7 @@ describe('200', () => {
       added_variables: [],
       removed_variables: [],
       newly_required: [],
+      refused_variables: [],
       type_changed: false,
     };
     expect(await compare({ template: '{{#maybe}}{{a}}{{/maybe}} {{a}}' })).toEqual(same);
@@ -189,6 +190,23 @@ describe('200', () => {
       newly_required: ['placeholders.h'],
       type_changed: true,
     });
+  });
+
+  test('a draft whose schema refuses what callers give breaks them', async () => {
+    const properties = { a: { type: ['string', 'null'] }, n: { type: 'integer' }, free: {} };
+    const { id } = await it.newPrompt({ template: '{{a}}{{n}}{{x.y}}', input_schema: { properties } });
+    const compare = async (schema: object | null) => {
+      const draft = { template: '{{a}}{{n}}{{x.y}}', input_schema: schema, compare_to: { prompt_id: id } };
+      return (await validate(it, draft)).compatibility;
+    };
+    const wider = { properties: { a: {}, n: { type: 'number' }, free: { type: 'string' } } };
+    for (const schema of [null, wider]) {
+      expect(await compare(schema)).toMatchObject({ breaking: false, refused_variables: [] });
+    }
+    const narrower = { properties: { a: { type: 'string' }, n: { type: 'string' } } };
+    expect(await compare(narrower)).toMatchObject({ breaking: true, refused_variables: ['a', 'n'] });
+    const closed = { properties, additionalProperties: false };
+    expect(await compare(closed)).toMatchObject({ breaking: true, refused_variables: ['x'] });
   });
 
   test('nothing is stored', async () => {
