@@ -11,6 +11,7 @@ const patterns: readonly [string, RegExp][] = [
   ['a GitLab token', /\bglpat-[A-Za-z0-9_-]{20,}/],
   ['a webhook secret', /\bwhsec_[A-Za-z0-9+/=]{24,}/],
   ['a JSON web token', /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}/],
+  ['a password in an address', /\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s/:@{}]{1,64}:[^\s/@{}]{3,128}@/i],
   ['a private key', /-----BEGIN (?:[A-Z]{2,10} )?PRIVATE KEY-----/],
 ];
 
