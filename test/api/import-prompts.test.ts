@@ -232,4 +232,23 @@ describe('422', () => {
     expect(answer.body.errors[0]?.message).toMatch(message);
     expect(await exported(target)).toBe('');
   });
+
+  test('a part that would make parts above it nest too deeply is refused, and stays as it was', async () => {
+    const [source, target] = [await newProject(it.api), await newProject(it.api)];
+    const part = (project: ProjectOfTest, slug: string, template: string) =>
+      it.ok('createPart', '', {
+        key: project.key,
+        params: { project_id: project.id },
+        body: { name: slug, slug, template },
+      });
+    for (const project of [source, target]) await part(project, 'level-1', 'the bottom');
+    for (let level = 2; level <= 10; level++) await part(target, `level-${level}`, `{{> level-${level - 1}}}`);
+    await part(source, 'below', 'new');
+    const options = { key: source.key, params: { project_id: source.id } };
+    await it.ok('updatePart', 'level-1', { ...options, body: { template: '{{> below}}' } });
+    const before = await exported(target);
+    const answer = await imported(target, await exported(source));
+    expect(answer).toMatchObject({ status: 422, body: { code: 'template_limit' } });
+    expect(await exported(target)).toBe(before);
+  });
 });

@@ -60,7 +60,8 @@ export async function checkImportedReferences(
     const changed = kind === 'part' ? parts : prompts;
     for (const start of await findNewestUsers(transaction, projectId, kind, changed)) {
       const edges = await findEdges(transaction, projectId, start);
-      checkPartGraph(start, edges);
+      const above = kind === 'part' ? await findLevelsAbove(transaction, projectId, start) : 0;
+      checkPartGraph(start, edges, above);
       if (kind === 'prompt') await recordPromptParts(transaction, projectId, start.id, start.version, edges);
     }
   }
