@@ -69,6 +69,14 @@ test('a password in an address is one, unless a variable stands for it', () => {
   expect(codes).not.toContain('secret_literal');
 });
 
+test('every one of several secrets of a kind is placed', () => {
+  const secret = `hf_${'a1B2'.repeat(8)}`;
+  expect(lint(`${secret} and ${secret}`).map(({ code, column }) => [code, column])).toEqual([
+    ['secret_literal', 1],
+    ['secret_literal', secret.length + 6],
+  ]);
+});
+
 test('a literal that looks like a secret is placed and never repeated', () => {
   const secret = `sk-proj-${'a1B2'.repeat(8)}`;
   const lints = lint(`line\nuse ${secret} here`);

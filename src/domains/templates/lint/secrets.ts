@@ -15,10 +15,15 @@ const patterns: readonly [string, RegExp][] = [
   ['a private key', /-----BEGIN (?:[A-Z]{2,10} )?PRIVATE KEY-----/],
 ];
 
+/** Of one kind in one text; nobody reads more. */
+const foundMax = 20;
+
 /** Literals that look like secrets: what they look like and where they are. The secret itself is never repeated. */
 export function findSecrets(source: string): { what: string; begin: number; end: number }[] {
   return patterns.flatMap(([what, pattern]) => {
-    const match = pattern.exec(source);
-    return match === null ? [] : [{ what, begin: match.index, end: match.index + match[0].length }];
+    const matches = source.matchAll(new RegExp(pattern, `g${pattern.flags}`));
+    return Array.from({ length: foundMax }, () => matches.next().value).flatMap((match) =>
+      match === undefined ? [] : [{ what, begin: match.index, end: match.index + match[0].length }],
+    );
   });
 }
