@@ -45,7 +45,10 @@ export function createPoster(
       else next();
     }
   };
-  return { post, close: () => idle.forEach((connection) => connection.close()) };
+  const close = () => {
+    for (const connection of idle) connection.close();
+  };
+  return { post, close };
 }
 
 /** The last used, so that no more are in use than the load needs; those that the server closed meanwhile are left out. */
