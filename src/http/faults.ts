@@ -92,7 +92,9 @@ function faultCode(issue: Issue): string {
 
 function message(issue: Issue): string {
   if (faultCode(issue) === 'required') return 'is required';
-  return 'input' in issue && issue.input !== undefined
+  // What a rule of its own says of an object names one field, which is not the object.
+  const isOfObject = issue.code === 'custom' && typeof issue.input === 'object' && issue.input !== null;
+  return 'input' in issue && issue.input !== undefined && !isOfObject
     ? `${issue.message}; given ${quote(issue.input)}`
     : issue.message;
 }

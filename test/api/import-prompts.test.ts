@@ -160,6 +160,20 @@ describe('200', () => {
   }, 60_000);
 });
 
+describe('400', () => {
+  test.each(['?dry_run=maybe', '?dryrun=true'])('%s is refused before anything is read', async (query) => {
+    const target = await newProject(it.api);
+    expect((await imported(target, await exported(await filled()), query)).status).toBe(400);
+    expect(await exported(target)).toBe('');
+  });
+
+  test('a body that is not the gzip it says it is', async () => {
+    const target = await newProject(it.api);
+    const answer = await imported(target, 'no gzip', '', { 'Content-Encoding': 'gzip' });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'corrupt_body' } });
+  });
+});
+
 describe('409', () => {
   test('a version that is there with another content undoes everything, naming its line', async () => {
     const lines = await exported(await filled());
@@ -172,6 +186,16 @@ describe('409', () => {
     expect(answer).toMatchObject({ status: 409, body: { code: 'conflict', errors: [{ path: `line ${line}` }] } });
     expect((await imported(target, lines, '?dry_run=true')).body.conflicts).toMatchObject([{ line }]);
     expect(await exported(target)).toBe(before);
+  });
+});
+
+describe('413', () => {
+  test('a line over its limit names it', async () => {
+    const target = await newProject(it.api);
+    const answer = await imported(target, new Uint8Array(gzipSync('x'.repeat(5 * 1024 * 1024))), '', {
+      'Content-Encoding': 'gzip',
+    });
+    expect(answer).toMatchObject({ status: 413, body: { code: 'body_too_large' } });
   });
 });
 
@@ -207,5 +231,24 @@ describe('422', () => {
     expect(answer.body.errors[0]?.path).toMatch(/^line \d+$/);
     expect(answer.body.errors[0]?.message).toMatch(message);
     expect(await exported(target)).toBe('');
+  });
+
+  test('a part that would make parts above it nest too deeply is refused, and stays as it was', async () => {
+    const [source, target] = [await newProject(it.api), await newProject(it.api)];
+    const part = (project: ProjectOfTest, slug: string, template: string) =>
+      it.ok('createPart', '', {
+        key: project.key,
+        params: { project_id: project.id },
+        body: { name: slug, slug, template },
+      });
+    for (const project of [source, target]) await part(project, 'level-1', 'the bottom');
+    for (let level = 2; level <= 10; level++) await part(target, `level-${level}`, `{{> level-${level - 1}}}`);
+    await part(source, 'below', 'new');
+    const options = { key: source.key, params: { project_id: source.id } };
+    await it.ok('updatePart', 'level-1', { ...options, body: { template: '{{> below}}' } });
+    const before = await exported(target);
+    const answer = await imported(target, await exported(source));
+    expect(answer).toMatchObject({ status: 422, body: { code: 'template_limit' } });
+    expect(await exported(target)).toBe(before);
   });
 });

@@ -45,6 +45,21 @@ describe('200', () => {
     for (const [query, expected] of found) expect(await names(query), JSON.stringify(query)).toEqual(expected);
   });
 
+  test('a word is found in any case, with its accents composed or apart', async () => {
+    const { create, names } = await withPrompts();
+    await create({ name: 'ΟΔΟΣ', description: 'İstanbul' });
+    await create({ name: 'E\u0301cole' });
+    await create({ name: '\u00c9tude' });
+    const found: [string, string[]][] = [
+      ['ΟΔΟΣ', ['ΟΔΟΣ']],
+      ['οδοσ', ['ΟΔΟΣ']],
+      ['İSTANBUL', ['ΟΔΟΣ']],
+      ['\u00c9COLE', ['E\u0301cole']],
+      ['e\u0301tude', ['\u00c9tude']],
+    ];
+    for (const [q, expected] of found) expect(await names({ q }), q).toEqual(expected);
+  });
+
   test('tags that are repeated are all meant', async () => {
     const { project } = await withPrompts();
     const url = `${it.api.url}/api/projects/${project.id}/prompts?tag=red&tag=blue`;

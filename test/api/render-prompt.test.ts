@@ -10,6 +10,12 @@ vi.setConfig({ testTimeout: 30_000 });
 const it = usePromptApi();
 
 describe('200', () => {
+  test('what needs nothing is rendered without a body', async () => {
+    const { id } = await it.newPrompt({ template: 'Just this.' });
+    const answer = await it.call<{ rendered: string }>('renderPrompt', id);
+    expect(answer).toMatchObject({ status: 200, body: { rendered: 'Just this.' } });
+  });
+
   test('a text is rendered, and everything is said of how', async () => {
     const { id, slug } = await it.newPrompt({
       template: 'Hi {{user.name}}, {{tone}}: {{data}} <{{{raw}}}>{{#vip}} {{gift}}{{/vip}}',
@@ -331,6 +337,18 @@ describe('422', () => {
     ).toEqual(['variables.list[1] enum', 'variables.n type', 'variables.x required']);
   });
 
+  test('placeholders for which nothing is given are missing, at their own path', async () => {
+    const messages = [{ placeholder: 'history' }, { role: 'user', content: '{{q}}' }];
+    const chat = { type: 'chat', template: undefined, messages };
+    const strict = { ...chat, input_schema: { required: ['q'] } };
+    for (const { id } of [await it.newPrompt(chat), await it.newPrompt(strict)]) {
+      expect(expectProblem(await refusedRender(it, id), 422, 'missing_variables')).toMatchObject({
+        missing: ['q', 'placeholders.history'],
+        errors: [{ path: 'variables.q' }, { path: 'placeholders.history', code: 'missing_variable' }],
+      });
+    }
+  });
+
   test('extra variables and placeholders, where they are refused', async () => {
     const { id } = await it.newPrompt({ template: '{{a}}' });
     const body = { variables: { a: 1, b: 2 }, placeholders: { history: [] }, on_extra: 'error' };
@@ -343,9 +361,14 @@ describe('422', () => {
   test('an unknown part, once the render reaches it', async () => {
     const { id } = await it.newPrompt({ template: 'a{{> not-yet}}' });
     expectProblem(await refusedRender(it, id), 422, 'unknown_part');
-    expect(await render(it, id, { on_missing: 'empty' })).toMatchObject({ rendered: 'a', parts: [] });
+    const warning = { code: 'unknown_part', message: 'There is no part `not-yet`', path: 'template' };
+    expect(await render(it, id, { on_missing: 'empty' })).toMatchObject({
+      rendered: 'a',
+      parts: [],
+      warnings: [warning],
+    });
     await it.newPart({ slug: 'not-yet', template: 'b' });
-    expect(await render(it, id)).toMatchObject({ rendered: 'ab' });
+    expect(await render(it, id)).toMatchObject({ rendered: 'ab', warnings: [] });
   });
 
   test('version and label at once, a version that is none, messages that are none', async () => {

@@ -87,6 +87,17 @@ describe('409', () => {
   });
 });
 
+describe('412', () => {
+  test('a stale entity tag is refused, and leaves no version', async () => {
+    const { id } = await it.newPrompt();
+    const stale = (await it.call('getPrompt', id)).headers.get('etag') ?? '';
+    await it.ok('updatePrompt', id, { body: { template: 'two' } });
+    const refused = await rollBack(id, { version: 1 }, { headers: { 'If-Match': stale } });
+    expectProblem(refused, 412, 'precondition_failed');
+    expect(await history(id)).toHaveLength(2);
+  });
+});
+
 describe('422', () => {
   test.each([['1'], [1.5], [0], [-1], [null], [true]])('a version of %j is refused', async (version) => {
     const { id } = await it.newPrompt();

@@ -57,6 +57,28 @@ describe('422', () => {
     expectProblem(move, 422, 'part_cycle');
     expect((await it.ok('getPart', a)).all_labels).toEqual([expect.objectContaining({ label: 'live', version: 1 })]);
   });
+  test('a part at the bottom of ten levels cannot get one below it, until nothing in force has it there', async () => {
+    const { slug: bottom } = await it.newPart();
+    let above = bottom;
+    for (let level = 2; level <= 10; level++) above = (await it.newPart({ template: `{{> ${above}}}` })).slug;
+    const { slug: another } = await it.newPart();
+    const refused = await update(bottom, { template: `{{> ${another}}}` });
+    expectProblem(refused, 422, 'template_limit');
+    expect(refused.text).toContain(`${bottom} would have 2 levels where parts that include it have 9 above it`);
+    await update(above, { template: 'short' });
+    expect((await update(bottom, { template: `{{> ${another}}}` })).status).toBe(200);
+  });
+  test('levels above count through a version that only a prompt still names', async () => {
+    const { slug: bottom } = await it.newPart();
+    let above = bottom;
+    for (let level = 2; level <= 10; level++) above = (await it.newPart({ template: `{{> ${above}}}` })).slug;
+    const prompt = await it.newPrompt({ template: `{{> ${above}@1}}` });
+    await update(above, { template: 'short' });
+    const { slug: another } = await it.newPart();
+    expectProblem(await update(bottom, { template: `{{> ${another}}}` }), 422, 'template_limit');
+    await it.ok('updatePrompt', prompt.id, { body: { template: 'none' } });
+    expect((await update(bottom, { template: `{{> ${another}}}` })).status).toBe(200);
+  });
   test('a rollback that would complete a cycle is refused', async () => {
     const { slug: b } = await it.newPart({ template: 'x' });
     const { slug: a } = await it.newPart({ template: `{{> ${b}}}` });

@@ -162,6 +162,7 @@ describe('200', () => {
       added_variables: [],
       removed_variables: [],
       newly_required: [],
+      refused_variables: [],
       type_changed: false,
     };
     expect(await compare({ template: '{{#maybe}}{{a}}{{/maybe}} {{a}}' })).toEqual(same);
@@ -191,6 +192,23 @@ describe('200', () => {
     });
   });
 
+  test('a draft whose schema refuses what callers give breaks them', async () => {
+    const properties = { a: { type: ['string', 'null'] }, n: { type: 'integer' }, free: {} };
+    const { id } = await it.newPrompt({ template: '{{a}}{{n}}{{x.y}}', input_schema: { properties } });
+    const compare = async (schema: object | null) => {
+      const draft = { template: '{{a}}{{n}}{{x.y}}', input_schema: schema, compare_to: { prompt_id: id } };
+      return (await validate(it, draft)).compatibility;
+    };
+    const wider = { properties: { a: {}, n: { type: 'number' }, free: { type: 'string' } } };
+    for (const schema of [null, wider]) {
+      expect(await compare(schema)).toMatchObject({ breaking: false, refused_variables: [] });
+    }
+    const narrower = { properties: { a: { type: 'string' }, n: { type: 'string' } } };
+    expect(await compare(narrower)).toMatchObject({ breaking: true, refused_variables: ['a', 'n'] });
+    const closed = { properties, additionalProperties: false };
+    expect(await compare(closed)).toMatchObject({ breaking: true, refused_variables: ['x'] });
+  });
+
   test('nothing is stored', async () => {
     const { page, data } = await it.ok<{ data: WireItem[]; page: object }>('listPrompts');
     await validate(it, { template: 'x' });
@@ -209,7 +227,12 @@ describe('200', () => {
     const schema = fc.option(
       fc.record({
         required: fc.subarray(['c', 'f', 'g']),
-        properties: fc.constantFrom({}, { c: { default: 'dflt' } }, { a: { required: ['d'] }, g: { type: 'string' } }),
+        properties: fc.constantFrom(
+          ...[{}, { c: { default: 'dflt' } }, { a: { required: ['d'] }, g: { type: 'string' } }],
+          ...[{ a: { $ref: '#/$defs/a' } }, { a: { $ref: '#/$defs/a', default: {} } }],
+        ),
+        $defs: fc.constant({ a: { properties: { b: { default: 'dflt' }, d: { allOf: [{ type: 'string' }] } } } }),
+        allOf: fc.constantFrom([{}], [{ required: ['g'], properties: { e: { default: true } } }]),
       }),
       { nil: null },
     );
@@ -230,7 +253,7 @@ describe('200', () => {
           expect([path, status]).toEqual([path, isRequired ? 422 : 200]);
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 50 },
     );
   });
 

@@ -91,7 +91,7 @@ export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi
       body: options.body === undefined ? null : JSON.stringify(options.body),
     });
     const text = await response.text();
-    const isJson = (response.headers.get('content-type') ?? '').includes('json');
+    const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
     const body = isJson ? JSON.parse(text) : undefined;
     const spec = Object.entries(contract.responses).find(([status]) => status === String(response.status));
     spec?.[1]?.schema?.parse(body);

@@ -58,6 +58,7 @@ export interface WireValidated {
     added_variables: string[];
     removed_variables: string[];
     newly_required: string[];
+    refused_variables: string[];
     type_changed: boolean;
   };
 }

@@ -66,3 +66,14 @@ describe('a suggestion', () => {
     expect(closest('webhook', ['name', 'description', 'tags'])).toBeUndefined();
   });
 });
+
+test('what is said of one field of an object does not quote the object', () => {
+  const either = z
+    .strictObject({ a: z.string().optional(), b: z.string().optional() })
+    .refine(({ a, b }) => !(a && b), {
+      path: ['b'],
+      message: 'give either a or b',
+    });
+  const result = check(either, { a: 'x', b: 'y' });
+  expect(result).toEqual({ ok: false, faults: [{ path: 'b', code: 'invalid', message: 'give either a or b' }] });
+});

@@ -66,7 +66,36 @@ test('a default of the schema makes a variable optional, also one of the object 
     },
   };
   const template = parseMustache('{{tone}}{{user.name}}{{user.age}}{{org.id}}{{other}}');
-  expect(requiredOf(template, noParts, schema)).toEqual(['user.age', 'other']);
+  expect(requiredOf(template, noParts, schema)).toEqual(['user.age', 'other', 'org']);
+});
+
+test('a default within a default fills it, one within an object that has none makes the object required', () => {
+  const template = parseMustache('{{o.deep}}{{p.deep}}{{q.deep}}{{r.deep}}');
+  const properties = { deep: { default: 'D' } };
+  const schema = {
+    properties: {
+      o: { default: {}, properties },
+      p: { properties },
+      q: { default: { deep: null }, properties },
+      r: { default: {} },
+    },
+  };
+  expect(requiredOf(template, noParts, schema)).toEqual(['q.deep', 'r.deep', 'p']);
+});
+
+test('what a schema says by references within it and by allOf counts, also of one that refers to itself', () => {
+  const node = {
+    required: ['name', 'nick'],
+    properties: { name: {}, nick: { default: 'N' }, next: { $ref: '#/$defs/a~1%6eode' } },
+  };
+  const schema = {
+    $defs: { 'a/node': node },
+    properties: { user: { $ref: '#/$defs/a~1node' }, gone: { $ref: '#/$defs/none' }, far: { $ref: 'x.json#/' } },
+    allOf: [{ required: ['must'], properties: { x: { default: 1 } } }, { $ref: '#' }],
+  };
+  const source =
+    '{{x}}{{user.nick}}{{#user.name}}{{/user.name}}{{#user.next.name}}{{/user.next.name}}{{#must}}{{/must}}';
+  expect(requiredOf(parseMustache(source), noParts, schema)).toEqual(['user.name', 'user.next.name', 'must', 'user']);
 });
 
 test('a part that only sees its arguments says what its tag does not give it', async () => {

@@ -60,6 +60,23 @@ test('undeclared variables have a suggestion, unused ones a path; fields of item
   ]);
 });
 
+test('a password in an address is one, unless a variable stands for it', () => {
+  const secret = 'postgres://app:hunter2@';
+  expect(lint(`Connect to ${secret}db.internal/x`)).toMatchObject([
+    { code: 'secret_literal', line: 1, column: 12, length: secret.length },
+  ]);
+  const codes = lint('postgres://{{user}}:{{pass}}@db https://example.com:8080/a@b mail:me@x').map(({ code }) => code);
+  expect(codes).not.toContain('secret_literal');
+});
+
+test('every one of several secrets of a kind is placed', () => {
+  const secret = `hf_${'a1B2'.repeat(8)}`;
+  expect(lint(`${secret} and ${secret}`).map(({ code, column }) => [code, column])).toEqual([
+    ['secret_literal', 1],
+    ['secret_literal', secret.length + 6],
+  ]);
+});
+
 test('a literal that looks like a secret is placed and never repeated', () => {
   const secret = `sk-proj-${'a1B2'.repeat(8)}`;
   const lints = lint(`line\nuse ${secret} here`);

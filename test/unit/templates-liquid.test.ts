@@ -36,6 +36,18 @@ test('what is missing fails by name and path, or is nothing, or stays; a default
   expect((await render(source, variables, new Map(), 'keep')).text).toBe('{{ user.name }} calm {{ tier }}');
 });
 
+test.each([
+  ['{{ a | upcase }}!', '{{ a | upcase }}!'],
+  ['x {{- a.b | append: "x" -}} y', 'x{{- a.b | append: "x" -}}y'],
+  ['{% assign q = a | upcase %}[{{ q }}]', '{% assign q = a | upcase %}[{{ q }}]'],
+  ['{% capture c %}{{ a | strip }}{% endcapture %}{{ c }}', '{{ a | strip }}'],
+  ['{% echo a | upcase %}', '{% echo a | upcase %}'],
+  ['{% liquid\n  echo a | upcase\n  echo b %}', '{% echo a | upcase %}B'],
+  ["[{% render 'gone@3', x: b %}]", "[{% render 'gone@3', x: b %}]"],
+])('what %j misses is kept as it is written', async (source, kept) => {
+  expect((await render(source, { b: 'B' }, new Map(), 'keep')).text).toBe(kept);
+});
+
 test('every fault is reported with its place and a suggestion', async () => {
   const source = 'é {{ a | upcse }}\n  {% iff x %}{% for %}{% endfor %}';
   const problems = await problemsOf(() => parse(source));

@@ -3,10 +3,10 @@ import { TemplateLimitError, templateLimits } from '../templates/index.ts';
 import type { Edge, Includer } from './part-graph-store.ts';
 
 /**
- * Makes sure that no part met from `start` on includes itself, and that they do not nest too deeply. Throws InvalidError
- * (`part_cycle` with the path, `template_limit`).
+ * Makes sure that no part met from `start` on includes itself, and that they do not nest too deeply with the `above` levels of
+ * parts that include it. Throws InvalidError (`part_cycle` with the path, `template_limit`).
  */
-export function checkPartGraph(start: Includer & { slug: string }, edges: readonly Edge[]): void {
+export function checkPartGraph(start: Includer & { slug: string }, edges: readonly Edge[], above = 0): void {
   const outgoing = new Map<string, Edge[]>();
   for (const edge of edges) outgoing.set(edge.from, [...(outgoing.get(edge.from) ?? []), edge]);
   // The prompt itself is not counted.
@@ -27,7 +27,8 @@ export function checkPartGraph(start: Includer & { slug: string }, edges: readon
     depths.set(node, below + 1);
     return below + 1;
   }
-  depthOf(`${start.id}@${start.version}`, start.slug);
+  const depth = depthOf(`${start.id}@${start.version}`, start.slug);
+  if (above + depth > pathMax) throw tooDeepWithin(start.slug, above, depth);
 }
 
 function cycle(path: readonly string[]): InvalidError {
@@ -41,6 +42,14 @@ function cycle(path: readonly string[]): InvalidError {
 function tooDeep(path: readonly string[]): InvalidError {
   return new TemplateLimitError(
     `Parts nest to depth ${templateLimits.partDepthMax}; below ${path.join(' > ')} there are more`,
+    'parts',
+  );
+}
+
+function tooDeepWithin(slug: string, above: number, depth: number): InvalidError {
+  const levels = depth === 1 ? 'one level' : `${depth} levels`;
+  return new TemplateLimitError(
+    `Parts nest to depth ${templateLimits.partDepthMax}; ${slug} would have ${levels} where parts that include it have ${above} above it`,
     'parts',
   );
 }

@@ -1,6 +1,6 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { TemplateLimitError } from '../templates/index.ts';
+import { TemplateLimitError, templateLimits } from '../templates/index.ts';
 import type { Reference } from '../versioned/index.ts';
 
 /** A version of a prompt or part, as the start of an edge. */
@@ -74,6 +74,36 @@ export async function findEdges(
   );
   if (rows.length > edgesMax) throw new TemplateLimitError(`More than ${edgesMax} part tags are reached`, 'parts');
   return rows;
+}
+
+/**
+ * The longest way by part tags to a version of a part, counted in the parts above it. Ways begin at what is in force: a version
+ * that is the newest, has a label, or is named by such a version of a prompt.
+ */
+export async function findLevelsAbove(
+  postgres: Postgres,
+  projectId: ProjectId,
+  { id, version }: Pick<Includer, 'id' | 'version'>,
+): Promise<number> {
+  const { rows } = await postgres.raw<{ rows: { levels: number | null }[] }>(
+    `with recursive above (id, version, levels) as (
+       select cast(:id as text), cast(:version as integer), 0
+       union
+       select user_id, user_version, levels + 1 from above join part_edges
+         on project_id = :projectId and user_kind = 'part' and part_id = above.id and part_version = above.version
+       where levels <= :levelsMax)
+     select max(levels) as levels from above join parts using (id)
+     where deleted_at is null and (version = latest_version
+       or exists (select from part_labels where part_id = above.id and part_labels.version = above.version)
+       or exists (
+         select from part_edges join prompts on prompts.id = user_id
+         where part_edges.project_id = :projectId and user_kind = 'prompt'
+           and part_id = above.id and part_version = above.version and prompts.deleted_at is null
+           and (user_version = prompts.latest_version or exists (
+             select from prompt_labels where prompt_id = user_id and prompt_labels.version = user_version))))`,
+    { id, version, projectId, levelsMax: templateLimits.partDepthMax },
+  );
+  return rows[0]?.levels ?? 0;
 }
 
 /** Keeps which part versions a prompt version comes to now, directly and through others. */

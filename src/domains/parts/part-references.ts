@@ -2,7 +2,14 @@ import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Added, Item } from '../versioned/index.ts';
 import { checkPartGraph } from './check-part-graph.ts';
-import { findEdges, findNewestUsers, insertPartUses, lockPartGraph, recordPromptParts } from './part-graph-store.ts';
+import {
+  findEdges,
+  findLevelsAbove,
+  findNewestUsers,
+  insertPartUses,
+  lockPartGraph,
+  recordPromptParts,
+} from './part-graph-store.ts';
 
 /** Stores what a new version of a part includes. Throws InvalidError (`part_cycle`, `template_limit`). */
 export async function addPartReferences(transaction: Postgres, item: Item, added: Added): Promise<void> {
@@ -11,12 +18,16 @@ export async function addPartReferences(transaction: Postgres, item: Item, added
   await checkPartReferences(transaction, item);
 }
 
-/** Throws InvalidError (`part_cycle`, `template_limit`) when a version of the part that tags can come to includes itself. */
+/**
+ * Throws InvalidError (`part_cycle`, `template_limit`) when a version of the part that tags can come to includes itself, or makes
+ * parts that include it nest too deeply.
+ */
 export async function checkPartReferences(transaction: Postgres, item: Item): Promise<void> {
   const { id, projectId, slug } = item;
   for (const version of new Set([item.latestVersion, ...item.labels.map((label) => label.version)])) {
     const start = { kind: 'part', id, version, slug } as const;
-    checkPartGraph(start, await findEdges(transaction, projectId, start));
+    const edges = await findEdges(transaction, projectId, start);
+    checkPartGraph(start, edges, await findLevelsAbove(transaction, projectId, start));
   }
 }
 
@@ -49,7 +60,8 @@ export async function checkImportedReferences(
     const changed = kind === 'part' ? parts : prompts;
     for (const start of await findNewestUsers(transaction, projectId, kind, changed)) {
       const edges = await findEdges(transaction, projectId, start);
-      checkPartGraph(start, edges);
+      const above = kind === 'part' ? await findLevelsAbove(transaction, projectId, start) : 0;
+      checkPartGraph(start, edges, above);
       if (kind === 'prompt') await recordPromptParts(transaction, projectId, start.id, start.version, edges);
     }
   }

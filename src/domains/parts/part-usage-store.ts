@@ -17,7 +17,7 @@ export interface PartUser {
 export interface UsagePage {
   after?: readonly [type: string, id: string, version: number] | undefined;
   limit: number;
-  /** Only versions that are the newest or labelled, and only direct ones. */
+  /** Only versions that are the newest or labelled, and of those the nearest ones: what includes them in turn is left out. */
   inForce?: boolean;
 }
 
@@ -36,7 +36,9 @@ export async function findPartUsers(
        select edges.user_kind, edges.user_id, edges.user_version, false
        from users join part_edges as edges
          on edges.project_id = :projectId and edges.part_id = users.id and edges.part_version = users.version
-       where users.kind = 'part' and not :inForce),
+       where users.kind = 'part' and not (:inForce and (
+         exists (select from parts where parts.id = users.id and latest_version = users.version)
+         or exists (select from part_labels as own where own.part_id = users.id and own.version = users.version)))),
      items as (
        select 'prompt' as kind, id, slug, name, latest_version from prompts
          where project_id = :projectId and deleted_at is null

@@ -151,8 +151,6 @@ function getEndpoint(exposure: PromptsExposure) {
     operationId: 'getPrompt',
     path: `${path}/{prompt_id}`,
     summary: 'A prompt with one of its versions, the newest by default',
-    description:
-      'With `version` a private cache may keep the answer for ever: the version never changes; metadata and labels are as of then.',
     tag,
     params: itemParams(promptKind),
     query: pinQuery,
@@ -163,8 +161,7 @@ function getEndpoint(exposure: PromptsExposure) {
       const { item, number } = await exposure.locate(projectOf(principal), calledIn(promptKind, params), query);
       const version = await exposure.readVersion(item, number);
       const body = promptToWire({ item, version });
-      const immutable = query.version === undefined ? {} : { immutable: true as const };
-      return { status: 200, body, etag: etagOf(item, version.version), ...immutable };
+      return { status: 200, body, etag: etagOf(item, version.version) };
     },
   });
 }

@@ -41,7 +41,7 @@ export async function fillVariables(
     return await validateVariables(threads, schema, given.variables);
   } catch (error) {
     const absent = given.onMissing === 'error' ? absentPaths(error) : undefined;
-    throw absent === undefined ? error : new MissingVariablesError(allMissing(absent, compiled, given));
+    throw absent === undefined ? error : missingError(absent, compiled, given);
   }
 }
 
@@ -53,9 +53,9 @@ function absentPaths(error: unknown): string[] | undefined {
   return faults.map(({ path }) => path.replace(/^variables\./, ''));
 }
 
-function allMissing(absent: readonly string[], compiled: Fillable, given: GivenValues): string[] {
+function missingError(absent: readonly string[], compiled: Fillable, given: GivenValues): MissingVariablesError {
   const required = [...compiled.variables].filter(([, isRequired]) => isRequired).map(([path]) => path);
   const needed = required.filter((path) => isMissing(descend(given.variables, path.split('.'))));
   const empty = compiled.placeholders.filter((name) => !Object.hasOwn(given.placeholders, name));
-  return [...new Set([...absent, ...needed, ...empty.map((name) => `placeholders.${name}`)])];
+  return new MissingVariablesError([...new Set([...absent, ...needed])], empty);
 }

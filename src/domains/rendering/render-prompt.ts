@@ -9,6 +9,7 @@ import {
   type TemplateThreads,
   type TokenCount,
   type TokenCounter,
+  textsOf,
 } from '../templates/index.ts';
 import type { Item, ItemCache } from '../versioned/index.ts';
 import type { CompiledPrompt } from './compile-prompt.ts';
@@ -42,7 +43,7 @@ export interface RenderRequest {
 export type RenderedText = { text: string } | { messages: readonly RenderedMessage[] };
 
 export interface RenderWarning {
-  code: 'context_window_exceeded' | 'unused_placeholder';
+  code: 'context_window_exceeded' | 'unknown_part' | 'unused_placeholder';
   message: string;
   path: string;
 }
@@ -83,7 +84,7 @@ export async function renderPrompt(deps: RenderDeps, request: RenderRequest): Pr
     variables: { used, defaulted, missing, unused: unused.filter((name) => !used.includes(name)) },
     tokens,
     estimatedCostNanoUsd: model && (await estimateCost(deps.prices, project.projectId, model, tokens.count)),
-    warnings: [...warnOfWindow(model, tokens), ...unfilled.map(warnOfPlaceholder)],
+    warnings: [...warnOfWindow(model, tokens), ...warnOfParts(compiled), ...unfilled.map(warnOfPlaceholder)],
   };
 }
 
@@ -136,6 +137,17 @@ function warnOfWindow(model: Model | null, { count }: TokenCount): RenderWarning
   if (window === undefined || count <= window) return [];
   const message = `The prompt has ${count} tokens; ${model?.model} takes ${window}`;
   return [{ code: 'context_window_exceeded', message, path: '' }];
+}
+
+/** A strict render that comes this far did not reach them; any other has left them out. */
+function warnOfParts({ prompt, expanded: { problems } }: CompiledPrompt): RenderWarning[] {
+  if (problems.length === 0) return [];
+  const texts = textsOf(prompt);
+  return problems.map(({ message, text }) => ({
+    code: 'unknown_part',
+    message,
+    path: texts[text]?.path ?? 'template',
+  }));
 }
 
 function warnOfPlaceholder(name: string): RenderWarning {

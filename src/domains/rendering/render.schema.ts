@@ -41,6 +41,7 @@ export const renderBody = z
     model: model.optional().meta({ description: "For tokens and cost, instead of the config's" }),
   })
   .superRefine(checkPin)
+  .prefault({})
   .meta({ example: { variables: { question: 'Why is the sky blue?' }, label: 'production' } });
 
 export const tokensSchema = z.object({

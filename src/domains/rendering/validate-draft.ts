@@ -71,7 +71,12 @@ export async function validateDraft(deps: ValidateDeps, draft: Draft): Promise<D
   if ('lints' in understood) return unparsed(deps, content, [...schemaLints, ...understood.lints]);
   const report = await reportOn(deps, { ...draft, content }, understood.value);
   const { variables, placeholders } = report;
-  const own = { type: content.type, variables: requiredByPath(variables), placeholders };
+  const own = {
+    type: content.type,
+    inputSchema: content.inputSchema,
+    variables: requiredByPath(variables),
+    placeholders,
+  };
   return {
     ...report,
     lints: [...schemaLints, ...report.lints],
@@ -137,7 +142,7 @@ async function findComparable(
 ): Promise<Comparable> {
   const { item, number } = await prompts.locate(project, called, { version, label });
   const { content, variables, placeholders } = await compiled.find(item, number);
-  return { type: content.type, variables, placeholders };
+  return { type: content.type, inputSchema: content.inputSchema, variables, placeholders };
 }
 
 function requiredByPath(variables: readonly TemplateVariable[]): Map<string, boolean> {

@@ -88,6 +88,9 @@ export const validatedSchema = z.object({
       added_variables: paths,
       removed_variables: paths,
       newly_required: paths,
+      refused_variables: paths.meta({
+        description: 'Which the other takes, and the input schema of the draft does not, or not of every type',
+      }),
       type_changed: z.boolean(),
     })
     .optional(),
@@ -140,6 +143,7 @@ function compatibilityToWire(found: Compatibility): NonNullable<Wire['compatibil
     added_variables: found.addedVariables,
     removed_variables: found.removedVariables,
     newly_required: found.newlyRequired,
+    refused_variables: found.refusedVariables,
     type_changed: found.typeChanged,
   };
 }

@@ -89,11 +89,27 @@ export function analyseTemplates(
   const leading = new Set(variables.filter(({ required }) => required).flatMap(({ path }) => pathsTo(path)));
   for (const each of variables) {
     const path = each.path.split('.');
-    const needed = each.required || leading.has(each.path) || isRequiredBy(inputSchema, path);
-    each.required = needed && !hasDefault(inputSchema, path);
+    const inserted = each.required || leading.has(each.path);
+    const filled = hasDefault(inputSchema, path);
+    each.required = (inserted || isRequiredBy(inputSchema, path)) && !filled;
+    if (inserted && filled) requireAround(walk.variables, each, inputSchema);
   }
   const uses = templates.flatMap((template) => template.parts);
-  return { variables, parts: collectParts(uses), missingArguments: walk.missingArguments };
+  return {
+    variables: [...walk.variables.values()],
+    parts: collectParts(uses),
+    missingArguments: walk.missingArguments,
+  };
+}
+
+/** A default within an object fills nothing where that object is absent, so the object is required instead. */
+function requireAround(variables: Map<string, TemplateVariable>, filled: TemplateVariable, inputSchema: unknown): void {
+  for (const path of pathsTo(filled.path)) {
+    if (hasDefault(inputSchema, path.split('.'))) return;
+    const known = variables.get(path) ?? { ...filled, path };
+    known.required = true;
+    variables.set(path, known);
+  }
 }
 
 const outermost = {

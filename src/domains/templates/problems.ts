@@ -46,17 +46,26 @@ export class TemplateLimitError extends InvalidError {
   }
 }
 
-/** Variables without which the template says less than it should. */
+/** Variables and placeholders without which the template says less than it should. */
 export class MissingVariablesError extends InvalidError {
+  /** Placeholders as `placeholders.name`. */
   readonly missing: readonly string[];
 
-  constructor(missing: readonly string[]) {
+  constructor(variables: readonly string[], placeholders: readonly string[] = []) {
+    const missing = [...variables, ...placeholders.map((name) => `placeholders.${name}`)];
     super('missing_variables', `${countOf(missing.length, 'variable')} missing: ${missing.slice(0, 20).join(', ')}`, {
-      errors: missing.map((name) => ({
-        path: `variables.${name}`,
-        code: 'missing_variable',
-        message: `The template needs \`${name}\`; it is absent or null`,
-      })),
+      errors: [
+        ...variables.map((name) => ({
+          path: `variables.${name}`,
+          code: 'missing_variable',
+          message: `The template needs \`${name}\`; it is absent or null`,
+        })),
+        ...placeholders.map((name) => ({
+          path: `placeholders.${name}`,
+          code: 'missing_variable',
+          message: `The chat needs messages for the placeholder \`${name}\`, be it an empty list`,
+        })),
+      ],
       extra: { missing },
     });
     this.missing = missing;

@@ -52,9 +52,11 @@ async function render(
   const isLiquid = [...templates, ...options.parts.values()].some(({ format }) => format === 'liquid');
   const rendered = isLiquid ? await renderInThread(threads, templates, options) : renderHere(templates, options);
   const missing = [...rendered.missing, ...emptyPlaceholders.map((name) => `placeholders.${name}`)];
-  const needed = [...rendered.needed, ...emptyPlaceholders.map((name) => `placeholders.${name}`)];
-  if (options.onMissing === 'error' && needed.length > 0) throw new MissingVariablesError(needed);
-  return { ...rendered, missing, needed };
+  const { needed } = rendered;
+  if (options.onMissing === 'error' && needed.length + emptyPlaceholders.length > 0) {
+    throw new MissingVariablesError(needed, emptyPlaceholders);
+  }
+  return { ...rendered, missing };
 }
 
 function renderHere(templates: readonly ParsedTemplate[], options: RenderOptions): RenderedTexts {

@@ -81,8 +81,13 @@ function addFilters(
   projectId: ProjectId,
   { q, tags, label, name, updatedAfter, equal }: ItemFilters,
 ): void {
-  for (const word of wordsOf(q))
-    query.whereRaw("search like ? escape '\\'", [`%${word.replaceAll(/[\\%_]/g, '\\$&')}%`]);
+  for (const word of wordsOf(q)) {
+    query.where((either) => {
+      for (const form of formsOf(word)) {
+        either.orWhereRaw("search like lower(?) escape '\\'", [`%${form.replaceAll(/[\\%_]/g, '\\$&')}%`]);
+      }
+    });
+  }
   if (tags !== undefined) query.whereRaw('tags @> ?::text[]', [[...tags]]);
   if (name !== undefined) query.where({ name });
   if (updatedAfter !== undefined) query.where('updated_at', '>', updatedAfter);
@@ -94,5 +99,10 @@ function addFilters(
 const wordsMax = 10;
 
 function wordsOf(q = ''): string[] {
-  return q.toLowerCase().split(/\s+/).filter(Boolean).slice(0, wordsMax);
+  return q.split(/\s+/).filter(Boolean).slice(0, wordsMax);
+}
+
+/** The same word with its accents composed and apart: one for most. Stored as sent, a name may have either. */
+function formsOf(word: string): Set<string> {
+  return new Set([word.normalize('NFC'), word.normalize('NFD')]);
 }

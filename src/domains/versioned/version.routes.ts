@@ -43,16 +43,20 @@ function getEndpoint<Content>(exposure: Exposure<Content>) {
     operationId: `get${title}Version`,
     path: `${path}/{${kind.idColumn}}/versions/{version}`,
     summary: `One version of a ${kind.noun}, which never changes`,
+    description: `Asked for by the id of the ${kind.noun}, a private cache may keep it for ever.`,
     tag: `${kind.noun}s`,
     params: projectParams.extend({ ...calledParam(kind), version: versionParam }),
     conditional: true,
     responses: { 200: { description: 'The version', schema: versionSchema } },
     problems: ['project_not_found', kind.notFound, 'version_not_found'],
     handle: async ({ principal, params }) => {
-      const item = await read(projectOf(principal), calledIn(kind, params));
+      const called = calledIn(kind, params);
+      const item = await read(projectOf(principal), called);
       const version = await readVersion(item, Number(params.version));
       const etag = `${item.id}.${version.version}.${version.contentHash.slice(0, 16)}`;
-      return { status: 200, body: exposure.versionToWire(version), etag, immutable: true };
+      // A slug may be another item's tomorrow.
+      const caching = called === item.id ? { immutable: true as const } : {};
+      return { status: 200, body: exposure.versionToWire(version), etag, ...caching };
     },
   });
 }

@@ -11,13 +11,19 @@ const patterns: readonly [string, RegExp][] = [
   ['a GitLab token', /\bglpat-[A-Za-z0-9_-]{20,}/],
   ['a webhook secret', /\bwhsec_[A-Za-z0-9+/=]{24,}/],
   ['a JSON web token', /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}/],
+  ['a password in an address', /\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s/:@{}]{1,64}:[^\s/@{}]{3,128}@/i],
   ['a private key', /-----BEGIN (?:[A-Z]{2,10} )?PRIVATE KEY-----/],
 ];
+
+/** Of one kind in one text; nobody reads more. */
+const foundMax = 20;
 
 /** Literals that look like secrets: what they look like and where they are. The secret itself is never repeated. */
 export function findSecrets(source: string): { what: string; begin: number; end: number }[] {
   return patterns.flatMap(([what, pattern]) => {
-    const match = pattern.exec(source);
-    return match === null ? [] : [{ what, begin: match.index, end: match.index + match[0].length }];
+    const matches = source.matchAll(new RegExp(pattern, `g${pattern.flags}`));
+    return Array.from({ length: foundMax }, () => matches.next().value).flatMap((match) =>
+      match === undefined ? [] : [{ what, begin: match.index, end: match.index + match[0].length }],
+    );
   });
 }

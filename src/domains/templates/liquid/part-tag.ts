@@ -13,11 +13,13 @@ import { templateLimits } from '../limits.ts';
 import type { Given } from '../look-up.ts';
 import { readReference } from '../mustache/part-tag.ts';
 import type { RenderScope } from '../render-scope.ts';
+import { writtenTag } from './written-tag.ts';
 
 /** The render an engine is in the middle of: templates are compiled once, and their tags know nothing but the engine. */
 export interface Running {
   scope: RenderScope;
-  renderPart: (ref: string, given: Given, unconditional: boolean) => string;
+  /** undefined for a part that does not exist and is to be left as it is written. */
+  renderPart: (ref: string, given: Given, unconditional: boolean) => string | undefined;
 }
 
 export const running = new WeakMap<Liquid, Running>();
@@ -54,8 +56,10 @@ export class PartTag extends Tag {
     const values = yield this.hash.render(ctx);
     const value = Object.assign(Object.create(null), values);
     const { ref, unconditional } = this;
+    const text = running.get(this.liquid)?.renderPart(ref, { value, paths: this.paths() }, unconditional);
+    if (text === undefined) emitter.write(writtenTag(this.token));
     // Not written: the part has already paid for its text.
-    emitter.buffer += running.get(this.liquid)?.renderPart(ref, { value, paths: this.paths() }, unconditional) ?? '';
+    else emitter.buffer += text;
   }
 
   *arguments(): Arguments {

@@ -26,7 +26,7 @@ export function renderLiquid(
     const place = { partDepth: deeper(partDepth, ref), unconditional: unconditional && always };
     if (part !== undefined) return scope.renderIsolated(part, given, place);
     if (scope.onMissing === 'error') throw new InvalidError('unknown_part', `There is no part ${JSON.stringify(ref)}`);
-    return '';
+    return scope.onMissing === 'keep' ? undefined : '';
   };
   running.set(liquid, { scope, renderPart });
   try {

@@ -3,6 +3,7 @@ import { isMissing } from '../look-up.ts';
 import { recordMissing } from '../render-scope.ts';
 import { expressionOf, hasDefault, walk } from './find-facts.ts';
 import { PartTag, running } from './part-tag.ts';
+import { writtenTag } from './written-tag.ts';
 
 /** Makes the outputs of a freshly parsed template say what they miss, and tells part tags where they stand. */
 export function trackOutputs(liquid: Liquid, templates: readonly Template[]): void {
@@ -17,7 +18,7 @@ export function trackOutputs(liquid: Liquid, templates: readonly Template[]): vo
       if (!scope || !isMissing(yield value.initial.evaluate(ctx, true))) return yield render(ctx, emitter);
       recordMissing(scope, token.getText(), false);
       if (scope.onMissing !== 'keep') return yield render(ctx, emitter);
-      return emitter.write(`{{ ${token.getText()} }}`);
+      return emitter.write(writtenTag(template.token));
     };
   });
 }
