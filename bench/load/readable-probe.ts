@@ -45,7 +45,7 @@ export class ReadableProbe {
 }
 
 /** Whether GET execution answers 200 with all spans of the trace. */
-export async function isReadable({ url, apiKey, projectId }: LoadTarget, traceId: string): Promise<boolean> {
+async function isReadable({ url, apiKey, projectId }: LoadTarget, traceId: string): Promise<boolean> {
   const response = await fetch(`${url}/api/projects/${projectId}/executions/${traceId}`, {
     headers: { 'x-api-key': apiKey },
   });

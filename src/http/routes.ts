@@ -13,7 +13,7 @@ import { sendResult } from './send-result.ts';
 import type { PathParams } from './validate.ts';
 
 /** Default bound on a body, in bytes. */
-export const bodyBytesMaxDefault = 1024 * 1024;
+const bodyBytesMaxDefault = 1024 * 1024;
 
 /** One Express route per path; the method is picked here, so that HEAD, OPTIONS and 405 come out alike everywhere. */
 export function mountRoutes<P>(app: Express, options: AppOptions<P>): void {

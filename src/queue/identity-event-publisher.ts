@@ -28,7 +28,7 @@ export interface IdentityEventPublisher {
   close(): Promise<void>;
 }
 
-export const failedMax = 1_000;
+const failedMax = 1_000;
 
 /** `redis` must fail fast (see connectRequestRedis): a request waits for every command sent here. */
 export function createIdentityEventPublisher(redis: Redis): IdentityEventPublisher {

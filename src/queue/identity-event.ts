@@ -4,7 +4,7 @@ const externalId = z.string().min(1).max(255);
 const verb = z.enum(['created', 'updated', 'deleted']);
 
 /** What an event of an identity provider says, in words of no provider. Ids are the provider's. */
-export const identityChange = z.discriminatedUnion('kind', [
+const identityChange = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('user'),
     verb,
@@ -31,7 +31,7 @@ export const identityChange = z.discriminatedUnion('kind', [
   }),
 ]);
 
-export const identityProviderName = z.enum(['clerk', 'workos', 'generic']);
+const identityProviderName = z.enum(['clerk', 'workos', 'generic']);
 
 /** A verified event that waits to be applied. `occurredAtMs` is when the provider changed the object: the order of events. */
 export const applyIdentityEventPayload = z.strictObject({

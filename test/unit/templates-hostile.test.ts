@@ -114,7 +114,7 @@ async function blockedMs(attack: Attack): Promise<{ busyMs: number; outcome: str
 
 async function ticked(delay: IntervalHistogram): Promise<void> {
   const before = delay.count;
-  while (delay.count < before + 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  await vi.waitUntil(() => delay.count >= before + 2, { interval: 1, timeout: 10_000 });
 }
 
 describe('a hostile template is over within a second, and holds up the event loop for less than 50 ms', () => {

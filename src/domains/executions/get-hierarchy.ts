@@ -4,7 +4,7 @@ import type { HierarchyWire } from './hierarchy.schema.ts';
 import { placeSpans, treeWarnings } from './tree/place-spans.ts';
 
 /** Engines and parsers recurse into JSON, so deeper trees are answered flat. */
-export const nestedLevelsMax = 1_000;
+const nestedLevelsMax = 1_000;
 
 /** One execution as a tree. Throws NotFoundError, and UnavailableError while the trace store is away. */
 export async function getHierarchy(

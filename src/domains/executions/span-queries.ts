@@ -83,7 +83,7 @@ const columns: readonly (keyof SpanDetail)[] = [
 ];
 
 /** As many spans as one answer gives out. */
-export const spanDetailsMax = 10_000;
+const spanDetailsMax = 10_000;
 
 /** The heavy half of the earliest {@link spanDetailsMax} spans of a trace, by span id. Throws UnavailableError while the trace store is away. */
 export async function findSpanDetails(
