@@ -33,14 +33,12 @@ export interface PresentPlace extends Place {
   stamp: Stamp;
   /** `executions.summary` of that row. */
   summary: string;
-  /** Whether the execution has changed, or come, since `asOfMs`. */
-  moved: boolean;
+  /** What the list is held against. One that was summed up later has changed since, or come. */
   asOfMs: number;
 }
 
-/** As {@link Stamp} has it. */
-export const stampColumns =
-  'toString(version) AS version, toUnixTimestamp64Milli(summarised_at)::Float64 AS summarisedAtMs';
+/** As {@link Stamp} has it: integers of 64 bits come as text. */
+export const stampColumns = 'version, toUnixTimestamp64Milli(summarised_at)::Float64 AS summarisedAtMs';
 export const newestFirst = 'executions.version DESC, executions.summarised_at DESC';
 
 /** By then a row can be seen that was stamped as it was written. */
@@ -60,11 +58,12 @@ export async function findPlaces(
 ): Promise<PresentPlace[]> {
   const parameters = new BoundParameters();
   const asOf =
-    asOfMs === undefined ? `subtractMilliseconds(now64(3, 'UTC'), ${stampToVisibleMs})` : momentSql(asOfMs, parameters);
+    asOfMs === undefined
+      ? `toUnixTimestamp64Milli(now64(3))::Float64 - ${stampToVisibleMs}`
+      : parameters.bind('Float64', asOfMs);
   const rows = await rowsOf<Omit<PresentPlace, 'stamp'> & Stamp>(
     clickhouse,
-    `SELECT ${placeColumns(list)}, ${stampColumns}, summary, summarised_at > ${asOf} AS moved,
-            toUnixTimestamp64Milli(${asOf})::Float64 AS asOfMs
+    `SELECT ${placeColumns(list)}, ${stampColumns}, summary, ${asOf} AS asOfMs
      FROM executions
      WHERE ${filterSql(list, { mode: 'candidates' }, parameters)} AND ${nextSql(list, after, parameters)}, ${newestFirst}
      LIMIT ${parameters.bind('UInt32', limit)}`,
@@ -137,8 +136,7 @@ function rowsOf<Row>(clickhouse: ClickHouse, query: string, parameters: BoundPar
 }
 
 function placeColumns({ sort }: ListQuery): string {
-  const { sql: key } = sortOf(sort);
-  return `lower(hex(trace_id)) AS traceId, if(isNull(${key}), NULL, toString(${key})) AS key`;
+  return `lower(hex(trace_id)) AS traceId, ${sortOf(sort).sql} AS key`;
 }
 
 function filterSql(list: ListQuery, spans: CompileContext['spans'], parameters: BoundParameters): string {
@@ -157,7 +155,8 @@ function windowSql(list: ListQuery, parameters: BoundParameters): string {
 function nextSql(list: ListQuery, after: Place | undefined, parameters: BoundParameters): string {
   const { sql: key, direction } = sortOf(list.sort);
   const start = after === undefined ? 'true' : afterSql(list, after, parameters);
-  return `${start} ORDER BY isNull(${key}), ${key} ${direction}, trace_id ${direction}`;
+  // A key in front of it, even a constant one, would hide from the engine that only the first rows are wanted.
+  return `${start} ORDER BY ${key} ${direction} NULLS LAST, trace_id ${direction}`;
 }
 
 function afterSql({ sort }: ListQuery, after: Place, parameters: BoundParameters): string {

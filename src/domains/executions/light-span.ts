@@ -2,6 +2,7 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { SpanPrompt } from '../prompts/index.ts';
 import type { TokenUsage } from './count-usage.ts';
 import { blockColumn, newestRows, type RowAge, rowsFor } from './newest-rows.ts';
+import { ofTraces } from './trace-sql.ts';
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 
@@ -115,9 +116,7 @@ type Row = [
   string,
 ];
 
-/** A sub-query rather than an array, because only its set is looked up in the primary key. */
-const ofTraces = `project_id = {projectId:String}
-  AND trace_id IN (SELECT toFixedString(unhex(arrayJoin({traceIds:Array(String)})), 16))`;
+const ofProjectAndTraces = `project_id = {projectId:String} AND ${ofTraces('{traceIds:String}')}`;
 
 /**
  * Every span of the traces, each once as last received, in no particular order; of a trace with more than `spansPerTraceMax` the
@@ -131,9 +130,9 @@ export async function findLightSpans(
   const spans: LightSpan[] = [];
   for (let start = 0; start < traceIds.length; start += wholeTracesPerQuery) {
     const result = await clickhouse.query({
-      query: `SELECT ${columns.join(', ')} FROM spans PREWHERE ${ofTraces}
+      query: `SELECT ${columns.join(', ')} FROM spans PREWHERE ${ofProjectAndTraces}
               ORDER BY start_unix_nano, span_id LIMIT ${rowsFor(spansPerTraceMax)} BY trace_id`,
-      query_params: { projectId, traceIds: traceIds.slice(start, start + wholeTracesPerQuery) },
+      query_params: { projectId, traceIds: traceIds.slice(start, start + wholeTracesPerQuery).join('') },
       clickhouse_settings: { max_result_rows: '0' },
       format: 'JSONCompactEachRow',
     });
@@ -156,8 +155,8 @@ export async function findKnownTraces(
   const known = new Set<string>();
   for (let start = 0; start < traceIds.length; start += tracesPerQuery) {
     const result = await clickhouse.query({
-      query: `SELECT DISTINCT lower(hex(trace_id)) FROM executions WHERE ${ofTraces}`,
-      query_params: { projectId, traceIds: traceIds.slice(start, start + tracesPerQuery) },
+      query: `SELECT DISTINCT lower(hex(trace_id)) FROM executions WHERE ${ofProjectAndTraces}`,
+      query_params: { projectId, traceIds: traceIds.slice(start, start + tracesPerQuery).join('') },
       format: 'JSONCompactEachRow',
     });
     for (const [traceId] of await result.json<[string]>()) known.add(traceId);

@@ -1,6 +1,3 @@
-/** Of a query with these two parameters; the id as 32 hex digits. */
-export const ofTrace = 'project_id = {projectId:String} AND trace_id = toFixedString(unhex({traceId:String}), 16)';
-
 /** How many rows are read to find so many spans: as many again may have been replaced and not yet been merged away. */
 export function rowsFor(spansMax: number): number {
   return 2 * spansMax;

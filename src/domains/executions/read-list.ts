@@ -61,11 +61,11 @@ async function readPlaces(
   wanted: number,
 ): Promise<{ kept: ListedExecution[]; former: Place[]; listed: ListedExecution[] }> {
   const unmoved = present
-    .filter(({ moved }) => !moved)
+    .filter(({ stamp }) => stamp.summarisedAtMs <= asOfMs)
     .map((place) => ({ place, execution: readSummary(place.summary) }));
   const executions = unmoved.map(({ execution }) => execution);
   const findFormer = () => findFormerPlaces(clickhouse, list, asOfMs, after, wanted);
-  // After the present ones, so that whatever they show as moved is found.
+  // After the present ones, so that whatever they show as changed is found.
   const [first, stamps, unsatisfying] = await Promise.all([
     haveMoved(clickhouse, list.projectId, asOfMs).then((moved) => (moved ? findFormer() : [])),
     findStamps(clickhouse, list.projectId, idsOf(executions)),

@@ -1,6 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
-import { blockColumn, newestRows, ofTrace, rowsFor } from './newest-rows.ts';
+import { blockColumn, newestRows, rowsFor } from './newest-rows.ts';
+import { ofTrace } from './trace-sql.ts';
 
 /** What `?include=` can leave out of a span, and the columns that it then does not read. */
 export const spanParts = {

@@ -2,8 +2,9 @@ import { endOfSpan } from '../../lib/time.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { type CostSource, type SpanStatus, spansPerTraceMax, toUsage } from './light-span.ts';
-import { blockColumn, newestRows, ofTrace, type RowAge, rowsFor } from './newest-rows.ts';
+import { blockColumn, newestRows, type RowAge, rowsFor } from './newest-rows.ts';
 import { findOrigins, type Origin, originColumn, unknownOrigin } from './span-origins.ts';
+import { ofTrace } from './trace-sql.ts';
 import type { TreeSpan } from './tree-span.ts';
 
 /** The spans of a trace that are read: the earliest {@link spansPerTraceMax}. */

@@ -2,7 +2,7 @@ import type { FieldType } from './field-types.ts';
 
 const textMax = 10_000;
 
-/** Where the hash of an attribute stands, as the migrations `execution_search` and `short_attributes` say: by the bytes of its value as text. */
+/** Where the hash of an attribute stands, as the migrations `execution_search` and `stored_attribute_hashes` say: by the bytes of its value as text. */
 const shortBytesMax = 20;
 const shortDoubleBytesMax = 6;
 

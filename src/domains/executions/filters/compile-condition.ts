@@ -1,3 +1,4 @@
+import { ofTraces } from '../trace-sql.ts';
 import { attribute } from './attribute-type.ts';
 import type { BoundParameters } from './bound-parameters.ts';
 import type { Comparison, Condition } from './condition.ts';
@@ -76,9 +77,8 @@ function ofSpans(test: string, { parameters, projectId, spans }: CompileContext)
 
 const isAmong = (from: string) => `trace_id IN (SELECT trace_id FROM ${from})`;
 
-/** A sub-query rather than an array, because only its set is looked up in the primary key. */
 export function isOneOfTraces(traceIds: readonly string[], parameters: BoundParameters): string {
-  return `trace_id IN (SELECT toFixedString(unhex(arrayJoin(${parameters.bind('Array(String)', traceIds)})), 16))`;
+  return ofTraces(parameters.bind('String', traceIds.join('')));
 }
 
 function exactly(context: CompileContext): CompileContext {
