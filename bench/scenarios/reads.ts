@@ -19,7 +19,7 @@ const requestsPerRead = 60;
 const warmUps = 10;
 const mergesPollMs = 500;
 const sampleEveryMs = 1_000;
-const partsMax = 8;
+const partsMax = 3;
 const unmerged = `SELECT (SELECT count() FROM system.merges)::Float64 AS merges,
   (SELECT count() FROM system.parts WHERE active AND table = 'spans')::Float64 AS parts`;
 

@@ -57,7 +57,6 @@ export function createBodyPublisher(redis: Redis): BodyPublisher {
   const entry = jobCatalog.ingestBody;
   const queue = new Queue(entry.queue, { connection: redis, skipWaitingForReady: true, skipVersionCheck: true });
   queue.on('error', () => undefined); // The connection's own listener logs; a second report would say nothing new.
-  redis.defineCommand('storeIngestBody', { numberOfKeys: 3, lua: storeBodyLua });
   const options = {
     attempts: entry.attempts,
     backoff: { type: 'custom' },
@@ -71,12 +70,13 @@ export function createBodyPublisher(redis: Redis): BodyPublisher {
       try {
         const transaction = await beginTransaction(queue);
         const key = bodyKey(payload.projectId, jobId);
-        transaction.runCommand('storeIngestBody', [
-          ...[queue.toKey(jobId), key, meter?.key ?? key],
+        // Whole, for by its digest it might be unknown where the job's script is known: then a job would come without its body.
+        transaction.runCommand('eval', [
+          ...[storeBodyLua, 3, queue.toKey(jobId), key, meter?.key ?? key],
           ...[body, ...meterArgs(meter)],
         ]);
         await new Job(queue, 'ingestBody', payload, { ...options, jobId }, jobId).addJob(transaction, {});
-        return { duplicate: (await execTransaction(transaction)) === 0 };
+        return { duplicate: (await execTransaction(queue, transaction)) === 0 };
       } catch (error) {
         throw new UnavailableError('queue_unavailable', 'The spans could not be queued right now; send them again.', {
           retryAfterS: 1,

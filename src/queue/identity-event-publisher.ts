@@ -44,7 +44,7 @@ export function createIdentityEventPublisher(redis: Redis): IdentityEventPublish
         const transaction = await beginTransaction(queue);
         transaction.runCommand('exists', [queue.toKey(jobId)]);
         await new Job(queue, 'applyIdentityEvent', event, { ...options, jobId }, jobId).addJob(transaction, {});
-        const known = (await execTransaction(transaction)) === 1;
+        const known = (await execTransaction(queue, transaction)) === 1;
         return { duplicate: known && !(await retryFailed(queue, jobId)) };
       } catch (error) {
         throw unavailable('The event could not be queued right now; send it again.', error);

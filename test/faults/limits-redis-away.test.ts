@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { drawInRedis } from '../../src/domains/quotas/draw-in-redis.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { seededRandom } from '../support/random.ts';
@@ -58,6 +59,15 @@ describe('limits while Redis', () => {
       );
     },
   );
+
+  it('has forgotten their script: what was drawn is kept', async () => {
+    const key = `${newId('wsp')}:rate:ingest`;
+    const draw = { kind: 'rate', name: 'ingest', key, cost: 1, limit: 2, windowMs: 3_600_000 } as const;
+    await drawInRedis(stack.redis, [draw]);
+    await stack.redis.script('FLUSH');
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => drawInRedis(stack.redis, [draw])));
+    expect(outcomes.filter(({ granted }) => granted)).toHaveLength(1);
+  });
 
   const signal = async (name: NodeJS.Signals) => process.kill(stack.engines.redis.pid, name);
 

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectWorkerRedis } from '../../src/stores/redis/client.ts';
 import { seededRandom } from '../support/random.ts';
 import { expectExactlyOnce, readRawSpans } from '../support/readable.ts';
 import { type Answer, post, SendLog } from '../support/sender.ts';
@@ -76,6 +78,28 @@ describe('POST /api/v1/traces while Redis', () => {
     },
   );
 
+  it('has forgotten its scripts, and learned one of a job again: takes spans again within 2 s, stores each once', async () => {
+    const random = seededRandom();
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('scripts');
+    const log = new SendLog();
+    await sendOk(project, singleTraceBody(random, 3), log);
+    await stack.redis.script('FLUSH');
+    await addAnyJob(stack);
+    const bodies = Array.from({ length: 10 }, () => singleTraceBody(random, 3));
+    await Promise.all(bodies.map((body) => post(stack.apiUrl, project.apiKey, body)));
+    await until('a 200', recoveryMsMax, async () => {
+      const answers = await Promise.all(bodies.map((body) => post(stack.apiUrl, project.apiKey, body)));
+      return answers.every(({ status }) => status === 200);
+    });
+    for (const key of bodies.flatMap(({ spanKeys }) => spanKeys)) {
+      log.attempted.add(key);
+      log.acknowledged.add(key);
+    }
+    await stack.untilIdle(20_000);
+    await expectExactlyOnce(stack, project, log);
+  });
+
   /** Sent at once, before anything has been noticed: all of them are refused, or were taken before the setting was seen. */
   async function refusedBodies(project: Project, random: () => number, log: SendLog): Promise<SpanBody[]> {
     const bodies = Array.from({ length: 10 }, () => singleTraceBody(random, 3));
@@ -97,6 +121,15 @@ describe('POST /api/v1/traces while Redis', () => {
     for (const key of body.spanKeys) log.acknowledged.add(key);
   }
 });
+
+/** As another process would that has just been started. */
+async function addAnyJob(stack: Stack): Promise<void> {
+  const connection = connectWorkerRedis(stack.engines.redis.url);
+  const queue = new Queue('of-the-test', { connection });
+  await queue.add('any', {});
+  await queue.close();
+  connection.disconnect();
+}
 
 /** In parallel and one after the other, in both encodings. */
 async function expectRefusals(stack: Stack, project: Project, bodies: readonly SpanBody[]): Promise<void> {

@@ -135,13 +135,6 @@ describe('a limit in Redis', () => {
     expect(await redis.pttl(draw.key)).toBeLessThanOrEqual(12);
     await until('the key is gone', 1_000, async () => (await redis.exists(draw.key)) === 0);
   });
-
-  test('is kept although Redis has forgotten the script', async () => {
-    const draw = rate({ limit: 2 });
-    await drawInRedis(redis, [draw]);
-    await redis.script('FLUSH');
-    expect(await manyTimes(5, [draw])).toBe(1);
-  });
 });
 
 describe('a monthly quota', () => {

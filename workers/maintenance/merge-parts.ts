@@ -12,7 +12,7 @@ export interface MergePartsDeps {
 }
 
 /** A read looks into every part of a partition. */
-const partsMax = 8;
+const partsMax = 3;
 
 /**
  * Has the engine merge the parts of `spans` where there are many, at a moment when no body waits: while spans come fast it leaves
