@@ -38,6 +38,6 @@ export const processors = {
   sweepBodies: (deps) => sweepBodies(deps),
   applyIdentityEvent: (deps, job, event) => applyOrGiveUp(deps, job, event),
   pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
-  mergeParts: (deps) => mergeParts(deps),
+  mergeParts: (deps) => mergeParts(deps, { restS: 10 }),
   settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: Date.now() }),
 } satisfies Processors;

@@ -46,7 +46,7 @@ export async function reads(bench: Bench): Promise<object> {
   return { parameters: { requests_per_read: requestsPerRead, limit: 50 }, shapes: results };
 }
 
-/** Until the worker has had the parts merged, as it does at quiet moments. */
+/** Until the worker has had the parts merged, as it does where nothing has come for a while. */
 async function untilMerged({ clickhouse }: Bench): Promise<void> {
   for (;;) {
     const result = await clickhouse.query({ query: unmerged, format: 'JSONEachRow' });

@@ -11,21 +11,11 @@ let clickhouse: ClickHouse;
 /** A month of its own, which no other test has spans in. */
 const month = '2031-03';
 const projectId = `prj_${randomUUID()}`;
+let inserted = 0;
 
 beforeAll(async () => {
   redis = connectWorkerRedis(inject('redisUrl'));
   clickhouse = connectClickHouse(inject('clickhouseUrl'));
-  for (let part = 0; part < 12; part++) {
-    const values = [
-      { project_id: projectId, span_id: `span-00${part % 4}`, received_at: `${month}-02 00:00:${10 + part}` },
-    ];
-    await clickhouse.insert({
-      table: 'spans',
-      values,
-      columns: ['project_id', 'span_id', 'received_at'],
-      format: 'JSONEachRow',
-    });
-  }
 });
 afterAll(async () => {
   await clickhouse.command({
@@ -35,6 +25,20 @@ afterAll(async () => {
   redis.disconnect();
   await clickhouse.close();
 });
+
+/** Of the same four spans, so that a merge has something to drop. */
+async function insertParts(count: number): Promise<void> {
+  for (let part = 0; part < count; part++) {
+    const received_at = `${month}-02 00:00:${10 + inserted++}`;
+    const values = [{ project_id: projectId, span_id: `span-00${part % 4}`, received_at }];
+    await clickhouse.insert({
+      table: 'spans',
+      values,
+      columns: ['project_id', 'span_id', 'received_at'],
+      format: 'JSONEachRow',
+    });
+  }
+}
 
 async function counts(): Promise<{ parts: number; rows: number }> {
   const result = await clickhouse.query({
@@ -48,20 +52,18 @@ async function counts(): Promise<{ parts: number; rows: number }> {
   return row;
 }
 
-/** With a queue of its own, in which nothing else waits. */
-async function merge(queueName: string): Promise<void> {
+/** With a queue of its own, in which nothing else waits; the partition is at rest when nothing has come for so many seconds. */
+async function merge(queueName: string, restS = 3_600): Promise<void> {
   const ingest = connectQueue(queueName, redis);
-  await mergeParts({
-    slowClickhouse: clickhouse,
-    ingest,
-    stopping: new AbortController().signal,
-    logger: createLogger({ level: 'error', name: 'test' }),
-  });
+  const logger = createLogger({ level: 'error', name: 'test' });
+  const { signal } = new AbortController();
+  await mergeParts({ slowClickhouse: clickhouse, ingest, stopping: signal, logger }, { restS });
 }
 
 test('many parts stay as they are while a body waits, and are merged once none does', async () => {
   const name = `ingest-of-${randomUUID()}`;
   const queue = connectQueue(name, redis);
+  await insertParts(12);
   const before = await counts();
   expect(before.parts).toBeGreaterThan(8);
   const job = await queue.add('ingestBody', {});
@@ -73,4 +75,14 @@ test('many parts stay as they are while a body waits, and are merged once none d
   expect(after.parts).toBeLessThanOrEqual(8);
   // Rows of one span that were replaced go with it.
   expect(after.rows).toBeLessThan(before.rows);
+});
+
+test('some parts stay as they are while spans come, and are merged down to three once the partition rests', async () => {
+  await insertParts(5);
+  const before = await counts();
+  expect(before.parts).toBeGreaterThan(3);
+  await merge(`ingest-of-${randomUUID()}`);
+  expect(await counts()).toEqual(before);
+  await merge(`ingest-of-${randomUUID()}`, 0);
+  expect((await counts()).parts).toBeLessThanOrEqual(3);
 });
