@@ -3,19 +3,20 @@ import { type Bench, bodiesFor, measure, prepareBodies } from './bench.ts';
 
 const spansPerS = 2_000;
 const defaultSeconds = 15;
+const coldSeconds = 3;
 const connectionsMax = 256;
 /** Watching costs the machine as much as serving: one trace in forty keeps the polls near a hundred a second. */
 const sampleEveryTraces = 40;
 const pollEveryMs = 20;
 
-/** Open loop at a moderate rate: from sending a trace until GET execution answers it whole. */
+/**
+ * Open loop at a moderate rate: from sending a trace until GET execution answers it whole. The first seconds of new processes, which
+ * compile what they run, stand apart as `cold`.
+ */
 export async function freshness(bench: Bench): Promise<object> {
   const seconds = bench.options.seconds ?? defaultSeconds;
-  const { range, bodies } = await prepareBodies(bench, bodiesFor(bench, spansPerS, seconds));
-  const bodiesPerS = spansPerS / bench.options.spansPerBody;
-  const { sent, figures } = await measure(bench, range, () =>
-    bench.load.run('openLoop', { bodiesPerS, connectionsMax, sampleEveryTraces, pollEveryMs }),
-  );
+  const cold = await measureFor(bench, coldSeconds);
+  const { sent, figures, bodies } = await measureFor(bench, seconds);
   return {
     parameters: {
       loop: 'open',
@@ -25,9 +26,19 @@ export async function freshness(bench: Bench): Promise<object> {
       poll_every_ms: pollEveryMs,
       ...bodies,
     },
+    cold: { seconds: coldSeconds, readable: summariseLatencies(cold.sent.readableMs) },
     readable: summariseLatencies(sent.readableMs),
-    never_readable: sent.unreadable,
+    never_readable: cold.sent.unreadable + sent.unreadable,
     polls: sent.polls,
     ...figures,
   };
+}
+
+async function measureFor(bench: Bench, seconds: number) {
+  const { range, bodies } = await prepareBodies(bench, bodiesFor(bench, spansPerS, seconds));
+  const bodiesPerS = spansPerS / bench.options.spansPerBody;
+  const { sent, figures } = await measure(bench, range, () =>
+    bench.load.run('openLoop', { bodiesPerS, connectionsMax, sampleEveryTraces, pollEveryMs }),
+  );
+  return { sent, figures, bodies };
 }
