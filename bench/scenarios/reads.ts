@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { restingPartsMax } from '../../workers/maintenance/merge-parts.ts';
 import { detailRequests, listRequests } from '../reads/read-requests.ts';
 import { seedExecutions } from '../reads/seed-executions.ts';
 import { type LatencySummary, round, summariseLatencies } from '../statistics.ts';
@@ -19,7 +20,6 @@ const requestsPerRead = 60;
 const warmUps = 10;
 const mergesPollMs = 500;
 const sampleEveryMs = 1_000;
-const partsMax = 3;
 const unmerged = `SELECT (SELECT count() FROM system.merges)::Float64 AS merges,
   (SELECT count() FROM system.parts WHERE active AND table = 'spans')::Float64 AS parts`;
 
@@ -51,7 +51,7 @@ async function untilMerged({ clickhouse }: Bench): Promise<void> {
   for (;;) {
     const result = await clickhouse.query({ query: unmerged, format: 'JSONEachRow' });
     const [row] = await result.json<{ merges: number; parts: number }>();
-    if (row?.merges === 0 && row.parts <= partsMax) return;
+    if (row?.merges === 0 && row.parts <= restingPartsMax) return;
     await delay(mergesPollMs);
   }
 }

@@ -14,7 +14,7 @@ export interface MergePartsDeps {
 /** A read looks into every part of a partition: each one more costs a list by attribute or word 3 ms. */
 const partsMax = 8;
 /** Of a partition that rests, of those parts that are quickly merged; what comes soon would have them written once more. */
-const restingPartsMax = 3;
+export const restingPartsMax = 3;
 const quicklyMergedBytesMax = 512 * 1024 * 1024;
 
 /**
