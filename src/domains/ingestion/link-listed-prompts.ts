@@ -17,8 +17,7 @@ export async function linkListedPrompts<Row extends MentioningRow>(
   rows: readonly Row[],
 ): Promise<readonly Row[]> {
   if (!rows.some((row) => othersOf(row).length > 0)) return rows;
-  const mentions = rows.flatMap((row) => othersOf(row).flatMap((ref) => promptMention(ref) ?? []));
-  const resolved = await resolvePromptRefs(known, projectId, mentions);
+  const resolved = await resolvePromptRefs(known, projectId, rows.flatMap(othersOf));
   let next = 0;
   return rows.map((row) => {
     const start = next;
@@ -28,6 +27,7 @@ export async function linkListedPrompts<Row extends MentioningRow>(
   });
 }
 
-function othersOf({ prompt, normalised }: MentioningRow): readonly PromptRef[] {
-  return prompt?.id === '' ? (normalised.promptRef?.others ?? []) : [];
+function othersOf({ prompt, normalised }: MentioningRow): SpanPrompt[] {
+  if (prompt?.id !== '') return [];
+  return (normalised.promptRef?.others ?? []).flatMap((ref) => promptMention(ref) ?? []);
 }
