@@ -68,6 +68,7 @@ export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Pr
 function payloadOf(projectId: string, spans: number, inflatedBytes: number, receivedAtMs: number) {
   return {
     v: 1,
+    workspaceId: 'wsp_test',
     projectId,
     retentionDays: 0,
     encoding: 'protobuf',

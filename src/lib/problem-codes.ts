@@ -94,9 +94,11 @@ export const problemCodes = {
   },
   rate_limited: {
     rate_limited: 'Too many requests',
+    workspace_busy: 'This workspace has too much under way at once',
   },
   unavailable: {
     dependency_unavailable: 'A dependency is away',
+    server_busy: 'This server has too much under way at once',
     postgres_unavailable: 'The database is away',
     clickhouse_unavailable: 'The trace store is away',
     query_timeout: 'The query takes too long',

@@ -5,6 +5,8 @@ import { applyIdentityEventPayload } from './identity-event.ts';
 export const ingestBodyPayload = z.strictObject({
   v: z.literal(1),
   projectId: z.string(),
+  /** Whose share of queues and workers the body uses; '' in a job of an older version. */
+  workspaceId: z.string().default(''),
   retentionDays: z.number().int().min(0),
   encoding: z.enum(['protobuf', 'json']),
   coding: z.enum(['identity', 'gzip', 'deflate', 'zstd']),

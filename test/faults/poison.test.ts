@@ -122,6 +122,7 @@ describe('a body that cannot be stored', () => {
       bytes,
       {
         v: 1,
+        workspaceId: 'wsp_test',
         projectId: project.id,
         retentionDays: 30,
         encoding: 'json',

@@ -154,6 +154,7 @@ describe('with secrets everywhere and the level of logs that holds all others', 
     const id = `b_${createHash('sha256').update(bytes).digest('hex')}`;
     const payload = {
       v: 1 as const,
+      workspaceId: 'wsp_test',
       projectId: caller.projectId,
       retentionDays: 30,
       encoding: 'json' as const,

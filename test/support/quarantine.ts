@@ -33,6 +33,7 @@ export function payloadOf(
 ): IngestBodyPayload {
   return {
     v: 1,
+    workspaceId: 'wsp_test',
     projectId: project.id,
     retentionDays: 30,
     encoding: 'protobuf',

@@ -72,7 +72,7 @@ async function enter(project: ProjectOfTest, spans: number, slot?: string): Prom
 
 function bodyReceivedAt(receivedAtMs: number): IngestBodyPayload {
   const facts = { projectId: 'prj_of_nobody', retentionDays: 0, inflatedBytes: 1, spans: 1, receivedAtMs };
-  return { v: 1, encoding: 'json', coding: 'identity', ...facts };
+  return { v: 1, workspaceId: 'wsp_test', encoding: 'json', coding: 'identity', ...facts };
 }
 
 async function stored(project: ProjectOfTest, spans: number): Promise<void> {

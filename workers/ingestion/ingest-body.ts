@@ -40,7 +40,13 @@ export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: I
   const overrides = await deps.priceOverrides.of(payload.projectId);
   await deps.budget.hold(payload.inflatedBytes, async () => {
     const encoded = await loadRows(deps, jobId, payload, overrides);
-    await deps.batcher.add({ jobId, receivedAtMs: payload.receivedAtMs, projectId: payload.projectId, encoded });
+    await deps.batcher.add({
+      jobId,
+      receivedAtMs: payload.receivedAtMs,
+      projectId: payload.projectId,
+      workspaceId: payload.workspaceId,
+      encoded,
+    });
   });
 }
 

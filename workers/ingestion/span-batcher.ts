@@ -4,6 +4,7 @@ export interface BatchEntry {
   jobId: string;
   receivedAtMs: number;
   projectId: string;
+  workspaceId: string;
   encoded: EncodedBody;
 }
 

@@ -10,7 +10,7 @@ export interface KeepBodyDeps {
 }
 
 /** An OTLP body that has been found good, and the id of its job. */
-export type ReceivedBody = Omit<IngestBodyPayload, 'v' | 'projectId' | 'retentionDays'> & {
+export type ReceivedBody = Omit<IngestBodyPayload, 'v' | 'projectId' | 'workspaceId' | 'retentionDays'> & {
   jobId: string;
   body: Buffer;
   meter: SpanMeter;
@@ -20,7 +20,13 @@ export type ReceivedBody = Omit<IngestBodyPayload, 'v' | 'projectId' | 'retentio
 export async function keepBody(deps: KeepBodyDeps, project: ProjectScope, received: ReceivedBody): Promise<void> {
   const { jobId, body, meter, ...facts } = received;
   const { retentionDays } = limitsOf(project);
-  const payload = { v: 1 as const, projectId: project.projectId, retentionDays, ...facts };
+  const payload = {
+    v: 1 as const,
+    projectId: project.projectId,
+    workspaceId: project.workspaceId,
+    retentionDays,
+    ...facts,
+  };
   try {
     await deps.publisher.publish(jobId, body, payload, meter);
   } catch (error) {

@@ -1,0 +1,178 @@
+import { RateLimitedError, UnavailableError } from './errors.ts';
+
+export interface FairLaneOptions {
+  /** What the lane does, for messages: "renders", "reads of executions". */
+  name: string;
+  /** The cost of all work that may run at once. */
+  capacity: number;
+  /** The cost of the work of one key that may run at once. Work that costs more counts as this much. */
+  perKey: number;
+  /** How many pieces of work of one key may wait. */
+  waitingPerKey: number;
+  /** How many pieces of work may wait, all keys together. */
+  waitingMax: number;
+}
+
+export interface EnterOptions {
+  /** In the unit of `capacity`; 1 by default. */
+  cost?: number;
+  /** Aborted when nobody waits for the work any more: it then leaves the lane without having run. */
+  signal?: AbortSignal;
+}
+
+interface Entry {
+  cost: number;
+  startTag: number;
+  begin: () => void;
+}
+
+interface Key {
+  held: number;
+  waiting: Entry[];
+  lastFinishTag: number;
+}
+
+/**
+ * A bounded resource that is shared by key, which is the workspace nearly everywhere. One key holds at most `perKey`; those who
+ * wait are served in turn between keys, by cost (start-time fair queueing, Goyal, Vin and Cheng 1996), and in order within a key.
+ */
+export class FairLane {
+  readonly #options: FairLaneOptions;
+  readonly #keys = new Map<string, Key>();
+  #held = 0;
+  #waiting = 0;
+  #virtualTime = 0;
+
+  constructor(options: FairLaneOptions) {
+    this.#options = { ...options, perKey: Math.min(options.perKey, options.capacity) };
+  }
+
+  /** How many pieces of work wait. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** The cost of the work that runs. */
+  get held(): number {
+    return this.#held;
+  }
+
+  /**
+   * Runs `work` in its turn. Throws RateLimitedError (`workspace_busy`) when the key has too much waiting, UnavailableError
+   * (`server_busy`) when all keys together have, the reason of `signal`, and what `work` throws.
+   */
+  async run<T>(key: string, work: () => Promise<T>, options: EnterOptions = {}): Promise<T> {
+    const leave = await this.enter(key, options);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
+  /** Resolves in its turn to a function that gives the place back; calling it again does nothing. Throws as {@link run}. */
+  async enter(key: string, { cost = 1, signal }: EnterOptions = {}): Promise<() => void> {
+    signal?.throwIfAborted();
+    const state = this.#stateOf(key);
+    const entry = this.#entryOf(state, cost);
+    if (state.waiting.length > 0 || !this.#fits(state, entry)) await this.#wait(key, state, entry, signal);
+    else this.#start(state, entry);
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      this.#release(key, state, entry.cost);
+    };
+  }
+
+  #stateOf(key: string): Key {
+    const known = this.#keys.get(key);
+    if (known !== undefined) return known;
+    const state: Key = { held: 0, waiting: [], lastFinishTag: 0 };
+    this.#keys.set(key, state);
+    return state;
+  }
+
+  #entryOf(state: Key, givenCost: number): Entry {
+    const cost = Math.min(givenCost, this.#options.perKey);
+    const startTag = Math.max(this.#virtualTime, state.lastFinishTag);
+    return { cost, startTag, begin: () => undefined };
+  }
+
+  #wait(key: string, state: Key, entry: Entry, signal: AbortSignal | undefined): Promise<void> {
+    const { name, waitingPerKey, waitingMax } = this.#options;
+    if (state.waiting.length >= waitingPerKey) {
+      throw new RateLimitedError(
+        'workspace_busy',
+        `This workspace has ${waitingPerKey} ${name} waiting already, the most there may be; try again in a moment.`,
+        { retryAfterS: 1 },
+      );
+    }
+    if (this.#waiting >= waitingMax) {
+      throw new UnavailableError('server_busy', `${waitingMax} ${name} are waiting already; try again in a moment.`, {
+        retryAfterS: 1,
+      });
+    }
+    state.lastFinishTag = entry.startTag + entry.cost;
+    state.waiting.push(entry);
+    this.#waiting++;
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        state.waiting.splice(state.waiting.indexOf(entry), 1);
+        this.#waiting--;
+        reject(signal?.reason);
+        this.#startWaiting();
+        this.#forgetIdle(key, state);
+      };
+      entry.begin = () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  #fits(state: Key, { cost }: Entry): boolean {
+    return state.held + cost <= this.#options.perKey && this.#held + cost <= this.#options.capacity;
+  }
+
+  #start(state: Key, entry: Entry): void {
+    state.held += entry.cost;
+    this.#held += entry.cost;
+    this.#virtualTime = Math.max(this.#virtualTime, entry.startTag);
+    state.lastFinishTag = Math.max(state.lastFinishTag, entry.startTag + entry.cost);
+    entry.begin();
+  }
+
+  #release(key: string, state: Key, cost: number): void {
+    state.held -= cost;
+    this.#held -= cost;
+    this.#startWaiting();
+    this.#forgetIdle(key, state);
+  }
+
+  #forgetIdle(key: string, state: Key): void {
+    if (state.held === 0 && state.waiting.length === 0 && this.#keys.get(key) === state) this.#keys.delete(key);
+  }
+
+  /** The one that is next starts as soon as it fits; nothing overtakes it but for a key that holds all it may. */
+  #startWaiting(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const [state, entry] = next;
+      if (this.#held + entry.cost > this.#options.capacity) return;
+      state.waiting.shift();
+      this.#waiting--;
+      this.#start(state, entry);
+    }
+  }
+
+  #next(): [Key, Entry] | undefined {
+    let next: [Key, Entry] | undefined;
+    for (const state of this.#keys.values()) {
+      const [head] = state.waiting;
+      if (head === undefined || state.held + head.cost > this.#options.perKey) continue;
+      if (next === undefined || head.startTag < next[1].startTag) next = [state, head];
+    }
+    return next;
+  }
+}
