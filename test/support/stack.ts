@@ -7,6 +7,8 @@ import { type Engines, startThrowawayEngines } from '../../dev/engines.ts';
 import { freePort } from '../../dev/ports.ts';
 import { startReaper } from '../../dev/process/reaper.ts';
 import { seed } from '../../dev/seed.ts';
+import type { PlanName } from '../../src/domains/workspaces/index.ts';
+import { newId } from '../../src/lib/ids.ts';
 import { migrate } from '../../src/migrate.ts';
 import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
@@ -32,8 +34,10 @@ export interface Stack {
   clickhouse: ClickHouse;
   ingest: Queue;
   isolation: Queue;
-  /** A project of its own for a test, with a full key. */
-  createProject(name: string): Promise<Project>;
+  /** A project of its own for a test, with a full key; in the seeded workspace unless another is given. */
+  createProject(name: string, workspaceId?: string): Promise<Project>;
+  /** A workspace of its own on a plan; resolves to its id. */
+  createWorkspace(name: string, plan: PlanName): Promise<string>;
   /** Waits until no body is queued, delayed or under way; resolves with how long that took. */
   untilIdle(timeoutMs: number): Promise<number>;
   stop(): Promise<void>;
@@ -42,6 +46,8 @@ export interface Stack {
 export interface StackOptions {
   /** Files that the worker loads before its own. */
   workerPreload?: readonly string[];
+  /** Files that the API loads before its own. */
+  apiPreload?: readonly string[];
   /** Beyond what the stack itself sets, for API and worker. */
   env?: Readonly<Record<string, string>>;
   /** The same, where it depends on the engines. */
@@ -79,7 +85,13 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   };
   const workerClickHouseUrl = (await options.workerClickHouseUrl?.(clickhouseUrl)) ?? clickhouseUrl;
   const [api, worker] = await Promise.all([
-    AppProcess.start({ name: 'api', env, logFile: join(directory, 'api.log'), reaper }),
+    AppProcess.start({
+      name: 'api',
+      env,
+      logFile: join(directory, 'api.log'),
+      reaper,
+      ...(options.apiPreload && { preload: options.apiPreload }),
+    }),
     AppProcess.start({
       name: 'worker',
       env: { ...env, ...(options.workerClickHouseUrl && { CLICKHOUSE_URL: workerClickHouseUrl }) },
@@ -103,7 +115,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     clickhouse,
     ingest,
     isolation,
-    createProject: (name) => createProject(apiUrl, seeded.workspaceId, name),
+    createProject: (name, workspaceId = seeded.workspaceId) => createProject(apiUrl, workspaceId, name),
+    createWorkspace: (name, plan) => createWorkspace(databaseUrl, name, plan),
     untilIdle: (timeoutMs) => untilIdle([ingest, isolation], timeoutMs),
     async stop() {
       await Promise.all([api.kill(), worker.kill()]);
@@ -145,6 +158,15 @@ async function untilIdle(queues: readonly Queue[], timeoutMs: number): Promise<n
     throw new Error(`${error.message}: ${JSON.stringify(left)}`);
   });
   return Date.now() - startedAtMs;
+}
+
+/** No route makes a workspace: identity providers and first sign-ins do. */
+async function createWorkspace(databaseUrl: string, name: string, plan: PlanName): Promise<string> {
+  const postgres = connectPostgres(databaseUrl, 1);
+  const id = newId('wsp');
+  await postgres('workspaces').insert({ id, name, plan });
+  await postgres.destroy();
+  return id;
 }
 
 async function createProject(apiUrl: string, workspaceId: string, name: string): Promise<Project> {

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AttackName, attacks } from '../support/noise/attacks.ts';
+import { describeFigures, heldUp, noticed } from '../support/noise/criterion.ts';
+import { loopDelayOf, loopDelayPreload } from '../support/noise/loop-delays.ts';
+import { prepareAttack } from '../support/noise/start-attack.ts';
+import { type Figures, Victim } from '../support/noise/victim.ts';
+import { expectExactlyOnce } from '../support/readable.ts';
+import { type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
+
+const quietMs = 8_000;
+const attackMs = 8_000;
+/** What the attacker has left behind in the queue when it is ended. */
+const drainMsMax = 120_000;
+
+/** One workspace attacks, another works: one criterion for all attacks, see `attacks.ts` for the table. */
+describe('while another workspace', () => {
+  let stack: Stack;
+  let attackerId: string;
+  let victim: Victim;
+  let quiet: Figures;
+  const delaysDirectory = mkdtempSync(join(tmpdir(), 'promptlane-loop-delays-'));
+
+  beforeAll(async () => {
+    const preload = [loopDelayPreload];
+    stack = await startStack({
+      apiPreload: preload,
+      workerPreload: preload,
+      env: { LOOP_DELAY_DIR: delaysDirectory, TMPDIR: tmpdir() },
+    });
+    // One attack that ends a process must not decide what becomes of the next.
+    stack.api.keepAlive();
+    stack.worker.keepAlive();
+    const [victimId, attackersId] = await Promise.all([
+      stack.createWorkspace('victim', 'enterprise'),
+      stack.createWorkspace('attacker', 'enterprise'),
+    ]);
+    attackerId = attackersId;
+    victim = new Victim(stack, await stack.createProject('victim', victimId));
+    await victim.prepare();
+    quiet = await victim.measure(quietMs);
+    console.log(`quiet: ${describeFigures(quiet)}`);
+    expect(quiet.failures).toEqual([]);
+  });
+  afterAll(async () => {
+    await stack?.stop();
+    rmSync(delaysDirectory, { recursive: true, force: true });
+  });
+
+  it.each(Object.keys(attacks) as AttackName[])('sends %s, a workspace notices nothing', async (name) => {
+    showLogsOnFailure(stack);
+    const pids = [stack.api.pid, stack.worker.pid];
+    const project = await stack.createProject(name, attackerId);
+    const target = { apiUrl: stack.apiUrl, projectId: project.id, apiKey: project.apiKey };
+    const attack = await prepareAttack({ name, target });
+    const startedAtMs = Date.now();
+    attack.begin();
+    const attacked = await victim.measure(attackMs).finally(() => attack.end());
+    const delays = {
+      api: loopDelayOf(delaysDirectory, 'api', startedAtMs),
+      worker: loopDelayOf(delaysDirectory, 'worker', startedAtMs),
+    };
+    console.log(`${name}: ${describeFigures(attacked)}; event loops ${JSON.stringify(delays)}`);
+    expect([...noticed(quiet, attacked), ...heldUp('API', delays.api), ...heldUp('worker', delays.worker)]).toEqual([]);
+    expect([stack.api.pid, stack.worker.pid]).toEqual(pids);
+    await stack.untilIdle(drainMsMax);
+    expect(await quarantinedOf(victim.project.id)).toEqual([]);
+    await expectExactlyOnce(stack, victim.project, victim.log);
+  });
+
+  async function quarantinedOf(projectId: string): Promise<unknown[]> {
+    const response = await fetch(`${stack.apiUrl}/api/quarantine?limit=100`, {
+      headers: { 'X-Admin-Key': stack.adminKey },
+    });
+    const { data } = (await response.json()) as { data: { project_id: string }[] };
+    return data.filter((entry) => entry.project_id === projectId);
+  }
+});

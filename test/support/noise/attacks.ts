@@ -1,0 +1,229 @@
+import { randomBytes } from 'node:crypto';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { mintApiKey } from '../../../src/domains/auth/index.ts';
+import { manyValues, newTraceId, tracesBody, tracesHeaders } from './attack-bodies.ts';
+import { call, inParallel, projectPath, type Target } from './target.ts';
+
+export interface Attack {
+  /** Done before anything is measured: what the attack needs to be there. */
+  prepare?: (target: Target) => Promise<void>;
+  /** Goes on until the signal is aborted. */
+  run: (target: Target, signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * What one workspace does to the others, by name. To extend the suite, add a row: every attack is held to the same criterion.
+ */
+export const attacks = {
+  'a flood of small traces': {
+    run: (target, signal) => {
+      return inParallel(24, signal, () => sendTraces(target, [{ traceId: newTraceId() }]));
+    },
+  },
+  'bodies of ten thousand traces': {
+    async run(target, signal) {
+      await inParallel(2, signal, () =>
+        sendTraces(
+          target,
+          Array.from({ length: 10_000 }, () => ({ traceId: newTraceId() })),
+        ),
+      );
+    },
+  },
+  'small bodies that inflate to JSON of millions of values': {
+    async run(target, signal) {
+      const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.input.messages': manyValues() };
+      await inParallel(2, signal, () => {
+        const traceId = newTraceId();
+        return sendTraces(
+          target,
+          Array.from({ length: 50 }, () => ({ traceId, attributes })),
+        );
+      });
+    },
+  },
+  'one span after the other for a trace of thirty thousand': {
+    async prepare(target) {
+      for (let part = 0; part < 3; part++) {
+        await sendTraces(
+          target,
+          Array.from({ length: 10_000 }, () => ({ traceId: largeTraceId })),
+        );
+      }
+    },
+    run: (target, signal) => inParallel(2, signal, () => sendTraces(target, [{ traceId: largeTraceId }])),
+  },
+  'the same spans again and again': {
+    async run(target, signal) {
+      const spans = Array.from({ length: 5_000 }, () => ({
+        traceId: largeTraceId,
+        spanId: randomBytes(8).toString('hex'),
+      }));
+      await inParallel(2, signal, (turn) =>
+        sendTraces(
+          target,
+          spans.map((span) => ({ ...span, attributes: { turn: String(turn) } })),
+        ),
+      );
+    },
+  },
+  'executions that last until the end of time': {
+    run: (target, signal) =>
+      inParallel(4, signal, () =>
+        post(target, '/executions', { name: 'x', started_at: '2554-07-21T23:00:00Z', duration_ms: 31_622_400_000 }),
+      ),
+  },
+  'connections that send one byte of a body': {
+    run: (target, signal) => holdConnections(target, signal, 200, Buffer.from('x')),
+  },
+  'connections that stop after fifteen mebibytes': {
+    run: (target, signal) => holdConnections(target, signal, 40, Buffer.alloc(15 * 1024 * 1024, 0x20)),
+  },
+  'clients that leave within a body that is too large': {
+    run: (target, signal) =>
+      inParallel(8, signal, async () => {
+        await leaveWithinBody(target);
+      }),
+  },
+  'bodies that inflate to the limit': {
+    async run(target, signal) {
+      const bomb = gzipSync(Buffer.alloc(63 * 1024 * 1024, 0x20));
+      await inParallel(8, signal, () => sendBody(target, bomb));
+    },
+  },
+  'lists with hundreds of prompt ids': {
+    async run(target, signal) {
+      const values = Array.from({ length: 80 }, () => `prm_${randomBytes(8).toString('hex')}`);
+      const filter = JSON.stringify({ or: [0, 1, 2].map(() => ({ field: 'prompt_id', op: 'in', value: values })) });
+      await inParallel(14, signal, () => list(target, `filter=${encodeURIComponent(filter)}`));
+    },
+  },
+  'lists with as many conditions on attributes as are allowed': {
+    async prepare(target) {
+      await sendManyTraces(target);
+    },
+    async run(target, signal) {
+      const query = Array.from({ length: 10 }, (_, index) => `attr.k${index}=v${index}`).join('&');
+      await inParallel(6, signal, () => list(target, query));
+    },
+  },
+  'reads of an execution of a hundred megabytes': {
+    async prepare(target) {
+      const attributes = { 'promptlane.input': randomBytes(8_000).toString('hex') };
+      for (let part = 0; part < 6; part++) {
+        await sendTraces(
+          target,
+          Array.from({ length: 1_000 }, () => ({ traceId: largeTraceId, attributes })),
+        );
+      }
+    },
+    run: (target, signal) =>
+      inParallel(3, signal, () => call(target, 'GET', projectPath(target, `/executions/${largeTraceId}`), { signal })),
+  },
+  'templates that run into their limit': {
+    async prepare(target) {
+      await post(target, '/prompts', { name: 'endless', type: 'text', template_format: 'liquid', template: endless });
+    },
+    run: (target, signal) => inParallel(70, signal, () => post(target, '/prompts/endless/render', {}, signal)),
+  },
+  'drafts as large as they may be': {
+    async run(target, signal) {
+      const template = '{{a}} {{#b}}{{c}}{{/b}} '.repeat(4_000);
+      await inParallel(8, signal, () => post(target, '/prompts/validate', { type: 'text', template }, signal));
+    },
+  },
+  'imports of nothing but blank lines': {
+    async run(target, signal) {
+      const body = gzipSync(Buffer.alloc(32 * 1024 * 1024, 0x0a));
+      const headers = { 'Content-Type': 'application/x-ndjson', 'Content-Encoding': 'gzip' };
+      const path = projectPath(target, '/prompts/import?dry_run=true');
+      await inParallel(4, signal, () => call(target, 'POST', path, { body, headers, signal }));
+    },
+  },
+  'random keys that are well formed': {
+    run: (target, signal) =>
+      inParallel(16, signal, () =>
+        call({ ...target, apiKey: mintApiKey('no pepper of this service').key }, 'GET', '/api/me/context', { signal }),
+      ),
+  },
+  'as many writes and reads of prompts as fit': {
+    run: (target, signal) =>
+      inParallel(24, signal, async (turn) => {
+        const name = `prompt ${turn} ${randomBytes(4).toString('hex')}`;
+        await post(target, '/prompts', { name, type: 'text', template: 'Hello {{name}}' }, signal);
+        await call(target, 'GET', projectPath(target, `/prompts?q=${turn}`), { signal });
+      }),
+  },
+} as const satisfies Record<string, Attack>;
+
+export type AttackName = keyof typeof attacks;
+
+const largeTraceId = newTraceId();
+const endless = '{% for i in (1..100000) %}{% for j in (1..100000) %}{{ i | plus: j }}{% endfor %}{% endfor %}';
+
+async function sendTraces(target: Target, spans: Parameters<typeof tracesBody>[0]): Promise<void> {
+  await sendBody(target, tracesBody(spans));
+}
+
+/** A sender that is refused waits a moment, as an exporter does. */
+async function sendBody(target: Target, body: Buffer): Promise<void> {
+  const status = await call(target, 'POST', '/api/v1/traces', { body, headers: tracesHeaders });
+  if (status !== 200) await delay(50);
+}
+
+async function sendManyTraces(target: Target): Promise<void> {
+  const attributes = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`k${index}`, `v${index}`]));
+  for (let part = 0; part < 4; part++) {
+    await sendTraces(
+      target,
+      Array.from({ length: 5_000 }, () => ({ traceId: newTraceId(), attributes })),
+    );
+  }
+}
+
+function post(target: Target, path: string, body: unknown, signal?: AbortSignal): Promise<number> {
+  return call(target, 'POST', projectPath(target, path), { body: JSON.stringify(body), ...(signal && { signal }) });
+}
+
+function list(target: Target, query: string): Promise<number> {
+  return call(target, 'GET', projectPath(target, `/executions?${query}`));
+}
+
+/** Connections that promise a body, send its beginning and fall silent; one that is closed is opened again. */
+async function holdConnections(target: Target, signal: AbortSignal, count: number, start: Buffer): Promise<void> {
+  const { hostname, port } = new URL(target.apiUrl);
+  await inParallel(count, signal, async () => {
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    socket.write(
+      `POST /api/v1/traces HTTP/1.1\r\nHost: x\r\nX-API-Key: ${target.apiKey}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${start.length + 1_000}\r\n\r\n`,
+    );
+    socket.write(start);
+    socket.resume();
+    await new Promise<void>((resolve) => {
+      socket.once('close', () => resolve());
+      signal.addEventListener('abort', () => socket.destroy(), { once: true });
+    });
+    await delay(20);
+  });
+}
+
+/** Sends more than is taken, reads the refusal and closes while the rest is on its way. */
+function leaveWithinBody(target: Target): Promise<void> {
+  return new Promise((resolve) => {
+    const outgoing = request(`${target.apiUrl}/api/v1/traces`, {
+      method: 'POST',
+      headers: { 'X-API-Key': target.apiKey, 'Content-Type': 'application/json' },
+    });
+    const leave = () => outgoing.destroy();
+    outgoing.on('error', () => undefined);
+    outgoing.on('close', () => resolve());
+    outgoing.on('response', leave);
+    outgoing.write(Buffer.alloc(17 * 1024 * 1024, 0x20));
+    outgoing.setTimeout(5_000, leave);
+  });
+}

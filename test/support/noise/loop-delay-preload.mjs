@@ -1,0 +1,30 @@
+import { appendFileSync } from 'node:fs';
+import { basename } from 'node:path';
+
+/**
+ * Loaded before the API or the worker: notes how late its event loop runs a timer that is due every 10 ms, as
+ * perf_hooks' monitorEventLoopDelay does, one line of JSON each 250 ms in `$LOOP_DELAY_DIR/<process>.jsonl`.
+ */
+const everyMs = 10;
+const linesEveryMs = 250;
+const notableMs = 20;
+const name = process.argv[1]?.includes('workers') ? 'worker' : 'api';
+const file = `${process.env.LOOP_DELAY_DIR}/${name}.jsonl`;
+
+if (['main.ts'].includes(basename(process.argv[1] ?? ''))) {
+  let last = performance.now();
+  let count = 0;
+  let late = [];
+  setInterval(() => {
+    const now = performance.now();
+    const delayMs = now - last - everyMs;
+    last = now;
+    count++;
+    if (delayMs > notableMs) late.push(Math.round(delayMs));
+  }, everyMs).unref();
+  setInterval(() => {
+    appendFileSync(file, `${JSON.stringify({ atMs: Date.now(), count, late })}\n`);
+    count = 0;
+    late = [];
+  }, linesEveryMs).unref();
+}

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SendLog } from '../sender.ts';
+import type { Project, Stack } from '../stack.ts';
+import { until } from '../until.ts';
+import { percentile } from './statistics.ts';
+
+/** 95th percentiles in milliseconds: of each kind of request, and of the time from sending a trace to reading and listing it. */
+export interface Figures {
+  requestP95Ms: Readonly<Record<string, number>>;
+  readableP95Ms: number;
+  /** Answers other than 2xx, and requests without an answer. */
+  failures: readonly string[];
+}
+
+type Operation = readonly [name: string, method: string, path: string, body?: unknown];
+
+const pauseMs = 60;
+const readablePauseMs = 150;
+const readableMsMax = 30_000;
+
+/** An ordinary workspace: some programs that render prompts, read executions and send traces at a modest pace. */
+export class Victim {
+  readonly #stack: Stack;
+  readonly #project: Project;
+  /** All that was acknowledged. */
+  readonly log = new SendLog();
+  #operations: Operation[] = [];
+
+  constructor(stack: Stack, project: Project) {
+    this.#stack = stack;
+    this.#project = project;
+  }
+
+  get project(): Project {
+    return this.#project;
+  }
+
+  /** Makes the prompts and executions that it reads. */
+  async prepare(): Promise<void> {
+    const base = `/api/projects/${this.#project.id}`;
+    const text = { type: 'text', template: 'Hello {{name}}, {{#items}}{{.}} {{/items}}' };
+    await this.#expectCreated(`${base}/prompts`, { name: 'greeting', ...text });
+    const liquid = {
+      type: 'text',
+      template_format: 'liquid',
+      template: '{% for i in items %}{{ i | upcase }}{% endfor %}',
+    };
+    await this.#expectCreated(`${base}/prompts`, { name: 'loud', ...liquid });
+    const first = await this.#send();
+    await until('the first trace is readable', readableMsMax, () => this.#isReadable(first));
+    const variables = { name: 'you', items: ['a', 'b', 'c'] };
+    this.#operations = [
+      ['render', 'POST', `${base}/prompts/greeting/render`, { variables }],
+      ['render liquid', 'POST', `${base}/prompts/loud/render`, { variables }],
+      ['read a prompt', 'GET', `${base}/prompts/greeting`],
+      ['list prompts', 'GET', `${base}/prompts`],
+      ['list executions', 'GET', `${base}/executions?limit=20`],
+      ['read an execution', 'GET', `${base}/executions/${first}`],
+      ['who am I', 'GET', '/api/me/context'],
+    ];
+    await this.measure(1_000);
+  }
+
+  /** Works at its pace for `forMs` and says how long it waited. */
+  async measure(forMs: number): Promise<Figures> {
+    const untilMs = performance.now() + forMs;
+    const failures: string[] = [];
+    const requests = new Map<string, number[]>([['send a trace', []]]);
+    const readable: number[] = [];
+    const run = async (operation: Operation) => {
+      const samples: number[] = [];
+      requests.set(operation[0], samples);
+      while (performance.now() < untilMs) {
+        samples.push(await this.#timed(operation, failures));
+        await delay(pauseMs);
+      }
+    };
+    const follow = async () => {
+      while (performance.now() < untilMs) {
+        const startedAtMs = performance.now();
+        const traceId = await this.#send(failures);
+        requests.get('send a trace')?.push(performance.now() - startedAtMs);
+        await until(`${traceId} is readable and listed`, readableMsMax, () => this.#isReadable(traceId));
+        readable.push(performance.now() - startedAtMs);
+        await delay(readablePauseMs);
+      }
+    };
+    await Promise.all([...this.#operations.map(run), follow()]);
+    const p95 = Object.fromEntries([...requests].map(([name, samples]) => [name, percentile(samples, 0.95)]));
+    return { requestP95Ms: p95, readableP95Ms: percentile(readable, 0.95), failures };
+  }
+
+  async #timed([name, method, path, body]: Operation, failures: string[]): Promise<number> {
+    const startedAtMs = performance.now();
+    const answer = await this.#fetch(method, path, body);
+    if (!answer.ok) failures.push(`${name}: ${answer.text}`);
+    return performance.now() - startedAtMs;
+  }
+
+  /** One trace of one span; an exporter's answer to a refusal is to send again, but here every refusal counts as a failure. */
+  async #send(failures: string[] = []): Promise<string> {
+    const [traceId, spanId] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
+    const key = `${traceId}/${spanId}`;
+    const times = { startTimeUnixNano: `${Date.now()}000000`, endTimeUnixNano: `${Date.now() + 1}000000` };
+    const span = { traceId, spanId, name: 'victim', kind: 1, ...times };
+    const body = { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] };
+    this.log.attempted.add(key);
+    for (;;) {
+      const answer = await this.#fetch('POST', '/api/v1/traces', body);
+      if (answer.ok) break;
+      failures.push(`send a trace: ${answer.text}`);
+      await delay(pauseMs);
+    }
+    this.log.acknowledged.add(key);
+    return traceId;
+  }
+
+  /** Both by its id and in the list. */
+  async #isReadable(traceId: string): Promise<boolean> {
+    const base = `/api/projects/${this.#project.id}/executions`;
+    const detail = await this.#fetch('GET', `${base}/${traceId}`);
+    if (!detail.ok) return false;
+    const list = await this.#fetch('GET', `${base}?limit=20&fields=trace_id`);
+    return list.text.includes(traceId);
+  }
+
+  async #expectCreated(path: string, body: unknown): Promise<void> {
+    const answer = await this.#fetch('POST', path, body);
+    if (!answer.ok) throw new Error(`${path}: ${answer.text}`);
+  }
+
+  async #fetch(method: string, path: string, body?: unknown): Promise<{ ok: boolean; text: string }> {
+    try {
+      const response = await fetch(this.#stack.apiUrl + path, {
+        method,
+        headers: { 'X-API-Key': this.#project.apiKey, 'Content-Type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(readableMsMax),
+      });
+      const text = await response.text();
+      return { ok: response.ok, text: response.ok ? text : `${response.status} ${text.slice(0, 300)}` };
+    } catch (error) {
+      return { ok: false, text: `no answer: ${error instanceof Error ? error.message : 'unknown'}` };
+    }
+  }
+}
