@@ -143,6 +143,69 @@ export const attacks = {
       await inParallel(4, signal, () => call(target, 'POST', path, { body, headers, signal }));
     },
   },
+  'executions of eight mebibytes of empty lists': {
+    async run(target, signal) {
+      const input = `[${'[],'.repeat(2_600_000)}[]]`;
+      const body = `{"name":"x","input":${input}}`;
+      await inParallel(4, signal, () => call(target, 'POST', projectPath(target, '/executions'), { body, signal }));
+    },
+  },
+  'executions of ten thousand spans': {
+    async run(target, signal) {
+      const span = { name: 'step', kind: 'llm', model: 'gpt-4o', usage: { input_tokens: 1, output_tokens: 1 } };
+      const body = JSON.stringify({ name: 'x', spans: Array.from({ length: 9_999 }, () => span) });
+      await inParallel(2, signal, () => call(target, 'POST', projectPath(target, '/executions'), { body, signal }));
+    },
+  },
+  'reads of the tree and the timeline of twenty thousand spans': {
+    async prepare(target) {
+      await sendTraces(target, chainOf(10_000));
+      await sendTraces(target, chainOf(10_000));
+    },
+    run: (target, signal) =>
+      inParallel(4, signal, (turn) => {
+        const view = turn % 2 === 0 ? 'hierarchy' : 'timeline';
+        return call(target, 'GET', projectPath(target, `/executions/${largeTraceId}/${view}`), { signal });
+      }),
+  },
+  'renders with a mebibyte of variables': {
+    async prepare(target) {
+      const template = '{{#list}}{{text}}{{/list}}{{long}}';
+      await post(target, '/prompts', { name: 'long', type: 'text', template });
+    },
+    async run(target, signal) {
+      const variables = { long: 'lorem ipsum '.repeat(80_000), list: [] };
+      await inParallel(8, signal, () => post(target, '/prompts/long/render', { variables }, signal));
+    },
+  },
+  'variables that a pattern takes long to judge': {
+    async prepare(target) {
+      const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
+      await post(target, '/prompts', { name: 'slow pattern', type: 'text', template: '{{a}}', input_schema: schema });
+    },
+    async run(target, signal) {
+      const variables = { a: `${'a'.repeat(40)}!` };
+      await inParallel(40, signal, () => post(target, '/prompts/slow-pattern/render', { variables }, signal));
+    },
+  },
+  'requests for the documentation': {
+    run: (target, signal) =>
+      inParallel(12, signal, (turn) =>
+        call(target, 'GET', turn % 2 === 0 ? '/api/docs' : '/api/openapi.json', { signal }),
+      ),
+  },
+  'webhooks that nobody signed': {
+    async run(target, signal) {
+      const body = JSON.stringify({ data: 'x'.repeat(200_000) });
+      await inParallel(16, signal, () => call(target, 'POST', '/api/webhooks/generic', { body, signal }));
+    },
+  },
+  'answers that it never reads': {
+    async prepare(target) {
+      await sendManyTraces(target);
+    },
+    run: (target, signal) => neverRead(target, signal, 100),
+  },
   'random keys that are well formed': {
     run: (target, signal) =>
       inParallel(16, signal, () =>
@@ -204,6 +267,34 @@ async function holdConnections(target: Target, signal: AbortSignal, count: numbe
     );
     socket.write(start);
     socket.resume();
+    await new Promise<void>((resolve) => {
+      socket.once('close', () => resolve());
+      signal.addEventListener('abort', () => socket.destroy(), { once: true });
+    });
+    await delay(20);
+  });
+}
+
+function chainOf(length: number) {
+  let parentSpanId: string | undefined;
+  return Array.from({ length }, () => {
+    const spanId = randomBytes(8).toString('hex');
+    const span = { traceId: largeTraceId, spanId, ...(parentSpanId !== undefined && { parentSpanId }) };
+    parentSpanId = spanId;
+    return span;
+  });
+}
+
+/** Connections that ask for lists one after the other and read nothing. */
+async function neverRead(target: Target, signal: AbortSignal, count: number): Promise<void> {
+  const { hostname, port } = new URL(target.apiUrl);
+  const path = projectPath(target, '/executions?limit=100');
+  await inParallel(count, signal, async () => {
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    socket.pause();
+    const asked = `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${target.apiKey}\r\n\r\n`;
+    socket.write(asked.repeat(20));
     await new Promise<void>((resolve) => {
       socket.once('close', () => resolve());
       signal.addEventListener('abort', () => socket.destroy(), { once: true });
