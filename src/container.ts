@@ -53,8 +53,8 @@ import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
 import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
+import { createInvalidations } from './stores/postgres/invalidations.ts';
 import { connectRequestRedis, firstConnection, type Redis } from './stores/redis/client.ts';
-import { createInvalidations } from './stores/redis/invalidations.ts';
 import { createProbe, type Probe } from './telemetry/health.ts';
 import { createLatencyRecorder } from './telemetry/latency.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
@@ -96,7 +96,7 @@ export function createContainer(config: Config): Container {
     identityEvents: createIdentityEventPublisher(redis),
   };
   const { postgres, clickhouse, publisher, identityEvents } = clients;
-  const invalidations = createInvalidations({ redisUrl: config.redisUrl, redis, logger });
+  const invalidations = createInvalidations({ databaseUrl: config.databaseUrl, logger });
   const threads = new TemplateThreads();
   const limits = otlpLimits(config);
   const scanner = createBodyScanner(limits);

@@ -5,6 +5,7 @@ import { pruneIdentityEvents } from './identity/prune-identity-events.ts';
 import { type IngestOrIsolateDeps, ingestOrIsolate } from './ingestion/ingest-or-isolate.ts';
 import { type IsolateBodyDeps, isolateBody } from './ingestion/isolate-body.ts';
 import { type MergePartsDeps, mergeParts } from './maintenance/merge-parts.ts';
+import { pruneChanges } from './maintenance/prune-changes.ts';
 import { type SettleUsageDeps, settleMonthlyUsage } from './maintenance/settle-usage.ts';
 import { type SweepBodiesDeps, sweepBodies } from './maintenance/sweep-bodies.ts';
 
@@ -38,6 +39,7 @@ export const processors = {
   sweepBodies: (deps) => sweepBodies(deps),
   applyIdentityEvent: (deps, job, event) => applyOrGiveUp(deps, job, event),
   pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
+  pruneChanges: (deps) => pruneChanges(deps),
   mergeParts: (deps) => mergeParts(deps, { restS: 10 }),
   settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: Date.now() }),
 } satisfies Processors;

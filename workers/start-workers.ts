@@ -16,6 +16,7 @@ const concurrency = {
   sweepBodies: 1,
   applyIdentityEvent: 2,
   pruneIdentityEvents: 1,
+  pruneChanges: 1,
   mergeParts: 1,
   settleUsage: 1,
 } as const satisfies Record<JobName, number>;
@@ -25,6 +26,7 @@ const schedules = [
   { id: 'sweep-bodies', name: 'sweepBodies', everyMs: 60_000 },
   { id: 'merge-parts', name: 'mergeParts', everyMs: 15_000 },
   { id: 'settle-usage', name: 'settleUsage', everyMs: 60_000 },
+  { id: 'prune-changes', name: 'pruneChanges', everyMs: 60_000 },
   { id: 'prune-identity-events', name: 'pruneIdentityEvents', everyMs: 60 * 60_000 },
 ] as const satisfies { id: string; name: JobName; everyMs: number }[];
 

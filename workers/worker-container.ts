@@ -5,7 +5,6 @@ import { findKnownPrompts, KnownPrompts } from '../src/domains/prompts/index.ts'
 import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
-import { createInvalidations, type Invalidations } from '../src/stores/redis/invalidations.ts';
 import { createLogger, type Logger } from '../src/telemetry/logger.ts';
 import type { IngestBodyDeps } from './ingestion/ingest-body.ts';
 import { SpanBatcher } from './ingestion/span-batcher.ts';
@@ -40,8 +39,6 @@ export interface Ingestion extends IngestBodyDeps {
   stopping: AbortSignal;
   redis: Redis;
   logger: Logger;
-  /** Only to tell others; what this process caches it does not hear of. */
-  invalidations: Invalidations;
   defaultPlan: Config['defaultPlan'];
   /** Makes jobs give up that an engine keeps waiting, so that they go back to the queue. */
   stop(): void;
@@ -69,7 +66,6 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
     stopping: stopping.signal,
     redis,
     logger,
-    invalidations: createInvalidations({ redisUrl: config.redisUrl, redis, logger }),
     defaultPlan: config.defaultPlan,
     batcher,
     budget: new WorkBudget(workBytesMax),

@@ -2,7 +2,7 @@
 export interface RecordCacheOptions<T> {
   /** Undefined when there is no such record; rejects while that cannot be said. */
   load: (key: string) => Promise<T | undefined>;
-  /** How long a record holds from when it was loaded, however often it is used. Asked at every look-up. */
+  /** How long a record holds from when its loading began, however often it is used. Asked at every look-up. */
   lifeMs: () => number;
   /** How long nothing is asked again about a key without a record. */
   missingMs: number;
@@ -13,6 +13,7 @@ export interface RecordCacheOptions<T> {
 
 interface Entry<T> {
   value: T;
+  /** When loading began: what changed later may not be in the value. */
   loadedAtMs: number;
   /** Loaded before something unknown may have changed: to be loaded again, but better than nothing. */
   doubtful: boolean;
@@ -82,9 +83,10 @@ export class RecordCache<T> {
 
   async #load(key: string): Promise<T | undefined> {
     const generation = this.#generation;
+    const startedAtMs = performance.now();
     try {
       const value = await this.#options.load(key);
-      if (generation === this.#generation) this.#remember(key, value);
+      if (generation === this.#generation) this.#remember(key, value, startedAtMs);
       return value;
     } catch (error) {
       const entry = this.#entries.get(key);
@@ -94,7 +96,7 @@ export class RecordCache<T> {
     }
   }
 
-  #remember(key: string, value: T | undefined): void {
+  #remember(key: string, value: T | undefined, loadedAtMs: number): void {
     this.#entries.delete(key);
     if (value === undefined) {
       if (this.#missingUntilMs.size >= missingMax) this.#missingUntilMs.clear();
@@ -105,6 +107,6 @@ export class RecordCache<T> {
       const oldest = this.#entries.keys().next();
       if (!oldest.done) this.#entries.delete(oldest.value);
     }
-    this.#entries.set(key, { value, loadedAtMs: performance.now(), doubtful: false, retryAtMs: 0 });
+    this.#entries.set(key, { value, loadedAtMs, doubtful: false, retryAtMs: 0 });
   }
 }

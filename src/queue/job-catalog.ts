@@ -58,6 +58,12 @@ export const jobCatalog = {
     attempts: 3,
     removeOnComplete: true,
   },
+  pruneChanges: {
+    queue: 'change-pruning',
+    payload: z.strictObject({}),
+    attempts: 3,
+    removeOnComplete: true,
+  },
   mergeParts: {
     queue: 'merging',
     payload: z.strictObject({}),

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTenancy, type Tenancy } from '../../src/domains/auth/index.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
-import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
-import { createInvalidations, type Invalidations } from '../../src/stores/redis/invalidations.ts';
+import { createInvalidations, type Invalidations } from '../../src/stores/postgres/invalidations.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';
@@ -12,7 +11,6 @@ import { newUser, type TestUser } from '../support/users.ts';
 /** What another process holds: its own connections and caches, with its statements counted. */
 let tenancy: Tenancy;
 let postgres: Postgres;
-let redis: Redis;
 let invalidations: Invalidations;
 let statements = 0;
 
@@ -24,19 +22,16 @@ beforeAll(async () => {
   api = await startApi();
   project = await newProject(api, 'free');
   owner = await newUser(api, { workspaceId: project.workspaceId, role: 'owner' });
-  const { databaseUrl, redisUrl } = api.config;
+  const { databaseUrl } = api.config;
   postgres = connectPostgres(databaseUrl, 10);
   postgres.on('query', () => statements++);
-  redis = connectRequestRedis(redisUrl);
-  await firstConnection(redis);
-  invalidations = createInvalidations({ redisUrl, redis, logger: createLogger({ level: 'silent', name: 'test' }) });
+  invalidations = createInvalidations({ databaseUrl, logger: createLogger({ level: 'silent', name: 'test' }) });
   tenancy = createTenancy({ postgres, invalidations, defaultPlan: 'free' });
   invalidations.start();
-  await until('it is subscribed', 30_000, () => invalidations.connected);
+  await until('it hears of changes', 30_000, () => invalidations.connected);
 });
 afterAll(async () => {
   invalidations?.close();
-  redis?.disconnect();
   await postgres?.destroy();
   await api?.close();
 });

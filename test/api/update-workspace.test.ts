@@ -26,19 +26,20 @@ function update(body: unknown, credential: object = { token: owner.token }, work
 const operator = () => ({ adminKey: api.config.adminApiKey });
 
 describe('200', () => {
-  test('the owner changes name and plan, which the next request sees and the audit log keeps', async () => {
-    const answer = await update({ name: ' New ', plan: 'pro' });
-    expect(answer.body).toMatchObject({ id: project.workspaceId, name: 'New', plan: 'pro', plan_overrides: {} });
+  test('the owner changes the name and lowers the plan, which the next request sees and the audit log keeps', async () => {
+    await update({ plan: 'pro' }, operator());
+    const answer = await update({ name: ' New ', plan: 'free' });
+    expect(answer.body).toMatchObject({ id: project.workspaceId, name: 'New', plan: 'free', plan_overrides: {} });
     const context = await api.call<{ workspace: unknown }>('getContext', { key: project.key });
-    expect(context.body.workspace).toEqual({ id: project.workspaceId, name: 'New', plan: 'pro' });
+    expect(context.body.workspace).toEqual({ id: project.workspaceId, name: 'New', plan: 'free' });
     expect(await latestAudit(api, project.workspaceId)).toEqual({
       actor_type: 'user',
       actor_id: owner.id,
       action: 'workspace.updated',
       target_id: project.workspaceId,
       details: {
-        before: { name: expect.any(String), plan: 'free', plan_overrides: {} },
-        after: { name: 'New', plan: 'pro', plan_overrides: {} },
+        before: { name: expect.any(String), plan: 'pro', plan_overrides: {} },
+        after: { name: 'New', plan: 'free', plan_overrides: {} },
       },
       request_id: answer.headers.get('x-request-id'),
     });
@@ -49,6 +50,34 @@ describe('200', () => {
     expect((await update({ plan_overrides: overrides }, operator())).body.plan_overrides).toEqual(overrides);
     expect((await update({ plan_overrides: {} }, operator())).body.plan_overrides).toEqual({});
   });
+});
+
+/** From the least on. */
+const ladder = ['free', 'pro', 'team', 'enterprise'];
+const pairs = ladder.flatMap((from) => ladder.map((to) => ({ from, to })));
+
+describe.each(pairs)('a plan from $from to $to', ({ from, to }) => {
+  const raises = ladder.indexOf(to) > ladder.indexOf(from);
+
+  test(raises ? 'takes the admin key' : 'is the choice of the owner', async () => {
+    await api.postgres('workspaces').where({ id: project.workspaceId }).update({ plan: from });
+    const answer = await update({ name: 'both or neither', plan: to });
+    if (raises) expect(expectProblem(answer, 403, 'admin_required').detail).toContain(to);
+    else expect(answer.status).toBe(200);
+    const stored = await api.postgres('workspaces').where({ id: project.workspaceId }).first('plan', 'name');
+    expect(stored).toMatchObject({ plan: raises ? from : to });
+    expect(stored.name === 'both or neither').toBe(!raises);
+    expect((await update({ plan: to }, operator())).body).toMatchObject({ plan: to });
+  });
+});
+
+test('the owner of a personal workspace cannot raise its plan either', async () => {
+  const user = await newUser(api);
+  await api.call('getContext', { token: user.token });
+  const { id } = await api.postgres('workspaces').where({ owner_user_id: user.id }).first('id');
+  await api.postgres('workspaces').where({ id }).update({ plan: 'free' });
+  await expect.poll(async () => (await update({ plan: 'enterprise' }, { token: user.token }, id)).status).toBe(403);
+  expect(await api.postgres('workspaces').where({ id }).first('plan')).toEqual({ plan: 'free' });
 });
 
 describe('400', () => {
@@ -111,9 +140,20 @@ describe('422', () => {
     [{ plan: 'gold' }, 'plan'],
     [{ name: ' ' }, 'name'],
     [{ plan_overrides: { retention_days: -1 } }, 'plan_overrides.retention_days'],
+    [{ plan_overrides: { retention_days: 28_001 } }, 'plan_overrides.retention_days'],
+    [{ plan_overrides: { retention_days: 36_500 } }, 'plan_overrides.retention_days'],
     [{ plan_overrides: { rate_limits: { read: 1.5 } } }, 'plan_overrides.rate_limits.read'],
   ])('the body %j is refused', async (body, path) => {
     const problem = expectProblem(await update(body, operator()), 422, 'invalid_body');
     expect(problem.errors).toContainEqual(expect.objectContaining({ path }));
+  });
+
+  test('a retention that is too long is refused with the longest', async () => {
+    const problem = expectProblem(
+      await update({ plan_overrides: { retention_days: 30_000 } }, operator()),
+      422,
+      'invalid_body',
+    );
+    expect(problem.detail).toMatch(/28000/);
   });
 });

@@ -1,7 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
-import { createInvalidations } from '../../src/stores/redis/invalidations.ts';
-import { createLogger } from '../../src/telemetry/logger.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newKey, newProject, startApi, type TestApi } from '../support/api.ts';
 import { type OwnApi, startOwnApi } from '../support/api-process.ts';
 import { until } from '../support/until.ts';
@@ -10,7 +7,6 @@ import { newUser } from '../support/users.ts';
 /** What is promised for every process. */
 const inForceMsMax = 1_000;
 
-let redis: Redis;
 /** The one in this process, and two of their own. */
 let api: TestApi;
 let processes: OwnApi[];
@@ -20,12 +16,9 @@ beforeAll(async () => {
   api = await startApi();
   processes = await Promise.all([startOwnApi(api.config), startOwnApi(api.config)]);
   origins = processes.map(({ url }) => url);
-  redis = connectRequestRedis(inject('redisUrl'));
-  await firstConnection(redis);
 });
 afterAll(async () => {
   await Promise.all(processes?.map((each) => each.stop()) ?? []);
-  redis?.disconnect();
   await api?.close();
 });
 
@@ -41,32 +34,7 @@ async function inForceAfterMs(path: string, headers: Record<string, string>, sta
   return performance.now() - startedAtMs;
 }
 
-describe('what one process does, two others act on within a second', () => {
-  test('a revoked key, though it was used just before', async () => {
-    const { id: projectId } = await newProject(api);
-    const key = await newKey(api, projectId, {});
-    const [path, headers] = ['/api/me/context', { 'X-API-Key': key.key }];
-    expect(await statusesOf(path, headers)).toEqual([200, 200]);
-    const { postgres, config } = api;
-    const invalidations = createInvalidations({
-      redisUrl: config.redisUrl,
-      redis,
-      logger: createLogger({ level: 'silent', name: 'test' }),
-    });
-    await postgres('api_keys').where({ id: key.id }).update({ revoked_at: new Date() });
-    await invalidations.publish('api_key', key.id);
-    expect(await inForceAfterMs(path, headers, 401)).toBeLessThan(inForceMsMax);
-  });
-
-  test('a key whose revocation nobody announced is still good: only the announcement makes it known so soon', async () => {
-    const { id: projectId } = await newProject(api);
-    const key = await newKey(api, projectId, {});
-    const [path, headers] = ['/api/me/context', { 'X-API-Key': key.key }];
-    expect(await statusesOf(path, headers)).toEqual([200, 200]);
-    await api.postgres('api_keys').where({ id: key.id }).update({ revoked_at: new Date() });
-    expect(await statusesOf(path, headers)).toEqual([200, 200]);
-  });
-
+describe('Revoking is in force everywhere within a second: what one process does, two others act on', () => {
   test('a removed member', async () => {
     const { workspaceId } = await newProject(api);
     const owner = await newUser(api, { workspaceId, role: 'owner' });
@@ -94,5 +62,139 @@ describe('what one process does, two others act on within a second', () => {
       (await Promise.all(origins.map(change))).every((each) => each === 403),
     );
     expect(performance.now() - startedAtMs).toBeLessThan(inForceMsMax);
+  });
+});
+
+/** One thing that takes access or content away: the request that shows it, and the row that changes. */
+interface Taken {
+  path: string;
+  headers: Record<string, string>;
+  /** What a request is answered afterwards. */
+  status: number;
+  /** The statement alone, which is all that a process leaves that dies right after its commit. */
+  commit: () => Promise<unknown>;
+}
+
+const taken: Readonly<Record<string, (project: { id: string; workspaceId: string }) => Promise<Taken>>> = {
+  'a key that is revoked': async ({ id }) => {
+    const key = await newKey(api, id, {});
+    const commit = () => api.postgres('api_keys').where({ id: key.id }).update({ revoked_at: new Date() });
+    return { path: '/api/me/context', headers: { 'X-API-Key': key.key }, status: 401, commit };
+  },
+  'a key that expires sooner': async ({ id }) => {
+    const key = await newKey(api, id, {});
+    const commit = () =>
+      api
+        .postgres('api_keys')
+        .where({ id: key.id })
+        .update({ expires_at: new Date(0) });
+    return { path: '/api/me/context', headers: { 'X-API-Key': key.key }, status: 401, commit };
+  },
+  'a scope taken from a key': async ({ id }) => {
+    const key = await newKey(api, id, {});
+    const commit = () =>
+      api
+        .postgres('api_keys')
+        .where({ id: key.id })
+        .update({ scopes: ['keys:read'] });
+    const path = `/api/projects/${id}/prompts`;
+    return { path, headers: { 'X-API-Key': key.key }, status: 403, commit };
+  },
+  'a key that is deleted': async ({ id }) => {
+    const key = await newKey(api, id, {});
+    const commit = () => api.postgres('api_keys').where({ id: key.id }).delete();
+    return { path: '/api/me/context', headers: { 'X-API-Key': key.key }, status: 401, commit };
+  },
+  'a member who is removed': async ({ workspaceId }) => {
+    const user = await newUser(api, { workspaceId, role: 'member' });
+    const commit = () =>
+      api
+        .postgres('memberships')
+        .where({ user_id: user.id, workspace_id: workspaceId })
+        .update({ removed_at: new Date() });
+    const path = `/api/workspaces/${workspaceId}/members`;
+    return { path, headers: { Authorization: `Bearer ${user.token}` }, status: 404, commit };
+  },
+  'a user who is deleted': async ({ workspaceId }) => {
+    const user = await newUser(api, { workspaceId, role: 'member' });
+    const commit = () => api.postgres('users').where({ id: user.id }).update({ deleted_at: new Date() });
+    const path = `/api/workspaces/${workspaceId}/members`;
+    return { path, headers: { Authorization: `Bearer ${user.token}` }, status: 401, commit };
+  },
+  'a workspace that is deleted': async ({ id, workspaceId }) => {
+    const key = await newKey(api, id, {});
+    const commit = () => api.postgres('workspaces').where({ id: workspaceId }).update({ deleted_at: new Date() });
+    return { path: '/api/me/context', headers: { 'X-API-Key': key.key }, status: 401, commit };
+  },
+  'a plan override': async ({ id, workspaceId }) => {
+    const key = await newKey(api, id, {});
+    const overrides = JSON.stringify({ rate_limits: { read: 0 } });
+    const commit = () => api.postgres('workspaces').where({ id: workspaceId }).update({ plan_overrides: overrides });
+    return { path: `/api/projects/${id}/prompts`, headers: { 'X-API-Key': key.key }, status: 429, commit };
+  },
+};
+
+describe('what is committed by a process that dies before it can tell anybody is in force everywhere within a second', () => {
+  test.each(Object.entries(taken))('%s', async (_name, prepare) => {
+    const { path, headers, status, commit } = await prepare(await newProject(api));
+    expect(await statusesOf(path, headers)).toEqual([200, 200]);
+    await commit();
+    expect(await inForceAfterMs(path, headers, status)).toBeLessThan(inForceMsMax);
+  });
+
+  test.each(['prompt', 'part'] as const)('a %s that is deleted, though it is rendered all the time', async (noun) => {
+    const project = await newProject(api);
+    const headers = { 'X-API-Key': project.key, 'Content-Type': 'application/json' };
+    const create = async (collection: string, body: object): Promise<{ id: string }> => {
+      const path = `${api.url}/api/projects/${project.id}/${collection}`;
+      const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+      expect(response.status).toBe(201);
+      return (await response.json()) as { id: string };
+    };
+    const part = await create('parts', {
+      name: 'greeting',
+      slug: 'greeting',
+      template: 'Hi',
+      template_format: 'mustache',
+    });
+    const prompt = await create('prompts', {
+      name: 'hello',
+      slug: 'hello',
+      type: 'text',
+      template: '{{> greeting}} there',
+      template_format: 'mustache',
+    });
+    const render = async (origin: string) => {
+      const path = `${origin}/api/projects/${project.id}/prompts/hello/render`;
+      return (await fetch(path, { method: 'POST', headers, body: '{}' })).status;
+    };
+    await until('both render it', 10_000, async () =>
+      (await Promise.all(origins.map(render))).every((status) => status === 200),
+    );
+    const [table, id] = noun === 'prompt' ? ['prompts', prompt.id] : ['parts', part.id];
+    await api.postgres(table).where({ id }).update({ deleted_at: new Date() });
+    const committedAtMs = performance.now();
+    await until('neither renders it', 30_000, async () =>
+      (await Promise.all(origins.map(render))).every((status) => status >= 400),
+    );
+    expect(performance.now() - committedAtMs).toBeLessThan(inForceMsMax);
+  });
+
+  test('also while a transaction that began before lasts on, and what that one changes, too', async () => {
+    const project = await newProject(api);
+    const [first, second] = [await newKey(api, project.id, {}), await newKey(api, project.id, {})];
+    const path = '/api/me/context';
+    const headersOf = ({ key }: { key: string }) => ({ 'X-API-Key': key });
+    const lasting = await api.postgres.transaction();
+    try {
+      await lasting('api_keys').where({ id: second.id }).update({ revoked_at: new Date() });
+      expect(await statusesOf(path, headersOf(first))).toEqual([200, 200]);
+      await api.postgres('api_keys').where({ id: first.id }).update({ revoked_at: new Date() });
+      expect(await inForceAfterMs(path, headersOf(first), 401)).toBeLessThan(inForceMsMax);
+      expect(await statusesOf(path, headersOf(second))).toEqual([200, 200]);
+    } finally {
+      await lasting.commit();
+    }
+    expect(await inForceAfterMs(path, headersOf(second), 401)).toBeLessThan(inForceMsMax);
   });
 });

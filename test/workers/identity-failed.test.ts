@@ -40,7 +40,6 @@ const deps = (postgres = api.postgres) => ({
   postgres,
   redis,
   defaultPlan: 'free' as const,
-  invalidations: { publish: async () => undefined },
 });
 
 interface FailedPage {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { processIdentityEvent } from '../../workers/identity/apply-identity-event.ts';
+import { applyIdentityEvent } from '../../src/domains/identity/index.ts';
 import { pruneIdentityEvents } from '../../workers/identity/prune-identity-events.ts';
 import { expectProblem, startApi, type TestApi } from '../support/api.ts';
 import { identityEvent } from '../support/identity-state.ts';
@@ -249,22 +249,17 @@ describe('a deleted user', () => {
 });
 
 describe('an event', () => {
-  test('run again because its worker died before it told anybody is told, and changes nothing', async () => {
+  test('tells every process of its user and workspace in its own transaction, and run again changes nothing', async () => {
     const { org, bob } = newCast();
     const change = { kind: 'membership', verb: 'created', organizationId: org, subject: bob } as const;
     const event = identityEvent(1_000, { ...change, role: 'member', active: true });
-    const told: string[] = [];
-    const deps = {
-      postgres: api.postgres,
-      defaultPlan: 'free',
-      invalidations: { publish: async (topic: string, id: string) => void told.push(`${topic} ${id}`) },
-    } as const;
-    expect(await processIdentityEvent(deps, event)).toBe('applied');
-    const [first, audited] = [told.splice(0), await auditedOf(event.eventId)];
+    const deps = { postgres: api.postgres, defaultPlan: 'free' } as const;
+    expect(await applyIdentityEvent(deps, event)).toBe('applied');
+    const audited = await auditedOf(event.eventId);
     const { id: userId } = await api.postgres('users').where({ subject: bob }).first('id');
-    expect(first).toEqual([`user ${userId}`, `workspace ${await workspaceOf(org)}`]);
-    expect(await processIdentityEvent(deps, event)).toBe('duplicate');
-    expect(told).toEqual(first);
+    const told = await api.postgres('changes').where({ subject_id: userId }).select('topic');
+    expect(told).toEqual([{ topic: 'user' }]);
+    expect(await applyIdentityEvent(deps, event)).toBe('duplicate');
     expect(await auditedOf(event.eventId)).toEqual(audited);
     expect(audited.sort()).toEqual(['member.added', 'user.created', 'workspace.created']);
   });

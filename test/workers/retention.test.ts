@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { newProject, startApi, type TestApi } from '../support/api.ts';
-import { limitedProject, override } from '../support/limits.ts';
+import { getQuota, limitedProject, override } from '../support/limits.ts';
 import { aSpan } from '../support/spans.ts';
 import { sendSpans, untilStored } from '../support/traces.ts';
 import { until } from '../support/until.ts';
@@ -48,4 +48,57 @@ test('a span keeps the override in force at its receipt, whatever is changed lat
   });
   expect(after).toBe(true);
   expect(await retentionDays(before.traceId)).toBe(7);
+});
+
+test.each([0, 1, 27_999, 28_000])('a span that is kept for %i days is readable now', async (days) => {
+  const project = await limitedProject(api, { retention_days: days });
+  const span = aSpan();
+  await sendSpans(api, project.key, [span]);
+  await untilStored(api, project, span.traceId);
+  expect(await retentionDays(span.traceId)).toBe(days);
+});
+
+test('a retention of 36,500 days, which an earlier version took, keeps for ever', async () => {
+  const project = await newProject(api);
+  const plan_overrides = JSON.stringify({ retention_days: 36_500 });
+  await api.postgres('workspaces').where({ id: project.workspaceId }).update({ plan_overrides });
+  await until('it is in force', 10_000, async () => (await getQuota(api, project)).retention_days === null);
+  const span = aSpan();
+  await sendSpans(api, project.key, [span]);
+  await untilStored(api, project, span.traceId);
+  expect(await retentionDays(span.traceId)).toBe(0);
+});
+
+test.each([28_001, 30_000, 36_500, 65_535])('a row that was stored with %i days stays', async (days) => {
+  const project = await newProject(api);
+  const span = aSpan();
+  await sendSpans(api, project.key, [span]);
+  await untilStored(api, project, span.traceId);
+  for (const table of ['spans', 'executions', 'execution_versions']) {
+    const query_params = { days, traceId: span.traceId };
+    const query = `INSERT INTO ${table} SELECT * REPLACE ({days: UInt16} AS retention_days, {other: String} AS project_id)
+      FROM ${table} WHERE trace_id = unhex({traceId: String}) LIMIT 1`;
+    const other = `other ${project.id}`;
+    await clickhouse.command({ query, query_params: { ...query_params, other } });
+    const count = `SELECT count() > 0 AS kept FROM ${table} WHERE trace_id = unhex({traceId: String}) AND project_id = {other: String}`;
+    const result = await clickhouse.query({
+      query: count,
+      query_params: { ...query_params, other },
+      format: 'JSONEachRow',
+    });
+    expect(await result.json(), table).toEqual([{ kept: 1 }]);
+  }
+});
+
+test('every table with a retention counts its end so that it stops at the last DateTime', async () => {
+  const result = await clickhouse.query({
+    query: `SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
+      AND name IN (SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'retention_days')`,
+    format: 'JSONEachRow',
+  });
+  const tables = await result.json<{ name: string; engine_full: string }>();
+  expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['spans', 'executions', 'execution_versions']));
+  for (const { name, engine_full: engine } of tables) {
+    expect(engine, name).toMatch(/TTL toDateTime\(least\(.*4294967295\)\) WHERE .*retention_days <= 28000/s);
+  }
 });

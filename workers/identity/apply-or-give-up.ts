@@ -1,12 +1,12 @@
 import { UnrecoverableError } from 'bullmq';
+import { type ApplyIdentityEventDeps, applyIdentityEvent } from '../../src/domains/identity/index.ts';
 import { AppError } from '../../src/lib/errors.ts';
 import type { IdentityEvent } from '../../src/queue/identity-event.ts';
 import { countIdentityEvent } from '../../src/queue/identity-event-counts.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
 import { safeMessage } from '../../src/telemetry/safe-error.ts';
-import { type ProcessIdentityEventDeps, processIdentityEvent } from './apply-identity-event.ts';
 
-export interface ApplyOrGiveUpDeps extends ProcessIdentityEventDeps {
+export interface ApplyOrGiveUpDeps extends ApplyIdentityEventDeps {
   redis: Redis;
 }
 
@@ -24,7 +24,7 @@ export async function applyOrGiveUp(
   event: IdentityEvent,
 ): Promise<string> {
   try {
-    const outcome = await processIdentityEvent(deps, event);
+    const outcome = await applyIdentityEvent(deps, event);
     // A duplicate was counted when it was applied.
     if (outcome !== 'duplicate') await countIdentityEvent(deps.redis, event.provider, outcome);
     return outcome;

@@ -3,7 +3,7 @@ import { endpointsFor } from '../../http/endpoint.ts';
 import { listOf, pageParams } from '../../http/pagination.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
-import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { auditActorOf, type Principal, presets, projectOf } from '../auth/index.ts';
 import { findApiKey } from './api-key-store.ts';
 import {

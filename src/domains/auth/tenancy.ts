@@ -2,7 +2,7 @@ import { RecordCache } from '../../lib/record-cache.ts';
 import { within } from '../../lib/within.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
-import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import {
   findProjectScope,
   findWorkspace,
@@ -25,11 +25,9 @@ export interface Tenancy {
   findUser(claims: TokenClaims): Promise<UserRecord>;
 }
 
-/** While changes elsewhere are not heard of, everything is read again so often that they are in force within a second. */
+/** While changes cannot be heard of, everything is read again so often that they are in force within a second. */
 const unheardLifeMs = 600;
 const lifeMs = 60_000;
-/** Of users and what they may see; shorter, in case an announcement was never sent. */
-const userLifeMs = 5_000;
 const missingMs = 800;
 /** A database that hangs is as good as away. */
 const loadMsMax = 2_000;
@@ -41,28 +39,28 @@ export function createTenancy(deps: {
   defaultPlan: PlanName;
 }): Tenancy {
   const { postgres, invalidations } = deps;
-  const cacheOf = <T>(load: (key: string) => Promise<T | undefined>, heardLifeMs: number, entriesMax: number) => {
-    const life = () => (invalidations.connected ? heardLifeMs : unheardLifeMs);
+  const cacheOf = <T>(load: (key: string) => Promise<T | undefined>, entriesMax: number) => {
+    const life = () => (invalidations.connected ? lifeMs : unheardLifeMs);
     const loadInTime = (key: string) => runPostgres(() => within(loadMsMax, () => load(key)));
     const cache = new RecordCache({ load: loadInTime, lifeMs: life, missingMs, staleOnErrorMs, entriesMax });
     invalidations.onGap(() => cache.doubt());
     return cache;
   };
-  const apiKeys = cacheOf((lookupId) => findApiKeyRecord(postgres, lookupId), lifeMs, 20_000);
-  const projects = cacheOf((projectId) => findProjectScope(postgres, projectId), lifeMs, 20_000);
-  const workspaces = cacheOf((workspaceId) => findWorkspace(postgres, workspaceId), lifeMs, 5_000);
-  const users = cacheOf((subject) => findUserRecord(postgres, subject), userLifeMs, 20_000);
-  invalidations.subscribe('api_key', (id) => apiKeys.drop((key) => key.id === id));
-  invalidations.subscribe('user', (id) => users.drop((user) => user.userId === id));
-  invalidations.subscribe('project', (id) => {
-    apiKeys.drop((key) => key.project.projectId === id);
-    projects.drop((project) => project.projectId === id);
+  const apiKeys = cacheOf((lookupId) => findApiKeyRecord(postgres, lookupId), 20_000);
+  const projects = cacheOf((projectId) => findProjectScope(postgres, projectId), 20_000);
+  const workspaces = cacheOf((workspaceId) => findWorkspace(postgres, workspaceId), 5_000);
+  const users = cacheOf((subject) => findUserRecord(postgres, subject), 20_000);
+  invalidations.subscribe('api_key', (ids) => apiKeys.drop((key) => ids.has(key.id)));
+  invalidations.subscribe('user', (ids) => users.drop((user) => ids.has(user.userId)));
+  invalidations.subscribe('project', (ids) => {
+    apiKeys.drop((key) => ids.has(key.project.projectId));
+    projects.drop((project) => ids.has(project.projectId));
   });
-  invalidations.subscribe('workspace', (id) => {
-    apiKeys.drop((key) => key.project.workspaceId === id);
-    projects.drop((project) => project.workspaceId === id);
-    workspaces.drop((workspace) => workspace.id === id);
-    users.drop((user) => user.memberships.has(id));
+  invalidations.subscribe('workspace', (ids) => {
+    apiKeys.drop((key) => ids.has(key.project.workspaceId));
+    projects.drop((project) => ids.has(project.workspaceId));
+    workspaces.drop((workspace) => ids.has(workspace.id));
+    users.drop((user) => [...user.memberships.keys()].some((id) => ids.has(id)));
   });
 
   const making = new Map<string, Promise<void>>();

@@ -20,43 +20,37 @@ export interface ChangeContext extends EventContext {
   at: string;
 }
 
-export interface Effect {
-  /** False when something newer was known. */
-  news: boolean;
-  users: readonly UserId[];
-  workspaces: readonly WorkspaceId[];
-}
-
 type ChangeOf<Kind extends IdentityChange['kind']> = Extract<IdentityChange, { kind: Kind }>;
 
-/** Stores what one change says and puts in force what follows from it; what it refers to and is not there yet is created. */
-export function applyChange(context: ChangeContext, change: IdentityChange): Promise<Effect> {
+/**
+ * Stores what one change says and puts in force what follows from it; what it refers to and is not there yet is created. False when
+ * something newer was known.
+ */
+export function applyChange(context: ChangeContext, change: IdentityChange): Promise<boolean> {
   if (change.kind === 'user') {
     return change.verb === 'deleted' ? applyUserDeletion(context, change) : applyUser(context, change);
   }
   return change.kind === 'organization' ? applyOrganization(context, change) : applyMembership(context, change);
 }
 
-async function applyUser(context: ChangeContext, { subject, email, name }: ChangeOf<'user'>): Promise<Effect> {
+async function applyUser(context: ChangeContext, { subject, email, name }: ChangeOf<'user'>): Promise<boolean> {
   const user = await knownUser(context, subject);
   const news = await updateUser(context.transaction, user.id, { email, name, at: context.at });
   if (news && !user.isNew) await auditUser(context, 'user.updated', user.id);
-  return { news, users: [user.id], workspaces: [] };
+  return news;
 }
 
-async function applyUserDeletion(context: ChangeContext, { subject }: ChangeOf<'user'>): Promise<Effect> {
+async function applyUserDeletion(context: ChangeContext, { subject }: ChangeOf<'user'>): Promise<boolean> {
   const { id } = await knownUser(context, subject);
   const news = await deleteUser(context.transaction, id, context.at);
   if (news) await auditUser(context, 'user.deleted', id);
-  const users = new Set([id]);
-  const workspaces = await lockWorkspacesOf(context.transaction, id);
-  for (const workspaceId of workspaces) {
-    for (const changed of await settleWorkspace(context, { workspaceId, userIds: [id], news })) users.add(changed);
+  for (const workspaceId of await lockWorkspacesOf(context.transaction, id)) {
+    await settleWorkspace(context, { workspaceId, userIds: [id], news });
   }
-  return { news, users: [...users], workspaces };
+  return news;
 }
 
-async function applyOrganization(context: ChangeContext, change: ChangeOf<'organization'>): Promise<Effect> {
+async function applyOrganization(context: ChangeContext, change: ChangeOf<'organization'>): Promise<boolean> {
   const { transaction, at } = context;
   const workspace = await knownWorkspace(context, change.organizationId);
   const { id } = workspace;
@@ -68,19 +62,19 @@ async function applyOrganization(context: ChangeContext, change: ChangeOf<'organ
   if (stored && (isDeletion || !workspace.isNew)) {
     await auditWorkspace(context, isDeletion ? 'workspace.deleted' : 'workspace.updated', id);
   }
-  const users = await settleWorkspace(context, { workspaceId: id, userIds: [], news: false });
-  return { news: stored || hasCreator, users, workspaces: [id] };
+  await settleWorkspace(context, { workspaceId: id, userIds: [], news: false });
+  return stored || hasCreator;
 }
 
-async function applyMembership(context: ChangeContext, change: ChangeOf<'membership'>): Promise<Effect> {
+async function applyMembership(context: ChangeContext, change: ChangeOf<'membership'>): Promise<boolean> {
   const { transaction, at } = context;
   // Users are locked before workspaces, here and where a user is deleted.
   const { id: userId } = await knownUser(context, change.subject);
   const { id: workspaceId } = await knownWorkspace(context, change.organizationId);
   const said = { role: change.role, removed: !change.active, at };
   const news = await putSourceMembership(transaction, { workspaceId, userId }, said);
-  const changed = await settleWorkspace(context, { workspaceId, userIds: [userId], news });
-  return { news, users: [...new Set([userId, ...changed])], workspaces: [workspaceId] };
+  await settleWorkspace(context, { workspaceId, userIds: [userId], news });
+  return news;
 }
 
 async function knownUser(context: ChangeContext, subject: string): Promise<{ id: UserId; isNew: boolean }> {

@@ -1,5 +1,4 @@
-import type { UserId, WorkspaceId } from '../../lib/ids.ts';
-import type { IdentityChange, IdentityEvent, IdentityProviderName } from '../../queue/identity-event.ts';
+import type { IdentityEvent, IdentityProviderName } from '../../queue/identity-event.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
 
@@ -42,21 +41,6 @@ export async function markOutdated(transaction: Postgres, event: IdentityEvent):
   await transaction('identity_events')
     .where({ provider: event.provider, event_id: event.eventId })
     .update({ outcome: 'outdated' satisfies IdentityOutcome });
-}
-
-/** The user and the workspace that a change is about, as far as they are there. */
-export async function findTouched(
-  transaction: Postgres,
-  change: IdentityChange,
-): Promise<{ users: UserId[]; workspaces: WorkspaceId[] }> {
-  const subject = 'subject' in change ? change.subject : null;
-  const organizationId = 'organizationId' in change ? change.organizationId : null;
-  const users = await transaction('users').where({ subject }).select<{ id: UserId }[]>('id');
-  const workspaces = await transaction('workspaces')
-    .where({ external_org_id: organizationId })
-    .whereNotNull('external_org_id')
-    .select<{ id: WorkspaceId }[]>('id');
-  return { users: users.map(({ id }) => id), workspaces: workspaces.map(({ id }) => id) };
 }
 
 /** Forgets events received before `before`; returns how many. Providers try for three days at most. */

@@ -1,3 +1,3 @@
-export { type AppliedIdentityEvent, type ApplyIdentityEventDeps, applyIdentityEvent } from './apply-identity-event.ts';
+export { type ApplyIdentityEventDeps, applyIdentityEvent } from './apply-identity-event.ts';
 export { identityEndpoints } from './identity.routes.ts';
 export { deleteIdentityEvents } from './identity-event-store.ts';

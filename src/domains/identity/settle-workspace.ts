@@ -18,30 +18,25 @@ export interface EventContext {
 
 /**
  * Puts in force what is known of a workspace's members after something became known of `userIds`, and writes down every change. The
- * workspace is locked. Returns the users whose membership changed.
+ * workspace is locked.
  */
 export async function settleWorkspace(
   context: EventContext,
   { workspaceId, userIds, news }: { workspaceId: WorkspaceId; userIds: readonly UserId[]; news: boolean },
-): Promise<UserId[]> {
+): Promise<void> {
   const { transaction } = context;
   const stored = await findMembershipsToSettle(transaction, workspaceId, userIds);
   const settled = settleMemberships(stored, { deleted: await isWorkspaceDeleted(transaction, workspaceId) });
-  const changed: UserId[] = [];
   for (const [index, before] of stored.entries()) {
     const after = settled[index];
     if (after === undefined) continue;
     const action = whatHappened(before, after);
     if (action !== undefined || before.removed) await saveSettled(transaction, workspaceId, after);
-    if (action !== undefined) {
-      changed.push(before.userId);
-      await audit(context, workspaceId, action, before, after);
-    }
+    if (action !== undefined) await audit(context, workspaceId, action, before, after);
     if (after.keptAsLastOwner && (action !== undefined || (news && userIds.includes(before.userId)))) {
       await audit(context, workspaceId, 'member.last_owner_kept', before, after);
     }
   }
-  return changed;
 }
 
 function whatHappened(before: StoredMembership, after: SettledMembership): string | undefined {

@@ -1,6 +1,6 @@
 import { ConflictError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { parseTemplate, type TemplateThreads } from '../templates/index.ts';
 import type { Collection, Item } from '../versioned/index.ts';
 import { type PartContent, partKind, referencesOf } from './part.ts';

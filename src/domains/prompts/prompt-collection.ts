@@ -1,5 +1,5 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { addPromptReferences, referencesOf } from '../parts/index.ts';
 import { checkInputSchema, parseMessages, parseTemplate, type TemplateThreads } from '../templates/index.ts';
 import type { Collection, Reference } from '../versioned/index.ts';

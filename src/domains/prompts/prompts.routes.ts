@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
 import { listOf } from '../../http/pagination.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
 import type { TemplateThreads } from '../templates/index.ts';
 import {

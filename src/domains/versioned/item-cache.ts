@@ -3,7 +3,7 @@ import type { ProjectId } from '../../lib/ids.ts';
 import { RecordCache } from '../../lib/record-cache.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
-import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import type { Item, Version } from './item.ts';
 import { findItem } from './item-store.ts';
 import type { Kind } from './kind.ts';
@@ -41,7 +41,7 @@ export class ItemCache<Content> {
       staleOnErrorMs,
       entriesMax: itemsMax,
     });
-    invalidations.subscribe(kind.noun, (id) => this.#items.drop((item) => item.id === id));
+    invalidations.subscribe(kind.noun, (ids) => this.#items.drop((item) => ids.has(item.id)));
     invalidations.onGap(() => this.#items.doubt());
   }
 

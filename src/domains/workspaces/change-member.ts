@@ -1,7 +1,7 @@
 import { ConflictError, ForbiddenError, NotFoundError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
-import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { Caller } from './caller.ts';
 import { unknownWorkspace } from './errors.ts';

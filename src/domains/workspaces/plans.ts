@@ -86,6 +86,12 @@ export const plans = {
 
 export type PlanName = keyof typeof plans;
 
+/** Whether a plan allows more than another: they are listed from the least on. */
+export function isAbove(plan: PlanName, other: PlanName): boolean {
+  const names = Object.keys(plans);
+  return names.indexOf(plan) > names.indexOf(other);
+}
+
 /** Narrows a stored plan name. Throws when the database holds a plan this version does not know. */
 export function planNamed(name: string): PlanName {
   if (!Object.hasOwn(plans, name)) throw new Error(`Unknown plan ${JSON.stringify(name)} in the workspaces table`);

@@ -1,12 +1,12 @@
 import { ForbiddenError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
-import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { Caller } from './caller.ts';
 import { unknownWorkspace } from './errors.ts';
 import type { PlanOverrides } from './plan-overrides.ts';
-import type { PlanName } from './plans.ts';
+import { isAbove, type PlanName } from './plans.ts';
 import type { Workspace } from './workspace.ts';
 import { lockWorkspace, saveWorkspace } from './workspace-store.ts';
 
@@ -19,20 +19,18 @@ export interface WorkspaceChange {
 
 /**
  * Changes a workspace; a new plan is in force everywhere within a second.
- * @throws NotFoundError; ForbiddenError when anybody but the operator changes overrides
+ * @throws NotFoundError; ForbiddenError `admin_required` when anybody but the operator raises the plan or changes overrides
  */
 export async function updateWorkspace(
   deps: { postgres: Postgres; invalidations: Pick<Invalidations, 'publish'> },
   input: { workspaceId: string; change: WorkspaceChange; caller: Caller },
 ): Promise<Workspace> {
   const { change, caller } = input;
-  if (change.overrides !== undefined && caller.authority !== 'operator') {
-    throw new ForbiddenError('admin_required', 'Only the operator changes plan_overrides.');
-  }
   const workspace = await runPostgres(() =>
     deps.postgres.transaction(async (transaction) => {
       const before = await lockWorkspace(transaction, input.workspaceId);
       if (before === undefined) throw unknownWorkspace();
+      requireOperator(caller, before, change);
       const after: Workspace = {
         ...before,
         name: change.name ?? before.name,
@@ -53,6 +51,17 @@ export async function updateWorkspace(
   );
   await deps.invalidations.publish('workspace', workspace.id);
   return workspace;
+}
+
+/** What costs the operator is the operator's to give: there is no billing behind a plan. */
+function requireOperator({ authority }: Caller, before: Workspace, { plan, overrides }: WorkspaceChange): void {
+  if (authority === 'operator') return;
+  if (overrides !== undefined) throw new ForbiddenError('admin_required', 'Only the operator changes plan_overrides.');
+  if (plan === undefined || !isAbove(plan, before.plan)) return;
+  throw new ForbiddenError(
+    'admin_required',
+    `Only the operator raises a plan; from ${before.plan} its owner may change to a lower one, not to ${plan}.`,
+  );
 }
 
 function changeable({ name, plan, overrides }: Workspace): object {

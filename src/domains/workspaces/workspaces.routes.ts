@@ -1,6 +1,6 @@
 import { endpointsFor } from '../../http/endpoint.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Invalidations } from '../../stores/redis/invalidations.ts';
+import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import type { Caller } from './caller.ts';
 import { membersEndpoints } from './members.routes.ts';
 import { projectsEndpoints } from './projects.routes.ts';
@@ -26,7 +26,8 @@ function updateWorkspaceEndpoint<P>(deps: WorkspacesDeps<P>) {
     path: '/api/workspaces/{workspace_id}',
     summary: 'Change the name or the plan of a workspace',
     description:
-      'The owner may change name and plan, the operator also `plan_overrides`, which replace those before. ' +
+      'The owner may change the name and lower the plan (`enterprise`, `team`, `pro`, `free`). Raising the plan takes the admin key, ' +
+      'and so do `plan_overrides`, which replace those before. ' +
       'In force everywhere within a second.',
     tag: 'workspaces',
     access: { role: 'owner' },
@@ -34,7 +35,7 @@ function updateWorkspaceEndpoint<P>(deps: WorkspacesDeps<P>) {
     params: workspaceParams,
     body: updateWorkspaceBody,
     responses: { 200: { description: 'The workspace', schema: workspaceSchema } },
-    problems: ['workspace_not_found'],
+    problems: ['workspace_not_found', 'admin_required'],
     handle: async ({ params, body, principal, requestId }) => {
       const workspace = await updateWorkspace(deps, {
         workspaceId: params.workspace_id,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { ConflictError, type Fault, InvalidError } from '../../../lib/errors.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
 import { runPostgres } from '../../../stores/postgres/errors.ts';
-import type { Invalidations } from '../../../stores/redis/invalidations.ts';
+import type { Invalidations } from '../../../stores/postgres/invalidations.ts';
 import { recordAudit } from '../../audit/index.ts';
 import { checkImportedReferences, lockPartGraph, partKind, referencesOf } from '../../parts/index.ts';
 import { parseTemplate, type TemplateThreads } from '../../templates/index.ts';

@@ -1,0 +1,89 @@
+import { within } from '../../lib/within.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { ChangeReader } from './change-reader.ts';
+
+/** Kinds of things whose cached records must be forgotten when they change, each by its id; triggers note them, see the migrations. */
+export type InvalidationTopic = 'api_key' | 'part' | 'project' | 'prompt' | 'user' | 'workspace';
+
+export interface Invalidations {
+  /** Whether every change that is older than {@link heardForMs} has been heard of. */
+  readonly connected: boolean;
+  /**
+   * Says after the commit that something has changed, to this process alone and at once: whoever changed it here sees it here. Others find
+   * it in the table of changes, where the transaction itself has put it. Never throws.
+   */
+  publish(topic: InvalidationTopic, id: string): Promise<void>;
+  subscribe(topic: InvalidationTopic, changed: (ids: ReadonlySet<string>) => void): void;
+  /** Called when changes may have been missed: at the start, and when the database is back. */
+  onGap(missed: () => void): void;
+  start(): void;
+  close(): void;
+}
+
+const readEveryMs = 250;
+const readTimeoutMs = 2_000;
+/** A change is in force within this, or caches live shortly; well below the second that is promised. */
+export const heardForMs = 700;
+
+/** Tells a process's caches what changed, here and elsewhere: it reads the table of changes four times a second. */
+export function createInvalidations(options: { databaseUrl: string; logger: Logger }): Invalidations {
+  const reader = new ChangeReader(options.databaseUrl);
+  const listeners = new Map<string, ((ids: ReadonlySet<string>) => void)[]>();
+  const gapListeners: (() => void)[] = [];
+  let heardAtMs = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  const tell = (topic: string, ids: ReadonlySet<string>) => {
+    for (const changed of listeners.get(topic) ?? []) changed(ids);
+  };
+  const read = async () => {
+    const startedAtMs = performance.now();
+    try {
+      const changes = await within(readTimeoutMs, () => reader.read());
+      if (closed) return;
+      if (changes === undefined) for (const missed of gapListeners) missed();
+      else for (const [topic, ids] of idsByTopic(changes)) tell(topic, ids);
+      heardAtMs = startedAtMs;
+    } catch (error) {
+      options.logger.debug({ err: error }, 'changes cannot be read');
+      reader.reset();
+    }
+  };
+  const readAgain = async () => {
+    await read();
+    if (!closed) timer = setTimeout(readAgain, readEveryMs).unref();
+  };
+
+  return {
+    get connected() {
+      return performance.now() - heardAtMs < heardForMs;
+    },
+    async publish(topic, id) {
+      tell(topic, new Set([id]));
+    },
+    subscribe(topic, changed) {
+      listeners.set(topic, [...(listeners.get(topic) ?? []), changed]);
+    },
+    onGap(missed) {
+      gapListeners.push(missed);
+    },
+    start() {
+      void readAgain();
+    },
+    close() {
+      closed = true;
+      clearTimeout(timer);
+      reader.reset();
+    },
+  };
+}
+
+function idsByTopic(changes: readonly { topic: string; id: string }[]): Map<string, Set<string>> {
+  const byTopic = new Map<string, Set<string>>();
+  for (const { topic, id } of changes) {
+    const ids = byTopic.get(topic) ?? new Set();
+    byTopic.set(topic, ids.add(id));
+  }
+  return byTopic;
+}
