@@ -27,7 +27,7 @@ import {
   type OtlpLimits,
   QueueGate,
 } from './domains/ingestion/index.ts';
-import { apiDescription, type DependencyName, knownFields, operationsEndpoints } from './domains/operations/index.ts';
+import { apiDescription, knownFields, operationsEndpoints } from './domains/operations/index.ts';
 import { partKind, partsEndpoints } from './domains/parts/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts, promptKind, promptsEndpoints } from './domains/prompts/index.ts';
@@ -46,16 +46,20 @@ import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { setHeaders } from './http/request-context.ts';
+import { createProbes } from './probes.ts';
 import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
+import { DurabilityBarrier } from './queue/durability-barrier.ts';
 import { identityEventCounts } from './queue/identity-event-counts.ts';
 import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
-import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
+import { queueGauges } from './queue/queue-gauges.ts';
+import { queueConcern } from './queue/queue-health.ts';
+import { oldestOf, oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
+import { RedisClock } from './queue/redis-clock.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
 import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
 import { createInvalidations } from './stores/postgres/invalidations.ts';
 import { connectRequestRedis, firstConnection, type Redis } from './stores/redis/client.ts';
-import { createProbe, type Probe } from './telemetry/health.ts';
 import { createLatencyRecorder } from './telemetry/latency.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 import { createMetrics } from './telemetry/metrics.ts';
@@ -88,12 +92,14 @@ export function createContainer(config: Config): Container {
   const startedAtMs = Date.now();
   const redis = connectRequestRedis(config.redisUrl);
   redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));
+  const clock = new RedisClock();
+  const barrier = new DurabilityBarrier(redis);
   const clients: Clients = {
     postgres: connectPostgres(config.databaseUrl),
     clickhouse: connectClickHouse(config.clickhouseUrl),
     redis,
-    publisher: createBodyPublisher(redis),
-    identityEvents: createIdentityEventPublisher(redis),
+    publisher: createBodyPublisher(redis, { clock, barrier }),
+    identityEvents: createIdentityEventPublisher(redis, barrier),
   };
   const { postgres, clickhouse, publisher, identityEvents } = clients;
   const invalidations = createInvalidations({ databaseUrl: config.databaseUrl, logger });
@@ -103,7 +109,9 @@ export function createContainer(config: Config): Container {
   const gate = new QueueGate({
     redis,
     logger,
-    oldestWaitingAtMs: () => oldestWaitingAtMs(publisher.queue),
+    clock,
+    oldestWaitingAtMs: () => oldestOf(publisher.queues, oldestWaitingAtMs),
+    backlogBytes: (workspaceId) => publisher.backlogBytes(workspaceId),
     memoryBytesMax: config.ingestQueueBytesMax,
   });
   const cursorSecret = createHmac('sha256', config.apiKeyPepper).update('cursors').digest('hex');
@@ -113,10 +121,15 @@ export function createContainer(config: Config): Container {
     unknownMs: 0,
     logger,
   });
-  const probes = createProbes(clients);
+  const probes = createProbes(clients, () =>
+    queueConcern({ redis, clock, lanes: publisher.queues, refusal: () => gate.refusal }),
+  );
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
   metrics.exportCounts(identityEventCounts(redis));
+  const queueStats = () =>
+    Promise.all([...publisher.queues, identityEvents.queue].map((queue) => readQueueStats(queue, clock.nowMs())));
+  for (const gauge of queueGauges(queueStats)) metrics.exportGauge(gauge);
   const limiter = new Limiter({ redis, logger });
   const refusedCredentials = new RefusedCredentials();
   const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });
@@ -136,6 +149,7 @@ export function createContainer(config: Config): Container {
       admission: new Admission(),
       limiter,
       gate,
+      clock,
       publisher,
       inflate: createBodyInflater(limits.inflatedBytesMax),
       scan: scanner.scan,
@@ -144,6 +158,7 @@ export function createContainer(config: Config): Container {
       cursorSecret,
     }),
     ...identityEndpoints({
+      assertQueueSafe: () => gate.assertSafe(),
       ...{ postgres, redis, identityEvents, limiter, refusedCredentials, cursorSecret, logger },
       secrets: config.identityWebhookSecrets,
     }),
@@ -153,10 +168,10 @@ export function createContainer(config: Config): Container {
       probes,
       latency,
       metrics,
-      queueStats: () => Promise.all([publisher.queue, identityEvents.queue].map((queue) => readQueueStats(queue))),
+      queueStats,
       ingestStats: async () => ({
         ackP99Ms: latency.summary('POST /api/v1/traces').p99_ms,
-        freshnessP95Ms: worst((await readWorkerFigures(redis)).map((figures) => figures.freshnessP95Ms)),
+        freshnessP95Ms: worst((await readWorkerFigures(redis, clock.nowMs())).map((figures) => figures.freshnessP95Ms)),
       }),
       openapi: () =>
         openApiDocument({
@@ -219,20 +234,6 @@ export function otlpLimits(config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflat
     ...defaultOtlpLimits,
     bodyBytesMax: config.otlpBodyBytesMax,
     inflatedBytesMax: config.otlpInflatedBytesMax,
-  };
-}
-
-function createProbes({ postgres, clickhouse, redis, publisher }: Clients): Record<DependencyName, Probe> {
-  return {
-    postgres: createProbe({ check: async () => postgres.raw('select 1') }),
-    clickhouse: createProbe({
-      check: async (signal) => {
-        const result = await clickhouse.query({ query: 'SELECT 1', abort_signal: signal });
-        await result.text();
-      },
-    }),
-    redis: createProbe({ check: async () => redis.ping() }),
-    queue: createProbe({ check: async () => publisher.queue.getJobCounts('wait') }),
   };
 }
 

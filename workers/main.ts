@@ -2,10 +2,14 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../src/config.ts';
 import { within } from '../src/lib/within.ts';
+import { ingestLanes } from '../src/queue/ingest-lanes.ts';
 import { jobCatalog } from '../src/queue/job-catalog.ts';
+import { RedisClock } from '../src/queue/redis-clock.ts';
 import { removeWorkerFigures, writeWorkerFigures } from '../src/queue/worker-figures.ts';
 import { createLatencyRecorder } from '../src/telemetry/latency.ts';
+import { BodyProgress } from './body-progress.ts';
 import { IsolatedProcess } from './ingestion/isolated-process.ts';
+import { MemoryReserve } from './memory-reserve.ts';
 import { connectQueue, startWorkers } from './start-workers.ts';
 import { startWatchdog } from './watchdog.ts';
 import { createIngestion } from './worker-container.ts';
@@ -13,6 +17,7 @@ import { createIngestion } from './worker-container.ts';
 /** Jobs under way get this long, which is more than an engine gets to answer; then they are left to stall. */
 const drainMs = 16_000;
 const farewellMs = 1_000;
+const clockMsMax = 1_000;
 /** Below the jobs' lock of 6 s: a worker that is silent for longer has lost its jobs anyway. */
 const silenceMaxS = 5;
 const figuresEveryMs = 1_000;
@@ -24,13 +29,25 @@ const latency = createLatencyRecorder();
 const isolated = new IsolatedProcess();
 const workerId = `${hostname()}:${process.pid}`;
 let storedSpans = 0;
+const clock = new RedisClock();
+await within(clockMsMax, () => clock.look(redis)).catch(() => undefined); // Without Redis there is nothing to time.
+const ingest = ingestLanes.map((lane) => connectQueue(lane, redis));
+const reserve = new MemoryReserve({ redis, ingest, logger });
+reserve.start();
+const progress = new BodyProgress();
 
 const workers = await startWorkers(
   {
     ...ingestion,
     latency,
     isolated,
-    ingest: connectQueue(jobCatalog.ingestBody.queue, redis),
+    clock,
+    ingest,
+    reserve,
+    progress: {
+      begin: () => progress.begin(clock.nowMs()),
+      end: (done) => progress.end(clock.nowMs(), done),
+    },
     isolation: connectQueue(jobCatalog.isolateBody.queue, redis),
     countStored: (spans) => {
       storedSpans += spans;
@@ -41,7 +58,11 @@ const workers = await startWorkers(
 const watchdog = startWatchdog(silenceMaxS);
 const figures = setInterval(() => {
   const freshnessP95Ms = latency.summary('freshness').p95_ms;
-  writeWorkerFigures(redis, { workerId, atMs: Date.now(), freshnessP95Ms, storedSpans }).catch(() => undefined);
+  const { busySinceMs } = progress;
+  clock
+    .look(redis)
+    .then(() => writeWorkerFigures(redis, { workerId, atMs: clock.nowMs(), freshnessP95Ms, storedSpans, busySinceMs }))
+    .catch(() => undefined);
 }, figuresEveryMs);
 logger.info('working');
 
@@ -51,6 +72,7 @@ async function stop(signal: string): Promise<void> {
   stopping = true;
   logger.info({ signal }, 'draining');
   clearInterval(figures);
+  reserve.stop();
   const drained = workers.close();
   ingestion.stop();
   isolated.close();

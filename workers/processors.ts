@@ -15,6 +15,8 @@ export interface JobFacts {
   attemptsMade: number;
   /** How many workers died or hung with this job under way. */
   stalledCounter: number;
+  /** Whether this worker still holds the job; another may have taken and ended it while this one was paused. */
+  isOurs: () => Promise<boolean>;
 }
 
 export type ProcessorDeps = IngestOrIsolateDeps &
@@ -35,11 +37,12 @@ type Processors = {
 /** Every job of the catalog and what does it. */
 export const processors = {
   ingestBody: (deps, job, payload) => ingestOrIsolate(deps, job, payload),
+  ingestLargeBody: (deps, job, payload) => ingestOrIsolate(deps, job, payload),
   isolateBody: (deps, job, payload) => isolateBody(deps, job.id, payload),
   sweepBodies: (deps) => sweepBodies(deps),
   applyIdentityEvent: (deps, job, event) => applyOrGiveUp(deps, job, event),
   pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
   pruneChanges: (deps) => pruneChanges(deps),
   mergeParts: (deps) => mergeParts(deps, { restS: 10 }),
-  settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: Date.now() }),
+  settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: deps.clock.nowMs() }),
 } satisfies Processors;

@@ -1,17 +1,22 @@
 import { Queue, Worker } from 'bullmq';
-import { bodyKey } from '../src/queue/body-key.ts';
+import { dropBody } from '../src/queue/drop-body.ts';
 import { backoffMs, type JobName, jobCatalog } from '../src/queue/job-catalog.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
 import type { Logger } from '../src/telemetry/logger.ts';
-import { type ProcessorDeps, processors } from './processors.ts';
+import { isOutOfMemory, type MemoryReserve } from './memory-reserve.ts';
+import { type JobFacts, type ProcessorDeps, processors } from './processors.ts';
+import { QuietLog } from './quiet-log.ts';
 import { runJob } from './run-job.ts';
-import { ingestConcurrency } from './worker-container.ts';
+import { ingestConcurrency, largeIngestConcurrency } from './worker-container.ts';
 
 /** A dead worker's jobs start again after at most a lock and an interval. Crashes are counted by us, so BullMQ never gives up. */
 const stallSettings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledCount: 1_000_000 };
+/** BullMQ asks again at once after an error, so a worker that Redis has no memory for rests so long. */
+const outOfMemoryRestMs = 500;
 
 const concurrency = {
   ingestBody: ingestConcurrency,
+  ingestLargeBody: largeIngestConcurrency,
   isolateBody: 1,
   sweepBodies: 1,
   applyIdentityEvent: 2,
@@ -31,7 +36,14 @@ const schedules = [
 ] as const satisfies { id: string; name: JobName; everyMs: number }[];
 
 /** Jobs with a body that waits beside them. */
-const bodyJobs: ReadonlySet<JobName> = new Set(['ingestBody', 'isolateBody'] as const);
+const bodyJobs: ReadonlySet<JobName> = new Set(['ingestBody', 'ingestLargeBody', 'isolateBody'] as const);
+
+export type WorkersDeps = ProcessorDeps & {
+  logger: Logger;
+  reserve: Pick<MemoryReserve, 'release'>;
+  /** Told of every body that is begun, and whether it was done with when it ended. */
+  progress: { begin(): void; end(done: boolean): void };
+};
 
 export interface RunningWorkers {
   /** Takes no new jobs and resolves once those under way are done; never while Redis is away. */
@@ -39,12 +51,10 @@ export interface RunningWorkers {
 }
 
 /** Runs a worker for every job of the catalog. */
-export async function startWorkers(
-  deps: ProcessorDeps & { logger: Logger },
-  redisUrl: string,
-): Promise<RunningWorkers> {
+export async function startWorkers(deps: WorkersDeps, redisUrl: string): Promise<RunningWorkers> {
+  const log = new QuietLog(deps.logger);
   const names = Object.keys(jobCatalog) as JobName[];
-  const workers = names.map((name) => startWorker(name, deps, redisUrl));
+  const workers = names.map((name) => startWorker(name, deps, { redisUrl, log }));
   await Promise.all(
     schedules.map(({ id, name, everyMs }) => {
       const { queue, attempts, removeOnComplete } = jobCatalog[name];
@@ -64,23 +74,35 @@ export function connectQueue(name: string, connection: Redis): Queue {
   return queue;
 }
 
-function startWorker(name: JobName, deps: ProcessorDeps & { logger: Logger }, redisUrl: string): { worker: Worker } {
+interface UnderWay {
+  running: Promise<unknown>;
+  /** Of the lock under which the job came last. */
+  token: string;
+}
+
+function startWorker(
+  name: JobName,
+  deps: WorkersDeps,
+  { redisUrl, log }: { redisUrl: string; log: QuietLog },
+): { worker: Worker } {
   const { queue, payload: schema } = jobCatalog[name];
   const process = processors[name] as (...args: Parameters<(typeof processors)['ingestBody']>) => Promise<unknown>;
   const connection = connectWorkerRedis(redisUrl);
   connection.on('error', () => undefined); // The worker's own listener below logs it.
-  const underWay = new Map<string, Promise<unknown>>();
-  const worker = new Worker(
+  const underWay = new Map<string, UnderWay>();
+  const run = (facts: JobFacts, data: unknown) => {
+    const running = runJob(schema, data, (payload) => process(deps, facts, payload as never));
+    return bodyJobs.has(name) ? followed(deps, running) : running;
+  };
+  const worker: Worker = new Worker(
     queue,
-    (job) => {
-      const facts = { id: String(job.id), attemptsMade: job.attemptsMade, stalledCounter: job.stalledCounter };
+    (job, token = '') => {
+      const id = String(job.id);
+      const isOurs = async () => (await deps.redis.get(`${worker.toKey(id)}:lock`)) === underWay.get(id)?.token;
+      const facts = { id, attemptsMade: job.attemptsMade, stalledCounter: job.stalledCounter, isOurs };
       // A job whose lock ran out while Redis was away comes here again, although nothing has crashed: it joins its first run.
-      const running =
-        underWay.get(facts.id) ??
-        runJob(schema, job.data, (payload) => process(deps, facts, payload as never)).finally(() =>
-          underWay.delete(facts.id),
-        );
-      underWay.set(facts.id, running);
+      const running = underWay.get(id)?.running ?? run(facts, job.data).finally(() => underWay.delete(id));
+      underWay.set(id, { running, token });
       return running;
     },
     {
@@ -91,15 +113,48 @@ function startWorker(name: JobName, deps: ProcessorDeps & { logger: Logger }, re
       removeOnFail: { count: 1_000_000 },
     },
   );
-  worker.on('error', (error) => deps.logger.warn({ err: error, queue }, 'worker connection'));
-  worker.on('failed', (job, error) => deps.logger.warn({ err: error, queue, job_id: job?.id }, 'job failed'));
+  const onTrouble = (error: Error) => {
+    if (isOutOfMemory(error)) void rest(worker, deps.reserve);
+  };
+  worker.on('error', (error) => {
+    log.warn(`${queue} ${kindOf(error)}`, { err: error, queue }, 'worker connection');
+    onTrouble(error);
+  });
+  worker.on('failed', (job, error) => {
+    log.warn(`${queue} failed ${kindOf(error)}`, { err: error, queue, job_id: job?.id }, 'job failed');
+    onTrouble(error);
+  });
   worker.on('completed', (job, result) => {
-    if (result !== 'isolated' && bodyJobs.has(name)) void dropBody(deps.redis, String(job.id), job.data);
+    // What cannot be dropped now, the sweep finds.
+    if (result === 'isolated' || !bodyJobs.has(name)) return;
+    const body = { projectId: job.data.projectId, jobId: String(job.id) };
+    dropBody(deps.redis, deps, body).catch(() => undefined);
   });
   return { worker };
 }
 
-/** Only now that the job is done for good: a body is never missing while its job may run again. */
-async function dropBody(redis: Redis, jobId: string, data: { projectId: string }): Promise<void> {
-  await redis.unlink(bodyKey(data.projectId, jobId)).catch(() => undefined); // The sweep finds what stays behind.
+async function followed({ progress }: Pick<WorkersDeps, 'progress'>, running: Promise<unknown>): Promise<unknown> {
+  progress.begin();
+  let done = false;
+  try {
+    const result = await running;
+    done = true;
+    return result;
+  } finally {
+    progress.end(done);
+  }
+}
+
+/** Takes no jobs for a moment and has memory given up; locks of jobs under way go on being renewed. */
+async function rest(worker: Worker, reserve: WorkersDeps['reserve']): Promise<void> {
+  if (worker.isPaused() || worker.closing !== undefined) return;
+  setTimeout(() => {
+    if (worker.closing === undefined) void worker.resume();
+  }, outOfMemoryRestMs);
+  await Promise.all([worker.pause(true), reserve.release()]);
+}
+
+/** Messages of one kind differ in numbers and ids. */
+function kindOf(error: Error): string {
+  return error.message.slice(0, 40);
 }

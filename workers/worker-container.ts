@@ -9,10 +9,12 @@ import { createLogger, type Logger } from '../src/telemetry/logger.ts';
 import type { IngestBodyDeps } from './ingestion/ingest-body.ts';
 import { SpanBatcher } from './ingestion/span-batcher.ts';
 import { storeBatch } from './ingestion/store-batch.ts';
-import { WorkBudget } from './ingestion/work-budget.ts';
+import { createWorkLanes } from './ingestion/work-lanes.ts';
 
-/** How many bodies one worker has under way; half of them fill a batch while the other half is being written. */
+/** How many small bodies one worker has under way; half of them fill a batch while the other half is being written. */
 export const ingestConcurrency = 500;
+/** How many large ones: their memory is held one after the other mostly, so more would only wait. */
+export const largeIngestConcurrency = 4;
 
 const batchLimits = {
   rowsMax: 20_000,
@@ -20,10 +22,10 @@ const batchLimits = {
   entriesMax: ingestConcurrency / 2,
   patientRowsMin: 1_200,
   patientWaitMsMax: 600,
-  writesMax: 1,
+  // One for those who send much, one for the others meanwhile.
+  writesMax: 2,
 };
 const batchWaitMs = 200;
-const workBytesMax = 26 * 1024 * 1024;
 /** A black-holed engine is noticed after this; the jobs' locks are renewed meanwhile. */
 const insertTimeoutMs = 15_000;
 const slowTimeoutMs = 30 * 60_000;
@@ -68,7 +70,7 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
     logger,
     defaultPlan: config.defaultPlan,
     batcher,
-    budget: new WorkBudget(workBytesMax),
+    hold: createWorkLanes(),
     limits: otlpLimits(config),
     knownPrompts: new KnownPrompts({
       find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),

@@ -1,102 +1,146 @@
 import { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { UnavailableError } from '../lib/errors.ts';
+import { TimeoutError } from '../lib/within.ts';
+import { backlogKey, backlogShareOf } from './backlog.ts';
 import { bodyKey } from './body-key.ts';
+import { DurabilityBarrier } from './durability-barrier.ts';
+import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
 import { type IngestBodyPayload, type IngestOutcome, ingestOutcome, jobCatalog } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
+import { LaneSchedule } from './lane-schedule.ts';
+import { RedisClock } from './redis-clock.ts';
+import { addStoreBody, laneBaseKey, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
 
-/**
- * Keeps the body only when its job is not known yet, so that a resend of a finished body leaves nothing behind. In the same breath
- * its spans are metered: a new body adds ARGV[2], a duplicate ARGV[3], which gives back what was taken for it before.
- */
-const storeBodyLua = `
-local duplicate = redis.call('EXISTS', KEYS[1]) == 1
-local change = tonumber(duplicate and ARGV[3] or ARGV[2])
-if change ~= 0 then
-  local total = redis.call('HINCRBY', KEYS[3], 'total', change)
-  redis.call('HINCRBY', KEYS[3], ARGV[4], change)
-  if total == change then redis.call('EXPIREAT', KEYS[3], ARGV[5]) end
-end
-if duplicate then return 0 end
-redis.call('SET', KEYS[2], ARGV[1])
-return 1`;
-
-/** How the spans of a body are counted: in the hash `key`, in its field `total` and in that of their minute, `slot`. */
-export interface SpanMeter {
-  key: string;
-  slot: string;
-  /** When the counter may be forgotten, in seconds since the epoch. */
-  expiresAtS: number;
-  spans: number;
-  /** Whether they were counted when the quota was checked: then a duplicate gives them back. */
-  taken: boolean;
-}
+export type { SpanMeter } from './store-body-script.ts';
 
 export interface BodyPublisher {
   /**
    * Stores the body and a job that names it in one MULTI, and meters its spans unless the job was known already (`duplicate`) or
-   * there is no meter. Resolves once Redis has accepted all. Throws UnavailableError within about a second when it cannot be made
-   * durable.
+   * there is no meter. Resolves once Redis has handed all to its kernel; `backlogBytes` is what the workspace then has unfinished
+   * in Redis. Throws UnavailableError within about a second when it cannot be made durable.
    */
   publish(
     jobId: string,
     body: Buffer,
     payload: IngestBodyPayload,
     meter: SpanMeter | undefined,
-  ): Promise<{ duplicate: boolean }>;
+  ): Promise<{ duplicate: boolean; backlogBytes: number }>;
+  /** What a workspace has unfinished in Redis, in bytes. Throws what Redis throws. */
+  backlogBytes(workspaceId: string): Promise<number>;
   /** Forgets a finished job, so that its id can be published again. */
   forget(jobId: string): Promise<void>;
   /** What became of a body; undefined while its job waits or runs, and when the job is not known. Throws when Redis is away. */
   outcome(jobId: string): Promise<IngestOutcome | undefined>;
+  /** The lane of small bodies. */
   queue: Queue;
+  /** All lanes. */
+  queues: readonly Queue[];
   close(): Promise<void>;
 }
 
+export interface BodyPublisherParts {
+  clock: RedisClock;
+  barrier: DurabilityBarrier;
+}
+
+/** Within this the body is durable, or it is said not to be. */
+const durableMsMax = 1_000;
+/** What the barrier gets at least, however long the transaction took. */
+const barrierMsMin = 100;
+
 /** `redis` must fail fast (see connectRequestRedis): a request waits for every command sent here. */
-export function createBodyPublisher(redis: Redis): BodyPublisher {
-  const entry = jobCatalog.ingestBody;
-  const queue = new Queue(entry.queue, { connection: redis, skipWaitingForReady: true, skipVersionCheck: true });
-  queue.on('error', () => undefined); // The connection's own listener logs; a second report would say nothing new.
-  const options = {
-    attempts: entry.attempts,
-    backoff: { type: 'custom' },
-    removeOnComplete: entry.removeOnComplete,
-    removeOnFail: false,
-  };
+export function createBodyPublisher(
+  redis: Redis,
+  { clock, barrier }: BodyPublisherParts = { clock: new RedisClock(), barrier: new DurabilityBarrier(redis) },
+): BodyPublisher {
+  const lanes = Object.fromEntries(ingestLanes.map((lane) => [lane, requestQueue(lane, redis)])) as Lanes;
+  const queues = ingestLanes.map((lane) => lanes[lane]);
+  const schedule = new LaneSchedule();
+  let baseS: number | undefined;
+
+  async function store(
+    jobId: string,
+    body: Buffer,
+    payload: IngestBodyPayload,
+    meter: SpanMeter | undefined,
+  ): Promise<StoredBody> {
+    baseS ??= await readBase(redis);
+    const usedBaseS = baseS;
+    const nowMs = clock.nowMs();
+    const { workspaceId } = payload;
+    const share = backlogShareOf(payload, body);
+    const queue = lanes[share.lane];
+    const transaction = await beginTransaction(queue);
+    const keys = {
+      job: queue.toKey(jobId),
+      body: bodyKey(payload.projectId, jobId),
+      backlog: backlogKey(workspaceId),
+    };
+    addStoreBody(transaction, { keys, body, meter, share });
+    const priority = schedule.priorityOf(workspaceId, share, { nowMs, baseS });
+    const job = new Job(queue, 'ingestBody', payload, { ...jobOptions, jobId, priority, timestamp: nowMs }, jobId);
+    await job.addJob(transaction, {});
+    const stored = readStoredBody(await execTransaction(queue, transaction));
+    schedule.learn(workspaceId, share.lane, { cost: stored.backlog.cost, atMs: nowMs });
+    baseS = stored.baseS;
+    // By the base before it the job would wait for a day; the lanes were empty when it was set, so a moment does no harm.
+    if (baseS !== usedBaseS && !stored.duplicate) {
+      await job.changePriority({ priority: Math.max(1, priority + usedBaseS - baseS) });
+    }
+    return stored;
+  }
 
   return {
-    queue,
+    queue: lanes.ingest,
+    queues,
     async publish(jobId, body, payload, meter) {
+      const startedAtMs = performance.now();
       try {
-        const transaction = await beginTransaction(queue);
-        const key = bodyKey(payload.projectId, jobId);
-        // Whole, for by its digest it might be unknown where the job's script is known: then a job would come without its body.
-        transaction.runCommand('eval', [
-          ...[storeBodyLua, 3, queue.toKey(jobId), key, meter?.key ?? key],
-          ...[body, ...meterArgs(meter)],
-        ]);
-        await new Job(queue, 'ingestBody', payload, { ...options, jobId }, jobId).addJob(transaction, {});
-        return { duplicate: (await execTransaction(queue, transaction)) === 0 };
+        const { duplicate, backlog } = await store(jobId, body, payload, meter);
+        await barrier.pass(Math.max(barrierMsMin, durableMsMax - (performance.now() - startedAtMs)));
+        return { duplicate, backlogBytes: backlog.bytes };
       } catch (error) {
-        throw new UnavailableError('queue_unavailable', 'The spans could not be queued right now; send them again.', {
-          retryAfterS: 1,
-          cause: error,
-        });
+        throw notQueued(error);
       }
     },
+    async backlogBytes(workspaceId) {
+      return Number((await redis.hget(backlogKey(workspaceId), 'bytes')) ?? 0);
+    },
     async forget(jobId) {
-      await queue.remove(jobId);
+      await Promise.all(queues.map((queue) => queue.remove(jobId)));
     },
     async outcome(jobId) {
-      const job = await queue.getJob(jobId);
-      return job?.finishedOn === undefined ? undefined : ingestOutcome.safeParse(job.returnvalue).data;
+      const answers = await Promise.all(queues.map((queue) => redis.hget(queue.toKey(jobId), 'returnvalue')));
+      const answer = answers.find((value) => value !== null);
+      return answer == null ? undefined : ingestOutcome.safeParse(JSON.parse(answer)).data;
     },
-    close: () => queue.close(),
+    close: async () => void (await Promise.all(queues.map((queue) => queue.close()))),
   };
 }
 
-function meterArgs(meter: SpanMeter | undefined): (string | number)[] {
-  if (meter === undefined) return [0, 0, '', 0];
-  const { spans, taken, slot, expiresAtS } = meter;
-  return [taken ? 0 : spans, taken ? -spans : 0, slot, expiresAtS];
+type Lanes = Record<IngestLane, Queue>;
+
+const { attempts, removeOnComplete } = jobCatalog.ingestBody;
+const jobOptions = { attempts, backoff: { type: 'custom' }, removeOnComplete, removeOnFail: false };
+
+function requestQueue(name: string, redis: Redis): Queue {
+  const queue = new Queue(name, { connection: redis, skipWaitingForReady: true, skipVersionCheck: true });
+  queue.on('error', () => undefined); // The connection's own listener logs; a second report would say nothing new.
+  return queue;
+}
+
+/** Whoever asks first sets it. */
+async function readBase(redis: Redis): Promise<number> {
+  const [seconds = 0] = await redis.time();
+  await redis.set(laneBaseKey, seconds, 'NX');
+  return Number(await redis.get(laneBaseKey));
+}
+
+function notQueued(cause: unknown): UnavailableError {
+  const why = cause instanceof TimeoutError ? ` (${cause.message})` : '';
+  return new UnavailableError('queue_unavailable', `The spans could not be queued right now${why}; send them again.`, {
+    retryAfterS: 1,
+    cause,
+  });
 }

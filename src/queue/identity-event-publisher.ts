@@ -1,6 +1,7 @@
 import { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { UnavailableError } from '../lib/errors.ts';
+import { DurabilityBarrier } from './durability-barrier.ts';
 import { applyIdentityEventPayload, type IdentityEvent } from './identity-event.ts';
 import { jobCatalog } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
@@ -16,7 +17,7 @@ export interface FailedIdentityEvent {
 
 export interface IdentityEventPublisher {
   /**
-   * Resolves once Redis has accepted the event; `duplicate` says that a job of that id was there already, unless it had failed: then
+   * Resolves once Redis has handed the event to its kernel; `duplicate` says that a job of that id was there already, unless it had failed: then
    * it is tried again. Throws UnavailableError within about a second when it cannot be made durable.
    */
   publish(jobId: string, event: IdentityEvent): Promise<{ duplicate: boolean }>;
@@ -29,9 +30,13 @@ export interface IdentityEventPublisher {
 }
 
 const failedMax = 1_000;
+const barrierMsMax = 1_000;
 
 /** `redis` must fail fast (see connectRequestRedis): a request waits for every command sent here. */
-export function createIdentityEventPublisher(redis: Redis): IdentityEventPublisher {
+export function createIdentityEventPublisher(
+  redis: Redis,
+  barrier = new DurabilityBarrier(redis),
+): IdentityEventPublisher {
   const { queue: name, attempts, removeOnComplete } = jobCatalog.applyIdentityEvent;
   const queue = new Queue(name, { connection: redis, skipWaitingForReady: true, skipVersionCheck: true });
   queue.on('error', () => undefined); // The connection's own listener logs.
@@ -45,7 +50,9 @@ export function createIdentityEventPublisher(redis: Redis): IdentityEventPublish
         transaction.runCommand('exists', [queue.toKey(jobId)]);
         await new Job(queue, 'applyIdentityEvent', event, { ...options, jobId }, jobId).addJob(transaction, {});
         const known = (await execTransaction(queue, transaction)) === 1;
-        return { duplicate: known && !(await retryFailed(queue, jobId)) };
+        const duplicate = known && !(await retryFailed(queue, jobId));
+        await barrier.pass(barrierMsMax);
+        return { duplicate };
       } catch (error) {
         throw unavailable('The event could not be queued right now; send it again.', error);
       }

@@ -23,6 +23,16 @@ export const ingestOutcome = z.enum(['stored', 'quarantined', 'isolated']);
 
 export type IngestOutcome = z.infer<typeof ingestOutcome>;
 
+/** What happened to a finished body is remembered so long: a resend within it is the same delivery. */
+export const finishedKeptS = 600;
+
+/** A finished job is made small by `dropBody`, which then forgets it in time; the count bounds those that a crash left whole. */
+const ingestJob = {
+  payload: ingestBodyPayload,
+  attempts: 1_000_000,
+  removeOnComplete: { age: finishedKeptS, count: 20_000 },
+} as const;
+
 /**
  * Every queue and its job. Ingest jobs are tried until their rows are stored or their body is in the quarantine, so none ends
  * as failed; identity events end so when they cannot be applied. `removeOnComplete` is how long a finished id is remembered: a resend within it is the same delivery.
@@ -30,9 +40,11 @@ export type IngestOutcome = z.infer<typeof ingestOutcome>;
 export const jobCatalog = {
   ingestBody: {
     queue: 'ingest',
-    payload: ingestBodyPayload,
-    attempts: 1_000_000,
-    removeOnComplete: { age: 600, count: 20_000 },
+    ...ingestJob,
+  },
+  ingestLargeBody: {
+    queue: 'ingest-large',
+    ...ingestJob,
   },
   isolateBody: {
     queue: 'ingest-isolation',

@@ -2,11 +2,24 @@ import { cachedFor } from '../lib/cached-for.ts';
 import { within } from '../lib/within.ts';
 import { createLatencyRecorder, type LatencySummary } from './latency.ts';
 
+/** What a check finds wrong with a dependency that answers. Everybody may read the reason. */
+export class Concern {
+  readonly status: 'degraded' | 'down';
+  readonly reason: string;
+
+  constructor(status: 'degraded' | 'down', reason: string) {
+    this.status = status;
+    this.reason = reason;
+  }
+}
+
 export interface ProbeReading {
   ok: boolean;
   latencyMs: number;
   /** Why it is not ok: an error code, never a message, because everybody may read it. */
   detail?: string;
+  /** What the check found wrong although the dependency answered. */
+  concern?: Concern;
 }
 
 export interface Probe {
@@ -21,7 +34,7 @@ export interface Probe {
 
 /**
  * Watches one dependency. However often it is read, the dependency sees one check a second and one at a time.
- * @param check throws when the dependency is away; must let go when the signal aborts
+ * @param check throws when the dependency is unavailable, may resolve to a {@link Concern}; must let go when the signal aborts
  */
 export function createProbe({
   check,
@@ -34,14 +47,15 @@ export function createProbe({
   const read = cachedFor(cacheMs, async (): Promise<ProbeReading> => {
     const startedAtMs = performance.now();
     const elapsedMs = () => Math.round((performance.now() - startedAtMs) * 100) / 100;
+    let found: unknown;
     try {
-      await within(timeoutMs, check);
+      found = await within(timeoutMs, check);
     } catch (error) {
       return { ok: false, latencyMs: elapsedMs(), detail: codeOf(error) };
     }
     const latencyMs = elapsedMs();
     recorder.record(checks, latencyMs);
-    return { ok: true, latencyMs };
+    return found instanceof Concern ? { ok: false, latencyMs, concern: found } : { ok: true, latencyMs };
   });
   let timer: NodeJS.Timeout | undefined;
   return {

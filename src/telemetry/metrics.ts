@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface RequestSample {
   operation: string;
@@ -15,12 +15,22 @@ export interface KeptCounts<Label extends string> {
   read(): Promise<readonly (Readonly<Record<Label, string>> & { count: number })[]>;
 }
 
+/** Values that are read when Prometheus asks. */
+export interface KeptGauge<Label extends string> {
+  name: string;
+  help: string;
+  labels: readonly Label[];
+  read(): Promise<readonly (Readonly<Record<Label, string>> & { value: number })[]>;
+}
+
 export interface Metrics {
   /** For further metrics of the process: pass it in their `registers`. */
   registry: Registry;
   observeRequest(sample: RequestSample): void;
   /** Counts that cannot be read are left out: the other metrics matter most when something is away. */
   exportCounts<Label extends string>(counts: KeptCounts<Label>): void;
+  /** The same of values that go up and down. */
+  exportGauge<Label extends string>(gauge: KeptGauge<Label>): void;
 }
 
 /** A registry of its own per process (and per test): Node's default metrics, event loop delay among them, and HTTP. */
@@ -50,6 +60,19 @@ export function createMetrics(labels: Readonly<Record<string, string>> = {}): Me
           this.reset();
           const counts = await read().catch(() => []);
           for (const { count, ...of } of counts) this.inc(of, count);
+        },
+      });
+    },
+    exportGauge({ name, help, labels, read }) {
+      new Gauge<string>({
+        name,
+        help,
+        labelNames: [...labels],
+        registers: [registry],
+        async collect() {
+          this.reset();
+          const values = await read().catch(() => []);
+          for (const { value, ...of } of values) this.set(of, value);
         },
       });
     },

@@ -6,7 +6,7 @@ export const layers: readonly { name: string; files: RegExp; mayImport: readonly
   { name: 'config', files: /^src\/config\.ts$/, mayImport: ['lib'] },
   { name: 'telemetry', files: /^src\/telemetry\//, mayImport: ['lib'] },
   { name: 'stores', files: /^src\/stores\//, mayImport: ['lib', 'config', 'telemetry'] },
-  { name: 'queue', files: /^src\/queue\//, mayImport: ['lib', 'config', 'telemetry'] },
+  { name: 'queue', files: /^src\/queue\//, mayImport: ['lib', 'config', 'telemetry', 'stores'] },
   { name: 'http', files: /^src\/http\//, mayImport: ['lib', 'config', 'telemetry'] },
   { name: 'domains', files: /^src\/domains\//, mayImport: ['lib', 'config', 'telemetry', 'stores', 'queue', 'http'] },
   {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { refusalOf } from '../../src/domains/ingestion/queue-gate.ts';
+import { refusalOf } from '../../src/domains/ingestion/queue-refusal.ts';
 
 const megabyte = 1024 * 1024;
 
@@ -26,7 +26,7 @@ describe('bodies are taken', () => {
   test.each([
     ['as Redis is set up by `up`', {}],
     ['just below the bound of ours', { used_memory: 100 * megabyte }],
-    ['just below 80 % of the bound of Redis', { maxmemory: 1_000 * megabyte, used_memory: 799 * megabyte }],
+    ['just below 60 % of the bound of Redis', { maxmemory: 1_000 * megabyte, used_memory: 599 * megabyte }],
   ])('%s', (_circumstance, given) => {
     expect(refusal(given)).toBeUndefined();
   });
@@ -42,7 +42,7 @@ describe('bodies are refused', () => {
     ['when the append-only file cannot be written', { aof_last_write_status: 'err' }, /cannot write/],
     ['when Redis may evict', { maxmemory_policy: 'allkeys-lru' }, /noeviction/],
     ['over the bound of ours', { used_memory: 100 * megabyte + 1 }, /104857601 bytes/],
-    ['over 80 % of the bound of Redis', { maxmemory: 1_000 * megabyte, used_memory: 801 * megabyte }, /838860800/],
+    ['over 60 % of the bound of Redis', { maxmemory: 1_000 * megabyte, used_memory: 601 * megabyte }, /629145600/],
   ])('%s', (_circumstance, given, words) => {
     expect(refusal(given)).toMatch(words);
   });

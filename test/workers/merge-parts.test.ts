@@ -54,7 +54,7 @@ async function counts(): Promise<{ parts: number; rows: number }> {
 
 /** With a queue of its own, in which nothing else waits; the partition is at rest when nothing has come for so many seconds. */
 async function merge(queueName: string, restS = 3_600): Promise<void> {
-  const ingest = connectQueue(queueName, redis);
+  const ingest = [connectQueue(queueName, redis)];
   const logger = createLogger({ level: 'error', name: 'test' });
   const { signal } = new AbortController();
   await mergeParts({ slowClickhouse: clickhouse, ingest, stopping: signal, logger }, { restS });

@@ -38,7 +38,7 @@ async function settle(projects: readonly ProjectOfTest[], given: Partial<SettleU
   // A temporary view goes before the table: other tests' workspaces are not there.
   await postgres.raw(`CREATE OR REPLACE TEMP VIEW workspaces AS SELECT * FROM public.workspaces WHERE id IN (${ids})`);
   const logger = createLogger({ level: 'silent', name: 'test' });
-  const deps = { redis, clickhouse, postgres, ingest: ownQueue(), isolation: ownQueue(), logger, ...given };
+  const deps = { redis, clickhouse, postgres, ingest: [ownQueue()], isolation: ownQueue(), logger, ...given };
   await settleMonthlyUsage(deps, { nowMs: Date.now(), requestMsMax: -120_000, everyMs: 0 });
 }
 
@@ -132,10 +132,10 @@ describe('settling the month', () => {
     await enter(project, 7);
     const ingest = ownQueue();
     await ingest.add('ingestBody', bodyReceivedAt(Date.now() - 60_000));
-    await settle([project], { ingest });
+    await settle([project], { ingest: [ingest] });
     expect((await spanQuota(api, project)).used).toBe(10);
     await ingest.obliterate();
-    await untilUsed(project, 3, () => settle([project], { ingest }));
+    await untilUsed(project, 3, () => settle([project], { ingest: [ingest] }));
   });
 
   test('takes more workspaces than it asks about at once', async () => {

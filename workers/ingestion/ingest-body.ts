@@ -8,12 +8,12 @@ import { type EncodedBody, encodeBody } from './encode-body.ts';
 import type { SpanBatcher } from './span-batcher.ts';
 import { RowsRefusedError } from './store-batch.ts';
 import { ownTurn } from './turns.ts';
-import type { WorkBudget } from './work-budget.ts';
+import type { HoldBody } from './work-lanes.ts';
 
 export interface IngestBodyDeps {
   redis: Redis;
   batcher: SpanBatcher;
-  budget: WorkBudget;
+  hold: HoldBody;
   limits: OtlpLimits;
   knownPrompts: KnownPrompts;
   priceTable: PriceTable;
@@ -31,14 +31,22 @@ export class BadBodyError extends Error {
   }
 }
 
+/** The body is not in Redis: lost, or dropped by who has stored it meanwhile. */
+export class MissingBodyError extends BadBodyError {
+  constructor(key: string) {
+    super(`The body ${key} is not in Redis`);
+    this.name = 'MissingBodyError';
+  }
+}
+
 /**
  * One received body to stored spans. Resolves once the engine has confirmed its rows and the executions they belong to. Throws
  * BadBodyError or RowsRefusedError when no repetition can help; anything else is worth another try.
  */
 export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
-  // Before the budget: who waits for the database holds up nobody who does not.
+  // Before the memory is held: who waits for the database holds up nobody who does not.
   const overrides = await deps.priceOverrides.of(payload.projectId);
-  await deps.budget.hold(payload.inflatedBytes, async () => {
+  await deps.hold(payload, async () => {
     const encoded = await loadRows(deps, jobId, payload, overrides);
     await deps.batcher.add({
       jobId,
@@ -63,7 +71,7 @@ async function loadRows(
   const key = bodyKey(payload.projectId, jobId);
   const body = await deps.redis.getBuffer(key);
   // Nothing can be stored, and nothing must look as if it were.
-  if (body === null) throw new BadBodyError(`The body ${key} is not in Redis`);
+  if (body === null) throw new MissingBodyError(key);
   await ownTurn();
   const prices = { table: deps.priceTable, overrides, budget: { left: priceSearchesMax } };
   try {

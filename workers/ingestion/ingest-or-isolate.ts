@@ -1,8 +1,9 @@
 import type { Queue } from 'bullmq';
 import { type IngestBodyPayload, type IngestOutcome, jobCatalog } from '../../src/queue/job-catalog.ts';
+import type { RedisClock } from '../../src/queue/redis-clock.ts';
 import type { LatencyRecorder } from '../../src/telemetry/latency.ts';
 import type { JobFacts } from '../processors.ts';
-import { type IngestBodyDeps, ingestBody, isHopeless } from './ingest-body.ts';
+import { type IngestBodyDeps, ingestBody, isHopeless, MissingBodyError } from './ingest-body.ts';
 import { type QuarantineBodyDeps, quarantineBody } from './quarantine-body.ts';
 
 /** After this many crashes with it under way a body is worked on alone; most of its neighbours are innocent. */
@@ -12,6 +13,7 @@ export type IngestOrIsolateDeps = IngestBodyDeps &
   QuarantineBodyDeps & {
     isolation: Queue;
     latency: LatencyRecorder;
+    clock: Pick<RedisClock, 'nowMs'>;
     countStored: (spans: number) => void;
   };
 
@@ -38,6 +40,10 @@ export async function ingestOrIsolate(
     await ingestBody(deps, job.id, payload);
   } catch (error) {
     if (!isHopeless(error)) throw error;
+    if (error instanceof MissingBodyError && !(await job.isOurs())) {
+      deps.logger.info({ job_id: job.id, project_id: payload.projectId }, 'another worker has ended this body');
+      return 'stored'; // Of a job that is no longer this worker's nothing is noted.
+    }
     await quarantineBody(deps, {
       jobId: job.id,
       job: payload,
@@ -46,7 +52,7 @@ export async function ingestOrIsolate(
     });
     return 'quarantined';
   }
-  deps.latency.record('freshness', Date.now() - payload.receivedAtMs);
+  deps.latency.record('freshness', deps.clock.nowMs() - payload.receivedAtMs);
   deps.countStored(payload.spans);
   return 'stored';
 }

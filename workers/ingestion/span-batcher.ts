@@ -14,31 +14,45 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
+/** What one workspace has pending. */
+interface Share {
+  workspaceId: string;
+  entries: Pending[];
+  rows: number;
+  bytes: number;
+  /** Whether it has waited long enough. */
+  due: boolean;
+  timer: NodeJS.Timeout | undefined;
+}
+
 export interface SpanBatcherOptions {
   /** Stores all entries; resolves with the errors of those that could not be stored, once the others are confirmed. */
   write: (entries: readonly BatchEntry[]) => Promise<ReadonlyMap<BatchEntry, unknown>>;
+  /** A batch takes no further entry once it has so many rows; one entry may have more. */
   rowsMax: number;
+  /** The same in encoded bytes. */
   bytesMax: number;
+  /** So many entries are written without waiting for more. */
   entriesMax: number;
   waitMsMax: number;
-  /** A batch that has this many rows by then goes on filling until `patientWaitMsMax`. */
+  /** A workspace that has this many rows by then goes on filling until `patientWaitMsMax`. */
   patientRowsMin: number;
   patientWaitMsMax: number;
+  /** Writes under way at once. A workspace is in one of them at most, so one alone writes as if there were no other. */
   writesMax: number;
 }
 
 /**
  * Collects the rows of many jobs into few inserts: what arrives while they are under way makes the next one larger, so batches grow
- * with the load. {@link add} resolves once the job's own rows are stored.
+ * with the load. Shared by all workspaces: a batch takes their entries in turn, and while that of one is being written, or tried
+ * again and again, others use the next write. {@link add} resolves once the job's own rows are stored.
  */
 export class SpanBatcher {
   readonly #options: SpanBatcherOptions;
-  #pending: Pending[] = [];
-  #rows = 0;
-  #bytes = 0;
-  #timer: NodeJS.Timeout | undefined;
+  /** In the order in which they are served; a workspace whose entry was taken goes to the end. */
+  readonly #shares = new Map<string, Share>();
+  readonly #written = new Set<string>();
   #writing = 0;
-  #due = false;
 
   constructor(options: SpanBatcherOptions) {
     this.#options = options;
@@ -47,37 +61,97 @@ export class SpanBatcher {
   /** Rejects with the reason why just this entry could not be stored. */
   add(entry: BatchEntry): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#pending.push({ entry, resolve, reject });
-      this.#rows += entry.encoded.lightSpans.length;
-      this.#bytes += entry.encoded.rows.bytes.length;
-      this.#timer ??= setTimeout(() => this.#onWaited(), this.#options.waitMsMax);
-      const { rowsMax, bytesMax, entriesMax } = this.#options;
-      if (this.#rows >= rowsMax || this.#bytes >= bytesMax || this.#pending.length >= entriesMax) this.flush();
+      const share = this.#shareOf(entry.workspaceId);
+      share.entries.push({ entry, resolve, reject });
+      share.rows += entry.encoded.lightSpans.length;
+      share.bytes += entry.encoded.rows.bytes.length;
+      share.timer ??= setTimeout(() => this.#onWaited(share), this.#options.waitMsMax);
+      if (this.#isFull(this.#takeable())) this.#writeDue();
     });
   }
 
   /** Writes what is pending now, or as soon as the write that is under way ends. */
   flush(): void {
-    this.#due = this.#pending.length > 0;
-    if (!this.#due || this.#writing >= this.#options.writesMax) return;
-    clearTimeout(this.#timer);
-    const batch = this.#pending;
-    this.#pending = [];
-    this.#rows = 0;
-    this.#bytes = 0;
-    this.#timer = undefined;
-    this.#due = false;
-    void this.#write(batch);
+    for (const share of this.#shares.values()) share.due = true;
+    this.#writeDue();
+  }
+
+  #shareOf(workspaceId: string): Share {
+    const known = this.#shares.get(workspaceId);
+    if (known !== undefined) return known;
+    const share = { workspaceId, entries: [], rows: 0, bytes: 0, due: false, timer: undefined };
+    this.#shares.set(workspaceId, share);
+    return share;
   }
 
   /** Rows that come fast fill a larger batch, which costs the engine less a row; at a trickle nobody waits longer. */
-  #onWaited(): void {
+  #onWaited(share: Share): void {
     const { waitMsMax, patientRowsMin, patientWaitMsMax } = this.#options;
-    if (this.#rows < patientRowsMin) this.flush();
-    else this.#timer = setTimeout(() => this.flush(), patientWaitMsMax - waitMsMax);
+    const end = () => {
+      share.due = true;
+      this.#writeDue();
+    };
+    if (share.rows < patientRowsMin) end();
+    else share.timer = setTimeout(end, patientWaitMsMax - waitMsMax);
+  }
+
+  /** Those of no workspace that is being written. */
+  #takeable(): Share[] {
+    return [...this.#shares.values()].filter(({ workspaceId }) => !this.#written.has(workspaceId));
+  }
+
+  #isFull(shares: readonly Share[]): boolean {
+    const { rowsMax, bytesMax, entriesMax } = this.#options;
+    const total = (of: (share: Share) => number) => shares.reduce((sum, share) => sum + of(share), 0);
+    return (
+      total(({ rows }) => rows) >= rowsMax ||
+      total(({ bytes }) => bytes) >= bytesMax ||
+      total(({ entries }) => entries.length) >= entriesMax
+    );
+  }
+
+  #writeDue(): void {
+    while (this.#writing < this.#options.writesMax) {
+      const takeable = this.#takeable();
+      if (this.#isFull(takeable)) for (const share of takeable) share.due = true;
+      if (!takeable.some(({ due }) => due)) return;
+      // Who fills a batch of its own goes on with it; everybody else comes along.
+      void this.#write(this.#take(takeable.filter(({ due, rows }) => due || rows < this.#options.patientRowsMin)));
+    }
+  }
+
+  /** One entry of each in turn until the batch is full. */
+  #take(shares: readonly Share[]): Pending[] {
+    const { rowsMax, bytesMax } = this.#options;
+    const batch: Pending[] = [];
+    let [rows, bytes] = [0, 0];
+    for (let left = shares; left.length > 0; left = left.filter(({ entries }) => entries.length > 0)) {
+      for (const share of left) {
+        if (rows >= rowsMax || bytes >= bytesMax) return batch;
+        const next = this.#takeFirst(share);
+        if (next === undefined) continue;
+        batch.push(next);
+        rows += next.entry.encoded.lightSpans.length;
+        bytes += next.entry.encoded.rows.bytes.length;
+      }
+    }
+    return batch;
+  }
+
+  #takeFirst(share: Share): Pending | undefined {
+    const first = share.entries.shift();
+    this.#shares.delete(share.workspaceId);
+    if (first === undefined) return undefined;
+    share.rows -= first.entry.encoded.lightSpans.length;
+    share.bytes -= first.entry.encoded.rows.bytes.length;
+    if (share.entries.length > 0) this.#shares.set(share.workspaceId, share);
+    else clearTimeout(share.timer);
+    return first;
   }
 
   async #write(batch: readonly Pending[]): Promise<void> {
+    const workspaceIds = new Set(batch.map(({ entry }) => entry.workspaceId));
+    for (const id of workspaceIds) this.#written.add(id);
     this.#writing++;
     try {
       const errors = await this.#options.write(batch.map(({ entry }) => entry));
@@ -89,7 +163,8 @@ export class SpanBatcher {
       for (const { reject } of batch) reject(error);
     } finally {
       this.#writing--;
-      if (this.#due) this.flush();
+      for (const id of workspaceIds) this.#written.delete(id);
+      this.#writeDue();
     }
   }
 }

@@ -5,7 +5,8 @@ import type { Logger } from '../../src/telemetry/logger.ts';
 export interface MergePartsDeps {
   /** With a time-out long enough for a merge. */
   slowClickhouse: ClickHouse;
-  ingest: Queue;
+  /** The lanes. */
+  ingest: readonly Queue[];
   /** Aborted when the worker must stop. */
   stopping: AbortSignal;
   logger: Logger;
@@ -27,8 +28,7 @@ export async function mergeParts(
   { restS }: { restS: number },
 ): Promise<void> {
   for (const { partition, parts } of await scattered(slowClickhouse, restS)) {
-    const { waiting = 0, active = 0 } = await ingest.getJobCounts('waiting', 'active');
-    if (waiting + active > 0 || stopping.aborted) return;
+    if ((await anyBody(ingest)) || stopping.aborted) return;
     const startedAtMs = performance.now();
     await slowClickhouse.command({
       query: 'OPTIMIZE TABLE spans PARTITION ID {partition:String}',
@@ -38,6 +38,11 @@ export async function mergeParts(
     });
     logger.info({ partition, parts, took_ms: Math.round(performance.now() - startedAtMs) }, 'parts merged');
   }
+}
+
+async function anyBody(lanes: readonly Queue[]): Promise<boolean> {
+  const counts = await Promise.all(lanes.map((lane) => lane.getJobCountByTypes('waiting', 'prioritized', 'active')));
+  return counts.some((count) => count > 0);
 }
 
 async function scattered(clickhouse: ClickHouse, restS: number): Promise<{ partition: string; parts: number }[]> {

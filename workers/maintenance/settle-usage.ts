@@ -26,7 +26,8 @@ export interface SettleUsageDeps {
   redis: Redis;
   postgres: Postgres;
   clickhouse: ClickHouse;
-  ingest: Queue;
+  /** The lanes. */
+  ingest: readonly Queue[];
   isolation: Queue;
   logger: Logger;
 }
@@ -51,7 +52,7 @@ const dayMs = 86_400_000;
 export async function settleMonthlyUsage(deps: SettleUsageDeps, timing: SettleUsageTiming): Promise<void> {
   const { nowMs, requestMsMax = 5 * 60_000, everyMs = 15 * 60_000 } = timing;
   const month = monthOf(nowMs);
-  const unfinishedAtMs = await unfinishedReceiptAtMs(deps.redis, [deps.ingest, deps.isolation]);
+  const unfinishedAtMs = await unfinishedReceiptAtMs(deps.redis, [...deps.ingest, deps.isolation]);
   if (unfinishedAtMs === undefined) return; // The workers are far behind; the next run may tell.
   const firstOpenSlot = slotNumber(Math.min(nowMs - requestMsMax, unfinishedAtMs));
   const rebuiltKey = `promptlane:usage-rebuilt:${month.name}`;

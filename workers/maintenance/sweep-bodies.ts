@@ -1,12 +1,9 @@
-import type { Queue } from 'bullmq';
 import { bodyKeyPattern, parseBodyKey } from '../../src/queue/body-key.ts';
+import { type BodyQueues, dropBody } from '../../src/queue/drop-body.ts';
+import { rebaseLanes } from '../../src/queue/rebase-lanes.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
 
-export interface SweepBodiesDeps {
-  redis: Redis;
-  ingest: Queue;
-  isolation: Queue;
-}
+export type SweepBodiesDeps = BodyQueues & { redis: Redis };
 
 const keysPerScan = 1_000;
 
@@ -14,23 +11,7 @@ const keysPerScan = 1_000;
 export async function sweepBodies(deps: SweepBodiesDeps): Promise<void> {
   const scan = deps.redis.scanStream({ match: bodyKeyPattern, count: keysPerScan });
   for await (const keys of scan as AsyncIterable<string[]>) {
-    for (const key of keys) {
-      if (!(await isNeeded(deps, key))) await deps.redis.unlink(key);
-    }
+    for (const body of keys.flatMap((key) => parseBodyKey(key) ?? [])) await dropBody(deps.redis, deps, body);
   }
-}
-
-/** A body and its job are stored together, so a body without any job has been worked on and forgotten. */
-async function isNeeded({ redis, ingest, isolation }: SweepBodiesDeps, key: string): Promise<boolean> {
-  const parsed = parseBodyKey(key);
-  if (parsed === undefined) return true;
-  if ((await redis.exists(isolation.toKey(parsed.jobId))) === 1) return true;
-  const [finishedOn, failedReason, exists] = await redis
-    .pipeline()
-    .hget(ingest.toKey(parsed.jobId), 'finishedOn')
-    .hget(ingest.toKey(parsed.jobId), 'failedReason')
-    .exists(ingest.toKey(parsed.jobId))
-    .exec()
-    .then((results) => (results ?? []).map(([, value]) => value));
-  return exists === 1 && (finishedOn === null || failedReason !== null);
+  await rebaseLanes(deps.redis, deps.ingest);
 }

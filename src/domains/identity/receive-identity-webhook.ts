@@ -12,6 +12,8 @@ import { identityProviders } from './identity-providers.ts';
 export interface ReceiveIdentityWebhookDeps {
   postgres: Postgres;
   identityEvents: IdentityEventPublisher;
+  /** Throws UnavailableError while Redis would not keep an event. */
+  assertQueueSafe: () => void;
   secrets: Readonly<Record<IdentityProviderName, readonly string[]>>;
   /** Counts what became of an event; nobody waits for it. */
   count: (provider: IdentityProviderName, outcome: 'duplicate' | 'ignored') => void;
@@ -56,6 +58,7 @@ export async function receiveIdentityWebhook(
     deps.count(providerName, 'duplicate');
     return { ...receipt, duplicate: true, ignored: false };
   }
+  deps.assertQueueSafe();
   const { duplicate } = await deps.identityEvents.publish(jobIdOf(providerName, receipt.eventId), {
     v: 1,
     provider: providerName,

@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
+import { backlogShareOf } from '../../queue/backlog.ts';
 import type { BodyPublisher, SpanMeter } from '../../queue/body-publisher.ts';
 import type { IngestBodyPayload } from '../../queue/job-catalog.ts';
+import type { RedisClock } from '../../queue/redis-clock.ts';
 import { limitsOf, type ProjectScope } from '../workspaces/index.ts';
 import type { QueueGate } from './queue-gate.ts';
 
 export interface KeepBodyDeps {
   gate: QueueGate;
   publisher: BodyPublisher;
+  /** Tells when something was received, so that all API processes agree on what came last. */
+  clock: Pick<RedisClock, 'nowMs'>;
 }
 
 /** An OTLP body that has been found good, and the id of its job. */
@@ -27,8 +31,10 @@ export async function keepBody(deps: KeepBodyDeps, project: ProjectScope, receiv
     retentionDays,
     ...facts,
   };
+  deps.gate.take(backlogShareOf(payload, body).bytes);
   try {
-    await deps.publisher.publish(jobId, body, payload, meter);
+    const { backlogBytes } = await deps.publisher.publish(jobId, body, payload, meter);
+    deps.gate.noteBacklog(project.workspaceId, backlogBytes);
   } catch (error) {
     deps.gate.reportFailure();
     throw error;

@@ -33,16 +33,17 @@ export async function receiveTraces(
   request: IncomingMessage,
   charge: Charge,
 ): Promise<ScanResult> {
-  const receivedAtMs = Date.now();
-  deps.gate.assertOpen();
+  await deps.gate.assertRoomFor(project.workspaceId);
   const cost = { requests: 1, bytes: 0, spans: 0 };
   return deps.admission.hold(async (reserve) => {
     const read = await readRequest(deps, request, { reserve, cost }).catch(async (error: unknown) => {
       // What cannot be taken counts as well, or a sender of nonsense would be the only one without a limit.
-      if (!(error instanceof UnavailableError)) await charge(cost, receivedAtMs);
+      if (!(error instanceof UnavailableError)) await charge(cost, deps.clock.nowMs());
       throw error;
     });
     const { body, encoding, coding, inflatedBytes, scan } = read;
+    // Now that all of it is here: by an earlier time a slow sender's spans would count as older than what came meanwhile.
+    const receivedAtMs = deps.clock.nowMs();
     const meter = await charge({ ...cost, spans: scan.spans }, receivedAtMs);
     if (scan.spans === 0) return scan;
     // Of tenant and request alone, so that a resend is the same job and another tenant's equal body is not.

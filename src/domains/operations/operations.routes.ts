@@ -46,7 +46,10 @@ function healthEndpoint(deps: HealthDeps) {
         .meta({ description: '`live` touches no dependency; `ready` asks all of them' }),
     }),
     responses: {
-      200: { description: 'It serves: ok, or degraded (without ClickHouse)', schema: healthReport },
+      200: {
+        description: 'It serves: ok, or degraded, with the reason: spans are stored late or not at all',
+        schema: healthReport,
+      },
       503: { description: 'It cannot authenticate or take in spans', schema: healthReport },
     },
     handle: async ({ query }) => {

@@ -3,10 +3,16 @@ import { z } from 'zod';
 export const dependencyNames = ['postgres', 'clickhouse', 'redis', 'queue'] as const;
 export type DependencyName = (typeof dependencyNames)[number];
 
-const checkResult = z.object({ status: z.enum(['ok', 'down']), latency_ms: z.number(), detail: z.string().optional() });
+const healthStatus = z.enum(['ok', 'degraded', 'down']);
+const checkResult = z.object({
+  status: healthStatus,
+  latency_ms: z.number(),
+  detail: z.string().optional().meta({ description: 'The code of the error, where there was no answer' }),
+  reason: z.string().optional().meta({ description: 'What does not work for it' }),
+});
 
 export const healthReport = z.object({
-  status: z.enum(['ok', 'degraded', 'down']),
+  status: healthStatus,
   version: z.string(),
   uptime_s: z.int(),
   checks: z.partialRecord(z.enum(dependencyNames), checkResult),

@@ -8,29 +8,40 @@ export interface HealthDeps {
   probes: Readonly<Record<DependencyName, Probe>>;
 }
 
+type Status = HealthReport['status'];
+
 /**
  * What the service is without a dependency. Without Postgres or Redis it cannot authenticate or take in spans: down.
  * Without ClickHouse it still takes in spans, and serves prompts, but not executions and analytics: degraded.
  */
-const statusWithout = {
-  postgres: 'down',
-  redis: 'down',
-  queue: 'down',
-  clickhouse: 'degraded',
-} as const satisfies Record<DependencyName, HealthReport['status']>;
+const without = {
+  postgres: { status: 'down', reason: 'cannot authenticate: Postgres does not answer' },
+  redis: { status: 'down', reason: 'does not take spans: Redis does not answer' },
+  queue: { status: 'down', reason: 'does not take spans: the queue does not answer' },
+  clickhouse: { status: 'degraded', reason: 'takes spans but does not store them: ClickHouse does not answer' },
+} as const satisfies Record<DependencyName, { status: Status; reason: string }>;
+
+const worstFirst = ['down', 'degraded', 'ok'] as const satisfies Status[];
 
 /** Asks every dependency, within the probes' time-outs. */
 export async function reportHealth(deps: HealthDeps): Promise<HealthReport> {
   const checks: HealthReport['checks'] = {};
-  const statuses = new Set<HealthReport['status']>();
+  const statuses = new Set<Status>();
   await Promise.all(
     dependencyNames.map(async (name) => {
-      const { ok, latencyMs, detail } = await deps.probes[name].read();
-      checks[name] = { status: ok ? 'ok' : 'down', latency_ms: latencyMs, ...(detail === undefined ? {} : { detail }) };
-      if (!ok) statuses.add(statusWithout[name]);
+      const { ok, latencyMs, detail, concern } = await deps.probes[name].read();
+      if (!ok) statuses.add((concern ?? without[name]).status);
+      checks[name] = ok
+        ? { status: 'ok', latency_ms: latencyMs }
+        : {
+            status: concern?.status ?? 'down',
+            latency_ms: latencyMs,
+            ...(detail === undefined ? {} : { detail }),
+            reason: (concern ?? without[name]).reason,
+          };
     }),
   );
-  const status = statuses.has('down') ? 'down' : statuses.has('degraded') ? 'degraded' : 'ok';
+  const status = worstFirst.find((each) => statuses.has(each)) ?? 'ok';
   return { ...reportLiveness(deps), status, checks };
 }
 

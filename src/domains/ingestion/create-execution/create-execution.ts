@@ -43,7 +43,7 @@ export async function createExecution(
   { project, body, charge, waitMs, signal }: CreateExecutionInput,
 ): Promise<CreatedExecution> {
   const traceId = body.trace_id ?? randomBytes(16).toString('hex');
-  deps.gate.assertOpen();
+  await deps.gate.assertRoomFor(project.workspaceId);
   const jobId = await deps.admission.hold((reserve) =>
     keepExecution(deps, project, { body, charge, traceId, reserve }),
   );
@@ -65,7 +65,7 @@ async function keepExecution(
   project: ProjectScope,
   { body, charge, traceId, reserve }: KeptExecution,
 ): Promise<string> {
-  const receivedAtMs = Date.now();
+  const receivedAtMs = deps.clock.nowMs();
   const spans = resolveSpans(await checkSpans(body), traceId, receivedAtMs);
   const bytes = await encodeExecution(traceId, spans);
   const { bodyBytesMax } = deps.limits;

@@ -1,0 +1,17 @@
+import type { KeptGauge } from '../telemetry/metrics.ts';
+import type { QueueStats } from './queue-stats.ts';
+
+/** Depth and age of the queues, for Prometheus. */
+export function queueGauges(read: () => Promise<readonly QueueStats[]>): KeptGauge<'queue'>[] {
+  const gauge = (name: string, help: string, valueIn: (stats: QueueStats) => number): KeptGauge<'queue'> => ({
+    name,
+    help,
+    labels: ['queue'],
+    read: async () => (await read()).map((stats) => ({ queue: stats.name, value: valueIn(stats) })),
+  });
+  return [
+    gauge('queue_jobs_waiting', 'Jobs that wait, those for another try included', ({ waiting }) => waiting),
+    gauge('queue_jobs_active', 'Jobs that workers have under way', ({ active }) => active),
+    gauge('queue_oldest_age_seconds', 'Age of the job that is next', ({ oldestAgeMs }) => (oldestAgeMs ?? 0) / 1_000),
+  ];
+}

@@ -1,0 +1,58 @@
+import type { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { Concern } from '../telemetry/health.ts';
+import { oldestOf, oldestUnstoredAtMs } from './queue-stats.ts';
+import type { RedisClock } from './redis-clock.ts';
+import { readWorkerFigures } from './worker-figures.ts';
+
+/** Bodies are stored within a second when the workers keep up. */
+const lateMsMax = 5_000;
+/** More than the largest body takes alone; with what figures and answers may be old it is told within ten seconds. */
+const stuckMsMax = 7_000;
+const clockMsMax = 30_000;
+
+export interface QueueHealthDeps {
+  redis: Redis;
+  clock: RedisClock;
+  /** The lanes of bodies. */
+  lanes: readonly Queue[];
+  /** Why bodies are refused; undefined while they are taken. */
+  refusal: () => string | undefined;
+}
+
+/**
+ * What is wrong with the way of a body from its receipt to the store, worst first; undefined when nothing is. It says only what
+ * everybody may know: no ids, no addresses. Throws what Redis throws.
+ */
+export async function queueConcern(deps: QueueHealthDeps): Promise<Concern | undefined> {
+  const refusal = deps.refusal();
+  if (refusal !== undefined) return new Concern('down', `does not take spans: ${refusal}`);
+  const nowMs = deps.clock.nowMs();
+  const [figures, oldestAtMs] = await Promise.all([
+    readWorkerFigures(deps.redis, nowMs),
+    oldestOf(deps.lanes, oldestUnstoredAtMs),
+  ]);
+  if (figures.length === 0) return degraded('takes spans but does not store them: no worker has reported for 5 s');
+  const busySinceMs = figures.flatMap(({ busySinceMs }) => busySinceMs ?? []);
+  const stuckMs = nowMs - Math.min(nowMs, ...busySinceMs);
+  if (stuckMs > stuckMsMax) {
+    return degraded(
+      `takes spans but does not store them: a worker has had bodies under way for ${seconds(stuckMs)} and ended none`,
+    );
+  }
+  const lateMs = nowMs - (oldestAtMs ?? nowMs);
+  if (lateMs > lateMsMax) return degraded(`stores late: a body has waited for ${seconds(lateMs)}`);
+  const aheadMs = deps.clock.hostAheadMs();
+  if (Math.abs(aheadMs) > clockMsMax) {
+    return degraded(`the clock of this host is ${seconds(aheadMs)} ahead of that of Redis`);
+  }
+  return undefined;
+}
+
+function degraded(reason: string): Concern {
+  return new Concern('degraded', reason);
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1_000)} s`;
+}

@@ -1,0 +1,79 @@
+import type { IRedisTransaction } from 'bullmq';
+import { type BacklogShare, backlogKeptS } from './backlog.ts';
+
+/** When the lanes' time began, in seconds since the epoch; set anew by the sweep, see {@link rebaseLanes}. */
+export const laneBaseKey = 'promptlane:ingest-base';
+
+/**
+ * Keeps the body only when its job is not known yet, so that a resend of a finished body leaves nothing behind. In the same breath
+ * its spans are metered: a new body adds ARGV[2], a duplicate ARGV[3], which gives back what was taken for it before; and a new
+ * body is added to the backlog of its workspace. Answers whether it is a duplicate, the backlog, and the base of the lanes.
+ */
+const storeBodyLua = `
+local duplicate = redis.call('EXISTS', KEYS[1])
+local change = tonumber(duplicate == 1 and ARGV[3] or ARGV[2])
+if change ~= 0 then
+  local total = redis.call('HINCRBY', KEYS[3], 'total', change)
+  redis.call('HINCRBY', KEYS[3], ARGV[4], change)
+  if total == change then redis.call('EXPIREAT', KEYS[3], ARGV[5]) end
+end
+local base = redis.call('GET', KEYS[5])
+if not base then
+  base = redis.call('TIME')[1]
+  redis.call('SET', KEYS[5], base)
+end
+if duplicate == 1 then
+  local known = redis.call('HMGET', KEYS[4], 'bytes', ARGV[7])
+  return {1, tonumber(known[1] or 0), tonumber(known[2] or 0), tonumber(base)}
+end
+redis.call('SET', KEYS[2], ARGV[1])
+local bytes = redis.call('HINCRBY', KEYS[4], 'bytes', ARGV[6])
+local cost = redis.call('HINCRBY', KEYS[4], ARGV[7], ARGV[8])
+redis.call('EXPIRE', KEYS[4], ARGV[9])
+return {0, bytes, cost, tonumber(base)}`;
+
+/** How the spans of a body are counted: in the hash `key`, in its field `total` and in that of their minute, `slot`. */
+export interface SpanMeter {
+  key: string;
+  slot: string;
+  /** When the counter may be forgotten, in seconds since the epoch. */
+  expiresAtS: number;
+  spans: number;
+  /** Whether they were counted when the quota was checked: then a duplicate gives them back. */
+  taken: boolean;
+}
+
+export interface StoreBodyCommand {
+  keys: { job: string; body: string; backlog: string };
+  body: Buffer;
+  meter: SpanMeter | undefined;
+  share: BacklogShare;
+}
+
+export interface StoredBody {
+  duplicate: boolean;
+  /** What the workspace has unfinished, this body included: bytes in Redis, and cost in the body's lane. */
+  backlog: { bytes: number; cost: number };
+  baseS: number;
+}
+
+/** Whole, for by its digest it might be unknown where the job's script is known: then a job would come without its body. */
+export function addStoreBody(transaction: IRedisTransaction, { keys, body, meter, share }: StoreBodyCommand): void {
+  const { lane, bytes, cost } = share;
+  transaction.runCommand('eval', [
+    ...[storeBodyLua, 5, keys.job, keys.body, meter?.key ?? keys.body, keys.backlog, laneBaseKey],
+    ...[body, ...meterArgs(meter), bytes, lane, cost, backlogKeptS],
+  ]);
+}
+
+/** What the script has answered. */
+export function readStoredBody(answer: unknown): StoredBody {
+  const [duplicate = 0, bytes = 0, cost = 0, baseS = 0] = answer as number[];
+  return { duplicate: duplicate === 1, backlog: { bytes, cost }, baseS };
+}
+
+function meterArgs(meter: SpanMeter | undefined): (string | number)[] {
+  if (meter === undefined) return [0, 0, '', 0];
+  const { spans, taken, slot, expiresAtS } = meter;
+  return [taken ? 0 : spans, taken ? -spans : 0, slot, expiresAtS];
+}
