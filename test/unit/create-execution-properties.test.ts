@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { plainFromKeyValues } from '../../src/domains/executions/any-value-plain.ts';
+import { spanKinds } from '../../src/domains/executions/index.ts';
+import { executionLimits } from '../../src/domains/ingestion/create-execution/limits.ts';
 import { attributesToJson } from '../../src/domains/ingestion/otlp/any-value-json.ts';
+import { AppError } from '../../src/lib/errors.ts';
 import { executions, type TravelledSpan, travel } from '../support/execution-body.ts';
 
 type Sent = Record<string, unknown> & {
@@ -114,4 +117,67 @@ test('an execution that went through OTLP and the normaliser says what was sent,
     }),
     { numRuns: 200 },
   );
+}, 60_000);
+
+const lastNano = 2n ** 64n - 1n;
+/** Anywhere, and often at an edge of what 64 bits of nanoseconds hold. */
+const nanos = fc.oneof(
+  fc.bigInt({ min: 0n, max: lastNano }),
+  fc.bigInt({ min: 0n, max: 10_000_000_000n }),
+  fc.bigInt({ min: lastNano - 10_000_000_000n, max: lastNano }),
+);
+const isoNano = nanos.map((nano) => {
+  const second = new Date(Number(nano / 1_000_000_000n) * 1_000).toISOString().slice(0, 19);
+  return `${second}.${String(nano % 1_000_000_000n).padStart(9, '0')}Z`;
+});
+const durationMs = fc.oneof(fc.double({ min: 0, max: executionLimits.durationMsMax, noNaN: true }), fc.constant(1e-6));
+/** Any of the times given or not. */
+const anyTimes = fc.oneof(
+  fc.record({ started_at: isoNano, duration_ms: durationMs }, { requiredKeys: [] }),
+  fc.record({ ended_at: isoNano }),
+  fc.tuple(isoNano, isoNano).map((pair) => {
+    const [started_at, ended_at] = pair.sort();
+    return { started_at, ended_at };
+  }),
+);
+const oddText = fc.oneof(
+  fc.string({ unit: 'binary', minLength: 1 }),
+  fc.constantFrom('[{', '{"role":"user"}', '\\u0000'),
+);
+const oddEntries = fc.dictionary(fc.string({ minLength: 1 }), fc.oneof(fc.jsonValue(), fc.constant(-0)), {
+  maxKeys: 3,
+});
+const odd = fc.record(
+  {
+    model: oddText,
+    input: fc.oneof(oddText, fc.jsonValue()),
+    metadata: oddEntries,
+    variables: oddEntries,
+    environment: oddText,
+  },
+  { requiredKeys: [] },
+);
+const oddSpan = fc
+  .tuple(fc.record({ name: oddText, kind: fc.constantFrom(...spanKinds) }), anyTimes, odd)
+  .map(([named, times, given]) => ({ ...named, ...times, ...given }));
+const oddExecution = fc
+  .tuple(anyTimes, odd, fc.array(oddSpan, { maxLength: 3 }))
+  .map(([times, given, spans]) => ({ ...times, ...given, spans }));
+
+test('an execution with any times is refused with its faults, or decodes to exactly its spans', async () => {
+  let taken = 0;
+  await fc.assert(
+    fc.asyncProperty(oddExecution, async (body) => {
+      try {
+        const travelled = await travel(body); // It throws when a span is lost.
+        expect(travelled.length).toBe(body.spans.length + 1);
+        taken++;
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        expect([error.kind, error.errors?.every(({ path }) => path !== '')]).toEqual(['invalid', true]);
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+  expect(taken).toBeGreaterThan(100);
 }, 60_000);

@@ -208,6 +208,39 @@ describe('the body', async () => {
     expect(await faultsOf({ span_id: id, spans: twice.slice(0, 2) })).toEqual(['spans[1].span_id duplicate']);
   });
 
+  const lastIso = '2554-07-21T23:34:33.709551615Z';
+  const year = 366 * 86_400_000;
+
+  test.each<[string, unknown, string]>([
+    ['the execution', { started_at: '2554-07-21T23:00:00Z', duration_ms: year }, 'duration_ms too_big'],
+    ['one nanosecond', { started_at: lastIso, duration_ms: 1e-6 }, 'duration_ms too_big'],
+    ['a span', { spans: [span, { ...span, started_at: lastIso, duration_ms: 1 }] }, 'spans[1].duration_ms too_big'],
+    [
+      'a span that begins with the execution',
+      { started_at: lastIso, spans: [{ ...span, duration_ms: 0.5 }] },
+      'spans[0].duration_ms too_big',
+    ],
+    [
+      'the execution, whose end its spans take over',
+      { started_at: lastIso, duration_ms: 1, spans: [span, span] },
+      'duration_ms too_big',
+    ],
+  ])(
+    'with a duration that leads beyond 64 bits of nanoseconds is refused by its path: %s',
+    async (_what, body, fault) => {
+      expect(await faultsOf(body)).toEqual([fault]);
+    },
+  );
+
+  test('that ends with the last nanosecond of 64 bits is taken', async () => {
+    const [root, child] = await travel({
+      started_at: '2554-07-21T23:34:33.709Z',
+      duration_ms: 0.551615,
+      spans: [span],
+    });
+    expect([root.span.endUnixNano, child?.span.endUnixNano]).toEqual([2n ** 64n - 1n, 2n ** 64n - 1n]);
+  });
+
   test('at its bounds is taken', async () => {
     expect(
       await faultsOf({ metadata: many(entriesMax), variables: nested(entryDepthMax), cost: '1000000.000000000' }),

@@ -147,6 +147,44 @@ describe('a summary', () => {
     expect(summary).toMatchObject({ sessionId: 'of the root', userId: 'of the child', startUnixNano: 1n });
   });
 
+  test('names the models and providers of all its model calls, failed ones and those without usage too, by their starts', () => {
+    const usage = {
+      inputTokens: 1,
+      outputTokens: 1,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+      reasoningTokens: 0,
+      totalTokens: 2,
+    };
+    const call = (place: number, given: Partial<LightSpan>) =>
+      light({
+        spanId: `000000000000001${place}`,
+        parentSpanId: '0000000000000001',
+        startUnixNano: BigInt(place),
+        ...given,
+      });
+    const spans = [
+      light({ kind: 'agent', model: 'of the agent', provider: 'agent', usage, startUnixNano: 0n }),
+      call(1, { kind: 'llm', model: 'failed', provider: 'a', status: 'error' }),
+      call(2, { kind: 'embedding', model: 'embedded', provider: 'b' }),
+      call(3, { kind: 'reranker', model: 'ranked', provider: 'a' }),
+      call(4, { kind: 'llm', model: 'counted', provider: 'c', usage }),
+      call(5, { kind: 'tool', model: 'of a tool', provider: 'd' }),
+    ];
+    for (const given of [spans, spans.toReversed()]) {
+      expect(summariseExecution('p', given)).toMatchObject({
+        models: ['failed', 'embedded', 'ranked', 'counted'],
+        providers: ['a', 'b', 'c'],
+      });
+    }
+  });
+
+  test('names the model of another span whose usage counts', () => {
+    const usage = { inputTokens: 1, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+    const agent = light({ kind: 'agent', model: 'm', provider: 'p', usage: { ...usage, totalTokens: 1 } });
+    expect(summariseExecution('p', [agent])).toMatchObject({ models: ['m'], providers: ['p'] });
+  });
+
   test('names each version of a prompt once, with its uses', () => {
     const prompt = { id: '', name: 'greet', version: 3, rawVersion: '3', source: 'self', key: '' };
     const spans = [

@@ -63,7 +63,7 @@ export class SpanBatcher {
     return new Promise((resolve, reject) => {
       const share = this.#shareOf(entry.workspaceId);
       share.entries.push({ entry, resolve, reject });
-      share.rows += entry.encoded.lightSpans.length;
+      share.rows += entry.encoded.spanCount;
       share.bytes += entry.encoded.rows.bytes.length;
       share.timer ??= setTimeout(() => this.#onWaited(share), this.#options.waitMsMax);
       if (this.#isFull(this.#takeable())) this.#writeDue();
@@ -131,7 +131,7 @@ export class SpanBatcher {
         const next = this.#takeFirst(share);
         if (next === undefined) continue;
         batch.push(next);
-        rows += next.entry.encoded.lightSpans.length;
+        rows += next.entry.encoded.spanCount;
         bytes += next.entry.encoded.rows.bytes.length;
       }
     }
@@ -142,7 +142,7 @@ export class SpanBatcher {
     const first = share.entries.shift();
     this.#shares.delete(share.workspaceId);
     if (first === undefined) return undefined;
-    share.rows -= first.entry.encoded.lightSpans.length;
+    share.rows -= first.entry.encoded.spanCount;
     share.bytes -= first.entry.encoded.rows.bytes.length;
     if (share.entries.length > 0) this.#shares.set(share.workspaceId, share);
     else clearTimeout(share.timer);

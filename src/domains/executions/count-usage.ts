@@ -18,6 +18,9 @@ export interface CountableSpan {
   responseId: string;
 }
 
+/** Kinds of spans that are a call of a model. */
+export const modelKinds: ReadonlySet<string> = new Set(['llm', 'embedding', 'reranker']);
+
 /** A sum over spans that count. */
 export interface UsageTotal {
   usage: TokenUsage;
@@ -83,8 +86,6 @@ interface Node {
   superseded: boolean;
   countedBelow: boolean;
 }
-
-const modelKinds: ReadonlySet<string> = new Set(['llm', 'embedding', 'reranker']);
 
 function nodesOf(spans: readonly CountableSpan[]): Map<string, Node> {
   const nodes = new Map<string, Node>();

@@ -1,5 +1,5 @@
 import { endOfSpan } from '../../lib/time.ts';
-import { knownCost, sumUsage } from './count-usage.ts';
+import { knownCost, modelKinds, sumUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 import type { LightSpan } from './light-span.ts';
 import { usesOf } from './prompt-uses.ts';
@@ -13,7 +13,8 @@ export function summariseExecution(projectId: string, spans: readonly LightSpan[
   const ordered = [...spans].sort(compareStarts);
   const head = headOf(ordered);
   const counted = sumUsage(ordered);
-  const counting = ordered.filter((span) => counted.countedSpanIds.has(span.spanId));
+  // Who filters by model looks for failures too, which have no usage to count.
+  const calls = ordered.filter(({ kind, spanId }) => modelKinds.has(kind) || counted.countedSpanIds.has(spanId));
   const start = ordered[0]?.startUnixNano ?? 0n;
   return {
     projectId,
@@ -29,8 +30,8 @@ export function summariseExecution(projectId: string, spans: readonly LightSpan[
     spanCount: ordered.length,
     spansSentOnce: ordered.every((span) => span.sentOnce),
     errorCount: ordered.filter((span) => span.status === 'error').length,
-    models: distinct(counting.map((span) => span.model)),
-    providers: distinct(counting.map((span) => span.provider)),
+    models: distinct(calls.map((span) => span.model)),
+    providers: distinct(calls.map((span) => span.provider)),
     prompts: usesOf(ordered),
     usage: counted.usage,
     costNanoUsd: knownCost(counted),

@@ -6,7 +6,7 @@ export { createBodyInflater } from './inflate-body.ts';
 export { type IngestionDeps, ingestionEndpoints } from './ingestion.routes.ts';
 export { lightSpanOf } from './light-span-of.ts';
 export { linkListedPrompts } from './link-listed-prompts.ts';
-export { decodeTraces } from './otlp/decode.ts';
+export { decodeTraces, lastSent } from './otlp/decode.ts';
 export { inflateBounded } from './otlp/inflate.ts';
 export { defaultOtlpLimits, type OtlpLimits } from './otlp/limits.ts';
 export { promptMention } from './prompt-mention.ts';

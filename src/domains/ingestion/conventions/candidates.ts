@@ -1,5 +1,6 @@
 import type { SpanKind } from '../../executions/index.ts';
 import type { AnyValue, Span } from '../otlp/span.ts';
+import { limits } from './limits.ts';
 
 /**
  * One source of one field: an attribute, a span event, or a family of attributes below a prefix.
@@ -29,8 +30,16 @@ export interface Reading {
   readonly warnings: string[];
   /** Set once the kind is known; some sources hold for one kind only. */
   kind: SpanKind;
-  /** JSON already parsed for this span, by its text; null until there is some. */
-  parsed: Map<string, unknown> | null;
+  /** Values already read for this span, by the JSON text or structure they were sent as; null until there is some. */
+  parsed: Map<AnyValue, unknown> | null;
+  /** What may still be read of this span, and of its whole body. */
+  readonly left: ValueBudget;
+  readonly leftOfBody: ValueBudget;
+}
+
+/** How many more values of JSON and structures may be read. */
+export interface ValueBudget {
+  values: number;
 }
 
 interface Hit {
@@ -99,7 +108,7 @@ export function compileIndex(fields: readonly Field<unknown>[]): Index {
 }
 
 /** Walks a span's keys once and notes, for every field, the best source present. */
-export function startReading(index: Index, span: Span): Reading {
+export function startReading(index: Index, span: Span, leftOfBody: ValueBudget): Reading {
   const reading: Reading = {
     span,
     best: index.absent.slice(),
@@ -107,6 +116,8 @@ export function startReading(index: Index, span: Span): Reading {
     warnings: [],
     kind: 'other',
     parsed: null,
+    left: { values: limits.spanValuesMax },
+    leftOfBody,
   };
   for (const key of span.attributes.keys()) {
     const hits = index.attributes.get(key);

@@ -6,6 +6,9 @@ export const limits = {
   messagesMax: 1_000,
   /** JSON nested deeper is kept as text, unparsed: parsing half a million brackets takes 200 ms. */
   jsonDepthMax: 500,
+  /** Values read of the JSON and structures of one span, and of one body: about 0.1 s and 1 s. The rest is kept as sent, unparsed. */
+  spanValuesMax: 250_000,
+  bodyValuesMax: 2_000_000,
   /** Deeper structures are replaced by null; the decoder accepts 100. */
   depthMax: 100,
   previewCharsMax: 200,

@@ -1,5 +1,5 @@
 import type { Span } from '../otlp/span.ts';
-import { compileIndex, first, guarded, type Reading, startReading } from './candidates.ts';
+import { compileIndex, first, guarded, type Reading, startReading, type ValueBudget } from './candidates.ts';
 import { reportedCost } from './cost.ts';
 import { evaluations } from './evaluations.ts';
 import { fields } from './fields.ts';
@@ -20,13 +20,21 @@ import { ttftMs } from './time-to-first-token.ts';
 import { readUsage } from './usage.ts';
 
 /** Raised whenever the same span would come out differently, so that stored spans can be normalised again (N2). */
-export const NORMALISER_VERSION = 3;
+export const NORMALISER_VERSION = 4;
 
 const index = compileIndex(fields);
 
-/** A decoded span in one shape, whichever convention it speaks. Never throws: a field that fails is empty and warned of (N4). */
-export function normaliseSpan(span: Span): NormalisedSpan {
-  const reading = startReading(index, span);
+/** What the spans of one body may read together, all of them. */
+export function bodyBudget(): ValueBudget {
+  return { values: limits.bodyValuesMax };
+}
+
+/**
+ * A decoded span in one shape, whichever convention it speaks. Never throws: a field that fails is empty and warned of (N4). What
+ * would exceed the span's budget of values, or `leftOfBody`, is kept as sent.
+ */
+export function normaliseSpan(span: Span, leftOfBody = bodyBudget()): NormalisedSpan {
+  const reading = startReading(index, span, leftOfBody);
   reading.kind = first(reading, kind) ?? 'other';
   const deployment = deploymentOf(span.resource);
   const status = guarded(reading, 'status', () => readStatus(reading), 'unset');

@@ -1,6 +1,6 @@
-import type { AnyValue } from '../otlp/span.ts';
+import type { AnyValue, Attributes } from '../otlp/span.ts';
 import { type Reading, warn } from './candidates.ts';
-import { isDeeperThan } from './json-depth.ts';
+import { countJsonValues } from './json-values.ts';
 import { limits } from './limits.ts';
 
 /** A scalar as non-empty text of at most `identifierCharsMax` units; undefined for anything else. */
@@ -48,20 +48,54 @@ export function member(value: AnyValue, path: readonly string[], reading: Readin
   return at;
 }
 
-/** A value as JSON would hold it: structures as they are, text parsed when it is a JSON object, array or string. */
+/**
+ * A value as JSON would hold it: structures as they are, text parsed when it is a JSON object, array or string. Each is read once a
+ * span, and what exceeds the budget not at all (`json_unparsed`): undefined then, as for text that is no JSON.
+ */
 export function parsed(value: AnyValue, reading: Reading): unknown {
-  if (typeof value !== 'string') return plain(value);
-  if (!looksLikeJson(value) || value.length > limits.jsonCharsMax) return undefined;
+  if (typeof value === 'string' ? !looksLikeJson(value) || value.length > limits.jsonCharsMax : !isStructure(value)) {
+    return typeof value === 'string' ? undefined : plain(value);
+  }
   reading.parsed ??= new Map();
   if (reading.parsed.has(value)) return reading.parsed.get(value);
-  const result = parseJson(value);
+  const result = readWithinBudget(value, reading);
   reading.parsed.set(value, result);
   return result;
 }
 
-/** Undefined when it is not JSON, or nested too deep. */
+function readWithinBudget(value: AnyValue, reading: Reading): unknown {
+  const { left, leftOfBody } = reading;
+  const valuesMax = Math.min(left.values, leftOfBody.values);
+  const values =
+    typeof value === 'string'
+      ? countJsonValues(value, { valuesMax, depthMax: limits.jsonDepthMax })
+      : countValues(value, valuesMax);
+  if (values > valuesMax) {
+    warn(reading, 'json_unparsed');
+    return undefined;
+  }
+  left.values -= values;
+  leftOfBody.values -= values;
+  return typeof value === 'string' ? parseJson(value) : plain(value);
+}
+
+function isStructure(value: AnyValue): value is AnyValue[] | Attributes {
+  return Array.isArray(value) || value instanceof Map;
+}
+
+/** The values of a structure, itself included; about `max` are looked at. The decoder bounds the depth. */
+function countValues(value: AnyValue, max: number): number {
+  if (!isStructure(value)) return 1;
+  let values = 1;
+  for (const each of value.values()) {
+    if (values > max) break;
+    values += countValues(each, max - values);
+  }
+  return values;
+}
+
+/** Undefined when it is not JSON. For text that is known to be small: everything else is read by {@link parsed}. */
 export function parseJson(value: string): unknown {
-  if (isDeeperThan(limits.jsonDepthMax, value)) return undefined;
   try {
     return JSON.parse(value);
   } catch {

@@ -114,7 +114,9 @@ function aiSdkAnswer(_value: AnyValue, reading: Reading): Content | undefined {
   const { attributes: sent } = reading.span;
   const text = sent.get('ai.response.text');
   const calls = parsed(sent.get('ai.response.toolCalls') ?? null, reading);
-  const parts = Array.isArray(calls) ? calls.map(toolCallPart).filter((part) => part !== undefined) : [];
+  const parts = Array.isArray(calls)
+    ? calls.map((call) => toolCallPart(call, reading)).filter((part) => part !== undefined)
+    : [];
   if (parts.length === 0) return data(text ?? null, reading);
   const said = typeof text === 'string' && text !== '' ? [{ type: 'text' as const, content: text }] : [];
   return ofMessages([{ role: 'assistant', parts: [...said, ...parts] }], reading);

@@ -68,7 +68,12 @@ const fields = {
   error: error.nullish(),
   started_at: time.nullish(),
   ended_at: time.nullish(),
-  duration_ms: z.number().min(0).max(limits.durationMsMax).nullish().meta({ description: 'Instead of `ended_at`' }),
+  duration_ms: z
+    .number()
+    .min(0)
+    .max(limits.durationMsMax)
+    .nullish()
+    .meta({ description: 'Instead of `ended_at`, and not beyond July 2554' }),
   usage: usage.nullish(),
   cost: cost.nullish(),
   session_id: text.nullish(),

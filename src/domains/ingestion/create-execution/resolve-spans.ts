@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { InvalidError } from '../../../lib/errors.ts';
+import { type Fault, InvalidError } from '../../../lib/errors.ts';
 import { unixNanoFromDate } from '../../../lib/time.ts';
 import type { SpanKind } from '../../executions/index.ts';
 import type { CheckedExecution } from './check-spans.ts';
 import type { SpanBody } from './execution-body.ts';
-import { resolveTimes, type Times } from './resolve-times.ts';
+import { areWithin64Bits, lastTime, resolveTimes, type Times } from './resolve-times.ts';
 
 /** A span of a posted execution with everything that was left to defaults. */
 export interface ResolvedSpan extends Times {
@@ -20,7 +20,7 @@ export interface ResolvedSpan extends Times {
 
 const modelKinds: ReadonlySet<SpanKind> = new Set(['llm', 'embedding', 'reranker']);
 
-/** The execution itself first, then its spans. Throws InvalidError when two of them have one id. */
+/** The execution itself first, then its spans. Throws InvalidError when two of them have one id, or one ends after 2554. */
 export function resolveSpans(body: CheckedExecution, traceId: string, nowMs: number): ResolvedSpan[] {
   const { trace_id: _, spans, name, kind, ...fields } = body;
   const derivedId = idsOf(traceId);
@@ -34,7 +34,8 @@ export function resolveSpans(body: CheckedExecution, traceId: string, nowMs: num
     fields,
   };
   const resolved = [root, ...spans.map((span, index) => resolveChild(span, root, derivedId(index + 1)))];
-  refuseDuplicates(resolved);
+  refuse(timeFaults(resolved));
+  refuse(duplicates(resolved));
   return resolved;
 }
 
@@ -67,15 +68,31 @@ function idsOf(traceId: string): (place: number) => string {
   return (place) => (first + BigInt(place)).toString(16).padStart(16, '0');
 }
 
-function refuseDuplicates(spans: readonly ResolvedSpan[]): void {
+/** Each given time fits 64 bits, so only a duration can lead out of them; what others inherit from there is not their fault. */
+function timeFaults(spans: readonly ResolvedSpan[]): Fault[] {
+  return spans.flatMap(({ fields: { duration_ms: durationMs }, ...times }, index) => {
+    if (durationMs === undefined || durationMs === null || areWithin64Bits(times)) return [];
+    const message = `leads beyond the times that can be stored, 1970-01-01T00:00:00Z to ${lastTime}: ${durationMs} ms`;
+    return [{ path: pathOf(index, 'duration_ms'), code: 'too_big', message }];
+  });
+}
+
+function duplicates(spans: readonly ResolvedSpan[]): Fault[] {
   const seen = new Set<string>();
-  const errors = spans.flatMap(({ spanId }, index) => {
+  return spans.flatMap(({ spanId }, index) => {
     const isNew = !seen.has(spanId);
     seen.add(spanId);
     if (isNew) return [];
-    const path = `spans[${index - 1}].span_id`;
-    return [{ path, code: 'duplicate', message: `${spanId} is the id of an earlier span of this body` }];
+    const message = `${spanId} is the id of an earlier span of this body`;
+    return [{ path: pathOf(index, 'span_id'), code: 'duplicate', message }];
   });
+}
+
+function pathOf(index: number, field: string): string {
+  return index === 0 ? field : `spans[${index - 1}].${field}`;
+}
+
+function refuse(errors: readonly Fault[]): void {
   const [first] = errors;
   if (first === undefined) return;
   throw new InvalidError('invalid_body', `${first.path}: ${first.message}`, { errors: errors.slice(0, faultsMax) });

@@ -10,9 +10,18 @@ type GivenTimes = Pick<SpanBody, 'started_at' | 'ended_at' | 'duration_ms'>;
 
 const nanosPerMs = 1e6;
 
+/** Where the 64 bits of nanoseconds end that OTLP has for a time. */
+export const lastTime = '2554-07-21T23:34:33.709551615Z';
+
+/** Whether OTLP can say both times. */
+export function areWithin64Bits({ startUnixNano, endUnixNano }: Times): boolean {
+  return BigInt.asUintN(64, startUnixNano) === startUnixNano && BigInt.asUintN(64, endUnixNano) === endUnixNano;
+}
+
 /**
  * The times of an execution, which ends now unless it says otherwise, or of a span, which has its execution's (`around`). One that
- * is given is never moved: where a default would make the end precede the start, both are the one given.
+ * is given is never moved: where a default would make the end precede the start, both are the one given. A duration may lead out of
+ * what OTLP can say; see {@link areWithin64Bits}.
  */
 export function resolveTimes(given: GivenTimes, around: bigint | Times): Times {
   const start = readIsoTime(given.started_at ?? '');

@@ -8,3 +8,9 @@ import type { Span } from './span.ts';
 export function decodeTraces(encoding: OtlpEncoding, bytes: Uint8Array, limits: OtlpLimits): Span[] {
   return encoding === 'protobuf' ? decodeProtobuf(bytes, limits) : readJsonTraces(bytes, limits).spans;
 }
+
+/** Each span once: of those that one body sends under one id the last, as if they had come one after the other. */
+export function lastSent(spans: readonly Span[]): readonly Span[] {
+  const byId = new Map(spans.map((span) => [span.traceId + span.spanId, span]));
+  return byId.size === spans.length ? spans : [...byId.values()];
+}

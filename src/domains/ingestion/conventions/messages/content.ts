@@ -1,7 +1,7 @@
 import type { AnyValue } from '../../otlp/span.ts';
 import { type Reader, type Reading, warn } from '../candidates.ts';
 import { limits } from '../limits.ts';
-import { cut, parsed, plain } from '../read-value.ts';
+import { cut, isObject, parsed, plain } from '../read-value.ts';
 import type { Content, Message } from './message.ts';
 import { isInOurShape } from './recognise-message.ts';
 import { shapeMessages, systemMessage } from './shape-messages.ts';
@@ -13,7 +13,7 @@ export function content(role: string): Reader<Content> {
     const json = parsed(value, reading);
     if (raw === '' || isNothing(json)) return undefined;
     if (raw === value && isInOurShape(json)) return { text: raw, messages: json };
-    const messages = json === undefined ? undefined : shapeMessages(json, role);
+    const messages = json === undefined ? undefined : shapeMessages(json, role, reading);
     return messages === undefined ? { text: raw, messages: null } : ofMessages(messages, reading, raw);
   };
 }
@@ -69,13 +69,14 @@ export function instructionsOnly(_value: AnyValue, reading: Reading): Content | 
 
 function instructions(reading: Reading): Message | undefined {
   const value = reading.span.attributes.get('gen_ai.system_instructions');
-  return value === undefined ? undefined : systemMessage(parsed(value, reading) ?? value);
+  return value === undefined ? undefined : systemMessage(parsed(value, reading) ?? value, reading);
 }
 
 /** The value as text: text itself, a structure as JSON. */
 function rawText(value: AnyValue, reading: Reading): string {
   if (value === null) return '';
-  const text = typeof value === 'object' ? JSON.stringify(plain(value)) : String(value);
+  const text = typeof value === 'object' ? JSON.stringify(parsed(value, reading)) : String(value);
+  if (text === undefined) return '';
   if (text.length <= limits.textCharsMax) return text;
   warn(reading, 'text_truncated');
   return cut(text, limits.textCharsMax);
@@ -87,7 +88,8 @@ function jsonText(value: AnyValue, reading: Reading): string {
 }
 
 function isNothing(json: unknown): boolean {
-  return json === '' || json === null || (typeof json === 'object' && Object.keys(json).length === 0);
+  if (Array.isArray(json)) return json.length === 0;
+  return json === '' || json === null || (isObject(json) && Object.keys(json).length === 0);
 }
 
 function fitting(messages: readonly Message[]): Message[] {

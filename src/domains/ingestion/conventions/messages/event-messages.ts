@@ -18,7 +18,7 @@ export function detailsMessages(key: string, role: string): Reader<Content> {
       if (name !== DETAILS_EVENT || messages.length >= limits.messagesMax) continue;
       const system = attributes.get('gen_ai.system_instructions') ?? null;
       const instructions =
-        key === 'gen_ai.input.messages' ? systemMessage(parsed(system, reading) ?? system) : undefined;
+        key === 'gen_ai.input.messages' ? systemMessage(parsed(system, reading) ?? system, reading) : undefined;
       if (instructions !== undefined) messages.unshift(instructions);
       messages.push(...detailsOf(attributes, key, role, reading));
     }
@@ -57,13 +57,13 @@ export function choiceEvents(_value: unknown, reading: Reading): Content | undef
 export function loggedMessages(value: AnyValue, reading: Reading): Content | undefined {
   const sent = parsed(value, reading);
   const messages = Array.isArray(sent) ? sent.filter((each) => !isChoice(each)) : [];
-  return ofMessages(shapeMessages(messages, 'user') ?? [], reading);
+  return ofMessages(shapeMessages(messages, 'user', reading) ?? [], reading);
 }
 
 export function loggedChoices(value: AnyValue, reading: Reading): Content | undefined {
   const sent = parsed(value, reading);
   const choices = Array.isArray(sent) ? sent.filter(isChoice).map(({ message }) => message) : [];
-  return ofMessages(shapeMessages(choices, 'assistant') ?? [], reading);
+  return ofMessages(shapeMessages(choices, 'assistant', reading) ?? [], reading);
 }
 
 const roleOfEvent = new Map(
@@ -72,7 +72,7 @@ const roleOfEvent = new Map(
 
 function detailsOf(attributes: Attributes, key: string, role: string, reading: Reading): Message[] {
   const value = attributes.get(key) ?? null;
-  const shaped = shapeMessages(parsed(value, reading), role);
+  const shaped = shapeMessages(parsed(value, reading), role, reading);
   if (shaped !== undefined) return shaped;
   return typeof value === 'string' && value !== '' ? [{ role, parts: [{ type: 'text', content: value }] }] : [];
 }
@@ -87,15 +87,15 @@ function eventMessage(attributes: Attributes, role: string, reading: Reading): M
     ? packed
     : Object.fromEntries(Array.from(attributes, ([key, value]) => [key, plain(value)]));
   const body = isObject(flat.message) ? { finish_reason: flat.finish_reason, ...flat.message } : flat;
-  const said = embeddedParts(body.content ?? body.message);
-  return shapeMessage({ ...body, content: unpacked(said, reading), parts: undefined }, role);
+  const said = embeddedParts(body.content ?? body.message, reading);
+  return shapeMessage({ ...body, content: unpacked(said, reading), parts: undefined }, role, reading);
 }
 
 /** A choice's message may be a whole message as JSON text. */
 function unpacked(said: unknown, reading: Reading): unknown {
   if (typeof said !== 'string' || !said.startsWith('{')) return said;
   const inner = parsed(said, reading);
-  return isObject(inner) && inner.content !== undefined ? embeddedParts(inner.content) : said;
+  return isObject(inner) && inner.content !== undefined ? embeddedParts(inner.content, reading) : said;
 }
 
 function isChoice(each: unknown): each is Record<string, unknown> {

@@ -24,7 +24,7 @@ export function flattened(prefix: string, role: string): Reader<Content> {
     const root = treeOf(prefix, reading);
     const entries = [...root.children].filter(([index]) => isIndex(index, reading));
     entries.sort(([a], [b]) => Number(a) - Number(b));
-    const messages = entries.map(([, branch]) => toMessage(unflattened(branch), role));
+    const messages = entries.map(([, branch]) => toMessage(unflattened(branch), role, reading));
     return ofMessages(
       messages.filter(({ parts }) => parts.length > 0),
       reading,
@@ -66,7 +66,7 @@ function unflattened({ value, children }: Branch): unknown {
   return Object.fromEntries(entries);
 }
 
-function toMessage(flat: unknown, role: string) {
+function toMessage(flat: unknown, role: string, reading: Reading) {
   const inner = isObject(flat) && isObject(flat.message) ? flat.message : flat;
   if (!isObject(inner)) return { role, parts: [] };
   const { contents, tool_calls: calls, ...rest } = inner;
@@ -75,10 +75,11 @@ function toMessage(flat: unknown, role: string) {
       ...rest,
       content: Array.isArray(contents)
         ? contents.map((each) => held(each, 'message_content'))
-        : embeddedParts(rest.content),
+        : embeddedParts(rest.content, reading),
       ...(Array.isArray(calls) && { tool_calls: calls.map((each) => held(each, 'tool_call')) }),
     },
     role,
+    reading,
   );
 }
 

@@ -1,5 +1,6 @@
+import type { Reading } from '../candidates.ts';
 import { limits } from '../limits.ts';
-import { isObject, parseJson } from '../read-value.ts';
+import { isObject, parsed } from '../read-value.ts';
 import type { Message, Part } from './message.ts';
 import { isMessage, type Json, lifted, roleOf } from './recognise-message.ts';
 import { reasoningPart, shapePart, toolCallPart, toolResponsePart } from './shape-part.ts';
@@ -9,13 +10,13 @@ import { list, unwrapped } from './unwrap-messages.ts';
  * Messages of any client as ours, or undefined when the value is not messages (then it is kept as it was).
  * `role` is for messages that do not say theirs. More than `messagesMax` entries are not messages either.
  */
-export function shapeMessages(value: unknown, role: string): Message[] | undefined {
+export function shapeMessages(value: unknown, role: string, reading: Reading): Message[] | undefined {
   const found = Array.isArray(value) ? list(value) : isObject(value) ? unwrapped(value, role) : undefined;
   if (found === undefined || found.length === 0 || found.length > limits.messagesMax) return undefined;
   const messages: Message[] = [];
   for (const each of found) {
     if (!isObject(each) || !isMessage(each)) return undefined;
-    const message = shapeMessage(each, role);
+    const message = shapeMessage(each, role, reading);
     if (message.parts.length > limits.messagesMax) return undefined;
     messages.push(message);
   }
@@ -23,40 +24,43 @@ export function shapeMessages(value: unknown, role: string): Message[] | undefin
 }
 
 /** One message; its members may be spelled as any client does. */
-export function shapeMessage(message: Json, defaultRole: string): Message {
+export function shapeMessage(message: Json, defaultRole: string, reading: Reading): Message {
   const from = lifted(message);
   const role = roleOf(from, defaultRole);
-  const parts = contentParts(from.parts ?? from.content ?? from.contents);
+  const parts = contentParts(from.parts ?? from.content ?? from.contents, reading);
   const answers = from.tool_call_id ?? from.toolCallId ?? (role === 'tool' ? from.id : undefined);
-  const shaped: Message = { role, parts: answersTool(role, answers, parts) ? [asResponse(answers, parts)] : parts };
+  const shaped: Message = {
+    role,
+    parts: answersTool(role, answers, parts) ? [asResponse(answers, parts, reading)] : parts,
+  };
   const thought = reasoningPart(from.reasoning_content);
   if (thought !== undefined) shaped.parts.unshift(thought);
-  for (const call of toolCalls(from)) shaped.parts.push(call);
+  for (const call of toolCalls(from, reading)) shaped.parts.push(call);
   const finish = from.finish_reason ?? from.finishReason;
   const reason = Array.isArray(finish) ? finish[0] : finish;
   if (typeof reason === 'string' && reason !== '') shaped.finish_reason = reason;
   return shaped;
 }
 
-export function systemMessage(instructions: unknown): Message | undefined {
-  const parts = contentParts(instructions);
+export function systemMessage(instructions: unknown, reading: Reading): Message | undefined {
+  const parts = contentParts(instructions, reading);
   return parts.length === 0 ? undefined : { role: 'system', parts };
 }
 
-export function contentParts(content: unknown): Part[] {
+function contentParts(content: unknown, reading: Reading): Part[] {
   const list = Array.isArray(content) ? content : [content];
   const parts: Part[] = [];
   for (const each of list) {
-    const part = shapePart(each);
+    const part = shapePart(each, reading);
     if (part !== undefined) parts.push(part);
   }
   return parts;
 }
 
 /** Text that is itself a JSON list of parts (Traceloop, Strands) as that list. */
-export function embeddedParts(content: unknown): unknown {
-  if (typeof content !== 'string' || !content.startsWith('[') || content.length > limits.jsonCharsMax) return content;
-  const inner = parseJson(content);
+export function embeddedParts(content: unknown, reading: Reading): unknown {
+  if (typeof content !== 'string' || !content.startsWith('[')) return content;
+  const inner = parsed(content, reading);
   return Array.isArray(inner) && inner.length > 0 && inner.every(isObject) ? inner : content;
 }
 
@@ -64,13 +68,13 @@ function answersTool(role: string, id: unknown, parts: readonly Part[]): boolean
   return (role === 'tool' || id !== undefined) && parts.length > 0 && parts.every(({ type }) => type === 'text');
 }
 
-function asResponse(id: unknown, parts: readonly Part[]): Part {
+function asResponse(id: unknown, parts: readonly Part[], reading: Reading): Part {
   const texts = parts.map((part) => (part.type === 'text' ? part.content : ''));
-  return toolResponsePart(id, texts.join('\n'));
+  return toolResponsePart(id, texts.join('\n'), reading);
 }
 
-function toolCalls(message: Json): Part[] {
+function toolCalls(message: Json, reading: Reading): Part[] {
   const calls = message.tool_calls ?? message.toolCalls;
   const found = Array.isArray(calls) ? calls : isObject(message.function_call) ? [message.function_call] : [];
-  return found.map(toolCallPart).filter((part) => part !== undefined);
+  return found.map((call) => toolCallPart(call, reading)).filter((part) => part !== undefined);
 }

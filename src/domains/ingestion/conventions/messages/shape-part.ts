@@ -1,19 +1,20 @@
-import { isObject, parseJson } from '../read-value.ts';
+import type { Reading } from '../candidates.ts';
+import { isObject, parsed } from '../read-value.ts';
 import type { Part } from './message.ts';
 
 type Json = Record<string, unknown>;
-type Shape = (part: Json) => Part | undefined;
+type Shape = (part: Json, reading: Reading) => Part | undefined;
 
 /**
  * One content part of any client as ours, or undefined when it carries nothing.
  * A part says what it is by its `type` (OpenAI, Anthropic, AI SDK, OpenTelemetry) or by the member it has (Gemini, Bedrock, Genkit).
  */
-export function shapePart(part: unknown): Part | undefined {
+export function shapePart(part: unknown, reading: Reading): Part | undefined {
   if (typeof part === 'string') return textPart(part);
   if (!isObject(part)) return undefined;
   const byType = typeof part.type === 'string' ? byTypeName.get(part.type) : undefined;
-  if (byType !== undefined) return byType(part);
-  for (const [key, shape] of byMember) if (part[key] !== undefined && part[key] !== null) return shape(part);
+  if (byType !== undefined) return byType(part, reading);
+  for (const [key, shape] of byMember) if (part[key] !== undefined && part[key] !== null) return shape(part, reading);
   return { type: 'other', value: part };
 }
 
@@ -26,17 +27,17 @@ export function reasoningPart(content: unknown): Part | undefined {
 }
 
 /** `{id, function: {name, arguments}}` of OpenAI, `{toolCallId, toolName, input}` of the AI SDK, `{id, name, args}` of LangChain. */
-export function toolCallPart(call: unknown): Part | undefined {
+export function toolCallPart(call: unknown, reading: Reading): Part | undefined {
   if (!isObject(call)) return undefined;
   const at = isObject(call.function) ? call.function : call;
   const name = string(at.name ?? at.toolName ?? at.tool_name);
   const id = string(call.call_id ?? call.id ?? call.toolCallId ?? call.toolUseId ?? call.tool_call_id ?? call.ref);
   if (name === '' && id === '') return undefined;
-  return { type: 'tool_call', id, name, arguments: structured(at.arguments ?? at.args ?? at.input ?? null) };
+  return { type: 'tool_call', id, name, arguments: structured(at.arguments ?? at.args ?? at.input ?? null, reading) };
 }
 
-export function toolResponsePart(id: unknown, response: unknown): Part {
-  return { type: 'tool_call_response', id: string(id), response: structured(response ?? null) };
+export function toolResponsePart(id: unknown, response: unknown, reading: Reading): Part {
+  return { type: 'tool_call_response', id: string(id), response: structured(response ?? null, reading) };
 }
 
 export function string(value: unknown): string {
@@ -48,11 +49,12 @@ const text: Shape = (part) => textPart(part.content ?? part.text);
 const reasoning: Shape = (part) =>
   reasoningPart(part.content ?? part.text ?? part.thinking ?? summaryText(part.summary));
 const refusal: Shape = (part) => textPart(part.refusal);
-const toolCall: Shape = (part) => toolCallPart(part) ?? { type: 'other', value: part };
-const toolResponse: Shape = (part) =>
+const toolCall: Shape = (part, reading) => toolCallPart(part, reading) ?? { type: 'other', value: part };
+const toolResponse: Shape = (part, reading) =>
   toolResponsePart(
     part.call_id ?? part.id ?? part.tool_use_id ?? part.toolCallId ?? part.toolUseId ?? part.ref,
     part.response ?? part.result ?? part.output ?? part.content,
+    reading,
   );
 
 const media: Shape = (part) => {
@@ -102,9 +104,9 @@ const byMember: readonly (readonly [string, Shape])[] = [
 ];
 
 function inner(key: string, shape: Shape): Shape {
-  return (part) => {
+  return (part, reading) => {
     const value = part[key];
-    return isObject(value) ? shape(value) : { type: 'other', value: part };
+    return isObject(value) ? shape(value, reading) : { type: 'other', value: part };
   };
 }
 
@@ -121,7 +123,7 @@ function summaryText(summary: unknown): string {
 }
 
 /** Arguments and results often come as JSON text inside the JSON. */
-function structured(value: unknown): unknown {
+function structured(value: unknown, reading: Reading): unknown {
   if (typeof value !== 'string' || !(value.startsWith('{') || value.startsWith('['))) return value;
-  return parseJson(value) ?? value;
+  return parsed(value, reading) ?? value;
 }
