@@ -13,6 +13,7 @@ import {
   leastRoleOf,
   markKeysUsed,
   type Principal,
+  sharerOf,
   tenantOf,
 } from './domains/auth/index.ts';
 import { executionsEndpoints } from './domains/executions/index.ts';
@@ -20,8 +21,7 @@ import { createIdempotencyStore } from './domains/idempotency/index.ts';
 import { identityEndpoints } from './domains/identity/index.ts';
 import {
   Admission,
-  createBodyInflater,
-  createBodyScanner,
+  createBodyExaminer,
   defaultOtlpLimits,
   ingestionEndpoints,
   type OtlpLimits,
@@ -105,7 +105,7 @@ export function createContainer(config: Config): Container {
   const invalidations = createInvalidations({ databaseUrl: config.databaseUrl, logger });
   const threads = new TemplateThreads();
   const limits = otlpLimits(config);
-  const scanner = createBodyScanner(limits);
+  const examiner = createBodyExaminer(limits);
   const gate = new QueueGate({
     redis,
     logger,
@@ -151,8 +151,7 @@ export function createContainer(config: Config): Container {
       gate,
       clock,
       publisher,
-      inflate: createBodyInflater(limits.inflatedBytesMax),
-      scan: scanner.scan,
+      examiner,
       limits,
       postgres,
       cursorSecret,
@@ -195,6 +194,7 @@ export function createContainer(config: Config): Container {
   const app = createApp<Principal>({
     endpoints,
     headers: () => unlimitedHeaders('none'),
+    sharerOf: (request, principal) => sharerOf(principal, request.socket.remoteAddress),
     authorise: (request, endpoint, params) =>
       refusedCredentials.count(request.socket.remoteAddress, () => authorise(auth, request, endpoint.access, params)),
     admit: (_request, response, { rateClass }, principal) =>
@@ -221,7 +221,7 @@ export function createContainer(config: Config): Container {
       gate.close();
       invalidations.close();
       await keyUses.flush();
-      await scanner.close();
+      await examiner.close();
       await threads.close();
       await closeClients(clients);
     },

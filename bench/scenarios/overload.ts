@@ -19,7 +19,7 @@ export async function overload(bench: Bench): Promise<object> {
   const { sent, figures } = await measure(bench, range, () =>
     bench.load.run('openLoop', { bodiesPerS, connectionsMax }),
   );
-  const { '200': accepted = 0, '503': refused = 0, ...others } = sent.statuses;
+  const { '200': accepted = 0, '429': busy = 0, '503': refused = 0, ...others } = sent.statuses;
   return {
     parameters: {
       loop: 'open',
@@ -31,6 +31,7 @@ export async function overload(bench: Bench): Promise<object> {
       ...bodies,
     },
     accepted,
+    refused_429: busy,
     refused_503: refused,
     anything_else: Object.values(others).reduce((sum, count) => sum + count, 0),
     slowest_answer_ms: round(sent.worstMs, 1),

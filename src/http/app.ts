@@ -3,6 +3,7 @@ import { NotFoundError } from '../lib/errors.ts';
 import type { LatencyRecorder } from '../telemetry/latency.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { BodyIntake } from './body-intake.ts';
 import { checkEndpoints } from './check-endpoints.ts';
 import type { Endpoint, Headers } from './endpoint.ts';
 import { errorHandler } from './error-handler.ts';
@@ -17,6 +18,10 @@ export interface AppOptions<P> {
   authorise: (req: Request, endpoint: Endpoint<P>, params: PathParams) => Promise<P>;
   /** Rate limits and quotas: runs after `authorise` and before the body is read, for every endpoint. May set headers. */
   admit?: (req: Request, res: Response, endpoint: Endpoint<P>, principal: P | undefined) => Promise<void>;
+  /** Whose share of this process a request uses, a workspace or another name; asked after `authorise`. One for all unless given. */
+  sharerOf?: (req: Request, principal: P | undefined) => string;
+  /** Bounds the memory that bodies take; a new one unless given. */
+  intake?: BodyIntake;
   /** Keeps answers for `Idempotency-Key`; `tenantOf` is the project or workspace a key belongs to. */
   idempotency?: { store: IdempotencyStore; tenantOf: (principal: P, params: PathParams) => string };
   /** Set on every answer first, errors and unknown routes included; later stages may overwrite them. */
@@ -39,7 +44,7 @@ export function createApp<P>(options: AppOptions<P>): Express {
   app.set('query parser', false);
   app.enable('case sensitive routing');
   app.use(startRequest(options));
-  mountRoutes(app, options);
+  mountRoutes(app, { ...options, intake: options.intake ?? new BodyIntake() });
   app.use((req: Request) => {
     throw new NotFoundError('route_not_found', `There is no route ${req.path.slice(0, 200)}`);
   });

@@ -1,55 +1,101 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip, createInflate } from 'node:zlib';
 import { MalformedError, TooLargeError, UnsupportedMediaTypeError } from '../lib/errors.ts';
+import { mapInSlices } from '../lib/map-in-slices.ts';
+import type { BodyHold } from './body-intake.ts';
+import { formatPath } from './faults.ts';
+import { findPieces } from './json-pieces.ts';
 import { checkJson } from './json-walk.ts';
+
+/** A larger body is parsed in pieces, between which others have their turn. */
+const atOnceBytesMax = 256 * 1024;
 
 /**
  * Reads a JSON body; `undefined` when there is none. The bound holds for the bytes sent and for the inflated bytes,
  * both counted while reading, so that a bomb costs no more than `bytesMax` of memory.
- * @throws UnsupportedMediaTypeError, TooLargeError, MalformedError (`malformed_json`, `json_too_deep`, ...), InvalidError
+ * @throws UnsupportedMediaTypeError, TooLargeError, MalformedError (`malformed_json`, `json_too_deep`, ...), InvalidError, and what
+ * `hold` throws when there is no room
  */
-export async function readJsonBody(req: IncomingMessage, bytesMax: number): Promise<unknown> {
+export async function readJsonBody(req: IncomingMessage, bytesMax: number, hold: BodyHold): Promise<unknown> {
   if (!hasBody(req)) return undefined;
   checkJsonContentType(req.headers['content-type']);
-  const bytes = await readBytes(req, bytesMax);
+  const bytes = await readBytes(req, bytesMax, hold);
   if (bytes.length === 0) return undefined;
-  return parseJson(bytes);
+  return bytes.length > atOnceBytesMax ? parseInPieces(bytes) : parseJson(bytes);
 }
 
 /**
  * Reads a body as bytes, inflated when Content-Encoding is gzip or deflate.
  * @throws TooLargeError over `bytesMax`, UnsupportedMediaTypeError for other encodings, MalformedError when it breaks off
  */
-export async function readBytes(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  const announced = Number(req.headers['content-length'] ?? 0);
-  if (announced > bytesMax) throw tooLarge(bytesMax, `Content-Length is ${announced}`);
+async function readBytes(req: IncomingMessage, bytesMax: number, hold: BodyHold): Promise<Buffer> {
   const inflater = inflaterFor(req.headers['content-encoding']);
-  const sent = collect(req, bytesMax);
-  if (!inflater) return sent;
-  const inflated = collect(req.pipe(inflater), bytesMax);
+  if (!inflater) return receiveBody(req, bytesMax, hold);
+  const inflated = collect(req.pipe(inflater), bytesMax, hold);
   try {
-    await Promise.all([sent, inflated]);
-    return await inflated;
+    const [bytes] = await Promise.all([inflated, receiveBody(req, bytesMax, hold)]);
+    return bytes;
   } finally {
     req.unpipe(inflater);
     inflater.destroy();
   }
 }
 
+/**
+ * Reads a body as it was sent.
+ * @throws TooLargeError over `bytesMax`, MalformedError `incomplete_body` when it breaks off, and what `hold` throws when there is no room
+ */
+export async function receiveBody(req: IncomingMessage, bytesMax: number, hold: BodyHold): Promise<Buffer> {
+  const announced = Number(req.headers['content-length'] ?? 0);
+  if (announced > bytesMax) throw tooLarge(bytesMax, `Content-Length is ${announced}`);
+  try {
+    return await collect(req, bytesMax, hold);
+  } finally {
+    hold.arrived();
+  }
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
+const utf8Piece = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** @throws MalformedError `malformed_json`, `json_too_deep`, InvalidError for text that cannot be stored */
 export function parseJson(bytes: Buffer): unknown {
+  return parsePiece(bytes, utf8, []);
+}
+
+/**
+ * The same for a body that would hold up the event loop: lists that are members of the root are parsed element by element. Refuses
+ * what no pause would help against.
+ * @throws as {@link parseJson}, and TooLargeError for too many values
+ */
+export async function parseInPieces(bytes: Buffer): Promise<unknown> {
+  const { frame, arrays } = findPieces(bytes);
+  const root = parsePiece(frame, utf8, []);
+  if (typeof root !== 'object' || root === null || Array.isArray(root)) return root;
+  for (const [key, value] of Object.entries(root)) {
+    if (!Array.isArray(value)) continue;
+    const elements = arrays[Number(value[0])] ?? [];
+    const parsed = await mapInSlices(elements, ({ start, end }, index) =>
+      parsePiece(bytes.subarray(start, end), utf8Piece, [key, index]),
+    );
+    // An assignment would change the prototype of a body with a member `__proto__`.
+    Object.defineProperty(root, key, { value: parsed, enumerable: true, writable: true, configurable: true });
+  }
+  return root;
+}
+
+function parsePiece(bytes: Buffer, decoder: Pick<typeof utf8, 'decode'>, at: readonly (string | number)[]): unknown {
   let text: string;
   let value: unknown;
   try {
-    text = utf8.decode(bytes);
+    text = decoder.decode(bytes);
     value = JSON.parse(text);
   } catch (cause) {
     const reason = cause instanceof SyntaxError ? cause.message.slice(0, 200) : 'it is not valid UTF-8';
-    throw new MalformedError('malformed_json', `The body is not valid JSON: ${reason}`, { cause });
+    const where = at.length === 0 ? '' : `${formatPath(at)}: `;
+    throw new MalformedError('malformed_json', `The body is not valid JSON: ${where}${reason}`, { cause });
   }
-  checkJson(value, text);
+  checkJson(value, text, at);
   return value;
 }
 
@@ -84,28 +130,41 @@ function inflaterFor(header: string | undefined) {
   );
 }
 
-function collect(stream: NodeJS.ReadableStream, bytesMax: number): Promise<Buffer> {
+function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
+    const refuse = (error: unknown) => {
+      stream.off('data', take);
+      chunks.length = 0;
+      reject(error);
+    };
     const take = (chunk: Buffer) => {
       length += chunk.length;
-      if (length <= bytesMax) chunks.push(chunk);
-      else {
-        stream.off('data', take);
-        reject(tooLarge(bytesMax, `more than ${bytesMax} arrived`));
+      if (length > bytesMax) return refuse(tooLarge(bytesMax, `more than ${bytesMax} arrived`));
+      try {
+        hold.take(chunk.length);
+      } catch (error) {
+        return refuse(error);
       }
+      chunks.push(chunk);
     };
-    const cutOff = () => reject(new MalformedError('incomplete_body', 'The connection closed within the body'));
+    const cutOff = () => refuse(new MalformedError('incomplete_body', 'The connection closed within the body'));
+    // A client that has left already is not announced again.
+    if (isDestroyed(stream)) return cutOff();
     stream.on('data', take);
     stream.once('end', () => {
       // It closes after its end too, and an error costs a stack.
       stream.off('close', cutOff);
       resolve(Buffer.concat(chunks, length));
     });
-    stream.once('error', (cause) => reject(brokenOff(cause)));
+    stream.once('error', (cause) => refuse(brokenOff(cause)));
     stream.once('close', cutOff);
   });
+}
+
+function isDestroyed(stream: NodeJS.ReadableStream): boolean {
+  return 'destroyed' in stream && stream.destroyed === true;
 }
 
 function brokenOff(cause: Error): MalformedError {

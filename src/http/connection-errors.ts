@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Problem, problemContentType, problemOf } from './problem.ts';
 
@@ -18,7 +19,28 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, a
 /** CONNECT asks for a tunnel; Node hands it over with the bare socket. */
 export function refuseTunnel(socket: Duplex): void {
   const detail = 'CONNECT is not served: this is no proxy';
+  // Node has taken its own listeners off, and an error that nobody hears ends the process.
+  socket.on('error', () => socket.destroy());
   writeProblem(socket, problemOf('method_not_allowed', 'method_not_allowed', detail, newWhere()), ['Allow: ']);
+}
+
+/** Ends a request whose body does not arrive in time. Whoever reads it finds the connection closed. */
+export function refuseSlowBody(response: ServerResponse, detail: string): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const requestId = response.getHeader('X-Request-Id');
+  const where = { ...newWhere(), ...(typeof requestId === 'string' && { requestId }) };
+  const body = JSON.stringify(problemOf('request_timeout', 'request_timeout', detail, where));
+  for (const name of ['Content-Encoding', 'ETag', 'Retry-After']) response.removeHeader(name);
+  response.writeHead(408, {
+    Connection: 'close',
+    'Content-Type': problemContentType,
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+  });
+  response.end(body);
 }
 
 function problemOfParser(error: NodeJS.ErrnoException): Problem {

@@ -30,12 +30,14 @@ export interface CommonCall<P> {
   signal: AbortSignal;
   /** Puts headers on the answer, whatever it will be, errors included. */
   setHeaders: (headers: Headers) => void;
+  /** Reads the body as it was sent, within what the caller may hold of this process's memory. Throws as `receiveBody`. */
+  receive: (bytesMax: number) => Promise<Buffer>;
 }
 export interface RawCall<P> extends CommonCall<P> {
   /** Reads and parses the JSON body; only called when the contract has a body. `undefined` for an empty body. */
   readBody: () => Promise<unknown>;
   /** Runs the handler, or gives the answer it gave before to the same request; `body` is the parsed JSON. */
-  once: (body: unknown, run: () => Promise<Result>) => Promise<Result>;
+  once: (body: unknown, run: (effectId: string) => Promise<Result>) => Promise<Result>;
 }
 
 /** An endpoint whose body the kit reads: types of params, query and body are erased into `call`. */
@@ -67,6 +69,7 @@ interface Parsed<A extends Access, P, Params extends z.ZodObject, Query extends 
   requestId: string;
   signal: AbortSignal;
   setHeaders: (headers: Headers) => void;
+  receive: (bytesMax: number) => Promise<Buffer>;
   /** What `If-Match` names, for `requireMatch`. */
   ifMatch: IfMatch | undefined;
 }
@@ -78,6 +81,11 @@ interface ParsedWithBody<
   Body extends z.ZodType,
 > extends Parsed<A, P, Params, Query> {
   body: z.output<Body>;
+  /**
+   * The same whenever this request runs again under its `Idempotency-Key` because nobody knew what became of it; new for every
+   * other request. What a handler makes of it alone is never made twice.
+   */
+  effectId: string;
 }
 
 interface Shapes<Params extends z.ZodObject, Query extends z.ZodObject, R extends Responses> {
@@ -112,7 +120,7 @@ export function endpointsFor<P>() {
         const parsed = parseCommon<A, P, Params, Query>(spec, raw);
         const sent = spec.body ? await raw.readBody() : undefined;
         const body = parseBody((spec.body ?? z.undefined()) as Body, sent);
-        return raw.once(sent, () => handle(Object.assign(parsed, { body })));
+        return raw.once(sent, (effectId) => handle(Object.assign(parsed, { body, effectId })));
       },
     };
   }
@@ -161,6 +169,7 @@ class ParsedCall<Principal, Params, Query> {
   readonly principal: Principal;
   readonly requestId: string;
   readonly setHeaders: (headers: Headers) => void;
+  readonly receive: (bytesMax: number) => Promise<Buffer>;
   readonly ifMatch: IfMatch | undefined;
   readonly #raw: CommonCall<unknown>;
 
@@ -171,6 +180,7 @@ class ParsedCall<Principal, Params, Query> {
     this.principal = principal;
     this.requestId = raw.requestId;
     this.setHeaders = raw.setHeaders;
+    this.receive = raw.receive;
     this.ifMatch = parseIfMatch(raw.headers['if-match']);
     this.#raw = raw;
   }

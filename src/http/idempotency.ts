@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 import { fingerprintOf } from '../lib/cursor.ts';
-import { AppError, ConflictError, InvalidError, MalformedError } from '../lib/errors.ts';
+import {
+  AppError,
+  ConflictError,
+  ExhaustedError,
+  InvalidError,
+  MalformedError,
+  RateLimitedError,
+} from '../lib/errors.ts';
+import { mapInSlices } from '../lib/map-in-slices.ts';
 import type { Contract, Headers, Result, Status } from './endpoint.ts';
 import { problemContentType, problemHeaders, toProblem } from './problem.ts';
 import type { QueryValues } from './query.ts';
@@ -27,6 +35,7 @@ export interface StoredAnswer {
 
 /** What the first sight of a key, or a later one, finds. */
 export type Begun =
+  /** The lease is the one it had before when the request was postponed. */
   | { outcome: 'begun'; lease: string }
   | { outcome: 'answered'; answer: StoredAnswer }
   | { outcome: 'unfinished'; ageMs: number }
@@ -34,11 +43,14 @@ export type Begun =
 
 /**
  * Where answers are kept. `begin` is exact over all processes: of any number of equal requests one gets `begun`, until its
- * lease is finished, abandoned, or 24 h old.
+ * lease is finished, postponed, abandoned, or 24 h old. A postponed one is begun again by the same request, with the same lease.
  */
 export interface IdempotencyStore {
   begin(request: IdempotentRequest): Promise<Begun>;
   finish(request: IdempotentRequest, lease: string, answer: StoredAnswer): Promise<void>;
+  /** What became of it is not known: it may run again, as the same. */
+  postpone(request: IdempotentRequest, lease: string): Promise<void>;
+  /** It had no effect. */
   abandon(request: IdempotentRequest, lease: string): Promise<void>;
 }
 
@@ -63,9 +75,27 @@ export function readIdempotencyKey(header: string | string[] | undefined): strin
   );
 }
 
-/** The same for the same request, whatever the order of fields and parameters. */
-export function digestRequest(request: { params: PathParams; query: QueryValues; body: unknown }): Buffer {
-  return createHash('sha256').update(fingerprintOf(request)).digest();
+/** The same for the same request, whatever the order of fields and parameters. Lists of the body are taken in slices. */
+export async function digestRequest(request: {
+  params: PathParams;
+  query: QueryValues;
+  body: unknown;
+}): Promise<Buffer> {
+  const hash = createHash('sha256');
+  const { body } = request;
+  if (typeof body !== 'object' || body === null) return hash.update(fingerprintOf(request)).digest();
+  const prints: [string, string | [string]][] = [];
+  for (const [key, value] of Object.entries(body)) {
+    prints.push([key, Array.isArray(value) ? [await digestList(value)] : fingerprintOf(value)]);
+  }
+  return hash.update(fingerprintOf({ ...request, body: Object.fromEntries(prints) })).digest();
+}
+
+async function digestList(list: readonly unknown[]): Promise<string> {
+  const hash = createHash('sha256');
+  // JSON of one line each, so that no two lists read the same.
+  await mapInSlices(list, (item) => void hash.update(`${fingerprintOf(item)}\n`));
+  return hash.digest('hex');
 }
 
 interface OnceDeps {
@@ -78,29 +108,38 @@ interface OnceDeps {
 }
 
 /**
- * Runs the handler for the first request with a key, and gives its answer again to the others. What failed in a way that
- * may pass (5xx, 429, 402) is forgotten, so that the key can be tried again. A process that dies in between leaves the key
+ * Runs the handler for the first request with a key, and gives its answer again to the others. What was refused for now (429,
+ * 402) is forgotten, so that the key can be tried again. What failed on our side (5xx) may have had its effect: it runs again for the
+ * same request only, with the same `effectId`. A process that dies in between leaves the key
  * unfinished: the effect may have happened, so it is never repeated, and until the key expires the answer is 409.
  * @throws InvalidError `idempotency_key_reused`, ConflictError `idempotency_in_flight` or `idempotency_answer_lost`
  */
-export async function answerOnce(deps: OnceDeps, run: () => Promise<Result>): Promise<Result> {
+export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Promise<Result>): Promise<Result> {
   const { store, request, where } = deps;
   const begun = await store.begin(request);
   if (begun.outcome === 'answered') return replay(request.key, begun.answer, where.requestId);
   if (begun.outcome === 'reused') throw reused(request.key);
   if (begun.outcome === 'unfinished') throw unfinished(request.key, begun.ageMs);
-  const settle = (answer: StoredAnswer | undefined) =>
-    (answer ? store.finish(request, begun.lease, answer) : store.abandon(request, begun.lease)).catch(
-      deps.onStoreError,
-    );
+  const { lease } = begun;
+  const settle = (settling: Promise<void>) => settling.catch(deps.onStoreError);
   try {
-    const result = await run();
-    await settle(result.status >= 500 ? undefined : storable(result, deps.shownOnce));
+    const result = await run(lease);
+    const passes = result.status >= 500;
+    await settle(
+      passes ? store.postpone(request, lease) : store.finish(request, lease, storable(result, deps.shownOnce)),
+    );
     return result;
   } catch (error) {
-    await settle(storableError(error, where));
+    const answer = storableError(error, where);
+    if (answer) await settle(store.finish(request, lease, answer));
+    else await settle(hadNoEffect(error) ? store.abandon(request, lease) : store.postpone(request, lease));
     throw error;
   }
+}
+
+/** What is refused for now is refused before anything is done. */
+function hadNoEffect(error: unknown): boolean {
+  return error instanceof RateLimitedError || error instanceof ExhaustedError;
 }
 
 function storable(result: Result, shownOnce: readonly string[]): StoredAnswer {

@@ -19,10 +19,11 @@ const escapesUnstorable = /\\u(?:0000|d[89a-f])/i;
  * Refuses parsed JSON that is nested over `jsonDepthMax` (`json_too_deep`) or holds unstorable text in a value
  * or a key (`invalid_body`). It recurses, but never deeper than the bound, so a million levels cost no stack.
  * @param source the JSON itself: unless it escapes such text, none can be in it, and strings need no look
+ * @param at where `root` is in the body
  */
-export function checkJson(root: unknown, source: string): void {
+export function checkJson(root: unknown, source: string, at: readonly (string | number)[] = []): void {
   const looksAtText = escapesUnstorable.test(source);
-  const path: (string | number)[] = [];
+  const path: (string | number)[] = [...at];
 
   function visit(value: unknown): void {
     if (typeof value === 'string') {
@@ -52,7 +53,7 @@ export function checkJson(root: unknown, source: string): void {
   visit(root);
 }
 
-function tooDeep(): MalformedError {
+export function tooDeep(): MalformedError {
   return new MalformedError('json_too_deep', `The body is nested more than ${jsonDepthMax} levels deep`);
 }
 

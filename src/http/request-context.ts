@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { RequestHandler, Response } from 'express';
 import { MalformedError } from '../lib/errors.ts';
 import type { LatencyRecorder } from '../telemetry/latency.ts';
@@ -52,7 +53,7 @@ export function startRequest({ headers, ...observers }: Observers & { headers?: 
     const { socket } = req;
     const writtenBefore = socket.bytesWritten;
     res.once('close', () => {
-      lingerThenClose(res);
+      lingerThenClose(res, socket);
       observe(observers, res, socket.bytesWritten - writtenBefore);
     });
     const lacksHost = req.httpVersion === '1.1' && req.headers.host === undefined;
@@ -93,13 +94,21 @@ const saneRequestId = /^[A-Za-z0-9._-]{1,128}$/;
 const clientClosedRequest = 499;
 const lingerMs = 5_000;
 
-/** An answer sent before the body was read lets the client finish sending for a while (as nginx lingers), then cuts it off. */
-function lingerThenClose(res: Response): void {
-  const { req } = res;
-  if (req.complete || !res.writableFinished) return;
+/**
+ * An answer sent before the body was read lets the client finish sending for a while (as nginx lingers), then cuts it off. The socket
+ * is the one the request came over: Node takes it from a request whose client has gone.
+ */
+function lingerThenClose({ req, writableFinished }: Response, socket: Socket): void {
+  if (req.complete || !writableFinished || socket.destroyed) return;
   const timer = setTimeout(() => {
-    if (!req.complete) req.socket.destroy();
+    if (!req.complete) socket.destroy();
   }, lingerMs);
   timer.unref();
-  req.once('end', () => clearTimeout(timer));
+  const forget = () => {
+    clearTimeout(timer);
+    req.off('end', forget);
+    socket.off('close', forget);
+  };
+  req.once('end', forget);
+  socket.once('close', forget);
 }

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
 import type { AppOptions } from './app.ts';
-import { readJsonBody } from './body.ts';
+import { readJsonBody, receiveBody } from './body.ts';
+import type { BodyHold, BodyIntake } from './body-intake.ts';
 import type { CommonCall, Endpoint, Headers, RawCall } from './endpoint.ts';
 import { answerError } from './error-handler.ts';
 import { answerOnce, digestRequest, isIdempotent, readIdempotencyKey } from './idempotency.ts';
@@ -12,11 +14,15 @@ import { contextOf, setHeaders } from './request-context.ts';
 import { sendResult } from './send-result.ts';
 import type { PathParams } from './validate.ts';
 
+/** Who shares where nobody says so. */
+const everybody = 'everybody';
 /** Default bound on a body, in bytes. */
 const bodyBytesMaxDefault = 1024 * 1024;
 
+type RouteOptions<P> = AppOptions<P> & { intake: BodyIntake };
+
 /** One Express route per path; the method is picked here, so that HEAD, OPTIONS and 405 come out alike everywhere. */
-export function mountRoutes<P>(app: Express, options: AppOptions<P>): void {
+export function mountRoutes<P>(app: Express, options: RouteOptions<P>): void {
   const byPath = new Map<string, Endpoint<P>[]>();
   for (const endpoint of options.endpoints) {
     byPath.set(endpoint.path, [...(byPath.get(endpoint.path) ?? []), endpoint]);
@@ -36,7 +42,7 @@ function compareSpecificity(a: string, b: string): number {
   return 0;
 }
 
-function dispatch<P>(endpoints: readonly Endpoint<P>[], options: AppOptions<P>): RequestHandler {
+function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>): RequestHandler {
   const byMethod = new Map<string, Endpoint<P>>(endpoints.map((endpoint) => [endpoint.method, endpoint]));
   const get = byMethod.get('GET');
   if (get) byMethod.set('HEAD', get);
@@ -61,18 +67,70 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: AppOptions<P>):
   };
 }
 
-async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, options: AppOptions<P>): Promise<void> {
+async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, options: RouteOptions<P>): Promise<void> {
   const params = pathParams(req);
   const principal = 'open' in endpoint.access ? undefined : await options.authorise(req, endpoint, params);
   await options.admit?.(req, res, endpoint, principal);
-  const call = new Call(req, res, params, principal);
-  if (endpoint.kind === 'raw') {
-    await endpoint.call(req, res, call);
-    return;
+  const sharer = options.sharerOf?.(req, principal) ?? everybody;
+  const bodies = new Bodies(req, options.intake, sharer);
+  const call = new Call({ req, res, params, principal, bodies });
+  try {
+    if (endpoint.kind === 'raw') {
+      await endpoint.call(req, res, call);
+      return;
+    }
+    const once = onceFor(req, endpoint, options, call);
+    const readBody = () => bodies.readJson(endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
+    sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
+  } finally {
+    bodies.release();
   }
-  const once = onceFor(req, endpoint, options, call);
-  const readBody = () => readJsonBody(req, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
-  sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
+}
+
+/** The body of one request: held in memory until its handler has ended, whoever has left meanwhile. */
+class Bodies {
+  readonly #req: Request;
+  readonly #intake: BodyIntake;
+  readonly #sharer: string;
+  #hold: BodyHold | undefined;
+
+  constructor(req: Request, intake: BodyIntake, sharer: string) {
+    this.#req = req;
+    this.#intake = intake;
+    this.#sharer = sharer;
+  }
+
+  async readJson(bytesMax: number): Promise<unknown> {
+    return readJsonBody(this.#req, bytesMax, this.#open());
+  }
+
+  async receive(bytesMax: number): Promise<Buffer> {
+    return receiveBody(this.#req, bytesMax, this.#open());
+  }
+
+  release(): void {
+    this.#hold?.release();
+  }
+
+  #open(): BodyHold {
+    this.#hold ??= this.#intake.open(this.#sharer);
+    return this.#hold;
+  }
+}
+
+interface CallParts<P> {
+  req: Request;
+  res: Response;
+  params: PathParams;
+  principal: P | undefined;
+  bodies: Bodies;
+}
+
+/** From its question mark on; a request target may be a path or a whole URL (RFC 9112, 3.2). */
+function searchOf(target: string): string {
+  const [url = ''] = target.split('#', 1);
+  const start = url.indexOf('?');
+  return start < 0 ? '' : url.slice(start);
 }
 
 /** A class for its getter, which an object literal would make anew for every request, and dear: see `ParsedCall`. */
@@ -83,16 +141,18 @@ class Call<P> implements CommonCall<P> {
   readonly principal: P | undefined;
   readonly requestId: string;
   readonly setHeaders: (headers: Headers) => void;
+  readonly receive: (bytesMax: number) => Promise<Buffer>;
   readonly #res: Response;
   #signal: AbortSignal | undefined;
 
-  constructor(req: Request, res: Response, params: PathParams, principal: P | undefined) {
+  constructor({ req, res, params, principal, bodies }: CallParts<P>) {
     this.params = params;
-    this.query = parseQueryString(req.url.slice(req.path.length));
+    this.query = parseQueryString(searchOf(req.url));
     this.headers = req.headers;
     this.principal = principal;
     this.requestId = contextOf(res).requestId;
     this.setHeaders = (headers) => setHeaders(res, headers);
+    this.receive = (bytesMax) => bodies.receive(bytesMax);
     this.#res = res;
   }
 
@@ -120,14 +180,15 @@ function onceFor<P>(
   { params, query, principal, requestId }: CommonCall<P>,
 ): RawCall<P>['once'] {
   const key = idempotency && isIdempotent(endpoint) ? readIdempotencyKey(req.headers['idempotency-key']) : undefined;
-  if (idempotency === undefined || key === undefined || principal === undefined) return (_body, run) => run();
+  if (idempotency === undefined || key === undefined || principal === undefined)
+    return (_body, run) => run(randomUUID());
   const { operationId, shownOnce = [] } = endpoint;
   const tenant = idempotency.tenantOf(principal, params);
-  return (body, run) =>
+  return async (body, run) =>
     answerOnce(
       {
         store: idempotency.store,
-        request: { tenant, operationId, key, digest: digestRequest({ params, query, body }) },
+        request: { tenant, operationId, key, digest: await digestRequest({ params, query, body }) },
         shownOnce,
         where: { requestId, instance: req.path.slice(0, 2_000) },
         onStoreError: (error) => logger.warn({ err: error, request_id: requestId }, 'idempotent answer not stored'),

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { Bag } from '../lib/bag.ts';
-import { refuseConnection, refuseTunnel } from './connection-errors.ts';
+import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-errors.ts';
 import { messageClassesFor } from './message-classes.ts';
+import { type ArrivalLimits, arrivalLimits, watchSlowBodies } from './slow-bodies.ts';
 
 export interface RunningServer {
   port: number;
@@ -10,17 +11,20 @@ export interface RunningServer {
 }
 
 /**
- * Serves an application. Timeouts of R-LIM-6, so that slow clients do not hold connections for ever.
+ * Serves an application. Timeouts of R-LIM-6, so that slow clients do not hold connections for ever. Its connections are shared by
+ * all who call: when there are no more, those that wait between two requests are closed to make room.
  * @throws Error with a clear message when the port is taken.
  */
 export async function listen({
   app,
   port,
   host,
+  arrival = arrivalLimits,
 }: {
   app: RequestListener;
   port: number;
   host: string;
+  arrival?: ArrivalLimits;
 }): Promise<RunningServer> {
   const running = new Bag<ServerResponse>();
   let draining = false;
@@ -30,6 +34,10 @@ export async function listen({
     app(req, res);
   };
   const server = createServer({ ...options, ...messageClassesFor(app) }, serve);
+  server.maxConnections = connectionsMax;
+  server.timeout = silenceMsMax;
+  server.on('drop', () => server.closeIdleConnections());
+  const endWatch = watchSlowBodies(running, arrival, refuseSlowBody);
   // Node would answer these by itself, in one bare line: an expectation it does not know, a broken request, a tunnel.
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => {
@@ -50,6 +58,7 @@ export async function listen({
     const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
     await closed;
     clearTimeout(cutOff);
+    endWatch();
   };
   let closing: Promise<void> | undefined;
   return {
@@ -60,6 +69,11 @@ export async function listen({
     },
   };
 }
+
+/** Of one process; each is a file descriptor and some kilobytes. */
+const connectionsMax = 8_192;
+/** No byte in either direction for so long: a client that reads no answer is cut off, and what it has not read is freed. */
+const silenceMsMax = 60_000;
 
 const options = {
   /** The application refuses a request without it, in its own words. */

@@ -42,7 +42,7 @@ export function decodeCursor<S extends z.ZodType<CursorPosition>>(
 }
 
 /** The same text for the same filters, whatever the order of their keys; absent and undefined are alike. */
-export function fingerprintOf(filters: object): string {
+export function fingerprintOf(filters: unknown): string {
   return JSON.stringify(filters, (_key, value: unknown) => {
     if (typeof value === 'bigint') return value.toString();
     return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -70,6 +70,13 @@ export class FairLane {
     }
   }
 
+  /** Throws as {@link run} would if work of the key had to wait now and may not; takes no place. */
+  assertRoom(key: string): void {
+    const state = this.#keys.get(key) ?? newKey();
+    const waits = state.waiting.length > 0 || !this.#fits(state, { cost: 1 });
+    if (waits) this.#refuseWhenFull(state);
+  }
+
   /** Resolves in its turn to a function that gives the place back; calling it again does nothing. Throws as {@link run}. */
   async enter(key: string, { cost = 1, signal }: EnterOptions = {}): Promise<() => void> {
     signal?.throwIfAborted();
@@ -88,7 +95,7 @@ export class FairLane {
   #stateOf(key: string): Key {
     const known = this.#keys.get(key);
     if (known !== undefined) return known;
-    const state: Key = { held: 0, waiting: [], lastFinishTag: 0 };
+    const state = newKey();
     this.#keys.set(key, state);
     return state;
   }
@@ -99,7 +106,7 @@ export class FairLane {
     return { cost, startTag, begin: () => undefined };
   }
 
-  #wait(key: string, state: Key, entry: Entry, signal: AbortSignal | undefined): Promise<void> {
+  #refuseWhenFull(state: Key): void {
     const { name, waitingPerKey, waitingMax } = this.#options;
     if (state.waiting.length >= waitingPerKey) {
       throw new RateLimitedError(
@@ -113,6 +120,10 @@ export class FairLane {
         retryAfterS: 1,
       });
     }
+  }
+
+  #wait(key: string, state: Key, entry: Entry, signal: AbortSignal | undefined): Promise<void> {
+    this.#refuseWhenFull(state);
     state.lastFinishTag = entry.startTag + entry.cost;
     state.waiting.push(entry);
     this.#waiting++;
@@ -132,7 +143,7 @@ export class FairLane {
     });
   }
 
-  #fits(state: Key, { cost }: Entry): boolean {
+  #fits(state: Key, { cost }: Pick<Entry, 'cost'>): boolean {
     return state.held + cost <= this.#options.perKey && this.#held + cost <= this.#options.capacity;
   }
 
@@ -175,4 +186,8 @@ export class FairLane {
     }
     return next;
   }
+}
+
+function newKey(): Key {
+  return { held: 0, waiting: [], lastFinishTag: 0 };
 }

@@ -18,6 +18,7 @@ interface Kept {
   lease: string;
   answer?: StoredAnswer;
   ageMs: number;
+  postponed?: boolean;
 }
 const kept = new Map<string, Kept>();
 let storeFails = false;
@@ -33,12 +34,20 @@ const store: IdempotencyStore = {
       return { outcome: 'begun', lease };
     }
     if (!held.digest.equals(request.digest)) return { outcome: 'reused' };
+    if (held.postponed) {
+      held.postponed = false;
+      return { outcome: 'begun', lease: held.lease };
+    }
     return held.answer ? { outcome: 'answered', answer: held.answer } : { outcome: 'unfinished', ageMs: held.ageMs };
   },
   async finish(request, lease, answer) {
     if (storeFails) throw new UnavailableError('postgres_unavailable', 'away');
     const held = kept.get(nameOf(request));
     if (held?.lease === lease) held.answer = answer;
+  },
+  async postpone(request, lease) {
+    const held = kept.get(nameOf(request));
+    if (held?.lease === lease) held.postponed = true;
   },
   async abandon(request, lease) {
     if (kept.get(nameOf(request))?.lease === lease) kept.delete(nameOf(request));
@@ -48,6 +57,7 @@ const store: IdempotencyStore = {
 const common = { summary: 's', tag: 't', rateClass: 'write', access: { scope: 'x' } } as const;
 const created = { 201: { description: 'created' } };
 let effects = 0;
+let effectIds: string[] = [];
 const failures: Record<string, () => Error> = {
   away: () => new UnavailableError('dependency_unavailable', 'away'),
   rate: () => new RateLimitedError('rate_limited', 'slow down'),
@@ -66,8 +76,9 @@ const make = endpoint({
   body: z.strictObject({ how: z.string().optional(), more: z.unknown().optional() }),
   shownOnce: ['secret'],
   responses: { 201: { description: 'created', schema: z.record(z.string(), z.unknown()) } },
-  handle: async ({ body: { how = '' } }) => {
+  handle: async ({ body: { how = '' }, effectId }) => {
     effects += 1;
+    effectIds.push(effectId);
     if (how === 'slow') await new Promise<void>((resolve) => (release = resolve));
     const failure = failures[how]?.();
     if (failure) throw failure;
@@ -116,6 +127,7 @@ beforeAll(async () => {
 afterAll(() => app.close());
 beforeEach(() => {
   effects = 0;
+  effectIds = [];
   storeFails = false;
   kept.clear();
 });
@@ -172,6 +184,24 @@ describe('the same request again', () => {
     const second = await post('/p/things', { how }, 'k');
     expect(second.headers.get('idempotency-replayed')).toBeNull();
     expect(effects).toBe(2);
+  });
+  test.each(['away', 'bug'])(
+    'whose outcome nobody knows (%s) runs again as the same effect, and no other body does',
+    async (how) => {
+      await post('/p/things', { how }, 'k');
+      const changed = await post('/p/things', { how, more: 1 }, 'k');
+      expect([changed.status, changed.body.code]).toEqual([422, 'idempotency_key_reused']);
+      await post('/p/things', { how }, 'k');
+      expect(effectIds).toHaveLength(2);
+      expect(new Set(effectIds).size).toBe(1);
+    },
+  );
+  test('without a key, or under a key that was free, is an effect of its own', async () => {
+    await post('/p/things', {});
+    await post('/p/things', {});
+    await post('/p/things', { how: 'rate' }, 'k');
+    await post('/p/things', { how: 'rate' }, 'k');
+    expect(new Set(effectIds).size).toBe(4);
   });
   test('that was refused before its handler leaves the key free', async () => {
     expect((await post('/p/things', { unknown: 1 }, 'k')).status).toBe(400);

@@ -6,7 +6,7 @@ export type { AuthenticateDeps } from './authenticate.ts';
 export { authorise } from './authorise.ts';
 export { auditActorOf, callerOf } from './caller-of.ts';
 export { KeyUses } from './key-uses.ts';
-export { type Principal, type UserPrincipal, workspaceOf } from './principal.ts';
+export { type Principal, sharerOf, type UserPrincipal, workspaceOf } from './principal.ts';
 export { leastRoleOf } from './roles.ts';
 export { isScope, type Preset, presets, type Scope, scopes } from './scopes.ts';
 export { createTenancy, type Tenancy } from './tenancy.ts';

@@ -20,6 +20,12 @@ export interface UserPrincipal {
   project?: ProjectScope;
 }
 
+/** Whose share of a process a request uses: its workspace's, else the operator's or that of the address it comes from. */
+export function sharerOf(principal: Principal | undefined, address: string | undefined): string {
+  const workspace = principal && workspaceOf(principal);
+  return workspace?.id ?? (principal?.type === 'admin' ? 'operator' : `address ${address}`);
+}
+
 /** The workspace a principal acts in: the one whose plan, limits and quotas apply. Undefined when it acts in none. */
 export function workspaceOf(principal: Principal): WorkspaceScope | undefined {
   if (principal.type === 'user') return principal.workspace;

@@ -7,6 +7,7 @@ export function createIdempotencyStore(postgres: Postgres): IdempotencyStore {
   return {
     begin: (request) => runPostgres(() => begin(postgres, request)),
     finish: (request, lease, answer) => runPostgres(() => finish(postgres, request, lease, answer)),
+    postpone: (request, lease) => runPostgres(() => postpone(postgres, request, lease)),
     abandon: (request, lease) => runPostgres(() => abandon(postgres, request, lease)),
   };
 }
@@ -21,18 +22,22 @@ interface Row {
   content_dropped: boolean;
 }
 
+/** Stands for an outcome that is not known; no such answer is kept. */
+const postponed = 503;
+
 async function begin(postgres: Postgres, request: IdempotentRequest): Promise<Begun> {
   const { tenant, operationId, key, digest } = request;
   const inserted = await postgres.raw<{ rows: { lease: string }[] }>(
     `insert into idempotency_keys as held (tenant, operation_id, key, request_digest)
      values (:tenant, :operationId, :key, :digest)
      on conflict (tenant, operation_id, key) do update
-       set request_digest = excluded.request_digest, lease = excluded.lease, started_at = excluded.started_at,
+       set request_digest = excluded.request_digest,
+           lease = case when held.expires_at <= now() then excluded.lease else held.lease end, started_at = excluded.started_at,
            expires_at = excluded.expires_at, status = null, headers = null, content_type = null, content = null,
            content_dropped = false
-       where held.expires_at <= now()
+       where held.expires_at <= now() or (held.status = :postponed and held.request_digest = excluded.request_digest)
      returning lease`,
-    { tenant, operationId, key, digest },
+    { tenant, operationId, key, digest, postponed },
   );
   const [row] = inserted.rows;
   if (row) return { outcome: 'begun', lease: row.lease };
@@ -54,7 +59,7 @@ async function look(postgres: Postgres, { tenant, operationId, key, digest }: Id
   // Abandoned since the insert looked: the caller asks again, as it would a moment earlier.
   if (row === undefined) return { outcome: 'unfinished', ageMs: 0 };
   if (!row.request_digest.equals(digest)) return { outcome: 'reused' };
-  if (row.status === null) return { outcome: 'unfinished', ageMs: Number(row.age_ms) };
+  if (row.status === null || row.status === postponed) return { outcome: 'unfinished', ageMs: Number(row.age_ms) };
   return { outcome: 'answered', answer: toAnswer(row, row.status) };
 }
 
@@ -91,6 +96,16 @@ async function finish(
        where expires_at <= now() order by expires_at limit ? for update skip locked)`,
     [prunedPerFinish],
   );
+}
+
+async function postpone(
+  postgres: Postgres,
+  { tenant, operationId, key }: IdempotentRequest,
+  lease: string,
+): Promise<void> {
+  await postgres('idempotency_keys')
+    .where({ tenant, operation_id: operationId, key, lease })
+    .update({ status: postponed, headers: '{}' });
 }
 
 async function abandon(

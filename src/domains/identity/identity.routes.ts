@@ -52,11 +52,11 @@ export function identityEndpoints(deps: IdentityDeps) {
         'invalid_body',
         'queue_unavailable',
       ],
-      handle: async (request, response, { params, requestId, setHeaders }) => {
+      handle: async (request, response, { params, requestId, setHeaders, receive, headers }) => {
         const provider = params.identity_provider;
         const source = { provider, address: request.socket.remoteAddress, setHeaders };
         const receipt = await boundWebhook(deps, source, (admit) =>
-          receiveIdentityWebhook({ ...deps, count }, provider, request, admit),
+          receiveIdentityWebhook({ ...deps, count }, provider, { headers, receive }, admit),
         );
         const { type, duplicate, ignored } = receipt;
         deps.logger.info(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import { checkJsonContentType, parseJson, readBytes } from '../../http/body.ts';
+import type { IncomingHttpHeaders } from 'node:http';
+import { checkJsonContentType, parseJson } from '../../http/body.ts';
 import { NotFoundError, UnauthenticatedError, UnsupportedMediaTypeError } from '../../lib/errors.ts';
 import { within } from '../../lib/within.ts';
 import type { IdentityProviderName } from '../../queue/identity-event.ts';
@@ -17,6 +17,12 @@ export interface ReceiveIdentityWebhookDeps {
   secrets: Readonly<Record<IdentityProviderName, readonly string[]>>;
   /** Counts what became of an event; nobody waits for it. */
   count: (provider: IdentityProviderName, outcome: 'duplicate' | 'ignored') => void;
+}
+
+export interface SignedRequest {
+  headers: IncomingHttpHeaders;
+  /** Reads its body as it was sent. */
+  receive: (bytesMax: number) => Promise<Buffer>;
 }
 
 export interface Receipt {
@@ -39,14 +45,14 @@ const lookUpTimeoutMs = 300;
 export async function receiveIdentityWebhook(
   deps: ReceiveIdentityWebhookDeps,
   name: string,
-  request: IncomingMessage,
+  { headers, receive }: SignedRequest,
   admit: () => Promise<void>,
 ): Promise<Receipt> {
   const { providerName, provider, secrets } = findProvider(deps, name);
-  const body = await readSignedBytes(request);
-  if (!provider.verify({ headers: request.headers, body }, secrets)) throw unverified();
+  const body = await readSignedBytes({ headers, receive });
+  if (!provider.verify({ headers, body }, secrets)) throw unverified();
   await admit();
-  const event = { headers: request.headers, payload: parseJson(body) };
+  const event = { headers, payload: parseJson(body) };
   const receipt = { eventId: provider.extractId(event), type: provider.extractType(event) };
   const change = provider.toChange(event);
   if (change === undefined) {
@@ -81,16 +87,16 @@ function findProvider({ secrets }: ReceiveIdentityWebhookDeps, name: string) {
 }
 
 /** What was signed is the body itself, so one that was encoded on its way cannot be verified. */
-async function readSignedBytes(request: IncomingMessage): Promise<Buffer> {
-  checkJsonContentType(request.headers['content-type']);
-  const encoding = request.headers['content-encoding'];
+async function readSignedBytes({ headers, receive }: SignedRequest): Promise<Buffer> {
+  checkJsonContentType(headers['content-type']);
+  const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     throw new UnsupportedMediaTypeError(
       'unsupported_content_encoding',
       `A signed body comes without Content-Encoding; given ${JSON.stringify(encoding.slice(0, 80))}`,
     );
   }
-  return readBytes(request, webhookBytesMax);
+  return receive(webhookBytesMax);
 }
 
 /** Which part was wrong is nobody's business. */

@@ -1,59 +1,47 @@
-import { UnavailableError } from '../../lib/errors.ts';
+import { FairLane } from '../../lib/fair-lane.ts';
+import type { WorkspaceId } from '../../lib/ids.ts';
 
 /** At some 3 ms of work a request, the last one of these waits a fifth of a second. */
 const requestsMax = 64;
-const bytesMax = 128 * 1024 * 1024;
+const requestsPerWorkspaceMax = 32;
+const waitingPerWorkspaceMax = 16;
+const waitingMax = 32;
 /**
  * Of the requests that are ready together so many are worked on before the others are looked at. Node takes one new connection in a
- * turn of its event loop, so in long turns clients would wait where nobody sees them, instead of being answered 503.
+ * turn of its event loop, so in long turns clients would wait where nobody sees them, instead of being answered at once.
  */
 const requestsPerTurn = 2;
 
-/** Bounds what one process works on at once: a request beyond it is answered 503 instead of waiting. */
+/**
+ * Bounds the bodies that one process works on at once, once they are there as a whole. Shared by all workspaces: one works on at most
+ * 32 of 64 and has 16 more waiting; who waits is served in turn between workspaces. What is beyond is refused instead of waiting.
+ */
 export class Admission {
-  #requests = 0;
-  #bytes = 0;
-  #begunThisTurn = 0;
-  readonly #waiting: (() => void)[] = [];
-
-  /** Runs `work` while its place is held. Throws UnavailableError when all places are taken. */
-  async hold<T>(work: (reserve: (bytes: number) => void) => Promise<T>): Promise<T> {
-    if (this.#requests >= requestsMax) throw busy(`${requestsMax} requests`);
-    this.#requests++;
-    let reserved = 0;
-    try {
-      await this.#turn();
-      return await work((bytes) => {
-        if (this.#bytes + bytes > bytesMax && this.#bytes > 0) throw busy(`${bytesMax} bytes`);
-        this.#bytes += bytes;
-        reserved += bytes;
-      });
-    } finally {
-      this.#requests--;
-      this.#bytes -= reserved;
-    }
-  }
-
-  /** Resolves in this turn of the event loop or in one of the next, first come first served. */
-  #turn(): Promise<void> | undefined {
-    if (this.#begunThisTurn === 0) setImmediate(() => this.#endTurn());
-    if (this.#begunThisTurn < requestsPerTurn) {
-      this.#begunThisTurn++;
-      return undefined;
-    }
-    return new Promise((resolve) => this.#waiting.push(resolve));
-  }
-
-  #endTurn(): void {
-    const next = this.#waiting.splice(0, requestsPerTurn);
-    this.#begunThisTurn = next.length;
-    if (next.length > 0) setImmediate(() => this.#endTurn());
-    for (const begin of next) begin();
-  }
-}
-
-function busy(limit: string): UnavailableError {
-  return new UnavailableError('ingest_unavailable', `This server already works on ${limit}; send the spans again.`, {
-    retryAfterS: 1,
+  readonly #places = new FairLane({
+    name: 'bodies of spans',
+    capacity: requestsMax,
+    perKey: requestsPerWorkspaceMax,
+    waitingPerKey: waitingPerWorkspaceMax,
+    waitingMax,
   });
+  readonly #starts = new FairLane({
+    name: 'bodies of spans',
+    capacity: requestsPerTurn,
+    perKey: requestsPerTurn,
+    waitingPerKey: requestsPerWorkspaceMax,
+    waitingMax: requestsMax,
+  });
+
+  /** Throws as {@link hold} would, without taking a place: for what is known to be in vain before its body is read. */
+  assertRoom(workspaceId: WorkspaceId): void {
+    this.#places.assertRoom(workspaceId);
+  }
+
+  /** Runs `work` while its place is held. Throws RateLimitedError `workspace_busy` or UnavailableError `server_busy`. */
+  async hold<T>(workspaceId: WorkspaceId, work: () => Promise<T>): Promise<T> {
+    return this.#places.run(workspaceId, async () => {
+      setImmediate(await this.#starts.enter(workspaceId));
+      return work();
+    });
+  }
 }

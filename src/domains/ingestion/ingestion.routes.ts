@@ -43,15 +43,17 @@ export function ingestionEndpoints(deps: IngestionDeps) {
         },
       },
       problems: [...exportProblems, 'quota_exceeded'],
-      handle: async (request, response, { principal, setHeaders }) => {
+      handle: async (request, response, { principal, setHeaders, receive }) => {
         if (principal.type !== 'api_key') {
           throw new ForbiddenError('api_key_required', 'Spans need an API key: it decides the project they belong to.');
         }
         const { project } = principal;
         const caller = { principal, workspaceId: project.workspaceId, setHeaders };
-        const scan = await receiveTraces(deps, project, request, (cost, receivedAtMs) =>
-          chargeIngest(deps, caller, { cost, receivedAtMs }),
-        );
+        const scan = await receiveTraces(deps, project, {
+          headers: request.headers,
+          receive,
+          charge: (cost, receivedAtMs) => chargeIngest(deps, caller, { cost, receivedAtMs }),
+        });
         sendAccepted(request, response, scan);
       },
       renderError: sendStatus,

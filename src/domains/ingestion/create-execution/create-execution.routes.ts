@@ -48,12 +48,12 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
       202: { description: 'Durable, and readable soon', schema: created },
     },
     problems: ['ingest_unavailable', 'queue_unavailable', 'quota_exceeded'],
-    handle: async ({ params, body, headers, principal, signal, setHeaders }) => {
+    handle: async ({ params, body, headers, principal, signal, setHeaders, effectId }) => {
       const waitS = preferredWaitS(headers.prefer, waitSMax);
       const waitMs = waitS === undefined ? undefined : waitS * 1_000;
       const project = projectOf(principal);
       const charge = chargeOf(deps, { principal, workspaceId: project.workspaceId, setHeaders });
-      const execution = await createExecution(deps, { project, body, charge, waitMs, signal });
+      const execution = await createExecution(deps, { project, body, charge, effectId, waitMs, signal });
       const answer = {
         body: toWire(params.project_id, execution),
         headers: {

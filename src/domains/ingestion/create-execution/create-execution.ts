@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { TooLargeError } from '../../../lib/errors.ts';
 import type { ProjectScope } from '../../workspaces/index.ts';
 import type { Admission } from '../admission.ts';
@@ -21,6 +21,8 @@ export interface CreateExecutionInput {
   project: ProjectScope;
   body: ExecutionBody;
   charge: Charge;
+  /** What is made for it once is made twice for none: trace and job are named after it. */
+  effectId: string;
   /** How long to wait for the spans to be readable; undefined for not at all. */
   waitMs: number | undefined;
   /** Aborted when nobody waits any more. */
@@ -40,12 +42,12 @@ export interface CreatedExecution {
  */
 export async function createExecution(
   deps: CreateExecutionDeps,
-  { project, body, charge, waitMs, signal }: CreateExecutionInput,
+  { project, body, charge, effectId, waitMs, signal }: CreateExecutionInput,
 ): Promise<CreatedExecution> {
-  const traceId = body.trace_id ?? randomBytes(16).toString('hex');
+  const traceId = body.trace_id ?? traceIdOf(project, effectId);
   await deps.gate.assertRoomFor(project.workspaceId);
-  const jobId = await deps.admission.hold((reserve) =>
-    keepExecution(deps, project, { body, charge, traceId, reserve }),
+  const jobId = await deps.admission.hold(project.workspaceId, () =>
+    keepExecution(deps, project, { body, charge, traceId, effectId }),
   );
   if (waitMs === undefined) return { traceId, status: 'queued', waited: false };
   const result = await deps.waits.wait(jobId, { timeoutMs: waitMs, signal });
@@ -57,13 +59,13 @@ interface KeptExecution {
   body: ExecutionBody;
   charge: Charge;
   traceId: string;
-  reserve: (bytes: number) => void;
+  effectId: string;
 }
 
 async function keepExecution(
   deps: CreateExecutionDeps,
   project: ProjectScope,
-  { body, charge, traceId, reserve }: KeptExecution,
+  { body, charge, traceId, effectId }: KeptExecution,
 ): Promise<string> {
   const receivedAtMs = deps.clock.nowMs();
   const spans = resolveSpans(await checkSpans(body), traceId, receivedAtMs);
@@ -75,11 +77,18 @@ async function keepExecution(
       `The execution is ${bytes.length} bytes as an OTLP request, which is limited to ${bodyBytesMax}`,
     );
   }
-  reserve(bytes.length);
   const meter = await charge({ requests: undefined, bytes: bytes.length, spans: spans.length }, receivedAtMs);
-  // Unlike an exporter's resend, the same body again is a new writing: it replaces what may have been written in between.
-  const jobId = jobIdOf([project.projectId, 'execution', receivedAtMs], bytes);
+  // Of the request, not of its bytes: the same body again is a new writing, which replaces what may have been written in between,
+  // but a request that runs again, maybe with other times, is the same delivery.
+  const jobId = jobIdOf([project.projectId, 'execution', effectId], noBytes);
   const facts = { encoding: 'json' as const, coding: 'identity' as const, inflatedBytes: bytes.length };
   await keepBody(deps, project, { jobId, body: bytes, meter, ...facts, spans: spans.length, receivedAtMs });
   return jobId;
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** 32 hex digits. */
+function traceIdOf({ projectId }: ProjectScope, effectId: string): string {
+  return createHash('sha256').update(`${projectId}\ntrace\n${effectId}`).digest('hex').slice(0, 32);
 }
