@@ -53,7 +53,7 @@ export async function listExecutionsPage(deps: ListExecutionsDeps, input: ListEx
     projectId,
     fromUnixNano: unixNanoFromDate(window.from),
     toUnixNano: unixNanoFromDate(window.to),
-    condition: await expandPrompts(conditionOf(filters), (id) => findPromptMentions(deps.postgres, projectId, id)),
+    condition: await expandPrompts(conditionOf(filters), (ids) => findPromptMentions(deps.postgres, projectId, ids)),
     sort,
   };
   const start = decoded && { asOfMs: decoded[2], after: { key: decoded[3], traceId: decoded[4] } };

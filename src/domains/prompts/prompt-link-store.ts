@@ -12,8 +12,6 @@ interface Row {
 
 /** A text may be that of many versions; this many of the newest are told apart. */
 const versionsMax = 100;
-/** Older texts of a prompt find its spans when those are read, but not when they are looked for. */
-const textsMax = 1_000;
 
 /** Live prompts come before deleted ones, of which the last deleted is first; of equals the oldest, which a newer one cannot displace. */
 const lookUp = `
@@ -53,21 +51,32 @@ export async function findKnownPrompts(
   return new Map(rows.map(({ wanted, id, slug, versions }) => [wanted, { id, slug, versions: versions ?? [] }]));
 }
 
-/** What a prompt may have been called: its slug, its name and the keys of its newest texts. Undefined when there is no such prompt. */
+export interface PromptNames {
+  id: string;
+  slug: string;
+  name: string;
+  templateKeys: string[];
+}
+
+/**
+ * What prompts may have been called, by id: slug, name and the keys of their `textsMax` newest texts. A prompt that does not exist is
+ * absent. Throws UnavailableError.
+ */
 export async function findPromptNames(
   postgres: Postgres,
   projectId: string,
-  promptId: string,
-): Promise<{ slug: string; name: string; templateKeys: string[] } | undefined> {
+  promptIds: readonly string[],
+  textsMax: number,
+): Promise<Map<string, PromptNames>> {
   const { rows } = await runPostgres(() =>
-    postgres.raw<{ rows: { slug: string; name: string; templateKeys: string[] }[] }>(
-      `select slug, name, array(
+    postgres.raw<{ rows: PromptNames[] }>(
+      `select id, slug, name, array(
          select 'sha256:' || template_hash from prompt_versions
          where project_id = :projectId and prompt_id = prompts.id and template_hash is not null
-         group by template_hash order by max(version) desc limit ${textsMax}) as "templateKeys"
-       from prompts where project_id = :projectId and id = :promptId`,
-      { projectId, promptId },
+         group by template_hash order by max(version) desc limit :textsMax) as "templateKeys"
+       from prompts where project_id = :projectId and id = any(:promptIds)`,
+      { projectId, promptIds: [...promptIds], textsMax },
     ),
   );
-  return rows[0];
+  return new Map(rows.map((row) => [row.id, row]));
 }

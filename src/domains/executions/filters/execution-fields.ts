@@ -9,6 +9,9 @@ export interface ExecutionField {
   sortable?: true;
 }
 
+/** No cost is below 0: a sum that was stored so has gone over 64 bits, and counts as the most they can say. */
+const costSql = 'if(cost_nano_usd < 0, toInt64(9223372036854775807), cost_nano_usd)';
+
 /** Every field of filters, in the words of the wire. Query parameters, filter trees and their faults all go by this table. */
 export const executionFields = {
   trace_id: { type: types.hexId, sql: 'lower(hex(trace_id))' },
@@ -16,7 +19,8 @@ export const executionFields = {
   status: { type: types.choice(['ok', 'error', 'unset']), sql: 'toString(status)' },
   started_at: { type: types.time, sql: 'start_unix_nano', sortable: true },
   ended_at: { type: types.time, sql: 'end_unix_nano' },
-  duration_ms: { type: types.duration, sql: '(end_unix_nano - start_unix_nano)', sortable: true },
+  // A difference is signed for the engine; from 1 ns to the last it takes all 64 bits.
+  duration_ms: { type: types.duration, sql: 'toUInt64(end_unix_nano - start_unix_nano)', sortable: true },
   span_count: { type: types.count, sql: 'span_count' },
   error_count: { type: types.count, sql: 'error_count' },
   has_error: { type: types.flag, sql: "(error_count > 0 OR status = 'error')" },
@@ -31,7 +35,7 @@ export const executionFields = {
   cache_write_tokens: { type: types.count, sql: 'cache_write_tokens' },
   reasoning_tokens: { type: types.count, sql: 'reasoning_tokens' },
   total_tokens: { type: types.count, sql: 'total_tokens', sortable: true },
-  cost: { type: types.money, sql: 'cost_nano_usd', sortable: true },
+  cost: { type: types.money, sql: costSql, sortable: true },
   unpriced_spans: { type: types.count, sql: 'unpriced_spans' },
   session_id: { type: types.text, sql: 'session_id' },
   user_id: { type: types.text, sql: 'user_id' },

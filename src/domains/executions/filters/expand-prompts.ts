@@ -1,29 +1,32 @@
 import type { PromptMentions } from '../../prompts/index.ts';
+import { promptIdsIn, promptIdsOf } from './bound-cost.ts';
 import type { BoundValue, Condition } from './condition.ts';
-import { executionFields } from './execution-fields.ts';
 
 /**
  * The condition with every prompt id beside what else stored mentions of that prompt say: its names, and what was sent before it was
- * known. Rejects as `mentionsOf` does.
+ * known. `mentionsOf` is asked once for all of them, and not at all when there are none. Rejects as it does.
  */
 export async function expandPrompts(
   condition: Condition,
-  mentionsOf: (promptId: string) => Promise<PromptMentions>,
+  mentionsOf: (promptIds: readonly string[]) => Promise<readonly PromptMentions[]>,
 ): Promise<Condition> {
-  const expand = async (ids: readonly BoundValue[]): Promise<BoundValue[]> => {
-    const mentions = await Promise.all(ids.map((id) => mentionsOf(String(id))));
-    return mentions.flatMap(({ id, names, keys }) => [...new Set([id, ...names, ...keys])]);
-  };
-  const all = (parts: readonly Condition[]) => Promise.all(parts.map((part) => expandPrompts(part, mentionsOf)));
-  if ('all' in condition) return { all: await all(condition.all) };
-  if ('any' in condition) return { any: await all(condition.any) };
-  if ('not' in condition) return { not: await expandPrompts(condition.not, mentionsOf) };
+  const ids = promptIdsIn(condition);
+  if (ids.length === 0) return condition;
+  const mentions = new Map((await mentionsOf([...new Set(ids)])).map((each) => [each.id, each]));
+  return expanded(condition, (id) => {
+    const { names, keys } = mentions.get(String(id)) ?? { names: [], keys: [] };
+    return [...new Set([id, ...names, ...keys])];
+  });
+}
+
+function expanded(condition: Condition, expand: (id: BoundValue) => BoundValue[]): Condition {
+  const each = (parts: readonly Condition[]) => parts.map((part) => expanded(part, expand));
+  if ('all' in condition) return { all: each(condition.all) };
+  if ('any' in condition) return { any: each(condition.any) };
+  if ('not' in condition) return { not: expanded(condition.not, expand) };
+  if (promptIdsOf(condition).length === 0) return condition;
   if ('prompt' in condition) {
-    const { ids, version } = condition.prompt;
-    return { prompt: { ids: await expand(ids), version } };
+    return { prompt: { ids: condition.prompt.ids.flatMap(expand), version: condition.prompt.version } };
   }
-  if (!('field' in condition) || condition.field !== executionFields.prompt_id || condition.op === 'exists') {
-    return condition;
-  }
-  return { ...condition, values: await expand(condition.values) };
+  return 'values' in condition ? { ...condition, values: condition.values.flatMap(expand) } : condition;
 }

@@ -117,7 +117,7 @@ export const flag: FieldType = {
   tests: { oneOf, present: always },
 };
 
-const decimal = /^\d{1,12}(\.\d{1,15})?$/;
+const decimal = /^\d{1,15}(\.\d{1,15})?$/;
 const numberFromText = (given: string): unknown => (decimal.test(given) ? Number(given) : given);
 
 export const count: FieldType = {
@@ -128,17 +128,23 @@ export const count: FieldType = {
   tests: { oneOf, present: always, ...order },
 };
 
-const msMax = 1e12;
+const msMax = 1e15;
+/** The longest that a span can say. */
+const durationNanoMax = 2n ** 64n - 1n;
 
 /** Milliseconds; the column has nanoseconds. */
 export const duration: FieldType = {
-  expects: 'a number of milliseconds, at least 0',
-  clickhouseType: 'Int64',
-  read: (value) =>
-    typeof value === 'number' && value >= 0 && value <= msMax ? BigInt(Math.round(value * 1e6)) : undefined,
+  expects: `a number of milliseconds, 0 to ${msMax}`,
+  clickhouseType: 'UInt64',
+  read: (value) => (typeof value === 'number' && value >= 0 && value <= msMax ? nanoOf(value) : undefined),
   fromText: numberFromText,
   tests: count.tests,
 };
+
+function nanoOf(ms: number): bigint {
+  const nano = BigInt(Math.round(ms * 1e6));
+  return nano < durationNanoMax ? nano : durationNanoMax;
+}
 
 /** US dollars; the column has nano-dollars, or null. */
 export const money: FieldType = {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { prefixedParams, repeatedParam } from '../../../http/query.ts';
 import { attribute } from './attribute-type.ts';
+import { checkCost } from './bound-cost.ts';
 import type { BoundValue, Comparison, Condition, Operator } from './condition.ts';
 import { attributePrefix, executionFields, type FieldName } from './execution-fields.ts';
 import type { FieldType } from './field-types.ts';
@@ -93,13 +94,13 @@ export const filterParams = {
 
 export type FilterInput = z.output<z.ZodObject<typeof filterParams>>;
 
-/** All that the parameters ask for, as one condition. Throws MalformedError for a bad `filter`. */
+/** All that the parameters ask for, as one condition. Throws MalformedError for a bad `filter`, and for more than one request may ask for. */
 export function conditionOf(input: FilterInput): Condition {
   const { prompt_id: promptIds, prompt_version: versions } = input;
   const [id, version] = [promptIds?.[0], versions?.[0]];
   const together = id !== undefined && version !== undefined;
   const single = parameterNames.filter((name) => !together || (name !== 'prompt_id' && name !== 'prompt_version'));
-  return {
+  const condition: Condition = {
     all: [
       ...(together ? [{ prompt: { ids: [id], version } }] : []),
       ...single.flatMap((name) =>
@@ -112,6 +113,8 @@ export function conditionOf(input: FilterInput): Condition {
       ...(input.filter === undefined ? [] : [parseFilter(input.filter)]),
     ],
   };
+  checkCost(condition, input.filter === undefined ? 'invalid_parameter' : 'invalid_filter');
+  return condition;
 }
 
 const fieldOf = (name: ParameterName) => executionFields[parameters[name].field];

@@ -1,6 +1,7 @@
 import { quote } from '../../../http/faults.ts';
+import { checkJson, jsonDepthMax } from '../../../http/json-walk.ts';
 import { closest } from '../../../lib/closest.ts';
-import { MalformedError } from '../../../lib/errors.ts';
+import { AppError, MalformedError } from '../../../lib/errors.ts';
 import { attribute } from './attribute-type.ts';
 import type { Condition, Operator } from './condition.ts';
 import { attributePrefix, type ExecutionField, executionFields } from './execution-fields.ts';
@@ -86,11 +87,28 @@ function fieldNamed(name: string): ExecutionField | undefined {
 }
 
 function parseJson(json: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(json);
+    value = JSON.parse(json);
   } catch {
     throw invalid('filter', `is not valid JSON; given ${quote(json)}`);
   }
+  try {
+    checkJson(value, json);
+  } catch (error) {
+    if (error instanceof AppError) throw unusable(error);
+    throw error;
+  }
+  return value;
+}
+
+/** What {@link checkJson} says of a body, said of a filter. */
+function unusable({ code, errors }: AppError): MalformedError {
+  const [fault] = errors ?? [];
+  if (code === 'json_too_deep' || fault === undefined) {
+    return invalid('filter', `is nested more than ${jsonDepthMax} levels deep`);
+  }
+  return invalid(fault.path === '' ? 'filter' : `filter.${fault.path}`, fault.message);
 }
 
 function asObject(value: unknown, path: string): Readonly<Record<string, unknown>> {

@@ -1,0 +1,60 @@
+import { MalformedError } from '../../../lib/errors.ts';
+import type { Condition } from './condition.ts';
+import { executionFields } from './execution-fields.ts';
+
+/**
+ * What one request may ask for, its parameters and its `filter` together. Each condition on spans is one more search of the project's
+ * spans; each prompt id stands for up to a thousand names and texts.
+ */
+const limits = {
+  conditions: { most: 100, are: 'conditions' },
+  values: { most: 1_000, are: 'values' },
+  spanConditions: { most: 10, are: 'conditions on spans (attr.<key> and q)' },
+  promptIds: { most: 100, are: 'prompt ids' },
+} as const;
+
+type Leaf = Exclude<Condition, { all: unknown } | { any: unknown } | { not: unknown }>;
+
+/** @throws MalformedError `invalid_filter` or `invalid_parameter` (when there is no filter) that says which limit is exceeded */
+export function checkCost(condition: Condition, code: 'invalid_filter' | 'invalid_parameter'): void {
+  const leaves = leavesOf(condition);
+  const given: Record<keyof typeof limits, number> = {
+    conditions: leaves.length,
+    values: leaves.reduce((sum, leaf) => sum + valueCount(leaf), 0),
+    spanConditions: leaves.filter((leaf) => 'attribute' in leaf || 'words' in leaf).length,
+    promptIds: promptIdsIn(condition).length,
+  };
+  const path = code === 'invalid_filter' ? 'filter' : 'query';
+  for (const name of limitNames) {
+    const { most, are } = limits[name];
+    if (given[name] <= most) continue;
+    const message = `has ${given[name]} ${are}; the limit is ${most} in one request, parameters and filter together`;
+    throw new MalformedError(code, `${path} ${message}`, { errors: [{ path, code, message }] });
+  }
+}
+
+const limitNames = Object.keys(limits) as (keyof typeof limits)[];
+
+/** Every prompt id that the condition compares with, as often as it does. */
+export function promptIdsIn(condition: Condition): string[] {
+  return leavesOf(condition).flatMap(promptIdsOf);
+}
+
+/** The prompt ids that a condition of its own compares with, as given. */
+export function promptIdsOf(leaf: Leaf): string[] {
+  if ('prompt' in leaf) return leaf.prompt.ids.map(String);
+  const compares = 'field' in leaf && leaf.field === executionFields.prompt_id && leaf.op !== 'exists';
+  return compares ? leaf.values.map(String) : [];
+}
+
+/** It recurses as deep as a filter may be nested. */
+function leavesOf(condition: Condition): Leaf[] {
+  if ('all' in condition) return condition.all.flatMap(leavesOf);
+  if ('any' in condition) return condition.any.flatMap(leavesOf);
+  return 'not' in condition ? leavesOf(condition.not) : [condition];
+}
+
+function valueCount(leaf: Leaf): number {
+  if ('words' in leaf) return leaf.words.length;
+  return 'prompt' in leaf ? leaf.prompt.ids.length : leaf.values.length;
+}
