@@ -42,6 +42,8 @@ export interface Stack {
 export interface StackOptions {
   /** Files that the worker loads before its own. */
   workerPreload?: readonly string[];
+  /** The same for the API. */
+  apiPreload?: readonly string[];
   /** Beyond what the stack itself sets, for API and worker. */
   env?: Readonly<Record<string, string>>;
   /** The same, where it depends on the engines. */
@@ -79,7 +81,13 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   };
   const workerClickHouseUrl = (await options.workerClickHouseUrl?.(clickhouseUrl)) ?? clickhouseUrl;
   const [api, worker] = await Promise.all([
-    AppProcess.start({ name: 'api', env, logFile: join(directory, 'api.log'), reaper }),
+    AppProcess.start({
+      name: 'api',
+      env,
+      logFile: join(directory, 'api.log'),
+      reaper,
+      ...(options.apiPreload && { preload: options.apiPreload }),
+    }),
     AppProcess.start({
       name: 'worker',
       env: { ...env, ...(options.workerClickHouseUrl && { CLICKHOUSE_URL: workerClickHouseUrl }) },
