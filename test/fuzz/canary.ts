@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { encodeSpans } from '../support/otlp-encode.ts';
+import { aModelCall } from '../support/spans.ts';
+import { until } from '../support/until.ts';
+import type { Findings } from './findings.ts';
+import type { World } from './world.ts';
+
+const everyMs = 500;
+const readableMsMax = 60_000;
+const listLimit = 100;
+
+/** What the innocent workspace went through. Times in ms. */
+export interface CanaryFigures {
+  sent: number;
+  readableMs: number[];
+  renderMs: number[];
+  listMs: number[];
+}
+
+/** An innocent workspace beside the attacker: sends traces, reads them back, renders and lists. `finish` holds what it was told to what is there. */
+export function startCanary({ apiUrl, canary, adminKey }: World, findings: Findings) {
+  const figures: CanaryFigures = { sent: 0, readableMs: [], renderMs: [], listMs: [] };
+  const acknowledged: string[] = [];
+  const stopping = new AbortController();
+  const project = `${apiUrl}/api/projects/${canary.projectId}`;
+  const headers = { 'X-API-Key': canary.apiKey };
+
+  async function attempt(
+    what: string,
+    into: number[] | undefined,
+    url: string,
+    init: RequestInit = {},
+  ): Promise<Response | undefined> {
+    const startedAtMs = performance.now();
+    try {
+      const response = await fetch(url, {
+        ...init,
+        headers: { ...headers, ...init.headers },
+        signal: AbortSignal.timeout(30_000),
+      });
+      const body = await response.arrayBuffer();
+      if (!response.ok)
+        findings.add(
+          'canary',
+          `the canary's ${what} was answered with ${response.status}`,
+          Buffer.from(body).toString().slice(0, 300),
+        );
+      else into?.push(performance.now() - startedAtMs);
+      return response.ok ? new Response(body) : undefined;
+    } catch (error) {
+      findings.add('canary', `the canary's ${what} had no answer`, String(error));
+      return undefined;
+    }
+  }
+
+  async function sendAndReadBack(): Promise<void> {
+    const traceId = randomBytes(16).toString('hex');
+    const body = new Uint8Array(
+      encodeSpans('protobuf', [aModelCall(10, 5, { traceId }), aModelCall(3, 2, { traceId })]),
+    );
+    const sentAtMs = performance.now();
+    const answer = await attempt('POST of spans', undefined, `${apiUrl}/api/v1/traces`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-protobuf' },
+      body,
+    });
+    if (answer === undefined) return;
+    acknowledged.push(traceId);
+    figures.sent++;
+    await until(
+      `${traceId} is readable`,
+      readableMsMax,
+      async () => (await fetch(`${project}/executions/${traceId}`, { headers })).ok,
+    )
+      .then(() => figures.readableMs.push(performance.now() - sentAtMs))
+      .catch(() =>
+        findings.add('canary', `a trace of the canary was not readable within ${readableMsMax} ms`, traceId),
+      );
+  }
+
+  async function run(): Promise<void> {
+    const reading: Promise<void>[] = [];
+    while (!stopping.signal.aborted) {
+      reading.push(sendAndReadBack());
+      const json = { 'Content-Type': 'application/json' };
+      await attempt('render', figures.renderMs, `${project}/prompts/${canary.promptId}/render`, {
+        method: 'POST',
+        headers: json,
+        body: '{"variables":{"who":"you"}}',
+      });
+      await attempt('list', figures.listMs, `${project}/executions?limit=5`);
+      await delay(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+    await Promise.all(reading);
+  }
+
+  /** Every acknowledged trace is listed once with its two spans, and none is in the quarantine. */
+  async function checkAll(): Promise<void> {
+    const listed = new Map<string, number[]>();
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const response = await attempt(
+        'walk through its list',
+        undefined,
+        `${project}/executions?limit=${listLimit}&fields=trace_id,span_count${query}`,
+      );
+      if (response === undefined) return;
+      const { data, page } = (await response.json()) as {
+        data: { trace_id: string; span_count: number }[];
+        page: { next_cursor: string | null };
+      };
+      for (const { trace_id, span_count } of data) listed.set(trace_id, [...(listed.get(trace_id) ?? []), span_count]);
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    const wrong = acknowledged.filter((traceId) => String(listed.get(traceId)) !== '2');
+    if (wrong.length > 0)
+      findings.add(
+        'canary',
+        'acknowledged traces of the canary are not listed once with all their spans',
+        `${wrong.length} of ${acknowledged.length}: ${wrong.slice(0, 5).map((each) => `${each} (${listed.get(each)})`)}`,
+      );
+    const quarantined = await listQuarantined(apiUrl, adminKey);
+    const own = quarantined.filter(({ project_id }) => project_id === canary.projectId);
+    if (own.length > 0)
+      findings.add('canary', 'bodies of the canary are in the quarantine', JSON.stringify(own).slice(0, 500));
+    for (const { reason } of quarantined.filter(({ project_id }) => project_id !== canary.projectId))
+      findings.note(`a body of the attacker is in the quarantine: ${reason.slice(0, 160)}`);
+  }
+
+  const running = run();
+  return {
+    figures,
+    async finish() {
+      stopping.abort();
+      await running;
+      await checkAll();
+    },
+  };
+}
+
+interface Quarantined {
+  project_id: string;
+  reason: string;
+}
+
+async function listQuarantined(apiUrl: string, adminKey: string): Promise<Quarantined[]> {
+  const entries: Quarantined[] = [];
+  let cursor: string | null = null;
+  do {
+    const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const response = await fetch(`${apiUrl}/api/quarantine?limit=100${query}`, {
+      headers: { 'X-Admin-Key': adminKey },
+    });
+    if (!response.ok) throw new Error(`The quarantine was answered with ${response.status}: ${await response.text()}`);
+    const { data, page } = (await response.json()) as { data: Quarantined[]; page: { next_cursor: string | null } };
+    entries.push(...data);
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return entries;
+}

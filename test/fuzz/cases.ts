@@ -1,0 +1,55 @@
+import fc from 'fast-check';
+import { type Manner, manners } from './connections.ts';
+import type { Operation } from './openapi.ts';
+import { requestOf } from './requests/operation-request.ts';
+import type { FuzzRequest } from './requests/request.ts';
+import type { Sizes } from './values/hostile.ts';
+import type { World } from './world.ts';
+
+export interface FuzzCase {
+  request: FuzzRequest;
+  /** How the client behaves, if not well. */
+  manner: Manner | undefined;
+}
+
+/** Operations with more behind them than the others, which have a weight of 1. */
+const weights: Readonly<Record<string, number>> = {
+  exportTraces: 12,
+  createExecution: 6,
+  listExecutions: 8,
+  importPrompts: 5,
+  createPrompt: 5,
+  updatePrompt: 4,
+  renderPrompt: 6,
+  validatePrompt: 5,
+  createPart: 3,
+  getExecution: 2,
+};
+
+/** The cases of a run: case `index` of a seed holds the same values in every run, but for the names of what exists. */
+export function createCases(
+  operations: readonly Operation[],
+  world: World,
+  { seed, sizes }: { seed: number; sizes: Sizes },
+) {
+  const byWeight = operations.map((operation) => ({
+    arbitrary: fc.constant(operation),
+    weight: weights[operation.operationId] ?? 1,
+  }));
+  const anyOperation = fc.oneof(...byWeight);
+  const manner = fc.oneof(
+    { arbitrary: fc.constant(undefined), weight: 25 },
+    { arbitrary: fc.constantFrom(...manners), weight: 1 },
+  );
+  const anyCase = fc.record({ request: anyOperation.chain((operation) => requestOf(operation, world, sizes)), manner });
+  return {
+    caseOf(index: number): FuzzCase {
+      // Multiplied by an odd number, so that neighbouring seeds have no cases in common for long.
+      const [drawn] = fc.sample(anyCase, { seed: Math.imul(seed + 1, 0x9e3779b1) + index, numRuns: 1 });
+      if (drawn === undefined) throw new Error('fast-check drew nothing');
+      return drawn;
+    },
+  };
+}
+
+export type Cases = ReturnType<typeof createCases>;

@@ -1,0 +1,51 @@
+import type { Finding } from './findings.ts';
+import { toCurl } from './reproducer.ts';
+import type { FuzzReport } from './run-fuzz.ts';
+
+const outcomes = ['2xx', '3xx', '4xx', '5xx', 'left', 'none'];
+const requestsShown = 5;
+
+/** What a run has found and what it did, as text. Bodies that do not fit in a line go to files of `directory`. */
+export function formatReport(report: FuzzReport, directory: string): string {
+  const { findings, requests, stallsOfOthers } = report;
+  const all = findings.all();
+  return [
+    tableOf(report),
+    '',
+    `${requests} requests; the canary sent ${report.canary.sent} traces`,
+    ...(['readableMs', 'renderMs', 'listMs'] as const).map((name) => `  ${name}: ${percentiles(report.canary[name])}`),
+    `stalls in which a process only waited for a processor: ${stallsOfOthers}`,
+    ...[...findings.notes].map(([what, times]) => `note: ${what} (${times} times)`),
+    '',
+    `${all.length} findings`,
+    ...all.flatMap((finding, at) => describe(finding, at + 1, report, directory)),
+  ].join('\n');
+}
+
+function describe(
+  { kind, title, detail, count, requests }: Finding,
+  number: number,
+  { world }: FuzzReport,
+  directory: string,
+): string[] {
+  return [
+    `${number}. ${kind}: ${title} (${count} times)`,
+    ...detail.split('\n').map((line) => `   ${line}`),
+    ...requests.slice(-requestsShown).map((request) => `   ${toCurl(request, world, directory)}`),
+  ];
+}
+
+function tableOf({ answers }: FuzzReport): string {
+  const rows = [...answers]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([operationId, of]) => [operationId, ...outcomes.map((outcome) => String(of.get(outcome) ?? 0))]);
+  return [['operation', ...outcomes], ...rows]
+    .map(([name = '', ...counts]) => name.padEnd(28) + counts.map((each) => each.padStart(7)).join(''))
+    .join('\n');
+}
+
+function percentiles(values: readonly number[]): string {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+  return `p50 ${at(0.5)}, p95 ${at(0.95)}, max ${at(1)}`;
+}

@@ -1,0 +1,85 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { Findings } from './findings.ts';
+import type { Document, Operation } from './openapi.ts';
+import type { FuzzRequest } from './requests/request.ts';
+import type { Answer } from './send.ts';
+
+/** Answers that say that there was too much at once, or that a query asked for too much. They name the caller's own doing. */
+const overloadCodes = new Set(['server_busy', 'query_timeout']);
+/** Of HTTP itself, for any operation. */
+const protocolStatuses = new Set([400, 405, 408, 413, 415, 417, 431]);
+const bodyCharsShown = 300;
+
+/** Holds answers against the OpenAPI document: declared status, registered code, body as its schema says; nothing of 500 and above. */
+export function createJudge(document: Document, operations: readonly Operation[], findings: Findings) {
+  const byId = new Map(operations.map((operation) => [operation.operationId, operation]));
+  const ajv = new Ajv2020({ strict: false, allErrors: false });
+  addFormats.default(ajv);
+  ajv.addSchema(document, 'document');
+
+  function judge(request: FuzzRequest, answer: Answer): void {
+    const parsed = parse(answer);
+    const code = typeof parsed === 'object' && parsed !== null && 'code' in parsed ? String(parsed.code) : '';
+    const shown = `${request.operationId} answered ${answer.status} ${code}`;
+    const detail = answer.body.toString().slice(0, bodyCharsShown);
+    if (answer.status >= 500) {
+      if (answer.status === 503 && overloadCodes.has(code)) findings.note(shown);
+      else findings.add('server error', shown, detail, [request]);
+      return;
+    }
+    if (request.foreign && request.routed && answer.status < 300)
+      findings.add('crossed tenants', shown, detail, [request]);
+    const fault = contractFault(request, answer, parsed, code);
+    if (fault !== undefined) findings.add('contract', `${shown}: ${fault}`, detail, [request]);
+  }
+
+  function contractFault(request: FuzzRequest, answer: Answer, parsed: unknown, code: string): string | undefined {
+    const { status, headers, body } = answer;
+    if (headers['x-request-id'] === undefined && status !== 400 && status !== 431) return 'no X-Request-Id';
+    const operation = byId.get(request.operationId);
+    const isProblem = headers['content-type']?.startsWith('application/problem+json') === true;
+    if (isProblem && document['x-problem-codes'][code]?.status !== status)
+      return 'the code is not registered for this status';
+    if (!request.routed || operation === undefined || request.method === 'OPTIONS') return undefined;
+    const declared = operation.responses[String(status)];
+    if (declared === undefined) return protocolStatuses.has(status) ? undefined : 'the status is not declared';
+    if (status >= 400 && !isProblem && !operation.path.startsWith('/api/v1/') && body.length > 0)
+      return `an error as ${headers['content-type']}`;
+    if (
+      status >= 300 ||
+      declared.content?.['application/json']?.schema === undefined ||
+      !headers['content-type']?.startsWith('application/json')
+    )
+      return undefined;
+    const pointer = [
+      'paths',
+      operation.path,
+      operation.method.toLowerCase(),
+      'responses',
+      String(status),
+      'content',
+      'application/json',
+      'schema',
+    ];
+    const validate = ajv.compile({
+      $ref: `document#/${pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`,
+    });
+    if (validate(parsed)) return undefined;
+    const [error] = validate.errors ?? [];
+    return `the body is not as declared: ${error?.instancePath.replaceAll(/\/\d+/g, '/n')} ${error?.message}`;
+  }
+
+  return { judge };
+}
+
+export type Judge = ReturnType<typeof createJudge>;
+
+function parse({ headers, body }: Answer): unknown {
+  if (!/json/.test(headers['content-type'] ?? '') || body.length === 0) return undefined;
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util';
+
+export interface CommandLine {
+  minutes: number;
+  seed: number;
+  parallel: number;
+}
+
+export const help = `npm run fuzz -- [options]    hostile requests to a stack of its own; ends with 1 when something is found
+
+  --minutes n     how long to send (default 1; may be a fraction)
+  --seed n        repeats the values of a run, which prints its seed
+  --parallel n    requests under way at once (default 6)
+  --help`;
+
+const seedsMax = 2 ** 31;
+
+/** Reads the command line; undefined when help was asked for. Throws an Error of one line that names the bad option. */
+export function readOptions(args: readonly string[]): CommandLine | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      minutes: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+      parallel: { type: 'string', default: '6' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const seed = values.seed ?? String(Math.floor(Math.random() * seedsMax));
+  return {
+    minutes: numberWithin('--minutes', values.minutes, 0.1, 24 * 60),
+    seed: Math.floor(numberWithin('--seed', seed, 0, seedsMax)),
+    parallel: Math.floor(numberWithin('--parallel', values.parallel, 1, 64)),
+  };
+}
+
+function numberWithin(option: string, text: string, min: number, max: number): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= min && value <= max) return value;
+  throw new Error(`${option} ${text} is not a number from ${min} to ${max}`);
+}

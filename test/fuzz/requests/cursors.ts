@@ -1,0 +1,21 @@
+import fc from 'fast-check';
+import { mutatedBytes } from '../values/mutate.ts';
+
+/** Cursors of other lists as they are, with bits turned, and what never was one. */
+export function cursorText(known: readonly string[], hostile: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  const issued = fc.constantFrom(...(known.length === 0 ? ['AbCdEf0123456789'] : known));
+  return fc.oneof(
+    { arbitrary: issued, weight: 3 },
+    {
+      arbitrary: issued
+        .chain((cursor) => mutatedBytes(Buffer.from(cursor, 'base64url')))
+        .map((bytes) => bytes.toString('base64url')),
+      weight: 3,
+    },
+    {
+      arbitrary: issued.chain((cursor) => mutatedBytes(Buffer.from(cursor))).map((bytes) => bytes.toString('latin1')),
+      weight: 1,
+    },
+    { arbitrary: hostile, weight: 1 },
+  );
+}

@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import type { JsonSchema } from '../openapi.ts';
+
+/** What a property of this name is best filled with, whatever its schema says. */
+export type Hints = Readonly<Record<string, fc.Arbitrary<unknown>>>;
+
+const itemsMax = 4;
+const textCharsMax = 40;
+
+/** Values that the schema allows, or nearly: its keywords for sizes are kept to, `propertyNames` and formats but times are not. */
+export function validFor(schema: JsonSchema, hints: Hints): fc.Arbitrary<unknown> {
+  const drawn = arbitraryFor(schema, hints);
+  return schema.example === undefined
+    ? drawn
+    : fc.oneof({ arbitrary: drawn, weight: 4 }, { arbitrary: fc.constant(schema.example), weight: 1 });
+}
+
+function arbitraryFor(schema: JsonSchema, hints: Hints): fc.Arbitrary<unknown> {
+  if (schema.const !== undefined) return fc.constant(schema.const);
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return fc.oneof(...choices.map((choice) => validFor(choice, hints)));
+  const types = [schema.type ?? 'any'].flat();
+  return fc.oneof(...types.map((type) => (byType[type] ?? anyJson)(schema, hints)));
+}
+
+const anyJson = () => fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>;
+
+const byType: Readonly<Record<string, (schema: JsonSchema, hints: Hints) => fc.Arbitrary<unknown>>> = {
+  string: textFor,
+  integer: ({ minimum = -(2 ** 31), maximum = 2 ** 31 }) =>
+    fc.integer({ min: clamped(minimum), max: clamped(maximum) }),
+  number: ({ minimum, maximum }) =>
+    fc.double({
+      noNaN: true,
+      noDefaultInfinity: true,
+      ...(minimum !== undefined && { min: minimum }),
+      ...(maximum !== undefined && { max: maximum }),
+    }),
+  boolean: () => fc.boolean(),
+  null: () => fc.constant(null),
+  array: ({ items = {}, minItems = 0, maxItems = itemsMax }, hints) =>
+    fc.array(validFor(items, hints), {
+      minLength: minItems,
+      maxLength: Math.max(minItems, Math.min(maxItems, itemsMax)),
+    }),
+  object: objectFor,
+};
+
+const clamped = (bound: number) => Math.max(-(2 ** 31), Math.min(2 ** 31 - 1, bound));
+
+function textFor({ pattern, format, minLength = 0, maxLength = textCharsMax }: JsonSchema): fc.Arbitrary<string> {
+  if (format === 'date-time')
+    return fc
+      .date({ min: new Date('2000-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
+      .map((at) => at.toISOString());
+  const plain = fc.string({ minLength, maxLength: Math.max(minLength, Math.min(maxLength, textCharsMax)) });
+  if (pattern === undefined) return plain;
+  try {
+    return fc.stringMatching(new RegExp(pattern), { maxLength: Math.max(minLength, maxLength) });
+  } catch {
+    return plain; // fast-check does not know every kind of assertion.
+  }
+}
+
+function objectFor(
+  { properties = {}, required = [], additionalProperties }: JsonSchema,
+  hints: Hints,
+): fc.Arbitrary<unknown> {
+  const members = Object.entries(properties).map(
+    ([name, schema]) => [name, hints[name] ?? validFor(schema, hints)] as const,
+  );
+  const known = fc.record(Object.fromEntries(members), { requiredKeys: [...required] });
+  if (typeof additionalProperties !== 'object') return known;
+  const others = fc.dictionary(fc.constantFrom('a', 'b', 'model', 'tone'), validFor(additionalProperties, hints), {
+    maxKeys: 3,
+  });
+  return fc.tuple(others, known).map(([some, more]) => ({ ...some, ...more }));
+}

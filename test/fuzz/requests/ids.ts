@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+
+const keptMax = 40;
+
+/** Names of things that exist or did, by the name of the path parameter that they fit; the newest few of each. */
+export class KnownIds {
+  readonly #byName = new Map<string, string[]>();
+
+  add(name: string, value: string): void {
+    const known = this.#byName.get(name) ?? [];
+    if (known.includes(value)) return;
+    known.push(value);
+    if (known.length > keptMax) known.splice(1, 1); // The first is one of the set-up.
+    this.#byName.set(name, known);
+  }
+
+  /** None of a name that nothing is known of. */
+  of(name: string): readonly string[] {
+    return this.#byName.get(name) ?? [];
+  }
+
+  /** One of the known, else `otherwise`. */
+  pick(name: string, otherwise: fc.Arbitrary<string>): fc.Arbitrary<string> {
+    const known = this.of(name);
+    return known.length === 0 ? otherwise : fc.constantFrom(...known);
+  }
+
+  /** Reads what an answer of the operation tells of new things. */
+  harvest(operationId: string, answer: unknown): void {
+    if (typeof answer !== 'object' || answer === null) return;
+    const { id, slug, trace_id, page } = answer as Record<string, unknown>;
+    const name = createdBy[operationId];
+    if (name !== undefined && typeof id === 'string') this.add(name, id);
+    if (name !== undefined && typeof slug === 'string') this.add(name, slug);
+    if (typeof trace_id === 'string') this.add('trace_id', trace_id);
+    const cursor = typeof page === 'object' && page !== null && 'next_cursor' in page ? page.next_cursor : undefined;
+    if (typeof cursor === 'string') this.add('cursor', cursor);
+  }
+}
+
+const createdBy: Readonly<Record<string, string>> = {
+  createPrompt: 'prompt_id',
+  createPart: 'part_id',
+  createApiKey: 'key_id',
+};

@@ -1,0 +1,38 @@
+import fc from 'fast-check';
+import { hostileValue, type Sizes } from '../values/hostile.ts';
+import { mutated, mutatedBytes } from '../values/mutate.ts';
+import { toJsonText } from '../values/raw-json.ts';
+
+/** Lines of an export under new names, with values, lines or bytes that are wrong. */
+export function importText(exported: string, sizes: Sizes): fc.Arbitrary<Buffer> {
+  const lines = exported.split('\n').filter((line) => line !== '');
+  const renamed = fc
+    .stringMatching(/^[a-z]{6}$/)
+    .map((suffix) => lines.map((line) => JSON.parse(line.replaceAll('"slug":"', `"slug":"${suffix}-`)) as unknown));
+  const changed = renamed.chain((records) =>
+    fc
+      .nat({ max: records.length - 1 })
+      .chain((at) =>
+        mutated(fc.constant(records[at]), hostileValue(sizes)).map((record) =>
+          records.map((each, index) => (index === at ? record : each)),
+        ),
+      ),
+  );
+  const text = fc
+    .oneof({ arbitrary: renamed, weight: 1 }, { arbitrary: changed, weight: 6 })
+    .map((records) => records.map(toJsonText));
+  const ordered = fc.tuple(text, fc.integer({ min: 0, max: 9 })).map(([each, drawn]) => orders[drawn]?.(each) ?? each);
+  const bytes = ordered.map((each) => Buffer.from(each.join('\n')));
+  const blank = fc.integer({ min: 1, max: sizes.textCharsMax }).map((length) => Buffer.alloc(length, '\n'));
+  return fc.oneof(
+    { arbitrary: bytes, weight: 12 },
+    { arbitrary: bytes.chain(mutatedBytes), weight: 3 },
+    { arbitrary: blank, weight: 1 },
+  );
+}
+
+const orders: readonly ((lines: string[]) => string[])[] = [
+  (lines) => lines.toReversed(),
+  (lines) => [...lines, ...lines],
+  (lines) => lines.filter((_, at) => at % 2 === 0),
+];

@@ -1,0 +1,197 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { captureFolder, readCaptures } from '../../support/captures.ts';
+import { traces } from '../../support/otlp-arbitrary.ts';
+import { encodeTraces } from '../../support/otlp-encode.ts';
+import { hostileNumber, hostileText, hostileValue, type Sizes } from '../values/hostile.ts';
+import { mutated, mutatedBytes } from '../values/mutate.ts';
+import { RawJson, toJsonText } from '../values/raw-json.ts';
+
+export interface TracesBody {
+  bytes: Buffer;
+  headers: Readonly<Record<string, string>>;
+}
+
+const protobuf = { 'Content-Type': 'application/x-protobuf' };
+const json = { 'Content-Type': 'application/json' };
+
+const captures = readdirSync(captureFolder, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .flatMap(({ name }) => readCaptures(name))
+  .filter(({ url }) => url.includes('traces'));
+
+/** Bodies as recorded of real clients, not compressed. */
+const recorded: readonly TracesBody[] = captures.map(({ file, body }) => ({
+  bytes: file.endsWith('gzip') ? gunzipSync(body) : body,
+  headers: /\.json(\.gzip)?$/.test(file) ? json : protobuf,
+}));
+
+/** The same requests as the JSON of OTLP. */
+const recordedJson: readonly unknown[] = captures.map(({ file }) =>
+  JSON.parse(readFileSync(join(captureFolder, file.replace(/\.body\..*$/, '.decoded.json')), 'utf8')),
+);
+
+/** Recorded bodies with bytes changed, their JSON with values changed, what a correct exporter could send, and large ones. */
+export function tracesBody(sizes: Sizes): fc.Arbitrary<TracesBody> {
+  const asRecorded = fc.constantFrom(...recorded);
+  const bytesChanged = asRecorded.chain(({ bytes, headers }) =>
+    mutatedBytes(bytes).map((changed) => ({ bytes: changed, headers })),
+  );
+  const valuesChanged = mutated(fc.constantFrom(...recordedJson), hostileOtlp(sizes)).map((value) => ({
+    bytes: Buffer.from(toJsonText(value)),
+    headers: json,
+  }));
+  const correct = fc.tuple(traces, fc.boolean()).map(([request, asJson]) => ({
+    bytes: encodeTraces(asJson ? 'json' : 'protobuf', request),
+    headers: asJson ? json : protobuf,
+  }));
+  const bodies = fc.oneof(
+    { arbitrary: bytesChanged, weight: 8 },
+    { arbitrary: valuesChanged, weight: 10 },
+    { arbitrary: correct, weight: 5 },
+    { arbitrary: asRecorded, weight: 1 },
+    { arbitrary: large(sizes), weight: 2 },
+    { arbitrary: fc.constant({ bytes: Buffer.alloc(0), headers: protobuf }), weight: 1 },
+  );
+  return fc.tuple(bodies, fc.integer({ min: 0, max: 15 })).map(([body, drawn]) => coded[drawn]?.(body) ?? body);
+}
+
+const withCoding = (bytes: Buffer, { headers }: TracesBody, coding: string) => ({
+  bytes,
+  headers: { ...headers, 'Content-Encoding': coding },
+});
+
+const coded: readonly ((body: TracesBody) => TracesBody)[] = [
+  (body) => withCoding(gzipSync(body.bytes), body, 'gzip'),
+  (body) => withCoding(gzipSync(body.bytes), body, 'gzip'),
+  (body) => withCoding(deflateSync(body.bytes), body, 'deflate'),
+  (body) => withCoding(gzipSync(body.bytes).subarray(0, -5), body, 'gzip'),
+  (body) => withCoding(Buffer.concat([gzipSync(body.bytes), gzipSync(body.bytes)]), body, 'gzip'),
+  (body) => withCoding(body.bytes, body, 'gzip'),
+];
+
+const kinds = [
+  'stringValue',
+  'intValue',
+  'doubleValue',
+  'boolValue',
+  'bytesValue',
+  'arrayValue',
+  'kvlistValue',
+  'nosuchValue',
+];
+const knownKeys = [
+  ...[
+    'gen_ai.operation.name',
+    'gen_ai.request.model',
+    'gen_ai.usage.input_tokens',
+    'gen_ai.usage.output_tokens',
+    'gen_ai.input.messages',
+  ],
+  ...[
+    'gen_ai.output.messages',
+    'llm.token_count.prompt',
+    'input.value',
+    'langfuse.observation.usage_details',
+    'langfuse.observation.cost_details',
+  ],
+  ...[
+    'gen_ai.prompt.0.content',
+    'gen_ai.prompt.99999999.role',
+    'session.id',
+    'user.id',
+    'tag.tags',
+    'promptlane.prompt.id',
+    'ai.prompt.messages',
+    '__proto__',
+  ],
+];
+
+function hostileOtlp(sizes: Sizes): fc.Arbitrary<unknown> {
+  const value = fc.oneof(hostileText(sizes), hostileNumber, hostileValue(sizes));
+  const anyValue = fc.tuple(fc.constantFrom(...kinds), value).map(([kind, each]) => ({ [kind]: each }));
+  const asText = fc
+    .tuple(fc.constantFrom(...knownKeys), value)
+    .map(([key, each]) => ({ key, value: { stringValue: toJsonText(each) } }));
+  return fc.oneof(
+    { arbitrary: value, weight: 5 },
+    { arbitrary: anyValue, weight: 2 },
+    { arbitrary: asText, weight: 3 },
+    { arbitrary: fc.array(asText, { maxLength: 40 }), weight: 1 },
+  );
+}
+
+/** Much of one thing: spans, events, links, attributes, JSON within an attribute, levels. */
+function large({ elementsMax, levelsMax }: Sizes): fc.Arbitrary<TracesBody> {
+  const count = fc.double({ min: 1, max: Math.log10(elementsMax), noNaN: true }).map((size) => Math.floor(10 ** size));
+  return fc
+    .record({
+      what: fc.constantFrom(...Object.keys(muchOf)),
+      length: count,
+      key: fc.constantFrom(...knownKeys),
+      spans: fc.integer({ min: 1, max: 50 }),
+    })
+    .map(({ what, length, key, spans }) => {
+      const contents = toJsonText(muchOf[what]?.(length, key, Math.min(length, levelsMax)) ?? {}).slice(1);
+      const texts = Array.from({ length: what === 'spans' ? length : spans }, (_, at) => {
+        const span = {
+          traceId: 'ab'.repeat(16),
+          spanId: (at + 1).toString(16).padStart(16, '0'),
+          name: 'large',
+          kind: 3,
+          ...times,
+        };
+        return toJsonText(span).slice(0, -1) + (contents === '}' ? '}' : `,${contents}`);
+      });
+      const bytes = Buffer.from(`{"resourceSpans":[{"scopeSpans":[{"spans":[${texts.join(',')}]}]}]}`);
+      return { bytes: gzipSync(bytes), headers: { ...json, 'Content-Encoding': 'gzip' } };
+    });
+}
+
+const times = { startTimeUnixNano: '1760000000000000000', endTimeUnixNano: '1760000001000000000' };
+const call = { key: 'gen_ai.operation.name', value: { stringValue: 'chat' } };
+const attribute = (key: string, value: unknown) => ({ attributes: [call, { key, value }] });
+
+const muchOf: Readonly<Record<string, (length: number, key: string, levels: number) => object>> = {
+  spans: () => ({}),
+  events: (length) => ({
+    events: Array.from({ length: Math.min(length, 2_000) }, (_, at) => ({
+      name: `e${at}`,
+      timeUnixNano: '1760000000000000000',
+    })),
+  }),
+  links: (length) => ({
+    links: Array.from({ length: Math.min(length, 2_000) }, () => ({
+      traceId: 'cd'.repeat(16),
+      spanId: 'ef'.repeat(8),
+    })),
+  }),
+  attributes: (length) => ({
+    attributes: Array.from({ length: Math.min(length, 2_000) }, (_, at) => ({
+      key: `k${at}`,
+      value: { intValue: String(at) },
+    })),
+  }),
+  jsonValues: (length, key) => attribute(key, { stringValue: `[${Array(length).fill('{}').join(',')}]` }),
+  jsonMessages: (length, key) =>
+    attribute(key, {
+      stringValue: `[${Array(Math.ceil(length / 4))
+        .fill('{"role":"user","content":"x"}')
+        .join(',')}]`,
+    }),
+  jsonLevels: (_length, key, levels) => attribute(key, { stringValue: '['.repeat(levels) + ']'.repeat(levels) }),
+  indexed: (length) => ({
+    attributes: Array.from({ length: Math.min(length, 2_000) }, (_, at) => ({
+      key: `gen_ai.prompt.${at}.content`,
+      value: { stringValue: 'x' },
+    })),
+  }),
+  levels: (_length, key, levels) =>
+    attribute(
+      key,
+      new RawJson(`${'{"arrayValue":{"values":['.repeat(levels)}{"boolValue":true}${']}}'.repeat(levels)}`),
+    ),
+  text: (length, key) => attribute(key, { stringValue: 'x'.repeat(length) }),
+};

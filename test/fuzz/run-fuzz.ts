@@ -1,0 +1,163 @@
+import type { Stack } from '../support/stack.ts';
+import { type CanaryFigures, startCanary } from './canary.ts';
+import { createCases, type FuzzCase } from './cases.ts';
+import { misbehave } from './connections.ts';
+import { Findings } from './findings.ts';
+import { createJudge } from './judge.ts';
+import { fetchDocument, operationsOf } from './openapi.ts';
+import type { FuzzRequest } from './requests/request.ts';
+import { type Answer, Sender } from './send.ts';
+import type { Sizes } from './values/hostile.ts';
+import { confirmStalls } from './watch/confirm-stalls.ts';
+import { Flights } from './watch/flights.ts';
+import type { LoopDelays } from './watch/loop-delay.ts';
+import { watchProcesses } from './watch/processes.ts';
+import { createWorld, type World } from './world.ts';
+
+export interface FuzzOptions {
+  seed: number;
+  durationMs: number;
+  /** Requests under way at once. */
+  parallel: number;
+  sizes: Sizes;
+  /** A longer time in which an event loop does one thing is a finding once it is confirmed. */
+  stallMsMax: number;
+  /** For sending suspects of stalls again. */
+  confirmBudgetMs: number;
+  /** A line now and then on how far it is. */
+  progress: (line: string) => void;
+}
+
+export interface FuzzReport {
+  findings: Findings;
+  world: World;
+  requests: number;
+  /** By operation, then by class of status, `none` for no answer. */
+  answers: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  canary: CanaryFigures;
+  stallsOfOthers: number;
+}
+
+const progressEveryMs = 10_000;
+const drainTimeoutMs = 180_000;
+const acknowledgedKept = 200;
+/** An answer that is missing about then is laid to the process that ended. */
+const deathSlackMs = 45_000;
+
+/** Sends hostile requests to a stack of its own for `durationMs` and looks at what becomes of it; `delays` are of that stack. */
+export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOptions): Promise<FuzzReport> {
+  const world = await createWorld(stack);
+  const document = await fetchDocument(stack.apiUrl);
+  const operations = operationsOf(document);
+  const findings = new Findings();
+  const flights = new Flights();
+  const sender = new Sender(stack.apiUrl);
+  const { judge } = createJudge(document, operations, findings);
+  const { caseOf } = createCases(operations, world, options);
+  const watch = watchProcesses(stack, delays, { flights, findings, stallMsMax: options.stallMsMax });
+  const canary = startCanary(world, findings);
+  const answers = new Map<string, Map<string, number>>();
+  const acknowledged = new Map<string, FuzzRequest>();
+  const unanswered: { atMs: number; request: FuzzRequest; error: string }[] = [];
+  const startedAtMs = Date.now();
+  const endsAtMs = startedAtMs + options.durationMs;
+  let next = 0;
+
+  function count({ operationId }: FuzzRequest, outcome: string): void {
+    const of = answers.get(operationId) ?? new Map<string, number>();
+    of.set(outcome, (of.get(outcome) ?? 0) + 1);
+    answers.set(operationId, of);
+  }
+
+  async function sendOne({ request, manner }: FuzzCase): Promise<void> {
+    const flight = flights.begin(request);
+    try {
+      if (manner !== undefined) {
+        for (const status of await misbehave(stack.apiUrl, request, manner))
+          if (status >= 500)
+            findings.add('server error', `${request.operationId} answered ${status} to a client that ${manner}`, '', [
+              request,
+            ]);
+        count(request, 'left');
+        return;
+      }
+      const answer = await sender.send(request);
+      flight.status = answer.status;
+      count(request, `${String(answer.status)[0]}xx`);
+      judge(request, answer);
+      learn(request, answer);
+    } catch (error) {
+      count(request, 'none');
+      unanswered.push({ atMs: Date.now(), request, error: error instanceof Error ? error.message : String(error) });
+    } finally {
+      flight.endedAtMs = Date.now();
+    }
+  }
+
+  function learn(request: FuzzRequest, { status, body, headers }: Answer): void {
+    if (
+      status < 200 ||
+      status >= 300 ||
+      !headers['content-type']?.startsWith('application/json') ||
+      request.method === 'HEAD'
+    )
+      return;
+    const answer: unknown = JSON.parse(body.toString());
+    world.ids.harvest(request.operationId, answer);
+    if (request.operationId !== 'createExecution' || !request.routed || request.foreign) return;
+    acknowledged.set(String((answer as { trace_id?: unknown }).trace_id), request);
+    if (acknowledged.size > acknowledgedKept) acknowledged.delete([...acknowledged.keys()][0] ?? '');
+  }
+
+  const progress = setInterval(() => {
+    const seconds = Math.round((Date.now() - startedAtMs) / 1_000);
+    options.progress(
+      `${seconds} s: ${next} requests, ${findings.all().length} findings, ${watch.suspicions.length} stalls, canary sent ${canary.figures.sent}`,
+    );
+  }, progressEveryMs);
+  const attack = async () => {
+    while (Date.now() < endsAtMs) await sendOne(caseOf(next++));
+  };
+  await Promise.all(Array.from({ length: options.parallel }, attack));
+  await stack
+    .untilIdle(drainTimeoutMs)
+    .catch((error: Error) => findings.add('lost', 'the queues did not drain after the run', error.message));
+  await canary.finish();
+  await checkAcknowledged(world, acknowledged, findings);
+  await watch.stop();
+  for (const { atMs, request, error } of unanswered) {
+    const hasDied = watch.deathTimesMs.some((deathMs) => Math.abs(deathMs - atMs) < deathSlackMs);
+    if (!hasDied) findings.add('no answer', `${request.operationId} had no answer: ${error}`, error, [request]);
+  }
+  await confirmStalls(stack, sender, delays, watch.suspicions, findings, {
+    stallMsMax: options.stallMsMax,
+    budgetMs: options.confirmBudgetMs,
+    say: options.progress,
+  });
+  clearInterval(progress);
+  sender.close();
+  return { findings, world, requests: next, answers, canary: canary.figures, stallsOfOthers: watch.stallsOfOthers() };
+}
+
+/** Executions that were answered with 201 or 202 are there. */
+async function checkAcknowledged(
+  { apiUrl, attacker }: World,
+  acknowledged: ReadonlyMap<string, FuzzRequest>,
+  findings: Findings,
+): Promise<void> {
+  for (const [traceId, request] of acknowledged) {
+    const response = await fetch(`${apiUrl}/api/projects/${attacker.projectId}/executions/${traceId}`, {
+      headers: { 'X-API-Key': attacker.apiKey },
+    });
+    const text = await response.text();
+    if (response.status === 404)
+      findings.add('lost', 'an execution that was acknowledged is not there', traceId, [request]);
+    else if (response.status !== 200)
+      findings.add(
+        'server error',
+        `getExecution of an acknowledged execution answered ${response.status}`,
+        text.slice(0, 300),
+        [request],
+      );
+  }
+}
