@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startClickHouse } from './clickhouse/start.ts';
+import { enginePassword } from './engine-password.ts';
 import { freePort } from './ports.ts';
 import { startPostgres } from './postgres.ts';
 import type { EngineOptions, EngineProcess, ProcessExit, RunningProcess } from './process/child.ts';
@@ -19,8 +20,11 @@ const STARTERS: Readonly<Record<EngineName, (options: StartOptions) => Promise<E
   postgres: startPostgres,
   redis: startRedis,
   async clickhouse({ dataDir, port, logFile, onSpawn }) {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const started = await startClickHouse({ dataDir, port: port ?? (await freePort()), ...(logFile && { logFile }) });
+    const password = enginePassword(dataDir);
+    const started = await startClickHouse({
+      ...{ dataDir, password, port: port ?? (await freePort()) },
+      ...(logFile && { logFile }),
+    });
     onSpawn?.(started);
     return started;
   },

@@ -1,7 +1,8 @@
-import { mkdirSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { enginePassword } from './engine-password.ts';
 import { freePort } from './ports.ts';
 import { type Child, describeExit, type EngineOptions, type EngineProcess, spawnChild } from './process/child.ts';
 import { lastLines } from './process/log-file.ts';
@@ -10,6 +11,11 @@ import { ensureRedisBinary } from './redis/binary.ts';
 export interface RedisOptions extends EngineOptions {
   /** As Redis writes it: "2gb". */
   maxMemory?: string | undefined;
+}
+
+interface Address {
+  port: number;
+  password: string;
 }
 
 const READY_TIMEOUT_MS = 60_000;
@@ -25,7 +31,10 @@ export async function startRedis(options: RedisOptions): Promise<EngineProcess> 
   const binary = await ensureRedisBinary();
   const port = options.port ?? (await freePort());
   const logFile = options.logFile ?? join(dataDir, 'redis.log');
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const password = enginePassword(dataDir);
+  // In a file, because arguments are for everybody on the machine to read.
+  const configFile = join(dataDir, 'redis.conf');
+  writeFileSync(configFile, `requirepass ${password}\n`, { mode: 0o600 });
   const settings = {
     port: String(port),
     bind: '127.0.0.1',
@@ -39,15 +48,15 @@ export async function startRedis(options: RedisOptions): Promise<EngineProcess> 
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
   const child = await spawnChild({
     command: binary.path,
-    args,
+    args: [configFile, ...args],
     cwd: dataDir,
     logFile,
     env: { PATH: process.env.PATH },
   });
   options.onSpawn?.(child);
-  await untilReady(child, port, logFile);
+  await untilReady(child, { port, password }, logFile);
   return {
-    url: `redis://127.0.0.1:${port}`,
+    url: `redis://:${password}@127.0.0.1:${port}`,
     port,
     pid: child.pid,
     exited: child.exited,
@@ -56,14 +65,14 @@ export async function startRedis(options: RedisOptions): Promise<EngineProcess> 
   };
 }
 
-async function untilReady(child: Child, port: number, logFile: string): Promise<void> {
+async function untilReady(child: Child, address: Address, logFile: string): Promise<void> {
   let why: string | undefined;
   void child.exited.then((exit) => {
     why = describeExit(exit);
   });
   const deadlineMs = Date.now() + READY_TIMEOUT_MS;
   while (why === undefined) {
-    if (await isReady(port, child.pid)) return;
+    if (await isReady(address, child.pid)) return;
     if (Date.now() > deadlineMs) why = `not ready after ${READY_TIMEOUT_MS} ms`;
     await delay(20);
   }
@@ -72,15 +81,17 @@ async function untilReady(child: Child, port: number, logFile: string): Promise<
 }
 
 /** False while nobody listens, while Redis still reads its append-only file ("-LOADING"), and for another Redis. */
-function isReady(port: number, pid: number): Promise<boolean> {
+function isReady({ port, password }: Address, pid: number): Promise<boolean> {
   return new Promise((resolve) => {
     let answer = '';
-    const socket = createConnection(port, '127.0.0.1', () => socket.write('PING\r\nINFO server\r\nQUIT\r\n'));
+    const socket = createConnection(port, '127.0.0.1', () =>
+      socket.write(`AUTH ${password}\r\nPING\r\nINFO server\r\nQUIT\r\n`),
+    );
     socket.setTimeout(PROBE_TIMEOUT_MS, () => socket.destroy());
     socket.on('error', () => undefined);
     socket.on('data', (data) => {
       answer += data.toString();
     });
-    socket.once('close', () => resolve(answer.startsWith('+PONG') && answer.includes(`process_id:${pid}\r\n`)));
+    socket.once('close', () => resolve(answer.startsWith('+OK\r\n+PONG') && answer.includes(`process_id:${pid}\r\n`)));
   });
 }

@@ -4,6 +4,7 @@ import { freePort, portFault } from './ports.ts';
 import { emptyLargeLogs } from './process/log-file.ts';
 import { ensureRedisBinary } from './redis/binary.ts';
 import { seed } from './seed.ts';
+import { serviceUrlOf } from './service-url.ts';
 import { type App, launchApp, runScript, untilHealthy } from './up/apps.ts';
 import { banner } from './up/banner.ts';
 import { readUpConfig, type UpConfig } from './up/config.ts';
@@ -12,7 +13,7 @@ import { CannotStart } from './up/errors.ts';
 import { replaceJson } from './up/files.ts';
 import { acquireLock } from './up/lock.ts';
 import { stopLeftovers } from './up/process-records.ts';
-import { loadSecrets, type Secrets } from './up/secrets.ts';
+import { type CompleteSecrets, loadSecrets } from './up/secrets.ts';
 import { layOut, type Paths, Session } from './up/session.ts';
 import { stopRequest } from './up/stop-request.ts';
 
@@ -56,10 +57,13 @@ async function runSession(
     const urls = await startEngines(session, config);
     stopRequested.throwIfAborted();
     const app = describeApps(session, root, appEnvironment(env, config, secrets, urls));
-    await timed('migrations applied', () => runScript(app('migrate', 'src/migrate.ts'), stopRequested));
+    const migrateUrl = env.DATABASE_MIGRATE_URL || urls.postgres;
+    const migrating = app('migrate', 'src/migrate.ts');
+    migrating.env = { ...migrating.env, DATABASE_MIGRATE_URL: migrateUrl };
+    await timed('migrations applied', () => runScript(migrating, stopRequested));
     stopRequested.throwIfAborted();
     const seeded = await seed({
-      databaseUrl: urls.postgres,
+      databaseUrl: migrateUrl,
       apiKeyPepper: secrets.api_key_pepper,
       ...(secrets.api_key && { apiKey: secrets.api_key }),
     });
@@ -155,12 +159,15 @@ function describeApps(session: Session, root: string, env: NodeJS.ProcessEnv): (
 function appEnvironment(
   env: NodeJS.ProcessEnv,
   config: UpConfig,
-  secrets: Secrets,
+  secrets: CompleteSecrets,
   urls: EngineUrls,
 ): NodeJS.ProcessEnv {
   return {
     ...env,
-    DATABASE_URL: urls.postgres,
+    // Of its owner only where it is somebody else's, who may have no other user.
+    DATABASE_URL: config.externalUrls.postgres ?? serviceUrlOf(urls.postgres, secrets.database_password),
+    // Only migrations change the schema.
+    DATABASE_MIGRATE_URL: undefined,
     REDIS_URL: urls.redis,
     CLICKHOUSE_URL: urls.clickhouse,
     PORT: String(config.port),

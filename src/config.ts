@@ -122,12 +122,24 @@ export function readClickHouseUrl(env: NodeJS.ProcessEnv = process.env): string 
   return result.data.CLICKHOUSE_URL;
 }
 
-const storeUrls = environment.pick({ DATABASE_URL: true, CLICKHOUSE_URL: true });
+const storeUrls = environment
+  .pick({ DATABASE_URL: true, CLICKHOUSE_URL: true })
+  .extend({ DATABASE_MIGRATE_URL: environment.shape.DATABASE_URL.optional() });
 
-/** The two URLs that migrations need. Throws like {@link readConfig}. */
-export function readStoreUrls(env: NodeJS.ProcessEnv = process.env): { databaseUrl: string; clickhouseUrl: string } {
-  const values = storeUrls.parse(env);
-  return { databaseUrl: values.DATABASE_URL, clickhouseUrl: values.CLICKHOUSE_URL };
+/**
+ * The URLs that migrations need. `serviceUrl` only where the service connects as another user than the one that migrates. Throws like
+ * {@link readConfig}.
+ */
+export function readStoreUrls(env: NodeJS.ProcessEnv = process.env): {
+  databaseUrl: string;
+  serviceUrl: string | undefined;
+  clickhouseUrl: string;
+} {
+  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const { DATABASE_URL, DATABASE_MIGRATE_URL, CLICKHOUSE_URL } = storeUrls.parse(present);
+  const databaseUrl = DATABASE_MIGRATE_URL ?? DATABASE_URL;
+  const isOther = new URL(databaseUrl).username !== new URL(DATABASE_URL).username;
+  return { databaseUrl, serviceUrl: isOther ? DATABASE_URL : undefined, clickhouseUrl: CLICKHOUSE_URL };
 }
 
 function isSafeFromListeners(url: string): boolean {

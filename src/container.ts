@@ -59,6 +59,7 @@ import { readWorkerFigures } from './queue/worker-figures.ts';
 import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
 import { createInvalidations } from './stores/postgres/invalidations.ts';
+import { hintIfOwner } from './stores/postgres/service-role.ts';
 import { connectRequestRedis, firstConnection, type Redis } from './stores/redis/client.ts';
 import { createLatencyRecorder } from './telemetry/latency.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
@@ -212,6 +213,7 @@ export function createContainer(config: Config): Container {
     async start() {
       invalidations.start();
       await firstConnection(redis);
+      await hintIfOwner(postgres, logger);
       for (const probe of Object.values(probes)) probe.start(probeEveryMs);
       await gate.start();
     },

@@ -4,19 +4,28 @@ import { connectClickHouse } from './stores/clickhouse/client.ts';
 import { migrateClickHouse } from './stores/clickhouse/migrate.ts';
 import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
 import { migratePostgres } from './stores/postgres/migrate.ts';
+import { putServiceUser } from './stores/postgres/service-role.ts';
 
 /** The key of the advisory lock that makes concurrent starts take turns: "plmigrat" as a 64-bit number. */
 const lockKey = '8100122917497462132';
 
-/** Brings both stores to the current schema; returns what was applied. Safe to call from several processes at once. */
-export async function migrate(urls: { databaseUrl: string; clickhouseUrl: string }): Promise<string[]> {
+/**
+ * Brings both stores to the current schema; returns what was applied. Safe to call from several processes at once. `databaseUrl` is that
+ * of the tables' owner; with a `serviceUrl` its user is made and may use the tables.
+ */
+export async function migrate(urls: {
+  databaseUrl: string;
+  serviceUrl?: string | undefined;
+  clickhouseUrl: string;
+}): Promise<string[]> {
   const postgres = connectPostgres(urls.databaseUrl, 2);
   const clickhouse = connectClickHouse(urls.clickhouseUrl, 120_000);
   try {
-    return await withMigrationLock(postgres, async () => [
-      ...(await migratePostgres(postgres)),
-      ...(await migrateClickHouse(clickhouse)),
-    ]);
+    return await withMigrationLock(postgres, async () => {
+      const applied = await migratePostgres(postgres);
+      if (urls.serviceUrl !== undefined) await putServiceUser(postgres, urls.serviceUrl);
+      return [...applied, ...(await migrateClickHouse(clickhouse))];
+    });
   } finally {
     await Promise.all([postgres.destroy(), clickhouse.close()]);
   }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openEngine } from './engine.ts';
+import { PASSWORD_VARIABLE } from './protocol.ts';
 import { createHttp } from './server.ts';
 import { SessionPool } from './session-pool.ts';
 
@@ -25,7 +26,7 @@ async function main(): Promise<void> {
   const engine = await openEngine(resolve(dataDir));
   const selects = new SessionPool(engine.path, SELECT_SESSIONS_MAX);
   const inserts = new SessionPool(engine.path, INSERT_SESSIONS_MAX);
-  const http = createHttp({ engine, selects, inserts });
+  const http = createHttp({ engine, selects, inserts }, process.env[PASSWORD_VARIABLE]);
   try {
     http.server.listen(port, host);
     await once(http.server, 'listening');

@@ -23,3 +23,6 @@ export type FromSession =
   | { type: 'chunk'; bytes: Uint8Array }
   | { type: 'done'; outcome: Outcome }
   | { type: 'error'; message: string };
+
+/** By which the process is told the password, so that no list of processes shows it. */
+export const PASSWORD_VARIABLE = 'PROMPTLANE_CLICKHOUSE_PASSWORD';

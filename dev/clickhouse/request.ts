@@ -95,7 +95,8 @@ function preferredEncoding(accepted: string): 'gzip' | 'deflate' | undefined {
   return (['gzip', 'deflate'] as const).find((name) => names.includes(name));
 }
 
-function header(request: IncomingMessage, name: string): string | undefined {
+/** The first value of a header, by its name in lower case. */
+export function header(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value[0] : value;
 }

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { refusalOf } from './admission.ts';
 import { type Backend, runQuery } from './run-query.ts';
 
 /** As `http_max_uri_size` of a real server: long `param_*` values travel in the URL. */
@@ -11,8 +12,8 @@ export interface ClickHouseHttp {
   drain(selectGraceMs: number): Promise<void>;
 }
 
-/** ClickHouse's HTTP interface over the embedded engine; not yet listening. */
-export function createHttp(backend: Backend): ClickHouseHttp {
+/** ClickHouse's HTTP interface over the embedded engine, for whoever knows the password; not yet listening. */
+export function createHttp(backend: Backend, password?: string): ClickHouseHttp {
   const running = new Map<AbortController, Promise<void>>();
   const server = createServer(
     { maxHeaderSize: HEADER_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS },
@@ -22,7 +23,9 @@ export function createHttp(backend: Backend): ClickHouseHttp {
       response.once('close', () => {
         if (!response.writableFinished) gone.abort();
       });
-      const answered = answer(backend, request, response, gone.signal).finally(() => running.delete(gone));
+      const answered = answer({ backend, password, signal: gone.signal }, request, response).finally(() =>
+        running.delete(gone),
+      );
       running.set(gone, answered);
     },
   );
@@ -42,13 +45,18 @@ export function createHttp(backend: Backend): ClickHouseHttp {
 }
 
 async function answer(
-  backend: Backend,
+  { backend, password, signal }: { backend: Backend; password: string | undefined; signal: AbortSignal },
   request: IncomingMessage,
   response: ServerResponse,
-  signal: AbortSignal,
 ): Promise<void> {
   const { pathname, searchParams } = addressOf(request);
-  if (pathname === '/ping' || pathname === '/replicas_status') return sendText(response, 200, 'Ok.\n');
+  const isProbe = pathname === '/ping' || pathname === '/replicas_status';
+  const refusal = refusalOf(request, searchParams, isProbe ? undefined : password);
+  if (refusal !== undefined) {
+    request.resume();
+    return sendText(response, refusal.status, refusal.text);
+  }
+  if (isProbe) return sendText(response, 200, 'Ok.\n');
   if (pathname !== '/') return sendText(response, 404, `There is no handle ${pathname}\n`);
   const isGreeting = request.method === 'GET' && !searchParams.has('query');
   if (isGreeting) return sendText(response, 200, 'Ok.\n');

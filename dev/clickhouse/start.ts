@@ -4,6 +4,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { PASSWORD_VARIABLE } from './protocol.ts';
 
 export interface ClickHouseOptions {
   dataDir: string;
@@ -11,6 +12,8 @@ export interface ClickHouseOptions {
   port?: number;
   /** Takes what the process says on its standard error; without it that goes to ours. */
   logFile?: string;
+  /** That every query must name; without it everybody on this machine may ask. */
+  password?: string;
 }
 
 export interface Exit {
@@ -33,7 +36,12 @@ const STOP_WITHIN_MS = 10_000;
 const ENGINE_THREADS = '14';
 
 /** Starts the embedded ClickHouse. @throws Error with one line: port taken, data directory held by another process. */
-export async function startClickHouse({ dataDir, port = 0, logFile }: ClickHouseOptions): Promise<ClickHouseProcess> {
+export async function startClickHouse({
+  dataDir,
+  port = 0,
+  logFile,
+  password,
+}: ClickHouseOptions): Promise<ClickHouseProcess> {
   mkdirSync(dataDir, { recursive: true });
   const log = logFile === undefined ? 'inherit' : openSync(logFile, 'a');
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
@@ -45,7 +53,7 @@ export async function startClickHouse({ dataDir, port = 0, logFile }: ClickHouse
     {
       detached: true,
       stdio: ['ignore', 'pipe', log, 'ipc'],
-      env: { ...process.env, UV_THREADPOOL_SIZE: ENGINE_THREADS },
+      env: { ...process.env, UV_THREADPOOL_SIZE: ENGINE_THREADS, [PASSWORD_VARIABLE]: password },
     },
   );
   if (typeof log === 'number') closeSync(log);
@@ -53,7 +61,14 @@ export async function startClickHouse({ dataDir, port = 0, logFile }: ClickHouse
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
   const bound = await Promise.race([readyPort(child), failure(child, exited)]);
-  return { url: `http://${HOST}:${bound}`, port: bound, pid: child.pid ?? 0, exited, stop: () => stop(child, exited) };
+  const credentials = password === undefined ? '' : `promptlane:${password}@`;
+  return {
+    url: `http://${credentials}${HOST}:${bound}`,
+    port: bound,
+    pid: child.pid ?? 0,
+    exited,
+    stop: () => stop(child, exited),
+  };
 }
 
 async function readyPort(child: ChildProcess): Promise<number> {

@@ -7,6 +7,7 @@ import {
   startQuarantineTest,
   untilQuarantined,
 } from '../support/quarantine.ts';
+import { latestAudit } from '../support/users.ts';
 
 let quarantine: QuarantineTest;
 
@@ -25,6 +26,22 @@ describe('200', () => {
     });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/octet-stream']);
     expect(Buffer.from(await response.arrayBuffer())).toEqual(corruptBody);
+  });
+});
+
+test('that an operator read it is in the audit log of the workspace', async () => {
+  const { api, project, publishCorrupt } = quarantine;
+  const id = await publishCorrupt();
+  await untilQuarantined(api, id);
+  expect(await latestAudit(api, project.workspaceId)).not.toMatchObject({ target_id: id });
+  const answer = await api.call('getQuarantinedBody', { params: { body_id: id }, adminKey: api.config.adminApiKey });
+  expect(await latestAudit(api, project.workspaceId)).toEqual({
+    actor_type: 'admin',
+    actor_id: null,
+    action: 'quarantined_body.read',
+    target_id: id,
+    details: { project_id: project.id, body_bytes: expect.any(Number) },
+    request_id: answer.headers.get('x-request-id'),
   });
 });
 

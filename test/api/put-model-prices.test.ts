@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectProblem, newKey, newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { aPrice, getModelPrices, putModelPrices } from '../support/model-prices.ts';
+import { latestAudit } from '../support/users.ts';
 
 let api: TestApi;
 let project: ProjectOfTest;
@@ -163,5 +164,19 @@ describe('422', () => {
       { path: 'prices[2]', code: 'duplicate', message: expect.stringContaining('prices[0]') },
     ]);
     expect((await getModelPrices(api, project)).body.prices.map(({ model }) => model)).toEqual(['stays']);
+  });
+});
+
+test('who replaced them, how many by how many, is in the audit log of the workspace', async () => {
+  await put([]);
+  const answer = await put([aPrice, { ...aPrice, model: 'other' }]);
+  const audited = await latestAudit(api, project.workspaceId);
+  const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/);
+  expect(audited).toMatchObject({
+    actor_type: 'api_key',
+    action: 'model_prices.replaced',
+    target_id: project.id,
+    details: { before: { prices: 0, sha256 }, after: { prices: 2, sha256 } },
+    request_id: answer.headers.get('x-request-id'),
   });
 });

@@ -245,12 +245,43 @@ describe('422', () => {
     [{ type: 'user.created' }, 'data'],
     [{ type: 'user.created', data: { id: 7 } }, 'data.id'],
     [{ type: 'user.created', data: { id: 'u', updated_at: 'soon' } }, 'data.updated_at'],
+    ...['0000-01-01T00:00:00Z', '0001-01-01T00:00:00+00:01', '9999-12-31T23:59:59-12:00'].map(
+      (at): [object, string] => [{ type: 'user.created', data: { id: 'u', updated_at: at } }, 'data.updated_at'],
+    ),
+    ...[253_402_300_799_999, 253_402_300_800_000, -62_135_596_800_001, Date.now() + 3_600_000].map(
+      (at): [object, string] => [{ type: 'user.created', data: { id: 'u', updated_at: at } }, 'data.updated_at'],
+    ),
+    [{ type: 'user.created', timestamp: '2099-01-01T00:00:00Z', data: { id: 'u' } }, 'timestamp'],
     [{ type: 'user.created', data: { id: 'a\u0000b' } }, 'data.id'],
     [{ type: 'organizationMembership.created', data: { organization: { id: 'o' } } }, 'data.public_user_data'],
   ])('%j lacks what it needs, which is named', async (event, path) => {
     const problem = expectProblem(await postClerk(api, event), 422, 'invalid_body');
     expect(problem.errors).toContainEqual(expect.objectContaining({ path }));
   });
+
+  test.each(['workos', 'generic'])(
+    'a time far ahead is refused from %s too, and what is said later counts',
+    async (name) => {
+      const subject = `user_${randomUUID()}`;
+      const send = async (updatedAt: string | undefined, who: string) => {
+        const [id, data] = [
+          `evt_${randomUUID()}`,
+          { id: subject, email: `${who}@example.test`, updated_at: updatedAt },
+        ];
+        const event = name === 'workos' ? { id, event: 'user.updated', data } : { type: 'user.updated', data };
+        const body = JSON.stringify(event);
+        const headers = name === 'workos' ? workosHeaders(body) : standardHeaders(body, 'webhook', { id });
+        return { id, answer: await postWebhook(api.url, name, body, headers) };
+      };
+      expectProblem((await send('9000-01-01T00:00:00Z', 'future')).answer, 422, 'invalid_body');
+      const ahead = new Date(Date.now() + 6 * 60_000).toISOString();
+      expectProblem((await send(ahead, 'ahead')).answer, 422, 'invalid_body');
+      const { id, answer } = await send(new Date().toISOString(), 'now');
+      expect(answer.status).toBe(202);
+      await untilApplied(name, id);
+      expect(await api.postgres('users').where({ subject }).first('email')).toEqual({ email: 'now@example.test' });
+    },
+  );
 
   test('an id too long to remember is refused', async () => {
     expectProblem(await postClerk(api, userEvent(), { id: 'm'.repeat(256) }), 422, 'invalid_body');

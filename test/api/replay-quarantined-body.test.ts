@@ -19,6 +19,7 @@ import {
 import { aSpan } from '../support/spans.ts';
 import { untilStored } from '../support/traces.ts';
 import { until } from '../support/until.ts';
+import { latestAudit } from '../support/users.ts';
 
 let quarantine: QuarantineTest;
 
@@ -44,6 +45,8 @@ describe('202', () => {
     const first = await untilQuarantined(api, id);
     const replayed = await untilReplayed(api, id);
     expect(replayed).toMatchObject({ id, replayed_at: expect.any(String) });
+    const audited = await latestAudit(api, quarantine.project.workspaceId);
+    expect(audited).toMatchObject({ actor_type: 'admin', action: 'quarantined_body.replayed', target_id: id });
     const back = await untilQuarantined(api, id, ({ quarantined_at }) => quarantined_at > first.quarantined_at);
     expect(back).toMatchObject({ reason: first.reason, received_at: first.received_at, replayed_at: null });
   });

@@ -73,7 +73,7 @@ export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi
   await container.start();
   const server = await listen({ app: container.app, port: 0, host: config.host });
   const url = `http://${config.host}:${server.port}`;
-  const postgres = connectPostgres(config.databaseUrl, 2);
+  const postgres = connectPostgres(inject('ownerUrl'), 2);
 
   async function call<T>(operationId: string, options: CallOptions = {}): Promise<Answer<T>> {
     const contract = container.endpoints.find((endpoint) => endpoint.operationId === operationId);

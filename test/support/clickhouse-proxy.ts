@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import { withCredentialsOf } from './proxy.ts';
 
 export interface ClickHouseProxy {
   url: string;
@@ -30,7 +31,7 @@ export async function startClickHouseProxy(targetUrl: string): Promise<ClickHous
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The proxy has no port');
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: withCredentialsOf(targetUrl, `http://127.0.0.1:${address.port}`),
     loseReplyOfEvery(value) {
       nth = value;
     },
@@ -48,7 +49,7 @@ export async function startClickHouseProxy(targetUrl: string): Promise<ClickHous
 
 function pass(targetUrl: string, request: IncomingMessage, response: ServerResponse, losesReply: () => boolean): void {
   const { method, headers, url } = request;
-  const onward = send(targetUrl + url, { method, headers }, async (answer) => {
+  const onward = send(new URL(url ?? '/', targetUrl), { method, headers }, async (answer) => {
     const chunks: Buffer[] = [];
     for await (const chunk of answer) chunks.push(chunk as Buffer);
     if (losesReply()) return void request.socket.destroy();

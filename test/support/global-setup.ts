@@ -6,14 +6,19 @@ import { startThrowawayEngines } from '../../dev/engines.ts';
 import { describeExit } from '../../dev/process/child.ts';
 import { lastLines } from '../../dev/process/log-file.ts';
 import { startReaper } from '../../dev/process/reaper.ts';
+import { serviceUrlOf } from '../../dev/service-url.ts';
 import { migrate } from '../../src/migrate.ts';
-import { type EngineUrls, spawnWorker } from './worker-process.ts';
+import { type EngineUrls, randomSecret, spawnWorker } from './worker-process.ts';
 
 declare module 'vitest' {
-  export interface ProvidedContext extends EngineUrls {}
+  export interface ProvidedContext extends EngineUrls {
+    /** Of the tables' owner, for what tests themselves do; `databaseUrl` is what the product connects as. */
+    ownerUrl: string;
+  }
 }
 
 interface Stack extends EngineUrls {
+  ownerUrl: string;
   stop(): Promise<void>;
 }
 
@@ -32,6 +37,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   shared.users += 1;
   const stack = await shared.started;
   project.provide('databaseUrl', stack.databaseUrl);
+  project.provide('ownerUrl', stack.ownerUrl);
   project.provide('redisUrl', stack.redisUrl);
   project.provide('clickhouseUrl', stack.clickhouseUrl);
   return async () => {
@@ -45,15 +51,17 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 async function startStack(): Promise<Stack> {
   const engines = await startThrowawayEngines();
   const urls = {
-    databaseUrl: engines.postgres.url,
+    databaseUrl: serviceUrlOf(engines.postgres.url, randomSecret()),
     redisUrl: engines.redis.url,
     clickhouseUrl: engines.clickhouse.url,
   };
   try {
-    await migrate(urls);
+    const ownerUrl = engines.postgres.url;
+    await migrate({ ...urls, databaseUrl: ownerUrl, serviceUrl: urls.databaseUrl });
     const endWorker = await startWorker(urls);
     return {
       ...urls,
+      ownerUrl,
       async stop() {
         await endWorker();
         await engines.stop();

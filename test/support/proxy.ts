@@ -50,7 +50,18 @@ export async function startProxy(
     });
   }
 
-  return { url: `http://127.0.0.1:${server.port}`, requests, close: () => server.close(1_000) };
+  return {
+    url: withCredentialsOf(targetUrl, `http://127.0.0.1:${server.port}`),
+    requests,
+    close: () => server.close(1_000),
+  };
+}
+
+/** The address of a proxy, for clients that show the target's user and password. */
+export function withCredentialsOf(targetUrl: string, proxyUrl: string): string {
+  const [target, proxy] = [new URL(targetUrl), new URL(proxyUrl)];
+  [proxy.username, proxy.password] = [target.username, target.password];
+  return proxy.href.replace(/\/$/, '');
 }
 
 /** Sends a request on; calls back with the answer, or without one when the connection fails. */

@@ -7,6 +7,7 @@ import { type Engines, startThrowawayEngines } from '../../dev/engines.ts';
 import { freePort } from '../../dev/ports.ts';
 import { startReaper } from '../../dev/process/reaper.ts';
 import { seed } from '../../dev/seed.ts';
+import { serviceUrlOf } from '../../dev/service-url.ts';
 import type { PlanName } from '../../src/domains/workspaces/index.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { migrate } from '../../src/migrate.ts';
@@ -62,11 +63,12 @@ export const apiKeyPepper = 'pepper-of-the-fault-tests';
 
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const engines = await startThrowawayEngines();
-  const { url: databaseUrl } = engines.postgres;
+  const { url: ownerUrl } = engines.postgres;
+  const databaseUrl = serviceUrlOf(ownerUrl, 'password-of-the-fault-tests');
   const { url: clickhouseUrl } = engines.clickhouse;
-  await commitSynchronously(databaseUrl);
-  await migrate({ databaseUrl, clickhouseUrl });
-  const seeded = await seed({ databaseUrl, apiKeyPepper });
+  await commitSynchronously(ownerUrl);
+  await migrate({ databaseUrl: ownerUrl, serviceUrl: databaseUrl, clickhouseUrl });
+  const seeded = await seed({ databaseUrl: ownerUrl, apiKeyPepper });
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-apps-'));
   const reaper = startReaper(directory);
   const port = await freePort();

@@ -103,6 +103,8 @@ describe('an event that cannot be applied', () => {
     await untilFailed(id);
     await redis.set(triesKey(id), triesMax - 1);
     await api.admin('retryFailedIdentityEvent', { params: { failed_event_id: id } }, 202);
+    const audited = await api.postgres('audit_log').where({ target_id: id }).select('action', 'actor_type');
+    expect(audited).toEqual([{ action: 'identity_event.retried', actor_type: 'admin' }]);
     await untilFailed(id);
     await redis.set(triesKey(id), triesMax - 1);
     const body = JSON.stringify({ type: 'user.created', timestamp: Date.now(), data: { id: subject } });
@@ -165,4 +167,5 @@ test('an unknown event cannot be tried again', async () => {
     adminKey: api.config.adminApiKey,
   });
   expectProblem(answer, 404, 'not_found');
+  expect(await api.postgres('audit_log').where({ target_id: 'none' }).select('action')).toEqual([]);
 });

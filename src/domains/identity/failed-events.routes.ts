@@ -1,14 +1,21 @@
 import { z } from 'zod';
-import { endpoint } from '../../http/endpoint.ts';
+import { endpointsFor } from '../../http/endpoint.ts';
 import { listOf, pageParams, toPage } from '../../http/pagination.ts';
 import { decodeCursor, encodeCursor } from '../../lib/cursor.ts';
 import { NotFoundError } from '../../lib/errors.ts';
 import type { FailedIdentityEvent, IdentityEventPublisher } from '../../queue/identity-event-publisher.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import { recordAudit } from '../audit/index.ts';
+import { auditActorOf, type Principal } from '../auth/index.ts';
 
 export interface FailedEventsDeps {
+  postgres: Postgres;
   identityEvents: Pick<IdentityEventPublisher, 'listFailed' | 'retryFailed'>;
   cursorSecret: string;
 }
+
+const { endpoint } = endpointsFor<Principal>();
 
 const failedEventSchema = z.object({
   id: z.string(),
@@ -26,7 +33,7 @@ const list = 'failed-identity-events';
 const position = z.tuple([z.int(), z.string()]);
 
 /** For operators: events that could not be applied, why, and another try. */
-export function failedEventsEndpoints({ identityEvents, cursorSecret }: FailedEventsDeps) {
+export function failedEventsEndpoints({ postgres, identityEvents, cursorSecret }: FailedEventsDeps) {
   return [
     endpoint({
       ...common,
@@ -60,9 +67,17 @@ export function failedEventsEndpoints({ identityEvents, cursorSecret }: FailedEv
       }),
       responses: { 202: { description: 'It is queued', schema: z.object({ id: z.string() }) } },
       problems: ['not_found', 'queue_unavailable'],
-      handle: async ({ params: { failed_event_id: id } }) => {
-        if (await identityEvents.retryFailed(id)) return { status: 202, body: { id } };
-        throw new NotFoundError('not_found', 'There is no such event among the failed ones.');
+      handle: async ({ params: { failed_event_id: id }, principal, requestId }) => {
+        const actor = auditActorOf(principal, requestId);
+        await runPostgres(() =>
+          postgres.transaction(async (transaction) => {
+            const target = { targetType: 'identity_event', targetId: id };
+            await recordAudit(transaction, { workspaceId: null, actor, action: 'identity_event.retried', ...target });
+            if (await identityEvents.retryFailed(id)) return;
+            throw new NotFoundError('not_found', 'There is no such event among the failed ones.');
+          }),
+        );
+        return { status: 202, body: { id } };
       },
     }),
   ];

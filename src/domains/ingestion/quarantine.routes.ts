@@ -1,10 +1,13 @@
 import { z } from 'zod';
-import { endpoint } from '../../http/endpoint.ts';
+import { endpointsFor } from '../../http/endpoint.ts';
 import { listOf, pageParams, toPage } from '../../http/pagination.ts';
 import { decodeCursor, encodeCursor } from '../../lib/cursor.ts';
 import { NotFoundError } from '../../lib/errors.ts';
 import type { BodyPublisher } from '../../queue/body-publisher.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import { auditActorOf, type Principal } from '../auth/index.ts';
+import { auditQuarantine } from './audit-quarantine.ts';
 import { findQuarantinedBody, listQuarantinedBodies, type QuarantinedBody } from './quarantine-store.ts';
 import { replayBody } from './replay-body.ts';
 
@@ -13,6 +16,8 @@ export interface QuarantineDeps {
   publisher: BodyPublisher;
   cursorSecret: string;
 }
+
+const { endpoint } = endpointsFor<Principal>();
 
 const quarantinedBodySchema = z.object({
   id: z.string(),
@@ -69,9 +74,11 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
         },
       },
       problems: ['not_found'],
-      handle: async ({ params }) => {
+      handle: async ({ params, principal, requestId }) => {
         const entry = await findQuarantinedBody(deps.postgres, params.body_id);
         if (entry === undefined) throw new NotFoundError('not_found', 'There is no such body in the quarantine.');
+        const actor = auditActorOf(principal, requestId);
+        await runPostgres(() => auditQuarantine(deps.postgres, entry, { did: 'read', actor }));
         return { status: 200, content: entry.body, contentType: 'application/octet-stream' };
       },
     }),
@@ -85,7 +92,10 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
       params: bodyParams,
       responses: { 202: { description: 'It is queued', schema: quarantinedBodySchema } },
       problems: ['not_found', 'conflict'],
-      handle: async ({ params }) => ({ status: 202, body: toWire(await replayBody(deps, params.body_id)) }),
+      handle: async ({ params, principal, requestId }) => {
+        const replayed = await replayBody(deps, params.body_id, auditActorOf(principal, requestId));
+        return { status: 202, body: toWire(replayed) };
+      },
     }),
   ];
 }

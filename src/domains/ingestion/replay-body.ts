@@ -1,6 +1,9 @@
 import { ConflictError, NotFoundError } from '../../lib/errors.ts';
 import type { BodyPublisher } from '../../queue/body-publisher.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import type { AuditActor } from '../audit/index.ts';
+import { auditQuarantine } from './audit-quarantine.ts';
 import { findQuarantinedBody, markReplayed, type QuarantinedBody } from './quarantine-store.ts';
 
 /**
@@ -11,6 +14,7 @@ import { findQuarantinedBody, markReplayed, type QuarantinedBody } from './quara
 export async function replayBody(
   deps: { postgres: Postgres; publisher: BodyPublisher },
   jobId: string,
+  actor: AuditActor,
 ): Promise<QuarantinedBody> {
   const entry = await findQuarantinedBody(deps.postgres, jobId);
   if (entry === undefined) throw new NotFoundError('not_found', 'There is no such body in the quarantine.');
@@ -18,7 +22,12 @@ export async function replayBody(
   const { duplicate } = await deps.publisher.publish(jobId, entry.body, entry.job, undefined);
   // A job that runs cannot be forgotten, so nothing was queued: noting a replay now would lose the body.
   if (duplicate) throw new ConflictError('conflict', 'A worker is busy with this body; replay it again in a moment.');
-  await markReplayed(deps.postgres, entry);
+  await runPostgres(() =>
+    deps.postgres.transaction(async (transaction) => {
+      await markReplayed(transaction, entry);
+      await auditQuarantine(transaction, entry, { did: 'replayed', actor });
+    }),
+  );
   const { body: _, ...rest } = entry;
   return { ...rest, replayedAt: new Date() };
 }

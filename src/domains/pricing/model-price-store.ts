@@ -15,6 +15,13 @@ export async function findModelPrices(postgres: Postgres, projectId: string): Pr
   return row && { prices: row.prices.map(fromStored), updatedAt: row.updated_at };
 }
 
+/** As {@link findModelPrices}, and nobody else replaces them until the transaction ends. */
+export async function lockModelPrices(transaction: Postgres, projectId: string): Promise<ModelPriceList | undefined> {
+  // The row of the project is the lock, because there may be none of prices yet.
+  await transaction('projects').where({ id: projectId }).forUpdate().first('id');
+  return findModelPrices(transaction, projectId);
+}
+
 /** Puts `list` in the place of all own prices that the project had. */
 export async function replaceModelPrices(postgres: Postgres, projectId: string, list: ModelPriceList): Promise<void> {
   await runPostgres(() =>

@@ -1,8 +1,12 @@
 import { z } from 'zod';
-import { endpoint } from '../../http/endpoint.ts';
+import { endpointsFor } from '../../http/endpoint.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { findModelPrices, replaceModelPrices } from './model-price-store.ts';
+import { auditActorOf, type Principal, projectOf } from '../auth/index.ts';
+import { findModelPrices } from './model-price-store.ts';
 import { modelPricesBody, modelPricesSchema, modelPricesToWire } from './pricing.schema.ts';
+import { putModelPrices } from './put-model-prices.ts';
+
+const { endpoint } = endpointsFor<Principal>();
 
 export function pricingEndpoints(deps: { postgres: Postgres }) {
   const common = {
@@ -35,9 +39,9 @@ export function pricingEndpoints(deps: { postgres: Postgres }) {
       access: { scope: 'budgets:write' },
       rateClass: 'write',
       body: modelPricesBody,
-      handle: async ({ params, body }) => {
-        const list = { prices: body, updatedAt: new Date() };
-        await replaceModelPrices(deps.postgres, params.project_id, list);
+      handle: async ({ body, principal, requestId }) => {
+        const actor = auditActorOf(principal, requestId);
+        const list = await putModelPrices(deps, { project: projectOf(principal), prices: body, actor });
         return { status: 200, body: modelPricesToWire(list) };
       },
     }),

@@ -32,10 +32,12 @@ export async function canaryEnv(engines: Engines): Promise<Record<string, string
   await client.query(`create role ${user} superuser login password '${canaries.postgresPassword}'`);
   await client.end();
   await letCanaryIntoRedis(engines);
+  // The embedded ClickHouse has one password, which it makes itself.
+  canaries.clickhousePassword = new URL(engines.clickhouse.url).password;
   return {
     DATABASE_URL: withCredentials(databaseUrl, canaries.postgresPassword),
     REDIS_URL: withCredentials(engines.redis.url, canaries.redisPassword),
-    CLICKHOUSE_URL: withCredentials(engines.clickhouse.url, canaries.clickhousePassword),
+    CLICKHOUSE_URL: engines.clickhouse.url,
     JWT_SECRET: canaries.jwtSecret,
     CLERK_WEBHOOK_SECRETS: canaries.clerkSecret,
     WORKOS_WEBHOOK_SECRETS: canaries.workosSecret,

@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { runPostgres } from '../../stores/postgres/errors.ts';
+import { type AuditActor, recordAudit } from '../audit/index.ts';
+import type { ProjectScope } from '../workspaces/index.ts';
+import type { ModelPrice, ModelPriceList } from './model-price.ts';
+import { lockModelPrices, replaceModelPrices } from './model-price-store.ts';
+
+/** Puts these prices in the place of all that the project had, and says so in the audit log. Throws UnavailableError. */
+export async function putModelPrices(
+  { postgres }: { postgres: Postgres },
+  { project, prices, actor }: { project: ProjectScope; prices: ModelPrice[]; actor: AuditActor },
+): Promise<ModelPriceList> {
+  const list = { prices, updatedAt: new Date() };
+  await runPostgres(() =>
+    postgres.transaction(async (transaction) => {
+      const before = await lockModelPrices(transaction, project.projectId);
+      await replaceModelPrices(transaction, project.projectId, list);
+      await recordAudit(transaction, {
+        workspaceId: project.workspaceId,
+        projectId: project.projectId,
+        actor,
+        action: 'model_prices.replaced',
+        targetType: 'project',
+        targetId: project.projectId,
+        details: { before: digestOf(before?.prices ?? []), after: digestOf(prices) },
+      });
+    }),
+  );
+  return list;
+}
+
+/** As many as there are, and a fingerprint by which two lists are told apart: a thousand prices are too long for a log. */
+function digestOf(prices: readonly ModelPrice[]): { prices: number; sha256: string } {
+  return { prices: prices.length, sha256: createHash('sha256').update(JSON.stringify(prices)).digest('hex') };
+}

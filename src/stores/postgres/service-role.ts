@@ -1,0 +1,76 @@
+import { within } from '../../lib/within.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { Postgres } from './client.ts';
+
+const hintTimeoutMs = 500;
+
+/** SQLSTATEs: insufficient_privilege, duplicate_object. */
+const [notAllowed, exists] = ['42501', '42710'];
+
+/**
+ * Makes the user that the service connects as, who may read and write rows and nothing else: a statement that was smuggled in changes no
+ * table and no function, and what was audited stays. Runs after every migration, so that new tables are granted too. Where the
+ * migrating user may not make users, the user must be there. Throws when the URL names no user and password.
+ */
+export async function putServiceUser(postgres: Postgres, serviceUrl: string): Promise<void> {
+  const { username, password } = new URL(serviceUrl);
+  if (username === '' || password === '') throw new Error('DATABASE_URL must name a user and a password');
+  const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
+  await putUser(postgres, user, secret);
+  for (const grant of grants) await run(postgres, grant, user);
+}
+
+/** In this order. `%I` is the user. */
+const grants = [
+  'revoke create on schema public from public',
+  'grant usage on schema public to %I',
+  'grant select, insert, update, delete on all tables in schema public to %I',
+  'grant usage on all sequences in schema public to %I',
+  'revoke all on knex_migrations, knex_migrations_lock from %I',
+  // Triggers write what was changed; maintenance prunes it.
+  'revoke insert, update on changes from %I',
+  'revoke update, delete on audit_log from %I',
+];
+
+/** Says once, at the start, that a set-up whose service connects as the owner works and has one wall less. Never throws. */
+export async function hintIfOwner(postgres: Postgres, logger: Logger): Promise<void> {
+  if (!(await within(hintTimeoutMs, () => ownsTables(postgres)).catch(() => false))) return;
+  logger.warn(
+    'DATABASE_URL names the owner of the tables; set DATABASE_MIGRATE_URL to it and DATABASE_URL to another user',
+  );
+}
+
+/** Whether the connection could change the schema, because it owns the tables. */
+export async function ownsTables(postgres: Postgres): Promise<boolean> {
+  const { rows } = await postgres.raw<{ rows: { owns: boolean }[] }>(
+    `select pg_has_role(current_user, tableowner::name, 'usage') as owns from pg_tables
+     where schemaname = 'public' and tablename = 'workspaces'`,
+  );
+  return rows[0]?.owns ?? false;
+}
+
+async function putUser(postgres: Postgres, user: string, password: string): Promise<void> {
+  const rights = 'login nosuperuser nocreatedb nocreaterole nobypassrls password %L';
+  try {
+    await run(postgres, `create role %I ${rights}`, user, password);
+  } catch (error) {
+    if (codeOf(error) !== exists) throw error;
+    // A user that somebody else has made is theirs to change.
+    await run(postgres, 'alter role %I password %L', user, password).catch((denied: unknown) => {
+      if (codeOf(denied) !== notAllowed) throw denied;
+    });
+  }
+}
+
+/** Statements about users take no bound values, so Postgres itself writes the names into them. */
+async function run(postgres: Postgres, template: string, ...values: readonly string[]): Promise<void> {
+  const { rows } = await postgres.raw<{ rows: { statement: string }[] }>(
+    `select format(?::text, variadic ?::text[]) as statement`,
+    [template, [...values]],
+  );
+  await postgres.raw((rows[0]?.statement ?? '').replaceAll('?', '\\?'));
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
