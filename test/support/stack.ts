@@ -30,7 +30,9 @@ export interface Stack {
   /** Of the test itself; waits through an outage. */
   redis: Redis;
   clickhouse: ClickHouse;
+  /** The lane of small bodies. */
   ingest: Queue;
+  ingestLarge: Queue;
   isolation: Queue;
   /** A project of its own for a test, with a full key. */
   createProject(name: string): Promise<Project>;
@@ -92,6 +94,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   redis.on('error', () => undefined);
   const clickhouse = connectClickHouse(clickhouseUrl);
   const ingest = quietQueue(jobCatalog.ingestBody.queue, redis);
+  const ingestLarge = quietQueue(jobCatalog.ingestLargeBody.queue, redis);
   const isolation = quietQueue(jobCatalog.isolateBody.queue, redis);
   return {
     engines,
@@ -102,9 +105,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     redis,
     clickhouse,
     ingest,
+    ingestLarge,
     isolation,
     createProject: (name) => createProject(apiUrl, seeded.workspaceId, name),
-    untilIdle: (timeoutMs) => untilIdle([ingest, isolation], timeoutMs),
+    untilIdle: (timeoutMs) => untilIdle([ingest, ingestLarge, isolation], timeoutMs),
     async stop() {
       await Promise.all([api.kill(), worker.kill()]);
       redis.disconnect();
