@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue, Worker } from 'bullmq';
 import { dropBody } from '../src/queue/drop-body.ts';
 import { backoffMs, type JobName, jobCatalog } from '../src/queue/job-catalog.ts';
@@ -55,16 +56,26 @@ export async function startWorkers(deps: WorkersDeps, redisUrl: string): Promise
   const log = new QuietLog(deps.logger);
   const names = Object.keys(jobCatalog) as JobName[];
   const workers = names.map((name) => startWorker(name, deps, { redisUrl, log }));
-  await Promise.all(
-    schedules.map(({ id, name, everyMs }) => {
-      const { queue, attempts, removeOnComplete } = jobCatalog[name];
-      const opts = { attempts, removeOnComplete, removeOnFail: { count: 10 } };
-      return connectQueue(queue, deps.redis).upsertJobScheduler(id, { every: everyMs }, { name, data: {}, opts });
-    }),
-  );
+  await Promise.all(schedules.map((schedule) => keepScheduled(schedule, deps)));
   return {
     close: async () => void (await Promise.all(workers.map(({ worker }) => worker.close()))),
   };
+}
+
+/** A Redis without memory is waited for; throws any other error. */
+async function keepScheduled({ id, name, everyMs }: (typeof schedules)[number], deps: WorkersDeps): Promise<void> {
+  const { queue, attempts, removeOnComplete } = jobCatalog[name];
+  const opts = { attempts, removeOnComplete, removeOnFail: { count: 10 } };
+  for (;;) {
+    try {
+      await connectQueue(queue, deps.redis).upsertJobScheduler(id, { every: everyMs }, { name, data: {}, opts });
+      return;
+    } catch (error) {
+      if (!isOutOfMemory(error)) throw error;
+    }
+    await deps.reserve.release();
+    await sleep(outOfMemoryRestMs, undefined, { signal: deps.stopping });
+  }
 }
 
 /** A queue over a connection whose own listener logs its errors; without one here BullMQ would print each of them again. */

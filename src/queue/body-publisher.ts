@@ -4,7 +4,7 @@ import { UnavailableError } from '../lib/errors.ts';
 import { TimeoutError } from '../lib/within.ts';
 import { backlogKey, backlogShareOf } from './backlog.ts';
 import { bodyKey } from './body-key.ts';
-import { DurabilityBarrier } from './durability-barrier.ts';
+import { barrierMsMax, DurabilityBarrier } from './durability-barrier.ts';
 import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
 import { type IngestBodyPayload, type IngestOutcome, ingestOutcome, jobCatalog } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
@@ -18,7 +18,7 @@ export interface BodyPublisher {
   /**
    * Stores the body and a job that names it in one MULTI, and meters its spans unless the job was known already (`duplicate`) or
    * there is no meter. Resolves once Redis has handed all to its kernel; `backlogBytes` is what the workspace then has unfinished
-   * in Redis. Throws UnavailableError within about a second when it cannot be made durable.
+   * in Redis. Throws UnavailableError when it cannot be made durable: within a second, or 2.5 s where Redis' disk is slow.
    */
   publish(
     jobId: string,
@@ -40,14 +40,9 @@ export interface BodyPublisher {
 }
 
 export interface BodyPublisherParts {
-  clock: RedisClock;
-  barrier: DurabilityBarrier;
+  clock: Pick<RedisClock, 'nowMs'>;
+  barrier: Pick<DurabilityBarrier, 'pass'>;
 }
-
-/** Within this the body is durable, or it is said not to be. */
-const durableMsMax = 1_000;
-/** What the barrier gets at least, however long the transaction took. */
-const barrierMsMin = 100;
 
 /** `redis` must fail fast (see connectRequestRedis): a request waits for every command sent here. */
 export function createBodyPublisher(
@@ -95,10 +90,9 @@ export function createBodyPublisher(
     queue: lanes.ingest,
     queues,
     async publish(jobId, body, payload, meter) {
-      const startedAtMs = performance.now();
       try {
         const { duplicate, backlog } = await store(jobId, body, payload, meter);
-        await barrier.pass(Math.max(barrierMsMin, durableMsMax - (performance.now() - startedAtMs)));
+        await barrier.pass(barrierMsMax);
         return { duplicate, backlogBytes: backlog.bytes };
       } catch (error) {
         throw notQueued(error);

@@ -3,6 +3,8 @@ import type { Redis } from 'ioredis';
 import { TimeoutError } from '../lib/within.ts';
 import { infoFields } from './redis-info.ts';
 
+/** Redis writes after two seconds even while an fsync goes on; who sends waits for that rather than for a 503 and a repetition. */
+export const barrierMsMax = 2_500;
 const lookAgainMs = 5;
 
 interface Waiter {

@@ -1,7 +1,7 @@
 import { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { UnavailableError } from '../lib/errors.ts';
-import { DurabilityBarrier } from './durability-barrier.ts';
+import { barrierMsMax, DurabilityBarrier } from './durability-barrier.ts';
 import { applyIdentityEventPayload, type IdentityEvent } from './identity-event.ts';
 import { jobCatalog } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
@@ -30,7 +30,6 @@ export interface IdentityEventPublisher {
 }
 
 const failedMax = 1_000;
-const barrierMsMax = 1_000;
 
 /** `redis` must fail fast (see connectRequestRedis): a request waits for every command sent here. */
 export function createIdentityEventPublisher(

@@ -13,8 +13,14 @@ export interface OwnApi {
   stop(): Promise<void>;
 }
 
+export interface OwnApiOptions {
+  /** Files that the process loads before its own. */
+  preload?: readonly string[];
+  env?: Readonly<Record<string, string>>;
+}
+
 /** Starts an API on the engines and with the secrets of another, so that keys and tokens are good at both. */
-export async function startOwnApi(config: Config): Promise<OwnApi> {
+export async function startOwnApi(config: Config, { preload = [], env = {} }: OwnApiOptions = {}): Promise<OwnApi> {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-api-'));
   const reaper = startReaper(directory);
   const port = await freePort();
@@ -22,7 +28,8 @@ export async function startOwnApi(config: Config): Promise<OwnApi> {
     name: 'api',
     logFile: join(directory, 'api.log'),
     reaper,
-    env: environment(config, port),
+    env: { ...environment(config, port), ...env },
+    preload,
   });
   return {
     url: `http://127.0.0.1:${port}`,

@@ -33,7 +33,9 @@ export interface Stack {
   /** Of the test itself; waits through an outage. */
   redis: Redis;
   clickhouse: ClickHouse;
+  /** The lane of small bodies. */
   ingest: Queue;
+  ingestLarge: Queue;
   isolation: Queue;
   /** A project of its own for a test, with a full key; in the seeded workspace unless another is given. */
   createProject(name: string, workspaceId?: string): Promise<Project>;
@@ -106,6 +108,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   redis.on('error', () => undefined);
   const clickhouse = connectClickHouse(clickhouseUrl);
   const ingest = quietQueue(jobCatalog.ingestBody.queue, redis);
+  const ingestLarge = quietQueue(jobCatalog.ingestLargeBody.queue, redis);
   const isolation = quietQueue(jobCatalog.isolateBody.queue, redis);
   return {
     engines,
@@ -116,10 +119,11 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     redis,
     clickhouse,
     ingest,
+    ingestLarge,
     isolation,
     createProject: (name, workspaceId = seeded.workspaceId) => createProject(apiUrl, workspaceId, name),
     createWorkspace: (name, plan) => createWorkspace(databaseUrl, name, plan),
-    untilIdle: (timeoutMs) => untilIdle([ingest, isolation], timeoutMs),
+    untilIdle: (timeoutMs) => untilIdle([ingest, ingestLarge, isolation], timeoutMs),
     async stop() {
       await Promise.all([api.kill(), worker.kill()]);
       redis.disconnect();

@@ -3,7 +3,6 @@ import type { Redis } from 'ioredis';
 import { UnavailableError } from '../../lib/errors.ts';
 import type { RedisClock } from '../../queue/redis-clock.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { AppendOnlyLag } from './append-only-lag.ts';
 import { BacklogShares, type BacklogSharesDeps } from './backlog-shares.ts';
 import { bodiesBytesMax, bytesLeft, refusalOf, unsafeReasonOf } from './queue-refusal.ts';
 
@@ -34,7 +33,6 @@ export interface QueueGateDeps extends BacklogSharesDeps {
 export class QueueGate {
   readonly #deps: QueueGateDeps;
   readonly #shares: BacklogShares;
-  readonly #lag = new AppendOnlyLag();
   #refusal: string | undefined = 'ingestion is starting';
   /** Of those for which nothing at all may be queued. */
   #unsafe: string | undefined = 'ingestion is starting';
@@ -124,7 +122,7 @@ export class QueueGate {
       const info = `${persistence}\n${memory}`;
       this.#bodiesBytesMax = bodiesBytesMax(info, memoryBytesMax);
       this.#bytesLeft = bytesLeft(info, memoryBytesMax);
-      const unsafe = unsafeReasonOf(info) ?? this.#lagReason(info);
+      const unsafe = unsafeReasonOf(info);
       this.#set(unsafe ?? refusalOf(info, oldestAtMs, memoryBytesMax, clock.nowMs()), unsafe);
       this.#checkClock();
     } catch {
@@ -132,12 +130,6 @@ export class QueueGate {
     }
     const nextMs = this.#refusal === undefined ? pollMs : refusingPollMs;
     if (!this.#closed) this.#timer = setTimeout(() => this.#look(), nextMs).unref();
-  }
-
-  #lagReason(info: string): string | undefined {
-    const lagMs = this.#lag.look(info, performance.now());
-    if (lagMs === undefined) return undefined;
-    return `Redis has not written its append-only file for ${Math.round(lagMs / 1_000)} s, its disk is too slow`;
   }
 
   #checkClock(): void {

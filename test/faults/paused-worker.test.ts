@@ -1,0 +1,71 @@
+import { Worker } from 'bullmq';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dropBody } from '../../src/queue/drop-body.ts';
+import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
+import { connectWorkerRedis } from '../../src/stores/redis/client.ts';
+import { seededRandom } from '../support/random.ts';
+import { post } from '../support/sender.ts';
+import { type Project, type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+import { singleTraceBody } from '../support/workload.ts';
+
+const bodies = 5;
+
+describe('a worker that was paused for longer than the lock of its jobs', () => {
+  let stack: Stack;
+  let postgres: Postgres;
+  beforeAll(async () => {
+    stack = await startStack();
+    postgres = connectPostgres(stack.engines.postgres.url, 2);
+  });
+  afterAll(async () => {
+    await postgres?.destroy();
+    await stack?.stop();
+  });
+
+  it('leaves the bodies alone that another worker has stored meanwhile: none is in the quarantine', async () => {
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('paused');
+    // Prices are read before a body is: with their table locked, the jobs are under way and have no body yet.
+    const lock = await postgres.transaction();
+    await lock.raw('lock table model_prices in access exclusive mode');
+    await sendBodies(project);
+    await until('the jobs are under way', 20_000, async () => (await stack.ingest.getActiveCount()) === bodies);
+    stack.worker.signal('SIGSTOP');
+    const other = startOtherWorker();
+    await until('the other worker has ended them', 30_000, () => other.ended.size === bodies);
+    await lock.rollback();
+    stack.worker.signal('SIGCONT');
+    await until('the paused worker has noticed', 20_000, () => {
+      return stack.worker.log().split('another worker has ended this body').length - 1 >= bodies;
+    });
+    expect(await postgres('quarantined_bodies').where({ project_id: project.id })).toEqual([]);
+    await other.close();
+  });
+
+  async function sendBodies(project: Project): Promise<void> {
+    const random = seededRandom();
+    for (let sent = 0; sent < bodies; sent++) {
+      expect((await post(stack.apiUrl, project.apiKey, singleTraceBody(random, 2))).status).toBe(200);
+    }
+  }
+
+  /** Ends every job at once, as one that has stored its spans does. */
+  function startOtherWorker() {
+    const ended = new Set<string>();
+    const connection = connectWorkerRedis(stack.engines.redis.url);
+    const worker = new Worker(stack.ingest.name, async () => 'stored', {
+      ...{ connection, stalledInterval: 1_000, maxStalledCount: 1_000 },
+    });
+    const queues = { ingest: [stack.ingest, stack.ingestLarge], isolation: stack.isolation };
+    worker.on('completed', async (job) => {
+      const body = { projectId: job.data.projectId, jobId: String(job.id) };
+      if (await dropBody(stack.redis, queues, body)) ended.add(body.jobId);
+    });
+    const close = async () => {
+      await worker.close();
+      connection.disconnect();
+    };
+    return { ended, close };
+  }
+});

@@ -1,0 +1,221 @@
+import { randomBytes } from 'node:crypto';
+import { Worker } from 'bullmq';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { backlogKey } from '../../src/queue/backlog.ts';
+import { bodyKey } from '../../src/queue/body-key.ts';
+import { type BodyPublisher, createBodyPublisher } from '../../src/queue/body-publisher.ts';
+import { type BodyQueues, dropBody } from '../../src/queue/drop-body.ts';
+import { type IngestBodyPayload, jobCatalog } from '../../src/queue/job-catalog.ts';
+import { laneBaseKey } from '../../src/queue/store-body-script.ts';
+import { connectRequestRedis, connectWorkerRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
+import { createLatencyRecorder } from '../../src/telemetry/latency.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { ingestOrIsolate } from '../../workers/ingestion/ingest-or-isolate.ts';
+import { sweepBodies } from '../../workers/maintenance/sweep-bodies.ts';
+import { connectQueue } from '../../workers/start-workers.ts';
+import { createIngestion } from '../../workers/worker-container.ts';
+import { testConfig } from '../support/api.ts';
+import { until } from '../support/until.ts';
+
+/** A database of Redis that only this file uses, so that no worker takes its bodies. */
+const ownDatabase = '/9';
+const body = Buffer.from('a body');
+
+let redisUrl: string;
+let requests: Redis;
+let redis: Redis;
+let publisher: BodyPublisher;
+let queues: BodyQueues;
+
+beforeAll(async () => {
+  redisUrl = new URL(ownDatabase, inject('redisUrl')).href;
+  requests = connectRequestRedis(redisUrl);
+  redis = connectWorkerRedis(redisUrl);
+  await firstConnection(requests);
+  publisher = createBodyPublisher(requests);
+  queues = { ingest: publisher.queues, isolation: connectQueue(jobCatalog.isolateBody.queue, redis) };
+});
+afterAll(async () => {
+  await publisher.close();
+  requests.disconnect();
+  redis.disconnect();
+});
+
+interface Published {
+  jobId: string;
+  projectId: string;
+  payload: IngestBodyPayload;
+}
+
+function payloadOf(workspaceId: string, inflatedBytes: number): IngestBodyPayload {
+  const facts = { retentionDays: 0, inflatedBytes, spans: 1, receivedAtMs: Date.now() };
+  return { v: 1, workspaceId, projectId: `prj_${workspaceId}`, encoding: 'json', coding: 'identity', ...facts };
+}
+
+async function publish(workspaceId: string, inflatedBytes = 100): Promise<Published> {
+  const payload = payloadOf(workspaceId, inflatedBytes);
+  const jobId = `b_${randomBytes(32).toString('hex')}`;
+  await publisher.publish(jobId, body, payload, undefined);
+  return { jobId, projectId: payload.projectId, payload };
+}
+
+const resend = ({ jobId, payload }: Published) => publisher.publish(jobId, body, payload, undefined);
+const newWorkspace = () => `wsp_${randomBytes(8).toString('hex')}`;
+
+/** Ends all jobs that wait, as a worker that dies before it drops their bodies would; resolves with their ids as they came. */
+async function endAll(): Promise<string[]> {
+  const ended: string[] = [];
+  const workers = publisher.queues.map(({ name }) => {
+    const connection = connectWorkerRedis(redisUrl);
+    const worker = new Worker(name, async (job) => void ended.push(String(job.id)), { connection, concurrency: 1 });
+    return { worker, connection };
+  });
+  await until('all jobs have ended', 20_000, async () => {
+    const counts = await Promise.all(
+      publisher.queues.map((queue) => queue.getJobCountByTypes('waiting', 'prioritized', 'active')),
+    );
+    return counts.every((count) => count === 0);
+  });
+  for (const { worker, connection } of workers) {
+    await worker.close();
+    connection.disconnect();
+  }
+  return ended;
+}
+
+const hasBody = async ({ projectId, jobId }: Published) => (await redis.exists(bodyKey(projectId, jobId))) === 1;
+const backlogOf = (workspaceId: string) => redis.hgetall(backlogKey(workspaceId));
+
+describe('a body', () => {
+  test.each([
+    ['small', 100],
+    ['large', 1024 * 1024],
+  ])('that is %s counts for its workspace until it is dropped, once however often it is sent', async (_size, bytes) => {
+    const workspaceId = newWorkspace();
+    const published = await publish(workspaceId, bytes);
+    const before = await backlogOf(workspaceId);
+    expect(Number(before.bytes)).toBe(await publisher.backlogBytes(workspaceId));
+    expect(Object.values(before)).toContain(String(Math.max(bytes, 16 * 1024)));
+    expect(await resend(published)).toMatchObject({ duplicate: true, backlogBytes: Number(before.bytes) });
+    expect(await dropBody(redis, queues, published)).toBe(false);
+    await endAll();
+    expect(await dropBody(redis, queues, published)).toBe(true);
+    expect(await dropBody(redis, queues, published)).toBe(false);
+    expect(await backlogOf(workspaceId)).toEqual({});
+    expect(await hasBody(published)).toBe(false);
+  });
+
+  test('that is sent again while the sweep drops what its forgotten job left keeps its bytes', async () => {
+    const published = await publish(newWorkspace());
+    await endAll();
+    await publisher.forget(published.jobId);
+    // The resend comes at the worst moment there is for a sweep that removes what it has looked at before.
+    const unlink = async (key: string) => {
+      await resend(published);
+      return redis.unlink(key);
+    };
+    const interleaved = new Proxy(redis, {
+      get: (target, name) => (name === 'unlink' ? unlink : Reflect.get(target, name, target)),
+    });
+    await sweepBodies({ redis: interleaved, ...queues });
+    await resend(published);
+    expect(await hasBody(published)).toBe(true);
+    await sweepBodies({ redis, ...queues });
+    expect(await hasBody(published)).toBe(true);
+    await endAll();
+    await sweepBodies({ redis, ...queues });
+    expect(await hasBody(published)).toBe(false);
+  });
+
+  test('whose job waits for isolation is not swept', async () => {
+    const published = await publish(newWorkspace());
+    await queues.isolation.add('isolateBody', published.payload, { jobId: published.jobId });
+    await endAll();
+    await sweepBodies({ redis, ...queues });
+    expect(await hasBody(published)).toBe(true);
+    await queues.isolation.remove(published.jobId);
+    await sweepBodies({ redis, ...queues });
+    expect(await hasBody(published)).toBe(false);
+  });
+});
+
+describe('what a finished body leaves', () => {
+  test('makes a resend within ten minutes the same delivery, however many another workspace finishes', async () => {
+    const quiet = await publish(newWorkspace());
+    const workspaceId = newWorkspace();
+    const busy = await Promise.all(Array.from({ length: 6 }, () => publish(workspaceId)));
+    await endAll();
+    await dropBody(redis, queues, quiet);
+    for (const each of busy) await dropBody(redis, queues, each, { rememberedPerMinute: 3 });
+    const lifeOf = ({ jobId }: Published) => redis.ttl(publisher.queue.toKey(jobId));
+    const lives = await Promise.all([quiet, ...busy].map(lifeOf));
+    expect(lives.map((lifeS) => (lifeS > 540 ? 'long' : lifeS > 0 && lifeS <= 60 ? 'brief' : lifeS))).toEqual([
+      ...['long', 'long', 'long', 'long', 'brief', 'brief', 'brief'],
+    ]);
+    expect(await resend(quiet)).toMatchObject({ duplicate: true });
+    expect(await hasBody(quiet)).toBe(false);
+    // A bound on the finished of all workspaces together would be a bound on these.
+    expect(await publisher.queue.getCompletedCount()).toBe(0);
+  });
+});
+
+describe('the order of the lane', () => {
+  test('takes a body of another workspace before the backlog of one that came before it', async () => {
+    const [busy, quiet] = [newWorkspace(), newWorkspace()];
+    const flood: Published[] = [];
+    for (let i = 0; i < 40; i++) flood.push(await publish(busy, 512 * 1024));
+    const single = await publish(quiet);
+    const ended = await endAll();
+    // Those that were sent before the busy one had a backlog worth seconds may come first.
+    expect(ended.indexOf(single.jobId)).toBeLessThan(10);
+    expect(ended.filter((id) => id !== single.jobId)).toEqual(flood.map(({ jobId }) => jobId));
+  });
+
+  test('is kept when the base is set anew while a process still reckons by the one before', async () => {
+    await publish(newWorkspace());
+    await endAll();
+    const oldBaseS = Number(await redis.get(laneBaseKey));
+    await redis.set(laneBaseKey, oldBaseS - 100_000);
+    const first = await publish(newWorkspace());
+    const second = await publish(newWorkspace());
+    const priorities = await Promise.all(
+      [first, second].map(({ jobId }) => redis.hget(publisher.queue.toKey(jobId), 'priority')),
+    );
+    expect(Number(priorities[1]) - Number(priorities[0])).toBeLessThanOrEqual(5);
+    expect(Number(priorities[0])).toBeGreaterThanOrEqual(100_000);
+    await endAll();
+    await sweepBodies({ redis, ...queues });
+    expect(Number(await redis.get(laneBaseKey))).toBeGreaterThan(oldBaseS - 100_000 + 86_400);
+  });
+});
+
+describe('a job whose body is not there', () => {
+  async function run(isOurs: boolean) {
+    const config = testConfig({ redisUrl });
+    const ingestion = createIngestion(config, 'test');
+    const jobId = `b_${randomBytes(32).toString('hex')}`;
+    const deps = {
+      ...ingestion,
+      isolation: queues.isolation,
+      latency: createLatencyRecorder(),
+      logger: createLogger({ level: 'silent', name: 'test' }),
+      clock: { nowMs: () => Date.now() },
+      countStored: () => undefined,
+    };
+    const facts = { id: jobId, attemptsMade: 0, stalledCounter: 0, isOurs: async () => isOurs };
+    const outcome = await ingestOrIsolate(deps, facts, payloadOf(newWorkspace(), 100));
+    const quarantined = await ingestion.postgres('quarantined_bodies').where({ job_id: jobId });
+    await ingestion.close();
+    return { outcome, quarantined };
+  }
+
+  test('that another worker has ended meanwhile is left alone', async () => {
+    expect((await run(false)).quarantined).toEqual([]);
+  });
+
+  test('that is still this worker’s goes to the quarantine with what is known', async () => {
+    const { outcome, quarantined } = await run(true);
+    expect(outcome).toBe('quarantined');
+    expect(quarantined).toMatchObject([{ reason: expect.stringContaining('is not in Redis') }]);
+  });
+});
