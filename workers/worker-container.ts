@@ -2,6 +2,7 @@ import type { Config } from '../src/config.ts';
 import { otlpLimits } from '../src/container.ts';
 import { overrideCacheOf, PriceTable } from '../src/domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from '../src/domains/prompts/index.ts';
+import { UnavailableError } from '../src/lib/errors.ts';
 import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
@@ -86,7 +87,7 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
     budget: new WorkBudget(workBytesMax),
     encoder,
     priceOverrides: overrideCacheOf(postgres),
-    stop: () => stopping.abort(new Error('The worker is stopping')),
+    stop: () => stopping.abort(new UnavailableError('dependency_unavailable', 'The worker is stopping')),
     async close() {
       redis.disconnect();
       await Promise.all([encoder.close(), postgres.destroy(), clickhouse.close(), slowClickhouse.close()]);

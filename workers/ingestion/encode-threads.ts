@@ -3,6 +3,7 @@ import { Piscina } from 'piscina';
 import type { OtlpLimits } from '../../src/domains/ingestion/index.ts';
 import type { PriceOverrides } from '../../src/domains/pricing/index.ts';
 import type { PromptFinder } from '../../src/domains/prompts/index.ts';
+import { UnavailableError } from '../../src/lib/errors.ts';
 import { FairLane } from '../../src/lib/fair-lane.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { BadBodyError } from './bad-body.ts';
@@ -66,7 +67,8 @@ export function createEncodeThreads(
       if ('bad' in outcome) throw new BadBodyError(outcome.bad);
       return withBuffer(outcome);
     } catch (error) {
-      if (closed || error instanceof BadBodyError) throw error;
+      if (error instanceof BadBodyError) throw error;
+      if (closed) throw new UnavailableError('dependency_unavailable', 'The worker is stopping', { cause: error });
       if (limit.signal.aborted) throw new BadBodyError(`Working on the body took more than ${workMsMax} ms`, error);
       throw new BadBodyError(`The thread that worked on the body ended: ${messageOf(error)}`, error);
     } finally {
