@@ -2,10 +2,12 @@ import type { Config } from '../src/config.ts';
 import { otlpLimits } from '../src/container.ts';
 import { overrideCacheOf, PriceTable } from '../src/domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from '../src/domains/prompts/index.ts';
+import { UnavailableError } from '../src/lib/errors.ts';
 import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
 import { createLogger, type Logger } from '../src/telemetry/logger.ts';
+import { createBodyEncoder } from './ingestion/body-encoder.ts';
 import type { IngestBodyDeps } from './ingestion/ingest-body.ts';
 import { SpanBatcher } from './ingestion/span-batcher.ts';
 import { storeBatch } from './ingestion/store-batch.ts';
@@ -61,6 +63,16 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
     waitMsMax,
     write: (entries) => storeBatch({ clickhouse, redis, logger, stopping: stopping.signal }, entries),
   });
+  const prompts = new KnownPrompts({
+    find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
+    unknownMs: unknownPromptMs,
+    logger,
+  });
+  const encoder = createBodyEncoder({
+    limits: otlpLimits(config),
+    prompts,
+    priceTable: new PriceTable(),
+  });
   return {
     postgres,
     clickhouse,
@@ -71,18 +83,12 @@ export function createIngestion(config: Config, name: string, waitMsMax = batchW
     defaultPlan: config.defaultPlan,
     batcher,
     hold: createWorkLanes(),
-    limits: otlpLimits(config),
-    knownPrompts: new KnownPrompts({
-      find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
-      unknownMs: unknownPromptMs,
-      logger,
-    }),
-    priceTable: new PriceTable(),
+    encoder,
     priceOverrides: overrideCacheOf(postgres),
-    stop: () => stopping.abort(new Error('The worker is stopping')),
+    stop: () => stopping.abort(new UnavailableError('dependency_unavailable', 'The worker is stopping')),
     async close() {
       redis.disconnect();
-      await Promise.all([postgres.destroy(), clickhouse.close(), slowClickhouse.close()]);
+      await Promise.all([encoder.close(), postgres.destroy(), clickhouse.close(), slowClickhouse.close()]);
     },
   };
 }

@@ -4,13 +4,11 @@ import {
   type LightSpan,
   summariseExecution,
 } from '../../src/domains/executions/index.ts';
-import { defaultOtlpLimits, spanTable } from '../../src/domains/ingestion/index.ts';
+import { defaultOtlpLimits, lightSpanOf, spanTable } from '../../src/domains/ingestion/index.ts';
 import { compileOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
-import { KnownPrompts } from '../../src/domains/prompts/index.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
-import { createLogger } from '../../src/telemetry/logger.ts';
-import { encodeBody } from '../../workers/ingestion/encode-body.ts';
+import { encodeRows, readRows } from '../../workers/ingestion/encode-body.ts';
 import { createTraceBody } from '../load/body-template.ts';
 import { type Random, seededRandom } from '../load/span-content.ts';
 
@@ -20,15 +18,7 @@ export interface SeedSpec {
   spansPerTrace: number;
 }
 
-/** No prompt is known and no project has prices of its own. */
-const unlinked = {
-  limits: defaultOtlpLimits,
-  knownPrompts: new KnownPrompts({
-    find: async () => new Map(),
-    unknownMs: 60_000,
-    logger: createLogger({ level: 'silent', name: 'bench' }),
-  }),
-};
+/** No project has prices of its own. */
 const prices = {
   table: new PriceTable(),
   overrides: compileOverrides({ prices: [], updatedAt: new Date() }),
@@ -53,13 +43,13 @@ export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Pr
       const body = createTraceBody(index + 1, spansPerTrace, nowMs - Math.round((index * windowMs) / traces));
       traceIds.push(body.traceId);
       const payload = payloadOf(projectId, spansPerTrace, body.bytes.length, nowMs);
-      bodies.push(await encodeBody(unlinked, payload, body.bytes, prices));
+      bodies.push(await readRows({ payload, limits: defaultOtlpLimits, prices }, body.bytes));
     }
-    const block = spanTable.block(bodies.map(({ rows }) => rows));
+    const block = spanTable.block(bodies.map((rows) => encodeRows(rows).rows));
     await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block });
     await insertExecutions(
       clickhouse,
-      bodies.map(({ lightSpans = [] }) => embellished(projectId, lightSpans, random)),
+      bodies.map((rows) => embellished(projectId, rows.map(lightSpanOf), random)),
     );
   }
   return traceIds;

@@ -1,6 +1,9 @@
 import { costAsReported, type NormalisedSpan, type SpanCost } from '../../src/domains/ingestion/index.ts';
 import { type Prices, priceCall } from '../../src/domains/pricing/index.ts';
 
+/** Searches of the price table for one body, which bounds what a body of nothing but new model names costs: some 30 ms. */
+export const priceSearchesMax = 256;
+
 /** What the client reported, 0 included; else what the tokens cost at the prices of the span's start; else nothing is known. */
 export function costOfSpan(prices: Prices, span: NormalisedSpan, startUnixNano: bigint): SpanCost {
   const { usage, provider, model, requestModel } = span;

@@ -1,7 +1,8 @@
 import { type LightSpan, resolveSpanPrompts } from '../../src/domains/executions/index.ts';
 import {
+  bodyBudget,
   decodeTraces,
-  inflateBounded,
+  lastSent,
   lightSpanOf,
   linkListedPrompts,
   normaliseSpan,
@@ -12,9 +13,11 @@ import {
   typeAttributes,
 } from '../../src/domains/ingestion/index.ts';
 import type { Prices } from '../../src/domains/pricing/index.ts';
-import type { KnownPrompts } from '../../src/domains/prompts/index.ts';
+import type { PromptFinder } from '../../src/domains/prompts/index.ts';
+import { mapInSlices } from '../../src/lib/map-in-slices.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import type { EncodedRows } from '../../src/stores/clickhouse/native-table.ts';
+import { BadBodyError } from './bad-body.ts';
 import { costOfSpan } from './cost-of-span.ts';
 
 /** What a body has of one trace. */
@@ -33,19 +36,22 @@ export interface EncodedBody {
   lightSpans?: readonly LightSpan[];
 }
 
-/** Bytes as received to rows, in one pass. Throws what inflating and decoding throw, when the body is not what the edge scan saw. */
-export async function encodeBody(
-  deps: { limits: OtlpLimits; knownPrompts: KnownPrompts },
-  payload: IngestBodyPayload,
-  body: Buffer,
-  prices: Prices,
-): Promise<EncodedBody> {
+/** A body with more spans hands none of them on: to copy so many costs more than to read their traces again. */
+const lightSpansMax = 1_000;
+
+/**
+ * The spans of an inflated body as rows, its prompts not yet looked up; the event loop goes on between spans. Throws BadBodyError when
+ * it is not what the edge has accepted: bytes that do not decode, or another number of spans.
+ */
+export async function readRows(
+  { payload, limits, prices }: { payload: IngestBodyPayload; limits: OtlpLimits; prices: Prices },
+  inflated: Buffer,
+): Promise<SpanRow[]> {
   const { projectId, receivedAtMs, retentionDays } = payload;
-  const inflated = await inflateBounded(payload.coding, body, deps.limits.inflatedBytesMax);
-  const spans = decodeTraces(payload.encoding, inflated, deps.limits);
-  const unlinked = spans.map((span): SpanRow => {
-    const normalised = normaliseSpan(span);
-    const prompt = promptMention(normalised.promptRef);
+  const decoded = decode(payload, inflated, limits);
+  const budget = bodyBudget();
+  return mapInSlices(lastSent(decoded), (span): SpanRow => {
+    const normalised = normaliseSpan(span, budget);
     return {
       projectId,
       receivedAtMs,
@@ -53,18 +59,34 @@ export async function encodeBody(
       span,
       attributes: typeAttributes(span.attributes),
       normalised,
-      prompt,
+      prompt: promptMention(normalised.promptRef),
       cost: costOfSpan(prices, normalised, span.startUnixNano),
     };
   });
-  const linked = await resolveSpanPrompts(deps.knownPrompts, projectId, unlinked);
-  const rows = await linkListedPrompts(deps.knownPrompts, projectId, linked);
+}
+
+/** The rows with those prompts that the project has. Never rejects. */
+export async function linkRows(
+  finder: PromptFinder,
+  projectId: string,
+  rows: readonly SpanRow[],
+): Promise<readonly SpanRow[]> {
+  return linkListedPrompts(finder, projectId, await resolveSpanPrompts(finder, projectId, rows));
+}
+
+export function encodeRows(rows: readonly SpanRow[]): EncodedBody {
   return {
     rows: spanTable.encode(rows),
     spanCount: rows.length,
     traces: tracesOf(rows),
-    lightSpans: rows.map(lightSpanOf),
+    ...(rows.length <= lightSpansMax && { lightSpans: rows.map(lightSpanOf) }),
   };
+}
+
+function decode(payload: IngestBodyPayload, inflated: Buffer, limits: OtlpLimits) {
+  const spans = decodeTraces(payload.encoding, inflated, limits);
+  if (spans.length === payload.spans && spans.length > 0) return spans;
+  throw new BadBodyError(`The body decodes to ${spans.length} spans, ${payload.spans} were accepted`);
 }
 
 function tracesOf(rows: readonly SpanRow[]): TraceShare[] {

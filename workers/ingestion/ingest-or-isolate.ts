@@ -4,10 +4,13 @@ import type { RedisClock } from '../../src/queue/redis-clock.ts';
 import type { LatencyRecorder } from '../../src/telemetry/latency.ts';
 import type { JobFacts } from '../processors.ts';
 import { type IngestBodyDeps, ingestBody, isHopeless, MissingBodyError } from './ingest-body.ts';
+import { isKnownToPass } from './passing-errors.ts';
 import { type QuarantineBodyDeps, quarantineBody } from './quarantine-body.ts';
 
 /** After this many crashes with it under way a body is worked on alone; most of its neighbours are innocent. */
 const crashesMax = 2;
+/** After this many attempts the same, once it fails for a reason that is not known to pass. */
+const attemptsMax = 5;
 
 export type IngestOrIsolateDeps = IngestBodyDeps &
   QuarantineBodyDeps & {
@@ -26,20 +29,15 @@ export async function ingestOrIsolate(
   job: JobFacts,
   payload: IngestBodyPayload,
 ): Promise<IngestOutcome> {
-  if (job.stalledCounter >= crashesMax) {
-    const { attempts, removeOnComplete } = jobCatalog.isolateBody;
-    await deps.isolation.add('isolateBody', payload, {
-      jobId: job.id,
-      attempts,
-      removeOnComplete,
-      backoff: { type: 'custom' },
-    });
-    return 'isolated';
-  }
+  if (job.stalledCounter >= crashesMax) return isolate(deps, job, payload);
   try {
     await ingestBody(deps, job.id, payload);
   } catch (error) {
-    if (!isHopeless(error)) throw error;
+    if (!isHopeless(error)) {
+      if (isKnownToPass(error) || job.attemptsMade + 1 < attemptsMax) throw error;
+      deps.logger.warn({ err: error, job_id: job.id }, 'body fails again and again, to be tried alone');
+      return isolate(deps, job, payload);
+    }
     if (error instanceof MissingBodyError && !(await job.isOurs())) {
       deps.logger.info({ job_id: job.id, project_id: payload.projectId }, 'another worker has ended this body');
       return 'stored'; // Of a job that is no longer this worker's nothing is noted.
@@ -55,4 +53,11 @@ export async function ingestOrIsolate(
   deps.latency.record('freshness', deps.clock.nowMs() - payload.receivedAtMs);
   deps.countStored(payload.spans);
   return 'stored';
+}
+
+async function isolate(deps: IngestOrIsolateDeps, job: JobFacts, payload: IngestBodyPayload): Promise<'isolated'> {
+  const { attempts, removeOnComplete } = jobCatalog.isolateBody;
+  const options = { jobId: job.id, attempts, removeOnComplete, backoff: { type: 'custom' } };
+  await deps.isolation.add('isolateBody', payload, options);
+  return 'isolated';
 }

@@ -1,6 +1,6 @@
 export { Admission } from './admission.ts';
 export { canonicalProvider } from './conventions/model.ts';
-export { NORMALISER_VERSION, normaliseSpan } from './conventions/normalise-span.ts';
+export { bodyBudget, NORMALISER_VERSION, normaliseSpan } from './conventions/normalise-span.ts';
 export type { NormalisedSpan } from './conventions/normalised-span.ts';
 export { createBodyExaminer } from './examine-body.ts';
 export { type IngestionDeps, ingestionEndpoints } from './ingestion.routes.ts';

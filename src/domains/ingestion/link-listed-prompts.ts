@@ -1,4 +1,4 @@
-import { type KnownPrompts, resolvePromptRefs, type SpanPrompt } from '../prompts/index.ts';
+import { type PromptFinder, resolvePromptRefs, type SpanPrompt } from '../prompts/index.ts';
 import type { PromptRef } from './conventions/normalised-span.ts';
 import { promptMention } from './prompt-mention.ts';
 
@@ -12,7 +12,7 @@ interface MentioningRow {
  * stays as it is when it knows none. Asks nothing when no row has others to look for. Never rejects.
  */
 export async function linkListedPrompts<Row extends MentioningRow>(
-  known: KnownPrompts,
+  known: PromptFinder,
   projectId: string,
   rows: readonly Row[],
 ): Promise<readonly Row[]> {

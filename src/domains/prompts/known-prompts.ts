@@ -15,6 +15,9 @@ const askedMax = 200;
 /** Nothing longer is a name, a slug, an id or a key. */
 const wantedCharsMax = 200;
 
+/** Who can say which prompts a project has: {@link KnownPrompts}, or somebody who asks it. */
+export type PromptFinder = Pick<KnownPrompts, 'find'>;
+
 export interface KnownPromptsOptions {
   /** Answers what exists; rejects while it cannot say. */
   find: (projectId: string, wanted: readonly string[]) => Promise<ReadonlyMap<string, KnownPrompt>>;

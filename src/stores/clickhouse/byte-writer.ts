@@ -1,3 +1,9 @@
+/**
+ * More than any body needs whose rows are about as large as itself. A value that its spans share is written for each of them, so
+ * without a bound a mebibyte of it would become ten gibibytes of rows.
+ */
+export const bytesMax = 256 * 1024 * 1024;
+
 /** Up to here a loop over the characters beats a call into the runtime. */
 const shortCharactersMax = 40;
 
@@ -151,6 +157,8 @@ export class ByteWriter {
   #reserve(bytes: number): void {
     const needed = this.#length + bytes;
     if (needed <= this.#buffer.length) return;
+    if (needed > bytesMax)
+      throw new RangeError(`The rows of one body may hold ${bytesMax} bytes, a column of them holds more`);
     const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
     this.#buffer.copy(grown, 0, 0, this.#length);
     this.#buffer = grown;

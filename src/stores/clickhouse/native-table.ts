@@ -1,4 +1,4 @@
-import { ByteWriter } from './byte-writer.ts';
+import { ByteWriter, bytesMax } from './byte-writer.ts';
 import type { Column, Stream } from './native-columns.ts';
 
 /** Rows in columns, not yet a block: the bytes of every stream, one behind the other. */
@@ -34,10 +34,13 @@ export class NativeTable<Row> {
     );
   }
 
+  /** Throws RangeError when the rows would take more than `bytesMax`. */
   encode(rows: readonly Row[]): EncodedRows {
     for (const { stream } of this.#streams) stream.writer.reset();
     for (const column of this.#columns) for (const row of rows) column.append(row);
     const parts = this.#streams.map(({ stream }) => stream.writer.bytes());
+    const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+    if (bytes > bytesMax) throw new RangeError(`The rows of one body may hold ${bytesMax} bytes, not ${bytes}`);
     let end = 0;
     return {
       rowCount: rows.length,

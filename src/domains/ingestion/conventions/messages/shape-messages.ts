@@ -61,7 +61,8 @@ function contentParts(content: unknown, reading: Reading): Part[] {
 export function embeddedParts(content: unknown, reading: Reading): unknown {
   if (typeof content !== 'string' || !content.startsWith('[')) return content;
   const inner = parsed(content, reading);
-  return Array.isArray(inner) && inner.length > 0 && inner.every(isObject) ? inner : content;
+  const isList = Array.isArray(inner) && inner.length > 0 && inner.length <= limits.messagesMax;
+  return isList && inner.every(isObject) ? inner : content;
 }
 
 function answersTool(role: string, id: unknown, parts: readonly Part[]): boolean {

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { UnavailableError } from '../../src/lib/errors.ts';
+import { bodyKey } from '../../src/queue/body-key.ts';
+import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
+import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { type IsolateBodyDeps, isolateBody } from '../../workers/ingestion/isolate-body.ts';
+import { IsolatedProcess } from '../../workers/ingestion/isolated-process.ts';
+import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { listQuarantine, payloadOf } from '../support/quarantine.ts';
+
+const entry = fileURLToPath(new URL('../support/isolated-child.mjs', import.meta.url));
+
+let api: TestApi;
+let project: ProjectOfTest;
+let redis: Redis;
+let postgres: Postgres;
+let isolated: IsolatedProcess;
+let deps: IsolateBodyDeps;
+
+beforeAll(async () => {
+  api = await startApi();
+  project = await newProject(api);
+  redis = connectRequestRedis(inject('redisUrl'));
+  await firstConnection(redis);
+  postgres = connectPostgres(api.config.databaseUrl, 2);
+  isolated = new IsolatedProcess({ entry, answerMsMax: 2_000 });
+  deps = { redis, postgres, isolated, logger: createLogger({ level: 'silent', name: 'test' }) };
+});
+
+afterAll(async () => {
+  isolated.close();
+  await postgres.destroy();
+  redis.disconnect();
+  await api.close();
+});
+
+/** Runs a body whose tries end as said, one after the other; the last of them for ever. */
+async function isolate(said: string): Promise<{ jobId: string; body: Buffer }> {
+  const jobId = `${said}-${randomUUID()}`;
+  const body = Buffer.from(jobId);
+  await redis.set(bodyKey(project.id, jobId), body);
+  await isolateBody(deps, jobId, payloadOf(project, body));
+  return { jobId, body };
+}
+
+async function quarantined(jobId: string) {
+  return (await listQuarantine(api)).find(({ id }) => id === jobId);
+}
+
+describe('a body that is worked on alone', () => {
+  test.each([
+    ['failed', 3, 'Failed 3 times alone: a reason'],
+    ['exit', 2, 'Crashed 2 workers alone: the process ended with code 3'],
+    ['silence', 2, 'Crashed 2 workers alone: the process gave no answer within 2000 ms'],
+    ['hopeless', 1, 'a reason'],
+    ['failed.exit.failed.exit', 4, 'Crashed 2 workers alone: the process ended with code 3'],
+  ])(
+    'and ends as %s is in quarantine after %i tries, with its payload and the reason',
+    async (said, attempts, reason) => {
+      const { jobId, body } = await isolate(said);
+      expect(await quarantined(jobId)).toMatchObject({ attempts, reason, body_bytes: body.length });
+    },
+  );
+
+  test.each(['stored', 'failed.failed.stored'])('and ends as %s is not in quarantine', async (said) => {
+    const { jobId } = await isolate(said);
+    expect(await quarantined(jobId)).toBeUndefined();
+  });
+
+  test('and waits for an engine goes back to the queue, so that the next one has its turn', async () => {
+    await expect(isolate('waiting')).rejects.toBeInstanceOf(UnavailableError);
+    await expect(isolate('waiting')).rejects.toBeInstanceOf(UnavailableError);
+    expect(await quarantined((await isolate('stored')).jobId)).toBeUndefined();
+  });
+});
