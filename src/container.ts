@@ -74,6 +74,8 @@ export interface Container {
 
 interface Clients {
   postgres: Postgres;
+  /** Connections of its own for credentials, which are looked up for everybody before it is known whose share they use. */
+  credentials: Postgres;
   clickhouse: ClickHouse;
   redis: Redis;
   publisher: BodyPublisher;
@@ -81,6 +83,7 @@ interface Clients {
 }
 
 const probeEveryMs = 5_000;
+const credentialConnectionsMax = 4;
 
 /** Builds the API process: the one place where its clients are made and handed down. */
 export function createContainer(config: Config): Container {
@@ -90,6 +93,7 @@ export function createContainer(config: Config): Container {
   redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));
   const clients: Clients = {
     postgres: connectPostgres(config.databaseUrl),
+    credentials: connectPostgres(config.databaseUrl, credentialConnectionsMax),
     clickhouse: connectClickHouse(config.clickhouseUrl),
     redis,
     publisher: createBodyPublisher(redis),
@@ -170,7 +174,7 @@ export function createContainer(config: Config): Container {
   ];
   const keyUses = new KeyUses({ write: (keyIds) => markKeysUsed(postgres, keyIds), logger });
   const auth = {
-    tenancy: createTenancy({ postgres, invalidations, defaultPlan: config.defaultPlan }),
+    tenancy: createTenancy({ postgres: clients.credentials, invalidations, defaultPlan: config.defaultPlan }),
     verifyToken: createTokenVerifier(config.jwt, logger),
     keyUses,
     apiKeyPepper: config.apiKeyPepper,
@@ -236,10 +240,17 @@ function createProbes({ postgres, clickhouse, redis, publisher }: Clients): Reco
   };
 }
 
-async function closeClients({ postgres, clickhouse, redis, publisher, identityEvents }: Clients): Promise<void> {
+async function closeClients({
+  postgres,
+  credentials,
+  clickhouse,
+  redis,
+  publisher,
+  identityEvents,
+}: Clients): Promise<void> {
   await Promise.all([publisher.close(), identityEvents.close()]);
   redis.disconnect();
-  await Promise.all([postgres.destroy(), clickhouse.close()]);
+  await Promise.all([postgres.destroy(), credentials.destroy(), clickhouse.close()]);
 }
 
 function worst(values: readonly (number | null)[]): number | null {

@@ -11,6 +11,7 @@ import { answerOnce, digestRequest, isIdempotent, readIdempotencyKey } from './i
 import { isStorableText } from './json-walk.ts';
 import { parseQueryString, type QueryValues } from './query.ts';
 import { contextOf, setHeaders } from './request-context.ts';
+import type { RequestLanes } from './request-lanes.ts';
 import { sendResult } from './send-result.ts';
 import type { PathParams } from './validate.ts';
 
@@ -19,7 +20,7 @@ const everybody = 'everybody';
 /** Default bound on a body, in bytes. */
 const bodyBytesMaxDefault = 1024 * 1024;
 
-type RouteOptions<P> = AppOptions<P> & { intake: BodyIntake };
+type RouteOptions<P> = AppOptions<P> & { intake: BodyIntake; lanes: RequestLanes };
 
 /** One Express route per path; the method is picked here, so that HEAD, OPTIONS and 405 come out alike everywhere. */
 export function mountRoutes<P>(app: Express, options: RouteOptions<P>): void {
@@ -59,6 +60,8 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
       contextOf(res).contract = endpoint;
       await run(req, res, endpoint, options);
     } catch (error) {
+      // Who has gone while waiting is told nothing.
+      if (error === closed) return;
       // A path speaks one protocol, so a wrong method is refused in the words of its other methods.
       const speaker = endpoint ?? endpoints[0];
       const renderError = speaker?.kind === 'raw' ? speaker.renderError : undefined;
@@ -76,10 +79,10 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   const call = new Call({ req, res, params, principal, bodies });
   try {
     if (endpoint.kind === 'raw') {
-      await endpoint.call(req, res, call);
+      await options.lanes.run(endpoint, { sharer, signal: call.signal }, () => endpoint.call(req, res, call));
       return;
     }
-    const once = onceFor(req, endpoint, options, call);
+    const once = onceFor(req, endpoint, options, { call, sharer });
     const readBody = () => bodies.readJson(endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
     sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
   } finally {
@@ -176,25 +179,32 @@ function closeSignal(res: Response): AbortSignal {
 function onceFor<P>(
   req: Request,
   endpoint: Endpoint<P>,
-  { idempotency, logger }: AppOptions<P>,
-  { params, query, principal, requestId }: CommonCall<P>,
+  { idempotency, lanes, logger }: RouteOptions<P>,
+  { call, sharer }: { call: CommonCall<P>; sharer: string },
 ): RawCall<P>['once'] {
+  const { params, query, principal, requestId } = call;
+  const inLane = <T>(handle: () => Promise<T>) => lanes.run(endpoint, { sharer, signal: call.signal }, handle);
   const key = idempotency && isIdempotent(endpoint) ? readIdempotencyKey(req.headers['idempotency-key']) : undefined;
   if (idempotency === undefined || key === undefined || principal === undefined)
-    return (_body, run) => run(randomUUID());
+    return (_body, run) => inLane(() => run(randomUUID()));
   const { operationId, shownOnce = [] } = endpoint;
   const tenant = idempotency.tenantOf(principal, params);
-  return async (body, run) =>
-    answerOnce(
-      {
-        store: idempotency.store,
-        request: { tenant, operationId, key, digest: await digestRequest({ params, query, body }) },
-        shownOnce,
-        where: { requestId, instance: req.path.slice(0, 2_000) },
-        onStoreError: (error) => logger.warn({ err: error, request_id: requestId }, 'idempotent answer not stored'),
-      },
-      run,
-    );
+  const { store } = idempotency;
+  const isUnbound = endpoint.lane === 'none';
+  const begin: typeof store.begin = (request) =>
+    isUnbound ? lanes.runRecord(sharer, () => store.begin(request)) : store.begin(request);
+  return async (body, run) => {
+    const digest = await digestRequest({ params, query, body });
+    const deps = {
+      store: { ...store, begin },
+      request: { tenant, operationId, key, digest },
+      shownOnce,
+      where: { requestId, instance: req.path.slice(0, 2_000) },
+      onStoreError: (error: unknown) =>
+        logger.warn({ err: error, request_id: requestId }, 'idempotent answer not stored'),
+    };
+    return inLane(() => answerOnce(deps, run));
+  };
 }
 
 function pathParams(req: Request): PathParams {
