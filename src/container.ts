@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto';
+import { type Clients, closeClients, connectClients } from './clients.ts';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
 import { auditEndpoints } from './domains/audit/index.ts';
 import {
+  type AuthenticateDeps,
   authEndpoints,
   authorise,
   callerOf,
@@ -15,6 +17,7 @@ import {
   type Principal,
   sharerOf,
   tenantOf,
+  UnknownKeys,
 } from './domains/auth/index.ts';
 import { executionsEndpoints } from './domains/executions/index.ts';
 import { createIdempotencyStore } from './domains/idempotency/index.ts';
@@ -27,7 +30,13 @@ import {
   type OtlpLimits,
   QueueGate,
 } from './domains/ingestion/index.ts';
-import { apiDescription, type DependencyName, knownFields, operationsEndpoints } from './domains/operations/index.ts';
+import {
+  apiDescription,
+  createDocuments,
+  type DependencyName,
+  knownFields,
+  operationsEndpoints,
+} from './domains/operations/index.ts';
 import { partKind, partsEndpoints } from './domains/parts/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts, promptKind, promptsEndpoints } from './domains/prompts/index.ts';
@@ -46,14 +55,10 @@ import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { setHeaders } from './http/request-context.ts';
-import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
 import { identityEventCounts } from './queue/identity-event-counts.ts';
-import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
 import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
-import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
-import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
-import { connectRequestRedis, firstConnection, type Redis } from './stores/redis/client.ts';
+import { firstConnection } from './stores/redis/client.ts';
 import { createInvalidations } from './stores/redis/invalidations.ts';
 import { createProbe, type Probe } from './telemetry/health.ts';
 import { createLatencyRecorder } from './telemetry/latency.ts';
@@ -67,39 +72,21 @@ export interface Container {
   logger: Logger;
   /** Begins to watch the dependencies; resolves after the first look at the queue. */
   start(): Promise<void>;
+  /** Makes what is dear and always the same, before requests come: it holds up the event loop. */
+  prepare(): void;
   /** Starts in the background what the first requests would wait for. */
   warmUp(): void;
   close(): Promise<void>;
 }
 
-interface Clients {
-  postgres: Postgres;
-  /** Connections of its own for credentials, which are looked up for everybody before it is known whose share they use. */
-  credentials: Postgres;
-  clickhouse: ClickHouse;
-  redis: Redis;
-  publisher: BodyPublisher;
-  identityEvents: IdentityEventPublisher;
-}
-
 const probeEveryMs = 5_000;
-const credentialConnectionsMax = 4;
 
 /** Builds the API process: the one place where its clients are made and handed down. */
 export function createContainer(config: Config): Container {
   const logger = createLogger({ level: config.logLevel, name: 'api' });
   const startedAtMs = Date.now();
-  const redis = connectRequestRedis(config.redisUrl);
-  redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));
-  const clients: Clients = {
-    postgres: connectPostgres(config.databaseUrl),
-    credentials: connectPostgres(config.databaseUrl, credentialConnectionsMax),
-    clickhouse: connectClickHouse(config.clickhouseUrl),
-    redis,
-    publisher: createBodyPublisher(redis),
-    identityEvents: createIdentityEventPublisher(redis),
-  };
-  const { postgres, clickhouse, publisher, identityEvents } = clients;
+  const clients = connectClients(config, logger);
+  const { postgres, clickhouse, redis, publisher, identityEvents } = clients;
   const invalidations = createInvalidations({ redisUrl: config.redisUrl, redis, logger });
   const threads = new TemplateThreads();
   const limits = otlpLimits(config);
@@ -125,6 +112,16 @@ export function createContainer(config: Config): Container {
   const refusedCredentials = new RefusedCredentials();
   const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });
   const parts = new ItemCache({ kind: partKind, postgres, invalidations });
+  const documents = createDocuments(() =>
+    openApiDocument({
+      title: 'Promptlane',
+      version,
+      description: apiDescription,
+      knownFields,
+      contracts: endpoints,
+      leastRoleOf: (scope) => (isScope(scope) ? leastRoleOf[scope] : undefined),
+    }),
+  );
   const endpoints: Endpoint<Principal>[] = [
     ...authEndpoints({ postgres }),
     ...workspacesEndpoints<Principal>({ postgres, invalidations, cursorSecret, callerOf }),
@@ -161,22 +158,15 @@ export function createContainer(config: Config): Container {
         ackP99Ms: latency.summary('POST /api/v1/traces').p99_ms,
         freshnessP95Ms: worst((await readWorkerFigures(redis)).map((figures) => figures.freshnessP95Ms)),
       }),
-      openapi: () =>
-        openApiDocument({
-          title: 'Promptlane',
-          version,
-          description: apiDescription,
-          knownFields,
-          contracts: endpoints,
-          leastRoleOf: (scope) => (isScope(scope) ? leastRoleOf[scope] : undefined),
-        }),
+      documents,
     }),
   ];
   const keyUses = new KeyUses({ write: (keyIds) => markKeysUsed(postgres, keyIds), logger });
-  const auth = {
+  const auth: AuthenticateDeps = {
     tenancy: createTenancy({ postgres: clients.credentials, invalidations, defaultPlan: config.defaultPlan }),
     verifyToken: createTokenVerifier(config.jwt, logger),
     keyUses,
+    unknownKeys: new UnknownKeys(),
     apiKeyPepper: config.apiKeyPepper,
     adminApiKey: config.adminApiKey,
   };
@@ -204,6 +194,7 @@ export function createContainer(config: Config): Container {
       for (const probe of Object.values(probes)) probe.start(probeEveryMs);
       await gate.start();
     },
+    prepare: () => documents.make(),
     warmUp: () => threads.warmUp(),
     async close() {
       for (const probe of Object.values(probes)) probe.stop();
@@ -238,19 +229,6 @@ function createProbes({ postgres, clickhouse, redis, publisher }: Clients): Reco
     redis: createProbe({ check: async () => redis.ping() }),
     queue: createProbe({ check: async () => publisher.queue.getJobCounts('wait') }),
   };
-}
-
-async function closeClients({
-  postgres,
-  credentials,
-  clickhouse,
-  redis,
-  publisher,
-  identityEvents,
-}: Clients): Promise<void> {
-  await Promise.all([publisher.close(), identityEvents.close()]);
-  redis.disconnect();
-  await Promise.all([postgres.destroy(), credentials.destroy(), clickhouse.close()]);
 }
 
 function worst(values: readonly (number | null)[]): number | null {

@@ -129,13 +129,6 @@ interface CallParts<P> {
   bodies: Bodies;
 }
 
-/** From its question mark on; a request target may be a path or a whole URL (RFC 9112, 3.2). */
-function searchOf(target: string): string {
-  const [url = ''] = target.split('#', 1);
-  const start = url.indexOf('?');
-  return start < 0 ? '' : url.slice(start);
-}
-
 /** A class for its getter, which an object literal would make anew for every request, and dear: see `ParsedCall`. */
 class Call<P> implements CommonCall<P> {
   readonly params: PathParams;
@@ -150,7 +143,8 @@ class Call<P> implements CommonCall<P> {
 
   constructor({ req, res, params, principal, bodies }: CallParts<P>) {
     this.params = params;
-    this.query = parseQueryString(searchOf(req.url));
+    const queryStart = req.url.indexOf('?');
+    this.query = parseQueryString(queryStart < 0 ? '' : req.url.slice(queryStart));
     this.headers = req.headers;
     this.principal = principal;
     this.requestId = contextOf(res).requestId;
