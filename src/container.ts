@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto';
+import { closeClients, connectClients } from './clients.ts';
 import type { Config } from './config.ts';
 import { apiKeysEndpoints } from './domains/api-keys/index.ts';
 import { auditEndpoints } from './domains/audit/index.ts';
 import {
+  type AuthenticateDeps,
   authEndpoints,
   authorise,
   callerOf,
@@ -15,6 +17,7 @@ import {
   type Principal,
   sharerOf,
   tenantOf,
+  UnknownKeys,
 } from './domains/auth/index.ts';
 import { executionsEndpoints } from './domains/executions/index.ts';
 import { createIdempotencyStore } from './domains/idempotency/index.ts';
@@ -27,7 +30,7 @@ import {
   type OtlpLimits,
   QueueGate,
 } from './domains/ingestion/index.ts';
-import { apiDescription, knownFields, operationsEndpoints } from './domains/operations/index.ts';
+import { apiDescription, createDocuments, knownFields, operationsEndpoints } from './domains/operations/index.ts';
 import { partKind, partsEndpoints } from './domains/parts/index.ts';
 import { pricingEndpoints } from './domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts, promptKind, promptsEndpoints } from './domains/prompts/index.ts';
@@ -47,20 +50,14 @@ import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { setHeaders } from './http/request-context.ts';
 import { createProbes } from './probes.ts';
-import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
-import { DurabilityBarrier } from './queue/durability-barrier.ts';
 import { identityEventCounts } from './queue/identity-event-counts.ts';
-import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
 import { queueGauges } from './queue/queue-gauges.ts';
 import { queueConcern } from './queue/queue-health.ts';
 import { oldestOf, oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
-import { RedisClock } from './queue/redis-clock.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
-import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
-import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
 import { createInvalidations } from './stores/postgres/invalidations.ts';
 import { hintIfOwner } from './stores/postgres/service-role.ts';
-import { connectRequestRedis, firstConnection, type Redis } from './stores/redis/client.ts';
+import { firstConnection } from './stores/redis/client.ts';
 import { createLatencyRecorder } from './telemetry/latency.ts';
 import { createLogger, type Logger } from './telemetry/logger.ts';
 import { createMetrics } from './telemetry/metrics.ts';
@@ -72,17 +69,11 @@ export interface Container {
   logger: Logger;
   /** Begins to watch the dependencies; resolves after the first look at the queue. */
   start(): Promise<void>;
+  /** Makes what is dear and always the same, before requests come: it holds up the event loop. */
+  prepare(): void;
   /** Starts in the background what the first requests would wait for. */
   warmUp(): void;
   close(): Promise<void>;
-}
-
-interface Clients {
-  postgres: Postgres;
-  clickhouse: ClickHouse;
-  redis: Redis;
-  publisher: BodyPublisher;
-  identityEvents: IdentityEventPublisher;
 }
 
 const probeEveryMs = 5_000;
@@ -91,18 +82,8 @@ const probeEveryMs = 5_000;
 export function createContainer(config: Config): Container {
   const logger = createLogger({ level: config.logLevel, name: 'api' });
   const startedAtMs = Date.now();
-  const redis = connectRequestRedis(config.redisUrl);
-  redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));
-  const clock = new RedisClock();
-  const barrier = new DurabilityBarrier(redis);
-  const clients: Clients = {
-    postgres: connectPostgres(config.databaseUrl),
-    clickhouse: connectClickHouse(config.clickhouseUrl),
-    redis,
-    publisher: createBodyPublisher(redis, { clock, barrier }),
-    identityEvents: createIdentityEventPublisher(redis, barrier),
-  };
-  const { postgres, clickhouse, publisher, identityEvents } = clients;
+  const clients = connectClients(config, logger);
+  const { postgres, clickhouse, redis, clock, publisher, identityEvents } = clients;
   const invalidations = createInvalidations({ databaseUrl: config.databaseUrl, logger });
   const threads = new TemplateThreads();
   const limits = otlpLimits(config);
@@ -122,7 +103,7 @@ export function createContainer(config: Config): Container {
     unknownMs: 0,
     logger,
   });
-  const probes = createProbes(clients, () =>
+  const probes = createProbes({ postgres: clients.credentials, clickhouse, redis }, () =>
     queueConcern({ redis, clock, lanes: publisher.queues, refusal: () => gate.refusal }),
   );
   const latency = createLatencyRecorder();
@@ -135,6 +116,16 @@ export function createContainer(config: Config): Container {
   const refusedCredentials = new RefusedCredentials();
   const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });
   const parts = new ItemCache({ kind: partKind, postgres, invalidations });
+  const documents = createDocuments(() =>
+    openApiDocument({
+      title: 'Promptlane',
+      version,
+      description: apiDescription,
+      knownFields,
+      contracts: endpoints,
+      leastRoleOf: (scope) => (isScope(scope) ? leastRoleOf[scope] : undefined),
+    }),
+  );
   const endpoints: Endpoint<Principal>[] = [
     ...authEndpoints({ postgres }),
     ...workspacesEndpoints<Principal>({ postgres, invalidations, cursorSecret, callerOf }),
@@ -173,22 +164,15 @@ export function createContainer(config: Config): Container {
         ackP99Ms: latency.summary('POST /api/v1/traces').p99_ms,
         freshnessP95Ms: worst((await readWorkerFigures(redis, clock.nowMs())).map((figures) => figures.freshnessP95Ms)),
       }),
-      openapi: () =>
-        openApiDocument({
-          title: 'Promptlane',
-          version,
-          description: apiDescription,
-          knownFields,
-          contracts: endpoints,
-          leastRoleOf: (scope) => (isScope(scope) ? leastRoleOf[scope] : undefined),
-        }),
+      documents,
     }),
   ];
   const keyUses = new KeyUses({ write: (keyIds) => markKeysUsed(postgres, keyIds), logger });
-  const auth = {
-    tenancy: createTenancy({ postgres, invalidations, defaultPlan: config.defaultPlan }),
+  const auth: AuthenticateDeps = {
+    tenancy: createTenancy({ postgres: clients.credentials, invalidations, defaultPlan: config.defaultPlan }),
     verifyToken: createTokenVerifier(config.jwt, logger),
     keyUses,
+    unknownKeys: new UnknownKeys(),
     apiKeyPepper: config.apiKeyPepper,
     adminApiKey: config.adminApiKey,
   };
@@ -217,6 +201,7 @@ export function createContainer(config: Config): Container {
       for (const probe of Object.values(probes)) probe.start(probeEveryMs);
       await gate.start();
     },
+    prepare: () => documents.make(),
     warmUp: () => threads.warmUp(),
     async close() {
       for (const probe of Object.values(probes)) probe.stop();
@@ -237,12 +222,6 @@ export function otlpLimits(config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflat
     bodyBytesMax: config.otlpBodyBytesMax,
     inflatedBytesMax: config.otlpInflatedBytesMax,
   };
-}
-
-async function closeClients({ postgres, clickhouse, redis, publisher, identityEvents }: Clients): Promise<void> {
-  await Promise.all([publisher.close(), identityEvents.close()]);
-  redis.disconnect();
-  await Promise.all([postgres.destroy(), clickhouse.close()]);
 }
 
 function worst(values: readonly (number | null)[]): number | null {

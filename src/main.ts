@@ -9,6 +9,7 @@ const drainMs = 15_000;
 const config = readConfig();
 const container = createContainer(config);
 await container.start();
+container.prepare();
 const server = await listen({ app: container.app, port: config.port, host: config.host });
 container.logger.info({ port: server.port, host: config.host }, 'listening');
 container.warmUp();

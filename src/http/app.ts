@@ -9,6 +9,7 @@ import type { Endpoint, Headers } from './endpoint.ts';
 import { errorHandler } from './error-handler.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import { startRequest } from './request-context.ts';
+import { RequestLanes } from './request-lanes.ts';
 import { mountRoutes } from './routes.ts';
 import type { PathParams } from './validate.ts';
 
@@ -44,7 +45,7 @@ export function createApp<P>(options: AppOptions<P>): Express {
   app.set('query parser', false);
   app.enable('case sensitive routing');
   app.use(startRequest(options));
-  mountRoutes(app, { ...options, intake: options.intake ?? new BodyIntake() });
+  mountRoutes(app, { ...options, intake: options.intake ?? new BodyIntake(), lanes: new RequestLanes() });
   app.use((req: Request) => {
     throw new NotFoundError('route_not_found', `There is no route ${req.path.slice(0, 200)}`);
   });

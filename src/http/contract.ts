@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ProblemCode } from '../lib/problem-codes.ts';
+import type { LaneName } from './request-lanes.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type RateClass = 'ingest' | 'read' | 'write' | 'render' | 'analytics' | 'webhook' | 'none';
@@ -62,6 +63,8 @@ export interface Contract<A extends Access = Access> {
   tag: string;
   access: A;
   rateClass: RateClass;
+  /** Where its handler has its place among those that use Postgres. Default: by `rateClass`, see `RequestLanes`. */
+  lane?: LaneName;
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;

@@ -11,6 +11,7 @@ import { answerOnce, digestRequest, isIdempotent, readIdempotencyKey } from './i
 import { isStorableText } from './json-walk.ts';
 import { parseQueryString, type QueryValues } from './query.ts';
 import { contextOf, setHeaders } from './request-context.ts';
+import type { RequestLanes } from './request-lanes.ts';
 import { sendResult } from './send-result.ts';
 import type { PathParams } from './validate.ts';
 
@@ -19,7 +20,7 @@ const everybody = 'everybody';
 /** Default bound on a body, in bytes. */
 const bodyBytesMaxDefault = 1024 * 1024;
 
-type RouteOptions<P> = AppOptions<P> & { intake: BodyIntake };
+type RouteOptions<P> = AppOptions<P> & { intake: BodyIntake; lanes: RequestLanes };
 
 /** One Express route per path; the method is picked here, so that HEAD, OPTIONS and 405 come out alike everywhere. */
 export function mountRoutes<P>(app: Express, options: RouteOptions<P>): void {
@@ -59,6 +60,8 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
       contextOf(res).contract = endpoint;
       await run(req, res, endpoint, options);
     } catch (error) {
+      // Who has gone while waiting is told nothing.
+      if (error === closed) return;
       // A path speaks one protocol, so a wrong method is refused in the words of its other methods.
       const speaker = endpoint ?? endpoints[0];
       const renderError = speaker?.kind === 'raw' ? speaker.renderError : undefined;
@@ -76,10 +79,10 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   const call = new Call({ req, res, params, principal, bodies });
   try {
     if (endpoint.kind === 'raw') {
-      await endpoint.call(req, res, call);
+      await options.lanes.run(endpoint, { sharer, signal: call.signal }, () => endpoint.call(req, res, call));
       return;
     }
-    const once = onceFor(req, endpoint, options, call);
+    const once = onceFor(req, endpoint, options, { call, sharer });
     const readBody = () => bodies.readJson(endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
     sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
   } finally {
@@ -126,13 +129,6 @@ interface CallParts<P> {
   bodies: Bodies;
 }
 
-/** From its question mark on; a request target may be a path or a whole URL (RFC 9112, 3.2). */
-function searchOf(target: string): string {
-  const [url = ''] = target.split('#', 1);
-  const start = url.indexOf('?');
-  return start < 0 ? '' : url.slice(start);
-}
-
 /** A class for its getter, which an object literal would make anew for every request, and dear: see `ParsedCall`. */
 class Call<P> implements CommonCall<P> {
   readonly params: PathParams;
@@ -147,7 +143,8 @@ class Call<P> implements CommonCall<P> {
 
   constructor({ req, res, params, principal, bodies }: CallParts<P>) {
     this.params = params;
-    this.query = parseQueryString(searchOf(req.url));
+    const queryStart = req.url.indexOf('?');
+    this.query = parseQueryString(queryStart < 0 ? '' : req.url.slice(queryStart));
     this.headers = req.headers;
     this.principal = principal;
     this.requestId = contextOf(res).requestId;
@@ -176,25 +173,32 @@ function closeSignal(res: Response): AbortSignal {
 function onceFor<P>(
   req: Request,
   endpoint: Endpoint<P>,
-  { idempotency, logger }: AppOptions<P>,
-  { params, query, principal, requestId }: CommonCall<P>,
+  { idempotency, lanes, logger }: RouteOptions<P>,
+  { call, sharer }: { call: CommonCall<P>; sharer: string },
 ): RawCall<P>['once'] {
+  const { params, query, principal, requestId } = call;
+  const inLane = <T>(handle: () => Promise<T>) => lanes.run(endpoint, { sharer, signal: call.signal }, handle);
   const key = idempotency && isIdempotent(endpoint) ? readIdempotencyKey(req.headers['idempotency-key']) : undefined;
   if (idempotency === undefined || key === undefined || principal === undefined)
-    return (_body, run) => run(randomUUID());
+    return (_body, run) => inLane(() => run(randomUUID()));
   const { operationId, shownOnce = [] } = endpoint;
   const tenant = idempotency.tenantOf(principal, params);
-  return async (body, run) =>
-    answerOnce(
-      {
-        store: idempotency.store,
-        request: { tenant, operationId, key, digest: await digestRequest({ params, query, body }) },
-        shownOnce,
-        where: { requestId, instance: req.path.slice(0, 2_000) },
-        onStoreError: (error) => logger.warn({ err: error, request_id: requestId }, 'idempotent answer not stored'),
-      },
-      run,
-    );
+  const { store } = idempotency;
+  const isUnbound = endpoint.lane === 'none';
+  const begin: typeof store.begin = (request) =>
+    isUnbound ? lanes.runRecord(sharer, () => store.begin(request)) : store.begin(request);
+  return async (body, run) => {
+    const digest = await digestRequest({ params, query, body });
+    const deps = {
+      store: { ...store, begin },
+      request: { tenant, operationId, key, digest },
+      shownOnce,
+      where: { requestId, instance: req.path.slice(0, 2_000) },
+      onStoreError: (error: unknown) =>
+        logger.warn({ err: error, request_id: requestId }, 'idempotent answer not stored'),
+    };
+    return inLane(() => answerOnce(deps, run));
+  };
 }
 
 function pathParams(req: Request): PathParams {

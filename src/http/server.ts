@@ -30,6 +30,7 @@ export async function listen({
   let draining = false;
   const serve = (req: IncomingMessage, res: ServerResponse) => {
     res.once('close', running.add(res));
+    req.url = originForm(req.url ?? '/');
     if (draining) res.setHeader('Connection', 'close');
     app(req, res);
   };
@@ -85,6 +86,18 @@ const options = {
   /** How often Node looks for connections over their time; its default of 30 s would stretch the bounds. */
   connectionsCheckingInterval: 5_000,
 };
+
+/**
+ * A request target as a path with its query. It may be a whole URL, which servers must take (RFC 9112, 3.2.2); whose authority it
+ * names makes no difference here. A fragment is no part of a target.
+ */
+function originForm(target: string): string {
+  const [url = ''] = target.split('#', 1);
+  const absolute = /^[a-z][a-z\d+.-]*:\/\/[^/?]*(.*)$/i.exec(url);
+  if (absolute === null) return url;
+  const [, rest = ''] = absolute;
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
 
 function boundPort(address: ReturnType<ReturnType<typeof createServer>['address']>): number {
   if (typeof address === 'object' && address !== null) return address.port;

@@ -51,6 +51,11 @@ export class RecordCache<T> {
     return this.#loading.get(key) ?? this.#begin(key);
   }
 
+  /** Whether {@link find} has something to say of the key without a first look-up: a record, though old, or that there is none. */
+  knows(key: string): boolean {
+    return this.#entries.has(key) || performance.now() < (this.#missingUntilMs.get(key) ?? 0);
+  }
+
   /** Forgets the records that are `affected`, and whatever is being loaded, because that may be one of them. */
   drop(affected: (value: T) => boolean): void {
     this.#forgetLoading();

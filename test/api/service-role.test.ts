@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
-import { putServiceUser, ownsTables } from '../../src/stores/postgres/service-role.ts';
+import { ownsTables, putServiceUser } from '../../src/stores/postgres/service-role.ts';
 
 /** As API and worker connect. */
 let service: Postgres;

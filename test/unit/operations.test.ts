@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { createDocuments } from '../../src/domains/operations/documents.ts';
 import { type OperationsDeps, operationsEndpoints } from '../../src/domains/operations/index.ts';
 import { openApiDocument } from '../../src/http/openapi.ts';
 import { UnauthenticatedError } from '../../src/lib/errors.ts';
@@ -40,7 +41,7 @@ async function start(
     queueStats: async () => [{ name: 'ingestion', waiting: 3, active: 1, failed: 0, oldestAgeMs: 12 }],
     ingestStats: async () => ({ ackP99Ms: 4, freshnessP95Ms: null }),
     metrics: createMetrics({ process: 'api' }),
-    openapi: () => openApiDocument({ title: 't', version: '1', contracts: endpoints }),
+    documents: createDocuments(() => openApiDocument({ title: 't', version: '1', contracts: endpoints })),
     ...more,
   });
   const app = await serve<string>(endpoints, {

@@ -6,12 +6,14 @@ import type { Credential } from './credentials.ts';
 import type { KeyUses } from './key-uses.ts';
 import type { Tenancy } from './tenancy.ts';
 import type { VerifyToken } from './token/token-verifier.ts';
+import type { UnknownKeys } from './unknown-keys.ts';
 import type { Membership, UserRecord } from './users/user-record.ts';
 
 export interface AuthenticateDeps {
   tenancy: Tenancy;
   verifyToken: VerifyToken;
   keyUses: Pick<KeyUses, 'note'>;
+  unknownKeys: UnknownKeys<ApiKeyRecord>;
   apiKeyPepper: string;
   adminApiKey: string;
 }
@@ -27,9 +29,13 @@ export type Identity =
  * Who the credential stands for.
  * @throws UnauthenticatedError with one message for every way a credential can be wrong; ForbiddenError for a foreign organisation
  */
-export async function authenticate(deps: AuthenticateDeps, { kind, value }: Credential): Promise<Identity> {
+export async function authenticate(
+  deps: AuthenticateDeps,
+  { kind, value }: Credential,
+  address: string | undefined,
+): Promise<Identity> {
   if (kind === 'admin_key') return authenticateAdmin(deps, value);
-  return kind === 'api_key' ? authenticateApiKey(deps, value) : authenticateToken(deps, value);
+  return kind === 'api_key' ? authenticateApiKey(deps, value, address) : authenticateToken(deps, value);
 }
 
 function authenticateAdmin(deps: AuthenticateDeps, adminKey: string): Identity {
@@ -39,9 +45,9 @@ function authenticateAdmin(deps: AuthenticateDeps, adminKey: string): Identity {
   return { type: 'admin' };
 }
 
-async function authenticateApiKey(deps: AuthenticateDeps, key: string): Promise<Identity> {
+async function authenticateApiKey(deps: AuthenticateDeps, key: string, address: string | undefined): Promise<Identity> {
   const lookupId = lookupIdOf(key);
-  const record = lookupId === undefined ? undefined : await deps.tenancy.findApiKey(lookupId);
+  const record = lookupId === undefined ? undefined : await findApiKey(deps, lookupId, address);
   const nowMs = Date.now();
   if (
     record === undefined ||
@@ -53,6 +59,15 @@ async function authenticateApiKey(deps: AuthenticateDeps, key: string): Promise<
   }
   deps.keyUses.note(record.id);
   return { type: 'api_key', record };
+}
+
+async function findApiKey(
+  { tenancy, unknownKeys }: AuthenticateDeps,
+  lookupId: string,
+  address: string | undefined,
+): Promise<ApiKeyRecord | undefined> {
+  if (tenancy.knowsApiKey(lookupId)) return tenancy.findApiKey(lookupId);
+  return unknownKeys.find(lookupId, address, () => tenancy.findApiKey(lookupId));
 }
 
 async function authenticateToken(deps: AuthenticateDeps, token: string): Promise<Identity> {

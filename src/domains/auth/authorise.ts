@@ -17,12 +17,12 @@ type Params = Readonly<Record<string, string>>;
  */
 export async function authorise(
   deps: AuthenticateDeps,
-  request: Pick<IncomingMessage, 'rawHeaders'>,
+  request: Pick<IncomingMessage, 'rawHeaders' | 'socket'>,
   access: Access,
   params: Params,
 ): Promise<Principal> {
   if ('open' in access) return { type: 'anonymous' };
-  const caller = await authenticate(deps, credentialOf(request));
+  const caller = await authenticate(deps, credentialOf(request), request.socket.remoteAddress);
   if (caller.type === 'admin') return admitAdmin(deps, params);
   return caller.type === 'api_key' ? admitApiKey(caller, access, params) : admitUser(deps, caller, access, params);
 }

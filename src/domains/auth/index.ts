@@ -11,3 +11,4 @@ export { leastRoleOf } from './roles.ts';
 export { isScope, type Preset, presets, type Scope, scopes } from './scopes.ts';
 export { createTenancy, type Tenancy } from './tenancy.ts';
 export { createTokenVerifier } from './token/token-verifier.ts';
+export { UnknownKeys } from './unknown-keys.ts';

@@ -19,6 +19,8 @@ import { ensureUser, findUserRecord } from './users/user-store.ts';
 /** What requests ask of the database before they are admitted, each answered from memory while it is warm. */
 export interface Tenancy {
   findApiKey(lookupId: string): Promise<ApiKeyRecord | undefined>;
+  /** Whether a key was looked up before. */
+  knowsApiKey(lookupId: string): boolean;
   findProject(projectId: string): Promise<ProjectScope | undefined>;
   findWorkspace(workspaceId: string): Promise<WorkspaceScope | undefined>;
   /** The user of a valid token, made with a personal workspace when first seen. */
@@ -77,6 +79,7 @@ export function createTenancy(deps: {
 
   return {
     findApiKey: (lookupId) => apiKeys.find(lookupId),
+    knowsApiKey: (lookupId) => apiKeys.knows(lookupId),
     findProject: async (projectId) => (isAskable(projectId) ? projects.find(projectId) : undefined),
     findWorkspace: async (workspaceId) => (isAskable(workspaceId) ? workspaces.find(workspaceId) : undefined),
     async findUser(claims) {

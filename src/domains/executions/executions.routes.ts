@@ -31,7 +31,13 @@ const detailSchema = executionSchema.extend({
 });
 
 export function executionsEndpoints(deps: ListExecutionsDeps) {
-  const common = { tag: 'executions', access: { scope: 'executions:read' }, rateClass: 'read', method: 'GET' } as const;
+  const common = {
+    tag: 'executions',
+    access: { scope: 'executions:read' },
+    rateClass: 'read',
+    lane: 'analysis',
+    method: 'GET',
+  } as const;
   return [
     endpoint({
       ...common,

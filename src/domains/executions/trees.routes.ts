@@ -35,7 +35,13 @@ const timelineQuery = z.strictObject({
 
 /** The shapes of one execution: its tree, and its layout in time. */
 export function treesEndpoints(deps: FindTraceDeps) {
-  const common = { tag: 'executions', access: { scope: 'executions:read' }, rateClass: 'read', method: 'GET' } as const;
+  const common = {
+    tag: 'executions',
+    access: { scope: 'executions:read' },
+    rateClass: 'read',
+    lane: 'analysis',
+    method: 'GET',
+  } as const;
   return [
     endpoint({
       ...common,

@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import { endpoint } from '../../http/endpoint.ts';
-import { contentEtag } from '../../http/etag.ts';
 import { cachedFor } from '../../lib/cached-for.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { docsPage, pagePolicy } from './docs/page.ts';
+import { pagePolicy } from './docs/page.ts';
+import type { Documents } from './documents.ts';
 import { healthReport, latencyReport } from './operations.schema.ts';
 import { type HealthDeps, reportHealth, reportLiveness } from './report-health.ts';
 import { type LatencyDeps, reportLatency } from './report-latency.ts';
 
 export interface OperationsDeps extends HealthDeps, LatencyDeps {
   metrics: Metrics;
-  /** The document of all endpoints, these included; asked on the first request. */
-  openapi: () => object;
+  documents: Documents;
 }
 
 const metricsExample = 'http_request_duration_seconds_count{operation="getHealth",method="GET",status="200"} 12\n';
@@ -25,8 +24,8 @@ export function operationsEndpoints(deps: OperationsDeps) {
     healthEndpoint(deps),
     latencyEndpoint(latency),
     metricsEndpoint(deps.metrics),
-    openapiEndpoint(deps.openapi),
-    docsEndpoint(deps.openapi),
+    openapiEndpoint(deps.documents),
+    docsEndpoint(deps.documents),
   ];
 }
 
@@ -88,20 +87,7 @@ function metricsEndpoint({ registry }: Metrics) {
   });
 }
 
-/** Made on the first request and the same until the process ends. */
-function madeOnce(make: () => string): () => { content: string; etag: string } {
-  let made: { content: string; etag: string } | undefined;
-  return () => {
-    if (made === undefined) {
-      const content = make();
-      made = { content, etag: contentEtag(content) };
-    }
-    return made;
-  };
-}
-
-function openapiEndpoint(openapi: () => object) {
-  const document = madeOnce(() => JSON.stringify(openapi()));
+function openapiEndpoint({ openapi }: Documents) {
   return endpoint({
     operationId: 'getOpenapi',
     method: 'GET',
@@ -117,12 +103,11 @@ function openapiEndpoint(openapi: () => object) {
         schema: z.looseObject({ openapi: z.string().meta({ example: '3.1.0' }) }),
       },
     },
-    handle: async () => ({ status: 200, contentType: 'application/json', ...document() }),
+    handle: async () => ({ status: 200, contentType: 'application/json', ...openapi() }),
   });
 }
 
-function docsEndpoint(openapi: () => object) {
-  const page = madeOnce(() => docsPage(openapi()));
+function docsEndpoint({ page }: Documents) {
   return endpoint({
     operationId: 'getDocs',
     method: 'GET',

@@ -40,6 +40,8 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
     tag: 'executions',
     access: { scope: 'executions:write' },
     rateClass: 'write',
+    // Bounded by admission; a place held while it waits to be readable would be idle.
+    lane: 'none',
     params: z.strictObject({ project_id: z.string() }),
     body: executionBody,
     bodyBytesMax: executionLimits.bodyBytesMax,

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { endpoint } from '../../src/http/endpoint.ts';
+import { serve } from '../support/http-app.ts';
+import { until } from '../support/until.ts';
+
+const common = {
+  method: 'GET',
+  summary: '',
+  tag: '',
+  access: { authenticated: true },
+  responses: { 204: { description: '' } },
+} as const;
+
+let release: (() => void)[] = [];
+const held = { records: 0, own: 0 };
+
+/** Handlers that go on until they are told to end, counted by their lane. */
+const endpoints = [
+  endpoint({
+    ...common,
+    operationId: 'read',
+    path: '/read',
+    rateClass: 'read',
+    handle: async () => {
+      held.records += 1;
+      await new Promise<void>((resolve) => release.push(resolve));
+      held.records -= 1;
+      return { status: 204 };
+    },
+  }),
+  endpoint({
+    ...common,
+    operationId: 'unbound',
+    path: '/unbound',
+    rateClass: 'read',
+    lane: 'none',
+    handle: async () => ({ status: 204 }),
+  }),
+];
+
+let app: Awaited<ReturnType<typeof serve>>;
+beforeAll(async () => {
+  app = await serve<string>(endpoints, {
+    authorise: async (req) => String(req.headers['x-api-key']),
+    sharerOf: (_req, principal) => principal ?? 'nobody',
+  });
+});
+afterAll(() => app.close());
+
+const call = (path: string, workspace: string, signal?: AbortSignal) =>
+  fetch(app.url + path, { headers: { 'x-api-key': workspace }, ...(signal && { signal }) });
+const releaseAll = () => {
+  for (const each of release.splice(0)) each();
+};
+
+test('a workspace with seventy slow requests holds five places; another is served, and the last is refused as busy', async () => {
+  const leaving = new AbortController();
+  const mine = Array.from({ length: 69 }, () => call('/read', 'one'));
+  const left = call('/read', 'one', leaving.signal).catch(() => 'left');
+  const refused = await Promise.race([...mine, until('five places are held', 5_000, () => held.records === 5)]);
+  expect([true, 429]).toContain(refused === true ? true : refused.status);
+  leaving.abort();
+  expect(await left).toBe('left');
+  const others = call('/read', 'other');
+  await until('the other has a place', 5_000, () => held.records === 6);
+  expect((await call('/unbound', 'one')).status).toBe(204);
+  let done = false;
+  const statuses = Promise.all(mine.map(async (each) => (await each).status)).finally(() => {
+    done = true;
+  });
+  await until('all are answered', 10_000, () => {
+    expect(held.records).toBeLessThanOrEqual(6);
+    releaseAll();
+    return done;
+  });
+  expect((await others).status).toBe(204);
+  expect(new Set(await statuses).has(204)).toBe(true);
+  release = [];
+  // One more than may be held and wait.
+  const many = Array.from({ length: 70 }, () => call('/read', 'one'));
+  const first = await Promise.any(many);
+  expect(first.status).toBe(429);
+  expect(await first.json()).toMatchObject({ code: 'workspace_busy' });
+  expect(first.headers.get('retry-after')).toBe('1');
+  let ended = false;
+  const all = Promise.all(many).finally(() => {
+    ended = true;
+  });
+  await until('the rest is answered', 10_000, () => {
+    releaseAll();
+    return ended;
+  });
+  expect((await all).filter(({ status }) => status === 204)).toHaveLength(69);
+  expect(app.log.text()).not.toContain('internal_error');
+});
