@@ -1,5 +1,4 @@
 import { InvalidError } from '../../lib/errors.ts';
-import type { ProjectId } from '../../lib/ids.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
   analyseTemplates,
@@ -11,7 +10,7 @@ import {
   type TemplateVariable,
   textsOf,
 } from '../templates/index.ts';
-import { loadParts, type PartPick, type PartSource } from './load-parts.ts';
+import { loadParts, type PartPick, type PartSource, type PartsProject } from './load-parts.ts';
 import { type ParsedPrompt, parseContent, placeholdersOf } from './parse-content.ts';
 import { parsedSizeOf } from './parsed-size.ts';
 
@@ -38,10 +37,10 @@ export interface CompiledPrompt {
  */
 export async function compilePrompt(
   source: PartSource,
-  project: { projectId: ProjectId },
+  project: PartsProject,
   content: PromptContent,
 ): Promise<CompiledPrompt> {
-  const prompt = await parseContent(source.threads, content);
+  const prompt = await parseContent(source.threads.of(project.workspaceId), content);
   const templates = textsOf(prompt).map(({ template }) => template);
   const { picks, byRef } = await loadParts(source, project, templates);
   const expanded = expandParts(templates, (_slug, ref) => byRef.get(ref));

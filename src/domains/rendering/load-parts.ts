@@ -1,5 +1,4 @@
 import { BoundedMemo } from '../../lib/bounded-memo.ts';
-import type { ProjectId } from '../../lib/ids.ts';
 import type { PartContent } from '../parts/index.ts';
 import {
   type ParsedTemplate,
@@ -10,6 +9,7 @@ import {
   templateLimits,
 } from '../templates/index.ts';
 import type { Item, ItemCache } from '../versioned/index.ts';
+import type { ProjectScope } from '../workspaces/index.ts';
 import { parsedSizeOf } from './parsed-size.ts';
 
 /** Where the parts of projects are, parsed once per version. */
@@ -32,7 +32,8 @@ export interface LoadedParts {
   byRef: Map<string, ResolvedPart>;
 }
 
-type Project = { projectId: ProjectId };
+/** Whose parts they are, and who pays for parsing them. */
+export type PartsProject = Pick<ProjectScope, 'projectId' | 'workspaceId'>;
 type Reference = { slug: string; ref: string };
 
 const parsedMax = 2_000;
@@ -47,7 +48,7 @@ export function createPartSource(deps: Omit<PartSource, 'parsed'>): PartSource {
 /** Every part the templates reach, directly and through others. Throws TemplateLimitError, UnavailableError. */
 export async function loadParts(
   source: PartSource,
-  project: Project,
+  project: PartsProject,
   templates: readonly ParsedTemplate[],
 ): Promise<LoadedParts> {
   const loaded: LoadedParts = { picks: [], byRef: new Map() };
@@ -73,7 +74,7 @@ export async function loadParts(
 /** Whether the references still come to the same. Throws UnavailableError. */
 export async function arePicksCurrent(
   { parts }: Pick<PartSource, 'parts'>,
-  project: Project,
+  project: PartsProject,
   picks: readonly PartPick[],
 ): Promise<boolean> {
   for (const pick of picks) {
@@ -86,7 +87,7 @@ export async function arePicksCurrent(
 
 async function loadPart(
   source: PartSource,
-  project: Project,
+  project: PartsProject,
   { slug, ref }: Reference,
   picks: PartPick[],
 ): Promise<ResolvedPart | undefined> {
@@ -96,14 +97,20 @@ async function loadPart(
   picks.push(isThere ? { slug, ref, id: item.id, version } : { slug, ref });
   if (!isThere) return undefined;
   const key = `${item.id} ${version}`;
-  const template = source.parsed.get(key) ?? (await parsePart(source, item, version));
+  const template = source.parsed.get(key) ?? (await parsePart(source, project, item, version));
   source.parsed.set(key, template, parsedSizeOf(template));
   return { slug: item.slug, version, template };
 }
 
-async function parsePart({ parts, threads }: PartSource, item: Item, number: number): Promise<ParsedTemplate> {
+/** For whoever needs it next too, so it goes on when the one who asked has gone. */
+async function parsePart(
+  { parts, threads }: PartSource,
+  { workspaceId }: PartsProject,
+  item: Item,
+  number: number,
+): Promise<ParsedTemplate> {
   const { content } = await parts.readVersion(item, number);
-  return parseTemplate(threads, content.templateFormat, content.template);
+  return parseTemplate(threads.of(workspaceId), content.templateFormat, content.template);
 }
 
 /** The version that `slug`, `slug@3` or `slug@label` means. */

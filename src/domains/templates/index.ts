@@ -12,6 +12,7 @@ export { InvalidTemplateError, MissingVariablesError, TemplateLimitError, type T
 export { type RenderedMessages, renderMessages, renderTemplate } from './render-template.ts';
 export { requiredPaths } from './schema/schema-paths.ts';
 export { type OnMissing, type ParsedTemplate, type Parts, type TemplateFormat, templateFormats } from './template.ts';
-export { TemplateThreads } from './threads/template-threads.ts';
+export { TemplateThreads, type WorkspaceThreads } from './threads/template-threads.ts';
+export type { Waiter } from './threads/work-lanes.ts';
 export { type TokenCount, TokenCounter } from './tokens/token-counter.ts';
 export { checkInputSchema, validateVariables } from './validate-variables.ts';

@@ -7,6 +7,9 @@ const versionMax = 2_147_483_647;
 export const versionParam = integerParam({ min: 1, max: versionMax }).meta({ description: 'A version', example: 3 });
 export const versionNumber = z.int().min(1).max(versionMax).meta({ example: 3 });
 
+/** Labels that one item has at most. */
+export const labelsMax = 50;
+
 export const labelName = z
   .string()
   .regex(/^[a-z][a-z0-9_.-]{0,35}$/, 'must be a lower-case letter and then up to 35 of a-z, 0-9, _, . and -')

@@ -11,9 +11,12 @@ export interface TemplateSource {
   source: string;
 }
 
+/** A liquid template, or what is wrong with it. */
+export type ParsedLiquid = LiquidTemplate | { problems: readonly TemplateProblem[] };
+
 /** What the threads do, by name: the task and its result. Everything here can be cloned. */
 export interface ThreadWork {
-  parse: { task: { source: string }; result: LiquidTemplate };
+  parse: { task: { sources: string[] }; result: ParsedLiquid[] };
   render: {
     task: {
       templates: TemplateSource[];

@@ -9,7 +9,7 @@ import { type RenderedTexts, renderTexts } from '../render-texts.ts';
 import { checkVariables, compileSchema } from '../schema/check-variables.ts';
 import type { ParsedTemplate } from '../template.ts';
 import { countIn, loadEncoding } from '../tokens/count-in.ts';
-import type { Outcome, TemplateSource, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
+import type { Outcome, ParsedLiquid, TemplateSource, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
 
 /** Sources a thread keeps parsed; each is at most 256 Ki characters, and twice as many may be kept. */
 const keptMax = 64;
@@ -35,7 +35,7 @@ export async function runCall<Name extends WorkName>(
 }
 
 const work: { [Name in WorkName]: (task: ThreadWork[Name]['task']) => Promise<ThreadWork[Name]['result']> } = {
-  parse: async ({ source }) => compile(source).parsed,
+  parse: async ({ sources }) => sources.map(parsedOrProblems),
   render: async (task) => renderTask(task),
   checkSchema: async ({ schema }) => {
     const compiled = compileSchema(schema, true);
@@ -44,6 +44,15 @@ const work: { [Name in WorkName]: (task: ThreadWork[Name]['task']) => Promise<Th
   validate: async ({ schema, variables }) => checkVariables(schema, variables),
   countTokens: async ({ texts, encoding }) => countIn(encoding, texts),
 };
+
+function parsedOrProblems(source: string): ParsedLiquid {
+  try {
+    return compile(source).parsed;
+  } catch (error) {
+    if (error instanceof InvalidTemplateError) return { problems: error.problems };
+    throw error;
+  }
+}
 
 const liquid = createLiquid();
 
