@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { gzipSync } from 'node:zlib';
@@ -66,7 +67,7 @@ const gzipped = (text: string) => new Uint8Array(gzipSync(text));
 function openUpload({ id, key }: ProjectOfTest, begin: string) {
   const upload = request(`${it.api.url}/api/projects/${id}/prompts/import`, {
     method: 'POST',
-    headers: { 'X-API-Key': key, 'Content-Type': 'application/x-ndjson' },
+    headers: { 'X-API-Key': key, 'Content-Type': 'application/x-ndjson', Expect: '100-continue' },
   });
   const status = new Promise<number | undefined>((resolve, reject) => {
     upload.once('response', (answer) => {
@@ -75,9 +76,23 @@ function openUpload({ id, key }: ProjectOfTest, begin: string) {
     });
     upload.once('error', reject);
   });
-  upload.write(begin);
-  return { status, finish: (rest: string) => upload.end(rest), abort: () => upload.destroy() };
+  upload.flushHeaders();
+  const begun = once(upload, 'continue').then(() => upload.write(begin));
+  return { begun, status, finish: (rest: string) => upload.end(rest), abort: () => upload.destroy() };
 }
+
+/** An upload that holds the place of its workspace, and what the next one is answered. */
+const holdPlace = (project: ProjectOfTest, begin: string) =>
+  until('an upload has its place', 20_000, async () => {
+    const upload = openUpload(project, begin);
+    upload.status.catch(() => undefined);
+    await upload.begun;
+    const next = await imported(project, '');
+    if (next.status === 429) return { upload, next };
+    // The other way round, this one was the first.
+    upload.abort();
+    return false;
+  });
 
 describe('what an import may cost', () => {
   test('blank lines beyond the limit of lines are refused at once, and hold up nobody', async () => {
@@ -107,29 +122,23 @@ describe('what an import may cost', () => {
 
   test('an idle upload holds no connection to the database, and the workspace has no second import meanwhile', async () => {
     const [slow, other] = [await newProject(it.api), await newProject(it.api)];
-    const idle = openUpload(slow, `${toLines([itemLine('prompt', 'idle')])}\n`);
-    const second = await until('the first upload has its place', 10_000, async () => {
-      const answer = await imported(slow, toLines([]));
-      return answer.status === 429 && answer;
-    });
-    expect(second.body.code).toBe('workspace_busy');
-    expect(Number(second.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    const { upload, next } = await holdPlace(slow, `${toLines([itemLine('prompt', 'idle')])}\n`);
+    expect(next.body.code).toBe('workspace_busy');
+    expect(Number(next.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     const { rows } = await it.api.postgres.raw<{ rows: object[] }>(
       "select query from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
     );
     expect(rows).toEqual([]);
     expect((await imported(other, toLines([]))).status).toBe(200);
-    idle.finish(toLines([promptVersion('idle', 1, 'x')]));
-    expect(await idle.status).toBe(200);
+    upload.finish(toLines([promptVersion('idle', 1, 'x')]));
+    expect(await upload.status).toBe(200);
     expect((await imported(slow, toLines([]))).status).toBe(200);
   });
 
   test('an upload whose client leaves gives its place back', async () => {
     const target = await newProject(it.api);
-    const idle = openUpload(target, '\n');
-    idle.status.catch(() => undefined);
-    await until('it has its place', 10_000, async () => (await imported(target, '')).status === 429);
-    idle.abort();
+    const { upload } = await holdPlace(target, '\n');
+    upload.abort();
     await until('its place is free', 10_000, async () => (await imported(target, '')).status === 200);
   });
 });
