@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { diffContent, diffText } from '../../src/domains/templates/index.ts';
+import { diffContent } from '../../src/domains/templates/diff-content.ts';
+import { diffText } from '../../src/domains/templates/diff-text.ts';
 
 /** Applies a unified diff, which is what a diff is for. */
 function patch(from: string, diff: string): string {

@@ -83,7 +83,7 @@ export function promptsEndpoints(deps: PromptsDeps) {
       description: `Executions keep their link to it, and it can be restored for ${restorableDays} days.`,
     }),
     restoreEndpoint(exposure),
-    diffEndpoint(exposure),
+    diffEndpoint(deps.threads, exposure),
     ...transferEndpoints(deps),
   ];
 }

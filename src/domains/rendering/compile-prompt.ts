@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvalidError } from '../../lib/errors.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
@@ -45,6 +46,8 @@ export async function compilePrompt(
   const { picks, byRef } = await loadParts(source, project, templates);
   const expanded = expandParts(templates, (_slug, ref) => byRef.get(ref));
   refuseProblems(expanded);
+  // Parsing, expanding and analyzing may take some 20 ms each.
+  await nextTurn();
   const analysis = analyseTemplates(templates, expanded.parts, content.inputSchema);
   const sizes = [...templates, ...expanded.parts.values()].map(parsedSizeOf);
   return {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BoundedMemo } from '../../lib/bounded-memo.ts';
 import type { PartContent } from '../parts/index.ts';
 import {
@@ -54,6 +55,7 @@ export async function loadParts(
   const loaded: LoadedParts = { picks: [], byRef: new Map() };
   const known = new Set<string>();
   let wanted = newReferences(templates, known);
+  let characters = charactersOf(templates);
   // One level more than allowed, so that what is too deep is found out.
   for (let depth = 0; wanted.length > 0 && depth <= templateLimits.partDepthMax; depth++) {
     if (known.size > templateLimits.partUsesMax) {
@@ -63,6 +65,8 @@ export async function loadParts(
     await forEachOf(wanted, async (reference) => {
       const part = await loadPart(source, project, reference, loaded.picks);
       if (part === undefined) return;
+      characters += charactersOf([part.template]);
+      requireFew(characters);
       loaded.byRef.set(reference.ref, part);
       found.push(part.template);
     });
@@ -102,6 +106,18 @@ async function loadPart(
   return { slug: item.slug, version, template };
 }
 
+const charactersOf = (templates: readonly ParsedTemplate[]) =>
+  templates.reduce((sum, { source }) => sum + source.length, 0);
+
+function requireFew(characters: number): void {
+  const { reachedCharactersMax } = templateLimits;
+  if (characters <= reachedCharactersMax) return;
+  throw new TemplateLimitError(
+    `With the parts it reaches, a prompt has at most ${reachedCharactersMax} characters; this one has more`,
+    'parts',
+  );
+}
+
 /** For whoever needs it next too, so it goes on when the one who asked has gone. */
 async function parsePart(
   { parts, threads }: PartSource,
@@ -110,6 +126,8 @@ async function parsePart(
   number: number,
 ): Promise<ParsedTemplate> {
   const { content } = await parts.readVersion(item, number);
+  // Parsing takes up to some 20 ms, and a thousand parts may be at hand.
+  await nextTurn();
   return parseTemplate(threads.of(workspaceId), content.templateFormat, content.template);
 }
 

@@ -1,6 +1,4 @@
 export { analyseTemplates, type TemplateAnalysis, type TemplateVariable } from './analyse-templates.ts';
-export { type ContentDiff, diffContent } from './diff-content.ts';
-export { diffText } from './diff-text.ts';
 export { type ExpandedParts, expandParts, type ResolvedPart, type ResolvePart } from './expand-parts.ts';
 export { templateLimits } from './limits.ts';
 export { contextWindowOf } from './lint/context-window.ts';

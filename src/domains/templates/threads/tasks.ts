@@ -1,4 +1,5 @@
 import type { ErrorKind, ProblemCode } from '../../../lib/errors.ts';
+import type { ContentDiff } from '../diff-content.ts';
 import type { TemplateBudget, TemplateProblem } from '../problems.ts';
 import type { RenderedTexts } from '../render-texts.ts';
 import type { CheckedVariables } from '../schema/check-variables.ts';
@@ -28,8 +29,11 @@ export interface ThreadWork {
   };
   checkSchema: { task: { schema: unknown }; result: { fault?: string } };
   validate: { task: { schema: unknown; variables: unknown }; result: CheckedVariables };
+  diff: { task: { from: Content; to: Content }; result: ContentDiff };
   countTokens: { task: { texts: string[]; encoding: EncodingName }; result: TextTokens[] };
 }
+
+type Content = Readonly<Record<string, unknown>>;
 
 export type WorkName = keyof ThreadWork;
 

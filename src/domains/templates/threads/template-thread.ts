@@ -1,5 +1,6 @@
 import { BoundedMemo } from '../../../lib/bounded-memo.ts';
 import { AppError } from '../../../lib/errors.ts';
+import { diffContent } from '../diff-content.ts';
 import { type CompiledLiquid, compileLiquid } from '../liquid/compile-liquid.ts';
 import { createLiquid } from '../liquid/engine.ts';
 import { renderLiquid } from '../liquid/render-liquid.ts';
@@ -42,6 +43,7 @@ const work: { [Name in WorkName]: (task: ThreadWork[Name]['task']) => Promise<Th
     return typeof compiled === 'string' ? { fault: compiled } : {};
   },
   validate: async ({ schema, variables }) => checkVariables(schema, variables),
+  diff: async ({ from, to }) => diffContent(from, to),
   countTokens: async ({ texts, encoding }) => countIn(encoding, texts),
 };
 

@@ -3,7 +3,7 @@ import type { EncodingName, TextTokens } from '../tokens/count-in.ts';
 import { RefusedWork } from './refused-work.ts';
 import type { ThreadWork, WorkName } from './tasks.ts';
 import { ThreadPool } from './thread-pool.ts';
-import { type Waiter, WorkLanes } from './work-lanes.ts';
+import { type Speed, type Waiter, WorkLanes } from './work-lanes.ts';
 
 /** The threads as one workspace has them; see {@link WorkLanes} for its share. */
 export interface WorkspaceThreads {
@@ -21,7 +21,7 @@ export interface WorkspaceThreads {
 /** Tokens are counted in turns that workspaces share (see TokenCounter), so no workspace asks for that by itself. */
 type WorkspaceWork = Exclude<WorkName, 'countTokens'>;
 
-type PoolName = 'quick' | 'slow' | 'tokens';
+type PoolName = Speed | 'tokens';
 
 const defaultLimitMs = 300;
 

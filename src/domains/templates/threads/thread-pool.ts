@@ -18,6 +18,7 @@ const doing: Readonly<Record<WorkName, string>> = {
   render: 'Rendering',
   checkSchema: 'Checking the input schema',
   validate: 'Checking the variables',
+  diff: 'Comparing the versions',
   countTokens: 'Counting tokens',
 };
 

@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { BoundedMemo } from '../../../lib/bounded-memo.ts';
-import { UnavailableError } from '../../../lib/errors.ts';
+import { RateLimitedError, UnavailableError } from '../../../lib/errors.ts';
 import { FairLane } from '../../../lib/fair-lane.ts';
 
 /** Who waits: their work leaves the lane when the signal is aborted. Read only when work is to run. */
@@ -14,18 +15,28 @@ const slowForMs = 10_000;
 /** Twice as many are remembered at most; who is forgotten begins as quick again. */
 const slowWorkspacesMax = 1_000;
 
-const waiting = { waitingPerKey: 32, waitingMax: 512 };
-/** Of waiting for a turn: the 32 of a workspace that all take their longest may take longer. */
-const waitMsMax = 10_000;
+/** Those who wait in the slow lane wait for up to 300 ms each. */
+const lanes = {
+  quick: { name: 'templates', capacity: 2, perKey: 1, waitingPerKey: 64, waitingMax: 512 },
+  slow: { name: 'templates', capacity: 1, perKey: 1, waitingPerKey: 16, waitingMax: 256 },
+} as const;
+export type Speed = keyof typeof lanes;
+
+const waitMsMax = 15_000;
+/** Who is refused and asks again at once would cost the event loop more than the work that is refused. */
+const refusedAfterMs = 250;
 
 /**
- * Who shares the threads for templates: all workspaces. One of them runs one piece of work at a time and has 32 waiting (then 429);
- * turns go round between workspaces. Two run at once among the quick ones, one among those that were slow within 10 s, so neither
- * one workspace nor all slow ones together keep a quick one from a thread. The time limit of the work counts from its turn.
+ * Who shares the threads for templates: all workspaces. One of them runs one piece of work at a time and has 64 waiting, or 16 when
+ * its work was slow within 10 s (then 429); turns go round between workspaces. Two run at once among the quick ones, one among the
+ * slow ones, so neither one workspace nor all slow ones together keep a quick one from a thread. The time limit of the work counts
+ * from its turn.
  */
 export class WorkLanes {
-  readonly #quick = new FairLane({ name: 'templates', capacity: 2, perKey: 1, ...waiting });
-  readonly #slow = new FairLane({ name: 'templates', capacity: 1, perKey: 1, ...waiting });
+  readonly #lanes: Readonly<Record<Speed, FairLane>> = {
+    quick: new FairLane(lanes.quick),
+    slow: new FairLane(lanes.slow),
+  };
   readonly #slowUntilMs = new BoundedMemo<number>(slowWorkspacesMax);
 
   isSlow(workspaceId: string): boolean {
@@ -33,13 +44,8 @@ export class WorkLanes {
   }
 
   /** Throws RateLimitedError (`workspace_busy`), UnavailableError (`server_busy`), the reason of the waiter's signal. */
-  async run<T>(
-    workspaceId: string,
-    waiter: Waiter | undefined,
-    work: (speed: 'quick' | 'slow') => Promise<T>,
-  ): Promise<T> {
-    const speed = this.isSlow(workspaceId) ? 'slow' : 'quick';
-    const leave = await this.#enter(speed === 'slow' ? this.#slow : this.#quick, workspaceId, waiter);
+  async run<T>(workspaceId: string, waiter: Waiter | undefined, work: (speed: Speed) => Promise<T>): Promise<T> {
+    const { speed, leave } = await this.#enter(workspaceId, waiter);
     const startedAtMs = performance.now();
     try {
       return await work(speed);
@@ -50,12 +56,21 @@ export class WorkLanes {
     }
   }
 
-  async #enter(lane: FairLane, workspaceId: string, waiter: Waiter | undefined): Promise<() => void> {
+  async #enter(workspaceId: string, waiter: Waiter | undefined): Promise<{ speed: Speed; leave: () => void }> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(tooLate()), waitMsMax);
+    const signal = waiter === undefined ? late.signal : AbortSignal.any([late.signal, waiter.signal]);
     try {
-      const signal = waiter === undefined ? late.signal : AbortSignal.any([late.signal, waiter.signal]);
-      return await lane.enter(workspaceId, { signal });
+      if (!this.isSlow(workspaceId)) {
+        const leave = await this.#lanes.quick.enter(workspaceId, { signal });
+        if (!this.isSlow(workspaceId)) return { speed: 'quick', leave };
+        // What ran before it in its workspace was slow.
+        leave();
+      }
+      return { speed: 'slow', leave: await this.#lanes.slow.enter(workspaceId, { signal }) };
+    } catch (error) {
+      if (error instanceof RateLimitedError) await delay(refusedAfterMs);
+      throw error;
     } finally {
       clearTimeout(timer);
     }
