@@ -1,5 +1,4 @@
 export type { Acting, Added, Collection } from './collection.ts';
-export { contentJson, contentValuesMax } from './content-json.schema.ts';
 export { createItem } from './create-item.ts';
 export { restorableDays, restoreItem } from './delete-item.ts';
 export { actingFor, calledIn, type Exposure, expose, itemParams, reading, writing } from './exposure.ts';
@@ -17,5 +16,12 @@ export {
 } from './item-output.schema.ts';
 export { hashOf, type Kind } from './kind.ts';
 export { listItemsPage, walkItems } from './list-items.ts';
-export { labelsMax, projectParams, versionNumber, versionParam } from './params.schema.ts';
+export {
+  contentJson,
+  contentValuesMax,
+  labelsMax,
+  projectParams,
+  versionNumber,
+  versionParam,
+} from './params.schema.ts';
 export { updateItem } from './update-item.ts';

@@ -27,7 +27,7 @@ const defaultLimitMs = 300;
 
 /**
  * Threads for templates, input schemas and token counts. Counting has a thread of its own, whose large tables take most of a second
- * to load, so it stays. A workspace whose work has been slow goes on in a thread apart: what that thread's replacement costs after a
+ * to load, so it stays. A workspace whose work went over its time or memory goes on in a thread apart: what that thread's replacement costs after a
  * template has ended it is theirs too.
  */
 export class TemplateThreads {

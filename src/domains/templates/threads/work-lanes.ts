@@ -2,14 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { BoundedMemo } from '../../../lib/bounded-memo.ts';
 import { RateLimitedError, UnavailableError } from '../../../lib/errors.ts';
 import { FairLane } from '../../../lib/fair-lane.ts';
+import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
 
 /** Who waits: their work leaves the lane when the signal is aborted. Read only when work is to run. */
 export interface Waiter {
   readonly signal: AbortSignal;
 }
 
-/** Longer work makes its workspace slow; a render of a real prompt takes a few milliseconds. */
-const slowMs = 50;
+/** What makes a workspace slow: how long work took would make those slow who share a busy machine with it. */
+const slowBudgets: ReadonlySet<TemplateBudget> = new Set(['time', 'memory']);
 /** So long after its last slow work. */
 const slowForMs = 10_000;
 /** Twice as many are remembered at most; who is forgotten begins as quick again. */
@@ -27,10 +28,10 @@ const waitMsMax = 15_000;
 const refusedAfterMs = 250;
 
 /**
- * Who shares the threads for templates: all workspaces. One of them runs one piece of work at a time and has 64 waiting, or 16 when
- * its work was slow within 10 s (then 429); turns go round between workspaces. Two run at once among the quick ones, one among the
- * slow ones, so neither one workspace nor all slow ones together keep a quick one from a thread. The time limit of the work counts
- * from its turn.
+ * Who shares the threads for templates: all workspaces. One of them runs one piece of work at a time and has 64 waiting, or 16 once
+ * its work went over its time or memory, for 10 s (then 429); turns go round between workspaces. Two run at once among the quick
+ * ones, one among the slow ones, so neither one workspace nor all slow ones together keep a quick one from a thread. The time
+ * limit of the work counts from its turn.
  */
 export class WorkLanes {
   readonly #lanes: Readonly<Record<Speed, FairLane>> = {
@@ -46,19 +47,20 @@ export class WorkLanes {
   /** Throws RateLimitedError (`workspace_busy`), UnavailableError (`server_busy`), the reason of the waiter's signal. */
   async run<T>(workspaceId: string, waiter: Waiter | undefined, work: (speed: Speed) => Promise<T>): Promise<T> {
     const { speed, leave } = await this.#enter(workspaceId, waiter);
-    const startedAtMs = performance.now();
     try {
       return await work(speed);
+    } catch (error) {
+      const isSlow = error instanceof TemplateLimitError && slowBudgets.has(error.budget);
+      if (isSlow) this.#slowUntilMs.set(workspaceId, performance.now() + slowForMs);
+      throw error;
     } finally {
       leave();
-      const endedAtMs = performance.now();
-      if (endedAtMs - startedAtMs > slowMs) this.#slowUntilMs.set(workspaceId, endedAtMs + slowForMs);
     }
   }
 
   async #enter(workspaceId: string, waiter: Waiter | undefined): Promise<{ speed: Speed; leave: () => void }> {
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(tooLate()), waitMsMax);
+    const timer = setTimeout(() => late.abort(tooLate(this.isSlow(workspaceId))), waitMsMax);
     const signal = waiter === undefined ? late.signal : AbortSignal.any([late.signal, waiter.signal]);
     try {
       if (!this.isSlow(workspaceId)) {
@@ -77,5 +79,9 @@ export class WorkLanes {
   }
 }
 
-const tooLate = () =>
-  new UnavailableError('server_busy', `No thread for templates was free within ${waitMsMax} ms`, { retryAfterS: 1 });
+/** The slow ones wait for each other's threads, which they end. */
+function tooLate(isSlow: boolean): Error {
+  const message = `No thread for templates was free within ${waitMsMax} ms`;
+  if (isSlow) return new RateLimitedError('workspace_busy', message, { retryAfterS: 5 });
+  return new UnavailableError('server_busy', message, { retryAfterS: 1 });
+}
