@@ -7,7 +7,7 @@ export interface FairLaneOptions {
   capacity: number;
   /** The cost of the work of one key that may run at once. Work that costs more counts as this much. */
   perKey: number;
-  /** How many pieces of work of one key may wait. */
+  /** How many pieces of work of one key may wait; with 0 nobody waits for a place, whoever holds it. */
   waitingPerKey: number;
   /** How many pieces of work may wait, all keys together. */
   waitingMax: number;
@@ -74,7 +74,7 @@ export class FairLane {
   assertRoom(key: string): void {
     const state = this.#keys.get(key) ?? newKey();
     const waits = state.waiting.length > 0 || !this.#fits(state, { cost: 1 });
-    if (waits) this.#refuseWhenFull(state);
+    if (waits) this.#refuseWhenFull(state, 1);
   }
 
   /** Resolves in its turn to a function that gives the place back; calling it again does nothing. Throws as {@link run}. */
@@ -106,24 +106,36 @@ export class FairLane {
     return { cost, startTag, begin: () => undefined };
   }
 
-  #refuseWhenFull(state: Key): void {
-    const { name, waitingPerKey, waitingMax } = this.#options;
-    if (state.waiting.length >= waitingPerKey) {
+  #refuseWhenFull(state: Key, cost: number): void {
+    const { name, perKey, waitingPerKey, waitingMax } = this.#options;
+    // Where nobody may wait at all, it is the workspace's own doing only when it holds too much itself.
+    const isOwn = waitingPerKey > 0 || state.held + cost > perKey;
+    if (isOwn && state.waiting.length >= waitingPerKey) {
+      const has = waitingPerKey === 0 ? `as many ${name} under way` : `${waitingPerKey} ${name} waiting`;
       throw new RateLimitedError(
         'workspace_busy',
-        `This workspace has ${waitingPerKey} ${name} waiting already, the most there may be; try again in a moment.`,
+        `This workspace has ${has} already, the most there may be; try again in a moment.`,
         { retryAfterS: 1 },
       );
     }
-    if (this.#waiting >= waitingMax) {
-      throw new UnavailableError('server_busy', `${waitingMax} ${name} are waiting already; try again in a moment.`, {
-        retryAfterS: 1,
-      });
+    if (!isOwn || this.#waiting >= waitingMax) {
+      throw new UnavailableError(
+        'server_busy',
+        `The most ${name} that may wait are waiting already; try again in a moment.`,
+        {
+          retryAfterS: 1,
+        },
+      );
     }
   }
 
   #wait(key: string, state: Key, entry: Entry, signal: AbortSignal | undefined): Promise<void> {
-    this.#refuseWhenFull(state);
+    try {
+      this.#refuseWhenFull(state, entry.cost);
+    } catch (error) {
+      this.#forgetIdle(key, state);
+      throw error;
+    }
     state.lastFinishTag = entry.startTag + entry.cost;
     state.waiting.push(entry);
     this.#waiting++;

@@ -13,8 +13,9 @@ import { partsOf } from '../support/templates.ts';
 const noParts = new Map<string, ParsedTemplate>();
 // A thread takes long to start on a busy machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
-const threads = new TemplateThreads();
-afterAll(() => threads.close());
+const allThreads = new TemplateThreads();
+const threads = allThreads.of('wsp_test');
+afterAll(() => allThreads.close());
 
 const requiredOf = (template: ParsedTemplate, parts = noParts, schema?: unknown) =>
   analyseTemplates([template], parts, schema)

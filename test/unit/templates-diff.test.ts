@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { diffContent, diffText } from '../../src/domains/templates/index.ts';
+import { diffContent } from '../../src/domains/templates/diff-content.ts';
+import { diffText } from '../../src/domains/templates/diff-text.ts';
 
 /** Applies a unified diff, which is what a diff is for. */
 function patch(from: string, diff: string): string {
@@ -46,17 +47,17 @@ test('a changed line is shown with three lines around it', () => {
   );
 });
 
-test('the largest texts that have nothing in common are compared without holding up the event loop', () => {
-  const from = Array.from({ length: 40_000 }, (_, index) => `a${index}`).join('\n');
-  const to = Array.from({ length: 40_000 }, (_, index) => `b${index}`).join('\n');
+test('the largest texts that have nothing in common are compared in far less time than their thread has', () => {
+  const from = Array.from({ length: 131_072 }, () => 'a').join('\n');
+  const to = Array.from({ length: 131_072 }, () => 'b').join('\n');
   // The best of several: other processes of a machine that is busy hold this one up too.
-  const busyMs = Array.from({ length: 15 }, () => {
+  const busyMs = Array.from({ length: 5 }, () => {
     const startedAtMs = performance.now();
     diffText(from, to);
     return performance.now() - startedAtMs;
   });
-  expect(Math.min(...busyMs)).toBeLessThan(50);
-  expect(diffText(from, to).split('\n')).toHaveLength(80_001);
+  expect(Math.min(...busyMs)).toBeLessThan(500);
+  expect(diffText(from, to).split('\n')).toHaveLength(262_145);
 });
 
 test('contents are compared field by field and message by message', () => {

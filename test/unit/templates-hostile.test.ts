@@ -16,13 +16,14 @@ const figures = process.env.TEMPLATE_FIGURES !== undefined;
 
 // A thread takes long to start on a busy machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
-const threads = new TemplateThreads();
+const allThreads = new TemplateThreads();
+const threads = allThreads.of('wsp_test');
 beforeAll(async () => {
   // Threads start, and code is compiled, before anything is measured.
   await parseTemplate(threads, 'liquid', '{{ warm }}');
   for (let index = 0; index < 20; index++) await attempt({ source: '{{#l}}{{a.b}}{{> p x=v}}{{o}}{{/l}}'.repeat(50) });
 });
-afterAll(() => threads.close());
+afterAll(() => allThreads.close());
 
 interface Attack {
   format?: TemplateFormat;

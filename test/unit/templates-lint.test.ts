@@ -15,8 +15,9 @@ import { problemsOf } from '../support/templates.ts';
 
 // A thread takes long to start on a busy machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
-const threads = new TemplateThreads();
-afterAll(() => threads.close());
+const allThreads = new TemplateThreads();
+const threads = allThreads.of('wsp_test');
+afterAll(() => allThreads.close());
 
 const nothing = { parts: new Map(), states: [], problems: [] };
 

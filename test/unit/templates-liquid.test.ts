@@ -4,8 +4,9 @@ import { partsOf, problemsOf } from '../support/templates.ts';
 
 // A thread takes long to start on a busy machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
-const threads = new TemplateThreads();
-afterAll(() => threads.close());
+const allThreads = new TemplateThreads();
+const threads = allThreads.of('wsp_test');
+afterAll(() => allThreads.close());
 
 const parse = (source: string) => parseTemplate(threads, 'liquid', source);
 
@@ -132,6 +133,6 @@ describe('limits', () => {
   test('closed threads refuse work instead of starting again', async () => {
     const closed = new TemplateThreads();
     await closed.close();
-    await expect(parseTemplate(closed, 'liquid', 'x')).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(parseTemplate(closed.of('wsp_test'), 'liquid', 'x')).rejects.toMatchObject({ kind: 'unavailable' });
   });
 });

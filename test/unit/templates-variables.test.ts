@@ -9,8 +9,9 @@ import { isLinearSchema, isSmallData } from '../../src/domains/templates/schema/
 
 // A thread takes long to start on a busy machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
-const threads = new TemplateThreads();
-afterAll(() => threads.close());
+const allThreads = new TemplateThreads();
+const threads = allThreads.of('wsp_test');
+afterAll(() => allThreads.close());
 
 const validate = (schema: object, variables: Record<string, unknown>) => validateVariables(threads, schema, variables);
 
@@ -112,27 +113,28 @@ describe('variables against an input schema', () => {
 });
 
 describe('tokens', () => {
-  const tokens = new TokenCounter(threads);
+  const tokens = new TokenCounter(allThreads);
+  const count = (texts: string[], model: string | null) => tokens.count({ workspaceId: 'wsp_test', texts, model });
 
   test('an OpenAI model is counted with its own encoding, special tokens as text', async () => {
-    expect(await tokens.count(['hello world', ' again'], 'gpt-4o')).toEqual({
+    expect(await count(['hello world', ' again'], 'gpt-4o')).toEqual({
       count: 3,
       model: 'gpt-4o',
       estimated: false,
     });
-    expect((await tokens.count(['<|endoftext|>'], 'gpt-4-turbo')).count).toBeGreaterThan(1);
+    expect((await count(['<|endoftext|>'], 'gpt-4-turbo')).count).toBeGreaterThan(1);
   });
 
   test('a model of another maker, and none, is estimated', async () => {
-    expect(await tokens.count(['hello world'], 'claude-sonnet-4-5')).toMatchObject({
+    expect(await count(['hello world'], 'claude-sonnet-4-5')).toMatchObject({
       count: 2,
       estimated: true,
     });
-    expect(await tokens.count(['hello world'], null)).toEqual({ count: 2, model: null, estimated: true });
+    expect(await count(['hello world'], null)).toEqual({ count: 2, model: null, estimated: true });
   });
 
   test('a text beyond 1 MiB is estimated by its bytes', async () => {
-    const { count, estimated } = await tokens.count(['x'.repeat(1_200_000)], 'gpt-4o');
-    expect({ count, estimated }).toEqual({ count: 300_000, estimated: true });
+    const { count: counted, estimated } = await count(['x'.repeat(1_200_000)], 'gpt-4o');
+    expect({ count: counted, estimated }).toEqual({ count: 300_000, estimated: true });
   });
 });

@@ -19,8 +19,8 @@ export function partCollection(deps: {
     kind: partKind,
     postgres,
     invalidations,
-    checkContent: async ({ templateFormat, template }) =>
-      referencesOf((await parseTemplate(threads, templateFormat, template)).parts),
+    checkContent: async ({ templateFormat, template }, { project, waiter }) =>
+      referencesOf((await parseTemplate(threads.of(project.workspaceId, waiter), templateFormat, template)).parts),
     lockFirst: (transaction, projectId) => lockPartGraph(transaction, projectId, 'change'),
     versionAdded: addPartReferences,
     checkReferences: checkPartReferences,

@@ -106,7 +106,7 @@ export async function findLevelsAbove(
   return rows[0]?.levels ?? 0;
 }
 
-/** Keeps which part versions a prompt version comes to now, directly and through others. */
+/** Keeps which part versions a prompt version comes to now, directly and through others, beside what it came to before. */
 export async function recordPromptParts(
   transaction: Postgres,
   projectId: ProjectId,
@@ -114,28 +114,54 @@ export async function recordPromptParts(
   version: number,
   edges: readonly Edge[],
 ): Promise<void> {
-  const reached = [...new Set(edges.map(({ to }) => to))].map((node) => {
-    const at = node.lastIndexOf('@');
-    return { part_id: node.slice(0, at), part_version: Number(node.slice(at + 1)) };
-  });
+  const reached = [...new Set(edges.map(({ to }) => to))];
   if (reached.length === 0) return;
-  const rows = reached.map((part) => ({ project_id: projectId, prompt_id: promptId, version, ...part }));
-  await transaction.batchInsert('prompt_version_parts', rows, 1_000);
+  await transaction.raw(
+    `insert into prompt_version_parts (project_id, prompt_id, version, part_id, part_version)
+     select :projectId, :promptId, cast(:version as integer), part_id, part_version
+     from unnest(cast(:ids as text[]), cast(:versions as integer[])) as reached (part_id, part_version)
+     on conflict do nothing`,
+    {
+      projectId,
+      promptId,
+      version,
+      ids: reached.map((node) => node.slice(0, node.lastIndexOf('@'))),
+      versions: reached.map((node) => Number(node.slice(node.lastIndexOf('@') + 1))),
+    },
+  );
 }
 
-/** Of these items' newest versions, those that have part tags. */
-export async function findNewestUsers(
+/**
+ * Of these items' versions those that are read or that tags come to: the newest, those with a label, and versions of parts that
+ * some tag names by number. Versions of prompts without part tags are left out.
+ */
+export async function findInForce(
   postgres: Postgres,
   projectId: ProjectId,
   kind: Includer['kind'],
   ids: readonly string[],
 ): Promise<(Includer & { slug: string })[]> {
-  const items = kind === 'prompt' ? 'prompts' : 'parts';
+  const { items, labels, idColumn } = tablesOf[kind];
   const { rows } = await postgres.raw<{ rows: { id: string; version: number; slug: string }[] }>(
-    `select id, latest_version as version, slug from ${items}
-     where project_id = :projectId and id = any(:ids) and exists (
-       select from part_uses where user_kind = :kind and user_id = id and user_version = latest_version)`,
+    `with changed as (select id, slug, latest_version from ${items} where project_id = :projectId and id = any(:ids)),
+     in_force as (
+       select id, slug, latest_version as version from changed
+       union
+       select id, slug, ${labels}.version from changed join ${labels} on ${labels}.${idColumn} = id
+         where ${labels}.project_id = :projectId
+       union
+       select id, changed.slug, part_version from changed join part_edges on part_id = id
+         where :kind = 'part' and part_edges.project_id = :projectId and part_version is not null)
+     select id, slug, version from in_force
+     where :kind = 'part' or exists (
+       select from part_uses where user_kind = :kind and user_id = id and user_version = version)
+     order by id, version`,
     { projectId, ids, kind },
   );
   return rows.map((row) => ({ kind, ...row }));
 }
+
+const tablesOf = {
+  prompt: { items: 'prompts', labels: 'prompt_labels', idColumn: 'prompt_id' },
+  part: { items: 'parts', labels: 'part_labels', idColumn: 'part_id' },
+} as const satisfies Record<Includer['kind'], unknown>;

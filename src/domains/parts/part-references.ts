@@ -4,8 +4,8 @@ import type { Added, Item } from '../versioned/index.ts';
 import { checkPartGraph } from './check-part-graph.ts';
 import {
   findEdges,
+  findInForce,
   findLevelsAbove,
-  findNewestUsers,
   insertPartUses,
   lockPartGraph,
   recordPromptParts,
@@ -19,13 +19,12 @@ export async function addPartReferences(transaction: Postgres, item: Item, added
 }
 
 /**
- * Throws InvalidError (`part_cycle`, `template_limit`) when a version of the part that tags can come to includes itself, or makes
- * parts that include it nest too deeply.
+ * Throws InvalidError (`part_cycle`, `template_limit`) when a version of the part that tags come to includes itself, or makes parts
+ * that include it nest too deeply.
  */
 export async function checkPartReferences(transaction: Postgres, item: Item): Promise<void> {
-  const { id, projectId, slug } = item;
-  for (const version of new Set([item.latestVersion, ...item.labels.map((label) => label.version)])) {
-    const start = { kind: 'part', id, version, slug } as const;
+  const { id, projectId } = item;
+  for (const start of await findInForce(transaction, projectId, 'part', [id])) {
     const edges = await findEdges(transaction, projectId, start);
     checkPartGraph(start, edges, await findLevelsAbove(transaction, projectId, start));
   }
@@ -50,15 +49,20 @@ export async function addPromptReferences(
   await recordPromptParts(transaction, projectId, id, version, edges);
 }
 
-/** Makes sure of everything an import has changed, and notes what its prompts' newest versions come to. Throws as the others here. */
+/**
+ * Makes sure of everything an import has changed, and notes what its prompts come to; `between` is called before each version.
+ * Throws as the others here, and what `between` throws.
+ */
 export async function checkImportedReferences(
   transaction: Postgres,
   projectId: ProjectId,
   { parts, prompts }: { parts: readonly string[]; prompts: readonly string[] },
+  between: () => void,
 ): Promise<void> {
   for (const kind of ['part', 'prompt'] as const) {
     const changed = kind === 'part' ? parts : prompts;
-    for (const start of await findNewestUsers(transaction, projectId, kind, changed)) {
+    for (const start of await findInForce(transaction, projectId, kind, changed)) {
+      between();
       const edges = await findEdges(transaction, projectId, start);
       const above = kind === 'part' ? await findLevelsAbove(transaction, projectId, start) : 0;
       checkPartGraph(start, edges, above);

@@ -52,7 +52,7 @@ export interface PartsDeps {
 const { endpoint } = endpointsFor<Principal>();
 const path = '/api/projects/{project_id}/parts';
 const tag = 'parts';
-const templateProblems = ['invalid_template', 'template_limit', 'part_cycle'] as const;
+const templateProblems = ['invalid_template', 'template_limit', 'part_cycle', 'workspace_busy', 'server_busy'] as const;
 
 type PartsExposure = Exposure<PartContent>;
 
@@ -111,9 +111,10 @@ function createEndpoint(exposure: PartsExposure) {
     body: createPartBody,
     responses: { 201: { description: 'The part with its version 1', schema: partSchema } },
     problems: ['project_not_found', 'slug_taken', ...templateProblems],
-    handle: async ({ principal, body, requestId }) => {
+    handle: async (call) => {
+      const { principal, body, requestId } = call;
       const created = await createItem(exposure.collection, {
-        ...actingFor(principal, requestId),
+        ...actingFor(principal, requestId, call),
         ...newItemFrom(body),
         content: { template: body.template, templateFormat: body.template_format },
       });
@@ -159,9 +160,10 @@ function updateEndpoint(exposure: PartsExposure) {
       ...(['slug_taken', 'part_in_use'] as const),
       ...templateProblems,
     ],
-    handle: async ({ principal, params, body, requestId, ifMatch }) => {
+    handle: async (call) => {
+      const { principal, params, body, requestId, ifMatch } = call;
       const updated = await updateItem(exposure.collection, {
-        ...actingFor(principal, requestId),
+        ...actingFor(principal, requestId, call),
         called: calledIn(partKind, params),
         ...changesFrom(body),
         ifMatch,

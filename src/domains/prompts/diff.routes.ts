@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
-import { diffContent } from '../templates/index.ts';
+import type { TemplateThreads } from '../templates/index.ts';
 import { calledIn, type Exposure, itemParams, reading, versionParam } from '../versioned/index.ts';
 import { type PromptContent, promptContentToWire, promptKind } from './prompt-content.ts';
 import { diffSchema } from './prompts.schema.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
-export function diffEndpoint({ path, read, readVersion }: Exposure<PromptContent>) {
+/** The largest two versions with nothing in common take some 300 ms. */
+const diffMsMax = 2_000;
+
+export function diffEndpoint(threads: TemplateThreads, { path, read, readVersion }: Exposure<PromptContent>) {
   return endpoint({
     ...reading,
     operationId: 'diffPrompt',
@@ -21,12 +24,18 @@ export function diffEndpoint({ path, read, readVersion }: Exposure<PromptContent
       to: versionParam.optional().meta({ description: 'Default the newest version', example: 3 }),
     }),
     responses: { 200: { description: 'Field by field, and as a unified diff of the text', schema: diffSchema } },
-    problems: ['project_not_found', 'prompt_not_found', 'version_not_found'],
-    handle: async ({ principal, params, query }) => {
-      const item = await read(projectOf(principal), calledIn(promptKind, params));
+    problems: [
+      ...(['project_not_found', 'prompt_not_found', 'version_not_found', 'template_limit'] as const),
+      ...(['workspace_busy', 'server_busy'] as const),
+    ],
+    handle: async (call) => {
+      const { principal, params, query } = call;
+      const project = projectOf(principal);
+      const item = await read(project, calledIn(promptKind, params));
       const from = await readVersion(item, query.from);
       const to = await readVersion(item, query.to ?? item.latestVersion);
-      const { changes, text } = diffContent(promptContentToWire(from.content), promptContentToWire(to.content));
+      const contents = { from: promptContentToWire(from.content), to: promptContentToWire(to.content) };
+      const { changes, text } = await threads.of(project.workspaceId, call).run('diff', contents, diffMsMax);
       const identical = from.contentHash === to.contentHash;
       const body = { from: from.version, to: to.version, identical, changes, unified_diff: text };
       return { status: 200, body };

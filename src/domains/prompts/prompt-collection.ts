@@ -1,7 +1,13 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { addPromptReferences, referencesOf } from '../parts/index.ts';
-import { checkInputSchema, parseMessages, parseTemplate, type TemplateThreads } from '../templates/index.ts';
+import {
+  checkInputSchema,
+  parseMessages,
+  parseTemplate,
+  type TemplateThreads,
+  type WorkspaceThreads,
+} from '../templates/index.ts';
 import type { Collection, Reference } from '../versioned/index.ts';
 import { type PromptContent, promptKind } from './prompt-content.ts';
 
@@ -16,7 +22,8 @@ export function promptCollection(deps: {
     kind: promptKind,
     postgres,
     invalidations,
-    checkContent: (content) => checkPromptContent(threads, content),
+    checkContent: (content, { project, waiter }) =>
+      checkPromptContent(threads.of(project.workspaceId, waiter), content),
     versionAdded: addPromptReferences,
   };
 }
@@ -26,7 +33,7 @@ export function promptCollection(deps: {
  * InvalidTemplateError with positions, InvalidError `invalid_input_schema`, TemplateLimitError, UnavailableError.
  */
 export async function checkPromptContent(
-  threads: TemplateThreads,
+  threads: WorkspaceThreads,
   content: PromptContent,
 ): Promise<readonly Reference[]> {
   if (content.inputSchema !== null) await checkInputSchema(threads, content.inputSchema);

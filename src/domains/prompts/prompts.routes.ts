@@ -59,7 +59,10 @@ type PromptsExposure = Exposure<PromptContent>;
 const { endpoint } = endpointsFor<Principal>();
 const path = '/api/projects/{project_id}/prompts';
 const tag = 'prompts';
-const contentProblems = ['invalid_template', 'template_limit', 'invalid_input_schema', 'part_cycle'] as const;
+const contentProblems = [
+  ...(['invalid_template', 'template_limit', 'invalid_input_schema', 'part_cycle'] as const),
+  ...(['workspace_busy', 'server_busy'] as const),
+] as const;
 
 export function promptsEndpoints(deps: PromptsDeps) {
   const exposure = expose(deps, {
@@ -80,7 +83,7 @@ export function promptsEndpoints(deps: PromptsDeps) {
       description: `Executions keep their link to it, and it can be restored for ${restorableDays} days.`,
     }),
     restoreEndpoint(exposure),
-    diffEndpoint(exposure),
+    diffEndpoint(deps.threads, exposure),
     ...transferEndpoints(deps),
   ];
 }
@@ -119,9 +122,10 @@ function createEndpoint(exposure: PromptsExposure) {
     body: createPromptBody,
     responses: { 201: { description: 'The prompt with its version 1', schema: promptSchema } },
     problems: ['project_not_found', 'slug_taken', ...contentProblems],
-    handle: async ({ principal, body, requestId }) => {
+    handle: async (call) => {
+      const { principal, body, requestId } = call;
       const created = await createItem(exposure.collection, {
-        ...actingFor(principal, requestId),
+        ...actingFor(principal, requestId, call),
         ...newItemFrom(body),
         content: contentFrom(body),
       });
@@ -185,9 +189,10 @@ function updateEndpoint(exposure: PromptsExposure) {
       ...(['project_not_found', 'prompt_not_found', 'version_conflict', 'precondition_failed'] as const),
       ...(['slug_taken', ...contentProblems] as const),
     ],
-    handle: async ({ principal, params, body, requestId, ifMatch }) => {
+    handle: async (call) => {
+      const { principal, params, body, requestId, ifMatch } = call;
       const updated = await updateItem(exposure.collection, {
-        ...actingFor(principal, requestId),
+        ...actingFor(principal, requestId, call),
         ...changesFrom(body),
         called: calledIn(promptKind, params),
         ifMatch,

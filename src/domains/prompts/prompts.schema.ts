@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { InvalidError } from '../../lib/errors.ts';
 import { templateFormats, templateLimits } from '../templates/index.ts';
 import {
+  contentJson,
   createFields,
   type Item,
   type ItemAt,
@@ -32,9 +33,10 @@ const messages = z
   .max(templateLimits.messagesMax)
   .meta({ example: [{ role: 'user', content: '{{question}}' }] });
 const templateFormat = z.enum(templateFormats);
-const json = z.record(z.string(), z.unknown());
-const config = json.nullable().meta({ example: { provider: 'openai', model: 'gpt-5', params: { temperature: 0 } } });
-const inputSchema = json
+const config = contentJson
+  .nullable()
+  .meta({ example: { provider: 'openai', model: 'gpt-5', params: { temperature: 0 } } });
+const inputSchema = contentJson
   .nullable()
   .meta({ description: 'JSON Schema 2020-12 of the variables', example: { required: ['question'] } });
 

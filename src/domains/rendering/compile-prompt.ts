@@ -1,5 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvalidError } from '../../lib/errors.ts';
-import type { ProjectId } from '../../lib/ids.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
   analyseTemplates,
@@ -11,7 +11,7 @@ import {
   type TemplateVariable,
   textsOf,
 } from '../templates/index.ts';
-import { loadParts, type PartPick, type PartSource } from './load-parts.ts';
+import { loadParts, type PartPick, type PartSource, type PartsProject } from './load-parts.ts';
 import { type ParsedPrompt, parseContent, placeholdersOf } from './parse-content.ts';
 import { parsedSizeOf } from './parsed-size.ts';
 
@@ -38,14 +38,16 @@ export interface CompiledPrompt {
  */
 export async function compilePrompt(
   source: PartSource,
-  project: { projectId: ProjectId },
+  project: PartsProject,
   content: PromptContent,
 ): Promise<CompiledPrompt> {
-  const prompt = await parseContent(source.threads, content);
+  const prompt = await parseContent(source.threads.of(project.workspaceId), content);
   const templates = textsOf(prompt).map(({ template }) => template);
   const { picks, byRef } = await loadParts(source, project, templates);
   const expanded = expandParts(templates, (_slug, ref) => byRef.get(ref));
   refuseProblems(expanded);
+  // Parsing, expanding and analyzing may take some 20 ms each.
+  await nextTurn();
   const analysis = analyseTemplates(templates, expanded.parts, content.inputSchema);
   const sizes = [...templates, ...expanded.parts.values()].map(parsedSizeOf);
   return {

@@ -2,7 +2,7 @@ import { BoundedMemo } from '../../lib/bounded-memo.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import type { Item, ItemCache } from '../versioned/index.ts';
 import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts';
-import { arePicksCurrent, type PartSource } from './load-parts.ts';
+import { arePicksCurrent, type PartSource, type PartsProject } from './load-parts.ts';
 
 /** Twice as much is kept at most. */
 const promptsMax = 2_000;
@@ -21,20 +21,25 @@ export class CompiledPrompts {
   }
 
   /** Throws NotFoundError (`version_not_found`) and as `compilePrompt`. */
-  async find(prompt: Item, number: number): Promise<CompiledPrompt> {
+  async find(project: PartsProject, prompt: Item, number: number): Promise<CompiledPrompt> {
     const key = `${prompt.id} ${number}`;
     const kept = this.#kept.get(key);
-    if (kept !== undefined && (await arePicksCurrent(this.#source, prompt, kept.picks))) return kept;
+    if (kept !== undefined && (await arePicksCurrent(this.#source, project, kept.picks))) return kept;
     const known = this.#compiling.get(key);
     if (known !== undefined) return known;
-    const compiling = this.#compile(prompt, number, kept).finally(() => this.#compiling.delete(key));
+    const compiling = this.#compile(project, prompt, number, kept).finally(() => this.#compiling.delete(key));
     this.#compiling.set(key, compiling);
     return compiling;
   }
 
-  async #compile(prompt: Item, number: number, stale: CompiledPrompt | undefined): Promise<CompiledPrompt> {
+  async #compile(
+    project: PartsProject,
+    prompt: Item,
+    number: number,
+    stale: CompiledPrompt | undefined,
+  ): Promise<CompiledPrompt> {
     const content = stale?.content ?? (await this.#prompts.readVersion(prompt, number)).content;
-    const compiled = await compilePrompt(this.#source, prompt, content);
+    const compiled = await compilePrompt(this.#source, project, content);
     this.#kept.set(`${prompt.id} ${number}`, compiled, compiled.bytes);
     return compiled;
   }

@@ -2,12 +2,12 @@ import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { findSimilarPartSlugs } from '../parts/index.ts';
 import { type ExpandedParts, expandParts, type ParsedTemplate, type ResolvedPart } from '../templates/index.ts';
-import { loadParts, type PartSource } from './load-parts.ts';
+import { loadParts, type PartSource, type PartsProject } from './load-parts.ts';
 
 /** A draft's templates with their parts; a draft of a part stands for the newest version of that part, so that a cycle shows. */
 export async function expandDraft(
   source: PartSource,
-  project: { projectId: ProjectId },
+  project: PartsProject,
   templates: readonly ParsedTemplate[],
   partSlug: string | undefined,
 ): Promise<ExpandedParts> {
@@ -20,7 +20,7 @@ export async function expandDraft(
 
 async function selfAs(
   { parts }: PartSource,
-  project: { projectId: ProjectId },
+  project: PartsProject,
   [template]: readonly ParsedTemplate[],
   slug: string,
 ): Promise<ResolvedPart | undefined> {

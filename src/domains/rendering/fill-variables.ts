@@ -4,8 +4,8 @@ import {
   isMissing,
   MissingVariablesError,
   type OnMissing,
-  type TemplateThreads,
   validateVariables,
+  type WorkspaceThreads,
 } from '../templates/index.ts';
 import type { CompiledPrompt } from './compile-prompt.ts';
 
@@ -31,7 +31,7 @@ export interface FilledVariables {
  * that is missing where the schema complains of nothing else, and nothing may be missing.
  */
 export async function fillVariables(
-  threads: TemplateThreads,
+  threads: WorkspaceThreads,
   compiled: Fillable,
   given: GivenValues,
 ): Promise<FilledVariables> {

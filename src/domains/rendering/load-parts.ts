@@ -1,5 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BoundedMemo } from '../../lib/bounded-memo.ts';
-import type { ProjectId } from '../../lib/ids.ts';
 import type { PartContent } from '../parts/index.ts';
 import {
   type ParsedTemplate,
@@ -10,6 +10,7 @@ import {
   templateLimits,
 } from '../templates/index.ts';
 import type { Item, ItemCache } from '../versioned/index.ts';
+import type { ProjectScope } from '../workspaces/index.ts';
 import { parsedSizeOf } from './parsed-size.ts';
 
 /** Where the parts of projects are, parsed once per version. */
@@ -32,7 +33,8 @@ export interface LoadedParts {
   byRef: Map<string, ResolvedPart>;
 }
 
-type Project = { projectId: ProjectId };
+/** Whose parts they are, and who pays for parsing them. */
+export type PartsProject = Pick<ProjectScope, 'projectId' | 'workspaceId'>;
 type Reference = { slug: string; ref: string };
 
 const parsedMax = 2_000;
@@ -47,12 +49,13 @@ export function createPartSource(deps: Omit<PartSource, 'parsed'>): PartSource {
 /** Every part the templates reach, directly and through others. Throws TemplateLimitError, UnavailableError. */
 export async function loadParts(
   source: PartSource,
-  project: Project,
+  project: PartsProject,
   templates: readonly ParsedTemplate[],
 ): Promise<LoadedParts> {
   const loaded: LoadedParts = { picks: [], byRef: new Map() };
   const known = new Set<string>();
   let wanted = newReferences(templates, known);
+  let characters = charactersOf(templates);
   // One level more than allowed, so that what is too deep is found out.
   for (let depth = 0; wanted.length > 0 && depth <= templateLimits.partDepthMax; depth++) {
     if (known.size > templateLimits.partUsesMax) {
@@ -62,6 +65,8 @@ export async function loadParts(
     await forEachOf(wanted, async (reference) => {
       const part = await loadPart(source, project, reference, loaded.picks);
       if (part === undefined) return;
+      characters += charactersOf([part.template]);
+      requireFew(characters);
       loaded.byRef.set(reference.ref, part);
       found.push(part.template);
     });
@@ -73,7 +78,7 @@ export async function loadParts(
 /** Whether the references still come to the same. Throws UnavailableError. */
 export async function arePicksCurrent(
   { parts }: Pick<PartSource, 'parts'>,
-  project: Project,
+  project: PartsProject,
   picks: readonly PartPick[],
 ): Promise<boolean> {
   for (const pick of picks) {
@@ -86,7 +91,7 @@ export async function arePicksCurrent(
 
 async function loadPart(
   source: PartSource,
-  project: Project,
+  project: PartsProject,
   { slug, ref }: Reference,
   picks: PartPick[],
 ): Promise<ResolvedPart | undefined> {
@@ -96,14 +101,34 @@ async function loadPart(
   picks.push(isThere ? { slug, ref, id: item.id, version } : { slug, ref });
   if (!isThere) return undefined;
   const key = `${item.id} ${version}`;
-  const template = source.parsed.get(key) ?? (await parsePart(source, item, version));
+  const template = source.parsed.get(key) ?? (await parsePart(source, project, item, version));
   source.parsed.set(key, template, parsedSizeOf(template));
   return { slug: item.slug, version, template };
 }
 
-async function parsePart({ parts, threads }: PartSource, item: Item, number: number): Promise<ParsedTemplate> {
+const charactersOf = (templates: readonly ParsedTemplate[]) =>
+  templates.reduce((sum, { source }) => sum + source.length, 0);
+
+function requireFew(characters: number): void {
+  const { reachedCharactersMax } = templateLimits;
+  if (characters <= reachedCharactersMax) return;
+  throw new TemplateLimitError(
+    `With the parts it reaches, a prompt has at most ${reachedCharactersMax} characters; this one has more`,
+    'parts',
+  );
+}
+
+/** For whoever needs it next too, so it goes on when the one who asked has gone. */
+async function parsePart(
+  { parts, threads }: PartSource,
+  { workspaceId }: PartsProject,
+  item: Item,
+  number: number,
+): Promise<ParsedTemplate> {
   const { content } = await parts.readVersion(item, number);
-  return parseTemplate(threads, content.templateFormat, content.template);
+  // Parsing takes up to some 20 ms, and a thousand parts may be at hand.
+  await nextTurn();
+  return parseTemplate(threads.of(workspaceId), content.templateFormat, content.template);
 }
 
 /** The version that `slug`, `slug@3` or `slug@label` means. */

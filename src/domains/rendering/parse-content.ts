@@ -1,12 +1,17 @@
 import type { PromptContent } from '../prompts/index.ts';
-import type { TemplateThreads } from '../templates/index.ts';
-import { type ParsedMessage, type ParsedTemplate, parseMessages, parseTemplate } from '../templates/index.ts';
+import {
+  type ParsedMessage,
+  type ParsedTemplate,
+  parseMessages,
+  parseTemplate,
+  type WorkspaceThreads,
+} from '../templates/index.ts';
 
 /** A prompt's text, or its messages, as they are rendered. */
 export type ParsedPrompt = { template: ParsedTemplate } | { messages: readonly ParsedMessage[] };
 
 /** Throws InvalidTemplateError, TemplateLimitError, UnavailableError. */
-export async function parseContent(threads: TemplateThreads, content: PromptContent): Promise<ParsedPrompt> {
+export async function parseContent(threads: WorkspaceThreads, content: PromptContent): Promise<ParsedPrompt> {
   const { templateFormat } = content;
   if (content.type === 'text') return { template: await parseTemplate(threads, templateFormat, content.template) };
   return { messages: await parseMessages(threads, templateFormat, content.messages) };

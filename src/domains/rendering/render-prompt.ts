@@ -1,5 +1,4 @@
 import { InvalidError } from '../../lib/errors.ts';
-import type { ProjectId } from '../../lib/ids.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
   contextWindowOf,
@@ -10,12 +9,15 @@ import {
   type TokenCount,
   type TokenCounter,
   textsOf,
+  type Waiter,
+  type WorkspaceThreads,
 } from '../templates/index.ts';
 import type { Item, ItemCache } from '../versioned/index.ts';
 import type { CompiledPrompt } from './compile-prompt.ts';
 import type { CompiledPrompts } from './compiled-prompts.ts';
 import { estimateCost, type Model, modelOf, type PriceSource } from './estimate-cost.ts';
 import { fillVariables } from './fill-variables.ts';
+import type { PartsProject } from './load-parts.ts';
 import { messageTexts, type RenderedMessage } from './message-texts.ts';
 
 export interface RenderDeps {
@@ -27,7 +29,9 @@ export interface RenderDeps {
 }
 
 export interface RenderRequest {
-  project: { projectId: ProjectId };
+  project: PartsProject;
+  /** Rendering does not begin when they have gone. */
+  waiter?: Waiter | undefined;
   /** Id or slug. */
   called: string;
   version?: number | undefined;
@@ -68,14 +72,15 @@ export interface RenderedPrompt {
 export async function renderPrompt(deps: RenderDeps, request: RenderRequest): Promise<RenderedPrompt> {
   const { project, variables: given, placeholders } = request;
   const { item, number } = await deps.prompts.locate(project, request.called, request);
-  const compiled = await deps.compiled.find(item, number);
+  const compiled = await deps.compiled.find(project, item, number);
   const unused = Object.keys(given).filter((name) => !compiled.used.has(name));
   const unfilled = Object.keys(placeholders).filter((name) => !compiled.placeholders.includes(name));
   if (request.onExtra === 'error') refuseExtra(compiled, unused, unfilled);
-  const { variables, defaulted } = await fillVariables(deps.threads, compiled, request);
-  const { used, missing, ...rendered } = await renderCompiled(deps.threads, compiled, { ...request, variables });
+  const threads = deps.threads.of(project.workspaceId, request.waiter);
+  const { variables, defaulted } = await fillVariables(threads, compiled, request);
+  const { used, missing, ...rendered } = await renderCompiled(threads, compiled, { ...request, variables });
   const model = modelOf(compiled.content.config, request.model);
-  const tokens = await countRendered(deps.tokens, rendered, model);
+  const tokens = await countRendered(deps.tokens, rendered, { workspaceId: project.workspaceId, model });
   return {
     item,
     version: number,
@@ -92,7 +97,7 @@ type Values = Pick<RenderRequest, 'variables' | 'placeholders' | 'onMissing'>;
 
 /** The text or the messages, with variables that are filled already. Throws as `renderTemplate`. */
 export async function renderCompiled(
-  threads: TemplateThreads,
+  threads: WorkspaceThreads,
   { prompt, expanded }: Pick<CompiledPrompt, 'prompt' | 'expanded'>,
   { variables, placeholders, onMissing }: Values,
 ): Promise<RenderedText & { used: string[]; missing: string[] }> {
@@ -104,12 +109,12 @@ export async function renderCompiled(
 export async function countRendered(
   tokens: TokenCounter,
   rendered: RenderedText,
-  model: Model | null,
+  { workspaceId, model }: { workspaceId: string; model: Model | null },
   waitMsMax?: number,
 ): Promise<TokenCount> {
   const { texts, whole } =
     'text' in rendered ? { texts: [rendered.text], whole: true } : messageTexts(rendered.messages);
-  const counted = await tokens.count(texts, model?.model ?? null, waitMsMax);
+  const counted = await tokens.count({ workspaceId, texts, model: model?.model ?? null }, waitMsMax);
   return { ...counted, estimated: counted.estimated || !whole };
 }
 

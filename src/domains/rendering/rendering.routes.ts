@@ -38,12 +38,14 @@ function renderEndpoint(deps: ValidateDeps) {
     problems: [
       ...notFound,
       ...(['missing_variables', 'invalid_variables', 'template_limit', 'invalid_template'] as const),
-      ...(['unknown_part', 'part_cycle', 'invalid_input_schema'] as const),
+      ...(['unknown_part', 'part_cycle', 'invalid_input_schema', 'workspace_busy', 'server_busy'] as const),
     ],
-    handle: async ({ principal, params, body }) => {
+    handle: async (call) => {
+      const { principal, params, body } = call;
       const { version, label, variables, placeholders, model } = body;
       const result = await renderPrompt(deps, {
         project: projectOf(principal),
+        waiter: call,
         called: calledIn(promptKind, params),
         ...{ version, label, variables, placeholders, model },
         onMissing: body.on_missing,
@@ -66,9 +68,11 @@ function validateEndpoint(deps: ValidateDeps) {
     params: projectParams,
     body: validateBody,
     responses: { 200: { description: 'What there is to say of it', schema: validatedSchema } },
-    problems: notFound,
-    handle: async ({ principal, body }) => {
-      const report = await validateDraft(deps, { project: projectOf(principal), ...draftFrom(body) });
+    problems: [...notFound, 'workspace_busy', 'server_busy'],
+    handle: async (call) => {
+      const { principal, body } = call;
+      const draft = { project: projectOf(principal), waiter: call, ...draftFrom(body) };
+      const report = await validateDraft(deps, draft);
       return { status: 200, body: validatedToWire(report) };
     },
   });

@@ -1,9 +1,9 @@
-import type { Lint, TokenCount } from '../templates/index.ts';
+import type { Lint, TokenCount, TokenCounter, WorkspaceThreads } from '../templates/index.ts';
 import type { CompiledPrompt } from './compile-prompt.ts';
 import { attempt } from './draft-problems.ts';
 import type { Model } from './estimate-cost.ts';
 import { type Fillable, fillVariables } from './fill-variables.ts';
-import { countRendered, type RenderDeps, renderCompiled } from './render-prompt.ts';
+import { countRendered, renderCompiled } from './render-prompt.ts';
 
 /** Nobody validates thousands of drafts a second: an exact count is worth waiting for. */
 const countWaitMsMax = 1_000;
@@ -15,10 +15,10 @@ export type TryableDraft = Fillable & Pick<CompiledPrompt, 'prompt' | 'expanded'
  * lints; its tokens are exact only when nothing was missing.
  */
 export async function tryDraft(
-  { threads, tokens }: Pick<RenderDeps, 'threads' | 'tokens'>,
+  { threads, tokens }: { threads: WorkspaceThreads; tokens: TokenCounter },
   draft: TryableDraft,
   given: Readonly<Record<string, unknown>> | undefined,
-  model: Model | null,
+  payer: { workspaceId: string; model: Model | null },
 ): Promise<{ lints: Lint[]; tokens: TokenCount | undefined }> {
   const placeholders = Object.fromEntries(draft.placeholders.map((name) => [name, []]));
   const strictly = async () => {
@@ -28,7 +28,7 @@ export async function tryDraft(
   };
   const strict = await attempt('variables', strictly);
   if ('value' in strict) {
-    const counted = await countRendered(tokens, strict.value, model, countWaitMsMax);
+    const counted = await countRendered(tokens, strict.value, payer, countWaitMsMax);
     return { lints: [], tokens: { ...counted, estimated: counted.estimated || draft.placeholders.length > 0 } };
   }
   if (strict.lints.some(({ code }) => code === 'template_limit')) return { lints: strict.lints, tokens: undefined };
@@ -37,6 +37,6 @@ export async function tryDraft(
   // What no variables were given for is no fault of the draft's, nor is an unknown part, which is a lint already.
   const ofValues = given === undefined ? [] : strict.lints.filter(({ code }) => code !== 'unknown_part');
   if ('lints' in loose) return { lints: loose.lints, tokens: undefined };
-  const counted = await countRendered(tokens, loose.value, model, countWaitMsMax);
+  const counted = await countRendered(tokens, loose.value, payer, countWaitMsMax);
   return { lints: ofValues, tokens: { ...counted, estimated: true } };
 }

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
@@ -12,13 +11,15 @@ import {
   type TemplateVariable,
   type TokenCount,
   textsOf,
+  type Waiter,
+  type WorkspaceThreads,
 } from '../templates/index.ts';
 import { type Comparable, type Compatibility, compareVariables } from './compare-variables.ts';
 import { promptVariables } from './compile-prompt.ts';
 import { expandDraft, similarParts } from './draft-parts.ts';
 import { attempt } from './draft-problems.ts';
 import { modelOf } from './estimate-cost.ts';
-import type { PartSource } from './load-parts.ts';
+import type { PartSource, PartsProject } from './load-parts.ts';
 import { type ParsedPrompt, parseContent, placeholdersOf } from './parse-content.ts';
 import type { RenderDeps } from './render-prompt.ts';
 import { tryDraft } from './try-draft.ts';
@@ -29,7 +30,9 @@ export interface ValidateDeps extends RenderDeps {
 }
 
 export interface Draft {
-  project: { projectId: ProjectId };
+  project: PartsProject;
+  /** Threads do not begin with it when they have gone. */
+  waiter?: Waiter | undefined;
   content: PromptContent;
   /** It is a draft of this part, which need not exist yet. */
   partSlug?: string | undefined;
@@ -61,15 +64,16 @@ interface Understood {
  */
 export async function validateDraft(deps: ValidateDeps, draft: Draft): Promise<DraftReport> {
   const known = draft.compareTo && (await findComparable(deps, draft.project, draft.compareTo));
+  const threads = deps.threads.of(draft.project.workspaceId, draft.waiter);
   const { inputSchema } = draft.content;
-  const schema = await attempt('input_schema', async () => inputSchema && checkInputSchema(deps.threads, inputSchema));
+  const schema = await attempt('input_schema', async () => inputSchema && checkInputSchema(threads, inputSchema));
   const schemaLints = 'lints' in schema ? schema.lints : [];
   // With a schema that is none the template is still looked at.
   const content = { ...draft.content, inputSchema: schemaLints.length === 0 ? inputSchema : null };
   const field = content.type === 'text' ? 'template' : 'messages';
-  const understood = await attempt(field, () => understand(deps.source, { ...draft, content }));
-  if ('lints' in understood) return unparsed(deps, content, [...schemaLints, ...understood.lints]);
-  const report = await reportOn(deps, { ...draft, content }, understood.value);
+  const understood = await attempt(field, () => understand(deps.source, threads, { ...draft, content }));
+  if ('lints' in understood) return unparsed(deps, { ...draft, content }, [...schemaLints, ...understood.lints]);
+  const report = await reportOn({ ...deps, threads }, { ...draft, content }, understood.value);
   const { variables, placeholders } = report;
   const own = {
     type: content.type,
@@ -85,8 +89,12 @@ export async function validateDraft(deps: ValidateDeps, draft: Draft): Promise<D
 }
 
 /** Each step may take some 20 ms for a hostile draft, so others get their turn in between. */
-async function understand(source: PartSource, { project, content, partSlug }: Draft): Promise<Understood> {
-  const prompt = await parseContent(source.threads, content);
+async function understand(
+  source: PartSource,
+  threads: WorkspaceThreads,
+  { project, content, partSlug }: Draft,
+): Promise<Understood> {
+  const prompt = await parseContent(threads, content);
   await nextTurn();
   const templates = textsOf(prompt).map(({ template }) => template);
   const expanded = await expandDraft(source, project, templates, partSlug);
@@ -97,7 +105,7 @@ async function understand(source: PartSource, { project, content, partSlug }: Dr
 }
 
 async function reportOn(
-  deps: ValidateDeps,
+  deps: Omit<ValidateDeps, 'threads'> & { threads: WorkspaceThreads },
   { project, content, variables: given }: Draft,
   { prompt, expanded, analysis }: Understood,
 ): Promise<Omit<DraftReport, 'compatibility'>> {
@@ -106,8 +114,10 @@ async function reportOn(
   const model = modelOf(content.config, undefined);
   const tryable = { content, prompt, expanded, placeholders, variables: requiredByPath(variables) };
   const isWhole = expanded.problems.every(({ code }) => code === 'unknown_part');
-  const tried = isWhole ? await tryDraft(deps, tryable, given, model) : { lints: [], tokens: undefined };
-  const tokens = tried.tokens ?? (await countSource(deps, content));
+  const tried = isWhole
+    ? await tryDraft(deps, tryable, given, { workspaceId: project.workspaceId, model })
+    : { lints: [], tokens: undefined };
+  const tokens = tried.tokens ?? (await countSource(deps, project, content));
   await nextTurn();
   const lints = lintTemplate({
     prompt,
@@ -123,15 +133,19 @@ async function reportOn(
   return { lints: [...lints, ...tried.lints], variables, textPaths, placeholders, parts: expanded.states, tokens };
 }
 
-async function unparsed(deps: ValidateDeps, content: PromptContent, lints: Lint[]): Promise<DraftReport> {
+async function unparsed(deps: ValidateDeps, { project, content }: Draft, lints: Lint[]): Promise<DraftReport> {
   const nothing = { variables: [], textPaths: [], placeholders: [], parts: [], compatibility: undefined };
-  return { ...nothing, lints, tokens: await countSource(deps, content) };
+  return { ...nothing, lints, tokens: await countSource(deps, project, content) };
 }
 
-async function countSource({ tokens }: ValidateDeps, content: PromptContent): Promise<TokenCount> {
+async function countSource(
+  { tokens }: Pick<ValidateDeps, 'tokens'>,
+  { workspaceId }: PartsProject,
+  content: PromptContent,
+): Promise<TokenCount> {
   const messages = content.type === 'chat' ? content.messages : [{ role: '', content: content.template }];
   const texts = messages.flatMap((each) => ('content' in each ? [each.content] : []));
-  const counted = await tokens.count(texts, modelOf(content.config, undefined)?.model ?? null);
+  const counted = await tokens.count({ workspaceId, texts, model: modelOf(content.config, undefined)?.model ?? null });
   return { ...counted, estimated: true };
 }
 
@@ -141,7 +155,7 @@ async function findComparable(
   { called, version, label }: NonNullable<Draft['compareTo']>,
 ): Promise<Comparable> {
   const { item, number } = await prompts.locate(project, called, { version, label });
-  const { content, variables, placeholders } = await compiled.find(item, number);
+  const { content, variables, placeholders } = await compiled.find(project, item, number);
   return { type: content.type, inputSchema: content.inputSchema, variables, placeholders };
 }
 

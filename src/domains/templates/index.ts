@@ -1,6 +1,4 @@
 export { analyseTemplates, type TemplateAnalysis, type TemplateVariable } from './analyse-templates.ts';
-export { type ContentDiff, diffContent } from './diff-content.ts';
-export { diffText } from './diff-text.ts';
 export { type ExpandedParts, expandParts, type ResolvedPart, type ResolvePart } from './expand-parts.ts';
 export { templateLimits } from './limits.ts';
 export { contextWindowOf } from './lint/context-window.ts';
@@ -12,6 +10,7 @@ export { InvalidTemplateError, MissingVariablesError, TemplateLimitError, type T
 export { type RenderedMessages, renderMessages, renderTemplate } from './render-template.ts';
 export { requiredPaths } from './schema/schema-paths.ts';
 export { type OnMissing, type ParsedTemplate, type Parts, type TemplateFormat, templateFormats } from './template.ts';
-export { TemplateThreads } from './threads/template-threads.ts';
+export { TemplateThreads, type WorkspaceThreads } from './threads/template-threads.ts';
+export type { Waiter } from './threads/work-lanes.ts';
 export { type TokenCount, TokenCounter } from './tokens/token-counter.ts';
 export { checkInputSchema, validateVariables } from './validate-variables.ts';

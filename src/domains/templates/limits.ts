@@ -13,6 +13,8 @@ export const templateLimits = {
   partDepthMax: 10,
   /** Part tags that are met when all parts are written out. */
   partUsesMax: 1_000,
+  /** Of a prompt's texts and the parts it reaches, each once. */
+  reachedCharactersMax: 1_048_576,
   messagesMax: 200,
   outputCharactersMax: 1_048_576,
   /** Nodes, list items and looked-through contexts of one render. */

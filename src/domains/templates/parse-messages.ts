@@ -1,8 +1,8 @@
 import { templateLimits } from './limits.ts';
-import { parseTemplate } from './parse-template.ts';
+import { parseSources } from './parse-template.ts';
 import { InvalidTemplateError, TemplateLimitError, type TemplateProblem } from './problems.ts';
 import type { ParsedTemplate, TemplateFormat } from './template.ts';
-import type { TemplateThreads } from './threads/template-threads.ts';
+import type { WorkspaceThreads } from './threads/template-threads.ts';
 
 export interface Message {
   role: string;
@@ -15,27 +15,22 @@ export type ParsedMessage = { role: string; content: ParsedTemplate } | { placeh
 
 /** Parses every message; the problems of all of them come together, with `messages[2].content` as their path. Throws as `parseTemplate`. */
 export async function parseMessages(
-  threads: TemplateThreads,
+  threads: WorkspaceThreads,
   format: TemplateFormat,
   messages: readonly PromptMessage[],
 ): Promise<ParsedMessage[]> {
   checkSize(messages);
   const problems: TemplateProblem[] = [];
-  const parsed = await Promise.all(
-    messages.map(async (message, index): Promise<ParsedMessage> => {
-      if ('placeholder' in message) return message;
-      try {
-        return { role: message.role, content: await parseTemplate(threads, format, message.content) };
-      } catch (error) {
-        if (!(error instanceof InvalidTemplateError)) throw error;
-        problems.push(...error.problems.map((problem) => ({ ...problem, path: contentPath(index) })));
-        return { placeholder: '' };
-      }
-    }),
-  );
-  if (problems.length === 0) return parsed;
-  const order = new Map(messages.map((_, index) => [contentPath(index), index]));
-  problems.sort((a, b) => (order.get(a.path) ?? 0) - (order.get(b.path) ?? 0));
+  const sources = messages.flatMap((each) => ('content' in each ? [each.content] : []));
+  const parsed = (await parseSources(threads, format, sources)).values();
+  const all = messages.map((message, index): ParsedMessage => {
+    if ('placeholder' in message) return message;
+    const content = parsed.next().value;
+    if (content !== undefined && !('problems' in content)) return { role: message.role, content };
+    problems.push(...(content?.problems ?? []).map((problem) => ({ ...problem, path: contentPath(index) })));
+    return { placeholder: '' };
+  });
+  if (problems.length === 0) return all;
   throw new InvalidTemplateError(problems.slice(0, templateLimits.problemsMax));
 }
 

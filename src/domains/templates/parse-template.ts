@@ -1,25 +1,54 @@
+import { itemAt } from '../../lib/item-at.ts';
+import { mapInSlices } from '../../lib/map-in-slices.ts';
 import { templateLimits } from './limits.ts';
 import { parseMustache } from './mustache/parse-mustache.ts';
-import { TemplateLimitError } from './problems.ts';
+import { InvalidTemplateError, TemplateLimitError, type TemplateProblem } from './problems.ts';
 import type { ParsedTemplate, TemplateFormat } from './template.ts';
-import type { TemplateThreads } from './threads/template-threads.ts';
+import type { WorkspaceThreads } from './threads/template-threads.ts';
 
 /**
  * Parses a template once for many renders; liquid in a thread. Throws InvalidTemplateError with all that is wrong,
- * TemplateLimitError, UnavailableError.
+ * TemplateLimitError, RateLimitedError, UnavailableError.
  */
 export async function parseTemplate(
-  threads: TemplateThreads,
+  threads: WorkspaceThreads,
   format: TemplateFormat,
   source: string,
 ): Promise<ParsedTemplate> {
-  if (source.length > templateLimits.sourceCharactersMax) {
-    throw new TemplateLimitError(
-      `A template has at most ${templateLimits.sourceCharactersMax} characters; this one has ${source.length}`,
-      'source',
-    );
+  const parsed = itemAt(await parseSources(threads, format, [source]), 0);
+  if ('problems' in parsed) throw new InvalidTemplateError(parsed.problems);
+  return parsed;
+}
+
+/**
+ * Parses several sources as one piece of work: a request has one place among those who wait for a thread, however many messages
+ * its prompt has. Throws TemplateLimitError, RateLimitedError, UnavailableError.
+ */
+export async function parseSources(
+  threads: WorkspaceThreads,
+  format: TemplateFormat,
+  sources: readonly string[],
+): Promise<(ParsedTemplate | { problems: readonly TemplateProblem[] })[]> {
+  for (const { length } of sources) requireSize(length);
+  if (format === 'mustache') return mapInSlices(sources, parsedOrProblems);
+  if (format === 'liquid') return threads.run('parse', { sources: [...sources] });
+  return sources.map((source) => ({ format, source, variables: [], parts: [] }));
+}
+
+function requireSize(characters: number): void {
+  const { sourceCharactersMax } = templateLimits;
+  if (characters <= sourceCharactersMax) return;
+  throw new TemplateLimitError(
+    `A template has at most ${sourceCharactersMax} characters; this one has ${characters}`,
+    'source',
+  );
+}
+
+function parsedOrProblems(source: string): ParsedTemplate | { problems: readonly TemplateProblem[] } {
+  try {
+    return parseMustache(source);
+  } catch (error) {
+    if (error instanceof InvalidTemplateError) return { problems: error.problems };
+    throw error;
   }
-  if (format === 'mustache') return parseMustache(source);
-  if (format === 'liquid') return threads.run('parse', { source });
-  return { format, source, variables: [], parts: [] };
 }

@@ -3,7 +3,7 @@ import type { Message, ParsedMessage } from './parse-messages.ts';
 import { MissingVariablesError } from './problems.ts';
 import { type RenderedTexts, renderTexts } from './render-texts.ts';
 import type { ParsedTemplate, Rendered, RenderOptions } from './template.ts';
-import type { TemplateThreads } from './threads/template-threads.ts';
+import type { WorkspaceThreads } from './threads/template-threads.ts';
 
 export interface RenderedMessages<Given> extends Omit<Rendered, 'text'> {
   /** A placeholder stays when nothing is given for it and `onMissing` is `keep`. */
@@ -15,7 +15,7 @@ export interface RenderedMessages<Given> extends Omit<Rendered, 'text'> {
  * InvalidTemplateError (what a liquid filter could not do), UnavailableError.
  */
 export async function renderTemplate(
-  threads: TemplateThreads,
+  threads: WorkspaceThreads,
   template: ParsedTemplate,
   options: RenderOptions,
 ): Promise<Rendered> {
@@ -25,7 +25,7 @@ export async function renderTemplate(
 
 /** Renders a chat, on one budget; lists of messages take the placeholders' places as they are. Throws as `renderTemplate`. */
 export async function renderMessages<Given extends object>(
-  threads: TemplateThreads,
+  threads: WorkspaceThreads,
   messages: readonly ParsedMessage[],
   options: RenderOptions & { placeholders: Readonly<Record<string, readonly Given[]>> },
 ): Promise<RenderedMessages<Given>> {
@@ -44,7 +44,7 @@ export async function renderMessages<Given extends object>(
 }
 
 async function render(
-  threads: TemplateThreads,
+  threads: WorkspaceThreads,
   templates: readonly ParsedTemplate[],
   options: RenderOptions,
   emptyPlaceholders: readonly string[],
@@ -65,7 +65,7 @@ function renderHere(templates: readonly ParsedTemplate[], options: RenderOptions
   });
 }
 
-function renderInThread(threads: TemplateThreads, templates: readonly ParsedTemplate[], options: RenderOptions) {
+function renderInThread(threads: WorkspaceThreads, templates: readonly ParsedTemplate[], options: RenderOptions) {
   return threads.run('render', {
     templates: templates.map(sourceOf),
     parts: [...options.parts].map(([ref, part]) => [ref, sourceOf(part)]),

@@ -1,7 +1,7 @@
 import { InvalidError } from '../../lib/errors.ts';
 import { type CheckedVariables, checkVariables } from './schema/check-variables.ts';
 import { isLinearSchema, isSmallData, schemaBytesMax } from './schema/schema-risk.ts';
-import type { TemplateThreads } from './threads/template-threads.ts';
+import type { WorkspaceThreads } from './threads/template-threads.ts';
 
 /** Schemas known to compile, by their object; the caller keeps the object with the prompt version. */
 const checked = new WeakSet<object>();
@@ -10,7 +10,7 @@ const checked = new WeakSet<object>();
  * Makes sure that `schema` is a JSON Schema (2020-12) that compiles within the limits. Throws InvalidError
  * (`invalid_input_schema`), TemplateLimitError.
  */
-export async function checkInputSchema(threads: TemplateThreads, schema: unknown): Promise<void> {
+export async function checkInputSchema(threads: WorkspaceThreads, schema: unknown): Promise<void> {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
     throw invalidSchema('it is not an object');
   if (checked.has(schema)) return;
@@ -26,7 +26,7 @@ export async function checkInputSchema(threads: TemplateThreads, schema: unknown
  * thread with a time limit. Throws InvalidError (`invalid_variables` with paths, `invalid_input_schema`), TemplateLimitError.
  */
 export async function validateVariables(
-  threads: TemplateThreads,
+  threads: WorkspaceThreads,
   schema: object,
   variables: Readonly<Record<string, unknown>>,
 ): Promise<Omit<CheckedVariables, 'faults'>> {

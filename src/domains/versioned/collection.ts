@@ -12,7 +12,7 @@ export interface Collection<Content> {
   postgres: Postgres;
   invalidations: Pick<Invalidations, 'publish'>;
   /** Makes sure that content may be stored, and answers the parts it names. Throws InvalidErrors. */
-  checkContent: (content: Content) => Promise<readonly Reference[]>;
+  checkContent: (content: Content, acting: Acting) => Promise<readonly Reference[]>;
   /** First in every transaction that changes an item. */
   lockFirst?: (transaction: Postgres, projectId: string) => Promise<void>;
   /** In the transaction that adds a version, whose labels point where they will. Throws what forbids it. */
@@ -32,6 +32,8 @@ export interface Added {
 export interface Acting {
   project: ProjectScope;
   actor: AuditActor;
+  /** Nothing begins for them once their signal is aborted; what has begun goes on. */
+  waiter?: { readonly signal: AbortSignal } | undefined;
 }
 
 export function authorOf({ actor: { type, id } }: Acting): Author {

@@ -25,7 +25,7 @@ export async function createItem<Content>(
 ): Promise<ItemAt<Content>> {
   const { kind, checkContent, versionAdded } = collection;
   const { content, labels, commitMessage } = input;
-  const references = await checkContent(content);
+  const references = await checkContent(content, input);
   const { projectId } = input.project;
   return changeItem(collection, input, async (transaction) => {
     const { id, slug } = await insertWithSlug(transaction, collection, input);

@@ -60,6 +60,6 @@ export function calledIn({ idColumn }: ItemKind, params: Readonly<Record<string,
   return String(params[idColumn]);
 }
 
-export function actingFor(principal: Principal, requestId: string): Acting {
-  return { project: projectOf(principal), actor: auditActorOf(principal, requestId) };
+export function actingFor(principal: Principal, requestId: string, waiter?: Acting['waiter']): Acting {
+  return { project: projectOf(principal), actor: auditActorOf(principal, requestId), waiter };
 }

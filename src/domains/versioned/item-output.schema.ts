@@ -27,6 +27,14 @@ const versionShape = {
   optimization_run_id: z.string().nullable(),
   content_hash: z.string().meta({ description: 'SHA-256 of the content as JSON with sorted keys' }),
   author: authorSchema,
+  imported: z
+    .object({ by: authorSchema, at: z.iso.datetime() })
+    .nullable()
+    .meta({
+      description:
+        'Who brought the version in by an import and when, null for others. Author, kind, time and optimization run of an ' +
+        'imported version are what the import said of it.',
+    }),
 };
 
 /** One entry of a label's history. */
@@ -92,6 +100,7 @@ function madeToWire(version: Version<unknown>) {
     optimization_run_id: version.optimizationRunId,
     content_hash: version.contentHash,
     author: { ...version.author },
+    imported: version.imported && { by: { ...version.imported.by }, at: version.imported.at.toISOString() },
   };
 }
 

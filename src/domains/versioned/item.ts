@@ -53,6 +53,8 @@ export interface Version<Content> {
   optimizationRunId: string | null;
   author: Author;
   createdAt: Date;
+  /** Who brought it in, when it came by an import: author, kind and time are then what the import said. */
+  imported: { by: Author; at: Date } | null;
 }
 
 /** An item with one of its versions. */

@@ -1,6 +1,8 @@
+import { InvalidError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Author, Item } from './item.ts';
 import type { ItemKind } from './kind.ts';
+import { labelsMax } from './params.schema.ts';
 
 /** One entry of a label's history; `version` is null where it was removed. */
 export interface LabelMove {
@@ -37,7 +39,23 @@ export async function pointLabels(
       authorId: author.id,
     },
   );
+  if (rows.length > 0) await requireFewLabels(transaction, kind, item.id);
   return rows.map(({ label }) => label);
+}
+
+/** Throws InvalidError when an item has got too many. */
+async function requireFewLabels(
+  transaction: Postgres,
+  { tables, idColumn, noun }: ItemKind,
+  id: string,
+): Promise<void> {
+  const [counted]: { count: number }[] = await transaction(tables.labels)
+    .where({ [idColumn]: id })
+    .select(transaction.raw('count(*)::int as count'));
+  const count = counted?.count ?? 0;
+  if (count <= labelsMax) return;
+  const message = `The ${noun} would have ${count} labels, at most ${labelsMax} are allowed`;
+  throw new InvalidError('invalid_body', message, { errors: [{ path: 'labels', code: 'too_many', message }] });
 }
 
 /** Takes a label off a locked item; false when it was not there. */

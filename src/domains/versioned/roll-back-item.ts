@@ -23,7 +23,7 @@ export async function rollBackItem<Content>(
   const { projectId } = input.project;
   const known = await readItem(postgres, kind, projectId, input.called);
   const { content } = await readVersion(postgres, kind, known, input.version);
-  const references = await collection.checkContent(content);
+  const references = await collection.checkContent(content, input);
   return changeItem(collection, input, async (transaction) => {
     const item = await readLockedItem(transaction, kind, projectId, known.id);
     requireConditions(item, input);

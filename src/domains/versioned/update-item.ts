@@ -96,9 +96,9 @@ async function checkAhead<Content>(
   requireConditions(item, input);
   const wanted = input.merge(version.content);
   const hash = hashOf(kind, wanted);
-  if (hash === version.contentHash) return checkContent;
-  const references = await checkContent(wanted);
-  return async (content) => (hashOf(kind, content) === hash ? references : checkContent(content));
+  if (hash === version.contentHash) return (content) => checkContent(content, input);
+  const references = await checkContent(wanted, input);
+  return async (content) => (hashOf(kind, content) === hash ? references : checkContent(content, input));
 }
 
 /** Answers whether there was anything to change. */

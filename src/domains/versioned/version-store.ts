@@ -24,6 +24,9 @@ interface Row {
   author_type: string;
   author_id: string | null;
   created_at: Date;
+  imported_by_type: string | null;
+  imported_by_id: string | null;
+  imported_at: Date | null;
   [contentColumn: string]: unknown;
 }
 
@@ -109,7 +112,7 @@ const versionsOf = <Content>(postgres: Postgres, { tables, idColumn }: Kind<Cont
 
 const commonColumns = [
   ...['version', 'content_hash', 'commit_message', 'kind', 'parent_version', 'rolled_back_from'],
-  ...['author_type', 'author_id', 'created_at'],
+  ...['author_type', 'author_id', 'created_at', 'imported_by_type', 'imported_by_id', 'imported_at'],
 ];
 
 const columnNames = <Content>(kind: Kind<Content>) => [...commonColumns, ...kind.ownColumns];
@@ -147,5 +150,11 @@ function toVersion<Content>(kind: Kind<Content>, row: Row): Version<Content> {
     optimizationRunId: row.optimization_run_id ?? null,
     author: { type: row.author_type, id: row.author_id },
     createdAt: row.created_at,
+    imported: importOf(row),
   };
+}
+
+function importOf({ imported_by_type, imported_by_id, imported_at }: Row): Version<unknown>['imported'] {
+  if (imported_by_type === null || imported_at === null) return null;
+  return { by: { type: imported_by_type, id: imported_by_id }, at: imported_at };
 }

@@ -84,11 +84,12 @@ function rollbackEndpoint<Content>(exposure: Exposure<Content>) {
     responses: { 201: { description: `The ${kind.noun} with its new version`, schema: itemAtSchema } },
     problems: [
       ...(['project_not_found', 'version_not_found', 'version_conflict', 'precondition_failed'] as const),
-      ...([kind.notFound, 'part_cycle', 'template_limit'] as const),
+      ...([kind.notFound, 'part_cycle', 'template_limit', 'workspace_busy', 'server_busy'] as const),
     ],
-    handle: async ({ principal, params, body, requestId, ifMatch }) => {
+    handle: async (call) => {
+      const { principal, params, body, requestId, ifMatch } = call;
       const rolledBack = await rollBackItem(collection, {
-        ...actingFor(principal, requestId),
+        ...actingFor(principal, requestId, call),
         called: calledIn(kind, params),
         version: body.version,
         commitMessage: body.commit_message ?? null,

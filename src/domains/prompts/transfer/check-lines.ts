@@ -1,8 +1,9 @@
 import { check } from '../../../http/faults.ts';
 import { checkJson } from '../../../http/json-walk.ts';
 import { AppError, type Fault, InvalidError } from '../../../lib/errors.ts';
+import { countJsonTokens } from '../../../lib/json-values.ts';
 import { partKind } from '../../parts/index.ts';
-import { hashOf } from '../../versioned/index.ts';
+import { contentValuesMax, hashOf } from '../../versioned/index.ts';
 import { promptKind } from '../prompt-content.ts';
 import { contentOfLine, type ItemLine, type TransferLine, transferLine, type VersionLine } from './transfer-line.ts';
 
@@ -55,10 +56,23 @@ export class LineOrder {
 
 const wrongOrder = (what: string) => new InvalidError('invalid_body', `This line ${what}`);
 
+/**
+ * Of one line: what a version may have (`contentValuesMax` each for config and input schema, twice with keys; 200 messages) and
+ * its own fields, so that parsing one takes some 20 ms.
+ */
+const lineTokensMax = 4 * contentValuesMax + 2_000;
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** A line as what it says. Throws InvalidError, MalformedError. */
 export function parseLine(bytes: Buffer): TransferLine {
+  const tokens = countJsonTokens(bytes);
+  if (tokens > lineTokensMax) {
+    throw new InvalidError(
+      'invalid_body',
+      `This line has ${tokens} values and keys, at most ${lineTokensMax} are allowed`,
+    );
+  }
   let text: string;
   let value: unknown;
   try {

@@ -1,6 +1,8 @@
+import { InvalidError } from '../../../lib/errors.ts';
 import { newId, type ProjectId } from '../../../lib/ids.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
 import type { partKind } from '../../parts/index.ts';
+import { labelsMax } from '../../versioned/index.ts';
 import type { promptKind } from '../prompt-content.ts';
 
 /** A line that contradicts what is there. */
@@ -10,14 +12,21 @@ export interface Conflict {
   message: string;
 }
 
+export interface ChangedItem {
+  id: string;
+  slug: string;
+  /** Versions that came in: after the first, up to the second. */
+  versions: [after: number, upTo: number];
+}
+
 /** What became, or would become, of the items of one kind. */
 export interface Merged {
   created: number;
   updated: number;
   unchanged: number;
   versions: number;
-  /** Ids of those that were created or updated. */
-  changed: string[];
+  /** Those that were created or updated, in the order of their lines. */
+  changed: ChangedItem[];
 }
 
 type TransferKind = typeof partKind | typeof promptKind;
@@ -76,6 +85,7 @@ export async function mergeStaged(
   const bindings = { projectId, noun: kind.noun, authorType: author.type, authorId: author.id };
   const counted = await countStaged(transaction, kind);
   for (const statement of mergeStatements(kind)) await transaction.raw(statement, bindings);
+  await requireFewLabels(transaction, kind, projectId);
   return counted;
 }
 
@@ -85,11 +95,32 @@ async function countStaged(transaction: Postgres, { noun }: TransferKind): Promi
        count(*) filter (where base_version > 0 and base_version < versions)::int as updated,
        count(*) filter (where base_version >= versions)::int as unchanged,
        coalesce(sum(greatest(versions - base_version, 0)), 0)::int as versions,
-       coalesce(array_agg(item_id) filter (where base_version < versions), '{}') as changed
+       coalesce(json_agg(json_build_object('id', item_id, 'slug', slug, 'versions', json_build_array(base_version, versions))
+         order by line) filter (where base_version < versions), '[]') as changed
      from staged_items where kind = :noun`,
     { noun },
   );
   return rows[0] ?? { created: 0, updated: 0, unchanged: 0, versions: 0, changed: [] };
+}
+
+/** Labels that were there and those that came. Throws InvalidError naming the line. */
+async function requireFewLabels(
+  transaction: Postgres,
+  { tables, idColumn, noun }: TransferKind,
+  projectId: ProjectId,
+): Promise<void> {
+  const { rows } = await transaction.raw<{ rows: { line: number; slug: string; count: number }[] }>(
+    `select line, slug, count(*)::int as count from staged_items join ${tables.labels} as labels on labels.${idColumn} = item_id
+     where kind = :noun and base_version < versions and labels.project_id = :projectId
+     group by line, slug having count(*) > ${labelsMax} order by line limit 1`,
+    { noun, projectId },
+  );
+  const [over] = rows;
+  if (over === undefined) return;
+  const message = `The ${noun} ${over.slug} would have ${over.count} labels, at most ${labelsMax} are allowed`;
+  throw new InvalidError('invalid_body', `line ${over.line}: ${message}`, {
+    errors: [{ path: `line ${over.line}`, code: 'too_many', message }],
+  });
 }
 
 function mergeStatements({ tables, idColumn, ownColumns, fixedColumns, noun }: TransferKind): string[] {
@@ -103,9 +134,9 @@ function mergeStatements({ tables, idColumn, ownColumns, fixedColumns, noun }: T
      select item_id, :projectId, slug, name, description, tags, versions, created_at, updated_at${fixed}
      from staged_items where kind = :noun and base_version = 0`,
     `insert into ${versions} (project_id, ${idColumn}, version, ${columns}, commit_message, kind, parent_version,
-       rolled_back_from, content_hash, author_type, author_id, created_at)
+       rolled_back_from, content_hash, author_type, author_id, created_at, imported_at, imported_by_type, imported_by_id)
      select :projectId, item_id, staged.version, ${columns}, commit_message, version_kind, parent_version,
-       rolled_back_from, content_hash, author_type, author_id, staged.created_at
+       rolled_back_from, content_hash, author_type, author_id, staged.created_at, clock_timestamp(), :authorType, :authorId
      from ${added}`,
     `update ${items} set latest_version = versions, revision = revision + 1, updated_at = clock_timestamp()
      from staged_items where kind = :noun and id = item_id and base_version > 0 and base_version < versions`,

@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http';
+import type { FileHandle } from 'node:fs/promises';
+import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { MalformedError, TooLargeError, UnsupportedMediaTypeError } from '../../../lib/errors.ts';
 
@@ -6,6 +7,8 @@ export interface LineBounds {
   /** Of all lines, inflated. */
   bytesMax: number;
   lineBytesMax: number;
+  /** Blank ones as well. */
+  linesMax: number;
 }
 
 export interface NumberedLine {
@@ -13,30 +16,49 @@ export interface NumberedLine {
   bytes: Buffer;
 }
 
+const encodings = ['identity', 'gzip'] as const;
+export type LineEncoding = (typeof encodings)[number];
+
+/** Throws UnsupportedMediaTypeError. */
+export function lineEncodingOf(header: string | undefined): LineEncoding {
+  const given = (header ?? 'identity').trim().toLowerCase();
+  const encoding = encodings.find((each) => each === given);
+  if (encoding !== undefined) return encoding;
+  throw new UnsupportedMediaTypeError(
+    'unsupported_content_encoding',
+    `Content-Encoding must be gzip or identity; given ${JSON.stringify(given.slice(0, 80))}`,
+  );
+}
+
 /**
- * The lines of a body as they arrive, gzip inflated, blank ones left out. Holds one line at a time. Throws TooLargeError,
- * MalformedError, UnsupportedMediaTypeError.
+ * The lines of a file, gzip inflated, blank ones left out but counted. Holds one line at a time. Throws TooLargeError,
+ * MalformedError.
  */
 export async function* readLines(
-  req: IncomingMessage,
-  { bytesMax, lineBytesMax }: LineBounds,
+  file: FileHandle,
+  encoding: LineEncoding,
+  { bytesMax, lineBytesMax, linesMax }: LineBounds,
 ): AsyncGenerator<NumberedLine> {
   let pending: Buffer[] = [];
   let pendingBytes = 0;
   let bytes = 0;
   let number = 1;
-  for await (const chunk of chunksOf(req)) {
+  for await (const chunk of chunksOf(file, encoding)) {
     bytes += chunk.length;
-    if (bytes > bytesMax) throw new TooLargeError('body_too_large', `An import has at most ${bytesMax} bytes`);
+    if (bytes > bytesMax)
+      throw new TooLargeError('body_too_large', `An import has at most ${bytesMax} bytes, inflated`);
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      pending.push(chunk.subarray(start, end));
-      const line = Buffer.concat(pending);
-      if (line.some((byte) => byte > blank)) yield { number, bytes: line };
-      number += 1;
+      if (end > start || pendingBytes > 0) {
+        const line = Buffer.concat([...pending, chunk.subarray(start, end)]);
+        if (!isBlank(line)) yield { number, bytes: line };
+        pending = [];
+        pendingBytes = 0;
+      }
       start = end + 1;
-      pending = [];
-      pendingBytes = 0;
+      if (++number > linesMax) {
+        throw new TooLargeError('body_too_large', `An import has at most ${linesMax} lines, blank ones as well`);
+      }
     }
     pending.push(chunk.subarray(start));
     pendingBytes += chunk.length - start;
@@ -45,35 +67,26 @@ export async function* readLines(
     }
   }
   const line = Buffer.concat(pending);
-  if (line.some((byte) => byte > blank)) yield { number, bytes: line };
+  if (!isBlank(line)) yield { number, bytes: line };
 }
 
 const newline = 0x0a;
 const blank = 0x20;
 
-async function* chunksOf(req: IncomingMessage): AsyncGenerator<Buffer> {
-  const encoding = (req.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  if (encoding !== 'identity' && encoding !== 'gzip') {
-    throw new UnsupportedMediaTypeError(
-      'unsupported_content_encoding',
-      `Content-Encoding must be gzip or identity; given ${JSON.stringify(encoding.slice(0, 80))}`,
-    );
-  }
-  const inflater = encoding === 'gzip' ? createGunzip() : undefined;
+function isBlank(line: Buffer): boolean {
+  for (let at = 0; at < line.length; at++) if ((line[at] ?? 0) > blank) return false;
+  return true;
+}
+
+async function* chunksOf(file: FileHandle, encoding: LineEncoding): AsyncGenerator<Buffer> {
+  const sent = file.createReadStream({ start: 0, autoClose: false });
   try {
-    // Leaving early must not end the connection, over which the answer is still to go.
-    if (inflater === undefined) yield* req.iterator({ destroyOnReturn: false });
-    else {
-      req.once('close', () => req.complete || inflater.destroy(new Error('The connection closed')));
-      yield* req.pipe(inflater);
-    }
+    // What is wrong with either is thrown by the inflater, which is the one that is read.
+    yield* encoding === 'gzip' ? pipeline(sent, createGunzip(), () => undefined) : sent;
   } catch (cause) {
     const corrupt = cause instanceof Error && 'code' in cause && String(cause.code).startsWith('Z_');
     throw corrupt
       ? new MalformedError('corrupt_body', 'The body does not match its Content-Encoding', { cause })
-      : new MalformedError('incomplete_body', 'The connection closed within the body', { cause });
-  } finally {
-    if (inflater !== undefined) req.unpipe(inflater);
-    req.resume();
+      : cause;
   }
 }

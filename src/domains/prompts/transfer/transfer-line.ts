@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { type PartContent, partKind } from '../../parts/index.ts';
 import { templateFormats, templateLimits } from '../../templates/index.ts';
-import { createFields, type Item, type Version } from '../../versioned/index.ts';
+import { contentJson, createFields, type Item, labelsMax, type Version } from '../../versioned/index.ts';
 import { type PromptContent, promptContentToWire, promptKind, promptTypes } from '../prompt-content.ts';
 import { storedMessage } from '../prompts.schema.ts';
 
 const version = z.int().min(1).max(2_147_483_647);
-const time = z.iso.datetime();
+/** What Postgres and RFC 3339 both can say, in milliseconds, which is all that an export gives. */
+const time = z.iso
+  .datetime()
+  .regex(/^(?!0000)\d{4}-[^.]*(?:\.\d{1,3})?Z$/, 'must be of the years 0001 to 9999, to the millisecond at most');
 
 const itemLine = <Record extends string>(record: Record, kind: typeof partKind | typeof promptKind) => {
   const { name, slug } = createFields(kind);
@@ -16,7 +19,9 @@ const itemLine = <Record extends string>(record: Record, kind: typeof partKind |
     name,
     description: z.string().max(10_000).nullable(),
     tags: z.array(z.string().min(1).max(100)).max(50),
-    labels: z.record(z.string().regex(/^(?!latest$)[a-z][a-z0-9_.-]{0,35}$/), version),
+    labels: z
+      .record(z.string().regex(/^(?!latest$)[a-z][a-z0-9_.-]{0,35}$/), version)
+      .refine((labels) => Object.keys(labels).length <= labelsMax, `must have ${labelsMax} labels at most`),
     versions: version,
     created_at: time,
     updated_at: time,
@@ -37,7 +42,7 @@ const versionLine = <Record extends string>(record: Record) => ({
   created_at: time,
 });
 
-const json = z.record(z.string(), z.unknown()).nullable();
+const json = contentJson.nullable();
 
 /** One line of an export: an item comes before its versions, and those in their order. */
 export const transferLine = z.discriminatedUnion('record', [

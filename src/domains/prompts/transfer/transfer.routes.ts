@@ -1,12 +1,16 @@
 import { once } from 'node:events';
+import type { Response } from 'express';
 import { z } from 'zod';
 import { endpointsFor } from '../../../http/endpoint.ts';
 import { booleanParam } from '../../../http/query.ts';
-import { UnavailableError, UnsupportedMediaTypeError } from '../../../lib/errors.ts';
+import { UnsupportedMediaTypeError } from '../../../lib/errors.ts';
+import { FairLane } from '../../../lib/fair-lane.ts';
+import { Pace } from '../../../lib/pace.ts';
 import { type Principal, projectOf } from '../../auth/index.ts';
 import { actingFor, projectParams, writing } from '../../versioned/index.ts';
 import { exportLines } from './export-lines.ts';
 import { countsOf, type ImportDeps, importLines } from './import-lines.ts';
+import type { TransferLine } from './transfer-line.ts';
 
 const { rawEndpoint } = endpointsFor<Principal>();
 const path = '/api/projects/{project_id}/prompts';
@@ -17,12 +21,17 @@ export function transferEndpoints(deps: ImportDeps) {
 }
 
 const writeBytesMin = 65_536;
+/** All workspaces share 8 exports at once. A workspace has one: its next is 429, beyond 8 of all it is 503. */
+const exporting = { name: 'exports', capacity: 8, perKey: 1, waitingPerKey: 0, waitingMax: 0 };
+/** A client that takes nothing for so long has gone. */
+const drainMsMax = 30_000;
 const exampleLines =
   '{"record":"prompt","slug":"support-answer","name":"Support answer","description":null,"tags":[],"labels":{"production":1},' +
   '"versions":1,"created_at":"2026-01-31T08:00:00.000Z","updated_at":"2026-01-31T08:00:00.000Z","type":"text"}\n' +
   '{"record":"prompt_version","slug":"support-answer","version":1, …}\n';
 
 function exportEndpoint({ postgres }: ImportDeps) {
+  const places = new FairLane(exporting);
   return rawEndpoint({
     operationId: 'exportPrompts',
     method: 'GET',
@@ -35,24 +44,31 @@ function exportEndpoint({ postgres }: ImportDeps) {
     rateClass: 'read',
     params: projectParams,
     responses: { 200: { description: 'The lines', contentType: ndjson, example: exampleLines } },
-    problems: ['project_not_found'],
+    problems: ['project_not_found', 'workspace_busy', 'server_busy'],
     handle: async (_req, res, { principal, signal }) => {
-      let pending = '';
-      const write = async () => {
-        if (!res.headersSent) res.setHeader('Content-Type', ndjson);
-        const written = res.write(pending);
-        pending = '';
-        if (!written) await once(res, 'drain', { signal });
-      };
-      for await (const line of exportLines(postgres, projectOf(principal).projectId)) {
-        if (signal.aborted) return;
-        pending += `${JSON.stringify(line)}\n`;
-        if (pending.length >= writeBytesMin) await write();
-      }
-      if (!res.headersSent) res.setHeader('Content-Type', ndjson);
-      res.end(pending);
+      const { projectId, workspaceId } = projectOf(principal);
+      await places.run(workspaceId, () => writeLines(res, signal, exportLines(postgres, projectId)));
     },
   });
+}
+
+async function writeLines(res: Response, signal: AbortSignal, lines: AsyncIterable<TransferLine>): Promise<void> {
+  const pace = new Pace();
+  let pending = '';
+  const write = async () => {
+    if (!res.headersSent) res.setHeader('Content-Type', ndjson);
+    const written = res.write(pending);
+    pending = '';
+    if (!written) await once(res, 'drain', { signal: AbortSignal.any([signal, AbortSignal.timeout(drainMsMax)]) });
+  };
+  for await (const line of lines) {
+    if (signal.aborted) return;
+    pending += `${JSON.stringify(line)}\n`;
+    if (pending.length >= writeBytesMin) await write();
+    await pace.rest();
+  }
+  if (!res.headersSent) res.setHeader('Content-Type', ndjson);
+  res.end(pending);
 }
 
 const counts = z.object({ created: z.int(), updated: z.int(), unchanged: z.int(), versions: z.int() });
@@ -64,11 +80,16 @@ const reportSchema = z.object({
   errors: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })),
 });
 
-/** Each holds a connection to the database for as long as its body takes. */
-const importsMax = 2;
+/**
+ * All workspaces share 8 imports that arrive or wait and 2 that run, each of which holds a connection to the database. A workspace
+ * has one: its next is 429, beyond 8 of all it is 503.
+ */
+const arriving = { name: 'imports', capacity: 8, perKey: 1, waitingPerKey: 0, waitingMax: 0 };
+const running = { name: 'imports', capacity: 2, perKey: 1, waitingPerKey: 1, waitingMax: 8 };
 
 function importEndpoint(deps: ImportDeps) {
-  const inTurn = atMost(importsMax);
+  const places = new FairLane(arriving);
+  const lane = new FairLane(running);
   return rawEndpoint({
     ...writing,
     operationId: 'importPrompts',
@@ -92,12 +113,15 @@ function importEndpoint(deps: ImportDeps) {
       'part_cycle',
       'body_too_large',
       'unsupported_media_type',
+      'workspace_busy',
+      'server_busy',
     ],
-    handle: async (req, res, { principal, requestId, query }) => {
+    handle: async (req, res, call) => {
       requireNdjson(req.headers['content-type']);
-      const dryRun = query.dry_run;
-      const { parts, prompts, conflicts, errors } = await inTurn(() =>
-        importLines(deps, { ...actingFor(principal, requestId), dryRun, req }),
+      const dryRun = call.query.dry_run;
+      const acting = actingFor(call.principal, call.requestId, call);
+      const { parts, prompts, conflicts, errors } = await places.run(acting.project.workspaceId, () =>
+        importLines({ ...deps, lane }, { ...acting, dryRun, req }),
       );
       const body = { dry_run: dryRun, parts: countsOf(parts), prompts: countsOf(prompts), conflicts, errors };
       res.status(200).json(body);
@@ -112,22 +136,4 @@ function requireNdjson(header: string | undefined): void {
     'unsupported_media_type',
     `Content-Type must be ${ndjson}; given ${JSON.stringify((header ?? 'none').slice(0, 80))}`,
   );
-}
-
-/** Runs at most `runningMax` at once. Throws UnavailableError for more. */
-function atMost(runningMax: number) {
-  let running = 0;
-  return async <T>(run: () => Promise<T>): Promise<T> => {
-    if (running >= runningMax) {
-      throw new UnavailableError('dependency_unavailable', `${runningMax} imports are running here; try again later`, {
-        retryAfterS: 5,
-      });
-    }
-    running += 1;
-    try {
-      return await run();
-    } finally {
-      running -= 1;
-    }
-  };
 }

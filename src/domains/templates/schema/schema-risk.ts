@@ -1,3 +1,5 @@
+import { hasAtMostValues } from '../../../lib/json-values.ts';
+
 /** Largest schema taken; compiling one of this size takes some 100 ms, in a thread. */
 export const schemaBytesMax = 65_536;
 
@@ -42,18 +44,9 @@ export function isLinearSchema(schema: unknown): boolean {
   return true;
 }
 
-/** Whether there are few enough values for the event loop; stops counting when there are not. */
+/** Whether there are few enough values for the event loop. */
 export function isSmallData(data: unknown): boolean {
-  const open: unknown[] = [data];
-  let values = 0;
-  for (let each = open.pop(); open.length > 0 || each !== undefined; each = open.pop()) {
-    if (++values + open.length > inlineValuesMax) return false;
-    if (typeof each !== 'object' || each === null) continue;
-    const items: unknown[] = Array.isArray(each) ? each : Object.values(each);
-    if (items.length > inlineValuesMax) return false;
-    open.push(...items);
-  }
-  return true;
+  return hasAtMostValues(data, inlineValuesMax);
 }
 
 function subschemas(keyword: string, value: unknown): unknown[] {

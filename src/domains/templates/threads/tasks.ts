@@ -1,4 +1,5 @@
 import type { ErrorKind, ProblemCode } from '../../../lib/errors.ts';
+import type { ContentDiff } from '../diff-content.ts';
 import type { TemplateBudget, TemplateProblem } from '../problems.ts';
 import type { RenderedTexts } from '../render-texts.ts';
 import type { CheckedVariables } from '../schema/check-variables.ts';
@@ -11,9 +12,12 @@ export interface TemplateSource {
   source: string;
 }
 
+/** A liquid template, or what is wrong with it. */
+export type ParsedLiquid = LiquidTemplate | { problems: readonly TemplateProblem[] };
+
 /** What the threads do, by name: the task and its result. Everything here can be cloned. */
 export interface ThreadWork {
-  parse: { task: { source: string }; result: LiquidTemplate };
+  parse: { task: { sources: string[] }; result: ParsedLiquid[] };
   render: {
     task: {
       templates: TemplateSource[];
@@ -25,8 +29,11 @@ export interface ThreadWork {
   };
   checkSchema: { task: { schema: unknown }; result: { fault?: string } };
   validate: { task: { schema: unknown; variables: unknown }; result: CheckedVariables };
+  diff: { task: { from: Content; to: Content }; result: ContentDiff };
   countTokens: { task: { texts: string[]; encoding: EncodingName }; result: TextTokens[] };
 }
+
+type Content = Readonly<Record<string, unknown>>;
 
 export type WorkName = keyof ThreadWork;
 

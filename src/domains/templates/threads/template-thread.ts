@@ -1,5 +1,6 @@
 import { BoundedMemo } from '../../../lib/bounded-memo.ts';
 import { AppError } from '../../../lib/errors.ts';
+import { diffContent } from '../diff-content.ts';
 import { type CompiledLiquid, compileLiquid } from '../liquid/compile-liquid.ts';
 import { createLiquid } from '../liquid/engine.ts';
 import { renderLiquid } from '../liquid/render-liquid.ts';
@@ -9,7 +10,7 @@ import { type RenderedTexts, renderTexts } from '../render-texts.ts';
 import { checkVariables, compileSchema } from '../schema/check-variables.ts';
 import type { ParsedTemplate } from '../template.ts';
 import { countIn, loadEncoding } from '../tokens/count-in.ts';
-import type { Outcome, TemplateSource, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
+import type { Outcome, ParsedLiquid, TemplateSource, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
 
 /** Sources a thread keeps parsed; each is at most 256 Ki characters, and twice as many may be kept. */
 const keptMax = 64;
@@ -35,15 +36,25 @@ export async function runCall<Name extends WorkName>(
 }
 
 const work: { [Name in WorkName]: (task: ThreadWork[Name]['task']) => Promise<ThreadWork[Name]['result']> } = {
-  parse: async ({ source }) => compile(source).parsed,
+  parse: async ({ sources }) => sources.map(parsedOrProblems),
   render: async (task) => renderTask(task),
   checkSchema: async ({ schema }) => {
     const compiled = compileSchema(schema, true);
     return typeof compiled === 'string' ? { fault: compiled } : {};
   },
   validate: async ({ schema, variables }) => checkVariables(schema, variables),
+  diff: async ({ from, to }) => diffContent(from, to),
   countTokens: async ({ texts, encoding }) => countIn(encoding, texts),
 };
+
+function parsedOrProblems(source: string): ParsedLiquid {
+  try {
+    return compile(source).parsed;
+  } catch (error) {
+    if (error instanceof InvalidTemplateError) return { problems: error.problems };
+    throw error;
+  }
+}
 
 const liquid = createLiquid();
 

@@ -1,148 +1,78 @@
-import { Piscina } from 'piscina';
-import { InvalidError, UnavailableError } from '../../../lib/errors.ts';
-import { InvalidTemplateError, TemplateLimitError } from '../problems.ts';
-import type { Outcome, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
-import { watchCall } from './watch-call.ts';
+import { UnavailableError } from '../../../lib/errors.ts';
+import type { EncodingName, TextTokens } from '../tokens/count-in.ts';
+import { RefusedWork } from './refused-work.ts';
+import type { ThreadWork, WorkName } from './tasks.ts';
+import { ThreadPool } from './thread-pool.ts';
+import { type Speed, type Waiter, WorkLanes } from './work-lanes.ts';
 
-interface Lane {
-  threadsMin: number;
-  threadsMax: number;
-  heapMbMax: number;
-  idleMs: number;
+/** The threads as one workspace has them; see {@link WorkLanes} for its share. */
+export interface WorkspaceThreads {
+  /**
+   * Throws TemplateLimitError after `limitMs` of running or without memory, RateLimitedError (`workspace_busy`), UnavailableError
+   * (`server_busy`), and the reason of the caller's signal.
+   */
+  run<Name extends WorkspaceWork>(
+    name: Name,
+    task: ThreadWork[Name]['task'],
+    limitMs?: number,
+  ): Promise<ThreadWork[Name]['result']>;
 }
 
-/**
- * Counting must not wait behind a hostile template. Its large tables take most of a second to load, so they stay. Of the threads for
- * templates one is always there, started anew as soon as a template has ended it.
- */
-const lanes = {
-  templates: { threadsMin: 1, threadsMax: 2, heapMbMax: 96, idleMs: 30_000 },
-  tokens: { threadsMin: 0, threadsMax: 1, heapMbMax: 512, idleMs: Number.POSITIVE_INFINITY },
-} as const satisfies Record<string, Lane>;
+/** Tokens are counted in turns that workspaces share (see TokenCounter), so no workspace asks for that by itself. */
+type WorkspaceWork = Exclude<WorkName, 'countTokens'>;
 
-const laneOf: Readonly<Record<WorkName, keyof typeof lanes>> = {
-  parse: 'templates',
-  render: 'templates',
-  checkSchema: 'templates',
-  validate: 'templates',
-  countTokens: 'tokens',
-};
+type PoolName = Speed | 'tokens';
 
-/** What goes over a limit, in words. */
-const doing: Readonly<Record<WorkName, string>> = {
-  parse: 'Parsing the template',
-  render: 'Rendering',
-  checkSchema: 'Checking the input schema',
-  validate: 'Checking the variables',
-  countTokens: 'Counting tokens',
-};
-
-const queuedMax = 64;
-/** For a thread that is being started, what it has to load, and the calls before in the queue. */
-const waitMsMax = 15_000;
 const defaultLimitMs = 300;
 
 /**
- * Threads for what a template's author could make endless: a thread that takes too long, or too much memory, is ended and
- * replaced, and costs its own call only. Threads start with the first call, or before it with `warmUp`; `close` ends them all.
+ * Threads for templates, input schemas and token counts. Counting has a thread of its own, whose large tables take most of a second
+ * to load, so it stays. A workspace whose work went over its time or memory goes on in a thread apart: what that thread's replacement costs after a
+ * template has ended it is theirs too.
  */
 export class TemplateThreads {
-  readonly #pools = new Map<keyof typeof lanes, Piscina>();
+  readonly #pools: Readonly<Record<PoolName, ThreadPool>> = {
+    quick: new ThreadPool({ threadsMin: 2, threadsMax: 2, heapMbMax: 96, idleMs: Number.POSITIVE_INFINITY }),
+    slow: new ThreadPool({ threadsMin: 0, threadsMax: 1, heapMbMax: 96, idleMs: 30_000 }),
+    tokens: new ThreadPool({ threadsMin: 0, threadsMax: 1, heapMbMax: 512, idleMs: Number.POSITIVE_INFINITY }),
+  };
+  readonly #lanes = new WorkLanes();
+  readonly #refused = new RefusedWork();
   #closed = false;
 
-  /** Throws TemplateLimitError after `limitMs` of running or without memory, UnavailableError when the queue is full. */
-  async run<Name extends WorkName>(
-    name: Name,
-    task: ThreadWork[Name]['task'],
-    limitMs = defaultLimitMs,
-  ): Promise<ThreadWork[Name]['result']> {
-    if (this.#closed) throw new UnavailableError('dependency_unavailable', 'The process is shutting down');
-    const pool = this.#pool(laneOf[name]);
-    if (pool.queueSize >= queuedMax) {
-      throw new UnavailableError('dependency_unavailable', `${queuedMax} templates are waiting already`, {
-        retryAfterS: 1,
-      });
-    }
-    const started = new Int32Array(new SharedArrayBuffer(4));
-    const controller = new AbortController();
-    const watch = watchCall(started, { limitMs, waitMsMax }, controller);
-    const call: ThreadCall<Name> = { name, task, started };
-    try {
-      const outcome: Outcome<ThreadWork[Name]['result']> = await pool.run(call, { signal: controller.signal });
-      return resultOf(outcome);
-    } catch (error) {
-      throw failureOf(error, name, {
-        aborted: controller.signal.aborted,
-        wasStarted: Atomics.load(started, 0) !== 0,
-        limitMs,
-      });
-    } finally {
-      watch.stop();
-    }
+  /** The threads as a workspace has them. Work of a `waiter` who has gone does not begin. */
+  of(workspaceId: string, waiter?: Waiter): WorkspaceThreads {
+    return {
+      run: (name, task, limitMs = defaultLimitMs) => {
+        const run = () => this.#lanes.run(workspaceId, waiter, (speed) => this.#runIn(speed, name, task, limitMs));
+        // To know work again costs a hash, which the quick ones are spared.
+        return this.#lanes.isSlow(workspaceId) ? this.#refused.orRun([workspaceId, name, task], run) : run();
+      },
+    };
   }
 
-  /** Starts a thread for templates, so that the first call does not wait for it. */
+  /** Tokens of each text. Throws TemplateLimitError after `limitMs`, UnavailableError. */
+  async countTokens(encoding: EncodingName, texts: string[], limitMs: number): Promise<TextTokens[]> {
+    return this.#runIn('tokens', 'countTokens', { encoding, texts }, limitMs);
+  }
+
+  /** Starts threads for templates, so that the first calls do not wait for them. */
   warmUp(): void {
-    this.#pool('templates');
+    this.#pools.quick.start();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
+    await Promise.all(Object.values(this.#pools).map((pool) => pool.close()));
   }
 
-  #pool(lane: keyof typeof lanes): Piscina {
-    const known = this.#pools.get(lane);
-    if (known !== undefined) return known;
-    const { threadsMin, threadsMax, heapMbMax, idleMs } = lanes[lane];
-    const file = import.meta.url.endsWith('.ts') ? './template-thread.ts' : './template-thread.js';
-    const pool = new Piscina({
-      filename: new URL(file, import.meta.url).href,
-      name: 'runCall',
-      minThreads: threadsMin,
-      maxThreads: threadsMax,
-      maxQueue: queuedMax,
-      idleTimeout: idleMs,
-      resourceLimits: { maxOldGenerationSizeMb: heapMbMax, maxYoungGenerationSizeMb: 16, stackSizeMb: 2 },
-      // Nothing a template could get hold of.
-      env: {},
-    });
-    // One that dies without a call harms nobody, but an error event that nobody hears would end the process.
-    pool.on('error', () => undefined);
-    this.#pools.set(lane, pool);
-    return pool;
+  async #runIn<Name extends WorkName>(
+    pool: PoolName,
+    name: Name,
+    task: ThreadWork[Name]['task'],
+    limitMs: number,
+  ): Promise<ThreadWork[Name]['result']> {
+    if (this.#closed) throw new UnavailableError('dependency_unavailable', 'The process is shutting down');
+    return this.#pools[pool].run(name, task, limitMs);
   }
-}
-
-function resultOf<Result>(outcome: Outcome<Result>): Result {
-  if ('result' in outcome) return outcome.result;
-  const { kind, code, message, problems, budget } = outcome.fault;
-  if (problems !== undefined) throw new InvalidTemplateError(problems);
-  if (budget !== undefined) throw new TemplateLimitError(message, budget);
-  if (code === 'unknown_part') throw new InvalidError(code, message);
-  throw new Error(`A template thread answered ${kind} ${code}: ${message}`);
-}
-
-interface CallEnd {
-  aborted: boolean;
-  wasStarted: boolean;
-  limitMs: number;
-}
-
-function failureOf(error: unknown, name: WorkName, { aborted, wasStarted, limitMs }: CallEnd): unknown {
-  if (aborted && !wasStarted) {
-    return new UnavailableError('dependency_unavailable', `No template thread was free within ${waitMsMax} ms`, {
-      retryAfterS: 1,
-    });
-  }
-  if (aborted) return new TemplateLimitError(`${doing[name]} takes longer than ${limitMs} ms`, 'time');
-  if (hasCode(error, 'ERR_WORKER_OUT_OF_MEMORY')) {
-    return new TemplateLimitError(`${doing[name]} needs more than ${lanes[laneOf[name]].heapMbMax} MB`, 'memory');
-  }
-  if (error instanceof RangeError) return new TemplateLimitError(`${doing[name]} nests too deeply`, 'nesting');
-  return error;
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -1,7 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { FairLane } from '../../../lib/fair-lane.ts';
 import type { TemplateThreads } from '../threads/template-threads.ts';
 import type { EncodingName, TextTokens } from './count-in.ts';
+import { cutPieces, pieceCharactersMax } from './cut-pieces.ts';
 import { encodingOf } from './encoding-of.ts';
 
 export interface TokenCount {
@@ -22,27 +24,35 @@ const countedCharactersMax = 1_048_576;
 const bytesPerToken = 4;
 /** Of one turn of the thread. What takes longer is hostile, and ends the thread. */
 const turnMsMax = 2_000;
-const turnCharactersMax = 65_536;
 /** From the beginning of one turn to that of the next, so that many small texts share the way to the thread and back. */
 const turnEveryMs = 3;
-/** Some 25 ms of work; who finds more of it before them does not wait. */
-const waitingCharactersMax = 65_536;
+/** Some 12 ms of the thread in one turn, half of them for one workspace; longer texts go in pieces. */
+const shares = { capacity: 32_768, perKey: pieceCharactersMax, waitingPerKey: 2_048, waitingMax: 16_384 };
 const patienceMs = 25;
 /** The tables are loaded with the first count of a process. */
 const firstPatienceMs = 3_000;
 const keptMax = 5_000;
 const keptCharactersMax = 4_194_304;
 
+/** The texts, whose they are, and for which model. */
+export interface Countable {
+  workspaceId: string;
+  texts: readonly string[];
+  model: string | null;
+}
+
 /**
  * Tokens of texts for a model, counted in a thread with OpenAI's encodings; of other makers' models o200k_base gives an estimate.
- * Nobody waits long: while the thread is behind, or for texts it cannot count, the bytes give the estimate. Texts are counted
- * several at a time, and counts are remembered, so that the unchanging messages of a chat cost nothing.
+ * All workspaces share the thread: in a turn one of them has 16,384 characters at most, all together 32,768, and turns go round
+ * between them. Nobody waits long: while the thread is behind, or for texts it cannot count, the bytes give the estimate. Counts
+ * are remembered by text, whoever asked, so that the unchanging messages of a chat cost nothing.
  */
 export class TokenCounter {
   readonly #threads: TemplateThreads;
   readonly #kept = new BoundedMemo<TextTokens>(keptMax, keptCharactersMax);
-  readonly #waiting: Wanted[] = [];
-  #waitingCharacters = 0;
+  readonly #lane = new FairLane({ name: 'token counts', ...shares });
+  /** In the next turn. */
+  #wanted: Wanted[] = [];
   /** While there are turns; from when on the next one waits for its place. */
   #turnBeganMs: number | undefined;
   #nextTurnMs = 0;
@@ -53,37 +63,60 @@ export class TokenCounter {
   }
 
   /** Never rejects. Who would rather have an exact count than an early one says how long they have. */
-  async count(texts: readonly string[], model: string | null, waitMsMax = patienceMs): Promise<TokenCount> {
+  async count({ workspaceId, texts, model }: Countable, waitMsMax = patienceMs): Promise<TokenCount> {
     const { encoding, exact } = encodingOf(model ?? '');
-    const counted = await this.#countAll(encoding, texts, waitMsMax);
+    const counted = await this.#countAll(workspaceId, encoding, texts, waitMsMax);
     if (counted === undefined) return { count: estimate(texts), model, estimated: true };
-    const count = counted.reduce((sum, each) => sum + each.count, 0);
-    return { count, model, estimated: !exact || counted.some((each) => !each.exact) };
+    return { count: sum(counted), model, estimated: !exact || counted.some((each) => !each.exact) };
   }
 
   async #countAll(
+    workspaceId: string,
     encoding: EncodingName,
     texts: readonly string[],
     waitMsMax: number,
   ): Promise<TextTokens[] | undefined> {
     const known = texts.map((text) => this.#kept.get(keyOf(encoding, text)));
     if (known.every((each) => each !== undefined)) return known;
-    const characters = texts.reduce((sum, text, index) => sum + (known[index] === undefined ? text.length : 0), 0);
+    const characters = texts.reduce((total, text, index) => total + (known[index] === undefined ? text.length : 0), 0);
     if (characters > countedCharactersMax || this.#isBehind(waitMsMax)) return undefined;
-    const counting = texts.map((text, index) => known[index] ?? this.#ask(encoding, text));
-    const counted = await unless(this.#everCounted ? waitMsMax : firstPatienceMs, Promise.all(counting));
+    const gone = new AbortController();
+    const counting = texts.map(
+      (text, index) => known[index] ?? this.#countText(workspaceId, encoding, text, gone.signal),
+    );
+    // Refused or given up: those who still wait for it have their estimate.
+    const all = Promise.all(counting).catch(() => undefined);
+    const counted = await unless(this.#everCounted ? waitMsMax : firstPatienceMs, all);
+    gone.abort(noLonger);
     return counted?.every((each) => each !== undefined) ? counted : undefined;
   }
 
   #isBehind(waitMsMax: number): boolean {
-    if (this.#waitingCharacters > waitingCharactersMax) return true;
     return this.#everCounted && this.#turnBeganMs !== undefined && performance.now() - this.#turnBeganMs > waitMsMax;
+  }
+
+  /** Undefined when the thread did not count it. Throws what the lane throws, and when nobody waits any more. */
+  async #countText(
+    workspaceId: string,
+    encoding: EncodingName,
+    text: string,
+    signal: AbortSignal,
+  ): Promise<TextTokens | undefined> {
+    const { pieces, exact } = cutPieces(text);
+    const counted = await Promise.all(
+      pieces.map((piece) =>
+        this.#lane.run(workspaceId, () => this.#ask(encoding, piece), { cost: piece.length, signal }),
+      ),
+    );
+    if (!counted.every((each) => each !== undefined)) return undefined;
+    const tokens = { count: sum(counted), exact: exact && counted.every((each) => each.exact) };
+    this.#kept.set(keyOf(encoding, text), tokens, text.length);
+    return tokens;
   }
 
   #ask(encoding: EncodingName, text: string): Promise<TextTokens | undefined> {
     return new Promise((done) => {
-      this.#waiting.push({ encoding, text, done });
-      this.#waitingCharacters += text.length;
+      this.#wanted.push({ encoding, text, done });
       if (this.#turnBeganMs === undefined) void this.#work();
     });
   }
@@ -94,39 +127,26 @@ export class TokenCounter {
       this.#turnBeganMs = performance.now();
       const earlyMs = this.#nextTurnMs - this.#turnBeganMs;
       await (earlyMs > 0 ? delay(earlyMs) : undefined);
-      const turn = this.#take();
-      if (turn === undefined) break;
+      const encoding = this.#wanted[0]?.encoding;
+      if (encoding === undefined) break;
       this.#turnBeganMs = performance.now();
       this.#nextTurnMs = this.#turnBeganMs + turnEveryMs;
-      const { encoding, wanted } = turn;
-      const tokens = await this.#threads
-        .run('countTokens', { encoding, texts: wanted.map(({ text }) => text) }, turnMsMax)
-        .catch(() => undefined);
+      const turn = this.#wanted.filter((each) => each.encoding === encoding);
+      this.#wanted = this.#wanted.filter((each) => each.encoding !== encoding);
+      const texts = turn.map(({ text }) => text);
+      const tokens = await this.#threads.countTokens(encoding, texts, turnMsMax).catch(() => undefined);
       this.#everCounted ||= tokens !== undefined;
-      for (const [index, { text, done }] of wanted.entries()) {
-        const counted = tokens?.[index];
-        if (counted !== undefined) this.#kept.set(keyOf(encoding, text), counted, text.length);
-        done(counted);
-      }
+      for (const [index, { done }] of turn.entries()) done(tokens?.[index]);
+      // Whoever waited for their share of the lane comes into the next turn.
+      await nextTurn();
     }
     this.#turnBeganMs = undefined;
   }
-
-  /** The next texts of one encoding, in the order in which they came. */
-  #take(): { encoding: EncodingName; wanted: Wanted[] } | undefined {
-    const encoding = this.#waiting[0]?.encoding;
-    if (encoding === undefined) return undefined;
-    let [count, characters] = [0, 0];
-    for (const { encoding: other, text } of this.#waiting) {
-      if (other !== encoding || (count > 0 && characters + text.length > turnCharactersMax)) break;
-      count += 1;
-      characters += text.length;
-    }
-    this.#waitingCharacters -= characters;
-    return { encoding, wanted: this.#waiting.splice(0, count) };
-  }
 }
 
+const noLonger = new Error('Nobody waits for this count any more');
+
+const sum = (counted: readonly TextTokens[]) => counted.reduce((total, { count }) => total + count, 0);
 const keyOf = (encoding: EncodingName, text: string) => `${encoding} ${text}`;
 
 function estimate(texts: readonly string[]): number {

@@ -1,0 +1,18 @@
+import { TooLargeError } from '../../../lib/errors.ts';
+
+/** The time an import has, from when it is made. */
+export class Deadline {
+  readonly #startedAtMs = performance.now();
+  readonly #timeMsMax: number;
+
+  constructor(timeMsMax: number) {
+    this.#timeMsMax = timeMsMax;
+  }
+
+  /** Throws TooLargeError when the time is up. */
+  check(): void {
+    if (performance.now() - this.#startedAtMs <= this.#timeMsMax) return;
+    const seconds = this.#timeMsMax / 1_000;
+    throw new TooLargeError('body_too_large', `This import takes over ${seconds} s, the limit; divide it by its items`);
+  }
+}

@@ -1,0 +1,46 @@
+import type { FileHandle } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MalformedError, TooLargeError } from '../../../lib/errors.ts';
+
+/**
+ * A body as it was sent, in a file without a name, which is gone once it is closed or the process ends: a client that sends slowly
+ * holds nothing but a file. Throws TooLargeError, MalformedError.
+ */
+export async function spoolBody(req: IncomingMessage, bytesMax: number): Promise<FileHandle> {
+  const file = await openNameless();
+  try {
+    let bytes = 0;
+    // Leaving early must not end the connection, over which the answer is still to go.
+    for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) {
+        throw new TooLargeError(
+          'body_too_large',
+          `An import has at most ${bytesMax} bytes as it is sent; it may be gzip`,
+        );
+      }
+      await file.write(chunk);
+    }
+    return file;
+  } catch (cause) {
+    await file.close();
+    if (cause instanceof TooLargeError) throw cause;
+    throw req.complete
+      ? cause
+      : new MalformedError('incomplete_body', 'The connection closed within the body', { cause });
+  } finally {
+    req.resume();
+  }
+}
+
+async function openNameless(): Promise<FileHandle> {
+  const directory = await mkdtemp(join(tmpdir(), 'promptlane-import-'));
+  try {
+    return await open(join(directory, 'body'), 'wx+', 0o600);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}

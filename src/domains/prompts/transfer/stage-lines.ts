@@ -1,0 +1,95 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { Fault } from '../../../lib/errors.ts';
+import { Pace } from '../../../lib/pace.ts';
+import type { Postgres } from '../../../stores/postgres/client.ts';
+import { referencesOf } from '../../parts/index.ts';
+import { parseTemplate, type WorkspaceThreads } from '../../templates/index.ts';
+import type { Reference } from '../../versioned/index.ts';
+import { checkPromptContent } from '../prompt-collection.ts';
+import { faultOf, LineOrder, parseLine, requireHash } from './check-lines.ts';
+import type { Deadline } from './deadline.ts';
+import { type LineEncoding, type NumberedLine, readLines } from './read-lines.ts';
+import { type CheckedVersion, stageItems, stageVersions } from './staging-store.ts';
+import type { ItemLine, VersionLine } from './transfer-line.ts';
+
+const bounds = { bytesMax: 256 * 1024 * 1024, lineBytesMax: 4 * 1024 * 1024, linesMax: 100_000 };
+const faultsMax = 100;
+/** Staged in one statement: this many lines, or what goes over this many bytes. */
+const batchLines = 200;
+const batchBytesMax = 1024 * 1024;
+
+export interface StageDeps {
+  threads: WorkspaceThreads;
+  deadline: Deadline;
+}
+
+interface CheckedItem {
+  number: number;
+  line: ItemLine;
+}
+
+/** Reads, checks and stages every line, in slices; answers what is wrong, up to a bound. Throws TooLargeError, MalformedError. */
+export async function stageLines(
+  { threads, deadline }: StageDeps,
+  transaction: Postgres,
+  { file, encoding }: { file: FileHandle; encoding: LineEncoding },
+): Promise<Fault[]> {
+  const order = new LineOrder();
+  const pace = new Pace();
+  const faults: Fault[] = [];
+  let items: CheckedItem[] = [];
+  let versions: CheckedVersion[] = [];
+  let bytes = 0;
+  let number = 0;
+  const flush = async () => {
+    if (faults.length === 0) {
+      await stageItems(transaction, items);
+      await stageVersions(transaction, versions);
+    }
+    items = [];
+    versions = [];
+    bytes = 0;
+  };
+  for await (const each of readLines(file, encoding, bounds)) {
+    deadline.check();
+    number = each.number;
+    try {
+      const checked = await checkLine(threads, order, pace, each);
+      if ('references' in checked) versions.push(checked);
+      else items.push(checked);
+    } catch (error) {
+      faults.push(faultOf(each.number, error));
+      if (faults.length >= faultsMax) return faults;
+    }
+    bytes += each.bytes.length;
+    if (items.length + versions.length >= batchLines || bytes > batchBytesMax) await flush();
+    await pace.rest();
+  }
+  try {
+    order.end();
+  } catch (error) {
+    faults.push(faultOf(number + 1, error));
+  }
+  await flush();
+  return faults;
+}
+
+async function checkLine(
+  threads: WorkspaceThreads,
+  order: LineOrder,
+  pace: Pace,
+  { number, bytes }: NumberedLine,
+): Promise<CheckedItem | CheckedVersion> {
+  const line = parseLine(bytes);
+  order.take(line);
+  if ('labels' in line) return { number, line };
+  await pace.rest();
+  return { number, line, references: await checkVersion(threads, line) };
+}
+
+async function checkVersion(threads: WorkspaceThreads, line: VersionLine): Promise<readonly Reference[]> {
+  const content = requireHash(line);
+  if ('prompt' in content) return checkPromptContent(threads, content.prompt);
+  const { templateFormat, template } = content.part;
+  return referencesOf((await parseTemplate(threads, templateFormat, template)).parts);
+}

@@ -1,0 +1,121 @@
+import { Piscina } from 'piscina';
+import { InvalidError, UnavailableError } from '../../../lib/errors.ts';
+import { InvalidTemplateError, TemplateLimitError } from '../problems.ts';
+import type { Outcome, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
+import { watchCall } from './watch-call.ts';
+
+export interface PoolOptions {
+  threadsMin: number;
+  threadsMax: number;
+  heapMbMax: number;
+  /** A thread above `threadsMin` that has had nothing to do for so long ends. */
+  idleMs: number;
+}
+
+/** What goes over a limit, in words. */
+const doing: Readonly<Record<WorkName, string>> = {
+  parse: 'Parsing the template',
+  render: 'Rendering',
+  checkSchema: 'Checking the input schema',
+  validate: 'Checking the variables',
+  diff: 'Comparing the versions',
+  countTokens: 'Counting tokens',
+};
+
+/** For a thread that is being started, and for what it has to load. */
+const startMsMax = 15_000;
+
+/**
+ * Threads for what a template's author could make endless: a thread that takes too long, or too much memory, is ended and
+ * replaced, and costs its own call only. Nothing queues here: who shares the threads, and how, is up to the lane in front.
+ */
+export class ThreadPool {
+  readonly #options: PoolOptions;
+  #pool: Piscina | undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  /** Throws TemplateLimitError after `limitMs` of running or without memory, UnavailableError when no thread starts. */
+  async run<Name extends WorkName>(
+    name: Name,
+    task: ThreadWork[Name]['task'],
+    limitMs: number,
+  ): Promise<ThreadWork[Name]['result']> {
+    const pool = this.start();
+    const started = new Int32Array(new SharedArrayBuffer(4));
+    const controller = new AbortController();
+    const watch = watchCall(started, { limitMs, waitMsMax: startMsMax }, controller);
+    const call: ThreadCall<Name> = { name, task, started };
+    try {
+      const outcome: Outcome<ThreadWork[Name]['result']> = await pool.run(call, { signal: controller.signal });
+      return resultOf(outcome);
+    } catch (error) {
+      const { heapMbMax } = this.#options;
+      const wasStarted = Atomics.load(started, 0) !== 0;
+      throw failureOf(error, name, { aborted: controller.signal.aborted, wasStarted, limitMs, heapMbMax });
+    } finally {
+      watch.stop();
+    }
+  }
+
+  /** Starts the threads that are always there, so that the first call does not wait for one. */
+  start(): Piscina {
+    if (this.#pool !== undefined) return this.#pool;
+    const { threadsMin, threadsMax, heapMbMax, idleMs } = this.#options;
+    const file = import.meta.url.endsWith('.ts') ? './template-thread.ts' : './template-thread.js';
+    const pool = new Piscina({
+      filename: new URL(file, import.meta.url).href,
+      name: 'runCall',
+      minThreads: threadsMin,
+      maxThreads: threadsMax,
+      idleTimeout: idleMs,
+      resourceLimits: { maxOldGenerationSizeMb: heapMbMax, maxYoungGenerationSizeMb: 16, stackSizeMb: 2 },
+      // Nothing a template could get hold of.
+      env: {},
+    });
+    // One that dies without a call harms nobody, but an error event that nobody hears would end the process.
+    pool.on('error', () => undefined);
+    this.#pool = pool;
+    return pool;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.destroy();
+  }
+}
+
+function resultOf<Result>(outcome: Outcome<Result>): Result {
+  if ('result' in outcome) return outcome.result;
+  const { kind, code, message, problems, budget } = outcome.fault;
+  if (problems !== undefined) throw new InvalidTemplateError(problems);
+  if (budget !== undefined) throw new TemplateLimitError(message, budget);
+  if (code === 'unknown_part') throw new InvalidError(code, message);
+  throw new Error(`A template thread answered ${kind} ${code}: ${message}`);
+}
+
+interface CallEnd {
+  aborted: boolean;
+  wasStarted: boolean;
+  limitMs: number;
+  heapMbMax: number;
+}
+
+function failureOf(error: unknown, name: WorkName, { aborted, wasStarted, limitMs, heapMbMax }: CallEnd): unknown {
+  if (aborted && !wasStarted) {
+    return new UnavailableError('dependency_unavailable', `No template thread started within ${startMsMax} ms`, {
+      retryAfterS: 1,
+    });
+  }
+  if (aborted) return new TemplateLimitError(`${doing[name]} takes longer than ${limitMs} ms`, 'time');
+  if (hasCode(error, 'ERR_WORKER_OUT_OF_MEMORY')) {
+    return new TemplateLimitError(`${doing[name]} needs more than ${heapMbMax} MB`, 'memory');
+  }
+  if (error instanceof RangeError) return new TemplateLimitError(`${doing[name]} nests too deeply`, 'nesting');
+  return error;
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

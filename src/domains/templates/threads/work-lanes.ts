@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { RateLimitedError, UnavailableError } from '../../../lib/errors.ts';
+import { FairLane } from '../../../lib/fair-lane.ts';
+import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
+
+/** Who waits: their work leaves the lane when the signal is aborted. Read only when work is to run. */
+export interface Waiter {
+  readonly signal: AbortSignal;
+}
+
+/** What makes a workspace slow: how long work took would make those slow who share a busy machine with it. */
+const slowBudgets: ReadonlySet<TemplateBudget> = new Set(['time', 'memory']);
+/** So long after its last slow work. */
+const slowForMs = 10_000;
+/** Twice as many are remembered at most; who is forgotten begins as quick again. */
+const slowWorkspacesMax = 1_000;
+
+/** Those who wait in the slow lane wait for up to 300 ms each. */
+const lanes = {
+  quick: { name: 'templates', capacity: 2, perKey: 1, waitingPerKey: 64, waitingMax: 512 },
+  slow: { name: 'templates', capacity: 1, perKey: 1, waitingPerKey: 16, waitingMax: 256 },
+} as const;
+export type Speed = keyof typeof lanes;
+
+const waitMsMax = 15_000;
+/** Who is refused and asks again at once would cost the event loop more than the work that is refused. */
+const refusedAfterMs = 250;
+
+/**
+ * Who shares the threads for templates: all workspaces. One of them runs one piece of work at a time and has 64 waiting, or 16 once
+ * its work went over its time or memory, for 10 s (then 429); turns go round between workspaces. Two run at once among the quick
+ * ones, one among the slow ones, so neither one workspace nor all slow ones together keep a quick one from a thread. The time
+ * limit of the work counts from its turn.
+ */
+export class WorkLanes {
+  readonly #lanes: Readonly<Record<Speed, FairLane>> = {
+    quick: new FairLane(lanes.quick),
+    slow: new FairLane(lanes.slow),
+  };
+  readonly #slowUntilMs = new BoundedMemo<number>(slowWorkspacesMax);
+
+  isSlow(workspaceId: string): boolean {
+    return (this.#slowUntilMs.get(workspaceId) ?? 0) > performance.now();
+  }
+
+  /** Throws RateLimitedError (`workspace_busy`), UnavailableError (`server_busy`), the reason of the waiter's signal. */
+  async run<T>(workspaceId: string, waiter: Waiter | undefined, work: (speed: Speed) => Promise<T>): Promise<T> {
+    const { speed, leave } = await this.#enter(workspaceId, waiter);
+    try {
+      return await work(speed);
+    } catch (error) {
+      const isSlow = error instanceof TemplateLimitError && slowBudgets.has(error.budget);
+      if (isSlow) this.#slowUntilMs.set(workspaceId, performance.now() + slowForMs);
+      throw error;
+    } finally {
+      leave();
+    }
+  }
+
+  async #enter(workspaceId: string, waiter: Waiter | undefined): Promise<{ speed: Speed; leave: () => void }> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(tooLate(this.isSlow(workspaceId))), waitMsMax);
+    const signal = waiter === undefined ? late.signal : AbortSignal.any([late.signal, waiter.signal]);
+    try {
+      if (!this.isSlow(workspaceId)) {
+        const leave = await this.#lanes.quick.enter(workspaceId, { signal });
+        if (!this.isSlow(workspaceId)) return { speed: 'quick', leave };
+        // What ran before it in its workspace was slow.
+        leave();
+      }
+      return { speed: 'slow', leave: await this.#lanes.slow.enter(workspaceId, { signal }) };
+    } catch (error) {
+      if (error instanceof RateLimitedError) await delay(refusedAfterMs);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** The slow ones wait for each other's threads, which they end. */
+function tooLate(isSlow: boolean): Error {
+  const message = `No thread for templates was free within ${waitMsMax} ms`;
+  if (isSlow) return new RateLimitedError('workspace_busy', message, { retryAfterS: 5 });
+  return new UnavailableError('server_busy', message, { retryAfterS: 1 });
+}

@@ -1,0 +1,42 @@
+/** Whether there are at most `valuesMax` values in it: texts, numbers, lists, objects; stops counting when there are more. */
+export function hasAtMostValues(root: unknown, valuesMax: number): boolean {
+  const open: unknown[] = [root];
+  let seen = 0;
+  while (open.length > 0) {
+    const each = open.pop();
+    if (++seen + open.length > valuesMax) return false;
+    if (typeof each !== 'object' || each === null) continue;
+    const items: unknown[] = Array.isArray(each) ? each : Object.values(each);
+    if (items.length > valuesMax) return false;
+    for (const item of items) open.push(item);
+  }
+  return true;
+}
+
+const [quote, backslash] = [0x22, 0x5c];
+/** `,`, `:`, `[` and `{`: before each value but the first there is one of them. */
+const beforeValue: ReadonlySet<number> = new Set([0x2c, 0x3a, 0x5b, 0x7b]);
+
+/** At least as many values as JSON in bytes has, counted without parsing it: what has few is parsed quickly. Keys count as well. */
+export function countJsonTokens(json: Uint8Array): number {
+  let tokens = 1;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at] ?? 0;
+    if (byte === quote) at = closingQuote(json, at);
+    else if (beforeValue.has(byte)) tokens++;
+  }
+  return tokens;
+}
+
+/** Where the text ends that begins at a quotation mark. */
+function closingQuote(json: Uint8Array, begin: number): number {
+  let end = json.indexOf(quote, begin + 1);
+  while (end > 0 && isEscaped(json, end)) end = json.indexOf(quote, end + 1);
+  return end < 0 ? json.length : end;
+}
+
+function isEscaped(json: Uint8Array, at: number): boolean {
+  let slashes = 0;
+  while (json[at - 1 - slashes] === backslash) slashes++;
+  return slashes % 2 === 1;
+}
