@@ -21,7 +21,11 @@ export function importText(exported: string, sizes: Sizes): fc.Arbitrary<Buffer>
   const text = fc
     .oneof({ arbitrary: renamed, weight: 1 }, { arbitrary: changed, weight: 6 })
     .map((records) => records.map(toJsonText));
-  const ordered = fc.tuple(text, fc.integer({ min: 0, max: 9 })).map(([each, drawn]) => orders[drawn]?.(each) ?? each);
+  const order = fc.oneof(
+    { arbitrary: fc.constant(asIs), weight: 9 },
+    { arbitrary: fc.constantFrom(...orders), weight: 3 },
+  );
+  const ordered = fc.tuple(text, order).map(([each, inOrder]) => inOrder(each));
   const bytes = ordered.map((each) => Buffer.from(each.join('\n')));
   const blank = fc.integer({ min: 1, max: sizes.textCharsMax }).map((length) => Buffer.alloc(length, '\n'));
   return fc.oneof(
@@ -31,7 +35,10 @@ export function importText(exported: string, sizes: Sizes): fc.Arbitrary<Buffer>
   );
 }
 
-const orders: readonly ((lines: string[]) => string[])[] = [
+type Order = (lines: string[]) => string[];
+
+const asIs: Order = (lines) => lines;
+const orders: readonly Order[] = [
   (lines) => lines.toReversed(),
   (lines) => [...lines, ...lines],
   (lines) => lines.filter((_, at) => at % 2 === 0),
