@@ -8,6 +8,7 @@ import { fetchDocument, operationsOf } from './openapi.ts';
 import type { FuzzRequest } from './requests/request.ts';
 import { type Answer, Sender } from './send.ts';
 import type { Sizes } from './values/hostile.ts';
+import { checkQuarantine } from './watch/check-quarantine.ts';
 import { confirmStalls } from './watch/confirm-stalls.ts';
 import { Flights } from './watch/flights.ts';
 import type { LoopDelays } from './watch/loop-delay.ts';
@@ -34,6 +35,8 @@ export interface FuzzReport {
   requests: number;
   /** By operation, then by class of status, `none` for no answer. */
   answers: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** By operation, then by the code of an error. */
+  codes: ReadonlyMap<string, ReadonlyMap<string, number>>;
   canary: CanaryFigures;
   stallsOfOthers: number;
 }
@@ -59,6 +62,7 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
   const watch = watchProcesses(stack, delays, { flights, findings, stallMsMax: options.stallMsMax });
   const canary = startCanary(world, findings);
   const answers = new Map<string, Map<string, number>>();
+  const codes = new Map<string, Map<string, number>>();
   const acknowledged = new Map<string, FuzzRequest>();
   const unanswered: { atMs: number; request: FuzzRequest; error: string }[] = [];
   const startedAtMs = Date.now();
@@ -71,8 +75,16 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
     answers.set(operationId, of);
   }
 
+  function countCode({ operationId }: FuzzRequest, code: string): void {
+    if (code === '') return;
+    const of = codes.get(operationId) ?? new Map<string, number>();
+    of.set(code, (of.get(code) ?? 0) + 1);
+    codes.set(operationId, of);
+  }
+
   async function sendOne({ request, manner }: FuzzCase): Promise<void> {
     const flight = flights.begin(request);
+    let status: number | undefined;
     try {
       if (manner !== undefined) {
         for (const status of await misbehave(stack.apiUrl, request, manner))
@@ -84,15 +96,15 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
         return;
       }
       const answer = await sender.send(request);
-      flight.status = answer.status;
+      status = answer.status;
       count(request, `${String(answer.status)[0]}xx`);
-      judge(request, answer);
+      countCode(request, judge(request, answer));
       learn(request, answer);
     } catch (error) {
       count(request, 'none');
       unanswered.push({ atMs: Date.now(), request, error: error instanceof Error ? error.message : String(error) });
     } finally {
-      flight.endedAtMs = Date.now();
+      flights.end(flight, status);
     }
   }
 
@@ -125,6 +137,7 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
     .untilIdle(drainTimeoutMs)
     .catch((error: Error) => findings.add('lost', 'the queues did not drain after the run', error.message));
   await canary.finish();
+  await checkQuarantine(world, flights, findings);
   await checkAcknowledged(world, acknowledged, findings);
   await watch.stop();
   for (const { atMs, request, error } of unanswered) {
@@ -139,7 +152,15 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
   });
   clearInterval(progress);
   sender.close();
-  return { findings, world, requests: next, answers, canary: canary.figures, stallsOfOthers: watch.stallsOfOthers() };
+  return {
+    findings,
+    world,
+    requests: next,
+    answers,
+    codes,
+    canary: canary.figures,
+    stallsOfOthers: watch.stallsOfOthers(),
+  };
 }
 
 /** Refused while it is being sent, so that its sender may not see the answer. */

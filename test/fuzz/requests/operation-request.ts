@@ -9,6 +9,7 @@ import { inputSchema, template, variables } from '../values/templates.ts';
 import type { World } from '../world.ts';
 import { cursorText } from './cursors.ts';
 import { type Hints, validFor } from './from-schema.ts';
+import { goodBodies } from './good-bodies.ts';
 import { identityEventBody } from './identity-events.ts';
 import { importText } from './import-lines.ts';
 import { tracesBody } from './otlp-bodies.ts';
@@ -22,22 +23,28 @@ interface Body {
 /** What is wrong with a request: a second fault would hide the first one. */
 type Fault = 'none' | 'path' | 'query' | 'credential' | 'headers' | 'body' | 'method' | 'everything';
 
-const faults: fc.Arbitrary<Fault> = fc.oneof(
-  { arbitrary: fc.constant('none' as const), weight: 6 },
-  { arbitrary: fc.constant('path' as const), weight: 3 },
-  { arbitrary: fc.constant('query' as const), weight: 5 },
-  { arbitrary: fc.constant('credential' as const), weight: 1 },
-  { arbitrary: fc.constant('headers' as const), weight: 3 },
-  { arbitrary: fc.constant('body' as const), weight: 10 },
-  { arbitrary: fc.constant('method' as const), weight: 1 },
-  { arbitrary: fc.constant('everything' as const), weight: 1 },
-);
+/** Faults that the operation has a place for. */
+function faultsOf({ parameters, requestBody, operationId }: Operation): fc.Arbitrary<Fault> {
+  const has = (place: Parameter['in']) => parameters.some((parameter) => parameter.in === place);
+  const weights: Readonly<Record<Fault, number>> = {
+    none: 6,
+    path: has('path') ? 3 : 0,
+    query: has('query') ? 6 : 1,
+    credential: 1,
+    headers: 3,
+    body: requestBody === undefined && operationId !== 'receiveIdentityWebhook' ? 1 : 12,
+    method: 1,
+    everything: 1,
+  };
+  const weighted = Object.entries(weights) as [Fault, number][];
+  return fc.oneof(...weighted.map(([fault, weight]) => ({ arbitrary: fc.constant(fault), weight })));
+}
 
 /** Requests of one operation; most have one fault, so that they get beyond the first check. */
 export function requestOf(operation: Operation, world: World, sizes: Sizes): fc.Arbitrary<FuzzRequest> {
   const hostile = hostileText(sizes);
   const wrongMethod = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND');
-  return faults.chain((fault) => {
+  return faultsOf(operation).chain((fault) => {
     const isAt = (place: Fault) => fault === place || fault === 'everything';
     return fc
       .record({
@@ -53,13 +60,18 @@ export function requestOf(operation: Operation, world: World, sizes: Sizes): fc.
         operationId: operation.operationId,
         method,
         target: path.text + query,
-        headers: { ...body?.headers, ...credential, ...more },
+        headers: { ...body?.headers, ...(path.isForeign ? withoutAdmin(credential, world) : credential), ...more },
         ...(body !== undefined && { body: body.bytes }),
         chunked: isChunked && body !== undefined,
-        routed: path.routed && method === operation.method,
-        foreign: path.foreign && !('X-Admin-Key' in credential),
+        routed: path.isRouted && method === operation.method,
+        foreign: path.isForeign,
       }));
   });
+}
+
+/** An operator may do to the innocent workspace what he likes, so he is not asked to. */
+function withoutAdmin(credential: Record<string, string>, { attacker }: World): Record<string, string> {
+  return 'X-Admin-Key' in credential ? { 'X-API-Key': attacker.apiKey } : credential;
 }
 
 /** True once in so many. Not biased, as numbers of fast-check are towards their edges. */
@@ -68,8 +80,8 @@ const oneIn = (times: number) =>
 
 interface Path {
   text: string;
-  routed: boolean;
-  foreign: boolean;
+  isRouted: boolean;
+  isForeign: boolean;
 }
 
 function pathOf(
@@ -85,7 +97,11 @@ function pathOf(
   };
   const names = operation.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
   const values = names.map((name) => {
-    const own = ids.pick(name, hostile).map((value) => ({ value, foreign: false }));
+    const known =
+      operation.method === 'DELETE' && /^(prompt|part|key)_id$/.test(name) && !operation.path.includes('label')
+        ? ids.passing(name)
+        : ids.of(name);
+    const own = (known.length === 0 ? hostile : fc.constantFrom(...known)).map((value) => ({ value, foreign: false }));
     const foreign = foreignIds[name];
     const odd = hostile.map((value) => ({ value: value.slice(0, 3_000), foreign: false }));
     const others = foreign === undefined ? [odd] : [odd, fc.constant({ value: foreign, foreign: true })];
@@ -97,8 +113,8 @@ function pathOf(
       text = text.replace(`{${name}}`, () => percentEncoded(drawn[at]?.value ?? ''));
     return {
       text,
-      routed: drawn.every(({ value }) => !/^\.{0,2}$/.test(value)),
-      foreign: drawn.some(({ foreign }) => foreign),
+      isRouted: drawn.every(({ value }) => !/^\.{0,2}$/.test(value)),
+      isForeign: drawn.some(({ foreign }) => foreign),
     };
   });
 }
@@ -139,9 +155,9 @@ function pairOf(
   const special: Readonly<Record<string, fc.Arbitrary<string>>> = {
     filter: filterText(sizes),
     cursor: cursorText(world.ids.of('cursor'), hostile ?? fc.constant('')),
-    from: fc.constantFrom('2024-01-01T00:00:00Z', '1'),
   };
-  const valid = special[name] ?? world.ids.pick(name, validFor(schema, {}).map(String));
+  const small = schema.type === 'integer' ? fc.constantFrom('1', '2', '3') : validFor(schema, {}).map(String);
+  const valid = special[name] ?? world.ids.pick(name, small);
   const value =
     hostile === undefined ? valid : fc.oneof({ arbitrary: valid, weight: 1 }, { arbitrary: hostile, weight: 2 });
   const key = name.startsWith('attr.')
@@ -218,6 +234,7 @@ function goodHeaders({ operationId, method }: Operation): fc.Arbitrary<Record<st
 /** A body whose values are wrong if it `isFaulty`; OTLP bodies and imports mostly are anyway. */
 function bodyOf(operation: Operation, world: World, sizes: Sizes, isFaulty: boolean): fc.Arbitrary<Body | undefined> {
   const { requestBody, operationId } = operation;
+  if (operationId === 'receiveIdentityWebhook') return identityEventBody(sizes);
   if (requestBody === undefined) {
     const surplus = fc.constant({ bytes: Buffer.from('{"a":1}'), headers: json });
     return isFaulty ? fc.oneof(surplus, fc.constant(undefined)) : fc.constant(undefined);
@@ -228,8 +245,10 @@ function bodyOf(operation: Operation, world: World, sizes: Sizes, isFaulty: bool
       bytes,
       headers: { 'Content-Type': 'application/x-ndjson' },
     }));
-  if (operationId === 'receiveIdentityWebhook') return identityEventBody(sizes);
-  const valid = validFor(requestBody.content['application/json']?.schema ?? {}, hintsOf(world));
+  const hints = hintsOf(world);
+  const schema = requestBody.content['application/json']?.schema ?? {};
+  const good = goodBodies[operationId];
+  const valid = good === undefined ? validFor(schema, hints) : fc.oneof(good, validFor(schema, hints));
   if (!isFaulty) return valid.map((value) => ({ bytes: Buffer.from(toJsonText(value)), headers: json }));
   const hostile = hostileValue(sizes);
   const value = fc.oneof({ arbitrary: mutated(valid, hostile), weight: 12 }, { arbitrary: hostile, weight: 1 });
