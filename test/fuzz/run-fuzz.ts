@@ -180,7 +180,12 @@ async function checkAcknowledged(
     });
     const text = await response.text();
     if (response.status === 404)
-      findings.add('lost', 'an execution that was acknowledged is not there', traceId, [request]);
+      findings.add(
+        'lost',
+        'an execution that was acknowledged is not there',
+        `${traceId}; ${await describeRetention(apiUrl, attacker)}`,
+        [request],
+      );
     else if (response.status !== 200)
       findings.add(
         'server error',
@@ -189,4 +194,11 @@ async function checkAcknowledged(
         [request],
       );
   }
+}
+
+/** An operator may have set it; a fault of its own hides behind one that is too long. */
+async function describeRetention(apiUrl: string, { workspaceId, apiKey }: World['attacker']): Promise<string> {
+  const response = await fetch(`${apiUrl}/api/workspaces/${workspaceId}/quota`, { headers: { 'X-API-Key': apiKey } });
+  const { retention_days } = (await response.json()) as { retention_days?: number };
+  return `spans are kept for ${retention_days} days now`;
 }

@@ -25,15 +25,12 @@ export class KnownIds {
     return [...(this.#lasting.get(name) ?? []), ...(this.#byName.get(name) ?? [])];
   }
 
-  /** Those that were not of the set-up. */
-  passing(name: string): readonly string[] {
-    return this.#byName.get(name) ?? [];
-  }
-
-  /** One of the known, else `otherwise`. */
-  pick(name: string, otherwise: fc.Arbitrary<string>): fc.Arbitrary<string> {
-    const known = this.of(name);
-    return known.length === 0 ? otherwise : fc.constantFrom(...known);
+  /** One of those that are known when it is drawn, else `otherwise`; of `passing` ones none is of the set-up. */
+  pick(name: string, otherwise: fc.Arbitrary<string>, which: 'any' | 'passing' = 'any'): fc.Arbitrary<string> {
+    return fc.tuple(fc.noBias(fc.nat()), otherwise).map(([at, other]) => {
+      const known = which === 'any' ? this.of(name) : (this.#byName.get(name) ?? []);
+      return known[at % known.length] ?? other;
+    });
   }
 
   /** Reads what an answer of the operation tells of new things. */

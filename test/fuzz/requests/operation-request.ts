@@ -97,11 +97,8 @@ function pathOf(
   };
   const names = operation.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
   const values = names.map((name) => {
-    const known =
-      operation.method === 'DELETE' && /^(prompt|part|key)_id$/.test(name) && !operation.path.includes('label')
-        ? ids.passing(name)
-        : ids.of(name);
-    const own = (known.length === 0 ? hostile : fc.constantFrom(...known)).map((value) => ({ value, foreign: false }));
+    const which = deletes(operation, name) ? 'passing' : 'any';
+    const own = ids.pick(name, hostile, which).map((value) => ({ value, foreign: false }));
     const foreign = foreignIds[name];
     const odd = hostile.map((value) => ({ value: value.slice(0, 3_000), foreign: false }));
     const others = foreign === undefined ? [odd] : [odd, fc.constant({ value: foreign, foreign: true })];
@@ -117,6 +114,10 @@ function pathOf(
       isForeign: drawn.some(({ foreign }) => foreign),
     };
   });
+}
+
+function deletes({ method, path }: Operation, name: string): boolean {
+  return method === 'DELETE' && path.endsWith(`{${name}}`);
 }
 
 /** With `hostile` values if it is given, else with those of the schema. */
@@ -154,7 +155,7 @@ function pairOf(
 ): fc.Arbitrary<string> {
   const special: Readonly<Record<string, fc.Arbitrary<string>>> = {
     filter: filterText(sizes),
-    cursor: cursorText(world.ids.of('cursor'), hostile ?? fc.constant('')),
+    cursor: cursorText(world.ids.pick('cursor', fc.constant('AbCdEf0123456789')), hostile ?? fc.constant('')),
   };
   const small = schema.type === 'integer' ? fc.constantFrom('1', '2', '3') : validFor(schema, {}).map(String);
   const valid = special[name] ?? world.ids.pick(name, small);
