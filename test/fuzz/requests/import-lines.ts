@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { hostileValue, type Sizes } from '../values/hostile.ts';
+import type { Sizes } from '../values/hostile.ts';
 import { mutated, mutatedBytes } from '../values/mutate.ts';
 import { toJsonText } from '../values/raw-json.ts';
 
@@ -13,7 +13,7 @@ export function importText(exported: string, sizes: Sizes): fc.Arbitrary<Buffer>
     fc
       .nat({ max: records.length - 1 })
       .chain((at) =>
-        mutated(fc.constant(records[at]), hostileValue(sizes)).map((record) =>
+        mutated(fc.constant(records[at]), sizes).map((record) =>
           records.map((each, index) => (index === at ? record : each)),
         ),
       ),

@@ -120,6 +120,9 @@ function deletes({ method, path }: Operation, name: string): boolean {
   return method === 'DELETE' && path.endsWith(`{${name}}`);
 }
 
+/** There is more behind it than behind any other parameter. */
+const filterWeight = 10;
+
 /** With `hostile` values if it is given, else with those of the schema. */
 function queryOf(
   operation: Operation,
@@ -134,7 +137,12 @@ function queryOf(
   const optional =
     parameters.length === 0
       ? fc.constant('')
-      : fc.constantFrom(...parameters).chain((parameter) => pairOf(parameter, world, sizes, hostile));
+      : fc.oneof(
+          ...parameters.map((parameter) => ({
+            arbitrary: pairOf(parameter, world, sizes, hostile),
+            weight: parameter.name === 'filter' ? filterWeight : 1,
+          })),
+        );
   const surplus = (hostile ?? fc.constant('')).map((text) => percentEncoded(text.slice(0, 2_000)));
   const other =
     hostile === undefined
@@ -252,7 +260,7 @@ function bodyOf(operation: Operation, world: World, sizes: Sizes, isFaulty: bool
   const valid = good === undefined ? validFor(schema, hints) : fc.oneof(good, validFor(schema, hints));
   if (!isFaulty) return valid.map((value) => ({ bytes: Buffer.from(toJsonText(value)), headers: json }));
   const hostile = hostileValue(sizes);
-  const value = fc.oneof({ arbitrary: mutated(valid, hostile), weight: 12 }, { arbitrary: hostile, weight: 1 });
+  const value = fc.oneof({ arbitrary: mutated(valid, sizes), weight: 12 }, { arbitrary: hostile, weight: 1 });
   const text = value.map((each) => Buffer.from(toJsonText(each)));
   const bytes = fc.oneof(
     { arbitrary: text, weight: 16 },

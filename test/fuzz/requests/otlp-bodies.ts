@@ -39,7 +39,7 @@ export function tracesBody(sizes: Sizes): fc.Arbitrary<TracesBody> {
   const bytesChanged = asRecorded.chain(({ bytes, headers }) =>
     mutatedBytes(bytes).map((changed) => ({ bytes: changed, headers })),
   );
-  const valuesChanged = mutated(fc.constantFrom(...recordedJson), hostileOtlp(sizes)).map((value) => ({
+  const valuesChanged = mutated(fc.constantFrom(...recordedJson), sizes, hostileOtlp(sizes)).map((value) => ({
     bytes: Buffer.from(toJsonText(value)),
     headers: json,
   }));

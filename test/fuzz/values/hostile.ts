@@ -74,6 +74,8 @@ const oddTexts = [
   ...['0'.repeat(32), 'f'.repeat(32), 'F'.repeat(32), '0'.repeat(16), 'g'.repeat(32)],
 ];
 
+export const hostileTime: fc.Arbitrary<string> = fc.constantFrom(...times);
+
 /** A text that was made to be mistaken; some are long. */
 export function hostileText({ textCharsMax }: Sizes): fc.Arbitrary<string> {
   const long = fc
