@@ -5,6 +5,7 @@ import { misbehave } from './connections.ts';
 import { Findings } from './findings.ts';
 import { createJudge } from './judge.ts';
 import { fetchDocument, operationsOf } from './openapi.ts';
+import { reduced } from './reduce.ts';
 import type { FuzzRequest } from './requests/request.ts';
 import { type Answer, Sender } from './send.ts';
 import type { Sizes } from './values/hostile.ts';
@@ -150,6 +151,7 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
     budgetMs: options.confirmBudgetMs,
     say: options.progress,
   });
+  await reduceServerErrors(findings, sender);
   clearInterval(progress);
   sender.close();
   return {
@@ -166,6 +168,18 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
 /** Refused while it is being sent, so that its sender may not see the answer. */
 function isOversized({ target, headers }: FuzzRequest): boolean {
   return target.length + JSON.stringify(headers).length > headBytesMax;
+}
+
+/** Each with the least that still brings it about; one that is not repeated stays as it is. */
+async function reduceServerErrors(findings: Findings, sender: Sender): Promise<void> {
+  for (const finding of findings.all().filter(({ kind }) => kind === 'server error')) {
+    const stillFails = async (request: FuzzRequest) => {
+      const answer = await sender.send(request).catch(() => undefined);
+      return answer !== undefined && finding.title.startsWith(`${request.operationId} answered ${answer.status}`);
+    };
+    const requests = await Promise.all(finding.requests.map((request) => reduced(request, stillFails)));
+    finding.requests = requests;
+  }
 }
 
 /** Executions that were answered with 201 or 202 are there. */

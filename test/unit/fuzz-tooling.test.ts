@@ -3,6 +3,7 @@ import { createCases } from '../fuzz/cases.ts';
 import { Findings } from '../fuzz/findings.ts';
 import { createJudge } from '../fuzz/judge.ts';
 import { type Document, operationsOf } from '../fuzz/openapi.ts';
+import { reduced } from '../fuzz/reduce.ts';
 import { KnownIds } from '../fuzz/requests/ids.ts';
 import { type FuzzRequest, percentEncoded } from '../fuzz/requests/request.ts';
 import { RawJson, toJsonText } from '../fuzz/values/raw-json.ts';
@@ -111,6 +112,23 @@ describe('the cases of a run', () => {
     expect(new Set(requests.map(({ operationId }) => operationId))).toEqual(new Set(['getThing', 'createThing']));
     for (const { foreign, headers } of requests) if (foreign) expect(headers).not.toHaveProperty('X-Admin-Key');
   });
+});
+
+test('a request is reduced to what it needs to fail', async () => {
+  const body = Buffer.from('{"name":"x","bad":1,"more":{"a":[]}}');
+  const request: FuzzRequest = {
+    operationId: 'createThing',
+    method: 'POST',
+    target: '/api/things?a=1&b=2',
+    headers: {},
+    body,
+    routed: true,
+  };
+  const smallest = await reduced(
+    request,
+    async (each) => each.target.includes('b=2') && String(each.body).includes('"bad":1'),
+  );
+  expect([smallest.target, String(smallest.body)]).toEqual(['/api/things?b=2', '{"bad":1}']);
 });
 
 test('JSON text holds what JSON.stringify cannot write', () => {
