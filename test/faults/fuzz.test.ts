@@ -13,6 +13,7 @@ const stallMsMax = 500;
 const fixedSeed = 20_261;
 const seeds = [fixedSeed, Math.floor(Math.random() * 2 ** 31)];
 const durationMs = 12_000;
+const requestsMin = 200;
 const parallel = 4;
 const timeoutMs = 300_000;
 
@@ -28,12 +29,12 @@ describe('with hostile requests of every operation', () => {
     'nothing fails, restarts or stands still, and the workspace beside them has all it sent: seed %i',
     async (seed) => {
       const { stack, delays } = started;
-      const options = { seed, durationMs, parallel, sizes, stallMsMax, confirmBudgetMs: 30_000 };
+      const options = { seed, durationMs, requestsMin, parallel, sizes, stallMsMax, confirmBudgetMs: 30_000 };
       const report = await runFuzz(stack, delays, { ...options, progress: () => undefined });
       console.log(formatReport(report, join(tmpdir(), `promptlane-fuzz-${seed}`)));
       expect(report.canary.readableMs.length).toBe(report.canary.sent);
       // Requests that were all refused alike would prove little.
-      expect(report.requests).toBeGreaterThan(100);
+      expect(report.requests).toBeGreaterThanOrEqual(requestsMin);
       const outcomes = new Set([...report.answers.values()].flatMap((of) => [...of.keys()]));
       expect([...outcomes]).toEqual(expect.arrayContaining(['2xx', '4xx']));
       const found = report.findings.all().map(({ kind, title }): [FindingKind, string] => [kind, title]);

@@ -19,6 +19,8 @@ import { createWorld, type World } from './world.ts';
 export interface FuzzOptions {
   seed: number;
   durationMs: number;
+  /** On a machine so slow that there are fewer it goes on for longer. */
+  requestsMin: number;
   /** Requests under way at once. */
   parallel: number;
   sizes: Sizes;
@@ -131,7 +133,7 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
     );
   }, progressEveryMs);
   const attack = async () => {
-    while (Date.now() < endsAtMs) await sendOne(caseOf(next++));
+    while (Date.now() < endsAtMs || next < options.requestsMin) await sendOne(caseOf(next++));
   };
   await Promise.all(Array.from({ length: options.parallel }, attack));
   await stack
