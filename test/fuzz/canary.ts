@@ -19,7 +19,7 @@ export interface CanaryFigures {
 }
 
 /** An innocent workspace beside the attacker: sends traces, reads them back, renders and lists. `finish` holds what it was told to what is there. */
-export function startCanary({ apiUrl, canary, adminKey }: World, findings: Findings) {
+export function startCanary({ apiUrl, canary }: World, findings: Findings) {
   const figures: CanaryFigures = { sent: 0, readableMs: [], renderMs: [], listMs: [] };
   const acknowledged: string[] = [];
   const stopping = new AbortController();
@@ -95,7 +95,7 @@ export function startCanary({ apiUrl, canary, adminKey }: World, findings: Findi
     await Promise.all(reading);
   }
 
-  /** Every acknowledged trace is listed once with its two spans, and none is in the quarantine. */
+  /** Every acknowledged trace is listed once with its two spans. */
   async function checkAll(): Promise<void> {
     const listed = new Map<string, number[]>();
     let cursor: string | null = null;
@@ -121,12 +121,6 @@ export function startCanary({ apiUrl, canary, adminKey }: World, findings: Findi
         'acknowledged traces of the canary are not listed once with all their spans',
         `${wrong.length} of ${acknowledged.length}: ${wrong.slice(0, 5).map((each) => `${each} (${listed.get(each)})`)}`,
       );
-    const quarantined = await listQuarantined(apiUrl, adminKey);
-    const own = quarantined.filter(({ project_id }) => project_id === canary.projectId);
-    if (own.length > 0)
-      findings.add('canary', 'bodies of the canary are in the quarantine', JSON.stringify(own).slice(0, 500));
-    for (const { reason } of quarantined.filter(({ project_id }) => project_id !== canary.projectId))
-      findings.note(`a body of the attacker is in the quarantine: ${reason.slice(0, 160)}`);
   }
 
   const running = run();
@@ -138,25 +132,4 @@ export function startCanary({ apiUrl, canary, adminKey }: World, findings: Findi
       await checkAll();
     },
   };
-}
-
-interface Quarantined {
-  project_id: string;
-  reason: string;
-}
-
-async function listQuarantined(apiUrl: string, adminKey: string): Promise<Quarantined[]> {
-  const entries: Quarantined[] = [];
-  let cursor: string | null = null;
-  do {
-    const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const response = await fetch(`${apiUrl}/api/quarantine?limit=100${query}`, {
-      headers: { 'X-Admin-Key': adminKey },
-    });
-    if (!response.ok) throw new Error(`The quarantine was answered with ${response.status}: ${await response.text()}`);
-    const { data, page } = (await response.json()) as { data: Quarantined[]; page: { next_cursor: string | null } };
-    entries.push(...data);
-    cursor = page.next_cursor;
-  } while (cursor !== null);
-  return entries;
 }

@@ -32,16 +32,17 @@ export function createCases(
   world: World,
   { seed, sizes }: { seed: number; sizes: Sizes },
 ) {
-  const byWeight = operations.map((operation) => ({
-    arbitrary: fc.constant(operation),
-    weight: weights[operation.operationId] ?? 1,
-  }));
-  const anyOperation = fc.oneof(...byWeight);
+  const anyRequest = fc.oneof(
+    ...operations.map((operation) => ({
+      arbitrary: requestOf(operation, world, sizes),
+      weight: weights[operation.operationId] ?? 1,
+    })),
+  );
   const manner = fc.oneof(
     { arbitrary: fc.constant(undefined), weight: 25 },
     { arbitrary: fc.constantFrom(...manners), weight: 1 },
   );
-  const anyCase = fc.record({ request: anyOperation.chain((operation) => requestOf(operation, world, sizes)), manner });
+  const anyCase = fc.record({ request: anyRequest, manner });
   return {
     caseOf(index: number): FuzzCase {
       // Multiplied by an odd number, so that neighbouring seeds have no cases in common for long.

@@ -36,7 +36,7 @@ export interface Finding {
 export class Findings {
   readonly #byTitle = new Map<string, Finding>();
   /** Told apart from findings: refusals that a load of the fuzzer's own may bring about, and the like. */
-  readonly notes = new Map<string, number>();
+  readonly notes = new Map<string, { count: number; requests: readonly FuzzRequest[] }>();
 
   add(kind: FindingKind, title: string, detail: string, requests: readonly FuzzRequest[] = []): void {
     const known = this.#byTitle.get(title);
@@ -44,8 +44,9 @@ export class Findings {
     else known.count++;
   }
 
-  note(what: string): void {
-    this.notes.set(what, (this.notes.get(what) ?? 0) + 1);
+  note(what: string, requests: readonly FuzzRequest[] = []): void {
+    const known = this.notes.get(what) ?? { count: 0, requests };
+    this.notes.set(what, { ...known, count: known.count + 1 });
   }
 
   /** Worst first. */

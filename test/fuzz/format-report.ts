@@ -1,9 +1,12 @@
 import type { Finding } from './findings.ts';
 import { toCurl } from './reproducer.ts';
+import type { FuzzRequest } from './requests/request.ts';
 import type { FuzzReport } from './run-fuzz.ts';
 
 const outcomes = ['2xx', '3xx', '4xx', '5xx', 'left', 'none'];
 const requestsShown = 5;
+const codesShown = 4;
+const nameChars = 28;
 
 /** What a run has found and what it did, as text. Bodies that do not fit in a line go to files of `directory`. */
 export function formatReport(report: FuzzReport, directory: string): string {
@@ -15,7 +18,10 @@ export function formatReport(report: FuzzReport, directory: string): string {
     `${requests} requests; the canary sent ${report.canary.sent} traces`,
     ...(['readableMs', 'renderMs', 'listMs'] as const).map((name) => `  ${name}: ${percentiles(report.canary[name])}`),
     `stalls in which a process only waited for a processor: ${stallsOfOthers}`,
-    ...[...findings.notes].map(([what, times]) => `note: ${what} (${times} times)`),
+    ...[...findings.notes].flatMap(([what, { count, requests: of }]) => [
+      `note: ${what} (${count} times)`,
+      ...of.map((request) => `   ${toCurl(request, report.world, directory)}`),
+    ]),
     '',
     `${all.length} findings`,
     ...all.flatMap((finding, at) => describe(finding, at + 1, report, directory)),
@@ -31,17 +37,38 @@ function describe(
   return [
     `${number}. ${kind}: ${title} (${count} times)`,
     ...detail.split('\n').map((line) => `   ${line}`),
-    ...requests.slice(-requestsShown).map((request) => `   ${toCurl(request, world, directory)}`),
+    ...largestFirst(requests)
+      .slice(0, requestsShown)
+      .map((request) => `   ${toCurl(request, world, directory)}`),
   ];
 }
 
-function tableOf({ answers }: FuzzReport): string {
+function largestFirst(requests: readonly FuzzRequest[]): FuzzRequest[] {
+  return requests.toSorted((a, b) => (b.body?.length ?? 0) - (a.body?.length ?? 0));
+}
+
+function tableOf({ answers, codes }: FuzzReport): string {
   const rows = [...answers]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([operationId, of]) => [operationId, ...outcomes.map((outcome) => String(of.get(outcome) ?? 0))]);
-  return [['operation', ...outcomes], ...rows]
-    .map(([name = '', ...counts]) => name.padEnd(28) + counts.map((each) => each.padStart(7)).join(''))
-    .join('\n');
+    .map(([operationId, of]) => ({
+      operationId,
+      counts: outcomes.map((outcome) => String(of.get(outcome) ?? 0)),
+      of: codes.get(operationId) ?? new Map<string, number>(),
+    }));
+  const head = 'operation'.padEnd(nameChars) + outcomes.map((each) => each.padStart(7)).join('');
+  const lines = rows.map(
+    ({ operationId, counts, of }) =>
+      `${operationId.padEnd(nameChars)}${counts.map((each) => each.padStart(7)).join('')}  ${mostFrequent(of)}`,
+  );
+  return [head, ...lines].join('\n');
+}
+
+function mostFrequent(codes: ReadonlyMap<string, number>): string {
+  const sorted = [...codes].toSorted(([, a], [, b]) => b - a);
+  return sorted
+    .slice(0, codesShown)
+    .map(([code, count]) => `${code} ${count}`)
+    .join(', ');
 }
 
 function percentiles(values: readonly number[]): string {

@@ -18,7 +18,8 @@ export function createJudge(document: Document, operations: readonly Operation[]
   addFormats.default(ajv);
   ajv.addSchema(document, 'document');
 
-  function judge(request: FuzzRequest, answer: Answer): void {
+  /** Adds what is wrong to the findings; the code of an error, else nothing. */
+  function judge(request: FuzzRequest, answer: Answer): string {
     const parsed = parse(answer);
     const code = typeof parsed === 'object' && parsed !== null && 'code' in parsed ? String(parsed.code) : '';
     const shown = `${request.operationId} answered ${answer.status} ${code}`;
@@ -26,12 +27,13 @@ export function createJudge(document: Document, operations: readonly Operation[]
     if (answer.status >= 500) {
       if (answer.status === 503 && overloadCodes.has(code)) findings.note(shown);
       else findings.add('server error', shown, detail, [request]);
-      return;
+      return code;
     }
     if (request.foreign && request.routed && answer.status < 300)
       findings.add('crossed tenants', shown, detail, [request]);
     const fault = contractFault(request, answer, parsed, code);
     if (fault !== undefined) findings.add('contract', `${shown}: ${fault}`, detail, [request]);
+    return answer.status >= 400 ? code : '';
   }
 
   function contractFault(request: FuzzRequest, answer: Answer, parsed: unknown, code: string): string | undefined {

@@ -37,7 +37,16 @@ async function run({ minutes, seed, parallel }: CommandLine): Promise<number> {
     const durationMs = minutes * 60_000;
     const confirmBudgetMs = Math.max(60_000, durationMs * confirmShare);
     const report = await Promise.race([
-      runFuzz(stack, delays, { seed, durationMs, parallel, sizes, stallMsMax, confirmBudgetMs, progress }),
+      runFuzz(stack, delays, {
+        seed,
+        durationMs,
+        requestsMin: 0,
+        parallel,
+        sizes,
+        stallMsMax,
+        confirmBudgetMs,
+        progress,
+      }),
       interrupted,
     ]);
     console.log(formatReport(report, join(tmpdir(), `promptlane-fuzz-${seed}`)));

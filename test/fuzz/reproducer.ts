@@ -1,13 +1,15 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FuzzRequest } from './requests/request.ts';
 import type { World } from './world.ts';
 
 const inlineBytesMax = 1_500;
+const commandCharsMax = 2_500;
 
 /**
  * A request as a curl command for any instance: `$B` is its address, `$K` a full key, `$P` the project, `$W` the workspace, `$T` a
- * user's token, `$A` the admin key. A body that does not fit in a line is written to `directory`.
+ * user's token, `$A` the admin key. What does not fit in a line is written to `directory`.
  */
 export function toCurl(request: FuzzRequest, world: World, directory: string): string {
   const { method, target, headers, body } = request;
@@ -15,7 +17,9 @@ export function toCurl(request: FuzzRequest, world: World, directory: string): s
   for (const [name, value] of Object.entries(headers)) parts.push(`-H "${inDoubleQuotes(`${name}: ${value}`)}"`);
   if (body !== undefined && body.length > 0) parts.push(bodyArgument(body, directory));
   if (request.chunked) parts.push('-H "Transfer-Encoding: chunked"');
-  return variables(world).reduce((text, [name, value]) => text.replaceAll(value, name), parts.join(' '));
+  const command = variables(world).reduce((text, [name, value]) => text.replaceAll(value, name), parts.join(' '));
+  if (command.length <= commandCharsMax) return command;
+  return `sh ${written(Buffer.from(`${command}\n`), directory, 'sh')}`;
 }
 
 function variables({ attacker, adminKey }: World): (readonly [string, string])[] {
@@ -34,11 +38,12 @@ function bodyArgument(body: Buffer, directory: string): string {
   const text = body.toString();
   const isPlain = body.length <= inlineBytesMax && Buffer.from(text).equals(body) && /^[\x20-\x7e]*$/.test(text);
   if (isPlain) return `--data-binary '${text.replaceAll("'", `'\\''`)}'`;
+  return `--data-binary @${written(body, directory, 'bin')}`;
+}
+
+function written(bytes: Buffer, directory: string, extension: string): string {
   mkdirSync(directory, { recursive: true });
-  const file = join(
-    directory,
-    `${body.length}-${body.reduce((sum, byte) => (sum * 31 + byte) >>> 0, 7).toString(16)}.bin`,
-  );
-  writeFileSync(file, body);
-  return `--data-binary @${file}`;
+  const file = join(directory, `${createHash('sha256').update(bytes).digest('hex').slice(0, 12)}.${extension}`);
+  writeFileSync(file, bytes);
+  return file;
 }

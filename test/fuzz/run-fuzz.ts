@@ -5,9 +5,11 @@ import { misbehave } from './connections.ts';
 import { Findings } from './findings.ts';
 import { createJudge } from './judge.ts';
 import { fetchDocument, operationsOf } from './openapi.ts';
+import { reduced } from './reduce.ts';
 import type { FuzzRequest } from './requests/request.ts';
 import { type Answer, Sender } from './send.ts';
 import type { Sizes } from './values/hostile.ts';
+import { checkQuarantine } from './watch/check-quarantine.ts';
 import { confirmStalls } from './watch/confirm-stalls.ts';
 import { Flights } from './watch/flights.ts';
 import type { LoopDelays } from './watch/loop-delay.ts';
@@ -17,6 +19,8 @@ import { createWorld, type World } from './world.ts';
 export interface FuzzOptions {
   seed: number;
   durationMs: number;
+  /** On a machine so slow that there are fewer it goes on for longer. */
+  requestsMin: number;
   /** Requests under way at once. */
   parallel: number;
   sizes: Sizes;
@@ -34,12 +38,16 @@ export interface FuzzReport {
   requests: number;
   /** By operation, then by class of status, `none` for no answer. */
   answers: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** By operation, then by the code of an error. */
+  codes: ReadonlyMap<string, ReadonlyMap<string, number>>;
   canary: CanaryFigures;
   stallsOfOthers: number;
 }
 
 const progressEveryMs = 10_000;
 const drainTimeoutMs = 180_000;
+/** Somewhat below what Node takes of request line and headers. */
+const headBytesMax = 15_000;
 const acknowledgedKept = 200;
 /** An answer that is missing about then is laid to the process that ended. */
 const deathSlackMs = 45_000;
@@ -57,6 +65,7 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
   const watch = watchProcesses(stack, delays, { flights, findings, stallMsMax: options.stallMsMax });
   const canary = startCanary(world, findings);
   const answers = new Map<string, Map<string, number>>();
+  const codes = new Map<string, Map<string, number>>();
   const acknowledged = new Map<string, FuzzRequest>();
   const unanswered: { atMs: number; request: FuzzRequest; error: string }[] = [];
   const startedAtMs = Date.now();
@@ -69,8 +78,16 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
     answers.set(operationId, of);
   }
 
+  function countCode({ operationId }: FuzzRequest, code: string): void {
+    if (code === '') return;
+    const of = codes.get(operationId) ?? new Map<string, number>();
+    of.set(code, (of.get(code) ?? 0) + 1);
+    codes.set(operationId, of);
+  }
+
   async function sendOne({ request, manner }: FuzzCase): Promise<void> {
     const flight = flights.begin(request);
+    let status: number | undefined;
     try {
       if (manner !== undefined) {
         for (const status of await misbehave(stack.apiUrl, request, manner))
@@ -82,15 +99,15 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
         return;
       }
       const answer = await sender.send(request);
-      flight.status = answer.status;
+      status = answer.status;
       count(request, `${String(answer.status)[0]}xx`);
-      judge(request, answer);
+      countCode(request, judge(request, answer));
       learn(request, answer);
     } catch (error) {
       count(request, 'none');
       unanswered.push({ atMs: Date.now(), request, error: error instanceof Error ? error.message : String(error) });
     } finally {
-      flight.endedAtMs = Date.now();
+      flights.end(flight, status);
     }
   }
 
@@ -116,27 +133,55 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
     );
   }, progressEveryMs);
   const attack = async () => {
-    while (Date.now() < endsAtMs) await sendOne(caseOf(next++));
+    while (Date.now() < endsAtMs || next < options.requestsMin) await sendOne(caseOf(next++));
   };
   await Promise.all(Array.from({ length: options.parallel }, attack));
   await stack
     .untilIdle(drainTimeoutMs)
     .catch((error: Error) => findings.add('lost', 'the queues did not drain after the run', error.message));
   await canary.finish();
+  await checkQuarantine(world, flights, findings);
   await checkAcknowledged(world, acknowledged, findings);
   await watch.stop();
   for (const { atMs, request, error } of unanswered) {
     const hasDied = watch.deathTimesMs.some((deathMs) => Math.abs(deathMs - atMs) < deathSlackMs);
-    if (!hasDied) findings.add('no answer', `${request.operationId} had no answer: ${error}`, error, [request]);
+    if (!hasDied && !isOversized(request))
+      findings.add('no answer', `${request.operationId} had no answer: ${error}`, error, [request]);
   }
   await confirmStalls(stack, sender, delays, watch.suspicions, findings, {
     stallMsMax: options.stallMsMax,
     budgetMs: options.confirmBudgetMs,
     say: options.progress,
   });
+  await reduceServerErrors(findings, sender);
   clearInterval(progress);
   sender.close();
-  return { findings, world, requests: next, answers, canary: canary.figures, stallsOfOthers: watch.stallsOfOthers() };
+  return {
+    findings,
+    world,
+    requests: next,
+    answers,
+    codes,
+    canary: canary.figures,
+    stallsOfOthers: watch.stallsOfOthers(),
+  };
+}
+
+/** Refused while it is being sent, so that its sender may not see the answer. */
+function isOversized({ target, headers }: FuzzRequest): boolean {
+  return target.length + JSON.stringify(headers).length > headBytesMax;
+}
+
+/** Each with the least that still brings it about; one that is not repeated stays as it is. */
+async function reduceServerErrors(findings: Findings, sender: Sender): Promise<void> {
+  for (const finding of findings.all().filter(({ kind }) => kind === 'server error')) {
+    const stillFails = async (request: FuzzRequest) => {
+      const answer = await sender.send(request).catch(() => undefined);
+      return answer !== undefined && finding.title.startsWith(`${request.operationId} answered ${answer.status}`);
+    };
+    const requests = await Promise.all(finding.requests.map((request) => reduced(request, stillFails)));
+    finding.requests = requests;
+  }
 }
 
 /** Executions that were answered with 201 or 202 are there. */
@@ -151,7 +196,12 @@ async function checkAcknowledged(
     });
     const text = await response.text();
     if (response.status === 404)
-      findings.add('lost', 'an execution that was acknowledged is not there', traceId, [request]);
+      findings.add(
+        'lost',
+        'an execution that was acknowledged is not there',
+        `${traceId}; ${await describeRetention(apiUrl, attacker)}`,
+        [request],
+      );
     else if (response.status !== 200)
       findings.add(
         'server error',
@@ -160,4 +210,11 @@ async function checkAcknowledged(
         [request],
       );
   }
+}
+
+/** An operator may have set it; a fault of its own hides behind one that is too long. */
+async function describeRetention(apiUrl: string, { workspaceId, apiKey }: World['attacker']): Promise<string> {
+  const response = await fetch(`${apiUrl}/api/workspaces/${workspaceId}/quota`, { headers: { 'X-API-Key': apiKey } });
+  const { retention_days } = (await response.json()) as { retention_days?: number };
+  return `spans are kept for ${retention_days} days now`;
 }

@@ -29,10 +29,10 @@ export async function createWorld({ apiUrl, adminKey }: Pick<Stack, 'apiUrl' | '
   const attacker = await createTenant(apiUrl, adminKey);
   const innocent = await createTenant(apiUrl, adminKey);
   const ids = new KnownIds();
-  ids.add('project_id', attacker.projectId);
-  ids.add('workspace_id', attacker.workspaceId);
+  ids.keep('project_id', attacker.projectId);
+  ids.keep('workspace_id', attacker.workspaceId);
   for (const name of ['label', 'version', 'identity_provider'])
-    for (const value of fixed[name] ?? []) ids.add(name, value);
+    for (const value of fixed[name] ?? []) ids.keep(name, value);
   await furnish(apiUrl, attacker, ids);
   const prompt = await callJson(apiUrl, 'POST', `/api/projects/${innocent.projectId}/prompts`, innocent, {
     ...{ name: 'canary', type: 'text', template: 'Hello {{who}}' },
@@ -51,7 +51,7 @@ export async function createWorld({ apiUrl, adminKey }: Pick<Stack, 'apiUrl' | '
 }
 
 const fixed: Readonly<Record<string, readonly string[]>> = {
-  label: ['production', 'latest'],
+  label: ['production', 'staging'],
   version: ['1', '2', '3'],
   identity_provider: ['generic', 'clerk', 'workos'],
 };
@@ -78,11 +78,11 @@ async function furnish(apiUrl: string, tenant: Tenant, ids: KnownIds): Promise<v
   const project = `/api/projects/${tenant.projectId}`;
   const post = (path: string, body: unknown) => callJson(apiUrl, 'POST', project + path, tenant, body);
   const { id: partId } = await post('/parts', { name: 'base-part', slug: 'base-part', template: 'part of {{a}}' });
-  ids.add('part_id', String(partId));
-  ids.add('part_id', 'base-part');
+  ids.keep('part_id', String(partId));
+  ids.keep('part_id', 'base-part');
   for (const [name, body] of Object.entries(basePrompts)) {
     const { id } = await post('/prompts', { name, labels: ['production'], ...body });
-    ids.add('prompt_id', String(id));
+    ids.keep('prompt_id', String(id));
     await callJson(apiUrl, 'PUT', `${project}/prompts/${id}`, tenant, {
       ...body,
       commit_message: 'second',
@@ -96,7 +96,7 @@ async function furnish(apiUrl: string, tenant: Tenant, ids: KnownIds): Promise<v
     model: 'gpt-4o',
     spans: [{ name: 'child', kind: 'llm' }],
   });
-  ids.add('trace_id', String(execution.trace_id));
+  ids.keep('trace_id', String(execution.trace_id));
   const list = await callJson(apiUrl, 'GET', `${project}/prompts?limit=1`, tenant);
   ids.harvest('listPrompts', list);
 }

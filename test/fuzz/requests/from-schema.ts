@@ -70,7 +70,13 @@ function objectFor(
   const members = Object.entries(properties).map(
     ([name, schema]) => [name, hints[name] ?? validFor(schema, hints)] as const,
   );
-  const known = fc.record(Object.fromEntries(members), { requiredKeys: [...required] });
+  const all = fc.record(Object.fromEntries(members), { requiredKeys: [...required] });
+  // Members may exclude each other, so that few of them make more values that are taken.
+  const few = fc.subarray(members, { maxLength: Math.min(2, members.length) }).chain((some) => {
+    const needed = members.filter(([name]) => required.includes(name));
+    return fc.record(Object.fromEntries([...needed, ...some]));
+  });
+  const known = fc.oneof(few, all);
   if (typeof additionalProperties !== 'object') return known;
   const others = fc.dictionary(fc.constantFrom('a', 'b', 'model', 'tone'), validFor(additionalProperties, hints), {
     maxKeys: 3,

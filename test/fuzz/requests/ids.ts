@@ -2,27 +2,35 @@ import fc from 'fast-check';
 
 const keptMax = 40;
 
-/** Names of things that exist or did, by the name of the path parameter that they fit; the newest few of each. */
+/** Names of things that exist or did, by the name of the path parameter that they fit: those of the set-up and the newest few of others. */
 export class KnownIds {
+  readonly #lasting = new Map<string, string[]>();
   readonly #byName = new Map<string, string[]>();
+
+  /** Of the set-up: no request of the fuzzer deletes it by this name. */
+  keep(name: string, value: string): void {
+    this.#lasting.set(name, [...(this.#lasting.get(name) ?? []), value]);
+  }
 
   add(name: string, value: string): void {
     const known = this.#byName.get(name) ?? [];
     if (known.includes(value)) return;
     known.push(value);
-    if (known.length > keptMax) known.splice(1, 1); // The first is one of the set-up.
+    if (known.length > keptMax) known.shift();
     this.#byName.set(name, known);
   }
 
   /** None of a name that nothing is known of. */
   of(name: string): readonly string[] {
-    return this.#byName.get(name) ?? [];
+    return [...(this.#lasting.get(name) ?? []), ...(this.#byName.get(name) ?? [])];
   }
 
-  /** One of the known, else `otherwise`. */
-  pick(name: string, otherwise: fc.Arbitrary<string>): fc.Arbitrary<string> {
-    const known = this.of(name);
-    return known.length === 0 ? otherwise : fc.constantFrom(...known);
+  /** One of those that are known when it is drawn, else `otherwise`; of `passing` ones none is of the set-up. */
+  pick(name: string, otherwise: fc.Arbitrary<string>, which: 'any' | 'passing' = 'any'): fc.Arbitrary<string> {
+    return fc.tuple(fc.noBias(fc.nat()), otherwise).map(([at, other]) => {
+      const known = which === 'any' ? this.of(name) : (this.#byName.get(name) ?? []);
+      return known[at % known.length] ?? other;
+    });
   }
 
   /** Reads what an answer of the operation tells of new things. */

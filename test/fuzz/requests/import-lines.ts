@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { hostileValue, type Sizes } from '../values/hostile.ts';
+import type { Sizes } from '../values/hostile.ts';
 import { mutated, mutatedBytes } from '../values/mutate.ts';
 import { toJsonText } from '../values/raw-json.ts';
 
@@ -13,7 +13,7 @@ export function importText(exported: string, sizes: Sizes): fc.Arbitrary<Buffer>
     fc
       .nat({ max: records.length - 1 })
       .chain((at) =>
-        mutated(fc.constant(records[at]), hostileValue(sizes)).map((record) =>
+        mutated(fc.constant(records[at]), sizes).map((record) =>
           records.map((each, index) => (index === at ? record : each)),
         ),
       ),
@@ -21,7 +21,11 @@ export function importText(exported: string, sizes: Sizes): fc.Arbitrary<Buffer>
   const text = fc
     .oneof({ arbitrary: renamed, weight: 1 }, { arbitrary: changed, weight: 6 })
     .map((records) => records.map(toJsonText));
-  const ordered = fc.tuple(text, fc.integer({ min: 0, max: 9 })).map(([each, drawn]) => orders[drawn]?.(each) ?? each);
+  const order = fc.oneof(
+    { arbitrary: fc.constant(asIs), weight: 9 },
+    { arbitrary: fc.constantFrom(...orders), weight: 3 },
+  );
+  const ordered = fc.tuple(text, order).map(([each, inOrder]) => inOrder(each));
   const bytes = ordered.map((each) => Buffer.from(each.join('\n')));
   const blank = fc.integer({ min: 1, max: sizes.textCharsMax }).map((length) => Buffer.alloc(length, '\n'));
   return fc.oneof(
@@ -31,7 +35,10 @@ export function importText(exported: string, sizes: Sizes): fc.Arbitrary<Buffer>
   );
 }
 
-const orders: readonly ((lines: string[]) => string[])[] = [
+type Order = (lines: string[]) => string[];
+
+const asIs: Order = (lines) => lines;
+const orders: readonly Order[] = [
   (lines) => lines.toReversed(),
   (lines) => [...lines, ...lines],
   (lines) => lines.filter((_, at) => at % 2 === 0),

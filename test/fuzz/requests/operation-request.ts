@@ -9,6 +9,8 @@ import { inputSchema, template, variables } from '../values/templates.ts';
 import type { World } from '../world.ts';
 import { cursorText } from './cursors.ts';
 import { type Hints, validFor } from './from-schema.ts';
+import { goodBodies } from './good-bodies.ts';
+import { identityEventBody } from './identity-events.ts';
 import { importText } from './import-lines.ts';
 import { tracesBody } from './otlp-bodies.ts';
 import { type FuzzRequest, headerText, percentEncoded } from './request.ts';
@@ -18,133 +20,184 @@ interface Body {
   headers: Readonly<Record<string, string>>;
 }
 
-/** Requests of one operation: most are nearly good, so that they get beyond the first check. */
+/** What is wrong with a request: a second fault would hide the first one. */
+type Fault = 'none' | 'path' | 'query' | 'credential' | 'headers' | 'body' | 'method' | 'everything';
+
+/** Faults that the operation has a place for. */
+function faultsOf({ parameters, requestBody, operationId }: Operation): fc.Arbitrary<Fault> {
+  const has = (place: Parameter['in']) => parameters.some((parameter) => parameter.in === place);
+  const weights: Readonly<Record<Fault, number>> = {
+    none: 6,
+    path: has('path') ? 3 : 0,
+    query: has('query') ? 6 : 1,
+    credential: 1,
+    headers: 3,
+    body: requestBody === undefined && operationId !== 'receiveIdentityWebhook' ? 1 : 12,
+    method: 1,
+    everything: 1,
+  };
+  const weighted = Object.entries(weights) as [Fault, number][];
+  return fc.oneof(...weighted.map(([fault, weight]) => ({ arbitrary: fc.constant(fault), weight })));
+}
+
+/** Requests of one operation; most have one fault, so that they get beyond the first check. */
 export function requestOf(operation: Operation, world: World, sizes: Sizes): fc.Arbitrary<FuzzRequest> {
   const hostile = hostileText(sizes);
   const wrongMethod = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND');
-  return fc
-    .record({
-      path: pathOf(operation, world, hostile),
-      query: queryOf(operation, world, sizes, hostile),
-      credential: credentialOf(operation, world, hostile),
-      more: oddHeaders(operation, hostile),
-      body: bodyOf(operation, world, sizes),
-      method: fc.oneof({ arbitrary: fc.constant(operation.method), weight: 60 }, { arbitrary: wrongMethod, weight: 1 }),
-      chunked: fc.integer({ min: 0, max: 7 }).map((drawn) => drawn === 0),
-    })
-    .map(({ path, query, credential, more, body, method, chunked }) => ({
-      operationId: operation.operationId,
-      method,
-      target: path.text + query,
-      headers: { ...body?.headers, ...credential, ...more },
-      ...(body !== undefined && { body: body.bytes }),
-      chunked: chunked && body !== undefined,
-      routed: path.routed && method === operation.method,
-      foreign: path.foreign && !('X-Admin-Key' in credential),
-    }));
+  return faultsOf(operation).chain((fault) => {
+    const isAt = (place: Fault) => fault === place || fault === 'everything';
+    return fc
+      .record({
+        path: pathOf(operation, world, hostile, isAt('path')),
+        query: queryOf(operation, world, sizes, isAt('query') ? hostile : undefined),
+        credential: isAt('credential') ? oddCredential(hostile) : credentialOf(operation, world),
+        more: isAt('headers') ? oddHeaders(hostile) : goodHeaders(operation),
+        body: bodyOf(operation, world, sizes, isAt('body')),
+        method: isAt('method') ? wrongMethod : fc.constant(operation.method),
+        isChunked: oneIn(8),
+      })
+      .map(({ path, query, credential, more, body, method, isChunked }) => ({
+        operationId: operation.operationId,
+        method,
+        target: path.text + query,
+        headers: { ...body?.headers, ...(path.isForeign ? withoutAdmin(credential, world) : credential), ...more },
+        ...(body !== undefined && { body: body.bytes }),
+        chunked: isChunked && body !== undefined,
+        routed: path.isRouted && method === operation.method,
+        foreign: path.isForeign,
+      }));
+  });
 }
+
+/** An operator may do to the innocent workspace what he likes, so he is not asked to. */
+function withoutAdmin(credential: Record<string, string>, { attacker }: World): Record<string, string> {
+  return 'X-Admin-Key' in credential ? { 'X-API-Key': attacker.apiKey } : credential;
+}
+
+/** True once in so many. Not biased, as numbers of fast-check are towards their edges. */
+const oneIn = (times: number) =>
+  fc.oneof({ arbitrary: fc.constant(true), weight: 1 }, { arbitrary: fc.constant(false), weight: times - 1 });
 
 interface Path {
   text: string;
-  routed: boolean;
-  foreign: boolean;
+  isRouted: boolean;
+  isForeign: boolean;
 }
 
-function pathOf(operation: Operation, { ids, canary }: World, hostile: fc.Arbitrary<string>): fc.Arbitrary<Path> {
+function pathOf(
+  operation: Operation,
+  { ids, canary }: World,
+  hostile: fc.Arbitrary<string>,
+  isFaulty: boolean,
+): fc.Arbitrary<Path> {
   const foreignIds: Readonly<Record<string, string>> = {
     project_id: canary.projectId,
     workspace_id: canary.workspaceId,
     prompt_id: canary.promptId,
   };
   const names = operation.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
-  const values = names.map((name) =>
-    fc.oneof(
-      { arbitrary: ids.pick(name, hostile).map((value) => ({ value, foreign: false })), weight: 14 },
-      { arbitrary: hostile.map((value) => ({ value: value.slice(0, 3_000), foreign: false })), weight: 2 },
-      ...(foreignIds[name] === undefined
-        ? []
-        : [{ arbitrary: fc.constant({ value: foreignIds[name], foreign: true }), weight: 1 }]),
-    ),
-  );
+  const values = names.map((name) => {
+    const which = deletes(operation, name) ? 'passing' : 'any';
+    const own = ids.pick(name, hostile, which).map((value) => ({ value, foreign: false }));
+    const foreign = foreignIds[name];
+    const odd = hostile.map((value) => ({ value: value.slice(0, 3_000), foreign: false }));
+    const others = foreign === undefined ? [odd] : [odd, fc.constant({ value: foreign, foreign: true })];
+    return isFaulty ? fc.oneof(own, ...others) : own;
+  });
   return fc.tuple(...values).map((drawn) => {
     let text = operation.path;
     for (const [at, name] of names.entries())
       text = text.replace(`{${name}}`, () => percentEncoded(drawn[at]?.value ?? ''));
     return {
       text,
-      routed: drawn.every(({ value }) => !/^\.{0,2}$/.test(value)),
-      foreign: drawn.some(({ foreign }) => foreign),
+      isRouted: drawn.every(({ value }) => !/^\.{0,2}$/.test(value)),
+      isForeign: drawn.some(({ foreign }) => foreign),
     };
   });
 }
 
+function deletes({ method, path }: Operation, name: string): boolean {
+  return method === 'DELETE' && path.endsWith(`{${name}}`);
+}
+
+/** There is more behind it than behind any other parameter. */
+const filterWeight = 10;
+
+/** With `hostile` values if it is given, else with those of the schema. */
 function queryOf(
   operation: Operation,
   world: World,
   sizes: Sizes,
-  hostile: fc.Arbitrary<string>,
+  hostile: fc.Arbitrary<string> | undefined,
 ): fc.Arbitrary<string> {
   const parameters = operation.parameters.filter((parameter) => parameter.in === 'query');
-  if (parameters.length === 0)
-    return fc.oneof(
-      { arbitrary: fc.constant(''), weight: 12 },
-      { arbitrary: hostile.map((text) => `?${percentEncoded(text.slice(0, 2_000))}`), weight: 1 },
-    );
-  const pair = fc.constantFrom(...parameters).chain((parameter) => {
-    const name = parameter.name.startsWith('attr.')
-      ? hostile.map((key) => `attr.${key.slice(0, 300)}`)
-      : fc.constant(parameter.name);
-    return fc
-      .tuple(name, queryValue(parameter, world, sizes, hostile))
-      .map(([key, value]) => `${percentEncoded(key)}=${percentEncoded(value.slice(0, 12_000))}`);
+  const required = parameters
+    .filter((parameter) => parameter.required)
+    .map((parameter) => pairOf(parameter, world, sizes, hostile));
+  const optional =
+    parameters.length === 0
+      ? fc.constant('')
+      : fc.oneof(
+          ...parameters.map((parameter) => ({
+            arbitrary: pairOf(parameter, world, sizes, hostile),
+            weight: parameter.name === 'filter' ? filterWeight : 1,
+          })),
+        );
+  const surplus = (hostile ?? fc.constant('')).map((text) => percentEncoded(text.slice(0, 2_000)));
+  const other =
+    hostile === undefined
+      ? optional
+      : fc.oneof({ arbitrary: optional, weight: parameters.length === 0 ? 0 : 20 }, { arbitrary: surplus, weight: 1 });
+  const others = fc.array(other, { maxLength: hostile === undefined ? 2 : 4 });
+  return fc.tuple(fc.tuple(...required), others).map(([first, more]) => {
+    const pairs = [...first, ...more].filter((pair) => pair !== '');
+    return pairs.length === 0 ? '' : `?${pairs.join('&').slice(0, 14_000)}`;
   });
-  const surplus = hostile.map((text) => percentEncoded(text.slice(0, 500)));
-  const some = fc.array(fc.oneof({ arbitrary: pair, weight: 20 }, { arbitrary: surplus, weight: 1 }), { maxLength: 4 });
-  return some.map((pairs) => (pairs.length === 0 ? '' : `?${pairs.join('&').slice(0, 14_000)}`));
 }
 
-function queryValue(
+function pairOf(
   { name, schema }: Parameter,
   world: World,
   sizes: Sizes,
-  hostile: fc.Arbitrary<string>,
+  hostile: fc.Arbitrary<string> | undefined,
 ): fc.Arbitrary<string> {
   const special: Readonly<Record<string, fc.Arbitrary<string>>> = {
     filter: filterText(sizes),
-    cursor: cursorText(world.ids.of('cursor'), hostile),
+    cursor: cursorText(world.ids.pick('cursor', fc.constant('AbCdEf0123456789')), hostile ?? fc.constant('')),
   };
-  const valid = special[name] ?? world.ids.pick(name, validFor(schema, {}).map(String));
-  return fc.oneof({ arbitrary: valid, weight: 3 }, { arbitrary: hostile, weight: 1 });
+  const small = schema.type === 'integer' ? fc.constantFrom('1', '2', '3') : validFor(schema, {}).map(String);
+  const valid = special[name] ?? world.ids.pick(name, small);
+  const value =
+    hostile === undefined ? valid : fc.oneof({ arbitrary: valid, weight: 1 }, { arbitrary: hostile, weight: 2 });
+  const key = name.startsWith('attr.')
+    ? (hostile ?? fc.constant('a')).map((text) => `attr.${text.slice(0, 300)}`)
+    : fc.constant(name);
+  return fc.tuple(key, value).map((pair) => pair.map((text) => percentEncoded(text.slice(0, 12_000))).join('='));
 }
 
-function credentialOf(
-  operation: Operation,
-  { attacker, adminKey }: World,
-  hostile: fc.Arbitrary<string>,
-): fc.Arbitrary<Record<string, string>> {
-  const forAdmins = /quarantine|identity-events|metrics/.test(operation.path);
-  const odd = hostile.map(headerText);
+function credentialOf(operation: Operation, { attacker, adminKey }: World): fc.Arbitrary<Record<string, string>> {
+  const key = fc.constant({ 'X-API-Key': attacker.apiKey });
+  const token = fc.constant({ Authorization: `Bearer ${attacker.token}` });
+  const admin = fc.constant({ 'X-Admin-Key': adminKey });
+  if (/quarantine|identity-events|metrics/.test(operation.path)) return admin;
+  if (/workspaces|api-keys/.test(operation.path)) return fc.oneof(token, admin);
+  return operation.operationId === 'exportTraces'
+    ? key
+    : fc.oneof({ arbitrary: key, weight: 5 }, { arbitrary: token, weight: 1 }, { arbitrary: admin, weight: 1 });
+}
+
+function oddCredential(hostile: fc.Arbitrary<string>): fc.Arbitrary<Record<string, string>> {
+  const text = hostile.map(headerText);
   return fc.oneof(
-    { arbitrary: fc.constant({ 'X-API-Key': attacker.apiKey }), weight: forAdmins ? 1 : 12 },
-    { arbitrary: fc.constant({ Authorization: `Bearer ${attacker.token}` }), weight: forAdmins ? 1 : 6 },
-    { arbitrary: fc.constant({ 'X-Admin-Key': adminKey }), weight: forAdmins ? 12 : 4 },
-    { arbitrary: odd.map((text) => ({ 'X-API-Key': text })), weight: 1 },
-    { arbitrary: odd.map((text) => ({ Authorization: `Bearer ${text}` })), weight: 1 },
+    text.map((each) => ({ 'X-API-Key': each })),
+    text.map((each) => ({ Authorization: `Bearer ${each}` })),
+    text.map((each) => ({ 'X-Admin-Key': each })),
   );
 }
 
 const oddHeaderNames = [
-  'Idempotency-Key',
-  'If-Match',
-  'If-None-Match',
-  'Prefer',
-  'Accept',
-  'X-Request-Id',
-  'Content-Encoding',
-  'Content-Type',
-  'Expect',
-  'Accept-Encoding',
-  'traceparent',
+  ...['Idempotency-Key', 'If-Match', 'If-None-Match', 'Prefer', 'Accept', 'X-Request-Id', 'Content-Encoding'],
+  ...['Content-Type', 'Expect', 'Accept-Encoding', 'traceparent'],
 ];
 const knownHeaderValues = [
   ...[
@@ -172,52 +225,55 @@ const knownHeaderValues = [
   ],
 ];
 
-function oddHeaders({ operationId }: Operation, hostile: fc.Arbitrary<string>): fc.Arbitrary<Record<string, string>> {
+function oddHeaders(hostile: fc.Arbitrary<string>): fc.Arbitrary<Record<string, string>> {
   const value = fc.oneof(
     { arbitrary: fc.constantFrom(...knownHeaderValues), weight: 3 },
     { arbitrary: hostile.map((text) => headerText(text).slice(0, 4_000)), weight: 1 },
   );
-  const odd = fc.tuple(fc.constantFrom(...oddHeaderNames), value).map(([name, text]) => ({ [name]: text }));
-  const waiting = fc.constant({ Prefer: 'wait=2' });
-  return fc.oneof(
-    { arbitrary: fc.constant({}), weight: 8 },
-    { arbitrary: odd, weight: 2 },
-    { arbitrary: operationId === 'createExecution' ? waiting : odd, weight: 1 },
-  );
+  return fc.tuple(fc.constantFrom(...oddHeaderNames), value).map(([name, text]) => ({ [name]: text }));
 }
 
-function bodyOf(operation: Operation, world: World, sizes: Sizes): fc.Arbitrary<Body | undefined> {
-  if (operation.requestBody === undefined) {
-    return fc.oneof(
-      { arbitrary: fc.constant(undefined), weight: 15 },
-      { arbitrary: fc.constant({ bytes: Buffer.from('{"a":1}'), headers: json }), weight: 1 },
-    );
+function goodHeaders({ operationId, method }: Operation): fc.Arbitrary<Record<string, string>> {
+  const none = { arbitrary: fc.constant({}), weight: 4 };
+  const once = { arbitrary: fc.uuid().map((key) => ({ 'Idempotency-Key': key })), weight: method === 'POST' ? 1 : 0 };
+  const waiting = { arbitrary: fc.constant({ Prefer: 'wait=2' }), weight: operationId === 'createExecution' ? 1 : 0 };
+  return fc.oneof(none, once, waiting);
+}
+
+/** A body whose values are wrong if it `isFaulty`; OTLP bodies and imports mostly are anyway. */
+function bodyOf(operation: Operation, world: World, sizes: Sizes, isFaulty: boolean): fc.Arbitrary<Body | undefined> {
+  const { requestBody, operationId } = operation;
+  if (operationId === 'receiveIdentityWebhook') return identityEventBody(sizes);
+  if (requestBody === undefined) {
+    const surplus = fc.constant({ bytes: Buffer.from('{"a":1}'), headers: json });
+    return isFaulty ? fc.oneof(surplus, fc.constant(undefined)) : fc.constant(undefined);
   }
-  if (operation.operationId === 'exportTraces') return tracesBody(sizes);
-  if (operation.operationId === 'importPrompts')
+  if (operationId === 'exportTraces') return tracesBody(sizes);
+  if (operationId === 'importPrompts')
     return importText(world.exported, sizes).map((bytes) => ({
       bytes,
       headers: { 'Content-Type': 'application/x-ndjson' },
     }));
-  const schema = operation.requestBody.content['application/json']?.schema ?? {};
+  const hints = hintsOf(world);
+  const schema = requestBody.content['application/json']?.schema ?? {};
+  const good = goodBodies[operationId];
+  const valid = good === undefined ? validFor(schema, hints) : fc.oneof(good, validFor(schema, hints));
+  if (!isFaulty) return valid.map((value) => ({ bytes: Buffer.from(toJsonText(value)), headers: json }));
   const hostile = hostileValue(sizes);
-  const valid = validFor(schema, hintsOf(world));
-  const value = fc.oneof(
-    { arbitrary: valid, weight: 4 },
-    { arbitrary: mutated(valid, hostile), weight: 8 },
-    { arbitrary: hostile, weight: 1 },
-  );
+  const value = fc.oneof({ arbitrary: mutated(valid, sizes), weight: 12 }, { arbitrary: hostile, weight: 1 });
   const text = value.map((each) => Buffer.from(toJsonText(each)));
-  const broken = text.chain(mutatedBytes);
-  const plain = fc.oneof(
+  const bytes = fc.oneof(
     { arbitrary: text, weight: 16 },
-    { arbitrary: broken, weight: 2 },
+    { arbitrary: text.chain(mutatedBytes), weight: 2 },
     { arbitrary: fc.constant(Buffer.alloc(0)), weight: 1 },
   );
-  return fc.tuple(plain, fc.integer({ min: 0, max: 19 })).map(([bytes, drawn]) => {
-    if (drawn === 0) return { bytes: gzipSync(bytes), headers: { ...json, 'Content-Encoding': 'gzip' } };
-    return { bytes, headers: drawn === 1 ? {} : json };
-  });
+  const sent = bytes.map((each) => ({ bytes: each, headers: json }));
+  const compressed = bytes.map((each) => ({ bytes: gzipSync(each), headers: { ...json, 'Content-Encoding': 'gzip' } }));
+  return fc.oneof(
+    { arbitrary: sent, weight: 18 },
+    { arbitrary: compressed, weight: 1 },
+    { arbitrary: bytes.map((each) => ({ bytes: each, headers: {} })), weight: 1 },
+  );
 }
 
 const json = { 'Content-Type': 'application/json' };

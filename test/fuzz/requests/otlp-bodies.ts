@@ -39,7 +39,7 @@ export function tracesBody(sizes: Sizes): fc.Arbitrary<TracesBody> {
   const bytesChanged = asRecorded.chain(({ bytes, headers }) =>
     mutatedBytes(bytes).map((changed) => ({ bytes: changed, headers })),
   );
-  const valuesChanged = mutated(fc.constantFrom(...recordedJson), hostileOtlp(sizes)).map((value) => ({
+  const valuesChanged = mutated(fc.constantFrom(...recordedJson), sizes, hostileOtlp(sizes)).map((value) => ({
     bytes: Buffer.from(toJsonText(value)),
     headers: json,
   }));
@@ -55,7 +55,11 @@ export function tracesBody(sizes: Sizes): fc.Arbitrary<TracesBody> {
     { arbitrary: large(sizes), weight: 2 },
     { arbitrary: fc.constant({ bytes: Buffer.alloc(0), headers: protobuf }), weight: 1 },
   );
-  return fc.tuple(bodies, fc.integer({ min: 0, max: 15 })).map(([body, drawn]) => coded[drawn]?.(body) ?? body);
+  const coding = fc.oneof(
+    { arbitrary: fc.constant(asIs), weight: 10 },
+    { arbitrary: fc.constantFrom(...codings), weight: 6 },
+  );
+  return fc.tuple(bodies, coding).map(([body, coded]) => coded(body));
 }
 
 const withCoding = (bytes: Buffer, { headers }: TracesBody, coding: string) => ({
@@ -63,7 +67,10 @@ const withCoding = (bytes: Buffer, { headers }: TracesBody, coding: string) => (
   headers: { ...headers, 'Content-Encoding': coding },
 });
 
-const coded: readonly ((body: TracesBody) => TracesBody)[] = [
+type Coding = (body: TracesBody) => TracesBody;
+
+const asIs: Coding = (body) => body;
+const codings: readonly Coding[] = [
   (body) => withCoding(gzipSync(body.bytes), body, 'gzip'),
   (body) => withCoding(gzipSync(body.bytes), body, 'gzip'),
   (body) => withCoding(deflateSync(body.bytes), body, 'deflate'),

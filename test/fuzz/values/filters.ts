@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { hostileValue, type Sizes } from './hostile.ts';
+import { hostileText, hostileValue, type Sizes } from './hostile.ts';
 import { toJsonText } from './raw-json.ts';
 
 const fields = [
@@ -49,9 +49,10 @@ export function filterText(sizes: Sizes): fc.Arbitrary<string> {
   const value = fc.oneof(
     {
       arbitrary: fc.constantFrom<unknown>('a', 1, true, ['a', 'b'], [1], '', 'ok', 0.5, '2024-01-01T00:00:00Z'),
-      weight: 5,
+      weight: 3,
     },
-    { arbitrary: hostileValue(sizes), weight: 2 },
+    { arbitrary: hostileText(sizes), weight: 3 },
+    { arbitrary: hostileValue(sizes), weight: 1 },
     { arbitrary: fc.array(hostileValue(sizes), { maxLength: 5 }), weight: 1 },
   );
   const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({

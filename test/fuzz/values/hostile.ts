@@ -74,6 +74,14 @@ const oddTexts = [
   ...['0'.repeat(32), 'f'.repeat(32), 'F'.repeat(32), '0'.repeat(16), 'g'.repeat(32)],
 ];
 
+const shortText = fc.string({ maxLength: 3 });
+const yearsNoStoreHas = ['0000-01-01T00:00:00.000Z', '10000-01-01T00:00:00.000Z'];
+
+export const hostileTime: fc.Arbitrary<string> = fc.oneof(
+  { arbitrary: fc.constantFrom(...times), weight: 3 },
+  { arbitrary: fc.constantFrom(...yearsNoStoreHas), weight: 1 },
+);
+
 /** A text that was made to be mistaken; some are long. */
 export function hostileText({ textCharsMax }: Sizes): fc.Arbitrary<string> {
   const long = fc
@@ -87,6 +95,12 @@ export function hostileText({ textCharsMax }: Sizes): fc.Arbitrary<string> {
     { arbitrary: fc.constantFrom(...numerals), weight: 4 },
     { arbitrary: fc.constantFrom(...names), weight: 3 },
     { arbitrary: fc.constantFrom(...oddTexts), weight: 6 },
+    {
+      arbitrary: fc
+        .tuple(shortText, fc.constantFrom('\0', '\ud800', '\udfff'), shortText)
+        .map((pieces) => pieces.join('')),
+      weight: 4,
+    },
     { arbitrary: fc.string({ unit: 'binary', maxLength: 60 }), weight: 3 },
     { arbitrary: long, weight: 1 },
   );

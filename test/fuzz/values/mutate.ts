@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { hostileNumber, hostileText, hostileTime, hostileValue, type Sizes } from './hostile.ts';
 
 type Path = readonly (string | number)[];
 
@@ -22,26 +23,60 @@ function isPlainObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !('toJSON' in value);
 }
 
-/** The values of `valid` with one to three places replaced by `hostile`; now and then with a member too many. */
-export function mutated(valid: fc.Arbitrary<unknown>, hostile: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  const changes = fc.array(fc.tuple(fc.nat(), hostile), { minLength: 1, maxLength: 3 });
-  return fc.tuple(valid, changes, fc.integer({ min: 0, max: 9 })).map(([value, drawn, more]) => {
+interface Change {
+  at: number;
+  isSameKind: boolean;
+  any: unknown;
+  text: string;
+  time: string;
+  number: unknown;
+}
+
+/** What stands in for a value: mostly something of its kind, which gets further than what is refused for its type. */
+function standIn(value: unknown, { isSameKind, any, text, time, number }: Change): unknown {
+  if (!isSameKind) return any;
+  if (typeof value === 'number') return number;
+  if (typeof value !== 'string') return any;
+  if (/^\d{4}-\d\d-\d\dT/.test(value)) return time;
+  return /^\d+$/.test(value) && typeof number === 'number' ? String(number) : text;
+}
+
+const valueAt = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>((inner, name) => (inner as Record<string | number, unknown>)[name], value);
+
+/** The values of `valid` with one or two places replaced by something hostile, of `any` kind or of theirs; now and then with a member too many. */
+export function mutated(
+  valid: fc.Arbitrary<unknown>,
+  sizes: Sizes,
+  any: fc.Arbitrary<unknown> = hostileValue(sizes),
+): fc.Arbitrary<unknown> {
+  const change = fc.record({
+    at: fc.noBias(fc.nat()),
+    isSameKind: fc.oneof({ arbitrary: fc.constant(true), weight: 3 }, { arbitrary: fc.constant(false), weight: 2 }),
+    any,
+    text: hostileText(sizes),
+    time: hostileTime,
+    number: hostileNumber,
+  });
+  const changes = fc.array(change, { minLength: 1, maxLength: 2 });
+  return fc.tuple(valid, changes, fc.noBias(fc.integer({ min: 0, max: 9 }))).map(([value, drawn, more]) => {
     let changed = value;
-    for (const [at, replaced] of drawn) {
+    for (const each of drawn) {
       const places = placesOf(changed);
-      const place = places[at % places.length] ?? [];
+      const place = places[each.at % places.length] ?? [];
       // To replace everything is of little use but once in a while.
-      if (place.length > 0 || at % 16 === 0) changed = withValueAt(changed, place, replaced);
+      if (place.length === 0 && each.at % 16 !== 0) continue;
+      changed = withValueAt(changed, place, standIn(valueAt(changed, place), each));
     }
-    return more === 0 && isPlainObject(changed) ? { ...changed, surplus: drawn[0]?.[1] } : changed;
+    return more === 0 && isPlainObject(changed) ? { ...changed, surplus: drawn[0]?.any } : changed;
   });
 }
 
 /** `bytes` after one to four changes: a bit turned, a piece cut, repeated, moved or filled with noise. */
 export function mutatedBytes(bytes: Buffer): fc.Arbitrary<Buffer> {
   const change = fc.record({
-    how: fc.integer({ min: 0, max: 5 }),
-    at: fc.nat(),
+    how: fc.noBias(fc.integer({ min: 0, max: 5 })),
+    at: fc.noBias(fc.nat()),
     length: fc.integer({ min: 1, max: 64 }),
     bit: fc.nat({ max: 255 }),
   });

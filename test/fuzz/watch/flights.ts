@@ -9,10 +9,12 @@ export interface Flight {
 }
 
 const keptMax = 2_000;
+const ingestedKeptMax = 500;
 
 /** The newest requests of a run, so that what goes wrong can be laid to some of them. */
 export class Flights {
   #kept: Flight[] = [];
+  #ingested: Flight[] = [];
 
   begin(request: FuzzRequest): Flight {
     const flight = { request, startedAtMs: Date.now(), endedAtMs: undefined, status: undefined };
@@ -21,21 +23,26 @@ export class Flights {
     return flight;
   }
 
+  end(flight: Flight, status: number | undefined): void {
+    flight.endedAtMs = Date.now();
+    flight.status = status;
+    const isTaken = isIngest(flight.request) && status !== undefined && status >= 200 && status < 300;
+    if (isTaken) this.#ingested = [...this.#ingested.slice(-ingestedKeptMax), flight];
+  }
+
+  /** The newest that left the worker something to do. */
+  ingested(): readonly Flight[] {
+    return this.#ingested;
+  }
+
   /** Those that were under way at any moment from one time to the other. */
   within(fromMs: number, toMs: number): Flight[] {
     return this.#kept.filter(
       ({ startedAtMs, endedAtMs }) => startedAtMs <= toMs && (endedAtMs ?? Number.POSITIVE_INFINITY) >= fromMs,
     );
   }
-
-  /** Those that left the worker something to do, answered from one time to the other. */
-  ingestedWithin(fromMs: number, toMs: number): Flight[] {
-    return this.within(fromMs, toMs).filter(
-      ({ request, status = 0 }) => isIngest(request) && status >= 200 && status < 300,
-    );
-  }
 }
 
-export function isIngest({ operationId }: FuzzRequest): boolean {
+function isIngest({ operationId }: FuzzRequest): boolean {
   return operationId === 'exportTraces' || operationId === 'createExecution';
 }

@@ -36,7 +36,11 @@ export function watchProcesses(
   function suspectsOf(process: ProcessName, fromMs: number, toMs: number): Flight[] {
     return process === 'api'
       ? flights.within(fromMs - slackMs, toMs + slackMs)
-      : flights.ingestedWithin(fromMs - workerLagMs, toMs + slackMs);
+      : ingestedWithin(fromMs - workerLagMs, toMs + slackMs);
+  }
+
+  function ingestedWithin(fromMs: number, toMs: number): Flight[] {
+    return flights.ingested().filter(({ startedAtMs, endedAtMs = 0 }) => startedAtMs <= toMs && endedAtMs >= fromMs);
   }
 
   function look(process: ProcessName): void {
@@ -55,7 +59,7 @@ export function watchProcesses(
       'restart',
       `the ${process} process ended`,
       stack[process].logTail(6),
-      suspects.slice(-20).map(({ request }) => request),
+      suspects.map(({ request }) => request),
     );
     pids[process] = pid;
   }
