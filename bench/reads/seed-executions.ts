@@ -59,7 +59,7 @@ export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Pr
     await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block });
     await insertExecutions(
       clickhouse,
-      bodies.map(({ lightSpans }) => embellished(projectId, lightSpans, random)),
+      bodies.map(({ lightSpans = [] }) => embellished(projectId, lightSpans, random)),
     );
   }
   return traceIds;

@@ -45,7 +45,7 @@ function tracesByProject(entries: readonly BatchEntry[]): Map<string, Set<string
   const byProject = new Map<string, Set<string>>();
   for (const { projectId, encoded } of entries) {
     const traceIds = byProject.get(projectId) ?? new Set<string>();
-    for (const { traceId } of encoded.lightSpans) traceIds.add(traceId);
+    for (const { traceId } of encoded.traces) traceIds.add(traceId);
     byProject.set(projectId, traceIds);
   }
   return byProject;

@@ -17,10 +17,20 @@ import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import type { EncodedRows } from '../../src/stores/clickhouse/native-table.ts';
 import { costOfSpan } from './cost-of-span.ts';
 
-/** A body turned into rows of `spans`, and the light half of each row for summing up. */
+/** What a body has of one trace. */
+export interface TraceShare {
+  traceId: string;
+  spans: number;
+}
+
+/** A body turned into rows of `spans`. */
 export interface EncodedBody {
   rows: EncodedRows;
-  lightSpans: readonly LightSpan[];
+  spanCount: number;
+  /** Each trace that the body has spans of, once. */
+  traces: readonly TraceShare[];
+  /** The light half of each row for summing up; absent for a large body, whose traces are then read from the store. */
+  lightSpans?: readonly LightSpan[];
 }
 
 /** Bytes as received to rows, in one pass. Throws what inflating and decoding throw, when the body is not what the edge scan saw. */
@@ -49,5 +59,16 @@ export async function encodeBody(
   });
   const linked = await resolveSpanPrompts(deps.knownPrompts, projectId, unlinked);
   const rows = await linkListedPrompts(deps.knownPrompts, projectId, linked);
-  return { rows: spanTable.encode(rows), lightSpans: rows.map(lightSpanOf) };
+  return {
+    rows: spanTable.encode(rows),
+    spanCount: rows.length,
+    traces: tracesOf(rows),
+    lightSpans: rows.map(lightSpanOf),
+  };
+}
+
+function tracesOf(rows: readonly SpanRow[]): TraceShare[] {
+  const spans = new Map<string, number>();
+  for (const { span } of rows) spans.set(span.traceId, (spans.get(span.traceId) ?? 0) + 1);
+  return Array.from(spans, ([traceId, count]) => ({ traceId, spans: count }));
 }

@@ -17,7 +17,7 @@ export async function insertSpans(clickhouse: ClickHouse, entries: readonly Batc
   const token = createHash('sha256')
     .update(entries.map(({ jobId, receivedAtMs }) => `${jobId}@${receivedAtMs}`).join())
     .digest('hex');
-  const rows = entries.reduce((sum, { encoded }) => sum + encoded.lightSpans.length, 0);
+  const rows = entries.reduce((sum, { encoded }) => sum + encoded.spanCount, 0);
   const indexLater = rows > indexedRowsMax;
   await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block, token, indexLater });
 }

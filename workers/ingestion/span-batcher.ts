@@ -48,7 +48,7 @@ export class SpanBatcher {
   add(entry: BatchEntry): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ entry, resolve, reject });
-      this.#rows += entry.encoded.lightSpans.length;
+      this.#rows += entry.encoded.spanCount;
       this.#bytes += entry.encoded.rows.bytes.length;
       this.#timer ??= setTimeout(() => this.#onWaited(), this.#options.waitMsMax);
       const { rowsMax, bytesMax, entriesMax } = this.#options;

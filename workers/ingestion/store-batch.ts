@@ -45,7 +45,7 @@ export async function storeBatch(
     const claim = await claimTraces(deps.redis, entries);
     const insertMs = await timed(() => retrying(deps, () => insertSpans(deps.clickhouse, entries)));
     const summariseMs = await timed(() => summarise(deps, entries, claim));
-    const spans = entries.reduce((sum, { encoded }) => sum + encoded.lightSpans.length, 0);
+    const spans = entries.reduce((sum, { encoded }) => sum + encoded.spanCount, 0);
     const facts = { bodies: entries.length, spans, insert_ms: insertMs, summarise_ms: summariseMs };
     deps.logger.debug(facts, 'batch stored');
     return new Map();

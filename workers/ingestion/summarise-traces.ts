@@ -25,7 +25,8 @@ export async function summariseTraces(
   const executions: Execution[] = [];
   const sole = await soleTraces(deps.redis, claim);
   for (const [projectId, traceIds] of claim.traces) {
-    const candidates = [...(sole.get(projectId) ?? [])];
+    const heavy = tracesWithoutLightSpans(entries, projectId);
+    const candidates = [...(sole.get(projectId) ?? [])].filter((traceId) => !heavy.has(traceId));
     const known = await findKnownTraces(deps.clickhouse, projectId, candidates);
     const fresh = new Set(candidates.filter((traceId) => !known.has(traceId)));
     const others = [...traceIds].filter((traceId) => !fresh.has(traceId));
@@ -38,12 +39,18 @@ export async function summariseTraces(
   if (executions.length > 0) await insertExecutions(deps.clickhouse, executions);
 }
 
+/** Some body of the batch has spans of these that are not at hand. */
+function tracesWithoutLightSpans(entries: readonly BatchEntry[], projectId: string): Set<string> {
+  const heavy = entries.filter((entry) => entry.projectId === projectId && entry.encoded.lightSpans === undefined);
+  return new Set(heavy.flatMap(({ encoded }) => encoded.traces.map(({ traceId }) => traceId)));
+}
+
 /** Each span once, as last received: what the store would answer. */
 function spansAtHand(entries: readonly BatchEntry[], projectId: string, traceIds: ReadonlySet<string>): LightSpan[] {
   const spans = new Map<string, LightSpan>();
   for (const entry of entries) {
     if (entry.projectId !== projectId) continue;
-    for (const span of entry.encoded.lightSpans) {
+    for (const span of entry.encoded.lightSpans ?? []) {
       if (!traceIds.has(span.traceId)) continue;
       const key = span.traceId + span.spanId;
       const before = spans.get(key);
