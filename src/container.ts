@@ -50,6 +50,7 @@ import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.
 import { identityEventCounts } from './queue/identity-event-counts.ts';
 import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
 import { oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
+import { summaryCounts } from './queue/summary-list.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
 import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
@@ -117,6 +118,7 @@ export function createContainer(config: Config): Container {
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
   metrics.exportCounts(identityEventCounts(redis));
+  metrics.exportCounts(summaryCounts(redis));
   const limiter = new Limiter({ redis, logger });
   const refusedCredentials = new RefusedCredentials();
   const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });

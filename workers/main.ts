@@ -7,6 +7,7 @@ import { removeWorkerFigures, writeWorkerFigures } from '../src/queue/worker-fig
 import { createLatencyRecorder } from '../src/telemetry/latency.ts';
 import { IsolatedProcess } from './ingestion/isolated-process.ts';
 import { connectQueue, startWorkers } from './start-workers.ts';
+import { startSummaryLane } from './summaries/summary-lane.ts';
 import { startWatchdog } from './watchdog.ts';
 import { createIngestion } from './worker-container.ts';
 
@@ -38,6 +39,7 @@ const workers = await startWorkers(
   },
   config.redisUrl,
 );
+const summaries = startSummaryLane({ ...ingestion, clickhouseUrl: config.clickhouseUrl });
 const watchdog = startWatchdog(silenceMaxS);
 const figures = setInterval(() => {
   const freshnessP95Ms = latency.summary('freshness').p95_ms;
@@ -51,7 +53,7 @@ async function stop(signal: string): Promise<void> {
   stopping = true;
   logger.info({ signal }, 'draining');
   clearInterval(figures);
-  const drained = workers.close();
+  const drained = Promise.all([workers.close(), summaries.close()]);
   ingestion.stop();
   isolated.close();
   ingestion.batcher.flush();

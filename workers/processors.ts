@@ -5,6 +5,7 @@ import { pruneIdentityEvents } from './identity/prune-identity-events.ts';
 import { type IngestOrIsolateDeps, ingestOrIsolate } from './ingestion/ingest-or-isolate.ts';
 import { type IsolateBodyDeps, isolateBody } from './ingestion/isolate-body.ts';
 import { type MergePartsDeps, mergeParts } from './maintenance/merge-parts.ts';
+import { type ReconcileSummariesDeps, reconcileSummaries } from './maintenance/reconcile-summaries.ts';
 import { type SettleUsageDeps, settleMonthlyUsage } from './maintenance/settle-usage.ts';
 import { type SweepBodiesDeps, sweepBodies } from './maintenance/sweep-bodies.ts';
 
@@ -21,6 +22,7 @@ export type ProcessorDeps = IngestOrIsolateDeps &
   SweepBodiesDeps &
   SettleUsageDeps &
   MergePartsDeps &
+  ReconcileSummariesDeps &
   ApplyOrGiveUpDeps;
 
 type Processors = {
@@ -39,5 +41,6 @@ export const processors = {
   applyIdentityEvent: (deps, job, event) => applyOrGiveUp(deps, job, event),
   pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
   mergeParts: (deps) => mergeParts(deps, { restS: 10 }),
+  reconcileSummaries: (deps) => reconcileSummaries(deps, { nowMs: Date.now() }),
   settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: Date.now() }),
 } satisfies Processors;

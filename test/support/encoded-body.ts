@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { defaultOtlpLimits } from '../../src/domains/ingestion/index.ts';
+import { PriceTable } from '../../src/domains/pricing/index.ts';
+import { KnownPrompts } from '../../src/domains/prompts/index.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { encodeBody } from '../../workers/ingestion/encode-body.ts';
+import type { BatchEntry } from '../../workers/ingestion/span-batcher.ts';
+import { encodeSpans, type SpanInput } from './otlp-encode.ts';
+
+/** A body of these spans as a worker has it before its batch is stored: of a project without prompts and prices of its own. */
+export async function encodedBody(
+  spans: readonly SpanInput[],
+  {
+    projectId,
+    workspaceId,
+    receivedAtMs = Date.now(),
+  }: { projectId: string; workspaceId: string; receivedAtMs?: number },
+): Promise<BatchEntry> {
+  const bytes = Buffer.from(encodeSpans('protobuf', spans));
+  const logger = createLogger({ level: 'silent', name: 'test' });
+  const encoded = await encodeBody(
+    {
+      limits: defaultOtlpLimits,
+      knownPrompts: new KnownPrompts({ find: async () => new Map(), unknownMs: 1_000, logger }),
+    },
+    {
+      v: 1,
+      projectId,
+      workspaceId,
+      retentionDays: 0,
+      encoding: 'protobuf',
+      coding: 'identity',
+      inflatedBytes: bytes.length,
+      spans: spans.length,
+      receivedAtMs,
+    },
+    bytes,
+    { table: new PriceTable(), overrides: new Map(), budget: { left: 0 } },
+  );
+  return { jobId: randomUUID(), receivedAtMs, projectId, workspaceId, encoded };
+}
