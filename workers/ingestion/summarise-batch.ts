@@ -85,7 +85,7 @@ async function summariseProject(
   let budget = rowsLeft.get(workspaceId) ?? 0;
   for (const [traceId, trace] of traces) {
     const rows = stored.get(traceId) ?? 0;
-    const spans = spansAtHand(trace, rows);
+    const spans = rows > smallTraceRowsMax ? undefined : spansAtHand(trace, rows);
     if (spans !== undefined) atHand.push(spans);
     else if (rows > Math.min(smallTraceRowsMax, budget)) left.push(traceId);
     else {

@@ -25,9 +25,9 @@ const tracesPerTurn = 50;
 const turnMsMax = 1_000;
 /** What was not worked on is left for this long. */
 const releaseMs = 500;
-/** A large trace that goes on growing is read for a tenth of the time at most, however often it is sent to, but every 30 s. */
-const restPerMs = 10;
-const restMsMax = 30_000;
+/** A large trace that goes on growing is read for a sixth of the time, however often it is sent to; its list is 10 s behind at most. */
+const restPerMs = 5;
+const restMsMax = 10_000;
 const logEveryMs = 60_000;
 
 export interface SummaryTurnsDeps {

@@ -28,7 +28,7 @@ export async function findDifferingTraces(
             WHERE listed.spans < received.spans OR listed.latest < received.latest
             LIMIT ${tracesPerProjectMax} BY projectId LIMIT ${tracesMax}`,
     query_params: { fromMs, toMs },
-    clickhouse_settings: { max_threads: 1, priority: '10', max_execution_time: 30, join_use_nulls: 0 },
+    clickhouse_settings: { max_threads: 1, max_execution_time: 30, join_use_nulls: 0 },
     format: 'JSONEachRow',
   });
   return result.json<DifferingTrace>();

@@ -9,7 +9,6 @@ const settings: ClickHouseSettings = {
   max_threads: 1,
   max_execution_time: 60,
   max_result_rows: '0',
-  priority: '10',
   output_format_json_quote_64bit_integers: 1,
 };
 /** Distinct models, providers and prompts of a trace that are told apart. */
@@ -86,7 +85,7 @@ export async function findTraceTotals(
     clickhouse,
     { projectId, traceId },
     `SELECT count()::Float64 AS spans, countIf(status = 'error')::Float64 AS errors,
-            countIf(parent_span_id = ${noParent}) > 0 AS hasRoot,
+            (countIf(parent_span_id = ${noParent}) > 0)::Bool AS hasRoot,
             min(start_unix_nano) AS startNano,
             max(if(start_unix_nano = 0 OR end_unix_nano < start_unix_nano, start_unix_nano, end_unix_nano)) AS endNano,
             toUnixTimestamp64Milli(max(received_at))::Float64 AS receivedAtMs,
