@@ -61,7 +61,7 @@ test.each([
     const traceId = newTraceId();
     await storeWithoutSummary(project, traceId, 3, Date.now() - agoMs);
     const before = await mendedTotal();
-    await redis.del('promptlane:summaries-swept-ms');
+    await redis.set('promptlane:summaries-swept-ms', Date.now() - agoMs - 60_000);
     const execution = await until('it is listed', 90_000, async () => {
       await reconcile();
       const { body } = await listExecutions(api, project);

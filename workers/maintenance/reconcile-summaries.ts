@@ -24,7 +24,8 @@ const settledMs = 5_000;
 const recentMs = 10 * minuteMs;
 /** Looked at again and again in slices, as far as time allows. */
 const lookBackMs = 30 * 24 * 60 * minuteMs;
-const sliceMs = 60 * minuteMs;
+/** A slice grows while slices are quick, because there is little in them, and shrinks when one is not. */
+const slice = { firstMs: 60 * minuteMs, minMs: 5 * minuteMs, maxMs: 24 * 60 * minuteMs, quickMs: 300, slowMs: 1_000 };
 /** A run begins no further slice after this. */
 const runMsMax = 5_000;
 /** Of one slice; what differs beyond is found by the next run. */
@@ -44,14 +45,19 @@ export async function reconcileSummaries(deps: ReconcileSummariesDeps, { nowMs }
   await mend(deps, endMs - recentMs, endMs);
   const begin = endMs - lookBackMs;
   let at = Math.max(begin, Number((await deps.redis.get(sweptKey)) ?? begin));
+  let sliceMs = slice.firstMs;
   while (at < endMs - recentMs && performance.now() - startedAtMs < runMsMax) {
-    await mend(deps, at, at + sliceMs);
+    const tookMs = await mend(deps, at, Math.min(at + sliceMs, endMs));
     at += sliceMs;
+    if (tookMs < slice.quickMs) sliceMs = Math.min(2 * sliceMs, slice.maxMs);
+    else if (tookMs > slice.slowMs) sliceMs = Math.max(sliceMs / 2, slice.minMs);
   }
   await deps.redis.set(sweptKey, at < endMs - recentMs ? at : begin);
 }
 
-async function mend(deps: ReconcileSummariesDeps, fromMs: number, toMs: number): Promise<void> {
+/** Resolves to how long it took, in milliseconds. */
+async function mend(deps: ReconcileSummariesDeps, fromMs: number, toMs: number): Promise<number> {
+  const startedAtMs = performance.now();
   const traces = await findDifferingTraces(deps.clickhouse, { fromMs, toMs, tracesMax });
   const byProject = new Map<string, string[]>();
   for (const { projectId, traceId } of traces) {
@@ -65,4 +71,5 @@ async function mend(deps: ReconcileSummariesDeps, fromMs: number, toMs: number):
     await countSummaries(deps.redis, 'mended', added);
     if (added > 0) deps.logger.warn({ project_id: projectId, traces: added }, 'executions differ from their spans');
   }
+  return performance.now() - startedAtMs;
 }
