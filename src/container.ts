@@ -54,6 +54,7 @@ import { identityEventCounts } from './queue/identity-event-counts.ts';
 import { queueGauges } from './queue/queue-gauges.ts';
 import { queueConcern } from './queue/queue-health.ts';
 import { oldestOf, oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
+import { summaryCounts } from './queue/summary-list.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
 import { createInvalidations } from './stores/postgres/invalidations.ts';
 import { hintIfOwner } from './stores/postgres/service-role.ts';
@@ -109,6 +110,7 @@ export function createContainer(config: Config): Container {
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
   metrics.exportCounts(identityEventCounts(redis));
+  metrics.exportCounts(summaryCounts(redis));
   const queueStats = () =>
     Promise.all([...publisher.queues, identityEvents.queue].map((queue) => readQueueStats(queue, clock.nowMs())));
   for (const gauge of queueGauges(queueStats)) metrics.exportGauge(gauge);

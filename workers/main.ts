@@ -11,6 +11,7 @@ import { BodyProgress } from './body-progress.ts';
 import { IsolatedProcess } from './ingestion/isolated-process.ts';
 import { MemoryReserve } from './memory-reserve.ts';
 import { connectQueue, startWorkers } from './start-workers.ts';
+import { startSummaryLane } from './summaries/summary-lane.ts';
 import { startWatchdog } from './watchdog.ts';
 import { createIngestion } from './worker-container.ts';
 
@@ -55,6 +56,7 @@ const workers = await startWorkers(
   },
   config.redisUrl,
 );
+const summaries = startSummaryLane({ ...ingestion, clickhouseUrl: config.clickhouseUrl });
 const watchdog = startWatchdog(silenceMaxS);
 const figures = setInterval(() => {
   const freshnessP95Ms = latency.summary('freshness').p95_ms;
@@ -73,7 +75,7 @@ async function stop(signal: string): Promise<void> {
   logger.info({ signal }, 'draining');
   clearInterval(figures);
   reserve.stop();
-  const drained = workers.close();
+  const drained = Promise.all([workers.close(), summaries.close()]);
   ingestion.stop();
   isolated.close();
   ingestion.batcher.flush();

@@ -6,6 +6,7 @@ import { type IngestOrIsolateDeps, ingestOrIsolate } from './ingestion/ingest-or
 import { type IsolateBodyDeps, isolateBody } from './ingestion/isolate-body.ts';
 import { type MergePartsDeps, mergeParts } from './maintenance/merge-parts.ts';
 import { pruneChanges } from './maintenance/prune-changes.ts';
+import { type ReconcileSummariesDeps, reconcileSummaries } from './maintenance/reconcile-summaries.ts';
 import { type SettleUsageDeps, settleMonthlyUsage } from './maintenance/settle-usage.ts';
 import { type SweepBodiesDeps, sweepBodies } from './maintenance/sweep-bodies.ts';
 
@@ -24,6 +25,7 @@ export type ProcessorDeps = IngestOrIsolateDeps &
   SweepBodiesDeps &
   SettleUsageDeps &
   MergePartsDeps &
+  ReconcileSummariesDeps &
   ApplyOrGiveUpDeps;
 
 type Processors = {
@@ -44,5 +46,6 @@ export const processors = {
   pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
   pruneChanges: (deps) => pruneChanges(deps),
   mergeParts: (deps) => mergeParts(deps, { restS: 10 }),
+  reconcileSummaries: (deps) => reconcileSummaries(deps, { nowMs: deps.clock.nowMs() }),
   settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: deps.clock.nowMs() }),
 } satisfies Processors;

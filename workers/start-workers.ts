@@ -24,6 +24,7 @@ const concurrency = {
   pruneIdentityEvents: 1,
   pruneChanges: 1,
   mergeParts: 1,
+  reconcileSummaries: 1,
   settleUsage: 1,
 } as const satisfies Record<JobName, number>;
 
@@ -31,6 +32,7 @@ const concurrency = {
 const schedules = [
   { id: 'sweep-bodies', name: 'sweepBodies', everyMs: 60_000 },
   { id: 'merge-parts', name: 'mergeParts', everyMs: 15_000 },
+  { id: 'reconcile-summaries', name: 'reconcileSummaries', everyMs: 60_000 },
   { id: 'settle-usage', name: 'settleUsage', everyMs: 60_000 },
   { id: 'prune-changes', name: 'pruneChanges', everyMs: 60_000 },
   { id: 'prune-identity-events', name: 'pruneIdentityEvents', everyMs: 60 * 60_000 },

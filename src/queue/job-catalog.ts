@@ -82,6 +82,12 @@ export const jobCatalog = {
     attempts: 1,
     removeOnComplete: true,
   },
+  reconcileSummaries: {
+    queue: 'summaries',
+    payload: z.strictObject({}),
+    attempts: 1,
+    removeOnComplete: true,
+  },
   settleUsage: {
     queue: 'usage',
     payload: z.strictObject({}),

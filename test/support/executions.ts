@@ -30,6 +30,8 @@ export function anExecution(project: ProjectOfTest, given: Partial<Execution> = 
     usage: noUsage,
     costNanoUsd: 0n,
     unpricedSpans: 0,
+    totalsTruncated: false,
+    omitted: { models: 0, providers: 0, prompts: 0, tags: 0 },
     sessionId: '',
     userId: '',
     environment: '',

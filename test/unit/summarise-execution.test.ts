@@ -88,24 +88,60 @@ describe('a summary', () => {
     );
   });
 
-  test('has a larger version with every span added', () => {
+  test('has the version that it is given, and 0 without one', () => {
     fc.assert(
-      fc.property(anySpans, (spans) => {
-        const versions = spans.map((_, index) => summariseExecution('p', spans.slice(0, index + 1)).version);
-        expect(versions).toEqual([...new Set(versions)].sort((a, b) => (a < b ? -1 : 1)));
+      fc.property(anySpans, fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }), (spans, version) => {
+        expect(summariseExecution('p', spans, version).version).toBe(version);
+        expect(summariseExecution('p', spans).version).toBe(0n);
       }),
     );
   });
 
-  test('has a larger version when a span was received again', () => {
-    fc.assert(
-      fc.property(anySpans, fc.nat(), fc.integer({ min: 1, max: 1_000 }), (spans, nth, laterMs) => {
-        const again = spans.map((span, index) =>
-          index === nth % spans.length ? { ...span, receivedAtMs: span.receivedAtMs + laterMs } : span,
-        );
-        expect(summariseExecution('p', again).version > summariseExecution('p', spans).version).toBe(true);
+  test('of more models, providers, prompts and tags than 64 has the first 64 of each and the number of the others', () => {
+    const spans = Array.from({ length: 100 }, (_, index) =>
+      light({
+        spanId: index.toString(16).padStart(16, '0'),
+        startUnixNano: BigInt(index),
+        kind: 'llm',
+        model: `model ${index}`,
+        provider: `provider ${index}`,
+        costNanoUsd: 1n,
+        prompt: { id: `p${index}`, name: '', version: 1, key: '', rawVersion: '', source: 'self' },
+        tags: [`tag ${index}`, `other ${index}`],
       }),
     );
+    const summary = summariseExecution('p', spans);
+    expect(summary.omitted).toEqual({ models: 36, providers: 36, prompts: 36, tags: 136 });
+    const { models, providers, prompts, tags } = summary;
+    expect([models, providers, prompts, tags].map((set) => set.length)).toEqual([64, 64, 64, 64]);
+    expect([models[63], tags[0], tags[63]]).toEqual(['model 63', 'tag 0', 'other 31']);
+  });
+
+  test('of sets of long names stays below 40,000 characters', () => {
+    const name = (index: number) => String.fromCodePoint(0x4e00 + index).repeat(1_024);
+    const spans = Array.from({ length: 64 }, (_, index) =>
+      light({
+        spanId: index.toString(16).padStart(16, '0'),
+        kind: 'llm',
+        model: name(index),
+        provider: name(index),
+        costNanoUsd: 1n,
+        tags: Array.from({ length: 64 }, (_, nth) => `${index}:${nth}`.padEnd(256, 'x')),
+        prompt: { id: '', name: name(index), version: 1, key: name(index), rawVersion: '', source: 'self' },
+      }),
+    );
+    const summary = summariseExecution('p', spans);
+    expect(
+      JSON.stringify({ ...summary, version: '', startUnixNano: '', endUnixNano: '', costNanoUsd: '' }).length,
+    ).toBeLessThan(40_000);
+    expect(summary.omitted).toEqual({ models: 56, providers: 56, prompts: 60, tags: 64 * 64 - 32 });
+  });
+
+  test('of costs beyond 64 bits costs what 64 bits can say', () => {
+    const costly = (spanId: string) => light({ spanId, kind: 'llm', costNanoUsd: 2n ** 62n });
+    const spans = ['1', '2', '3'].map((digit) => costly(digit.repeat(16)));
+    expect(summariseExecution('p', spans.slice(0, 1)).costNanoUsd).toBe(2n ** 62n);
+    expect(summariseExecution('p', spans).costNanoUsd).toBe(2n ** 63n - 1n);
   });
 
   test('counts every span once and spans its earliest start to its latest end', () => {

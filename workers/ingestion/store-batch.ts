@@ -1,19 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { isRetryableClickHouseError, isServerAnswer } from '../../src/stores/clickhouse/errors.ts';
+import { clickHouseFault, isServerAnswer } from '../../src/stores/clickhouse/errors.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
-import { claimTraces, type TraceClaim } from './claim-traces.ts';
 import { insertSpans } from './insert-spans.ts';
 import type { BatchEntry } from './span-batcher.ts';
-import { summariseTraces } from './summarise-traces.ts';
+import { summariseBatch } from './summarise-batch.ts';
 
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
-/** "Try later" that may mean the batch: it takes too long (159) or too much memory (241). The other codes are the engine's own. */
-const batchFaultCodes = new Set(['159', '241']);
-/** After this many such answers a batch is taken apart. */
-const refusalsMax = 8;
+/** "Try later" that may mean the batch: it takes too long (159) or too much memory (241). The other passing codes are the engine's own. */
+const doubtfulCodes = new Set(['159', '241']);
+
+/**
+ * What a failed insert may mean, and after how many tries a batch is taken apart. What passes is waited for: the engine, a shard or
+ * Keeper is unavailable, and no batch could be stored. Whatever else happens must not hold the write slot for ever.
+ */
+const triesMax = { passing: Number.POSITIVE_INFINITY, doubtful: 8, unknown: 5, data: 1 };
+/** Of a body alone, once its batch has had its tries. */
+const triesMaxApart: typeof triesMax = { ...triesMax, unknown: 2 };
 
 export interface StoreBatchDeps {
   clickhouse: ClickHouse;
@@ -34,17 +39,18 @@ export class RowsRefusedError extends Error {
 }
 
 /**
- * Stores the rows of all entries and the summaries of their traces. An engine that is away is waited for; a batch that it refuses
- * is taken apart, so that one bad body costs its neighbours nothing. Resolves with the errors of entries that could not be stored.
+ * Stores the rows of all entries, and the summaries of their traces or places on the list of summaries. An engine that is unavailable
+ * is waited for; a batch that it refuses is taken apart, so that one bad body costs its neighbours nothing. Resolves with the errors
+ * of entries that could not be stored. Throws what Redis throws when the list cannot be written: the jobs are then tried again.
  */
 export async function storeBatch(
   deps: StoreBatchDeps,
   entries: readonly BatchEntry[],
+  tries = triesMax,
 ): Promise<ReadonlyMap<BatchEntry, unknown>> {
   try {
-    const claim = await claimTraces(deps.redis, entries);
-    const insertMs = await timed(() => retrying(deps, () => insertSpans(deps.clickhouse, entries)));
-    const summariseMs = await timed(() => summarise(deps, entries, claim));
+    const insertMs = await timed(() => retrying(deps, tries, () => insertSpans(deps.clickhouse, entries)));
+    const summariseMs = await timed(() => summariseBatch(deps, entries));
     const spans = entries.reduce((sum, { encoded }) => sum + encoded.spanCount, 0);
     const facts = { bodies: entries.length, spans, insert_ms: insertMs, summarise_ms: summariseMs };
     deps.logger.debug(facts, 'batch stored');
@@ -55,18 +61,10 @@ export async function storeBatch(
     if (first !== undefined && others.length === 0) return new Map([[first, error]]);
     deps.logger.warn({ err: error, bodies: entries.length }, 'batch refused, storing its bodies one by one');
     const errors = new Map<BatchEntry, unknown>();
-    for (const entry of entries) for (const [key, value] of await storeBatch(deps, [entry])) errors.set(key, value);
+    for (const entry of entries) {
+      for (const [key, value] of await storeBatch(deps, [entry], triesMaxApart)) errors.set(key, value);
+    }
     return errors;
-  }
-}
-
-/** The rows are safe by now, so a summary that the engine refuses is reported and left to the next body of its trace. */
-async function summarise(deps: StoreBatchDeps, entries: readonly BatchEntry[], claim: TraceClaim): Promise<void> {
-  try {
-    await retrying(deps, () => summariseTraces(deps, entries, claim));
-  } catch (error) {
-    if (!(error instanceof RowsRefusedError)) throw error;
-    deps.logger.error({ err: error, bodies: entries.length }, 'executions could not be summed up');
   }
 }
 
@@ -77,15 +75,14 @@ async function timed(work: () => Promise<void>): Promise<number> {
 }
 
 /** Repeats `work` as it is while that can help. Throws RowsRefusedError when it cannot, or the abort's reason. */
-async function retrying(deps: StoreBatchDeps, work: () => Promise<void>): Promise<void> {
-  let refusals = 0;
+async function retrying(deps: StoreBatchDeps, most: typeof triesMax, work: () => Promise<void>): Promise<void> {
+  const tries = { passing: 0, doubtful: 0, unknown: 0, data: 0 };
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
-      if (!isRetryableClickHouseError(error) || (mayMeanTheBatch(error) && ++refusals >= refusalsMax)) {
-        throw new RowsRefusedError(error);
-      }
+      const meaning = meaningOf(error);
+      if (++tries[meaning] >= most[meaning]) throw new RowsRefusedError(error);
       deps.stopping.throwIfAborted();
       deps.logger.warn({ err: error, attempt }, 'ClickHouse did not take the batch, trying again');
     }
@@ -93,6 +90,6 @@ async function retrying(deps: StoreBatchDeps, work: () => Promise<void>): Promis
   }
 }
 
-function mayMeanTheBatch(error: unknown): boolean {
-  return isServerAnswer(error) && error instanceof Error && 'code' in error && batchFaultCodes.has(String(error.code));
+function meaningOf(error: unknown): keyof typeof triesMax {
+  return isServerAnswer(error) && doubtfulCodes.has(error.code) ? 'doubtful' : clickHouseFault(error);
 }

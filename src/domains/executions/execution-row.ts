@@ -57,6 +57,7 @@ const executionTable = new NativeTable<Execution>({
   total_tokens: column(uint53, (e) => e.usage.totalTokens),
   cost_nano_usd: nullable(int64, 0n, (e) => e.costNanoUsd),
   unpriced_spans: column(uint32, (e) => e.unpricedSpans),
+  totals_truncated: column(bool, (e) => e.totalsTruncated),
   session_id: column(text, (e) => e.sessionId),
   user_id: column(text, (e) => e.userId),
   environment: column(text, (e) => e.environment),
@@ -69,6 +70,7 @@ const executionTable = new NativeTable<Execution>({
 
 /** Stores the summaries as one block; resolves once the engine has confirmed it. */
 export async function insertExecutions(clickhouse: ClickHouse, executions: readonly Execution[]): Promise<void> {
+  if (executions.length === 0) return;
   const block = executionTable.block([executionTable.encode(executions)]);
   await insertBlock(clickhouse, { table: 'executions', columns: executionTable.names, block });
 }

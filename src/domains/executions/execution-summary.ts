@@ -17,9 +17,13 @@ export function writeSummary(execution: Execution): string {
   return JSON.stringify(summary);
 }
 
+/** What summaries of older versions do not say. */
+const additions = { totalsTruncated: false, omitted: { models: 0, providers: 0, prompts: 0, tags: 0 } } as const;
+
 export function readSummary(json: string): Execution {
   const summary: Summary = JSON.parse(json);
   return {
+    ...additions,
     ...summary,
     version: BigInt(summary.version),
     startUnixNano: BigInt(summary.startUnixNano),

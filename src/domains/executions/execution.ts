@@ -2,11 +2,19 @@ import type { TokenUsage } from './count-usage.ts';
 import type { SpanStatus } from './light-span.ts';
 import type { PromptUse } from './prompt-uses.ts';
 
+/** Of each set that an execution has. */
+export interface SetSizes {
+  models: number;
+  providers: number;
+  prompts: number;
+  tags: number;
+}
+
 /** An execution: one trace, summed up from all of its spans. */
 export interface Execution {
   projectId: string;
   traceId: string;
-  /** Grows whenever a span is added or replaced; the row with the largest one is the truth. */
+  /** The engine's clock before its spans were read, in nanoseconds: of two rows the one that saw more has the larger. 0 when not stored. */
   version: bigint;
   receivedAtMs: number;
   retentionDays: number;
@@ -22,6 +30,13 @@ export interface Execution {
   errorCount: number;
   models: readonly string[];
   providers: readonly string[];
+  /**
+   * Whether `usage`, `costNanoUsd`, `unpricedSpans`, `models`, `providers` and `prompts` are of the earliest spans only, because the
+   * trace has more than are looked through. Everything else is of all spans.
+   */
+  totalsTruncated: boolean;
+  /** How many members each set has beyond those that are kept. */
+  omitted: SetSizes;
   /** Those of a template's text alone are kept for when its prompt is known. */
   prompts: readonly PromptUse[];
   usage: TokenUsage;

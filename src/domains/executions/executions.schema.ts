@@ -41,6 +41,20 @@ export const executionSchema = z.object({
   usage: usageSchema,
   cost: money,
   unpriced_spans: z.number().int(),
+  totals_truncated: z.boolean().meta({
+    description:
+      'Whether usage, cost, unpriced_spans, models, providers and prompts are those of the earliest 200,000 spans only',
+  }),
+  omitted: z
+    .object({
+      models: z.number().int(),
+      providers: z.number().int(),
+      prompts: z.number().int(),
+      tags: z.number().int(),
+    })
+    .meta({
+      description: 'How many members each of these lists has beyond the first 64 (or 8,192 characters), which it shows',
+    }),
   session_id: z.string().nullable(),
   user_id: z.string().nullable(),
   environment: z.string().nullable(),
@@ -68,6 +82,8 @@ export function executionToWire(execution: Execution): z.infer<typeof executionS
     usage: usageToWire(execution.usage),
     cost: costToWire(execution.costNanoUsd),
     unpriced_spans: execution.unpricedSpans,
+    totals_truncated: execution.totalsTruncated,
+    omitted: { ...execution.omitted },
     session_id: execution.sessionId || null,
     user_id: execution.userId || null,
     environment: execution.environment || null,

@@ -6,9 +6,10 @@ import type { Execution } from './execution.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { findLightSpans, type LightSpan } from './light-span.ts';
 import { linkPrompts } from './link-prompts.ts';
-import { resolveSpanPrompts } from './resolve-prompts.ts';
+import { resolveExecutionPrompts, resolveSpanPrompts } from './resolve-prompts.ts';
 import { findSpanDetails, type SpanDetail, type SpanPart } from './span-queries.ts';
-import { missingParents, summariseExecution } from './summarise-execution.ts';
+import { missingParents } from './summarise-execution.ts';
+import { readExecutionSummary } from './summarise-stored-traces.ts';
 import { compareStarts } from './tree/build-tree.ts';
 
 export interface ExecutionDetail {
@@ -25,9 +26,10 @@ export async function getExecution(
   input: { projectId: string; traceId: string; include: ReadonlySet<SpanPart> },
 ): Promise<ExecutionDetail> {
   const traceId = checkedTraceId(input.traceId);
-  const [stored, details] = await Promise.all([
+  const [stored, details, summary] = await Promise.all([
     runClickHouse(() => findLightSpans(deps.clickhouse, input.projectId, [traceId])),
     findSpanDetails(deps.clickhouse, input.projectId, traceId, input.include),
+    readExecutionSummary(deps.clickhouse, input.projectId, traceId),
   ]);
   const lights = await resolveSpanPrompts(deps.knownPrompts, input.projectId, stored);
   const links = linkPrompts(lights);
@@ -35,9 +37,10 @@ export async function getExecution(
     const detail = details.get(light.spanId);
     return detail === undefined ? [] : [{ light, detail, prompt: links.get(light.spanId) ?? null }];
   });
-  if (spans.length === 0) throw unknownExecution();
+  if (spans.length === 0 || summary === undefined) throw unknownExecution();
+  const [execution = summary] = await resolveExecutionPrompts(deps.knownPrompts, input.projectId, [summary]);
   return {
-    execution: summariseExecution(input.projectId, lights),
+    execution,
     costBreakdown: breakDownCost(lights),
     missingParents: missingParents(lights),
     spans,

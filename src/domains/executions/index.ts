@@ -1,10 +1,18 @@
 export type { TokenUsage } from './count-usage.ts';
+export { findDifferingTraces } from './differing-trace-queries.ts';
 export type { Execution } from './execution.ts';
 export { insertExecutions } from './execution-row.ts';
 export { executionsEndpoints } from './executions.routes.ts';
 export { groupByTrace } from './group-by-trace.ts';
-export { type CostSource, findKnownTraces, findLightSpans, type LightSpan } from './light-span.ts';
+export { type CostSource, findLightSpans, type LightSpan } from './light-span.ts';
 export { linkPrompts } from './link-prompts.ts';
 export { resolveSpanPrompts } from './resolve-prompts.ts';
 export { type SpanKind, spanKinds } from './span-kind.ts';
 export { summariseExecution } from './summarise-execution.ts';
+export {
+  groupByRows,
+  smallTraceRowsMax,
+  summariseSmallTraces,
+  summariseStoredTrace,
+} from './summarise-stored-traces.ts';
+export { countTraceRows, readEngineClock } from './trace-row-queries.ts';

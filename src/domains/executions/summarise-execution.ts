@@ -1,25 +1,33 @@
 import { endOfSpan } from '../../lib/time.ts';
+import { boundSet } from './bound-set.ts';
 import { knownCost, modelKinds, sumUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 import type { LightSpan } from './light-span.ts';
 import { usesOf } from './prompt-uses.ts';
 import { compareStarts } from './tree/build-tree.ts';
 
-/** Receipts are counted from here so that the sum of a trace's receipts stays far below 64 bits. */
-const versionEpochMs = Date.UTC(2025, 0, 1);
+/** The most that the column of an execution's cost holds, in nano-USD; what is more counts as this. */
+const costNanoUsdMax = 2n ** 63n - 1n;
 
-/** Sums up all spans of one trace (at least one). A pure function of the set: order does not matter. */
-export function summariseExecution(projectId: string, spans: readonly LightSpan[]): Execution {
+/**
+ * Sums up all spans of one trace (at least one). A pure function of the set: order does not matter. `version` is the engine's clock
+ * before the spans were read, in nanoseconds; left out for a summary that is not stored.
+ */
+export function summariseExecution(projectId: string, spans: readonly LightSpan[], version = 0n): Execution {
   const ordered = [...spans].sort(compareStarts);
   const head = headOf(ordered);
   const counted = sumUsage(ordered);
   // Who filters by model looks for failures too, which have no usage to count.
   const calls = ordered.filter(({ kind, spanId }) => modelKinds.has(kind) || counted.countedSpanIds.has(spanId));
   const start = ordered[0]?.startUnixNano ?? 0n;
+  const models = boundSet(distinct(calls.map((span) => span.model)), lengthOf);
+  const providers = boundSet(distinct(calls.map((span) => span.provider)), lengthOf);
+  const prompts = boundSet(usesOf(ordered), ({ id, name, key }) => id.length + name.length + key.length);
+  const tags = boundSet(distinct(ordered.flatMap((span) => span.tags)), lengthOf);
   return {
     projectId,
     traceId: head.traceId,
-    version: ordered.reduce((sum, span) => sum + BigInt(Math.max(1, span.receivedAtMs - versionEpochMs)), 0n),
+    version,
     receivedAtMs: ordered.reduce((latest, span) => Math.max(latest, span.receivedAtMs), 0),
     retentionDays: head.retentionDays,
     startUnixNano: start,
@@ -30,17 +38,19 @@ export function summariseExecution(projectId: string, spans: readonly LightSpan[
     spanCount: ordered.length,
     spansSentOnce: ordered.every((span) => span.sentOnce),
     errorCount: ordered.filter((span) => span.status === 'error').length,
-    models: distinct(calls.map((span) => span.model)),
-    providers: distinct(calls.map((span) => span.provider)),
-    prompts: usesOf(ordered),
+    models: models.kept,
+    providers: providers.kept,
+    prompts: prompts.kept,
+    totalsTruncated: false,
+    omitted: { models: models.omitted, providers: providers.omitted, prompts: prompts.omitted, tags: tags.omitted },
     usage: counted.usage,
-    costNanoUsd: knownCost(counted),
+    costNanoUsd: saturated(knownCost(counted)),
     unpricedSpans: counted.unpricedSpans,
     sessionId: firstOf(head, ordered, (span) => span.sessionId),
     userId: firstOf(head, ordered, (span) => span.userId),
     environment: firstOf(head, ordered, (span) => span.environment),
     service: firstOf(head, ordered, (span) => span.service),
-    tags: distinct(ordered.flatMap((span) => span.tags)),
+    tags: tags.kept,
     inputPreview: firstOf(head, ordered, (span) => span.inputPreview),
     outputPreview: firstOf(head, ordered.toReversed(), (span) => span.outputPreview),
   };
@@ -63,6 +73,10 @@ function headOf(ordered: readonly LightSpan[]): LightSpan {
   return head;
 }
 
+function saturated(costNanoUsd: bigint | null): bigint | null {
+  return costNanoUsd !== null && costNanoUsd > costNanoUsdMax ? costNanoUsdMax : costNanoUsd;
+}
+
 function latestEnd(spans: readonly LightSpan[], start: bigint): bigint {
   let end = start;
   for (const span of spans) {
@@ -78,4 +92,8 @@ function firstOf(head: LightSpan, ordered: readonly LightSpan[], read: (span: Li
 
 function distinct(values: readonly string[]): string[] {
   return [...new Set(values)].filter((value) => value !== '');
+}
+
+function lengthOf(value: string): number {
+  return value.length;
 }

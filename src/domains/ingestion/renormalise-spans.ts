@@ -3,11 +3,15 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { insertBlock } from '../../stores/clickhouse/insert-block.ts';
 import {
+  countTraceRows,
   findLightSpans,
   groupByTrace,
   insertExecutions,
   type LightSpan,
+  readEngineClock,
+  smallTraceRowsMax,
   summariseExecution,
+  summariseStoredTrace,
 } from '../executions/index.ts';
 import { normaliseSpan } from './conventions/normalise-span.ts';
 import { lightSpanOf } from './light-span-of.ts';
@@ -19,8 +23,7 @@ import { type ReadSpan, readStoredSpans, type StoredSpansFilter } from './stored
 const chunkSpansMax = 2_000;
 const chunkLengthMax = 16 * 1024 * 1024;
 /**
- * A worker that read a trace just before its spans were written again may store its summary just after. Of equal versions the one
- * stored last is the truth, so traces are summed up once more when such a worker is done.
+ * A worker that read a trace just before its spans were written again may store its summary just after, so traces are summed up once more when such a worker is done.
  */
 const settleMs = 1_000;
 const settlingMax = 50;
@@ -105,11 +108,28 @@ async function summarise(
   rows: readonly SpanRow[] = [],
 ): Promise<void> {
   const coming = new Map(rows.map((row) => [row.span.traceId + row.span.spanId, lightSpanOf(row)]));
-  const stored = await runClickHouse(() => findLightSpans(clickhouse, projectId, traceIds));
+  const version = await runClickHouse(() => readEngineClock(clickhouse));
+  const counts = await runClickHouse(() => countTraceRows(clickhouse, projectId, traceIds));
+  const small = traceIds.filter((traceId) => (counts.get(traceId) ?? 0) <= smallTraceRowsMax);
+  const stored = await runClickHouse(() => findLightSpans(clickhouse, projectId, small));
   const executions = [...groupByTrace(stored.map((span) => newer(span, coming.get(span.traceId + span.spanId))))].map(
-    (trace) => summariseExecution(projectId, trace),
+    (trace) => summariseExecution(projectId, trace, version),
   );
-  if (executions.length > 0) await runClickHouse(() => insertExecutions(clickhouse, executions));
+  await runClickHouse(() => insertExecutions(clickhouse, executions));
+  if (rows.length === 0)
+    await summariseLarge(
+      clickhouse,
+      projectId,
+      traceIds.filter((id) => !small.includes(id)),
+    );
+}
+
+/** Only once their spans are written: what is to come cannot be laid over what is not read whole. */
+async function summariseLarge(clickhouse: ClickHouse, projectId: string, traceIds: readonly string[]): Promise<void> {
+  for (const traceId of traceIds) {
+    const execution = await runClickHouse(() => summariseStoredTrace(clickhouse, projectId, traceId));
+    if (execution !== undefined) await runClickHouse(() => insertExecutions(clickhouse, [execution]));
+  }
 }
 
 function newer(stored: LightSpan, coming: LightSpan | undefined): LightSpan {

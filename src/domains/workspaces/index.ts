@@ -12,7 +12,7 @@ export {
   rateLimitNames,
 } from './plans.ts';
 export type { Project, ProjectScope } from './project.ts';
-export { findProjectScope, listProjects } from './project-store.ts';
+export { findProjectScope, findProjectWorkspaces, listProjects } from './project-store.ts';
 export { type Role, roleSuffices, roles } from './role.ts';
 export type { Workspace, WorkspaceScope } from './workspace.ts';
 export { findWorkspace, findWorkspaces, lockWorkspace } from './workspace-store.ts';

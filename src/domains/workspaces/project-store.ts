@@ -82,3 +82,17 @@ export async function findProjectScope(postgres: Postgres, projectId: string): P
     }
   );
 }
+
+/** The workspace of each of these projects that exists. */
+export async function findProjectWorkspaces(
+  postgres: Postgres,
+  projectIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (projectIds.length === 0) return new Map();
+  const rows = await runPostgres(async () =>
+    postgres('projects')
+      .whereRaw('id = any(?)', [[...projectIds]])
+      .select<Row[]>('id', 'workspace_id'),
+  );
+  return new Map(rows.map(({ id, workspace_id }) => [id, workspace_id]));
+}

@@ -1,6 +1,7 @@
-import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client';
 
 export type ClickHouse = ClickHouseClient;
+export type { ClickHouseSettings };
 
 /** Settings of every read: bounded in time, rows, bytes and memory; 64-bit integers stay exact as strings. */
 const readSettings = {

@@ -2,30 +2,174 @@ import { ClickHouseError } from '@clickhouse/client';
 import { type AppError, TooLargeError, UnavailableError } from '../../lib/errors.ts';
 
 /**
- * Server errors after which the same statement may succeed (ErrorCodes.cpp): timeouts 159 209, too many queries or parts
- * 202 252, socket and network 210 319 , memory 241, table is read-only or dropped under us 242 60, Keeper 999, unknown
- * status of insert 319, aborted 236 (server shutting down), cannot schedule 439, disk full 243.
+ * What an error of a ClickHouse request says about repeating it: `passing` errors end by themselves, `data` means these rows, and
+ * nothing is known of an `unknown` one.
  */
-const retryableCodes = new Set([
-  '60',
-  '81',
-  '159',
-  '202',
-  '209',
-  '210',
-  '236',
-  '241',
-  '242',
-  '243',
-  '252',
-  '319',
-  '439',
-  '999',
+export type ClickHouseFault = 'passing' | 'data' | 'unknown';
+
+/**
+ * Answers that pass (names and numbers of ErrorCodes.cpp): the engine, a shard, a replica or Keeper is unavailable, overloaded, full,
+ * or not set up yet. None of them says anything about the rows.
+ */
+const passingCodes: Readonly<Record<string, string>> = {
+  16: 'NO_SUCH_COLUMN_IN_TABLE', // a migration that has not run yet
+  60: 'UNKNOWN_TABLE',
+  75: 'CANNOT_WRITE_TO_FILE_DESCRIPTOR',
+  76: 'CANNOT_OPEN_FILE',
+  81: 'UNKNOWN_DATABASE',
+  86: 'RECEIVED_ERROR_FROM_REMOTE_IO_SERVER',
+  95: 'CANNOT_READ_FROM_SOCKET',
+  96: 'CANNOT_WRITE_TO_SOCKET',
+  159: 'TIMEOUT_EXCEEDED',
+  164: 'READONLY',
+  172: 'CANNOT_CREATE_DIRECTORY',
+  173: 'CANNOT_ALLOCATE_MEMORY',
+  192: 'UNKNOWN_USER',
+  193: 'WRONG_PASSWORD',
+  194: 'REQUIRED_PASSWORD',
+  195: 'IP_ADDRESS_NOT_ALLOWED',
+  198: 'DNS_ERROR',
+  201: 'QUOTA_EXCEEDED',
+  202: 'TOO_MANY_SIMULTANEOUS_QUERIES',
+  203: 'NO_FREE_CONNECTION',
+  204: 'CANNOT_FSYNC',
+  209: 'SOCKET_TIMEOUT',
+  210: 'NETWORK_ERROR',
+  218: 'TABLE_IS_DROPPED',
+  225: 'NO_ZOOKEEPER',
+  232: 'NO_SUCH_DATA_PART',
+  234: 'NO_REPLICA_HAS_PART',
+  236: 'ABORTED',
+  241: 'MEMORY_LIMIT_EXCEEDED',
+  242: 'TABLE_IS_READ_ONLY',
+  243: 'NOT_ENOUGH_SPACE',
+  244: 'UNEXPECTED_ZOOKEEPER_ERROR',
+  252: 'TOO_MANY_PARTS',
+  254: 'NO_ACTIVE_REPLICAS',
+  255: 'TOO_MANY_RETRIES_TO_FETCH_PARTS',
+  265: 'NO_AVAILABLE_REPLICA',
+  274: 'AIO_READ_ERROR',
+  275: 'AIO_WRITE_ERROR',
+  279: 'ALL_CONNECTION_TRIES_FAILED',
+  285: 'TOO_FEW_LIVE_REPLICAS',
+  286: 'UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE',
+  289: 'REPLICA_IS_NOT_IN_QUORUM',
+  291: 'DATABASE_ACCESS_DENIED',
+  294: 'CANNOT_WRITE_TO_FILE',
+  297: 'SHARD_HAS_NO_CONNECTIONS',
+  319: 'UNKNOWN_STATUS_OF_INSERT',
+  364: 'RECEIVED_ERROR_TOO_MANY_REQUESTS',
+  369: 'ALL_REPLICAS_ARE_STALE',
+  373: 'SESSION_IS_LOCKED',
+  384: 'PART_IS_TEMPORARILY_LOCKED',
+  394: 'QUERY_WAS_CANCELLED',
+  410: 'EXTERNAL_SERVER_IS_NOT_RESPONDING',
+  411: 'PTHREAD_ERROR',
+  415: 'ALL_REPLICAS_LOST',
+  416: 'REPLICA_STATUS_CHANGED',
+  425: 'SYSTEM_ERROR',
+  439: 'CANNOT_SCHEDULE_TASK',
+  473: 'DEADLOCK_AVOIDED',
+  497: 'ACCESS_DENIED',
+  499: 'S3_ERROR',
+  500: 'AZURE_BLOB_STORAGE_ERROR',
+  516: 'AUTHENTICATION_FAILED',
+  519: 'NO_REMOTE_SHARD_AVAILABLE',
+  529: 'NOT_A_LEADER',
+  568: 'RAFT_ERROR',
+  571: 'DATABASE_REPLICATION_FAILED',
+  574: 'DISTRIBUTED_TOO_MANY_PENDING_BYTES',
+  677: 'THREAD_WAS_CANCELED',
+  700: 'USER_SESSION_LIMIT_EXCEEDED',
+  722: 'ASYNC_LOAD_WAIT_FAILED',
+  733: 'TABLE_IS_BEING_RESTARTED',
+  735: 'QUERY_WAS_CANCELLED_BY_CLIENT',
+  738: 'PART_IS_LOCKED',
+  745: 'SERVER_OVERLOADED',
+  749: 'TCP_CONNECTION_LIMIT_REACHED',
+  762: 'HTTP_CONNECTION_LIMIT_REACHED',
+  776: 'RESOURCE_LIMIT_EXCEEDED',
+  777: 'MEMORY_RESERVATION_KILLED',
+  778: 'MEMORY_RESERVATION_FAILED',
+  904: 'TOO_MANY_UNAVAILABLE_SHARDS',
+  999: 'KEEPER_EXCEPTION',
+  1000: 'POCO_EXCEPTION',
+};
+
+/** Answers that mean the rows: sending them again cannot help. */
+const dataCodes: Readonly<Record<string, string>> = {
+  6: 'CANNOT_PARSE_TEXT',
+  7: 'INCORRECT_NUMBER_OF_COLUMNS',
+  9: 'SIZES_OF_COLUMNS_DOESNT_MATCH',
+  13: 'SIZES_OF_COLUMNS_IN_TUPLE_DOESNT_MATCH',
+  19: 'SIZE_OF_FIXED_STRING_DOESNT_MATCH',
+  20: 'NUMBER_OF_COLUMNS_DOESNT_MATCH',
+  25: 'CANNOT_PARSE_ESCAPE_SEQUENCE',
+  26: 'CANNOT_PARSE_QUOTED_STRING',
+  27: 'CANNOT_PARSE_INPUT_ASSERTION_FAILED',
+  32: 'ATTEMPT_TO_READ_AFTER_EOF',
+  33: 'CANNOT_READ_ALL_DATA',
+  38: 'CANNOT_PARSE_DATE',
+  41: 'CANNOT_PARSE_DATETIME',
+  53: 'TYPE_MISMATCH',
+  62: 'SYNTAX_ERROR',
+  69: 'ARGUMENT_OUT_OF_BOUND',
+  70: 'CANNOT_CONVERT_TYPE',
+  72: 'CANNOT_PARSE_NUMBER',
+  117: 'INCORRECT_DATA',
+  128: 'TOO_LARGE_ARRAY_SIZE',
+  130: 'CANNOT_READ_ARRAY_FROM_TEXT',
+  131: 'TOO_LARGE_STRING_SIZE',
+  190: 'SIZES_OF_ARRAYS_DONT_MATCH',
+  321: 'VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE',
+  349: 'CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN',
+  366: 'SIZES_OF_NESTED_COLUMNS_ARE_INCONSISTENT',
+  407: 'DECIMAL_OVERFLOW',
+  467: 'CANNOT_PARSE_BOOL',
+  469: 'VIOLATED_CONSTRAINT',
+  563: 'CANNOT_READ_MAP_FROM_TEXT',
+};
+
+/** Of Node's sockets and name look-ups. */
+const networkCodes = new Set([
+  'EAI_AGAIN',
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'EMFILE',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ENFILE',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ERR_STREAM_PREMATURE_CLOSE',
 ]);
 
-/** Whether trying the same request again can help. Whatever is not an answer of the server is trouble on the way to it. */
+/** Errors of the client that carry no code: its time-out, a broken socket, and what a proxy before the engine answers. */
+const transportMessages =
+  /^Timeout error|socket hang up|^aborted$|^The user aborted|^\s*<|^\s*$|gateway|upstream|service unavailable|too many requests/i;
+
+/** What an error of a request to ClickHouse says about repeating it. An error of our own code is `unknown`. */
+export function clickHouseFault(error: unknown): ClickHouseFault {
+  if (error instanceof ClickHouseError) {
+    if (error.code in passingCodes) return 'passing';
+    return error.code in dataCodes ? 'data' : 'unknown';
+  }
+  return isTransportError(error) ? 'passing' : 'unknown';
+}
+
+/** Whether the same request may succeed later whatever it says. */
 export function isRetryableClickHouseError(error: unknown): boolean {
-  return !(error instanceof ClickHouseError) || retryableCodes.has(error.code);
+  return clickHouseFault(error) === 'passing';
+}
+
+function isTransportError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ('code' in error && typeof error.code === 'string') return networkCodes.has(error.code);
+  return error.constructor === Error && transportMessages.test(error.message);
 }
 
 /** What an answer of the server means to the caller of a read: the bounds of the client's settings (ErrorCodes.cpp). */
@@ -44,13 +188,13 @@ const boundErrors: Readonly<Record<string, (cause: ClickHouseError) => AppError>
 };
 
 /** Whether the engine itself answered with the error, rather than the connection to it. */
-export function isServerAnswer(error: unknown): boolean {
+export function isServerAnswer(error: unknown): error is ClickHouseError {
   return error instanceof ClickHouseError;
 }
 
 /**
- * Runs a ClickHouse read; an engine that is away becomes `UnavailableError`, a bound that is hit says which, anything else passes
- * unchanged.
+ * Runs a ClickHouse read; an engine that is unavailable, wholly or in part, becomes `UnavailableError`, a bound that is hit says which,
+ * anything else passes unchanged.
  */
 export async function runClickHouse<T>(call: () => Promise<T>): Promise<T> {
   try {

@@ -1,0 +1,179 @@
+import type { Redis } from 'ioredis';
+import type { KeptCounts } from '../telemetry/metrics.ts';
+
+/**
+ * Traces whose spans are stored and whose execution is still to be summed up. The list is durable as the queue is, and shared by all
+ * workers. Per project: what is due when, what must rest until when, and how often a trace failed in a row.
+ */
+interface Keys {
+  due: string;
+  rest: string;
+  failures: string;
+}
+
+/** Which projects have entries, and their workspaces. No tenant's data, so the key has no tenant. */
+const projectsKey = 'promptlane:summary-projects';
+const countsKey = 'promptlane:summary-counts';
+
+/** Longer than summing up a trace may take; a worker that dies leaves its traces to others after this. */
+const leaseMs = 180_000;
+const failurePauseFirstMs = 1_000;
+const failurePauseMaxMs = 600_000;
+/** Members that one script handles. */
+const tracesPerScript = 1_000;
+
+/** A place on the list keeps its time, unless a worker has it: then it comes again after that one's rest. Answers how many are new. */
+const addLua = `
+local added = 0
+for i = 4, #ARGV do
+  local place = redis.call('ZSCORE', KEYS[1], ARGV[i])
+  local rest = redis.call('ZSCORE', KEYS[2], ARGV[i])
+  local due = ARGV[1]
+  if rest and tonumber(rest) > tonumber(due) then due = rest end
+  if not place then added = added + 1 end
+  if not place or tonumber(place) % 1 ~= 0 then redis.call('ZADD', KEYS[1], due, ARGV[i]) end
+end
+redis.call('HSET', KEYS[3], ARGV[2], ARGV[3])
+return added`;
+
+/** A time with a fraction marks a lease, which no other time has. */
+const leaseLua = `
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[1])
+local traces = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[4])
+for _, trace in ipairs(traces) do
+  redis.call('ZADD', KEYS[1], ARGV[3], trace)
+  redis.call('ZADD', KEYS[2], ARGV[2], trace)
+end
+return traces`;
+
+/** Takes the trace off the list, or back to its place when more of it came meanwhile. */
+const doneLua = `
+redis.call('HDEL', KEYS[3], ARGV[1])
+redis.call('ZADD', KEYS[2], ARGV[3], ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[5])
+local place = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if place and tonumber(place) == tonumber(ARGV[2]) then redis.call('ZREM', KEYS[1], ARGV[1])
+elseif place then redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1]) end
+if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HDEL', KEYS[4], ARGV[4]) end`;
+
+const failedLua = `
+local failures = redis.call('HINCRBY', KEYS[3], ARGV[1], 1)
+local pause = math.min(tonumber(ARGV[3]) * 2 ^ math.min(failures - 1, 20), tonumber(ARGV[4]))
+redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('ZADD', KEYS[1], string.format('%.0f', tonumber(ARGV[2]) + pause), ARGV[1])`;
+
+/** Gives up leases that still hold; their traces are due again at ARGV[2]. */
+const releaseLua = `
+for i = 3, #ARGV do
+  local place = redis.call('ZSCORE', KEYS[1], ARGV[i])
+  if place and tonumber(place) == tonumber(ARGV[1]) then redis.call('ZADD', KEYS[1], ARGV[2], ARGV[i]) end
+  redis.call('ZREM', KEYS[2], ARGV[i])
+end`;
+
+export interface SummaryProject {
+  workspaceId: string;
+  projectId: string;
+}
+
+/** Traces that this worker has until it says what became of them, or the lease ends. */
+export interface SummaryLease extends SummaryProject {
+  traceIds: readonly string[];
+  place: string;
+}
+
+/** Puts traces on the list, each once; resolves once that is durable with how many were not there. Throws what Redis throws. */
+export async function listForSummary(
+  redis: Redis,
+  { workspaceId, projectId }: SummaryProject,
+  traceIds: readonly string[],
+): Promise<number> {
+  const { due, rest } = keysOf(projectId);
+  let added = 0;
+  for (let at = 0; at < traceIds.length; at += tracesPerScript) {
+    const some = traceIds.slice(at, at + tracesPerScript);
+    added += Number(await redis.eval(addLua, 3, due, rest, projectsKey, Date.now(), projectId, workspaceId, ...some));
+  }
+  return added;
+}
+
+/** The projects that have traces on the list, due or not. */
+export async function summaryProjects(redis: Redis): Promise<SummaryProject[]> {
+  const projects = await redis.hgetall(projectsKey);
+  return Object.entries(projects).map(([projectId, workspaceId]) => ({ projectId, workspaceId }));
+}
+
+/** Takes up to `tracesMax` traces of a project that are due, the longest due first. */
+export async function leaseSummaries(redis: Redis, project: SummaryProject, tracesMax: number): Promise<SummaryLease> {
+  const { due, rest } = keysOf(project.projectId);
+  const nowMs = Date.now();
+  const place = `${nowMs + leaseMs}.5`;
+  const traceIds = await redis.eval(leaseLua, 2, due, rest, nowMs, nowMs + leaseMs, place, tracesMax);
+  return { ...project, place, traceIds: traceIds as string[] };
+}
+
+/** The trace is summed up, and rests for `restMs` before it is again. */
+export async function endSummary(redis: Redis, lease: SummaryLease, traceId: string, restMs: number): Promise<void> {
+  const { due, rest, failures } = keysOf(lease.projectId);
+  const restUntilMs = Date.now() + Math.ceil(restMs);
+  await redis.eval(
+    doneLua,
+    4,
+    due,
+    rest,
+    failures,
+    projectsKey,
+    traceId,
+    lease.place,
+    restUntilMs,
+    lease.projectId,
+    leaseMs,
+  );
+}
+
+/** The traces have not been worked on; anybody may take them again after `pauseMs`. */
+export async function releaseSummaries(
+  redis: Redis,
+  lease: SummaryLease,
+  traceIds: readonly string[],
+  pauseMs: number,
+): Promise<void> {
+  if (traceIds.length === 0) return;
+  const { due, rest } = keysOf(lease.projectId);
+  await redis.eval(releaseLua, 2, due, rest, lease.place, Date.now() + pauseMs, ...traceIds);
+}
+
+/** The trace could not be summed up; it stays on the list, and waits twice as long with every failure, up to ten minutes. */
+export async function failSummary(redis: Redis, lease: SummaryLease, traceId: string): Promise<void> {
+  const { due, rest, failures } = keysOf(lease.projectId);
+  const pauses = [failurePauseFirstMs, failurePauseMaxMs];
+  await redis.eval(failedLua, 3, due, rest, failures, traceId, Date.now(), ...pauses);
+  await countSummaries(redis, 'failed', 1);
+}
+
+/** What became of summaries: left to the list by a batch, tried in vain, found missing by the reconciler. */
+export type CountedSummaries = 'listed' | 'failed' | 'mended';
+
+export async function countSummaries(redis: Redis, outcome: CountedSummaries, count: number): Promise<void> {
+  if (count > 0) await redis.hincrby(countsKey, outcome, count);
+}
+
+/** What all workers have counted since Redis was new, for Prometheus. */
+export function summaryCounts(redis: Redis): KeptCounts<'outcome'> {
+  return {
+    name: 'execution_summaries_total',
+    help: 'Executions that were left to the list of summaries (listed), could not be summed up (failed), were found missing or short (mended)',
+    labels: ['outcome'],
+    async read() {
+      const counts = await redis.hgetall(countsKey);
+      return Object.entries(counts).map(([outcome, count]) => ({ outcome, count: Number(count) }));
+    },
+  };
+}
+
+function keysOf(projectId: string): Keys {
+  return {
+    due: `${projectId}:summaries-due`,
+    rest: `${projectId}:summaries-rest`,
+    failures: `${projectId}:summaries-failures`,
+  };
+}

@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import { defaultOtlpLimits } from '../../src/domains/ingestion/index.ts';
+import { PriceTable } from '../../src/domains/pricing/index.ts';
+import { KnownPrompts } from '../../src/domains/prompts/index.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { encodeRows, linkRows, readRows } from '../../workers/ingestion/encode-body.ts';
+import type { BatchEntry } from '../../workers/ingestion/span-batcher.ts';
+import { encodeSpans, type SpanInput } from './otlp-encode.ts';
+
+/** A body of these spans as a worker has it before its batch is stored: of a project without prompts and prices of its own. */
+export async function encodedBody(
+  spans: readonly SpanInput[],
+  {
+    projectId,
+    workspaceId,
+    receivedAtMs = Date.now(),
+  }: { projectId: string; workspaceId: string; receivedAtMs?: number },
+): Promise<BatchEntry> {
+  const bytes = Buffer.from(encodeSpans('protobuf', spans));
+  const logger = createLogger({ level: 'silent', name: 'test' });
+  const prompts = new KnownPrompts({ find: async () => new Map(), unknownMs: 1_000, logger });
+  const payload = {
+    v: 1,
+    projectId,
+    workspaceId,
+    retentionDays: 0,
+    encoding: 'protobuf',
+    coding: 'identity',
+    inflatedBytes: bytes.length,
+    spans: spans.length,
+    receivedAtMs,
+  } as const;
+  const prices = { table: new PriceTable(), overrides: new Map(), budget: { left: 0 } };
+  const unlinked = await readRows({ payload, limits: defaultOtlpLimits, prices }, bytes);
+  const encoded = encodeRows(await linkRows(prompts, projectId, unlinked));
+  return { jobId: randomUUID(), receivedAtMs, projectId, workspaceId, encoded };
+}

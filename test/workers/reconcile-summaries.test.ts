@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import type { Queue } from 'bullmq';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findDifferingTraces } from '../../src/domains/executions/index.ts';
+import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { insertSpans } from '../../workers/ingestion/insert-spans.ts';
+import { reconcileSummaries } from '../../workers/maintenance/reconcile-summaries.ts';
+import { connectQueue } from '../../workers/start-workers.ts';
+import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { encodedBody } from '../support/encoded-body.ts';
+import { aModelCall, aSpan, newTraceId } from '../support/spans.ts';
+import { listExecutions, sendSpans, untilListed } from '../support/traces.ts';
+import { until } from '../support/until.ts';
+
+let api: TestApi;
+let clickhouse: ClickHouse;
+let redis: Redis;
+/** In which nothing waits. */
+let queue: Queue;
+
+beforeAll(async () => {
+  api = await startApi();
+  clickhouse = connectClickHouse(api.config.clickhouseUrl);
+  redis = connectWorkerRedis(api.config.redisUrl);
+  queue = connectQueue(`ingest-of-${randomUUID()}`, redis);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await clickhouse.close();
+  await api.close();
+});
+
+async function reconcile(nowMs = Date.now()): Promise<void> {
+  const logger = createLogger({ level: 'silent', name: 'test' });
+  const deps = { clickhouse, postgres: api.postgres, redis, ingest: [queue], isolation: queue, logger };
+  await reconcileSummaries(deps, { nowMs });
+}
+
+const mendedTotal = async () => Number((await redis.hget('promptlane:summary-counts', 'mended')) ?? 0);
+
+/** Spans as a worker stores them that then loses their summary. */
+async function storeWithoutSummary(project: ProjectOfTest, traceId: string, spans: number, receivedAtMs: number) {
+  const entry = await encodedBody(
+    Array.from({ length: spans }, () => aModelCall(1, 1, { traceId })),
+    { projectId: project.id, workspaceId: project.workspaceId, receivedAtMs },
+  );
+  await insertSpans(clickhouse, [entry]);
+}
+
+const dayMs = 86_400_000;
+
+test.each([
+  ['just now', 20_000],
+  ['nine days ago', 9 * dayMs],
+])(
+  'spans received %s without an execution are listed after a run, and counted as mended',
+  async (_when, agoMs) => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    await storeWithoutSummary(project, traceId, 3, Date.now() - agoMs);
+    const before = await mendedTotal();
+    await redis.set('promptlane:summaries-swept-ms', Date.now() - agoMs - 60_000);
+    const execution = await until('it is listed', 90_000, async () => {
+      await reconcile();
+      const { body } = await listExecutions(api, project);
+      return body.data[0];
+    });
+    expect(await mendedTotal()).toBeGreaterThan(before);
+    expect(execution).toMatchObject({ span_count: 3, usage: { input_tokens: 3 } });
+  },
+  120_000,
+);
+
+test('an execution that was deleted is listed again', async () => {
+  const project = await newProject(api);
+  const span = aSpan();
+  await sendSpans(api, project.key, [span]);
+  await untilListed(api, project, span.traceId);
+  await clickhouse.command({
+    query: `DELETE FROM executions WHERE project_id = {id:String} SETTINGS lightweight_deletes_sync = 2`,
+    query_params: { id: project.id },
+  });
+  await reconcile(Date.now() + 10_000);
+  await untilListed(api, project, span.traceId);
+});
+
+test('an execution that is short of spans received later is mended', async () => {
+  const project = await newProject(api);
+  const span = aSpan();
+  await sendSpans(api, project.key, [span]);
+  await untilListed(api, project, span.traceId);
+  await storeWithoutSummary(project, span.traceId, 4, Date.now());
+  await reconcile(Date.now() + 10_000);
+  await untilListed(api, project, span.traceId, ({ span_count }) => span_count === 5);
+});
+
+test('executions that have all of their spans differ in nothing', async () => {
+  const project = await newProject(api);
+  const fromMs = Date.now() - 1_000;
+  const spans = Array.from({ length: 20 }, () => aSpan());
+  await sendSpans(api, project.key, spans);
+  for (const { traceId } of spans) await untilListed(api, project, traceId);
+  const found = await findDifferingTraces(clickhouse, { fromMs, toMs: Date.now() + 1_000, tracesMax: 10_000 });
+  expect(found.filter(({ projectId }) => projectId === project.id)).toEqual([]);
+});

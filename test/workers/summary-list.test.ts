@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import {
+  endSummary,
+  failSummary,
+  leaseSummaries,
+  listForSummary,
+  releaseSummaries,
+  summaryProjects,
+} from '../../src/queue/summary-list.ts';
+import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { until } from '../support/until.ts';
+
+let redis: Redis;
+let project: { workspaceId: string; projectId: string };
+beforeAll(() => {
+  // A database that no worker looks into.
+  redis = connectWorkerRedis(`${inject('redisUrl').replace(/\/\d+$/, '')}/9`);
+});
+afterAll(() => redis.disconnect());
+beforeEach(() => {
+  project = { workspaceId: `wsp_${randomUUID()}`, projectId: `prj_${randomUUID()}` };
+});
+
+const isListed = async () => (await summaryProjects(redis)).some(({ projectId }) => projectId === project.projectId);
+
+describe('the list of summaries', () => {
+  test('of no traces sends nothing to Redis', async () => {
+    expect(await listForSummary(redis, project, [])).toBe(0);
+    expect(await isListed()).toBe(false);
+  });
+
+  test('has a trace once, gives it to one worker, and forgets it and its project when it is done', async () => {
+    expect(await listForSummary(redis, project, ['a', 'b'])).toBe(2);
+    expect(await listForSummary(redis, project, ['b'])).toBe(0);
+    const lease = await leaseSummaries(redis, project, 10);
+    expect(lease.traceIds.toSorted()).toEqual(['a', 'b']);
+    expect((await leaseSummaries(redis, project, 10)).traceIds).toEqual([]);
+    expect(await isListed()).toBe(true);
+    for (const traceId of lease.traceIds) await endSummary(redis, lease, traceId, 0);
+    expect(await isListed()).toBe(false);
+  });
+
+  test('keeps a trace of which more came while a worker had it, until it has rested', async () => {
+    await listForSummary(redis, project, ['a']);
+    const lease = await leaseSummaries(redis, project, 10);
+    expect(await listForSummary(redis, project, ['a'])).toBe(0);
+    expect((await leaseSummaries(redis, project, 10)).traceIds).toEqual([]);
+    const endedAtMs = Date.now();
+    await endSummary(redis, lease, 'a', 400);
+    const again = await until('it is due', 10_000, async () => {
+      const { traceIds } = await leaseSummaries(redis, project, 10);
+      return traceIds.length > 0 && traceIds;
+    });
+    expect(again).toEqual(['a']);
+    expect(Date.now() - endedAtMs).toBeGreaterThanOrEqual(399);
+  });
+
+  test('gives a trace that is put on it while it rests only after its rest', async () => {
+    await listForSummary(redis, project, ['a']);
+    await endSummary(redis, await leaseSummaries(redis, project, 10), 'a', 60_000);
+    expect(await listForSummary(redis, project, ['a'])).toBe(1);
+    expect((await leaseSummaries(redis, project, 10)).traceIds).toEqual([]);
+  });
+
+  test('keeps a trace that failed, and gives it later every time', async () => {
+    await listForSummary(redis, project, ['a']);
+    const lease = await leaseSummaries(redis, project, 10);
+    const pauses: number[] = [];
+    for (let n = 0; n < 14; n++) {
+      const before = Date.now();
+      await failSummary(redis, lease, 'a');
+      pauses.push(Math.round((Number(await redis.zscore(`${project.projectId}:summaries-due`, 'a')) - before) / 1_000));
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600, 600]);
+    expect((await leaseSummaries(redis, project, 10)).traceIds).toEqual([]);
+    expect(await isListed()).toBe(true);
+  });
+
+  test('gives what was released to the next', async () => {
+    await listForSummary(redis, project, ['a', 'b']);
+    const lease = await leaseSummaries(redis, project, 10);
+    await releaseSummaries(redis, lease, ['b'], 0);
+    expect((await leaseSummaries(redis, project, 10)).traceIds).toEqual(['b']);
+  });
+
+  test('takes 150,000 traces of one batch', async () => {
+    const traceIds = Array.from({ length: 150_000 }, (_, index) => index.toString(16).padStart(32, '0'));
+    expect(await listForSummary(redis, project, traceIds)).toBe(150_000);
+    expect(await redis.zcard(`${project.projectId}:summaries-due`)).toBe(150_000);
+    await redis.del(`${project.projectId}:summaries-due`);
+  });
+});

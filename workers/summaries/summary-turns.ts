@@ -1,0 +1,116 @@
+import {
+  countTraceRows,
+  groupByRows,
+  insertExecutions,
+  readEngineClock,
+  smallTraceRowsMax,
+  summariseSmallTraces,
+} from '../../src/domains/executions/index.ts';
+import {
+  endSummary,
+  failSummary,
+  leaseSummaries,
+  releaseSummaries,
+  type SummaryLease,
+  type SummaryProject,
+} from '../../src/queue/summary-list.ts';
+import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import type { Redis } from '../../src/stores/redis/client.ts';
+import type { Logger } from '../../src/telemetry/logger.ts';
+import type { SummaryTask } from './summary-thread.ts';
+
+/** Of one project in one turn. */
+const tracesPerTurn = 50;
+/** After this a turn begins no other trace. */
+const turnMsMax = 1_000;
+/** What was not worked on is left for this long. */
+const releaseMs = 500;
+/** A large trace that goes on growing is read for a sixth of the time, however often it is sent to; its list is 10 s behind at most. */
+const restPerMs = 5;
+const restMsMax = 10_000;
+const logEveryMs = 60_000;
+
+export interface SummaryTurnsDeps {
+  clickhouse: ClickHouse;
+  redis: Redis;
+  logger: Logger;
+}
+
+/** What is done in a workspace's turn. Remembers when a failure was last told. */
+export class SummaryTurns {
+  readonly #deps: SummaryTurnsDeps;
+  readonly #runInThread: (task: SummaryTask) => Promise<number>;
+  #loggedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: SummaryTurnsDeps, runInThread: (task: SummaryTask) => Promise<number>) {
+    this.#deps = deps;
+    this.#runInThread = runInThread;
+  }
+
+  /** Sums up what is due of a workspace's projects, for about a second. Throws what Redis throws. */
+  async take(projects: readonly SummaryProject[], stopping: AbortSignal): Promise<void> {
+    const endMs = performance.now() + turnMsMax;
+    const isOver = () => stopping.aborted || performance.now() > endMs;
+    for (const project of projects) {
+      if (isOver()) return;
+      const lease = await leaseSummaries(this.#deps.redis, project, tracesPerTurn);
+      if (lease.traceIds.length > 0) await this.#workOff(lease, isOver);
+    }
+  }
+
+  async #workOff(lease: SummaryLease, isOver: () => boolean): Promise<void> {
+    const left = new Set(lease.traceIds);
+    try {
+      await this.#summariseSmall(lease, left);
+      for (const traceId of left) {
+        if (isOver()) break;
+        await this.#summariseAlone(lease, traceId);
+        left.delete(traceId);
+      }
+    } catch (error) {
+      this.#log(error, lease);
+    }
+    await releaseSummaries(this.#deps.redis, lease, [...left], releaseMs);
+  }
+
+  /** In small pieces; takes those that are done from `left`. A piece that fails is left, so that each of its traces is tried alone. */
+  async #summariseSmall(lease: SummaryLease, left: Set<string>): Promise<void> {
+    const { clickhouse, redis } = this.#deps;
+    const { projectId } = lease;
+    const version = await readEngineClock(clickhouse);
+    const rows = await countTraceRows(clickhouse, projectId, lease.traceIds);
+    const small = lease.traceIds
+      .map((id) => [id, rows.get(id) ?? 0] as const)
+      .filter(([, n]) => n <= smallTraceRowsMax);
+    for (const traceIds of groupByRows(new Map(small))) {
+      try {
+        const executions = await summariseSmallTraces(clickhouse, { projectId, traceIds, version });
+        await insertExecutions(clickhouse, executions);
+      } catch (error) {
+        this.#log(error, lease);
+        continue;
+      }
+      for (const traceId of traceIds) {
+        await endSummary(redis, lease, traceId, 0);
+        left.delete(traceId);
+      }
+    }
+  }
+
+  async #summariseAlone(lease: SummaryLease, traceId: string): Promise<void> {
+    const { redis } = this.#deps;
+    try {
+      const tookMs = await this.#runInThread({ projectId: lease.projectId, traceId });
+      await endSummary(redis, lease, traceId, Math.min(tookMs * restPerMs, restMsMax));
+    } catch (error) {
+      this.#log(error, lease);
+      await failSummary(redis, lease, traceId);
+    }
+  }
+
+  #log(error: unknown, { projectId }: SummaryLease): void {
+    if (performance.now() - this.#loggedAtMs < logEveryMs) return;
+    this.#loggedAtMs = performance.now();
+    this.#deps.logger.error({ err: error, project_id: projectId }, 'an execution could not be summed up');
+  }
+}
