@@ -299,6 +299,20 @@ describe('415', () => {
 
 describe('422', () => {
   test.each([
+    ['the execution', { started_at: '2554-07-21T23:00:00Z', duration_ms: 31_622_400_000 }, 'duration_ms'],
+    [
+      'a span',
+      { spans: [{ name: 's', kind: 'other', started_at: '2554-07-21T23:34:33Z', duration_ms: 1_000 }] },
+      'spans[0].duration_ms',
+    ],
+  ])('times of %s that 64 bits of nanoseconds cannot hold, also when asked to wait', async (_what, body, path) => {
+    for (const headers of [{}, { Prefer: 'wait=10' }]) {
+      const answer = await postExecution(api, project, body, headers);
+      expect(expectProblem(answer, 422, 'invalid_body').errors).toMatchObject([{ path, code: 'too_big' }]);
+    }
+  });
+
+  test.each([
     [{ started_at: '2026-11-20T10:00:00Z', ended_at: '2026-11-20T09:00:00Z' }, 'ended_at'],
     [
       { spans: [{ name: 's', kind: 'llm', usage: { input_tokens: 1, cache_read_tokens: 2 } }] },

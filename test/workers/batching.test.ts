@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type BodyPublisher, createBodyPublisher } from '../../src/queue/body-publisher.ts';
 import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { encodeSpans } from '../support/otlp-encode.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { listQuarantine, publishBody, untilQuarantined } from '../support/quarantine.ts';
 import { aSpan, newTraceId } from '../support/spans.ts';
@@ -27,7 +28,7 @@ let endWorker: () => Promise<void>;
 const traceIds = Array.from({ length: 10 }, newTraceId);
 let corruptIds: string[];
 
-// The bodies wait before the worker starts, so that it meets them all at once: the good ones of many requests and two bad ones.
+// The bodies wait before the worker starts, so that it meets them all at once: the good ones of many requests and four bad ones.
 beforeAll(async () => {
   api = await startApi({ redisUrl: new URL(ownDatabase, inject('redisUrl')).href });
   project = await newProject(api);
@@ -40,6 +41,9 @@ beforeAll(async () => {
   corruptIds = [
     await publishBody(publisher, project, gzipSync('cut short').subarray(0, -6), { coding: 'gzip' }),
     await publishBody(publisher, project, Buffer.from('{"resourceSpans":'), { encoding: 'json' }),
+    // Fewer and more spans than the edge had accepted.
+    await publishBody(publisher, project, encodeSpans('protobuf', []), { spans: 1 }),
+    await publishBody(publisher, project, encodeSpans('protobuf', [aSpan(), aSpan()]), { spans: 1 }),
   ];
   engine = await startProxy(api.config.clickhouseUrl);
   logDirectory = mkdtempSync(join(tmpdir(), 'promptlane-batching-'));
@@ -60,7 +64,7 @@ afterAll(async () => {
   rmSync(logDirectory, { recursive: true, force: true });
 });
 
-describe('300 small bodies and two that cannot be decoded, waiting together', () => {
+describe('300 small bodies and four that are not what was accepted, waiting together', () => {
   test('the good ones are all stored', async () => {
     for (const traceId of traceIds) await untilStored(api, project, traceId, bodies / traceIds.length);
   });
@@ -75,6 +79,12 @@ describe('300 small bodies and two that cannot be decoded, waiting together', ()
     for (const id of corruptIds) await untilQuarantined(api, id);
     const entries = (await listQuarantine(api)).filter(({ project_id }) => project_id === project.id);
     expect(entries.map(({ id }) => id).sort()).toEqual(corruptIds.toSorted());
+    expect(entries.map(({ reason }) => reason)).toEqual(
+      expect.arrayContaining([
+        'The body decodes to 0 spans, 1 were accepted',
+        'The body decodes to 2 spans, 1 were accepted',
+      ]),
+    );
   });
 
   test('nothing is left in the queue', async () => {

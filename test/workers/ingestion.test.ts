@@ -5,7 +5,14 @@ import { newProject, type ProjectOfTest, startApi, type TestApi } from '../suppo
 import { allRows } from '../support/embedded-clickhouse.ts';
 import type { SpanInput } from '../support/otlp-encode.ts';
 import { aModelCall, aSpan, newSpanId, newTraceId, nowNano } from '../support/spans.ts';
-import { listExecutions, sendSpans, untilExecution, untilStored } from '../support/traces.ts';
+import {
+  getExecution,
+  getHierarchy,
+  listExecutions,
+  sendSpans,
+  untilExecution,
+  untilStored,
+} from '../support/traces.ts';
 import { until } from '../support/until.ts';
 
 let api: TestApi;
@@ -29,6 +36,40 @@ async function untilListed(traceId: string, spans: number) {
     return body.data.find(({ trace_id, span_count }) => trace_id === traceId && span_count === spans);
   });
 }
+
+describe('a span id sent twice in one body', () => {
+  test.each(['protobuf', 'json'] as const)(
+    '%s: is the last of them, in list, detail and hierarchy',
+    async (encoding) => {
+      const traceId = newTraceId();
+      const spanId = newSpanId();
+      // The one sent last began earlier, so that no order but that of the body makes it the one that counts.
+      const first = {
+        traceId,
+        spanId,
+        name: 'first',
+        startUnixNano: nowNano(-50),
+        attributes: { 'gen_ai.usage.cost': 1 },
+      };
+      const second = { ...first, name: 'second', startUnixNano: nowNano(-90), attributes: { 'gen_ai.usage.cost': 2 } };
+      await sendSpans(
+        api,
+        project.key,
+        [aSpan(first), aSpan({ traceId, parentSpanId: spanId, startUnixNano: nowNano(-10) }), aSpan(second)],
+        encoding,
+      );
+      const [listed, detail] = [await untilListed(traceId, 2), await getExecution(api, project, traceId)];
+      expect([listed, detail.body]).toMatchObject([
+        { name: 'second', span_count: 2 },
+        { name: 'second', span_count: 2 },
+      ]);
+      expect(listed?.cost).toBe(detail.body.cost);
+      expect(detail.body.spans).toMatchObject([{ name: 'second' }, { name: 'work' }]);
+      const { body } = await getHierarchy(api, project, traceId);
+      expect(body.roots).toMatchObject([{ name: 'second', children: [{ name: 'work' }] }]);
+    },
+  );
+});
 
 describe('a trace split over requests', () => {
   test('children first and the root last: the summary is recomputed with every part', async () => {
