@@ -1,11 +1,13 @@
 import { TooLargeError } from '../lib/errors.ts';
 import { jsonDepthMax, tooDeep } from './json-walk.ts';
 
-/** Values that are parsed, checked and validated without a pause; this many objects take some 20 ms. */
-const pieceValuesMax = 50_000;
-/** Values of one body. */
-const bodyValuesMax = 500_000;
-const elementsMax = 50_000;
+/** What a byte costs to parse, check and validate, in the time of one more number in a list: some 0.1 us. Members are
+ * dear where there are many with different names. */
+const costs = { container: 4, member: 8, separator: 1 };
+/** The cost of what is worked on without a pause: some 20 ms. */
+const pieceCostMax = 160_000;
+const bodyCostMax = 5_000_000;
+const elementsMax = 10_000;
 
 /** Where something is in the bytes: from `start`, before `end`. */
 export interface Span {
@@ -20,7 +22,7 @@ export interface JsonPieces {
   arrays: Span[][];
 }
 
-const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
+const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBrace, openBracket] = [0x7b, 0x5b];
 const closers: ReadonlySet<number> = new Set([0x7d, 0x5d]);
 /** Depth within an array that is a member of the root. */
@@ -37,29 +39,35 @@ export function findPieces(bytes: Buffer): JsonPieces {
   let frameStart = 0;
   let elementStart = 0;
   let depth = 0;
-  let values = 0;
-  let pieceValues = 0;
-  let frameValues = 0;
+  let bodyCost = 0;
+  let pieceCost = 0;
+  let frameCost = 0;
   let elements: Span[] | undefined;
   const rootIsObject = bytes[skipBlank(bytes)] === openBrace;
 
   const endElement = (end: number) => {
     elements?.push({ start: elementStart, end });
-    if (elements !== undefined && elements.length > elementsMax) throw tooMany('elements of an array', elementsMax);
+    if (elements !== undefined && elements.length > elementsMax) throw tooMany(`${elementsMax} elements of a list`);
     elementStart = end + 1;
-    pieceValues = 0;
+    pieceCost = 0;
   };
-  const count = () => {
-    if (++values > bodyValuesMax) throw tooMany('values', bodyValuesMax);
-    const own = elements === undefined ? ++frameValues : ++pieceValues;
-    if (own > pieceValuesMax) throw tooMany('values in one piece', pieceValuesMax);
+  const count = (cost: number) => {
+    bodyCost += cost;
+    if (elements === undefined) frameCost += cost;
+    else pieceCost += cost;
+    if (bodyCost > bodyCostMax) throw tooMany(`${bodyCostMax / costs.container} values`);
+    if (Math.max(frameCost, pieceCost) > pieceCostMax) {
+      throw tooMany(
+        `${pieceCostMax / costs.container} values (half as many with names) in one element of a list, or beside its lists`,
+      );
+    }
   };
 
   for (let index = 0; index < bytes.length; index++) {
     const byte = bytes[index] ?? 0;
     if (byte === quote) index = stringEnd(bytes, index + 1);
     else if (byte === openBrace || byte === openBracket) {
-      count();
+      count(costs.container);
       if (++depth > jsonDepthMax) throw tooDeep();
       if (!rootIsObject || depth !== elementDepth || byte !== openBracket) continue;
       elements = [];
@@ -71,9 +79,10 @@ export function findPieces(bytes: Buffer): JsonPieces {
       arrays.push(elements);
       elements = undefined;
       frameStart = index;
-      pieceValues = 0;
-    } else if (byte === comma) {
-      count();
+      pieceCost = 0;
+    } else if (byte === colon) count(costs.member);
+    else if (byte === comma) {
+      count(costs.separator);
       if (depth === elementDepth && elements !== undefined) endElement(index);
     }
   }
@@ -98,6 +107,6 @@ function stringEnd(bytes: Buffer, start: number): number {
   return bytes.length;
 }
 
-function tooMany(what: string, most: number): TooLargeError {
-  return new TooLargeError('body_too_large', `The body is limited to ${most} ${what}, objects and lists included`);
+function tooMany(most: string): TooLargeError {
+  return new TooLargeError('body_too_large', `The body may hold at most ${most}, objects and lists included`);
 }

@@ -93,3 +93,73 @@ describe('draining', () => {
     await ended;
   });
 });
+
+describe('a request target', () => {
+  test.each([
+    ['/things?a=1', '/things?a=1'],
+    ['http://host/things?a=1', '/things?a=1'],
+    ['https://user:secret@host:8443/things', '/things'],
+    ['HTTP://[::1]:80/things?a=http://b', '/things?a=http://b'],
+    ['http://host?a=1', '/?a=1'],
+    ['http://host', '/'],
+    ['http://[::1/things', '/things'],
+    ['/things?a=1#part', '/things?a=1'],
+    ['/things?a=http://b/c', '/things?a=http://b/c'],
+    ['//things', '//things'],
+  ])('%s reaches the application as %s', async (target, path) => {
+    const server = await start((req, res) => res.end(req.url));
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(String(Buffer.concat(await socket.toArray())).split('\r\n\r\n')[1]).toContain(path);
+  });
+});
+
+describe('a body that arrives too slowly', () => {
+  const arrival = { idleMsMax: 100, graceMs: 300, bytesPerS: 1_000, everyMs: 20 };
+  const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n';
+
+  async function slowServer(app: Parameters<typeof listen>[0]['app']) {
+    const server = await listen({ app, port: 0, host: '127.0.0.1', arrival });
+    started.push(server);
+    return server;
+  }
+
+  test.each([
+    ['that nobody reads', () => undefined],
+    ['that is being read', (req: IncomingMessage) => void req.resume()],
+  ])('%s: one that stands still is answered 408, and its connection is closed', async (_name, app) => {
+    const server = await slowServer(app);
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(`${head}x`);
+    expect(String(Buffer.concat(await socket.toArray()))).toMatch(/^HTTP\/1\.1 408 .*No byte of the body/s);
+  });
+
+  test('one that crawls is answered 408', async () => {
+    const server = await slowServer((req) => void req.resume());
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(head);
+    const crawl = setInterval(() => socket.write('x'), 20);
+    const answer = String(Buffer.concat(await socket.toArray().finally(() => clearInterval(crawl))));
+    expect(answer).toMatch(/^HTTP\/1\.1 408 .*bytes a second/s);
+  });
+
+  test('one that waits because its reader is behind is not', async () => {
+    const resume = latch();
+    const server = await slowServer(async (req, res) => {
+      await resume.opened;
+      let bytes = 0;
+      for await (const chunk of req) bytes += chunk.length;
+      res.end(`took ${bytes}`);
+    });
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(`${head.replace('100000', '10000000')}`);
+    socket.write(Buffer.alloc(10_000_000));
+    const answer = socket.toArray();
+    const reader = setTimeout(resume.open, 10 * arrival.idleMsMax);
+    await once(socket, 'data');
+    clearTimeout(reader);
+    socket.end();
+    expect(String(Buffer.concat(await answer))).toContain('took 10000000');
+  });
+});
