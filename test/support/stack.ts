@@ -34,8 +34,8 @@ export interface Stack {
   ingest: Queue;
   ingestLarge: Queue;
   isolation: Queue;
-  /** A project of its own for a test, with a full key. */
-  createProject(name: string): Promise<Project>;
+  /** A project of its own for a test, with a full key; in the seeded workspace, or in another. */
+  createProject(name: string, workspaceId?: string): Promise<Project>;
   /** Waits until no body is queued, delayed or under way; resolves with how long that took. */
   untilIdle(timeoutMs: number): Promise<number>;
   stop(): Promise<void>;
@@ -107,7 +107,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ingest,
     ingestLarge,
     isolation,
-    createProject: (name) => createProject(apiUrl, seeded.workspaceId, name),
+    createProject: (name, workspaceId = seeded.workspaceId) => createProject(apiUrl, workspaceId, name),
     untilIdle: (timeoutMs) => untilIdle([ingest, ingestLarge, isolation], timeoutMs),
     async stop() {
       await Promise.all([api.kill(), worker.kill()]);
