@@ -212,8 +212,8 @@ export function createContainer(config: Config): Container {
     async start() {
       invalidations.start();
       await firstConnection(redis);
+      await gate.start(); // First, for the probe of the queue says what it has seen.
       for (const probe of Object.values(probes)) probe.start(probeEveryMs);
-      await gate.start();
     },
     warmUp: () => threads.warmUp(),
     async close() {
