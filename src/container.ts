@@ -212,8 +212,10 @@ export function createContainer(config: Config): Container {
     async start() {
       invalidations.start();
       await firstConnection(redis);
-      await gate.start(); // First, for the probe of the queue says what it has seen.
-      for (const probe of Object.values(probes)) probe.start(probeEveryMs);
+      const { queue, ...engines } = probes;
+      for (const probe of Object.values(engines)) probe.start(probeEveryMs);
+      await gate.start();
+      queue.start(probeEveryMs); // It says what the gate has seen.
     },
     warmUp: () => threads.warmUp(),
     async close() {
