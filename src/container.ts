@@ -158,9 +158,8 @@ export function createContainer(config: Config): Container {
       cursorSecret,
     }),
     ...identityEndpoints({
-      assertQueueSafe: () => gate.assertSafe(),
       ...{ postgres, redis, identityEvents, limiter, refusedCredentials, cursorSecret, logger },
-      secrets: config.identityWebhookSecrets,
+      ...{ secrets: config.identityWebhookSecrets, assertQueueSafe: () => gate.assertSafe() },
     }),
     ...operationsEndpoints({
       version,
