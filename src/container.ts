@@ -151,9 +151,8 @@ export function createContainer(config: Config): Container {
       cursorSecret,
     }),
     ...identityEndpoints({
-      assertQueueSafe: () => gate.assertSafe(),
       ...{ postgres, redis, identityEvents, limiter, refusedCredentials, cursorSecret, logger },
-      secrets: config.identityWebhookSecrets,
+      ...{ secrets: config.identityWebhookSecrets, assertQueueSafe: () => gate.assertSafe() },
     }),
     ...operationsEndpoints({
       version,
@@ -200,8 +199,10 @@ export function createContainer(config: Config): Container {
       invalidations.start();
       await firstConnection(redis);
       await hintIfOwner(postgres, logger);
-      for (const probe of Object.values(probes)) probe.start(probeEveryMs);
+      const { queue, ...engines } = probes;
+      for (const probe of Object.values(engines)) probe.start(probeEveryMs);
       await gate.start();
+      queue.start(probeEveryMs); // It says what the gate has seen.
     },
     prepare: () => documents.make(),
     warmUp: () => threads.warmUp(),

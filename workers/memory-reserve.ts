@@ -11,7 +11,8 @@ const reserveBytes = 8 * 1024 * 1024;
 const plentifulShare = 0.5;
 const scarceShare = 0.95;
 const lookEveryMs = 1_000;
-const trimEveryMs = 5_000;
+/** Finished bodies are forgotten only after a shortage of so long: until then a resend is still known as one. */
+const shortageMsMin = 5_000;
 const keysPerScan = 1_000;
 
 /** Whether Redis refused a command because it holds as much as it may. */
@@ -34,7 +35,7 @@ export class MemoryReserve {
   readonly #deps: MemoryReserveDeps;
   #timer: NodeJS.Timeout | undefined;
   #releasing: Promise<void> | undefined;
-  #trimmedAtMs = Number.NEGATIVE_INFINITY;
+  #shortSinceMs: number | undefined;
 
   constructor(deps: MemoryReserveDeps) {
     this.#deps = deps;
@@ -54,8 +55,9 @@ export class MemoryReserve {
     const field = infoFields(await this.#deps.redis.info('memory'));
     const [used, max] = [Number(field('used_memory')), Number(field('maxmemory'))];
     if (max === 0) return;
-    if (used > max * scarceShare) await this.release();
-    else if (used + reserveBytes < max * plentifulShare && !(await this.#isThere())) {
+    if (used > max * scarceShare) return this.release();
+    this.#shortSinceMs = undefined;
+    if (used + reserveBytes < max * plentifulShare && !(await this.#isThere())) {
       await this.#deps.redis.set(memoryReserveKey, Buffer.alloc(reserveBytes), 'NX');
     }
   }
@@ -80,8 +82,10 @@ export class MemoryReserve {
       logger.warn({ bytes: reserveBytes }, 'Redis is out of memory: its reserve is given up');
       return;
     }
-    if (performance.now() - this.#trimmedAtMs < trimEveryMs) return;
-    this.#trimmedAtMs = performance.now();
+    const nowMs = performance.now();
+    this.#shortSinceMs ??= nowMs;
+    if (nowMs - this.#shortSinceMs < shortageMsMin) return;
+    this.#shortSinceMs = nowMs;
     for (const lane of ingest) {
       await lane.trimEvents(0);
       const forgotten = await forgetFinished(redis, lane);

@@ -31,6 +31,7 @@ describe('200', () => {
     expect(ingest).toMatchObject({ count: 1, p50_ms: expect.any(Number), p99_ms: expect.any(Number) });
     expect(report.queues).toMatchObject([
       { name: 'ingest', waiting: expect.any(Number), failed: 0 },
+      { name: 'ingest-large', failed: 0 },
       { name: 'identity' },
     ]);
     expect(report.unavailable).toEqual([]);

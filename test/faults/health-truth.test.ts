@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { createConnection, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postWebhook, secrets, standardHeaders } from '../support/identity-webhooks.ts';
-import { seededRandom } from '../support/random.ts';
 import { post } from '../support/sender.ts';
 import { type Project, type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
@@ -71,7 +70,7 @@ describe('GET /api/health', () => {
     engine?.server.close();
   });
 
-  const send = () => post(stack.apiUrl, project.apiKey, singleTraceBody(seededRandom(), 2, randomUUID()));
+  const send = () => post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 2, randomUUID()));
   const read = async () => {
     const response = await fetch(`${stack.apiUrl}/api/health`);
     return { code: response.status, health: (await response.json()) as Health };

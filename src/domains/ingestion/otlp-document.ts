@@ -60,6 +60,7 @@ export const exportProblems: readonly ProblemCode[] = [
   'body_too_large',
   'unsupported_media_type',
   'unsupported_content_encoding',
+  'workspace_busy',
   'ingest_unavailable',
   'queue_unavailable',
 ];

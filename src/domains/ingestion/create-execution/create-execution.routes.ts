@@ -49,7 +49,7 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
       201: { description: 'Stored: the execution is readable', schema: created },
       202: { description: 'Durable, and readable soon', schema: created },
     },
-    problems: ['ingest_unavailable', 'queue_unavailable', 'quota_exceeded'],
+    problems: ['workspace_busy', 'ingest_unavailable', 'queue_unavailable', 'quota_exceeded'],
     handle: async ({ params, body, headers, principal, signal, setHeaders, effectId }) => {
       const waitS = preferredWaitS(headers.prefer, waitSMax);
       const waitMs = waitS === undefined ? undefined : waitS * 1_000;
