@@ -92,7 +92,7 @@ export interface Engines {
  * All three engines on free ports and a temporary directory, for tests and benchmarks. Whatever ends this process,
  * Ctrl-C and kill -9 included, ends the engines and removes the directory too.
  */
-export async function startThrowawayEngines(): Promise<Engines> {
+export async function startThrowawayEngines(options: { postgresLog?: string } = {}): Promise<Engines> {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-'));
   // The user that Postgres runs as when we are root must get through to its own directory.
   chmodSync(directory, 0o711);
@@ -101,6 +101,7 @@ export async function startThrowawayEngines(): Promise<Engines> {
     Engine.start(name, {
       dataDir: join(directory, name),
       durable: false,
+      ...(name === 'postgres' && { logFile: options.postgresLog }),
       onSpawn: (child: RunningProcess) => reaper.watch(child),
     });
   const [postgres, redis, clickhouse] = await Promise.all([start('postgres'), start('redis'), start('clickhouse')]);

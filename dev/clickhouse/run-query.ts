@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Engine } from './engine.ts';
 import { EngineError, parseEngineError } from './errors.ts';
 import { insertFromFile } from './insert-statement.ts';
+import { noteStatement } from './note-statement.ts';
 import { prelude } from './prelude.ts';
 import type { Job, Outcome } from './protocol.ts';
 import { readStatement, type Statement } from './read-statement.ts';
@@ -41,6 +42,7 @@ export async function runQuery(
   try {
     if (isForm(request)) await readForm(request, parsed);
     const statement = await readStatement(parsed.urlQuery, decodedBody(request));
+    noteStatement(request, parsed, statement);
     result.format = formatOf(statement, parsed.defaultFormat);
     const summary = await runStatement(backend, parsed, statement, result, signal);
     await result.end({ ...summary, elapsed_ns: Number(process.hrtime.bigint() - startedAt) });

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { toProblem } from '../../src/http/problem.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { runClickHouse } from '../../src/stores/clickhouse/errors.ts';
-import { testConfig } from '../support/api.ts';
 
 let clickhouse: ClickHouse;
 
 beforeAll(() => {
-  clickhouse = connectClickHouse(testConfig().clickhouseUrl);
+  clickhouse = connectClickHouse(inject('clickhouseUrl'));
 });
 afterAll(() => clickhouse.close());
 

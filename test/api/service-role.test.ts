@@ -2,12 +2,15 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { ownsTables, putServiceUser } from '../../src/stores/postgres/service-role.ts';
 
-/** As API and worker connect. */
+/** As API and worker connect, under a name of its own: what this one says is not the product's. */
 let service: Postgres;
 let owner: Postgres;
-beforeAll(() => {
-  service = connectPostgres(inject('databaseUrl'), 1);
-  owner = connectPostgres(inject('ownerUrl'), 1);
+beforeAll(async () => {
+  owner = connectPostgres(inject('databaseUrl'), 1);
+  const url = new URL(inject('serviceDatabaseUrl'));
+  url.username = 'promptlane_tested';
+  await putServiceUser(owner, url.href);
+  service = connectPostgres(url.href, 1);
 });
 afterAll(async () => {
   await service.destroy();
@@ -60,7 +63,7 @@ describe('the user that API and worker connect as', () => {
 });
 
 test('granting again changes nothing, and gives the user the password of the URL', async () => {
-  const url = new URL(inject('databaseUrl'));
+  const url = new URL(inject('serviceDatabaseUrl'));
   await putServiceUser(owner, url.href);
   url.username = 'promptlane_other';
   for (const password of ['first-pass?word', `second' "pass\\word`]) {

@@ -50,9 +50,9 @@ export function testConfig(overrides: Partial<Config> = {}): Config {
   return {
     port: 0,
     host: '127.0.0.1',
-    databaseUrl: inject('databaseUrl'),
+    databaseUrl: inject('serviceDatabaseUrl'),
     redisUrl: inject('redisUrl'),
-    clickhouseUrl: inject('clickhouseUrl'),
+    clickhouseUrl: inject('serviceClickhouseUrl'),
     adminApiKey: randomSecret(),
     apiKeyPepper: randomSecret(),
     jwt: { secret: randomSecret(), jwksUrl: undefined, issuers: [], audiences: [] },
@@ -73,7 +73,7 @@ export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi
   await container.start();
   const server = await listen({ app: container.app, port: 0, host: config.host });
   const url = `http://${config.host}:${server.port}`;
-  const postgres = connectPostgres(inject('ownerUrl'), 2);
+  const postgres = connectPostgres(overrides.databaseUrl ?? inject('databaseUrl'), 2);
 
   async function call<T>(operationId: string, options: CallOptions = {}): Promise<Answer<T>> {
     const contract = container.endpoints.find((endpoint) => endpoint.operationId === operationId);

@@ -2,23 +2,28 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { STATEMENT_LOG_VARIABLE } from '../../dev/clickhouse/note-statement.ts';
 import { startThrowawayEngines } from '../../dev/engines.ts';
 import { describeExit } from '../../dev/process/child.ts';
 import { lastLines } from '../../dev/process/log-file.ts';
 import { startReaper } from '../../dev/process/reaper.ts';
 import { serviceUrlOf } from '../../dev/service-url.ts';
 import { migrate } from '../../src/migrate.ts';
+import { describeBreaches, judge } from './statements/judge.ts';
+import { clickhouseStatements, hearStatements, postgresStatements } from './statements/log.ts';
 import { type EngineUrls, randomSecret, spawnWorker } from './worker-process.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext extends EngineUrls {
-    /** Of the tables' owner, for what tests themselves do; `databaseUrl` is what the product connects as. */
-    ownerUrl: string;
+    /** As the product connects; what comes over these is heard by test/support/statements. The others are for tests themselves. */
+    serviceDatabaseUrl: string;
+    serviceClickhouseUrl: string;
   }
 }
 
 interface Stack extends EngineUrls {
-  ownerUrl: string;
+  serviceDatabaseUrl: string;
+  serviceClickhouseUrl: string;
   stop(): Promise<void>;
 }
 
@@ -37,7 +42,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   shared.users += 1;
   const stack = await shared.started;
   project.provide('databaseUrl', stack.databaseUrl);
-  project.provide('ownerUrl', stack.ownerUrl);
+  project.provide('serviceDatabaseUrl', stack.serviceDatabaseUrl);
+  project.provide('serviceClickhouseUrl', stack.serviceClickhouseUrl);
   project.provide('redisUrl', stack.redisUrl);
   project.provide('clickhouseUrl', stack.clickhouseUrl);
   return async () => {
@@ -49,28 +55,49 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 }
 
 async function startStack(): Promise<Stack> {
-  const engines = await startThrowawayEngines();
-  const urls = {
-    databaseUrl: serviceUrlOf(engines.postgres.url, randomSecret()),
-    redisUrl: engines.redis.url,
-    clickhouseUrl: engines.clickhouse.url,
-  };
+  const directory = mkdtempSync(join(tmpdir(), 'promptlane-statements-'));
+  const [postgresLog, clickhouseLog] = [join(directory, 'postgres.log'), join(directory, 'clickhouse.jsonl')];
+  process.env[STATEMENT_LOG_VARIABLE] = clickhouseLog;
+  const engines = await startThrowawayEngines({ postgresLog });
+  // Engines that a test starts for itself are its own affair.
+  delete process.env[STATEMENT_LOG_VARIABLE];
+  const databaseUrl = engines.postgres.url;
+  const serviceDatabaseUrl = serviceUrlOf(databaseUrl, randomSecret());
+  const serviceClickhouseUrl = engines.clickhouse.url;
+  const clickhouseUrl = serviceClickhouseUrl.replace(`//${serviceUser(serviceClickhouseUrl)}:`, '//tests:');
+  const redisUrl = engines.redis.url;
   try {
-    const ownerUrl = engines.postgres.url;
-    await migrate({ ...urls, databaseUrl: ownerUrl, serviceUrl: urls.databaseUrl });
-    const endWorker = await startWorker(urls);
+    await migrate({ databaseUrl, serviceUrl: serviceDatabaseUrl, clickhouseUrl });
+    await hearStatements(databaseUrl, serviceUser(serviceDatabaseUrl));
+    const endWorker = await startWorker({
+      ...{ databaseUrl: serviceDatabaseUrl, clickhouseUrl: serviceClickhouseUrl, redisUrl },
+    });
     return {
-      ...urls,
-      ownerUrl,
+      ...{ databaseUrl, clickhouseUrl, redisUrl, serviceDatabaseUrl, serviceClickhouseUrl },
       async stop() {
         await endWorker();
         await engines.stop();
+        await judgeStatements(postgresLog, clickhouseLog, serviceUser(serviceClickhouseUrl));
+        rmSync(directory, { recursive: true, force: true });
       },
     };
   } catch (error) {
     await engines.stop();
     throw error;
   }
+}
+
+const serviceUser = (url: string) => new URL(url).username;
+
+/** Fails the run when the product asked for something of tenants without saying of which. */
+async function judgeStatements(postgresLog: string, clickhouseLog: string, user: string): Promise<void> {
+  const breaches = [
+    ...(await judge(postgresStatements(postgresLog))),
+    ...(await judge(clickhouseStatements(clickhouseLog, user))),
+  ];
+  if (breaches.length === 0) return;
+  console.error(describeBreaches(breaches));
+  process.exitCode = 1;
 }
 
 /** Resolves to what ends the worker. One that dies before says so, because the tests would only see a deadline pass. */

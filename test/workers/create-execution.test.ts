@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { allRows } from '../support/embedded-clickhouse.ts';
@@ -12,7 +12,7 @@ let project: ProjectOfTest;
 
 beforeAll(async () => {
   api = await startApi();
-  clickhouse = connectClickHouse(api.config.clickhouseUrl);
+  clickhouse = connectClickHouse(inject('clickhouseUrl'));
   project = await newProject(api);
 });
 afterAll(async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { newId } from '../../src/lib/ids.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
@@ -20,7 +20,7 @@ let clickhouse: ClickHouse;
 
 beforeAll(async () => {
   api = await startApi();
-  clickhouse = connectClickHouse(api.config.clickhouseUrl);
+  clickhouse = connectClickHouse(inject('clickhouseUrl'));
 });
 afterAll(async () => {
   await clickhouse.close();

@@ -20,12 +20,12 @@ export interface Invalidations {
   close(): void;
 }
 
-const readEveryMs = 250;
+const readEveryMs = 150;
 const readTimeoutMs = 2_000;
 /** A change is in force within this, or caches live shortly; well below the second that is promised. */
 export const heardForMs = 700;
 
-/** Tells a process's caches what changed, here and elsewhere: it reads the table of changes four times a second. */
+/** Tells a process's caches what changed, here and elsewhere: it reads the table of changes six times a second. */
 export function createInvalidations(options: { databaseUrl: string; logger: Logger }): Invalidations {
   const reader = new ChangeReader(options.databaseUrl);
   const listeners = new Map<string, ((ids: ReadonlySet<string>) => void)[]>();

@@ -1,0 +1,87 @@
+/** A statement as an engine received it, with the values that were bound. */
+export interface Heard {
+  engine: 'postgres' | 'clickhouse';
+  text: string;
+  values: string;
+}
+
+/** Tables whose rows belong to a project or workspace. */
+export const tenantTables: Readonly<Record<Heard['engine'], readonly string[]>> = {
+  postgres: [
+    ...[
+      'workspaces',
+      'projects',
+      'memberships',
+      'api_keys',
+      'audit_log',
+      'idempotency_keys',
+      'model_prices',
+      'quarantined_bodies',
+    ],
+    ...['prompts', 'prompt_versions', 'prompt_labels', 'prompt_label_history', 'prompt_version_parts'],
+    ...['parts', 'part_versions', 'part_labels', 'part_label_history', 'part_uses', 'part_edges'],
+  ],
+  clickhouse: ['spans', 'executions', 'execution_versions'],
+};
+
+/** A statement that may touch tenants' tables without the id of one, and why. */
+export interface Exception {
+  engine: Heard['engine'];
+  statement: RegExp;
+  why: string;
+}
+
+/** Everything that is not asked on behalf of one tenant, or finds out whose it is. */
+export const exceptions: readonly Exception[] = [
+  {
+    engine: 'clickhouse',
+    statement: /^INSERT INTO \w+/,
+    why: 'the rows, which are no bound values, name their project themselves',
+  },
+  {
+    engine: 'postgres',
+    statement: /where "api_keys"\."lookup_id" = \$1/,
+    why: 'sign-in: the key says which project it is of',
+  },
+  { engine: 'postgres', statement: /where "users"\."subject" = \$1/, why: 'sign-in: the memberships of one user' },
+  {
+    engine: 'postgres',
+    statement: /from "workspaces" where "owner_user_id" = \$1/,
+    why: 'sign-in: the personal workspace of one user',
+  },
+  {
+    engine: 'postgres',
+    statement: /^update "api_keys" set "last_used_at" = CURRENT_TIMESTAMP where "id" in/,
+    why: 'keys of many projects that were used',
+  },
+  {
+    engine: 'postgres',
+    statement: /^insert into "audit_log" /,
+    why: 'users and failed events of identity providers are in no workspace',
+  },
+  {
+    engine: 'postgres',
+    statement: /"workspaces" where "external_org_id" = \$1/,
+    why: 'an organisation of an identity provider: which workspace is it?',
+  },
+  {
+    engine: 'postgres',
+    statement: /"quarantined_bodies"/,
+    why: 'for the operator, whose list has all projects, by the id of the body',
+  },
+  {
+    engine: 'postgres',
+    statement: /^delete from "idempotency_keys" where .*"expires_at" </,
+    why: 'maintenance: what has expired',
+  },
+  {
+    engine: 'postgres',
+    statement: /where 1 = \$1/,
+    why: 'an empty list of ids, of which knex makes a condition that nothing meets',
+  },
+  {
+    engine: 'postgres',
+    statement: /^select "id" from "workspaces" where "deleted_at" is null and "id" > \$1 order by "id" asc limit/,
+    why: 'maintenance: the usage of every workspace is settled, a page at a time',
+  },
+];
