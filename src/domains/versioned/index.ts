@@ -16,12 +16,5 @@ export {
 } from './item-output.schema.ts';
 export { hashOf, type Kind } from './kind.ts';
 export { listItemsPage, walkItems } from './list-items.ts';
-export {
-  contentJson,
-  contentValuesMax,
-  labelsMax,
-  projectParams,
-  versionNumber,
-  versionParam,
-} from './params.schema.ts';
+export { contentJson, itemLimits, projectParams, versionNumber, versionParam } from './params.schema.ts';
 export { updateItem } from './update-item.ts';

@@ -3,7 +3,7 @@ import { pageParams } from '../../http/pagination.ts';
 import { repeatedParam } from '../../http/query.ts';
 import { type ItemFilters, itemSorts } from './item-list-store.ts';
 import type { ItemKind } from './kind.ts';
-import { labelName, labelsMax, versionNumber } from './params.schema.ts';
+import { itemLimits, labelName, versionNumber } from './params.schema.ts';
 import { isReserved, slugPattern } from './slug.ts';
 
 const tag = z.string().trim().min(1).max(100);
@@ -17,7 +17,7 @@ const description = z.string().max(10_000).nullish();
 const commitMessage = z.string().max(2_000).nullish();
 const labels = z
   .array(labelName)
-  .max(labelsMax)
+  .max(itemLimits.labelsMax)
   .optional()
   .meta({ example: ['production'] });
 

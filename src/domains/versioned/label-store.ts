@@ -2,7 +2,7 @@ import { InvalidError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Author, Item } from './item.ts';
 import type { ItemKind } from './kind.ts';
-import { labelsMax } from './params.schema.ts';
+import { itemLimits } from './params.schema.ts';
 
 /** One entry of a label's history; `version` is null where it was removed. */
 export interface LabelMove {
@@ -53,8 +53,8 @@ async function requireFewLabels(
     .where({ [idColumn]: id })
     .select(transaction.raw('count(*)::int as count'));
   const count = counted?.count ?? 0;
-  if (count <= labelsMax) return;
-  const message = `The ${noun} would have ${count} labels, at most ${labelsMax} are allowed`;
+  if (count <= itemLimits.labelsMax) return;
+  const message = `The ${noun} would have ${count} labels, at most ${itemLimits.labelsMax} are allowed`;
   throw new InvalidError('invalid_body', message, { errors: [{ path: 'labels', code: 'too_many', message }] });
 }
 

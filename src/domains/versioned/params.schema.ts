@@ -8,16 +8,19 @@ const versionMax = 2_147_483_647;
 export const versionParam = integerParam({ min: 1, max: versionMax }).meta({ description: 'A version', example: 3 });
 export const versionNumber = z.int().min(1).max(versionMax).meta({ example: 3 });
 
-/** Texts, numbers, lists and objects in one JSON field of a version: hashing, comparing and copying so many takes some 20 ms. */
-export const contentValuesMax = 10_000;
+export const itemLimits = {
+  /** Texts, numbers, lists and objects in one JSON field of a version: hashing, comparing and copying so many takes some 20 ms. */
+  jsonValuesMax: 10_000,
+  labelsMax: 50,
+} as const;
 
 /** A free JSON object that is part of a version. */
 export const contentJson = z
   .record(z.string(), z.unknown())
-  .refine((value) => hasAtMostValues(value, contentValuesMax), `must have ${contentValuesMax} values at most`);
-
-/** Labels that one item has at most. */
-export const labelsMax = 50;
+  .refine(
+    (value) => hasAtMostValues(value, itemLimits.jsonValuesMax),
+    `must have ${itemLimits.jsonValuesMax} values at most`,
+  );
 
 export const labelName = z
   .string()

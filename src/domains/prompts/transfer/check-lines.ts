@@ -3,7 +3,7 @@ import { checkJson } from '../../../http/json-walk.ts';
 import { AppError, type Fault, InvalidError } from '../../../lib/errors.ts';
 import { countJsonTokens } from '../../../lib/json-values.ts';
 import { partKind } from '../../parts/index.ts';
-import { contentValuesMax, hashOf } from '../../versioned/index.ts';
+import { hashOf, itemLimits } from '../../versioned/index.ts';
 import { promptKind } from '../prompt-content.ts';
 import { contentOfLine, type ItemLine, type TransferLine, transferLine, type VersionLine } from './transfer-line.ts';
 
@@ -57,10 +57,10 @@ export class LineOrder {
 const wrongOrder = (what: string) => new InvalidError('invalid_body', `This line ${what}`);
 
 /**
- * Of one line: what a version may have (`contentValuesMax` each for config and input schema, twice with keys; 200 messages) and
+ * Of one line: what a version may have (`itemLimits.jsonValuesMax` each for config and input schema, twice with keys; 200 messages) and
  * its own fields, so that parsing one takes some 20 ms.
  */
-const lineTokensMax = 4 * contentValuesMax + 2_000;
+const lineTokensMax = 4 * itemLimits.jsonValuesMax + 2_000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 

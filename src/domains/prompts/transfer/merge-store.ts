@@ -2,7 +2,7 @@ import { InvalidError } from '../../../lib/errors.ts';
 import { newId, type ProjectId } from '../../../lib/ids.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
 import type { partKind } from '../../parts/index.ts';
-import { labelsMax } from '../../versioned/index.ts';
+import { itemLimits } from '../../versioned/index.ts';
 import type { promptKind } from '../prompt-content.ts';
 
 /** A line that contradicts what is there. */
@@ -112,12 +112,12 @@ async function requireFewLabels(
   const { rows } = await transaction.raw<{ rows: { line: number; slug: string; count: number }[] }>(
     `select line, slug, count(*)::int as count from staged_items join ${tables.labels} as labels on labels.${idColumn} = item_id
      where kind = :noun and base_version < versions and labels.project_id = :projectId
-     group by line, slug having count(*) > ${labelsMax} order by line limit 1`,
+     group by line, slug having count(*) > ${itemLimits.labelsMax} order by line limit 1`,
     { noun, projectId },
   );
   const [over] = rows;
   if (over === undefined) return;
-  const message = `The ${noun} ${over.slug} would have ${over.count} labels, at most ${labelsMax} are allowed`;
+  const message = `The ${noun} ${over.slug} would have ${over.count} labels, at most ${itemLimits.labelsMax} are allowed`;
   throw new InvalidError('invalid_body', `line ${over.line}: ${message}`, {
     errors: [{ path: `line ${over.line}`, code: 'too_many', message }],
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type PartContent, partKind } from '../../parts/index.ts';
 import { templateFormats, templateLimits } from '../../templates/index.ts';
-import { contentJson, createFields, type Item, labelsMax, type Version } from '../../versioned/index.ts';
+import { contentJson, createFields, type Item, itemLimits, type Version } from '../../versioned/index.ts';
 import { type PromptContent, promptContentToWire, promptKind, promptTypes } from '../prompt-content.ts';
 import { storedMessage } from '../prompts.schema.ts';
 
@@ -21,7 +21,10 @@ const itemLine = <Record extends string>(record: Record, kind: typeof partKind |
     tags: z.array(z.string().min(1).max(100)).max(50),
     labels: z
       .record(z.string().regex(/^(?!latest$)[a-z][a-z0-9_.-]{0,35}$/), version)
-      .refine((labels) => Object.keys(labels).length <= labelsMax, `must have ${labelsMax} labels at most`),
+      .refine(
+        (labels) => Object.keys(labels).length <= itemLimits.labelsMax,
+        `must have ${itemLimits.labelsMax} labels at most`,
+      ),
     versions: version,
     created_at: time,
     updated_at: time,
