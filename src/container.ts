@@ -15,7 +15,7 @@ import {
   type Principal,
   tenantOf,
 } from './domains/auth/index.ts';
-import { executionsEndpoints } from './domains/executions/index.ts';
+import { executionsEndpoints, TraceThreads } from './domains/executions/index.ts';
 import { createIdempotencyStore } from './domains/idempotency/index.ts';
 import { identityEndpoints } from './domains/identity/index.ts';
 import {
@@ -113,6 +113,7 @@ export function createContainer(config: Config): Container {
     unknownMs: 0,
     logger,
   });
+  const traceThreads = new TraceThreads({ clickhouseUrl: config.clickhouseUrl, cursorSecret, knownPrompts });
   const probes = createProbes(clients);
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
@@ -129,7 +130,7 @@ export function createContainer(config: Config): Container {
     ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
     ...partsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: parts }),
     ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: prompts }),
-    ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret }),
+    ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret, threads: traceThreads }),
     ...pricingEndpoints({ postgres }),
     ...renderingEndpoints(createRendering({ postgres, threads, prompts, parts })),
     ...ingestionEndpoints({
@@ -208,6 +209,7 @@ export function createContainer(config: Config): Container {
       await keyUses.flush();
       await scanner.close();
       await threads.close();
+      await traceThreads.close();
       await closeClients(clients);
     },
   };

@@ -72,7 +72,7 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   }
   const once = onceFor(req, endpoint, options, call);
   const readBody = () => readJsonBody(req, endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
-  sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
+  await sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
 }
 
 /** A class for its getter, which an object literal would make anew for every request, and dear: see `ParsedCall`. */

@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { KnownPrompts } from '../prompts/index.ts';
+import type { PromptFinder } from '../prompts/index.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { linkPrompts } from './link-prompts.ts';
 import { resolveSpanPrompts } from './resolve-prompts.ts';
@@ -7,7 +7,7 @@ import { findTreeSpans, type TreeSpans } from './tree-span-queries.ts';
 
 export interface FindTraceDeps {
   clickhouse: ClickHouse;
-  knownPrompts: KnownPrompts;
+  knownPrompts: PromptFinder;
 }
 
 /**

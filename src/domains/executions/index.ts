@@ -8,3 +8,4 @@ export { linkPrompts } from './link-prompts.ts';
 export { resolveSpanPrompts } from './resolve-prompts.ts';
 export { type SpanKind, spanKinds } from './span-kind.ts';
 export { summariseExecution } from './summarise-execution.ts';
+export { TraceThreads } from './trace-threads.ts';

@@ -1,10 +1,10 @@
-import { type KnownPrompts, resolvePromptRefs, type SpanPrompt } from '../prompts/index.ts';
+import { type PromptFinder, resolvePromptRefs, type SpanPrompt } from '../prompts/index.ts';
 import type { Execution } from './execution.ts';
 import { mergeUses } from './prompt-uses.ts';
 
 /** The spans with their prompts as they are known today, so that a prompt that was created later links up. Never rejects. */
 export async function resolveSpanPrompts<Span extends { prompt: SpanPrompt | null }>(
-  known: KnownPrompts,
+  known: PromptFinder,
   projectId: string,
   spans: readonly Span[],
 ): Promise<readonly Span[]> {
@@ -17,7 +17,7 @@ export async function resolveSpanPrompts<Span extends { prompt: SpanPrompt | nul
 
 /** The same for stored summaries of one project. */
 export async function resolveExecutionPrompts(
-  known: KnownPrompts,
+  known: PromptFinder,
   projectId: string,
   executions: readonly Execution[],
 ): Promise<readonly Execution[]> {

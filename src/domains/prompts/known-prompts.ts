@@ -23,6 +23,9 @@ export interface KnownPromptsOptions {
   logger: Logger;
 }
 
+/** What looks prompts up by what they are called; {@link KnownPrompts} does. */
+export type PromptFinder = Pick<KnownPrompts, 'find'>;
+
 interface Entry {
   prompt: KnownPrompt | undefined;
   freshUntilMs: number;

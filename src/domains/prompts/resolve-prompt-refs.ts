@@ -1,4 +1,4 @@
-import type { KnownPrompts } from './known-prompts.ts';
+import type { PromptFinder } from './known-prompts.ts';
 import type { KnownPrompt, PromptMention } from './prompt.ts';
 
 /**
@@ -6,7 +6,7 @@ import type { KnownPrompt, PromptMention } from './prompt.ts';
  * when all are linked already. Never rejects: a database that is away leaves mentions for a later reader.
  */
 export async function resolvePromptRefs<Mention extends PromptMention>(
-  known: KnownPrompts,
+  known: PromptFinder,
   projectId: string,
   mentions: readonly Mention[],
 ): Promise<readonly Mention[]> {
