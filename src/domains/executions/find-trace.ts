@@ -8,6 +8,8 @@ import { findTreeSpans, type TreeSpans } from './tree-span-queries.ts';
 export interface FindTraceDeps {
   clickhouse: ClickHouse;
   knownPrompts: PromptFinder;
+  /** Whether what is large may be read here. */
+  large: boolean;
 }
 
 /**
@@ -15,11 +17,11 @@ export interface FindTraceDeps {
  * UnavailableError while the trace store is away.
  */
 export async function findTrace(
-  { clickhouse, knownPrompts }: FindTraceDeps,
+  { clickhouse, knownPrompts, large }: FindTraceDeps,
   input: { projectId: string; traceId: string },
 ): Promise<TreeSpans & { traceId: string }> {
   const traceId = checkedTraceId(input.traceId);
-  const found = await findTreeSpans(clickhouse, input.projectId, traceId);
+  const found = await findTreeSpans(clickhouse, { projectId: input.projectId, traceId }, large);
   if (found.spans.length === 0) throw unknownExecution();
   const spans = await resolveSpanPrompts(knownPrompts, input.projectId, found.spans);
   const prompts = linkPrompts(spans);

@@ -13,16 +13,16 @@ export class LargePartError extends Error {
 
 /**
  * The JSON text of one part of a span; undefined when there is no such span. Throws LargePartError for a large one unless
- * `largeParts` says that those may be read here, and UnavailableError.
+ * `large` says that those may be read here, and UnavailableError.
  */
 export async function readPart(
-  { clickhouse, largeParts }: { clickhouse: ClickHouse; largeParts: boolean },
+  { clickhouse, large }: { clickhouse: ClickHouse; large: boolean },
   trace: TraceKey,
   spanId: string,
   part: SpanPart,
 ): Promise<string | undefined> {
   const bytesMax = Number.MAX_SAFE_INTEGER;
-  const bounds = { include: new Set([part]), partBytesMax: largeParts ? bytesMax : partBytesMax, bytesMax };
+  const bounds = { include: new Set([part]), partBytesMax: large ? bytesMax : partBytesMax, bytesMax };
   const [row] = await findSpanRows(clickhouse, trace, [spanId], bounds);
   if (row === undefined) return undefined;
   if (row.cut.length > 0) throw new LargePartError(part);
@@ -31,11 +31,11 @@ export async function readPart(
 
 /** Reads the large parts of a trace's spans, where that may be done here; see {@link readPart}. */
 export function largePartReader(
-  deps: { clickhouse: ClickHouse; largeParts: boolean },
+  deps: { clickhouse: ClickHouse; large: boolean },
   trace: TraceKey,
 ): (spanId: string, part: SpanPart) => Promise<string> {
   return async (spanId, part) => {
-    if (!deps.largeParts) throw new LargePartError(part);
+    if (!deps.large) throw new LargePartError(part);
     return (await readPart(deps, trace, spanId, part)) ?? 'null';
   };
 }

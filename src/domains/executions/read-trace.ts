@@ -1,3 +1,4 @@
+import { TooLargeError } from '../../lib/errors.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import type { PromptFinder } from '../prompts/index.ts';
 import { checkedTraceId } from './execution-not-found.ts';
@@ -7,8 +8,9 @@ import { countRows } from './span-queries.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';
 import type { TraceThreads } from './trace-threads.ts';
 
-/** The work on so many rows takes some 20 ms; a trace that has more is read in a thread. */
+/** The work on so many rows, and so many bytes of them, takes some 20 ms; a trace that has more is read in a thread. */
 const rowsHereMax = 1_000;
+const hereSettings = { max_result_bytes: `${8 * 1024 * 1024}` } as const;
 
 export interface ReadTraceDeps {
   clickhouse: ClickHouse;
@@ -42,15 +44,14 @@ async function readHere<Name extends TraceReadName>(
   input: TraceReadInput<Name>,
   signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
-  const own = stoppable(clickhouse, signal);
+  const own = stoppable(clickhouse, signal, hereSettings);
   const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
   if ((await countRows(own, trace)) > rowsHereMax) return undefined;
   try {
-    return Buffer.from(
-      await traceReads[name]({ clickhouse: own, knownPrompts, cursorSecret, largeParts: false }, input),
-    );
+    return Buffer.from(await traceReads[name]({ clickhouse: own, knownPrompts, cursorSecret, large: false }, input));
   } catch (error) {
-    if (error instanceof LargePartError) return undefined;
+    const isLarge = error instanceof TooLargeError && error.code === 'result_too_large';
+    if (isLarge || error instanceof LargePartError) return undefined;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import type { CostSource, SpanStatus } from './light-span.ts';
 import { blockColumn } from './newest-rows.ts';
@@ -210,8 +210,12 @@ export async function findSpanRows(
      ORDER BY start_unix_nano, span_id, ${blockColumn} DESC LIMIT 1 BY span_id`,
     { ...trace, spanIds: spanIds.join(''), bytesMax },
     'JSONEachRow',
+    { max_result_bytes: rowBytesMax },
   );
 }
+
+/** Of all rows together, whatever else holds for a reader: a part of 64 MiB, the most that one body can bring, has to pass. */
+const rowBytesMax = '268435456';
 
 const fixedBytes =
   '1000 + length(status_message) + length(error_message) + length(error_stack) + length(params) + length(evaluations)';
@@ -228,13 +232,14 @@ async function rowsOf<Row>(
   query: string,
   query_params: Record<string, unknown>,
   format: 'JSONEachRow' | 'JSONCompactEachRow',
+  settings: ClickHouseSettings = {},
 ): Promise<Row[]> {
   return runClickHouse(async () => {
     const result = await clickhouse.query({
       query,
       query_params,
       // Attribute values such as NaN would be null otherwise; and columns that are cut keep their names.
-      clickhouse_settings: { output_format_json_quote_denormals: 1, prefer_column_name_to_alias: 1 },
+      clickhouse_settings: { ...settings, output_format_json_quote_denormals: 1, prefer_column_name_to_alias: 1 },
       format,
     });
     return result.json<Row>();

@@ -12,8 +12,8 @@ export interface TraceReadDeps {
   clickhouse: ClickHouse;
   knownPrompts: PromptFinder;
   cursorSecret: string;
-  /** Whether a part of any size may be read here; where it may not, LargePartError is thrown. */
-  largeParts: boolean;
+  /** Whether what is large may be read here; where it may not, a large part is LargePartError. */
+  large: boolean;
 }
 
 const reads = {

@@ -27,7 +27,7 @@ export async function readInThread<Name extends TraceReadName>(task: ThreadTask<
   const clickhouse = connectClickHouse(task.clickhouseUrl);
   const { cursorSecret } = task;
   try {
-    const deps = { clickhouse, cursorSecret, knownPrompts: promptsBehind(task.prompts), largeParts: true };
+    const deps = { clickhouse, cursorSecret, knownPrompts: promptsBehind(task.prompts), large: true };
     const bytes = new TextEncoder().encode(await traceReads[task.name](deps, task.input));
     return move(bytes) as unknown as Uint8Array;
   } catch (error) {

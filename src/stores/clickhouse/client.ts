@@ -1,6 +1,7 @@
-import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client';
 
 export type ClickHouse = ClickHouseClient;
+export type { ClickHouseSettings };
 
 /** Settings of every read: bounded in time, rows, bytes and memory; 64-bit integers stay exact as strings. */
 const readSettings = {
@@ -25,14 +26,14 @@ export function connectClickHouse(url: string, requestTimeoutMs = 20_000): Click
 
 /**
  * The same client, whose queries end as soon as `signal` is aborted: the connection is closed, and the engine stops a query that only
- * reads when nobody waits for it (`readonly` 2 lets the other settings be set).
+ * reads when nobody waits for it (`readonly` 2 lets the other settings be set). `settings` hold where a query has none of its own.
  */
-export function stoppable(clickhouse: ClickHouse, signal: AbortSignal): ClickHouse {
+export function stoppable(clickhouse: ClickHouse, signal: AbortSignal, settings: ClickHouseSettings = {}): ClickHouse {
   const query: ClickHouse['query'] = (params) =>
     clickhouse.query({
       ...params,
       abort_signal: signal,
-      clickhouse_settings: { ...params.clickhouse_settings, ...stoppableSettings },
+      clickhouse_settings: { ...settings, ...params.clickhouse_settings, ...stoppableSettings },
     });
   return Object.assign(Object.create(clickhouse), { query });
 }
