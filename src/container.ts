@@ -19,7 +19,7 @@ import {
   tenantOf,
   UnknownKeys,
 } from './domains/auth/index.ts';
-import { executionsEndpoints } from './domains/executions/index.ts';
+import { executionsEndpoints, TraceThreads } from './domains/executions/index.ts';
 import { createIdempotencyStore } from './domains/idempotency/index.ts';
 import { identityEndpoints } from './domains/identity/index.ts';
 import {
@@ -104,6 +104,7 @@ export function createContainer(config: Config): Container {
     unknownMs: 0,
     logger,
   });
+  const traceThreads = new TraceThreads({ clickhouseUrl: config.clickhouseUrl, cursorSecret, knownPrompts });
   const probes = createProbes({ postgres: clients.credentials, clickhouse, redis }, () =>
     queueConcern({ redis, clock, lanes: publisher.queues, refusal: () => gate.refusal }),
   );
@@ -136,7 +137,7 @@ export function createContainer(config: Config): Container {
     ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
     ...partsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: parts }),
     ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: prompts }),
-    ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret }),
+    ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret, threads: traceThreads }),
     ...pricingEndpoints({ postgres }),
     ...renderingEndpoints(createRendering({ postgres, threads, prompts, parts })),
     ...ingestionEndpoints({
@@ -213,6 +214,7 @@ export function createContainer(config: Config): Container {
       await keyUses.flush();
       await examiner.close();
       await threads.close();
+      await traceThreads.close();
       await closeClients(clients);
     },
   };

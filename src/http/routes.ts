@@ -84,7 +84,7 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     }
     const once = onceFor(req, endpoint, options, { call, sharer });
     const readBody = () => bodies.readJson(endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
-    sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
+    await sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
   } finally {
     bodies.release();
   }

@@ -21,7 +21,7 @@ export function toWireAnswer(result: Result): WireAnswer {
 }
 
 /** Answers; 304 without content when the client has it already (RFC 9110, 15.4.5). Node leaves the content of HEAD out. */
-export function sendResult(req: Request, res: Response, result: Result): void {
+export async function sendResult(req: Request, res: Response, result: Result): Promise<void> {
   const { status, headers, contentType, content } = toWireAnswer(result);
   const isRead = (req.method === 'GET' || req.method === 'HEAD') && status === 200;
   if (isRead) setCaching(res, result);
@@ -37,7 +37,41 @@ export function sendResult(req: Request, res: Response, result: Result): void {
   }
   res.setHeader('Content-Type', contentType);
   res.setHeader('Content-Length', Buffer.byteLength(content));
-  res.end(content);
+  if (content.length > sliceBytes && typeof content !== 'string' && req.method !== 'HEAD')
+    await sendSlices(res, content);
+  else res.end(content);
+}
+
+const sliceBytes = 256 * 1024;
+/** A client that takes nothing of a large answer for so long is cut off, and one that has not taken it all after so long. */
+const stalledMs = 10_000;
+const sendingMs = 120_000;
+
+/** Sends as the client takes it, so that one that does not costs nobody anything for long. */
+async function sendSlices(res: Response, content: Uint8Array): Promise<void> {
+  const endsAtMs = performance.now() + sendingMs;
+  for (let start = 0; start < content.length && !res.destroyed; start += sliceBytes) {
+    if (res.write(content.subarray(start, start + sliceBytes))) continue;
+    if (performance.now() > endsAtMs || !(await drained(res))) {
+      res.destroy();
+      return;
+    }
+  }
+  res.end();
+}
+
+/** Whether the client took what was written, in time. */
+function drained(res: Response): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (taken: boolean) => () => {
+      clearTimeout(timer);
+      res.off('drain', onDrain).off('close', onClose);
+      resolve(taken);
+    };
+    const [onDrain, onClose] = [settle(true), settle(false)];
+    const timer = setTimeout(onClose, stalledMs);
+    res.once('drain', onDrain).once('close', onClose);
+  });
 }
 
 const credentialHeaders = 'Authorization, X-API-Key, X-Admin-Key';

@@ -51,6 +51,7 @@ export const problemCodes = {
     version_not_found: 'There is no such version',
     label_not_found: 'There is no such label',
     execution_not_found: 'There is no such execution in this project',
+    span_not_found: 'There is no such span in this execution',
     run_not_found: 'There is no such optimization run',
     webhook_not_found: 'There is no such webhook in this project',
     provider_not_found: 'There is no such identity provider, or it is not configured',

@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { fillCutSummaries, shownSummary } from './cut-summary-queries.ts';
 import { BoundParameters } from './filters/bound-parameters.ts';
 import { type CompileContext, compileCondition } from './filters/compile-condition.ts';
 import type { Condition } from './filters/condition.ts';
@@ -31,7 +32,7 @@ export interface Stamp {
 export interface PresentPlace extends Place {
   /** Of the row that stands there, which a newer one may have replaced. */
   stamp: Stamp;
-  /** `executions.summary` of that row. */
+  /** `executions.summary` of that row, cut where it is very long. */
   summary: string;
   /** What the list is held against. One that was summed up later has changed since, or come. */
   asOfMs: number;
@@ -61,15 +62,19 @@ export async function findPlaces(
     asOfMs === undefined
       ? `toUnixTimestamp64Milli(now64(3))::Float64 - ${stampToVisibleMs}`
       : parameters.bind('Float64', asOfMs);
-  const rows = await rowsOf<Omit<PresentPlace, 'stamp'> & Stamp>(
+  const rows = await rowsOf<Omit<PresentPlace, 'stamp' | 'summary'> & Stamp & { shown: string }>(
     clickhouse,
-    `SELECT ${placeColumns(list)}, ${stampColumns}, summary, ${asOf} AS asOfMs
+    `SELECT ${placeColumns(list)}, ${stampColumns}, ${shownSummary} AS shown, ${asOf} AS asOfMs
      FROM executions
      WHERE ${filterSql(list, { mode: 'candidates' }, parameters)} AND ${nextSql(list, after, parameters)}, ${newestFirst}
      LIMIT ${parameters.bind('UInt32', limit)}`,
     parameters,
   );
-  return rows.map(({ version, summarisedAtMs, ...place }) => ({ ...place, stamp: { version, summarisedAtMs } }));
+  const places = rows.map(({ version, summarisedAtMs, shown, ...place }) => ({
+    ...{ ...place, summary: shown },
+    stamp: { version, summarisedAtMs },
+  }));
+  return fillCutSummaries(clickhouse, list.projectId, places);
 }
 
 /** Whether any execution of the project has changed, or come, since. */

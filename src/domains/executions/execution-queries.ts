@@ -1,5 +1,7 @@
+import { mapInSlices } from '../../lib/map-in-slices.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { fillCutSummaries, shownSummary } from './cut-summary-queries.ts';
 import type { Execution } from './execution.ts';
 import { type ListQuery, newestFirst, type Stamp, stampColumns } from './execution-place-queries.ts';
 import { readSummary } from './execution-summary.ts';
@@ -16,14 +18,11 @@ export async function findExecutions(
   const parameters = new BoundParameters();
   const traces = `project_id = ${parameters.bind('String', projectId)} AND ${isOneOfTraces(traceIds, parameters)}`;
   // The newest row of each by hand: FINAL would read the summaries of all rows around it.
-  const query = `SELECT summary FROM executions PREWHERE ${traces} ORDER BY ${newestFirst} LIMIT 1 BY trace_id`;
-  const rows = await rowsFor<{ summary: string }>(clickhouse, query, traceIds, parameters);
-  return new Map(
-    rows.map((row) => {
-      const execution = readSummary(row.summary);
-      return [execution.traceId, execution];
-    }),
-  );
+  const query = `SELECT lower(hex(trace_id)) AS traceId, ${shownSummary} AS shown FROM executions PREWHERE ${traces} ORDER BY ${newestFirst} LIMIT 1 BY trace_id`;
+  const rows = await rowsFor<{ traceId: string; shown: string }>(clickhouse, query, traceIds, parameters);
+  const summaries = rows.map(({ traceId, shown }) => ({ traceId, summary: shown }));
+  const filled = await fillCutSummaries(clickhouse, projectId, summaries);
+  return new Map(await mapInSlices(filled, ({ traceId, summary }) => [traceId, readSummary(summary)] as const));
 }
 
 /** What tells the newest row of each of these executions from the rows that it replaces. */

@@ -1,25 +1,19 @@
 import { z } from 'zod';
-import { endpoint } from '../../http/endpoint.ts';
-import { costBreakdownSchema, costBreakdownToWire } from './cost-breakdown.ts';
-import { executionSchema, executionToWire } from './executions.schema.ts';
-import { getExecution } from './get-execution.ts';
+import { endpointsFor } from '../../http/endpoint.ts';
+import type { Principal } from '../auth/index.ts';
+import { costBreakdownSchema } from './cost-breakdown.ts';
+import { executionSchema } from './executions.schema.ts';
 import { executionPageSchema, listExecutionsQuery } from './list-executions.schema.ts';
 import { type ListExecutionsDeps, listExecutionsPage } from './list-executions-page.ts';
-import { spanSchema, spansToWire } from './span.schema.ts';
-import { type SpanPart, spanParts } from './span-queries.ts';
+import { ReadLanes } from './read-lanes.ts';
+import { type ReadTraceDeps, readTrace } from './read-trace.ts';
+import { readerOf } from './reader-of.ts';
+import { spanSchema } from './span.schema.ts';
+import { spansEndpoints } from './spans.routes.ts';
+import { include } from './spans.schema.ts';
 import { treesEndpoints } from './trees.routes.ts';
 
-const partNames = Object.keys(spanParts) as SpanPart[];
-
-const include = z
-  .string()
-  .transform((text) => text.split(','))
-  .pipe(z.array(z.enum(partNames)))
-  .optional()
-  .meta({
-    description: `Comma list of the span parts to answer, of ${partNames.join(', ')}; default all`,
-    example: 'input,output',
-  });
+const { endpoint } = endpointsFor<Principal>();
 
 const detailSchema = executionSchema.extend({
   project_id: z.string(),
@@ -27,10 +21,17 @@ const detailSchema = executionSchema.extend({
   missing_parents: z.array(z.string()).meta({ description: 'Parents that are named but have not arrived' }),
   feedback: z.array(z.unknown()),
   spans: z.array(spanSchema),
-  truncated: z.boolean().meta({ description: 'Whether there are more spans than one answer gives out' }),
+  truncated: z.boolean().meta({ description: 'The same as `spans_truncated`' }),
+  spans_truncated: z.boolean().meta({ description: 'Whether there are more spans than one answer gives out' }),
+  spans_next_cursor: z
+    .string()
+    .nullable()
+    .meta({ description: 'Reads the spans that were left out, as `cursor` of the list of spans' }),
 });
 
-export function executionsEndpoints(deps: ListExecutionsDeps) {
+/** Reads of executions. `threads` are for large traces. */
+export function executionsEndpoints(given: Omit<ListExecutionsDeps & ReadTraceDeps, 'lanes'>) {
+  const deps = { ...given, lanes: new ReadLanes() };
   const common = {
     tag: 'executions',
     access: { scope: 'executions:read' },
@@ -59,10 +60,12 @@ export function executionsEndpoints(deps: ListExecutionsDeps) {
         'invalid_filter',
         'query_timeout',
         'query_too_large',
+        'workspace_busy',
+        'server_busy',
       ],
-      handle: async ({ params, query }) => {
-        const body = await listExecutionsPage(deps, { projectId: params.project_id, query });
-        return { status: 200, body };
+      handle: async ({ principal, params, query, signal }) => {
+        const input = { projectId: params.project_id, query };
+        return { status: 200, body: await listExecutionsPage(deps, input, readerOf(principal, signal)) };
       },
     }),
     endpoint({
@@ -71,29 +74,19 @@ export function executionsEndpoints(deps: ListExecutionsDeps) {
       path: '/api/projects/{project_id}/executions/{trace_id}',
       summary: 'One execution with all of its spans',
       params: z.strictObject({ project_id: z.string(), trace_id: z.string() }),
-      query: z.strictObject({ include }),
-      responses: { 200: { description: 'The execution', schema: detailSchema } },
-      problems: ['execution_not_found'],
-      handle: async ({ params, query }) => {
-        const detail = await getExecution(deps, {
-          projectId: params.project_id,
-          traceId: params.trace_id,
-          include: new Set(query.include ?? partNames),
-        });
-        return {
-          status: 200,
-          body: {
-            ...executionToWire(detail.execution),
-            project_id: params.project_id,
-            cost_breakdown: costBreakdownToWire(detail.execution, detail.costBreakdown),
-            missing_parents: detail.missingParents,
-            feedback: [],
-            spans: spansToWire(detail.spans),
-            truncated: detail.spans.length < detail.execution.spanCount,
-          },
-        };
+      query: z.strictObject({
+        include,
+        spans: z.enum(['all', 'none']).default('all').meta({ description: '`none` leaves `spans` empty' }),
+      }),
+      responses: { 200: { description: 'The execution, with at most 8 MiB of spans', schema: detailSchema } },
+      problems: ['execution_not_found', 'workspace_busy', 'server_busy'],
+      handle: async ({ principal, params, query, signal }) => {
+        const trace = { projectId: params.project_id, traceId: params.trace_id };
+        const input = { ...trace, include: query.include, withSpans: query.spans === 'all' };
+        return readTrace(deps, 'getExecution', input, readerOf(principal, signal));
       },
     }),
+    ...spansEndpoints(deps),
     ...treesEndpoints(deps),
   ];
 }

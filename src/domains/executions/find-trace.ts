@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { KnownPrompts } from '../prompts/index.ts';
+import type { PromptFinder } from '../prompts/index.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { linkPrompts } from './link-prompts.ts';
 import { resolveSpanPrompts } from './resolve-prompts.ts';
@@ -7,7 +7,9 @@ import { findTreeSpans, type TreeSpans } from './tree-span-queries.ts';
 
 export interface FindTraceDeps {
   clickhouse: ClickHouse;
-  knownPrompts: KnownPrompts;
+  knownPrompts: PromptFinder;
+  /** Whether what is large may be read here. */
+  large: boolean;
 }
 
 /**
@@ -15,11 +17,11 @@ export interface FindTraceDeps {
  * UnavailableError while the trace store is away.
  */
 export async function findTrace(
-  { clickhouse, knownPrompts }: FindTraceDeps,
+  { clickhouse, knownPrompts, large }: FindTraceDeps,
   input: { projectId: string; traceId: string },
 ): Promise<TreeSpans & { traceId: string }> {
   const traceId = checkedTraceId(input.traceId);
-  const found = await findTreeSpans(clickhouse, input.projectId, traceId);
+  const found = await findTreeSpans(clickhouse, { projectId: input.projectId, traceId }, large);
   if (found.spans.length === 0) throw unknownExecution();
   const spans = await resolveSpanPrompts(knownPrompts, input.projectId, found.spans);
   const prompts = linkPrompts(spans);

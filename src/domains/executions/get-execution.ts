@@ -1,48 +1,80 @@
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { pauseBetweenSlices } from '../../lib/map-in-slices.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
-import type { KnownPrompts, SpanPrompt } from '../prompts/index.ts';
-import { breakDownCost, type CostBreakdown } from './cost-breakdown.ts';
+import { breakDownCost, costBreakdownToWire } from './cost-breakdown.ts';
 import type { Execution } from './execution.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
+import { executionToWire } from './executions.schema.ts';
+import { ownPrompt } from './find-prompt-links.ts';
 import { findLightSpans, type LightSpan } from './light-span.ts';
 import { linkPrompts } from './link-prompts.ts';
+import { spanCursor } from './list-spans.ts';
+import { largePartReader } from './read-part.ts';
+import { readSpanPage, type SpanPage } from './read-span-page.ts';
 import { resolveExecutionPrompts, resolveSpanPrompts } from './resolve-prompts.ts';
-import { findSpanDetails, type SpanDetail, type SpanPart } from './span-queries.ts';
-import { missingParents } from './summarise-execution.ts';
-import { readExecutionSummary } from './summarise-stored-traces.ts';
-import { compareStarts } from './tree/build-tree.ts';
+import type { SpanPart, TraceKey } from './span-queries.ts';
+import { missingParents, summariseExecution } from './summarise-execution.ts';
+import { readLargeExecution, smallTraceRowsMax } from './summarise-stored-traces.ts';
+import type { TraceReadDeps } from './trace-reads.ts';
 
-export interface ExecutionDetail {
-  execution: Execution;
-  costBreakdown: CostBreakdown;
-  missingParents: string[];
-  /** By start. A span whose heavy half had not arrived when it was read is left for the next read. */
-  spans: { light: LightSpan; detail: SpanDetail; prompt: SpanPrompt | null }[];
+/** As many spans, and as many missing parents, as one answer gives out. */
+const spansMax = 10_000;
+const missingParentsMax = 1_000;
+
+/**
+ * One execution with its earliest spans, or without any. Throws NotFoundError, UnavailableError while the trace store is unavailable,
+ * and LargePartError where large parts may not be read.
+ */
+export async function getExecution(
+  deps: TraceReadDeps,
+  input: { projectId: string; traceId: string; include: ReadonlySet<SpanPart>; withSpans: boolean },
+): Promise<string> {
+  const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
+  const stored = await runClickHouse(() => findLightSpans(deps.clickhouse, trace.projectId, [trace.traceId]));
+  if (stored.length === 0) throw unknownExecution();
+  const pause = pauseBetweenSlices();
+  const lights = await resolveSpanPrompts(deps.knownPrompts, trace.projectId, stored);
+  await pause();
+  const execution = await summaryOf(deps, trace, lights);
+  await pause();
+  const costBreakdown = costBreakdownToWire(execution, breakDownCost(lights));
+  await pause();
+  const head = {
+    ...executionToWire(execution),
+    project_id: trace.projectId,
+    cost_breakdown: costBreakdown,
+    missing_parents: missingParents(lights).slice(0, missingParentsMax),
+    feedback: [],
+  };
+  const { spans, last } = input.withSpans ? await firstSpans(deps, trace, input.include, lights) : none;
+  const tail = {
+    truncated: last !== undefined,
+    spans_truncated: last !== undefined,
+    spans_next_cursor: last === undefined ? null : spanCursor(deps.cursorSecret, trace, last),
+  };
+  return `${JSON.stringify(head).slice(0, -1)},"spans":[${spans.join()}],${JSON.stringify(tail).slice(1)}`;
 }
 
-/** One execution with all of its spans. Throws NotFoundError, and UnavailableError while the trace store is away. */
-export async function getExecution(
-  deps: { clickhouse: ClickHouse; knownPrompts: KnownPrompts },
-  input: { projectId: string; traceId: string; include: ReadonlySet<SpanPart> },
-): Promise<ExecutionDetail> {
-  const traceId = checkedTraceId(input.traceId);
-  const [stored, details, summary] = await Promise.all([
-    runClickHouse(() => findLightSpans(deps.clickhouse, input.projectId, [traceId])),
-    findSpanDetails(deps.clickhouse, input.projectId, traceId, input.include),
-    readExecutionSummary(deps.clickhouse, input.projectId, traceId),
-  ]);
-  const lights = await resolveSpanPrompts(deps.knownPrompts, input.projectId, stored);
+/** Of a small trace from its spans as they are now, of a large one as it is listed. */
+async function summaryOf(deps: TraceReadDeps, trace: TraceKey, lights: readonly LightSpan[]): Promise<Execution> {
+  if (lights.length <= smallTraceRowsMax) return summariseExecution(trace.projectId, lights);
+  const large = await readLargeExecution(deps.clickhouse, trace.projectId, trace.traceId);
+  if (large === undefined) throw unknownExecution();
+  const [resolved = large] = await resolveExecutionPrompts(deps.knownPrompts, trace.projectId, [large]);
+  return resolved;
+}
+
+const none: SpanPage = { spans: [], last: undefined };
+
+function firstSpans(
+  deps: TraceReadDeps,
+  trace: TraceKey,
+  include: ReadonlySet<SpanPart>,
+  lights: readonly LightSpan[],
+): Promise<SpanPage> {
   const links = linkPrompts(lights);
-  const spans = lights.toSorted(compareStarts).flatMap((light) => {
-    const detail = details.get(light.spanId);
-    return detail === undefined ? [] : [{ light, detail, prompt: links.get(light.spanId) ?? null }];
+  return readSpanPage(deps.clickhouse, {
+    ...{ trace, include, after: undefined, limit: spansMax },
+    promptOf: (row) => links.get(row.id) ?? ownPrompt(row),
+    readPart: largePartReader(deps, trace),
   });
-  if (spans.length === 0 || summary === undefined) throw unknownExecution();
-  const [execution = summary] = await resolveExecutionPrompts(deps.knownPrompts, input.projectId, [summary]);
-  return {
-    execution,
-    costBreakdown: breakDownCost(lights),
-    missingParents: missingParents(lights),
-    spans,
-  };
 }

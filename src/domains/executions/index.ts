@@ -16,3 +16,4 @@ export {
   summariseStoredTrace,
 } from './summarise-stored-traces.ts';
 export { countTraceRows, readEngineClock } from './trace-row-queries.ts';
+export { TraceThreads } from './trace-threads.ts';

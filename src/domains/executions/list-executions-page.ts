@@ -3,14 +3,16 @@ import { toPage } from '../../http/pagination.ts';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import { MalformedError } from '../../lib/errors.ts';
 import { isoFromUnixNano, unixNanoFromDate } from '../../lib/time.ts';
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { findPromptMentions, type KnownPrompts } from '../prompts/index.ts';
 import { countExecutions, type ListQuery } from './execution-place-queries.ts';
 import { executionToWire } from './executions.schema.ts';
+import { attributePrefix } from './filters/execution-fields.ts';
 import { expandPrompts } from './filters/expand-prompts.ts';
 import { conditionOf } from './filters/filter-parameters.ts';
 import type { listExecutionsQuery } from './list-executions.schema.ts';
+import type { Reader, ReadLanes } from './read-lanes.ts';
 import { readList } from './read-list.ts';
 import { resolveExecutionPrompts } from './resolve-prompts.ts';
 
@@ -22,6 +24,7 @@ export interface ListExecutionsDeps {
   postgres: Postgres;
   knownPrompts: KnownPrompts;
   cursorSecret: string;
+  lanes: ReadLanes;
 }
 
 export interface ListExecutionsInput {
@@ -41,8 +44,19 @@ const position = z.tuple([
   z.string().length(32),
 ]);
 
-/** One page of executions and the window it is of. Throws MalformedError for an empty window, a bad filter or a foreign cursor. */
-export async function listExecutionsPage(deps: ListExecutionsDeps, input: ListExecutionsInput) {
+/**
+ * One page of executions and the window it is of, in its turn between workspaces. Throws MalformedError for an empty window, a bad
+ * filter or a foreign cursor, RateLimitedError, and UnavailableError.
+ */
+export function listExecutionsPage(deps: ListExecutionsDeps, input: ListExecutionsInput, reader: Reader) {
+  const { filter, include_total: includeTotal, q } = input.query;
+  const searches =
+    filter !== undefined || includeTotal || q !== undefined || input.query[attributePrefix] !== undefined;
+  const clickhouse = stoppable(deps.clickhouse, reader.signal);
+  return deps.lanes[searches ? 'search' : 'quick'](reader, () => readPage({ ...deps, clickhouse }, input));
+}
+
+async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput) {
   const { projectId, query } = input;
   const { cursor, limit, fields, include_total: includeTotal, ...asked } = query;
   const { from, to, sort, ...filters } = asked;

@@ -1,3 +1,4 @@
+import { mapInSlices } from '../../lib/map-in-slices.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Execution } from './execution.ts';
 import {
@@ -60,9 +61,10 @@ async function readPlaces(
   present: readonly PresentPlace[],
   wanted: number,
 ): Promise<{ kept: ListedExecution[]; former: Place[]; listed: ListedExecution[] }> {
-  const unmoved = present
-    .filter(({ stamp }) => stamp.summarisedAtMs <= asOfMs)
-    .map((place) => ({ place, execution: readSummary(place.summary) }));
+  const unmoved = await mapInSlices(
+    present.filter(({ stamp }) => stamp.summarisedAtMs <= asOfMs),
+    (place) => ({ place, execution: readSummary(place.summary) }),
+  );
   const executions = unmoved.map(({ execution }) => execution);
   const findFormer = () => findFormerPlaces(clickhouse, list, asOfMs, after, wanted);
   // After the present ones, so that whatever they show as changed is found.

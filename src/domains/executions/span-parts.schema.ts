@@ -8,24 +8,31 @@ import {
   plainFromKeyValues,
   typeOfAnyValue,
 } from './any-value-plain.ts';
-import type { SpanDetail } from './span-queries.ts';
+import type { SpanPart, SpanRow } from './span-queries.ts';
 
 type Wire = Record<string, unknown>;
 
-/** What was asked for of the parts of a span that are stored as sent. `ownerOf` reads a resource or a scope. */
-export function partsToWire(detail: SpanDetail, ownerOf: (json: string) => Wire) {
-  const { events, links, resource, scope } = detail;
-  return {
-    ...attributesToWire(detail),
-    ...(events === undefined ? {} : { events: listOf(events).map(eventToWire) }),
-    ...(links === undefined ? {} : { links: listOf(links).map(linkToWire) }),
-    ...(resource === undefined ? {} : { resource: ownerOf(resource) }),
-    ...(scope === undefined ? {} : { scope: ownerOf(scope) }),
-  };
+/** Reads a resource or a scope. */
+export type PartOwners = (json: string) => Wire;
+
+/** How each part of a row, and what goes with its attributes, is answered; a part that the row does not have is empty. */
+const readers = {
+  input: ({ input = '' }) => parseJsonText(input),
+  output: ({ output = '' }) => parseJsonText(output),
+  attributes: (row) => attributesToWire(row).attributes,
+  attribute_types: (row) => attributesToWire(row).types,
+  events: ({ events = '' }) => listOf(events).map(eventToWire),
+  links: ({ links = '' }) => listOf(links).map(linkToWire),
+  resource: ({ resource = '{}' }, owners) => owners(resource),
+  scope: ({ scope = '{}' }, owners) => owners(scope),
+} as const satisfies Record<SpanPart | 'attribute_types', (row: SpanRow, owners: PartOwners) => unknown>;
+
+export function partToWire(row: SpanRow, part: keyof typeof readers, owners: PartOwners): unknown {
+  return readers[part](row, owners);
 }
 
 /** Reads resources and scopes, of which the spans of a trace share few: each of them once. */
-export function ownerReader(): (json: string) => Wire {
+export function ownerReader(): PartOwners {
   const known = new Map<string, Wire>();
   return (json) => {
     const owner = known.get(json) ?? ownerToWire(json);
@@ -34,28 +41,38 @@ export function ownerReader(): (json: string) => Wire {
   };
 }
 
+/** Input, output and parameters are JSON where they have structure, and text otherwise; '' is nothing. */
+export function parseJsonText(text: string): unknown {
+  if (text === '') return null;
+  if (text[0] !== '[' && text[0] !== '{') return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 /** What JSON has no number for: ClickHouse's names, and those of OTLP/JSON that nested values have. */
 const specialDoubles: Readonly<Record<string, string>> = { nan: 'NaN', inf: 'Infinity', '-inf': '-Infinity' };
 
-function attributesToWire(detail: SpanDetail): { attributes?: Wire; attribute_types?: Record<string, string> } {
-  if (detail.attributes_string === undefined) return {};
+function attributesToWire(row: SpanRow): { attributes: Wire; types: Record<string, string> } {
   const values: Record<string, Plain> = Object.create(null);
   const typeNames: Record<string, string> = Object.create(null);
-  Object.assign(values, detail.attributes_string, detail.attributes_bool);
-  for (const [key, decimal] of Object.entries(detail.attributes_int ?? {})) {
+  Object.assign(values, row.attributes_string, row.attributes_bool);
+  for (const [key, decimal] of Object.entries(row.attributes_int ?? {})) {
     values[key] = plainFromInt(decimal);
     typeNames[key] = 'int';
   }
-  for (const [key, value] of Object.entries(detail.attributes_double ?? {})) {
+  for (const [key, value] of Object.entries(row.attributes_double ?? {})) {
     values[key] = typeof value === 'string' ? (specialDoubles[value] ?? value) : value;
     typeNames[key] = 'double';
   }
-  for (const [key, json] of Object.entries(detail.attributes_other ?? {})) {
+  for (const [key, json] of Object.entries(row.attributes_other ?? {})) {
     const value: unknown = JSON.parse(json);
     values[key] = plainFromAnyValue(value);
     typeNames[key] = typeOfAnyValue(value);
   }
-  return { attributes: values, attribute_types: typeNames };
+  return { attributes: values, types: typeNames };
 }
 
 function eventToWire(event: unknown): Wire {

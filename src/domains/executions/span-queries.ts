@@ -1,6 +1,7 @@
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
-import { blockColumn, newestRows, rowsFor } from './newest-rows.ts';
+import type { CostSource, SpanStatus } from './light-span.ts';
+import { blockColumn } from './newest-rows.ts';
 import { ofTrace } from './trace-sql.ts';
 
 /** What `?include=` can leave out of a span, and the columns that it then does not read. */
@@ -15,12 +16,32 @@ export const spanParts = {
 } as const;
 
 export type SpanPart = keyof typeof spanParts;
+export const partNames = Object.keys(spanParts) as SpanPart[];
 
-/** A row of `spans` beyond what a light span has; parts that were not asked for are absent. */
-export interface SpanDetail {
-  span_id: string;
-  received_at_ms: string;
-  block: string;
+/** A row of `spans`; parts that were not asked for are absent, and those over a bound empty and named in `cut`. */
+export interface SpanRow {
+  id: string;
+  parent: string;
+  start_unix_nano: string;
+  end_unix_nano: string;
+  name: string;
+  kind: string;
+  status: SpanStatus;
+  service: string;
+  environment: string;
+  provider: string;
+  model: string;
+  usage: number[];
+  cost_nano_usd: string;
+  session_id: string;
+  user_id: string;
+  tags: string[];
+  prompt_id: string;
+  prompt_name: string;
+  prompt_version: number;
+  prompt_raw_version: string;
+  prompt_source: string;
+  prompt_key: string;
   span_name: string;
   otel_kind: number;
   status_code: number;
@@ -37,13 +58,14 @@ export interface SpanDetail {
   http_status_code: number;
   release: string;
   request_model: string;
-  cost_source: 'none' | 'reported' | 'computed';
+  cost_source: CostSource;
   price_version: string;
   ttft_ms: number | null;
   conversation_id: string;
   params: string;
   evaluations: string;
   warnings: string[];
+  cut: SpanPart[];
   input?: string;
   output?: string;
   attributes_string?: Record<string, string>;
@@ -57,7 +79,33 @@ export interface SpanDetail {
   scope?: string;
 }
 
-const columns: readonly (keyof SpanDetail)[] = [
+const computed = {
+  id: 'lower(hex(span_id))',
+  parent: "if(parent_span_id = unhex('0000000000000000'), '', lower(hex(parent_span_id)))",
+  usage:
+    'if(has_usage, [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, total_tokens], [])',
+} as const satisfies Partial<Record<keyof SpanRow, string>>;
+
+const columns: readonly (keyof SpanRow)[] = [
+  'start_unix_nano',
+  'end_unix_nano',
+  'name',
+  'kind',
+  'status',
+  'service',
+  'environment',
+  'provider',
+  'model',
+  'cost_nano_usd',
+  'session_id',
+  'user_id',
+  'tags',
+  'prompt_id',
+  'prompt_name',
+  'prompt_version',
+  'prompt_raw_version',
+  'prompt_source',
+  'prompt_key',
   'span_name',
   'otel_kind',
   'status_code',
@@ -83,32 +131,117 @@ const columns: readonly (keyof SpanDetail)[] = [
   'warnings',
 ];
 
-/** As many spans as one answer gives out. */
-const spanDetailsMax = 10_000;
+/** The trace of one project; `traceId` is 32 hex digits. */
+export interface TraceKey {
+  projectId: string;
+  traceId: string;
+}
 
-/** The heavy half of the earliest {@link spanDetailsMax} spans of a trace, by span id. Throws UnavailableError while the trace store is away. */
-export async function findSpanDetails(
+/** Where a span stands in its trace: by start, then by id. */
+export interface SpanPlace {
+  startUnixNano: string;
+  spanId: string;
+}
+
+/** How many rows a trace has, those included that a resend has replaced. Throws UnavailableError. */
+export async function countRows(clickhouse: ClickHouse, trace: TraceKey): Promise<number> {
+  const query = `SELECT count()::Float64 FROM spans WHERE ${ofTrace}`;
+  const [row] = await rowsOf<[number]>(clickhouse, query, { ...trace }, 'JSONCompactEachRow');
+  return row?.[0] ?? 0;
+}
+
+/** The places of the first `limit` spans after a place, each span once. Throws UnavailableError. */
+export async function findSpanPlaces(
   clickhouse: ClickHouse,
-  projectId: string,
-  traceId: string,
-  include: ReadonlySet<SpanPart>,
-): Promise<Map<string, SpanDetail>> {
-  const selected = [...columns, ...[...include].flatMap((part): readonly string[] => spanParts[part])];
-  const rows = await runClickHouse(async () => {
+  trace: TraceKey,
+  after: SpanPlace | undefined,
+  limit: number,
+): Promise<SpanPlace[]> {
+  const isAfter = 'WHERE (start, id) > ({afterStart:UInt64}, toFixedString(unhex({afterId:String}), 8))';
+  const rows = await rowsOf<[string, string]>(
+    clickhouse,
+    `SELECT start, lower(hex(id)) FROM
+       (SELECT span_id AS id, start_unix_nano AS start FROM spans PREWHERE ${ofTrace}
+        ORDER BY received_at DESC, ${blockColumn} DESC LIMIT 1 BY span_id)
+     ${after === undefined ? '' : isAfter} ORDER BY start, id LIMIT {limit:UInt32}`,
+    { ...trace, limit, ...(after && { afterStart: after.startUnixNano, afterId: after.spanId }) },
+    'JSONCompactEachRow',
+  );
+  return rows.map(([startUnixNano, spanId]) => ({ startUnixNano, spanId }));
+}
+
+export interface SpanBounds {
+  include: ReadonlySet<SpanPart>;
+  /** Parts of more bytes, as they are stored, are left out of the rows and named in `cut`. */
+  partBytesMax: number;
+  /** Rows after these bytes are left out; the first one never is. */
+  bytesMax: number;
+}
+
+/**
+ * Those spans in their order as last received, as many as `bytesMax` lets through. What is over a bound never leaves the engine.
+ * Throws UnavailableError.
+ */
+export async function findSpanRows(
+  clickhouse: ClickHouse,
+  trace: TraceKey,
+  spanIds: readonly string[],
+  { include, partBytesMax, bytesMax }: SpanBounds,
+): Promise<SpanRow[]> {
+  const parts = partNames.filter((part) => include.has(part));
+  const shown = parts.flatMap((part) =>
+    spanParts[part].map(
+      (column) => `if(${bytesOf(part)} > ${partBytesMax}, ${emptyOf(column)}, ${column}) AS ${column}`,
+    ),
+  );
+  const cut = parts.map((part) => `if(${bytesOf(part)} > ${partBytesMax}, ['${part}'], [])`);
+  // A part that is left out is read once more, for its length and how it begins.
+  const taken = parts.map((part) => `least(${bytesOf(part)}, ${partBytesMax}) + intDiv(${bytesOf(part)}, 8)`);
+  const own = Object.entries(computed).map(([name, sql]) => `${sql} AS ${name}`);
+  const ofIds = "span_id IN reinterpret(unhex({spanIds:String}), 'Array(FixedString(8))')";
+  const newest = `(span_id, received_at) IN
+    (SELECT span_id, max(received_at) FROM spans PREWHERE ${ofTrace} AND ${ofIds} GROUP BY span_id)`;
+  return rowsOf<SpanRow>(
+    clickhouse,
+    `SELECT ${[...own, ...columns, ...shown].join(', ')}, arrayConcat([], ${cut.join(', ') || '[]'}) AS cut,
+       ${[fixedBytes, ...taken].join(' + ')} AS bytes, sum(bytes) OVER (ORDER BY start_unix_nano, span_id) AS running
+     FROM spans PREWHERE ${ofTrace} AND ${ofIds} AND ${newest}
+     QUALIFY running <= {bytesMax:UInt64} OR running = bytes
+     ORDER BY start_unix_nano, span_id, ${blockColumn} DESC LIMIT 1 BY span_id`,
+    { ...trace, spanIds: spanIds.join(''), bytesMax },
+    'JSONEachRow',
+    { max_result_bytes: rowBytesMax },
+  );
+}
+
+/** Of all rows together, whatever else holds for a reader: a part of 64 MiB, the most that one body can bring, has to pass. */
+const rowBytesMax = '268435456';
+
+const fixedBytes =
+  '1000 + length(status_message) + length(error_message) + length(error_stack) + length(params) + length(evaluations)';
+
+/** SQL of a part's size, as the engine holds it. */
+const bytesOf = (part: SpanPart) => `byteSize(${spanParts[part].join(', ')})`;
+
+function emptyOf(column: string): string {
+  return column.startsWith('attributes') ? `CAST(map(), toTypeName(${column}))` : "''";
+}
+
+async function rowsOf<Row>(
+  clickhouse: ClickHouse,
+  query: string,
+  query_params: Record<string, unknown>,
+  format: 'JSONEachRow' | 'JSONCompactEachRow',
+  settings: ClickHouseSettings = {},
+): Promise<Row[]> {
+  return runClickHouse(async () => {
     const result = await clickhouse.query({
-      query: `SELECT lower(hex(spans.span_id)) AS span_id, toUnixTimestamp64Milli(received_at) AS received_at_ms, ${blockColumn} AS block, ${selected.join(', ')} FROM spans PREWHERE ${ofTrace}
-              ORDER BY start_unix_nano, spans.span_id LIMIT ${rowsFor(spanDetailsMax)}`,
-      query_params: { projectId, traceId },
-      // Attribute values such as NaN would be null otherwise.
-      clickhouse_settings: { output_format_json_quote_denormals: 1 },
-      format: 'JSONEachRow',
+      query,
+      query_params,
+      // Attribute values such as NaN would be null otherwise; and columns that are cut keep their names.
+      clickhouse_settings: { ...settings, output_format_json_quote_denormals: 1, prefer_column_name_to_alias: 1 },
+      format,
     });
-    return result.json<SpanDetail>();
+    return result.json<Row>();
   });
-  const newest = newestRows(rows, (row) => ({
-    spanId: row.span_id,
-    receivedAtMs: Number(row.received_at_ms),
-    block: Number(row.block),
-  }));
-  return new Map(newest.slice(0, spanDetailsMax).map(({ row }) => [row.span_id, row]));
 }

@@ -3,9 +3,9 @@ import { durationMs, endOfSpan, isoFromUnixNano } from '../../lib/time.ts';
 import { type SpanPrompt, statedPromptId } from '../prompts/index.ts';
 import { evaluationSchema, evaluationsToWire } from './evaluation.schema.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
-import type { LightSpan } from './light-span.ts';
-import { ownerReader, partsToWire } from './span-parts.schema.ts';
-import type { SpanDetail } from './span-queries.ts';
+import { toUsage } from './light-span.ts';
+import { parseJsonText } from './span-parts.schema.ts';
+import { partNames, type SpanPart, type SpanRow } from './span-queries.ts';
 
 const attributes = z.record(z.string(), z.unknown());
 const types = z.record(z.string(), z.string());
@@ -73,6 +73,10 @@ export const spanSchema = z.object({
   dropped_links_count: z.number().int(),
   warnings: z.array(z.string()),
   normaliser_version: z.number().int(),
+  large_parts: z.array(z.object({ part: z.enum(partNames), chars: z.number().int(), preview: z.string() })).meta({
+    description:
+      'Parts that are too long to come along: their length as JSON text, in UTF-16 units, and how they begin',
+  }),
 });
 
 export type SpanWire = z.infer<typeof spanSchema>;
@@ -84,70 +88,60 @@ export function otelKindName(number: number): string {
   return otelKinds[number] ?? String(number);
 }
 
-export function spansToWire(
-  spans: readonly { light: LightSpan; detail: SpanDetail; prompt: SpanPrompt | null }[],
-): SpanWire[] {
-  const ownerOf = ownerReader();
-  return spans.map(({ light, detail, prompt }) => spanToWire(light, detail, prompt, ownerOf));
-}
-
-/** `prompt` is the span's own or inherited. */
-function spanToWire(
-  span: LightSpan,
-  detail: SpanDetail,
+/** What is said of a span beside its parts. `prompt` is its own or inherited. */
+export function spanHeadToWire(
+  row: SpanRow,
   prompt: SpanPrompt | null,
-  ownerOf: ReturnType<typeof ownerReader>,
-): SpanWire {
+): Omit<SpanWire, SpanPart | 'attribute_types' | 'large_parts'> {
+  const span = { startUnixNano: BigInt(row.start_unix_nano), endUnixNano: BigInt(row.end_unix_nano) };
+  const usage = toUsage(row.usage);
   return {
-    span_id: span.spanId,
-    parent_span_id: span.parentSpanId || null,
-    name: span.name,
-    span_name: detail.span_name,
-    kind: span.kind,
-    otel_kind: otelKindName(detail.otel_kind),
-    status: span.status,
-    status_message: detail.status_message || null,
-    error: errorToWire(span, detail),
-    http_status_code: detail.http_status_code || null,
+    span_id: row.id,
+    parent_span_id: row.parent || null,
+    name: row.name,
+    span_name: row.span_name,
+    kind: row.kind,
+    otel_kind: otelKindName(row.otel_kind),
+    status: row.status,
+    status_message: row.status_message || null,
+    error: errorToWire(row),
+    http_status_code: row.http_status_code || null,
     started_at: isoFromUnixNano(span.startUnixNano),
     ended_at: isoFromUnixNano(span.endUnixNano),
     start_unix_nano: span.startUnixNano.toString(),
     end_unix_nano: span.endUnixNano.toString(),
     duration_ms: durationMs(span.startUnixNano, endOfSpan(span)),
-    ttft_ms: detail.ttft_ms,
-    service: span.service || null,
-    environment: span.environment || null,
-    release: detail.release || null,
-    provider: span.provider || null,
-    model: span.model || null,
-    request_model: detail.request_model || null,
-    params: parseJsonText(detail.params),
-    usage: span.usage && usageToWire(span.usage),
-    cost: costToWire(span.costNanoUsd),
-    cost_source: detail.cost_source,
-    price_version: detail.price_version || null,
-    session_id: span.sessionId || null,
-    conversation_id: detail.conversation_id || null,
-    user_id: span.userId || null,
-    tags: [...span.tags],
+    ttft_ms: row.ttft_ms,
+    service: row.service || null,
+    environment: row.environment || null,
+    release: row.release || null,
+    provider: row.provider || null,
+    model: row.model || null,
+    request_model: row.request_model || null,
+    params: parseJsonText(row.params),
+    usage: usage && usageToWire(usage),
+    cost: costToWire(row.cost_source === 'none' ? null : BigInt(row.cost_nano_usd)),
+    cost_source: row.cost_source,
+    price_version: row.price_version || null,
+    session_id: row.session_id || null,
+    conversation_id: row.conversation_id || null,
+    user_id: row.user_id || null,
+    tags: row.tags,
     prompt_ref: promptToWire(prompt),
-    ...(detail.input === undefined ? {} : { input: parseJsonText(detail.input) }),
-    ...(detail.output === undefined ? {} : { output: parseJsonText(detail.output) }),
-    evaluations: evaluationsToWire(detail.evaluations),
-    ...partsToWire(detail, ownerOf),
-    trace_state: detail.trace_state || null,
-    flags: detail.flags,
-    dropped_attributes_count: detail.dropped_attributes_count,
-    dropped_events_count: detail.dropped_events_count,
-    dropped_links_count: detail.dropped_links_count,
-    warnings: detail.warnings,
-    normaliser_version: detail.normaliser_version,
+    evaluations: evaluationsToWire(row.evaluations),
+    trace_state: row.trace_state || null,
+    flags: row.flags,
+    dropped_attributes_count: row.dropped_attributes_count,
+    dropped_events_count: row.dropped_events_count,
+    dropped_links_count: row.dropped_links_count,
+    warnings: row.warnings,
+    normaliser_version: row.normaliser_version,
   };
 }
 
-function errorToWire(span: LightSpan, detail: SpanDetail): SpanWire['error'] {
-  const { error_type: type, error_message: message, error_stack: stack } = detail;
-  if (span.status !== 'error' && type === '' && message === '') return null;
+function errorToWire(row: SpanRow): SpanWire['error'] {
+  const { error_type: type, error_message: message, error_stack: stack } = row;
+  if (row.status !== 'error' && type === '' && message === '') return null;
   return { type: type || null, message: message || null, stack: stack || null };
 }
 
@@ -162,15 +156,4 @@ export function promptToWire(prompt: SpanPrompt | null): SpanWire['prompt_ref'] 
     raw: rawVersion || null,
     source,
   };
-}
-
-/** Input, output and parameters are JSON where they have structure, and text otherwise; '' is nothing. */
-function parseJsonText(text: string): unknown {
-  if (text === '') return null;
-  if (text[0] !== '[' && text[0] !== '{') return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

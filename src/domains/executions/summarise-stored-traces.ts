@@ -61,20 +61,14 @@ export async function summariseStoredTrace(
 }
 
 /**
- * The summary of one execution as a reader sees it: of a small trace from its spans as they are now, of a large one as it is listed.
+ * The summary of a trace of more spans than a small one has: as it is listed, or of its earliest spans where it is not listed yet.
  * Undefined when the trace has no spans. Throws UnavailableError while the trace store is unavailable.
  */
-export async function readExecutionSummary(
+export async function readLargeExecution(
   clickhouse: ClickHouse,
   projectId: string,
   traceId: string,
 ): Promise<Execution | undefined> {
-  const rows = (await runClickHouse(() => countTraceRows(clickhouse, projectId, [traceId]))).get(traceId) ?? 0;
-  if (rows === 0) return undefined;
-  if (rows <= smallTraceRowsMax) {
-    const spans = await runClickHouse(() => findLightSpans(clickhouse, projectId, [traceId]));
-    return spans.length === 0 ? undefined : summariseExecution(projectId, spans);
-  }
   const listed = (await findExecutions(clickhouse, projectId, [traceId])).get(traceId);
   const trace = { projectId, traceId, version: 0n };
   return listed ?? runClickHouse(() => summariseLargeTrace(clickhouse, trace, unsummarisedSpansMax));

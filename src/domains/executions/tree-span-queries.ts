@@ -2,7 +2,7 @@ import { endOfSpan } from '../../lib/time.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { type CostSource, type SpanStatus, spansPerTraceMax, toUsage } from './light-span.ts';
-import { blockColumn, newestRows, type RowAge, rowsFor } from './newest-rows.ts';
+import { blockColumn } from './newest-rows.ts';
 import { findOrigins, type Origin, originColumn, unknownOrigin } from './span-origins.ts';
 import { ofTrace } from './trace-sql.ts';
 import type { TreeSpan } from './tree-span.ts';
@@ -16,6 +16,17 @@ export interface TreeSpans {
 
 const noParent = "unhex('0000000000000000')";
 
+/** What a tree shows of long names, in code points, and of one span's events. */
+const textCharsMax = 1_000;
+const eventsMax = 64;
+const eventNameCharsMax = 200;
+/** The earliest spans are read up to these bytes, by the engine's count; what is read together makes it somewhat more. */
+const largeSettings = {
+  max_result_bytes: `${24 * 1024 * 1024}`,
+  result_overflow_mode: 'break',
+  max_block_size: '4096',
+} as const;
+
 /**
  * Selected in this order; {@link toTreeSpan} reads by it. As they are stored wherever that will do: a trace of 500 spans takes the
  * engine a third less than with expressions.
@@ -26,10 +37,10 @@ const columns = [
   'start_unix_nano',
   'end_unix_nano',
   'kind',
-  'name',
+  `substringUTF8(name, 1, ${textCharsMax})`,
   'status',
-  'service',
-  'model',
+  `substringUTF8(service, 1, ${textCharsMax})`,
+  `substringUTF8(model, 1, ${textCharsMax})`,
   'has_usage',
   'input_tokens',
   'output_tokens',
@@ -51,9 +62,8 @@ const columns = [
   'ttft_ms',
   'warnings',
   originColumn,
-  `arrayMap(e -> [e.1, e.2], JSONExtract(events, 'Array(Tuple(name String, timeUnixNano String))'))`,
-  'toUnixTimestamp64Milli(received_at)',
-  blockColumn,
+  `arrayMap(e -> [substringUTF8(e.1, 1, ${eventNameCharsMax}), e.2],
+    arraySlice(JSONExtract(events, 'Array(Tuple(name String, timeUnixNano String))'), 1, ${eventsMax}))`,
 ] as const;
 
 type Row = [
@@ -88,33 +98,53 @@ type Row = [
   warnings: string[],
   origin: string,
   events: [name: string, timeUnixNano: string][],
-  receivedAtMs: string,
-  block: string,
 ];
 
 /**
- * The spans of one trace with what their tree and timeline are made of, each once as last received. `traceId` is 32 hex digits.
- * Throws UnavailableError while the trace store is away.
+ * The spans of one trace with what their tree and timeline are made of, each once as last received. `traceId` is 32 hex digits; a
+ * `large` trace is read up to a bound in bytes, any other whole. Throws UnavailableError while the trace store is unavailable.
  */
-export async function findTreeSpans(clickhouse: ClickHouse, projectId: string, traceId: string): Promise<TreeSpans> {
-  const rows = await runClickHouse(async () => {
+export async function findTreeSpans(
+  clickhouse: ClickHouse,
+  trace: { projectId: string; traceId: string },
+  large: boolean,
+): Promise<TreeSpans> {
+  const [rows, count] = await Promise.all([
+    findRows(clickhouse, trace, large),
+    large ? countSpans(clickhouse, trace) : 0,
+  ]);
+  const origins = await findOrigins(clickhouse, trace, new Set(rows.map((row) => row[29])));
+  const spans = rows.map((row) => toTreeSpan(row, origins.get(row[29]) ?? unknownOrigin));
+  return { spans, truncated: rows.length < count };
+}
+
+const newest = `ORDER BY received_at DESC, ${blockColumn} DESC LIMIT 1 BY span_id`;
+const earliestOfNewest = `AND (span_id, received_at) IN (SELECT span_id, max(received_at) FROM spans PREWHERE ${ofTrace} GROUP BY span_id)
+  ORDER BY start_unix_nano, span_id, ${blockColumn} DESC LIMIT 1 BY span_id LIMIT ${spansPerTraceMax}`;
+
+function findRows(
+  clickhouse: ClickHouse,
+  trace: { projectId: string; traceId: string },
+  large: boolean,
+): Promise<Row[]> {
+  return runClickHouse(async () => {
     const result = await clickhouse.query({
-      query: `SELECT ${columns.join(', ')} FROM spans PREWHERE ${ofTrace}
-              ORDER BY start_unix_nano, span_id LIMIT ${rowsFor(spansPerTraceMax + 1)}`,
-      query_params: { projectId, traceId },
+      query: `SELECT ${columns.join(', ')} FROM spans PREWHERE ${ofTrace} ${large ? earliestOfNewest : newest}`,
+      query_params: { ...trace },
+      clickhouse_settings: large ? largeSettings : {},
       format: 'JSONCompactEachRow',
     });
     return result.json<Row>();
   });
-  const newest = newestRows(rows, ageOf);
-  const shown = newest.slice(0, spansPerTraceMax);
-  const origins = await findOrigins(clickhouse, { projectId, traceId }, new Set(shown.map(({ row }) => row[29])));
-  const spans = shown.map(({ row }) => toTreeSpan(row, origins.get(row[29]) ?? unknownOrigin));
-  return { spans, truncated: newest.length > spansPerTraceMax };
 }
 
-function ageOf(row: Row): RowAge {
-  return { spanId: row[0], receivedAtMs: Number(row[31]), block: Number(row[32]) };
+async function countSpans(clickhouse: ClickHouse, trace: { projectId: string; traceId: string }): Promise<number> {
+  const [row] = await runClickHouse(async () => {
+    const query = `SELECT uniqExact(span_id)::Float64 FROM spans WHERE ${ofTrace}`;
+    const result = await clickhouse.query({ query, query_params: { ...trace }, format: 'JSONCompactEachRow' });
+    return result.json<[number]>();
+  });
+  return row?.[0] ?? 0;
 }
 
 function toTreeSpan(row: Row, { scope, hostKey }: Origin): TreeSpan {

@@ -1,13 +1,15 @@
 import { z } from 'zod';
-import { endpoint } from '../../http/endpoint.ts';
+import { endpointsFor } from '../../http/endpoint.ts';
 import { booleanParam, decimalParam, integerParam } from '../../http/query.ts';
-import type { FindTraceDeps } from './find-trace.ts';
-import { getHierarchy } from './get-hierarchy.ts';
-import { getTimeline } from './get-timeline.ts';
+import type { Principal } from '../auth/index.ts';
 import { hierarchySchema } from './hierarchy.schema.ts';
 import { spansPerTraceMax } from './light-span.ts';
+import { type ReadTraceDeps, readTrace } from './read-trace.ts';
+import { readerOf } from './reader-of.ts';
 import { spanKinds } from './span-kind.ts';
 import { timelineSchema } from './timeline.schema.ts';
+
+const { endpoint } = endpointsFor<Principal>();
 
 const params = z.strictObject({ project_id: z.string(), trace_id: z.string() });
 
@@ -34,7 +36,7 @@ const timelineQuery = z.strictObject({
 });
 
 /** The shapes of one execution: its tree, and its layout in time. */
-export function treesEndpoints(deps: FindTraceDeps) {
+export function treesEndpoints(deps: ReadTraceDeps) {
   const common = {
     tag: 'executions',
     access: { scope: 'executions:read' },
@@ -51,10 +53,10 @@ export function treesEndpoints(deps: FindTraceDeps) {
       params,
       query: hierarchyQuery,
       responses: { 200: { description: 'The tree', schema: hierarchySchema } },
-      problems: ['execution_not_found'],
-      handle: async ({ params, query }) => {
+      problems: ['execution_not_found', 'workspace_busy', 'server_busy'],
+      handle: async ({ principal, params, query, signal }) => {
         const input = { projectId: params.project_id, traceId: params.trace_id, format: query.format };
-        return { status: 200, body: await getHierarchy(deps, input) };
+        return readTrace(deps, 'getHierarchy', input, readerOf(principal, signal));
       },
     }),
     endpoint({
@@ -65,8 +67,8 @@ export function treesEndpoints(deps: FindTraceDeps) {
       params,
       query: timelineQuery,
       responses: { 200: { description: 'The timeline', schema: timelineSchema } },
-      problems: ['execution_not_found'],
-      handle: async ({ params, query }) => {
+      problems: ['execution_not_found', 'workspace_busy', 'server_busy'],
+      handle: async ({ principal, params, query, signal }) => {
         const filter = {
           kinds: query.kinds && new Set<string>(query.kinds),
           durationNanoMin: BigInt(Math.round(query.min_duration_ms * 1e6)),
@@ -74,7 +76,7 @@ export function treesEndpoints(deps: FindTraceDeps) {
           limit: query.limit,
         };
         const input = { projectId: params.project_id, traceId: params.trace_id, skew: query.skew === 'on', filter };
-        return { status: 200, body: await getTimeline(deps, input) };
+        return readTrace(deps, 'getTimeline', input, readerOf(principal, signal));
       },
     }),
   ];

@@ -1,0 +1,18 @@
+import { checkedSpanId, checkedTraceId, unknownSpan } from './execution-not-found.ts';
+import { readPart } from './read-part.ts';
+import type { SpanPart } from './span-queries.ts';
+import { textSlice } from './span-text.ts';
+import type { TraceReadDeps } from './trace-reads.ts';
+
+/** A slice of the JSON text of one part of a span. Throws NotFoundError, UnavailableError, and LargePartError as {@link readPart} does. */
+export async function getSpanPart(
+  deps: TraceReadDeps,
+  input: { projectId: string; traceId: string; spanId: string; part: SpanPart; offset: number; limit: number },
+): Promise<string> {
+  const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
+  const whole = await readPart(deps, trace, checkedSpanId(input.spanId), input.part);
+  if (whole === undefined) throw unknownSpan();
+  const { text, offset, end } = textSlice(whole, input.offset, input.limit);
+  const nextOffset = end < whole.length ? end : null;
+  return JSON.stringify({ part: input.part, total_chars: whole.length, offset, text, next_offset: nextOffset });
+}

@@ -1,0 +1,29 @@
+import { checkedSpanId, checkedTraceId, unknownSpan } from './execution-not-found.ts';
+import { findPromptLinks, ownPrompt } from './find-prompt-links.ts';
+import { largePartReader } from './read-part.ts';
+import { pageBytesMax, partBytesMax } from './read-span-page.ts';
+import { ownerReader } from './span-parts.schema.ts';
+import { findSpanRows, partNames } from './span-queries.ts';
+import { spanToText } from './span-text.ts';
+import type { TraceReadDeps } from './trace-reads.ts';
+
+/**
+ * One span with its parts, those longer than `partCharsMax` (UTF-16 units of JSON text) only by name. Throws NotFoundError,
+ * UnavailableError, and LargePartError where large parts may not be read.
+ */
+export async function getSpan(
+  deps: TraceReadDeps,
+  input: { projectId: string; traceId: string; spanId: string; partCharsMax: number },
+): Promise<string> {
+  const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
+  const include = new Set(partNames);
+  const bounds = { include, partBytesMax, bytesMax: pageBytesMax };
+  const [[row], links] = await Promise.all([
+    findSpanRows(deps.clickhouse, trace, [checkedSpanId(input.spanId)], bounds),
+    findPromptLinks(deps, trace),
+  ]);
+  if (row === undefined) throw unknownSpan();
+  const prompt = links.get(row.id) ?? ownPrompt(row);
+  const readPart = largePartReader(deps, trace);
+  return spanToText(row, prompt, { include, partCharsMax: input.partCharsMax, owners: ownerReader(), readPart });
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
+import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
+import { findPromptLinks, ownPrompt } from './find-prompt-links.ts';
+import { largePartReader } from './read-part.ts';
+import { readSpanPage } from './read-span-page.ts';
+import type { SpanPart, SpanPlace, TraceKey } from './span-queries.ts';
+import type { TraceReadDeps } from './trace-reads.ts';
+
+/** The spans of one trace in order of start, a page. Throws NotFoundError, MalformedError for a foreign cursor, UnavailableError. */
+export async function listSpans(
+  deps: TraceReadDeps,
+  input: {
+    projectId: string;
+    traceId: string;
+    cursor?: string | undefined;
+    limit: number;
+    include: ReadonlySet<SpanPart>;
+  },
+): Promise<string> {
+  const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
+  const after = input.cursor === undefined ? undefined : placeOf(deps.cursorSecret, trace, input.cursor);
+  const links = await findPromptLinks(deps, trace);
+  const { spans, last } = await readSpanPage(deps.clickhouse, {
+    ...{ trace, after, limit: input.limit, include: input.include },
+    promptOf: (row) => links.get(row.id) ?? ownPrompt(row),
+    readPart: largePartReader(deps, trace),
+  });
+  if (spans.length === 0 && after === undefined) throw unknownExecution();
+  const page = {
+    next_cursor: last === undefined ? null : spanCursor(deps.cursorSecret, trace, last),
+    has_more: last !== undefined,
+    limit: input.limit,
+  };
+  return `{"data":[${spans.join()}],"page":${JSON.stringify(page)}}`;
+}
+
+/** The cursor that goes on after a span of the trace. */
+export function spanCursor(secret: string, trace: TraceKey, { startUnixNano, spanId }: SpanPlace): string {
+  return encodeCursor(secret, fingerprint(trace), [startUnixNano, spanId]);
+}
+
+function placeOf(secret: string, trace: TraceKey, cursor: string): SpanPlace {
+  const [startUnixNano, spanId] = decodeCursor(secret, fingerprint(trace), cursor, position);
+  return { startUnixNano, spanId };
+}
+
+const position = z.tuple([z.string().regex(/^\d{1,20}$/), z.string().regex(/^[0-9a-f]{16}$/)]);
+const fingerprint = ({ projectId, traceId }: TraceKey) => fingerprintOf({ list: 'spans', projectId, traceId });

@@ -1,0 +1,57 @@
+import { FairLane } from '../../lib/fair-lane.ts';
+
+/** Who reads: the workspace it counts against, and the signal that its client has gone or has its answer. */
+export interface Reader {
+  workspaceId: string;
+  signal: AbortSignal;
+}
+
+const mebibyte = 1024 * 1024;
+
+/**
+ * Reads of executions, shared by all workspaces of the process. One of them holds at most `perKey` places of a lane, whatever it asks,
+ * so that the engine, the threads and the memory are there for the others; a client that leaves gives its place back at once.
+ */
+export class ReadLanes {
+  /** Lists by what executions say themselves, and traces of ordinary size: some ten milliseconds each. */
+  readonly #quick = new FairLane({
+    ...{ name: 'reads of executions', capacity: 12, perKey: 6 },
+    ...{ waitingPerKey: 64, waitingMax: 256 },
+  });
+  /** Lists that look into spans, filter by a tree or count. Each is up to four queries at a time, of the eight that the embedded engine runs. */
+  readonly #searches = new FairLane({
+    ...{ name: 'searches of executions', capacity: 4, perKey: 2 },
+    ...{ waitingPerKey: 16, waitingMax: 64 },
+  });
+  /** Traces and parts that are read in threads, of which there are two. */
+  readonly #large = new FairLane({
+    ...{ name: 'reads of large executions', capacity: 2, perKey: 1 },
+    ...{ waitingPerKey: 8, waitingMax: 32 },
+  });
+  /** Answers that are being sent, in MiB: what clients that read slowly make us hold. */
+  readonly #answers = new FairLane({
+    ...{ name: 'large answers', capacity: 192, perKey: 64 },
+    ...{ waitingPerKey: 2, waitingMax: 8 },
+  });
+
+  /** Each throws RateLimitedError, UnavailableError, the reason of the reader's signal, and what `work` throws. */
+  quick<T>({ workspaceId, signal }: Reader, work: () => Promise<T>): Promise<T> {
+    return this.#quick.run(workspaceId, work, { signal });
+  }
+
+  search<T>({ workspaceId, signal }: Reader, work: () => Promise<T>): Promise<T> {
+    return this.#searches.run(workspaceId, work, { signal });
+  }
+
+  large<T>({ workspaceId, signal }: Reader, work: () => Promise<T>): Promise<T> {
+    return this.#large.run(workspaceId, work, { signal });
+  }
+
+  /** Counts an answer as held until its client has it or has gone, where it is large enough to matter. */
+  async holdAnswer({ workspaceId, signal }: Reader, bytes: number): Promise<void> {
+    if (bytes < mebibyte / 4) return;
+    const leave = await this.#answers.enter(workspaceId, { cost: bytes / mebibyte, signal });
+    signal.addEventListener('abort', leave, { once: true });
+    if (signal.aborted) leave();
+  }
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { endpointsFor } from '../../http/endpoint.ts';
+import type { Principal } from '../auth/index.ts';
+import { type ReadTraceDeps, readTrace } from './read-trace.ts';
+import { readerOf } from './reader-of.ts';
+import { spanSchema } from './span.schema.ts';
+import { partNames } from './span-queries.ts';
+import { getSpanPartQuery, getSpanQuery, listSpansQuery, spanPageSchema, spanPartSchema } from './spans.schema.ts';
+
+const { endpoint } = endpointsFor<Principal>();
+
+const traceParams = { project_id: z.string(), trace_id: z.string() };
+const spanParams = { ...traceParams, span_id: z.string() };
+const spansPath = '/api/projects/{project_id}/executions/{trace_id}/spans';
+
+/** The spans of one execution: page by page, one by one, and their parts in slices. */
+export function spansEndpoints(deps: ReadTraceDeps) {
+  const common = { tag: 'executions', access: { scope: 'executions:read' }, rateClass: 'read', method: 'GET' } as const;
+  return [
+    endpoint({
+      ...common,
+      operationId: 'listSpans',
+      path: spansPath,
+      summary: 'The spans of one execution in order of start',
+      params: z.strictObject(traceParams),
+      query: listSpansQuery,
+      responses: { 200: { description: 'A page of spans, bounded in bytes as well', schema: spanPageSchema } },
+      problems: ['execution_not_found', 'invalid_cursor', 'cursor_mismatch', 'workspace_busy', 'server_busy'],
+      handle: async ({ principal, params, query, signal }) => {
+        const input = { projectId: params.project_id, traceId: params.trace_id, ...query };
+        return readTrace(deps, 'listSpans', input, readerOf(principal, signal));
+      },
+    }),
+    endpoint({
+      ...common,
+      operationId: 'getSpan',
+      path: `${spansPath}/{span_id}`,
+      summary: 'One span of an execution',
+      params: z.strictObject(spanParams),
+      query: getSpanQuery,
+      responses: { 200: { description: 'The span', schema: spanSchema } },
+      problems: ['execution_not_found', 'span_not_found', 'workspace_busy', 'server_busy'],
+      handle: async ({ principal, params, query, signal }) => {
+        const span = { projectId: params.project_id, traceId: params.trace_id, spanId: params.span_id };
+        const input = { ...span, partCharsMax: query.part_chars_max };
+        return readTrace(deps, 'getSpan', input, readerOf(principal, signal));
+      },
+    }),
+    endpoint({
+      ...common,
+      operationId: 'getSpanPart',
+      path: `${spansPath}/{span_id}/parts/{part}`,
+      summary: 'A slice of the JSON text of one part of a span',
+      params: z.strictObject({ ...spanParams, part: z.enum(partNames) }),
+      query: getSpanPartQuery,
+      responses: { 200: { description: 'The slice', schema: spanPartSchema } },
+      problems: ['execution_not_found', 'span_not_found', 'workspace_busy', 'server_busy'],
+      handle: async ({ principal, params, query, signal }) => {
+        const span = { projectId: params.project_id, traceId: params.trace_id, spanId: params.span_id };
+        return readTrace(deps, 'getSpanPart', { ...span, part: params.part, ...query }, readerOf(principal, signal));
+      },
+    }),
+  ];
+}

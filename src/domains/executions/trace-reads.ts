@@ -1,0 +1,36 @@
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { PromptFinder } from '../prompts/index.ts';
+import { getExecution } from './get-execution.ts';
+import { getHierarchy } from './get-hierarchy.ts';
+import { getSpan } from './get-span.ts';
+import { getSpanPart } from './get-span-part.ts';
+import { getTimeline } from './get-timeline.ts';
+import { listSpans } from './list-spans.ts';
+
+/** What a read of one trace needs, in the API's own thread or in one beside it. */
+export interface TraceReadDeps {
+  clickhouse: ClickHouse;
+  knownPrompts: PromptFinder;
+  cursorSecret: string;
+  /** Whether what is large may be read here; where it may not, a large part is LargePartError. */
+  large: boolean;
+}
+
+const reads = {
+  getExecution,
+  listSpans,
+  getSpan,
+  getSpanPart,
+  getHierarchy: async (deps: TraceReadDeps, input: Parameters<typeof getHierarchy>[1]) =>
+    JSON.stringify(await getHierarchy(deps, input)),
+  getTimeline: async (deps: TraceReadDeps, input: Parameters<typeof getTimeline>[1]) =>
+    JSON.stringify(await getTimeline(deps, input)),
+} as const;
+
+export type TraceReadName = keyof typeof reads;
+export type TraceReadInput<Name extends TraceReadName> = Parameters<(typeof reads)[Name]>[1];
+
+/** Every read of one trace, by its operation: answers JSON text. All of them throw NotFoundError and UnavailableError. */
+export const traceReads: {
+  readonly [Name in TraceReadName]: (deps: TraceReadDeps, input: TraceReadInput<Name>) => Promise<string>;
+} = reads;

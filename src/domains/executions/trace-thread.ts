@@ -1,0 +1,54 @@
+import type { MessagePort } from 'node:worker_threads';
+import { move } from 'piscina';
+import { AppError } from '../../lib/errors.ts';
+import { connectClickHouse } from '../../stores/clickhouse/client.ts';
+import type { KnownPrompt, PromptFinder } from '../prompts/index.ts';
+import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';
+
+export interface ThreadTask<Name extends TraceReadName = TraceReadName> {
+  name: Name;
+  input: TraceReadInput<Name>;
+  clickhouseUrl: string;
+  cursorSecret: string;
+  /** Asks for prompts, which the main thread knows. */
+  prompts: MessagePort;
+}
+
+/** Errors lose their class between threads, so what a caller is told is a value here. */
+export type ThreadOutcome = Uint8Array | { refused: Pick<AppError, 'kind' | 'code' | 'message' | 'retryAfterS'> };
+
+export interface PromptQuestion {
+  projectId: string;
+  wanted: ReadonlySet<string>;
+}
+
+/** What the thread runs: one read of a large trace, whose work may take as long as it does here. */
+export async function readInThread<Name extends TraceReadName>(task: ThreadTask<Name>): Promise<ThreadOutcome> {
+  const clickhouse = connectClickHouse(task.clickhouseUrl);
+  const { cursorSecret } = task;
+  try {
+    const deps = { clickhouse, cursorSecret, knownPrompts: promptsBehind(task.prompts), large: true };
+    const bytes = new TextEncoder().encode(await traceReads[task.name](deps, task.input));
+    return move(bytes) as unknown as Uint8Array;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { kind, code, message, retryAfterS }: AppError = error;
+    return { refused: { kind, code, message, retryAfterS } };
+  } finally {
+    task.prompts.close();
+    await clickhouse.close();
+  }
+}
+
+/** One question at a time, which is how a read asks them. */
+function promptsBehind(port: MessagePort): PromptFinder {
+  return {
+    find: (projectId, wanted) => {
+      const question: PromptQuestion = { projectId, wanted };
+      return new Promise<ReadonlyMap<string, KnownPrompt>>((resolve) => {
+        port.once('message', resolve);
+        port.postMessage(question);
+      });
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { MessageChannel } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import { type AppError, MalformedError, NotFoundError, TooLargeError, UnavailableError } from '../../lib/errors.ts';
+import type { PromptFinder } from '../prompts/index.ts';
+import type { TraceReadInput, TraceReadName } from './trace-reads.ts';
+import type { PromptQuestion, ThreadOutcome, ThreadTask } from './trace-thread.ts';
+
+export interface TraceThreadsOptions {
+  clickhouseUrl: string;
+  cursorSecret: string;
+  knownPrompts: PromptFinder;
+}
+
+/** A part of 64 MiB, the most that one body can bring, needs some 600 MB on its way to JSON text. */
+const heapMbMax = 1_024;
+const runMsMax = 30_000;
+
+/**
+ * Threads for traces that would hold up the API's own: they read the trace store themselves and answer bytes. They are shared by all
+ * workspaces, behind the lane for large reads. A thread that nobody waits for, takes too long or needs too much memory is ended.
+ */
+export class TraceThreads {
+  readonly #options: TraceThreadsOptions;
+  readonly #pool: Piscina<ThreadTask, ThreadOutcome>;
+
+  constructor(options: TraceThreadsOptions) {
+    this.#options = options;
+    const file = import.meta.url.endsWith('.ts') ? './trace-thread.ts' : './trace-thread.js';
+    this.#pool = new Piscina<ThreadTask, ThreadOutcome>({
+      filename: new URL(file, import.meta.url).href,
+      name: 'readInThread',
+      minThreads: 0,
+      maxThreads: 2,
+      idleTimeout: 30_000,
+      resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
+    });
+  }
+
+  /**
+   * The JSON text of a read, as bytes. Throws what the read throws, TooLargeError when it needs too much memory, UnavailableError when
+   * it takes over 30 s, and the reason of `signal`.
+   */
+  async run<Name extends TraceReadName>(
+    name: Name,
+    input: TraceReadInput<Name>,
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
+    const { clickhouseUrl, cursorSecret, knownPrompts } = this.#options;
+    const { port1, port2 } = new MessageChannel();
+    port1.on('message', ({ projectId, wanted }: PromptQuestion) => {
+      void knownPrompts.find(projectId, wanted).then((found) => port1.postMessage(found));
+    });
+    const timeout = AbortSignal.timeout(runMsMax);
+    const task: ThreadTask = { name, input, clickhouseUrl, cursorSecret, prompts: port2 };
+    try {
+      const outcome = await this.#pool.run(task, {
+        transferList: [port2],
+        signal: AbortSignal.any([signal, timeout]),
+      });
+      if (outcome instanceof Uint8Array) return outcome;
+      throw toError(outcome.refused);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failureOf(error, timeout);
+    } finally {
+      port1.close();
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.destroy();
+  }
+}
+
+type Refusal = Extract<ThreadOutcome, { refused: unknown }>['refused'];
+
+/** The kinds of errors that reads of traces throw. */
+const makers: Partial<
+  Record<AppError['kind'], (code: never, message: string, options: { retryAfterS?: number }) => AppError>
+> = {
+  malformed: (...given) => new MalformedError(...given),
+  not_found: (...given) => new NotFoundError(...given),
+  too_large: (...given) => new TooLargeError(...given),
+  unavailable: (...given) => new UnavailableError(...given),
+};
+
+function toError({ kind, code, message, retryAfterS }: Refusal): Error {
+  const make = makers[kind];
+  if (make === undefined) return new Error(`${code}: ${message}`);
+  return make(code as never, message, retryAfterS === undefined ? {} : { retryAfterS });
+}
+
+function failureOf(error: unknown, timeout: AbortSignal): unknown {
+  if (timeout.aborted)
+    return new UnavailableError('query_timeout', 'Reading the execution took over 30 s; ask for less of it.');
+  const ranOutOfMemory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+  if (ranOutOfMemory)
+    return new TooLargeError('result_too_large', 'The answer would need too much memory; ask for less of it.');
+  return error;
+}

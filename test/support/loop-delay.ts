@@ -1,0 +1,15 @@
+/** Looks how long the event loop of this process does not run; `stop` answers the longest, in milliseconds. */
+export function watchLoop(): { stop: () => number } {
+  let [longestMs, lastMs] = [0, performance.now()];
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    longestMs = Math.max(longestMs, nowMs - lastMs);
+    lastMs = nowMs;
+  }, 1);
+  return {
+    stop() {
+      clearInterval(timer);
+      return Math.max(longestMs, performance.now() - lastMs);
+    },
+  };
+}
