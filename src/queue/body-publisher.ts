@@ -11,6 +11,7 @@ import { beginTransaction, execTransaction } from './job-transaction.ts';
 import { LaneSchedule } from './lane-schedule.ts';
 import { RedisClock } from './redis-clock.ts';
 import { addStoreBody, laneBaseKey, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
+import { awaitsSummary } from './summary-list.ts';
 
 export type { SpanMeter } from './store-body-script.ts';
 
@@ -32,6 +33,8 @@ export interface BodyPublisher {
   forget(jobId: string): Promise<void>;
   /** What became of a body; undefined while its job waits or runs, and when the job is not known. Throws when Redis is away. */
   outcome(jobId: string): Promise<IngestOutcome | undefined>;
+  /** Whether a trace, of which spans are stored, is still to be summed up and so to be listed. Throws when Redis is unavailable. */
+  awaitsSummary(projectId: string, traceId: string): Promise<boolean>;
   /** The lane of small bodies. */
   queue: Queue;
   /** All lanes. */
@@ -109,6 +112,7 @@ export function createBodyPublisher(
       const answer = answers.find((value) => value !== null);
       return answer == null ? undefined : ingestOutcome.safeParse(JSON.parse(answer)).data;
     },
+    awaitsSummary: (projectId, traceId) => awaitsSummary(redis, projectId, traceId),
     close: async () => void (await Promise.all(queues.map((queue) => queue.close()))),
   };
 }

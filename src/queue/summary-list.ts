@@ -96,6 +96,11 @@ export async function listForSummary(
   return added;
 }
 
+/** Whether the trace is on the list. Throws what Redis throws. */
+export async function awaitsSummary(redis: Redis, projectId: string, traceId: string): Promise<boolean> {
+  return (await redis.zscore(keysOf(projectId).due, traceId)) !== null;
+}
+
 /** The projects that have traces on the list, due or not. */
 export async function summaryProjects(redis: Redis): Promise<SummaryProject[]> {
   const projects = await redis.hgetall(projectsKey);

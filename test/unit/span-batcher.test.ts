@@ -32,7 +32,7 @@ function controlled(given: Partial<SpanBatcherOptions> = {}) {
   });
   let added = 0;
   const add = (workspaceId: string, rows = 1) => {
-    const encoded = { lightSpans: Array.from({ length: rows }), rows: { bytes: Buffer.alloc(rows) } };
+    const encoded = { spanCount: rows, traces: [], rows: { bytes: Buffer.alloc(rows) } };
     const ids = { jobId: String(added++), receivedAtMs: 0, projectId: workspaceId, workspaceId };
     const done = batcher.add({ ...ids, encoded: encoded as unknown as BatchEntry['encoded'] });
     done.catch(() => undefined);

@@ -51,7 +51,7 @@ export function spansEndpoints(deps: ReadTraceDeps) {
       operationId: 'getSpanPart',
       path: `${spansPath}/{span_id}/parts/{part}`,
       summary: 'A slice of the JSON text of one part of a span',
-      params: z.strictObject({ ...spanParams, part: z.enum(partNames) }),
+      params: z.strictObject({ ...spanParams, part: z.enum(partNames).meta({ description: 'Which of its parts' }) }),
       query: getSpanPartQuery,
       responses: { 200: { description: 'The slice', schema: spanPartSchema } },
       problems: ['execution_not_found', 'span_not_found', 'workspace_busy', 'server_busy'],

@@ -39,7 +39,7 @@ export async function pointLabels(
       authorId: author.id,
     },
   );
-  if (rows.length > 0) await requireFewLabels(transaction, kind, item.id);
+  if (rows.length > 0) await requireFewLabels(transaction, kind, item);
   return rows.map(({ label }) => label);
 }
 
@@ -47,10 +47,10 @@ export async function pointLabels(
 async function requireFewLabels(
   transaction: Postgres,
   { tables, idColumn, noun }: ItemKind,
-  id: string,
+  { id, projectId }: Pick<Item, 'id' | 'projectId'>,
 ): Promise<void> {
   const [counted]: { count: number }[] = await transaction(tables.labels)
-    .where({ [idColumn]: id })
+    .where({ project_id: projectId, [idColumn]: id })
     .select(transaction.raw('count(*)::int as count'));
   const count = counted?.count ?? 0;
   if (count <= itemLimits.labelsMax) return;

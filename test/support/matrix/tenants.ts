@@ -16,6 +16,7 @@ export const canary = `canary${randomUUID().replaceAll('-', '')}`;
 export interface Place {
   project: ProjectOfTest;
   traceId: string;
+  spanId: string;
   keyId: string;
   userId: string;
   bodyId: string;
@@ -107,6 +108,7 @@ async function furnish(api: TestApi, project: ProjectOfTest, { text, label, vers
   await untilStored(api, project, traceId);
   const ids = {
     traceId,
+    spanId: span.spanId,
     keyId: key.id,
     userId: user.id,
     bodyId,

@@ -71,7 +71,8 @@ export const exceptions: readonly Exception[] = [
   },
   {
     engine: 'postgres',
-    statement: /^delete from "idempotency_keys" where .*"expires_at" </,
+    statement:
+      /^delete from idempotency_keys where \(tenant, operation_id, key\) in \(\s*select .* where expires_at <= now\(\)/s,
     why: 'maintenance: what has expired',
   },
   {
@@ -84,4 +85,15 @@ export const exceptions: readonly Exception[] = [
     statement: /^select "id" from "workspaces" where "deleted_at" is null and "id" > \$1 order by "id" asc limit/,
     why: 'maintenance: the usage of every workspace is settled, a page at a time',
   },
+  {
+    engine: 'postgres',
+    statement: /from "workspaces" where "id" = \$1 and "deleted_at" is null|where "projects"\."id" = \$1/,
+    why: 'the id that a caller has written in a path, which may be no id at all',
+  },
+  {
+    engine: 'clickhouse',
+    statement: /^WITH received AS \(SELECT project_id, trace_id/,
+    why: 'maintenance: the spans of all projects are held against their executions',
+  },
+  { engine: 'clickhouse', statement: /^OPTIMIZE TABLE spans PARTITION ID/, why: 'maintenance: data parts are merged' },
 ];

@@ -50,7 +50,7 @@ export async function createExecution(
     keepExecution(deps, project, { body, charge, traceId, effectId }),
   );
   if (waitMs === undefined) return { traceId, status: 'queued', waited: false };
-  const result = await deps.waits.wait(jobId, { timeoutMs: waitMs, signal });
+  const result = await deps.waits.wait({ jobId, projectId: project.projectId, traceId }, { timeoutMs: waitMs, signal });
   const isKnown = result === 'stored' || result === 'quarantined';
   return { traceId, status: isKnown ? result : 'queued', waited: result !== 'not_waited' };
 }

@@ -95,8 +95,8 @@ async function merge(transaction: Postgres, { project, actor }: Acting, deadline
   await lockPartGraph(transaction, projectId, 'change');
   await matchStaged(transaction, partKind, projectId);
   const conflicts = [
-    ...(await findConflicts(transaction, partKind)),
-    ...(await findConflicts(transaction, promptKind)),
+    ...(await findConflicts(transaction, partKind, projectId)),
+    ...(await findConflicts(transaction, promptKind, projectId)),
   ];
   if (conflicts.length > 0) return { ...reportOf([]), conflicts };
   const parts = await mergeStaged(transaction, partKind, projectId, actor);

@@ -60,17 +60,21 @@ export async function matchStaged(transaction: Postgres, kind: TransferKind, pro
 const conflictsMax = 100;
 
 /** Versions that are there with another content. */
-export async function findConflicts(transaction: Postgres, kind: TransferKind): Promise<Conflict[]> {
+export async function findConflicts(
+  transaction: Postgres,
+  kind: TransferKind,
+  projectId: ProjectId,
+): Promise<Conflict[]> {
   const { tables, idColumn, noun } = kind;
   const { rows } = await transaction.raw<{ rows: Conflict[] }>(
     `select staged.line, 'history_differs' as code,
        'Version ' || staged.version || ' of the ${noun} ' || staged.slug || ' is there with another content' as message
      from staged_items
      join staged_versions as staged on staged.kind = staged_items.kind and staged.slug = staged_items.slug
-     join ${tables.versions} as stored on stored.${idColumn} = item_id and stored.version = staged.version
+     join ${tables.versions} as stored on stored.project_id = :projectId and stored.${idColumn} = item_id and stored.version = staged.version
      where staged_items.kind = :noun and stored.content_hash <> staged.content_hash
      order by 1 limit ${conflictsMax}`,
-    { noun },
+    { noun, projectId },
   );
   return rows;
 }
@@ -139,7 +143,7 @@ function mergeStatements({ tables, idColumn, ownColumns, fixedColumns, noun }: T
        rolled_back_from, content_hash, author_type, author_id, staged.created_at, clock_timestamp(), :authorType, :authorId
      from ${added}`,
     `update ${items} set latest_version = versions, revision = revision + 1, updated_at = clock_timestamp()
-     from staged_items where kind = :noun and id = item_id and base_version > 0 and base_version < versions`,
+     from staged_items where ${items}.project_id = :projectId and kind = :noun and id = item_id and base_version > 0 and base_version < versions`,
     `insert into part_uses (project_id, user_kind, user_id, user_version, slug, pin)
      select :projectId, kind, item_id, staged_uses.version, used_slug, pin
      from staged_items join staged_uses using (kind, slug)
