@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { findDifferingTraces } from '../../src/domains/executions/index.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
@@ -22,7 +22,7 @@ let queue: Queue;
 
 beforeAll(async () => {
   api = await startApi();
-  clickhouse = connectClickHouse(api.config.clickhouseUrl);
+  clickhouse = connectClickHouse(inject('clickhouseUrl'));
   redis = connectWorkerRedis(api.config.redisUrl);
   queue = connectQueue(`ingest-of-${randomUUID()}`, redis);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { countTraceRows, summariseSmallTraces } from '../../src/domains/executions/index.ts';
 import { summariseLargeTrace } from '../../src/domains/executions/summarise-large-trace.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
@@ -14,7 +14,7 @@ let clickhouse: ClickHouse;
 
 beforeAll(async () => {
   api = await startApi();
-  clickhouse = connectClickHouse(api.config.clickhouseUrl);
+  clickhouse = connectClickHouse(inject('clickhouseUrl'));
 });
 afterAll(async () => {
   await clickhouse.close();

@@ -5,7 +5,7 @@ import type { Execution } from './execution.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { executionToWire } from './executions.schema.ts';
 import { ownPrompt } from './find-prompt-links.ts';
-import { findLightSpans, type LightSpan } from './light-span.ts';
+import { findLightSpans, type LightSpan, spansPerTraceMax } from './light-span.ts';
 import { linkPrompts } from './link-prompts.ts';
 import { spanCursor } from './list-spans.ts';
 import { largePartReader } from './read-part.ts';
@@ -13,7 +13,7 @@ import { readSpanPage, type SpanPage } from './read-span-page.ts';
 import { resolveExecutionPrompts, resolveSpanPrompts } from './resolve-prompts.ts';
 import type { SpanPart, TraceKey } from './span-queries.ts';
 import { missingParents, summariseExecution } from './summarise-execution.ts';
-import { readLargeExecution, smallTraceRowsMax } from './summarise-stored-traces.ts';
+import { readLargeExecution } from './summarise-stored-traces.ts';
 import type { TraceReadDeps } from './trace-reads.ts';
 
 /** As many spans, and as many missing parents, as one answer gives out. */
@@ -54,9 +54,9 @@ export async function getExecution(
   return `${JSON.stringify(head).slice(0, -1)},"spans":[${spans.join()}],${JSON.stringify(tail).slice(1)}`;
 }
 
-/** Of a small trace from its spans as they are now, of a large one as it is listed. */
+/** Of its spans as they are now; of more than are read, as it is listed. */
 async function summaryOf(deps: TraceReadDeps, trace: TraceKey, lights: readonly LightSpan[]): Promise<Execution> {
-  if (lights.length <= smallTraceRowsMax) return summariseExecution(trace.projectId, lights);
+  if (lights.length < spansPerTraceMax) return summariseExecution(trace.projectId, lights);
   const large = await readLargeExecution(deps.clickhouse, trace.projectId, trace.traceId);
   if (large === undefined) throw unknownExecution();
   const [resolved = large] = await resolveExecutionPrompts(deps.knownPrompts, trace.projectId, [large]);

@@ -15,7 +15,13 @@ const spansPath = '/api/projects/{project_id}/executions/{trace_id}/spans';
 
 /** The spans of one execution: page by page, one by one, and their parts in slices. */
 export function spansEndpoints(deps: ReadTraceDeps) {
-  const common = { tag: 'executions', access: { scope: 'executions:read' }, rateClass: 'read', method: 'GET' } as const;
+  const common = {
+    tag: 'executions',
+    access: { scope: 'executions:read' },
+    rateClass: 'read',
+    lane: 'analysis',
+    method: 'GET',
+  } as const;
   return [
     endpoint({
       ...common,

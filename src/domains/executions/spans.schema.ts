@@ -34,8 +34,12 @@ export const getSpanQuery = z.strictObject({
 });
 
 export const getSpanPartQuery = z.strictObject({
-  offset: integerParam({ min: 0, max: Number.MAX_SAFE_INTEGER }).default(0),
-  limit: integerParam({ min: 1, max: partCharsMax }).default(100_000),
+  offset: integerParam({ min: 0, max: Number.MAX_SAFE_INTEGER })
+    .default(0)
+    .meta({ description: 'Where to begin in the JSON text, in UTF-16 units' }),
+  limit: integerParam({ min: 1, max: partCharsMax })
+    .default(100_000)
+    .meta({ description: 'How many UTF-16 units of it to answer at most' }),
 });
 
 export const spanPartSchema = z.object({

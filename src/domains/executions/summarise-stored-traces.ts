@@ -15,7 +15,7 @@ const rowsAtOnceMax = 4_000;
 /** Texts of hostile length are no reason to hold the event loop: a read that is larger fails, and its traces go elsewhere. */
 const resultBytesMax = 12 * 1024 * 1024;
 /** For a reader who asks before a large trace was summed up. */
-const unsummarisedSpansMax = 2_000;
+const unsummarisedSpansMax = 20_000;
 
 /** Groups of traces that are read at once, by their rows; ids in the order given. */
 export function groupByRows(rowsOf: ReadonlyMap<string, number>): string[][] {

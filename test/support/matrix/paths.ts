@@ -13,7 +13,7 @@ const parameters: Readonly<Record<string, { of: (place: Place) => string; unknow
   project_id: { of: ({ project }) => project.id, unknown: () => newId('prj') },
   trace_id: { of: ({ traceId }) => traceId, unknown: newTraceId },
   span_id: { of: ({ spanId }) => spanId, unknown: () => randomUUID().replaceAll('-', '').slice(0, 16) },
-  part: { of: () => 'attributes', unknown: () => 'nothing' },
+  part: { of: ({ spanPart }) => spanPart, unknown: () => 'nothing' },
   key_id: { of: ({ keyId }) => keyId, unknown: () => newId('key') },
   user_id: { of: ({ userId }) => userId, unknown: () => newId('usr') },
   body_id: { of: ({ bodyId }) => bodyId, unknown: () => `b_${randomUUID()}` },

@@ -17,6 +17,8 @@ export interface Place {
   project: ProjectOfTest;
   traceId: string;
   spanId: string;
+  /** One that spans have, of the own project alone. */
+  spanPart: string;
   keyId: string;
   userId: string;
   bodyId: string;
@@ -109,6 +111,7 @@ async function furnish(api: TestApi, project: ProjectOfTest, { text, label, vers
   const ids = {
     traceId,
     spanId: span.spanId,
+    spanPart: text === 'own' ? 'attributes' : text,
     keyId: key.id,
     userId: user.id,
     bodyId,

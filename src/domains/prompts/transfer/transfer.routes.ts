@@ -21,8 +21,8 @@ export function transferEndpoints(deps: ImportDeps) {
 }
 
 const writeBytesMin = 65_536;
-/** All workspaces share 8 exports at once. A workspace has one: its next is 429, beyond 8 of all it is 503. */
-const exporting = { name: 'exports', capacity: 8, perKey: 1, waitingPerKey: 0, waitingMax: 0 };
+/** All workspaces share 8 exports at once. A workspace has one, and 8 more that wait; beyond it is 429, beyond 64 waiting of all 503. */
+const exporting = { name: 'exports', capacity: 8, perKey: 1, waitingPerKey: 8, waitingMax: 64 };
 /** A client that takes nothing for so long has gone. */
 const drainMsMax = 30_000;
 const exampleLines =
@@ -47,7 +47,7 @@ function exportEndpoint({ postgres }: ImportDeps) {
     problems: ['project_not_found', 'workspace_busy', 'server_busy'],
     handle: async (_req, res, { principal, signal }) => {
       const { projectId, workspaceId } = projectOf(principal);
-      await places.run(workspaceId, () => writeLines(res, signal, exportLines(postgres, projectId)));
+      await places.run(workspaceId, () => writeLines(res, signal, exportLines(postgres, projectId)), { signal });
     },
   });
 }
