@@ -68,8 +68,8 @@ export class BodyIntake {
         held.bytes += change.bytes;
         held.bodies += change.bodies;
       }
-      if (own.bytes === 0 && own.bodies === 0 && this.#bySharer.get(sharer) === own) this.#bySharer.delete(sharer);
-      else this.#bySharer.set(sharer, own);
+      const isIdle = own.bytes === 0 && own.bodies === 0;
+      if (isIdle && this.#bySharer.get(sharer) === own) this.#bySharer.delete(sharer);
     };
     add({ bytes: 0, bodies: 1 });
     return {

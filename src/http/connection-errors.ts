@@ -30,6 +30,9 @@ export function refuseSlowBody(response: ServerResponse, detail: string): void {
     response.destroy();
     return;
   }
+  // Node forgets a request that is answered, so that whoever still reads its body would never hear of the end.
+  const { req } = response;
+  req.socket.once('close', () => req.destroy());
   const requestId = response.getHeader('X-Request-Id');
   const where = { ...newWhere(), ...(typeof requestId === 'string' && { requestId }) };
   const body = JSON.stringify(problemOf('request_timeout', 'request_timeout', detail, where));

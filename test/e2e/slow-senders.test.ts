@@ -72,6 +72,21 @@ describe('connections of one workspace that send a byte of their body and nothin
     expect(Math.max(...answers.map(({ afterMs }) => afterMs))).toBeLessThan(10_000);
   });
 
+  test('leave nothing behind: their workspace has its places again', async () => {
+    const [route] = routes(slow);
+    if (route === undefined) expect.unreachable();
+    // As many as one workspace may have under way at once.
+    const idle = await Promise.all(
+      Array.from({ length: 512 }, () => beginRequest(own.url, { ...route, bytes: 1_000, first: Buffer.from(' ') })),
+    );
+    await Promise.all(idle.map(({ answer }) => answer));
+    const body = Buffer.from(encodeSpans('protobuf', [aSpan()]));
+    const headers = { 'X-API-Key': slow.key, 'Content-Type': protobuf };
+    await until('it is taken', 5_000, async () => {
+      return (await fetch(`${own.url}/api/v1/traces`, { method: 'POST', headers, body })).status === 200;
+    });
+  });
+
   test.each([0, 1, 2, 3])('on route %s are answered 408', async (index) => {
     const route = routes(slow)[index] ?? expect.unreachable();
     const { answer } = await beginRequest(own.url, { ...route, bytes: 1_000, first: Buffer.from(' ') });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AttackName, attacks } from '../support/noise/attacks.ts';
 import { describeFigures, heldUp, noticed } from '../support/noise/criterion.ts';
 import { loopDelayOf, loopDelayPreload } from '../support/noise/loop-delays.ts';
@@ -49,6 +49,9 @@ describe('while another workspace', () => {
     rmSync(delaysDirectory, { recursive: true, force: true });
   });
 
+  // The next attack begins on a quiet service, whatever became of this one.
+  afterEach(() => stack.untilIdle(drainMsMax).then(() => undefined));
+
   it.each(Object.keys(attacks) as AttackName[])('sends %s, a workspace notices nothing', async (name) => {
     showLogsOnFailure(stack);
     const pids = [stack.api.pid, stack.worker.pid];
@@ -58,6 +61,7 @@ describe('while another workspace', () => {
     const startedAtMs = Date.now();
     attack.begin();
     const attacked = await victim.measure(attackMs).finally(() => attack.end());
+
     const delays = {
       api: loopDelayOf(delaysDirectory, 'api', startedAtMs),
       worker: loopDelayOf(delaysDirectory, 'worker', startedAtMs),
