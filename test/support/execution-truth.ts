@@ -36,6 +36,7 @@ export function manifestOf(execution: ExecutionDetailWire): ExpectedTrace {
  */
 export function summaryOf({ spans, missing_parents }: ExecutionDetailWire) {
   const counting = countingSpans(spans);
+  const calls = spans.filter((span) => ['llm', 'embedding', 'reranker'].includes(span.kind) || counting.includes(span));
   const priced = counting.filter(({ cost }) => cost !== null);
   const roots = spans.filter(({ parent_span_id }) => parent_span_id === null);
   const head = roots[0] ?? spans.find(({ parent_span_id: parent }) => missing_parents.includes(parent ?? ''));
@@ -47,8 +48,8 @@ export function summaryOf({ spans, missing_parents }: ExecutionDetailWire) {
     span_count: spans.length,
     error_count: spans.filter(({ status }) => status === 'error').length,
     usage: Object.fromEntries(usageParts.map((part) => [part, sum(counting.map(({ usage }) => usage?.[part] ?? 0))])),
-    models: distinct(counting.map(({ model }) => model)),
-    providers: distinct(counting.map(({ provider }) => provider)),
+    models: distinct(calls.map(({ model }) => model)),
+    providers: distinct(calls.map(({ provider }) => provider)),
     cost_nano_usd: priced.length === 0 && unpriced > 0 ? null : nanoUsd(priced),
     unpriced_spans: unpriced,
     session_id: [head, ...spans].find((span) => span?.session_id)?.session_id ?? null,

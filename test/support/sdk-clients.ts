@@ -51,7 +51,7 @@ chain: weather_workflow.workflow
   llm: chat gpt-4o-mini gpt-4o-mini-2024-07-18 42(0)>17(0)
   llm: chat gpt-4o-mini gpt-4o-mini-2024-07-18 7(0)>10(0)`,
     execution: {
-      models: [answeredModel],
+      models: [answeredModel, 'gpt-4o-mini'],
       providers: ['openai'],
       prompts: [asked],
       tags: [],
@@ -83,7 +83,7 @@ chain: handle ?@3
   llm: OpenAI Responses gpt-4o-mini-2024-07-18 42(8)>17(5) ?@3
   retrieval: retrieve ?@3
   tool: get_forecast ?@3 ERROR`,
-    execution: { models: [answeredModel], providers: ['openai'], tags, ...caller },
+    execution: { models: [answeredModel, 'gpt-4o-mini', 'text-embedding-3-small'], providers: ['openai'], tags, ...caller },
     chats: 4,
     chatsWithParts: 4,
     embeddings: 0,
