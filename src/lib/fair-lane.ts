@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { RateLimitedError, UnavailableError } from './errors.ts';
 
 export interface FairLaneOptions {
@@ -151,7 +152,11 @@ export class FairLane {
         signal?.removeEventListener('abort', onAbort);
         resolve();
       };
-      signal?.addEventListener('abort', onAbort, { once: true });
+      if (signal !== undefined) {
+        // Many pieces of one request may wait, which Node takes for a leak.
+        setMaxListeners(0, signal);
+        signal.addEventListener('abort', onAbort, { once: true });
+      }
     });
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { TemplateThreads, TokenCounter } from '../../src/domains/templates/index.ts';
 import { countIn } from '../../src/domains/templates/tokens/count-in.ts';
@@ -41,6 +42,8 @@ test('while one workspace has large texts counted without end, the small one of 
   const flood = Array.from({ length: 20 }, async (_, lane) => {
     while (!stopped) await count('wsp_a', [`${lane} ${rounds++} ${english.repeat(4)}`], 2_000);
   });
+  // They begin in one tick here, which requests do not.
+  await nextTurn();
   const counted: boolean[] = [];
   for (let index = 0; index < 20; index++) {
     // Far less than what lies before it would take in order of arrival; far more than two turns take.
