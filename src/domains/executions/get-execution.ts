@@ -12,10 +12,11 @@ import { spanCursor } from './list-spans.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, readSpans, type SpanPage, storedSpans } from './read-span-page.ts';
 import { resolveExecutionPrompts, resolveSpanPrompts } from './resolve-prompts.ts';
-import { findWholeSpanRows, type SpanPart, type SpanRow, type TraceKey } from './span-queries.ts';
+import type { SpanPart, SpanRow, TraceKey } from './span-queries.ts';
 import { missingParents, summariseExecution } from './summarise-execution.ts';
 import { readLargeExecution } from './summarise-stored-traces.ts';
 import type { TraceReadDeps } from './trace-reads.ts';
+import { findWholeSpanRows } from './whole-span-queries.ts';
 
 /** As many spans, and as many missing parents, as one answer gives out. */
 const spansMax = 10_000;

@@ -1,9 +1,8 @@
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
-import { isTooLarge, runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import type { CostSource, SpanStatus } from './light-span.ts';
-import { blockColumn, newestRows, type RowAge } from './newest-rows.ts';
+import { blockColumn } from './newest-rows.ts';
 import { ofTrace } from './trace-sql.ts';
-import { compareStarts } from './tree/build-tree.ts';
 
 /** What `?include=` can leave out of a span, and the columns that it then does not read. */
 export const spanParts = {
@@ -87,8 +86,6 @@ const computed = {
     'if(has_usage, [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, total_tokens], [])',
 } as const satisfies Partial<Record<keyof SpanRow, string>>;
 
-const own = Object.entries(computed).map(([name, sql]) => `${sql} AS ${name}`);
-
 const columns: readonly (keyof SpanRow)[] = [
   'start_unix_nano',
   'end_unix_nano',
@@ -132,6 +129,12 @@ const columns: readonly (keyof SpanRow)[] = [
   'params',
   'evaluations',
   'warnings',
+];
+
+/** SQL of all of a {@link SpanRow} but its parts and what of them is cut. */
+export const headColumns: readonly string[] = [
+  ...Object.entries(computed).map(([name, sql]) => `${sql} AS ${name}`),
+  ...columns,
 ];
 
 /** The trace of one project; `traceId` is 32 hex digits. */
@@ -205,7 +208,7 @@ export async function findSpanRows(
     (SELECT span_id, max(received_at) FROM spans PREWHERE ${ofTrace} AND ${ofIds} GROUP BY span_id)`;
   return rowsOf<SpanRow>(
     clickhouse,
-    `SELECT ${[...own, ...columns, ...shown].join(', ')}, arrayConcat([], ${cut.join(', ') || '[]'}) AS cut,
+    `SELECT ${[...headColumns, ...shown].join(', ')}, arrayConcat([], ${cut.join(', ') || '[]'}) AS cut,
        ${[fixedBytes, ...taken].join(' + ')} AS bytes, sum(bytes) OVER (ORDER BY start_unix_nano, span_id) AS running
      FROM spans PREWHERE ${ofTrace} AND ${ofIds} AND ${newest}
      QUALIFY running <= {bytesMax:UInt64} OR running = bytes
@@ -214,38 +217,6 @@ export async function findSpanRows(
     'JSONEachRow',
     { max_result_bytes: rowBytesMax },
   );
-}
-
-/**
- * All spans of a trace of few rows in their order as last received, nothing of them cut; undefined where the trace has more than
- * `rowsMax` rows or these more than `bytesMax`. It is one query, and the engine has nothing to sort. Throws UnavailableError.
- */
-export async function findWholeSpanRows(
-  clickhouse: ClickHouse,
-  trace: TraceKey,
-  { include, rowsMax, bytesMax }: { include: ReadonlySet<SpanPart>; rowsMax: number; bytesMax: number },
-): Promise<SpanRow[] | undefined> {
-  const shown = partNames.filter((part) => include.has(part)).flatMap((part): readonly string[] => spanParts[part]);
-  const rows = await rowsOf<SpanRow & { received_at_ms: string; block: string }>(
-    clickhouse,
-    `SELECT ${[...own, ...columns, ...shown].join(', ')}, [] AS cut, toUnixTimestamp64Milli(received_at) AS received_at_ms,
-       ${blockColumn} AS block FROM spans PREWHERE ${ofTrace} LIMIT ${rowsMax + 1}`,
-    { ...trace },
-    'JSONEachRow',
-    { max_result_bytes: String(bytesMax) },
-  ).catch((error: unknown) => {
-    if (isTooLarge(error)) return undefined;
-    throw error;
-  });
-  if (rows === undefined || rows.length > rowsMax) return undefined;
-  return newestRows(rows, ageOf)
-    .map(({ row }) => ({ row, spanId: row.id, startUnixNano: BigInt(row.start_unix_nano) }))
-    .sort(compareStarts)
-    .map(({ row }) => row);
-}
-
-function ageOf(row: { id: string; received_at_ms: string; block: string }): RowAge {
-  return { spanId: row.id, receivedAtMs: Number(row.received_at_ms), block: Number(row.block) };
 }
 
 /** Of all rows together, whatever else holds for a reader: a part of 64 MiB, the most that one body can bring, has to pass. */
@@ -261,7 +232,8 @@ function emptyOf(column: string): string {
   return column.startsWith('attributes') ? `CAST(map(), toTypeName(${column}))` : "''";
 }
 
-async function rowsOf<Row>(
+/** Throws as `runClickHouse` does. */
+export async function rowsOf<Row>(
   clickhouse: ClickHouse,
   query: string,
   query_params: Record<string, unknown>,
