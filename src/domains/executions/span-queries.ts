@@ -149,13 +149,6 @@ export interface SpanPlace {
   spanId: string;
 }
 
-/** How many rows a trace has, those included that a resend has replaced. Throws UnavailableError. */
-export async function countRows(clickhouse: ClickHouse, trace: TraceKey): Promise<number> {
-  const query = `SELECT count()::Float64 FROM spans WHERE ${ofTrace}`;
-  const [row] = await rowsOf<[number]>(clickhouse, query, { ...trace }, 'JSONCompactEachRow');
-  return row?.[0] ?? 0;
-}
-
 /** The places of the first `limit` spans after a place, each span once. Throws UnavailableError. */
 export async function findSpanPlaces(
   clickhouse: ClickHouse,

@@ -6,9 +6,8 @@ import { getHierarchy } from './get-hierarchy.ts';
 import { getSpan } from './get-span.ts';
 import { getSpanPart } from './get-span-part.ts';
 import { getTimeline } from './get-timeline.ts';
-import { LargeTraceError, rowsHereMax } from './large-trace.ts';
+import { countRows, LargeTraceError, rowsHereMax } from './large-trace.ts';
 import { listSpans } from './list-spans.ts';
-import { countRows } from './span-queries.ts';
 
 /** What a read of one trace needs, in the API's own thread or in one beside it. */
 export interface TraceReadDeps {
