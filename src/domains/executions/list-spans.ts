@@ -3,8 +3,8 @@ import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { findPromptLinks, ownPrompt } from './find-prompt-links.ts';
 import { largePartReader } from './read-part.ts';
-import { readSpanPage } from './read-span-page.ts';
-import type { SpanPart, SpanPlace, TraceKey } from './span-queries.ts';
+import { readSpanPage, storedSpans } from './read-span-page.ts';
+import type { SpanPart, SpanPlace, SpanRow, TraceKey } from './span-queries.ts';
 import type { TraceReadDeps } from './trace-reads.ts';
 
 /** The spans of one trace in order of start, a page. Throws NotFoundError, MalformedError for a foreign cursor, UnavailableError. */
@@ -20,17 +20,23 @@ export async function listSpans(
 ): Promise<string> {
   const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
   const after = input.cursor === undefined ? undefined : placeOf(deps.cursorSecret, trace, input.cursor);
-  const links = await findPromptLinks(deps, trace);
-  const { spans, last } = await readSpanPage(deps.clickhouse, {
-    ...{ trace, after, limit: input.limit, include: input.include },
-    promptOf: (row) => links.get(row.id) ?? ownPrompt(row),
+  const { limit, include } = input;
+  const [links, source] = await Promise.all([
+    findPromptLinks(deps, trace),
+    storedSpans(deps.clickhouse, { trace, after, limit, include }),
+  ]);
+  const promptOf = (row: SpanRow) => links.get(row.id) ?? ownPrompt(row);
+  const { spans, last } = await readSpanPage(source, {
+    limit,
+    include,
+    promptOf,
     readPart: largePartReader(deps, trace),
   });
   if (spans.length === 0 && after === undefined) throw unknownExecution();
   const page = {
     next_cursor: last === undefined ? null : spanCursor(deps.cursorSecret, trace, last),
     has_more: last !== undefined,
-    limit: input.limit,
+    limit,
   };
   return `{"data":[${spans.join()}],"page":${JSON.stringify(page)}}`;
 }

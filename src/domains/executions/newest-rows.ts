@@ -1,8 +1,3 @@
-/** How many rows are read to find so many spans: as many again may have been replaced and not yet been merged away. */
-export function rowsFor(spansMax: number): number {
-  return 2 * spansMax;
-}
-
 /** When a row was written, in the order of the engine's inserts. */
 export const blockColumn = "toUInt64(splitByChar('_', _part)[2])";
 

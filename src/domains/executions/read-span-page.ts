@@ -28,20 +28,51 @@ export interface SpanPage {
   last: SpanPlace | undefined;
 }
 
+/** Where the spans of a page come from. */
+export interface SpanSource {
+  /** In order of start; one more than the page may hold, where there are more. */
+  places: readonly SpanPlace[];
+  /** Those spans in their order, as many as `bytesMax` lets through, at least one. */
+  read(spanIds: readonly string[], bytesMax: number): Promise<SpanRow[]>;
+}
+
 export interface SpanPageInput {
-  trace: TraceKey;
-  after: SpanPlace | undefined;
   limit: number;
   include: ReadonlySet<SpanPart>;
   promptOf: (row: SpanRow) => SpanPrompt | null;
   readPart: SpanTextOptions['readPart'];
 }
 
-/** The next spans of a trace, as many as `limit` and {@link pageBytesMax} let through. Throws UnavailableError, and as `readPart` does. */
-export async function readSpanPage(clickhouse: ClickHouse, input: SpanPageInput): Promise<SpanPage> {
-  const { trace, after, limit, include, promptOf, readPart } = input;
+/** The next `limit` spans of a trace in the store, of any size, and one more. Throws UnavailableError. */
+export async function storedSpans(
+  clickhouse: ClickHouse,
+  {
+    trace,
+    after,
+    limit,
+    include,
+  }: { trace: TraceKey; after: SpanPlace | undefined; limit: number; include: ReadonlySet<SpanPart> },
+): Promise<SpanSource> {
+  const places = await findSpanPlaces(clickhouse, trace, after, limit + 1);
+  return {
+    places,
+    read: (spanIds, bytesMax) => findSpanRows(clickhouse, trace, spanIds, { include, partBytesMax, bytesMax }),
+  };
+}
+
+/** Spans that have been read, all of a trace, in order of start. */
+export function readSpans(rows: readonly SpanRow[]): SpanSource {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return {
+    places: rows.map(({ id, start_unix_nano }) => ({ startUnixNano: start_unix_nano, spanId: id })),
+    read: async (spanIds) => spanIds.flatMap((id) => byId.get(id) ?? []),
+  };
+}
+
+/** The first spans of a source, as many as `limit` and {@link pageBytesMax} let through. Throws as the source and `readPart` do. */
+export async function readSpanPage({ places: found, read }: SpanSource, input: SpanPageInput): Promise<SpanPage> {
+  const { limit, include, promptOf, readPart } = input;
   const options = { include, partCharsMax, owners: ownerReader(), readPart };
-  const found = await findSpanPlaces(clickhouse, trace, after, limit + 1);
   const places = found.slice(0, limit);
   const spans: string[] = [];
   let bytes = 0;
@@ -49,12 +80,8 @@ export async function readSpanPage(clickhouse: ClickHouse, input: SpanPageInput)
   let together: number = rows.first;
   while (next < places.length) {
     const wanted = places.slice(next, next + together).map(({ spanId }) => spanId);
-    const read = await findSpanRows(clickhouse, trace, wanted, {
-      include,
-      partBytesMax,
-      bytesMax: pageBytesMax - bytes,
-    });
-    for (const row of read) {
+    const spanRows = await read(wanted, pageBytesMax - bytes);
+    for (const row of spanRows) {
       const text = await spanToText(row, promptOf(row), options);
       bytes += Buffer.byteLength(text);
       if (bytes > pageBytesMax && spans.length > 0) return { spans, last: places[next - 1] };
@@ -62,7 +89,7 @@ export async function readSpanPage(clickhouse: ClickHouse, input: SpanPageInput)
       next = indexAfter(places, row.id, next);
     }
     // Retention may have taken spans since their places were read.
-    if (read.length === 0) next += wanted.length;
+    if (spanRows.length === 0) next += wanted.length;
     const fitting = Math.ceil((pageBytesMax - bytes) / Math.max(1, bytes / Math.max(1, spans.length)));
     together = Math.min(rows.max, Math.max(rows.min, fitting));
   }

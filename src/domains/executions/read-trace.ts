@@ -1,15 +1,13 @@
-import { TooLargeError } from '../../lib/errors.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
+import { isTooLarge } from '../../stores/clickhouse/errors.ts';
 import type { PromptFinder } from '../prompts/index.ts';
-import { checkedTraceId } from './execution-not-found.ts';
+import { LargeTraceError } from './large-trace.ts';
 import type { Reader, ReadLanes } from './read-lanes.ts';
 import { LargePartError } from './read-part.ts';
-import { countRows } from './span-queries.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';
 import type { TraceThreads } from './trace-threads.ts';
 
-/** The work on so many rows, and so many bytes of them, takes some 20 ms; a trace that has more is read in a thread. */
-const rowsHereMax = 1_000;
+/** Of one query; see `rowsHereMax`. */
 const hereSettings = { max_result_bytes: `${8 * 1024 * 1024}` } as const;
 
 export interface ReadTraceDeps {
@@ -45,13 +43,10 @@ async function readHere<Name extends TraceReadName>(
   signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
   const own = stoppable(clickhouse, signal, hereSettings);
-  const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
-  if ((await countRows(own, trace)) > rowsHereMax) return undefined;
   try {
     return Buffer.from(await traceReads[name]({ clickhouse: own, knownPrompts, cursorSecret, large: false }, input));
   } catch (error) {
-    const isLarge = error instanceof TooLargeError && error.code === 'result_too_large';
-    if (isLarge || error instanceof LargePartError) return undefined;
+    if (isTooLarge(error) || error instanceof LargeTraceError || error instanceof LargePartError) return undefined;
     throw error;
   }
 }

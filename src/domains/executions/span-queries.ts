@@ -131,6 +131,12 @@ const columns: readonly (keyof SpanRow)[] = [
   'warnings',
 ];
 
+/** SQL of all of a {@link SpanRow} but its parts and what of them is cut. */
+export const headColumns: readonly string[] = [
+  ...Object.entries(computed).map(([name, sql]) => `${sql} AS ${name}`),
+  ...columns,
+];
+
 /** The trace of one project; `traceId` is 32 hex digits. */
 export interface TraceKey {
   projectId: string;
@@ -141,13 +147,6 @@ export interface TraceKey {
 export interface SpanPlace {
   startUnixNano: string;
   spanId: string;
-}
-
-/** How many rows a trace has, those included that a resend has replaced. Throws UnavailableError. */
-export async function countRows(clickhouse: ClickHouse, trace: TraceKey): Promise<number> {
-  const query = `SELECT count()::Float64 FROM spans WHERE ${ofTrace}`;
-  const [row] = await rowsOf<[number]>(clickhouse, query, { ...trace }, 'JSONCompactEachRow');
-  return row?.[0] ?? 0;
 }
 
 /** The places of the first `limit` spans after a place, each span once. Throws UnavailableError. */
@@ -197,13 +196,12 @@ export async function findSpanRows(
   const cut = parts.map((part) => `if(${bytesOf(part)} > ${partBytesMax}, ['${part}'], [])`);
   // A part that is left out is read once more, for its length and how it begins.
   const taken = parts.map((part) => `least(${bytesOf(part)}, ${partBytesMax}) + intDiv(${bytesOf(part)}, 8)`);
-  const own = Object.entries(computed).map(([name, sql]) => `${sql} AS ${name}`);
   const ofIds = "span_id IN reinterpret(unhex({spanIds:String}), 'Array(FixedString(8))')";
   const newest = `(span_id, received_at) IN
     (SELECT span_id, max(received_at) FROM spans PREWHERE ${ofTrace} AND ${ofIds} GROUP BY span_id)`;
   return rowsOf<SpanRow>(
     clickhouse,
-    `SELECT ${[...own, ...columns, ...shown].join(', ')}, arrayConcat([], ${cut.join(', ') || '[]'}) AS cut,
+    `SELECT ${[...headColumns, ...shown].join(', ')}, arrayConcat([], ${cut.join(', ') || '[]'}) AS cut,
        ${[fixedBytes, ...taken].join(' + ')} AS bytes, sum(bytes) OVER (ORDER BY start_unix_nano, span_id) AS running
      FROM spans PREWHERE ${ofTrace} AND ${ofIds} AND ${newest}
      QUALIFY running <= {bytesMax:UInt64} OR running = bytes
@@ -227,7 +225,8 @@ function emptyOf(column: string): string {
   return column.startsWith('attributes') ? `CAST(map(), toTypeName(${column}))` : "''";
 }
 
-async function rowsOf<Row>(
+/** Throws as `runClickHouse` does. */
+export async function rowsOf<Row>(
   clickhouse: ClickHouse,
   query: string,
   query_params: Record<string, unknown>,

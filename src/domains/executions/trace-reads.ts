@@ -1,10 +1,12 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { PromptFinder } from '../prompts/index.ts';
+import { checkedTraceId } from './execution-not-found.ts';
 import { getExecution } from './get-execution.ts';
 import { getHierarchy } from './get-hierarchy.ts';
 import { getSpan } from './get-span.ts';
 import { getSpanPart } from './get-span-part.ts';
 import { getTimeline } from './get-timeline.ts';
+import { countRows, LargeTraceError, rowsHereMax } from './large-trace.ts';
 import { listSpans } from './list-spans.ts';
 
 /** What a read of one trace needs, in the API's own thread or in one beside it. */
@@ -12,15 +14,15 @@ export interface TraceReadDeps {
   clickhouse: ClickHouse;
   knownPrompts: PromptFinder;
   cursorSecret: string;
-  /** Whether what is large may be read here; where it may not, a large part is LargePartError. */
+  /** Whether what is large may be read here; where it may not, a large trace is LargeTraceError and a large part LargePartError. */
   large: boolean;
 }
 
 const reads = {
   getExecution,
-  listSpans,
-  getSpan,
-  getSpanPart,
+  listSpans: ofFewRows(listSpans),
+  getSpan: ofFewRows(getSpan),
+  getSpanPart: ofFewRows(getSpanPart),
   getHierarchy: async (deps: TraceReadDeps, input: Parameters<typeof getHierarchy>[1]) =>
     JSON.stringify(await getHierarchy(deps, input)),
   getTimeline: async (deps: TraceReadDeps, input: Parameters<typeof getTimeline>[1]) =>
@@ -34,3 +36,14 @@ export type TraceReadInput<Name extends TraceReadName> = Parameters<(typeof read
 export const traceReads: {
   readonly [Name in TraceReadName]: (deps: TraceReadDeps, input: TraceReadInput<Name>) => Promise<string>;
 } = reads;
+
+/** For reads that have the engine look through all rows of a trace, however few they answer; the others count what they read. */
+function ofFewRows<Input extends { projectId: string; traceId: string }>(
+  read: (deps: TraceReadDeps, input: Input) => Promise<string>,
+): typeof read {
+  return async (deps, input) => {
+    const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
+    if (!deps.large && (await countRows(deps.clickhouse, trace)) > rowsHereMax) throw new LargeTraceError();
+    return read(deps, input);
+  };
+}

@@ -187,6 +187,11 @@ const boundErrors: Readonly<Record<string, (cause: ClickHouseError) => AppError>
     new TooLargeError('result_too_large', 'The answer would be too large; ask for less of it.', { cause }),
 };
 
+/** Whether an error of {@link runClickHouse} says that the answer has more rows or bytes than its query may answer. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof TooLargeError && error.code === 'result_too_large';
+}
+
 /** Whether the engine itself answered with the error, rather than the connection to it. */
 export function isServerAnswer(error: unknown): error is ClickHouseError {
   return error instanceof ClickHouseError;
