@@ -8,6 +8,7 @@ const limits = {
   waitMsMax: 200,
   patientRowsMin: 60,
   patientWaitMsMax: 600,
+  togetherBytesMax: 80,
   writesMax: 2,
 } satisfies Omit<SpanBatcherOptions, 'write'>;
 
