@@ -1,4 +1,5 @@
 import { type AppError, MalformedError, TooLargeError } from '../../lib/errors.ts';
+import { lowerThreadPriority } from '../../lib/low-priority.ts';
 import { inflateBounded } from './otlp/inflate.ts';
 import type { OtlpLimits } from './otlp/limits.ts';
 import type { ContentCoding, OtlpEncoding } from './otlp/media-type.ts';
@@ -28,6 +29,7 @@ export type ScanOutcome = { inflatedBytes: number; scan: ScanResult } | { refuse
 
 /** What the thread runs: the inflated body is made, walked and forgotten here. */
 export async function scanInThread({ encoding, coding, body, limits }: ScanTask): Promise<ScanOutcome> {
+  lowerThreadPriority();
   try {
     const received = Buffer.from(body.buffer, body.byteOffset, body.length);
     const bytes = await inflateBounded(coding, received, limits.inflatedBytesMax);
