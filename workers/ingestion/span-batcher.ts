@@ -47,7 +47,8 @@ export interface SpanBatcherOptions {
 /**
  * Collects the rows of many jobs into few inserts: what arrives while they are under way makes the next one larger, so batches grow
  * with the load. Shared by all workspaces: a batch takes their entries in turn, and while that of one is being written, or tried
- * again and again, others use the next write. What is large is written alone, so that nobody waits for it. {@link add} resolves once the job's own rows are stored.
+ * again and again, others use the next write. What is large is written alone, so that nobody who is small waits for it. {@link add}
+ * resolves once the job's own rows are stored.
  */
 export class SpanBatcher {
   readonly #options: SpanBatcherOptions;
@@ -110,6 +111,10 @@ export class SpanBatcher {
     return next !== undefined && this.#isLarge(next);
   }
 
+  #isLarge({ entry }: Pending): boolean {
+    return entry.encoded.rows.bytes.length > this.#options.togetherBytesMax;
+  }
+
   #isFull(shares: readonly Share[]): boolean {
     const { rowsMax, bytesMax, entriesMax } = this.#options;
     const total = (of: (share: Share) => number) => shares.reduce((sum, share) => sum + of(share), 0);
@@ -128,10 +133,6 @@ export class SpanBatcher {
       if (next === undefined) return;
       void this.#write(this.#isAlone(next) ? this.#takeAlone(next) : this.#takeTogether(takeable));
     }
-  }
-
-  #isLarge({ entry }: Pending): boolean {
-    return entry.encoded.rows.bytes.length > this.#options.togetherBytesMax;
   }
 
   #takeAlone(share: Share): Pending[] {
