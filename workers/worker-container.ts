@@ -22,6 +22,8 @@ const batchLimits = {
   rowsMax: 20_000,
   bytesMax: 16 * 1024 * 1024,
   entriesMax: ingestConcurrency / 2,
+  // The engine takes some 50 ms for as much as this.
+  togetherBytesMax: 4 * 1024 * 1024,
   patientRowsMin: 1_200,
   patientWaitMsMax: 600,
   // One for those who send much, one for the others meanwhile.

@@ -8,6 +8,7 @@ const limits = {
   waitMsMax: 200,
   patientRowsMin: 60,
   patientWaitMsMax: 600,
+  togetherBytesMax: 80,
   writesMax: 2,
 } satisfies Omit<SpanBatcherOptions, 'write'>;
 
@@ -86,6 +87,48 @@ describe('a batch', () => {
     expect(writes.map(({ workspaces }) => workspaces)).toEqual([['quiet']]);
     await wait(400);
     expect(writes[1]?.workspaces).toEqual(['busy']);
+  });
+});
+
+describe('an entry that is large', () => {
+  const large = limits.togetherBytesMax + 1;
+
+  it('is written by itself, whoever else has something due', async () => {
+    const { add, batcher, writes, settle } = controlled();
+    add('quiet');
+    add('large', large);
+    add('other');
+    add('large');
+    batcher.flush();
+    await settle();
+    expect(writes.map(({ workspaces }) => workspaces)).toEqual([['quiet', 'other'], ['large']]);
+  });
+
+  it('waits for another that is being written, and leaves the other write to those who are small', async () => {
+    const { add, writes, wait } = controlled();
+    add('first', large);
+    await wait(600);
+    add('second', large);
+    await wait(600);
+    add('quiet');
+    await wait(200);
+    expect(writes.map(({ workspaces }) => workspaces)).toEqual([['first'], ['quiet']]);
+    writes[0]?.end();
+    await wait(0);
+    expect(writes[2]?.workspaces).toEqual(['second']);
+  });
+
+  it('takes turns with those who are small where there is one write', async () => {
+    const { add, writes, wait } = controlled({ writesMax: 1 });
+    add('large', large);
+    add('quiet');
+    add('large', large);
+    await wait(600);
+    for (let at = 0; at < 3; at++) {
+      writes[at]?.end();
+      await wait(600);
+    }
+    expect(writes.map(({ workspaces }) => workspaces)).toEqual([['large'], ['quiet'], ['large']]);
   });
 });
 

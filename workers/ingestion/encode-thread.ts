@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { transferableSymbol, valueSymbol } from 'piscina';
 import { inflateBounded, type OtlpLimits } from '../../src/domains/ingestion/index.ts';
 import { type PriceOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
+import { lowerThreadPriority } from '../../src/lib/low-priority.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { asBadBody } from './bad-body.ts';
 import { priceSearchesMax } from './cost-of-span.ts';
@@ -26,6 +27,7 @@ const priceTable = new PriceTable();
 
 /** What a thread runs. The bytes of the rows are handed over, not copied. */
 export async function encodeInThread(task: EncodeTask): Promise<EncodeOutcome> {
+  lowerThreadPriority();
   Atomics.store(new Int32Array(task.started), 0, 1);
   try {
     return handedOver(await encode(task));

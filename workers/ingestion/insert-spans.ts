@@ -4,8 +4,11 @@ import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
 import type { BatchEntry } from './span-batcher.ts';
 
-/** A larger batch means that spans come fast: what finds words and attributes is then left to the merge, which builds it anyway. */
-const indexedRowsMax = 1_000;
+/**
+ * A larger batch means that spans come fast, or are large: what finds words and attributes is then left to the merge, which builds it
+ * anyway. It takes a fifth of the time of an insert; of 100 MiB of words 300 ms.
+ */
+const indexedMax = { rows: 1_000, bytes: 4 * 1024 * 1024 };
 
 /**
  * Stores the rows of all entries and resolves once the engine has confirmed them. The token names the contents (a job's id is the
@@ -18,6 +21,7 @@ export async function insertSpans(clickhouse: ClickHouse, entries: readonly Batc
     .update(entries.map(({ jobId, receivedAtMs }) => `${jobId}@${receivedAtMs}`).join())
     .digest('hex');
   const rows = entries.reduce((sum, { encoded }) => sum + encoded.spanCount, 0);
-  const indexLater = rows > indexedRowsMax;
+  const bytes = entries.reduce((sum, { encoded }) => sum + encoded.rows.bytes.length, 0);
+  const indexLater = rows > indexedMax.rows || bytes > indexedMax.bytes;
   await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block, token, indexLater });
 }

@@ -38,6 +38,8 @@ export interface SpanBatcherOptions {
   /** A workspace that has this many rows by then goes on filling until `patientWaitMsMax`. */
   patientRowsMin: number;
   patientWaitMsMax: number;
+  /** An entry of more encoded bytes is written by itself, and at most one such at once: the other writes are left to the others. */
+  togetherBytesMax: number;
   /** Writes under way at once. A workspace is in one of them at most, so one alone writes as if there were no other. */
   writesMax: number;
 }
@@ -45,7 +47,8 @@ export interface SpanBatcherOptions {
 /**
  * Collects the rows of many jobs into few inserts: what arrives while they are under way makes the next one larger, so batches grow
  * with the load. Shared by all workspaces: a batch takes their entries in turn, and while that of one is being written, or tried
- * again and again, others use the next write. {@link add} resolves once the job's own rows are stored.
+ * again and again, others use the next write. What is large is written alone, so that nobody who is small waits for it. {@link add}
+ * resolves once the job's own rows are stored.
  */
 export class SpanBatcher {
   readonly #options: SpanBatcherOptions;
@@ -53,6 +56,7 @@ export class SpanBatcher {
   readonly #shares = new Map<string, Share>();
   readonly #written = new Set<string>();
   #writing = 0;
+  #writingAlone = false;
 
   constructor(options: SpanBatcherOptions) {
     this.#options = options;
@@ -95,9 +99,20 @@ export class SpanBatcher {
     else share.timer = setTimeout(end, patientWaitMsMax - waitMsMax);
   }
 
-  /** Those of no workspace that is being written. */
+  /** Those of no workspace that is being written, and of what is large only when nothing large is. */
   #takeable(): Share[] {
-    return [...this.#shares.values()].filter(({ workspaceId }) => !this.#written.has(workspaceId));
+    return [...this.#shares.values()].filter(
+      (share) => !this.#written.has(share.workspaceId) && !(this.#writingAlone && this.#isAlone(share)),
+    );
+  }
+
+  /** Whether what the workspace writes next must be written by itself. */
+  #isAlone({ entries: [next] }: Share): boolean {
+    return next !== undefined && this.#isLarge(next);
+  }
+
+  #isLarge({ entry }: Pending): boolean {
+    return entry.encoded.rows.bytes.length > this.#options.togetherBytesMax;
   }
 
   #isFull(shares: readonly Share[]): boolean {
@@ -114,10 +129,20 @@ export class SpanBatcher {
     while (this.#writing < this.#options.writesMax) {
       const takeable = this.#takeable();
       if (this.#isFull(takeable)) for (const share of takeable) share.due = true;
-      if (!takeable.some(({ due }) => due)) return;
-      // Who fills a batch of its own goes on with it; everybody else comes along.
-      void this.#write(this.#take(takeable.filter(({ due, rows }) => due || rows < this.#options.patientRowsMin)));
+      const next = takeable.find(({ due }) => due);
+      if (next === undefined) return;
+      void this.#write(this.#isAlone(next) ? this.#takeAlone(next) : this.#takeTogether(takeable));
     }
+  }
+
+  #takeAlone(share: Share): Pending[] {
+    const next = this.#takeFirst(share);
+    return next === undefined ? [] : [next];
+  }
+
+  /** Who fills a batch of its own goes on with it; everybody else comes along. */
+  #takeTogether(shares: readonly Share[]): Pending[] {
+    return this.#take(shares.filter(({ due, rows }) => due || rows < this.#options.patientRowsMin));
   }
 
   /** One entry of each in turn until the batch is full. */
@@ -125,7 +150,8 @@ export class SpanBatcher {
     const { rowsMax, bytesMax } = this.#options;
     const batch: Pending[] = [];
     let [rows, bytes] = [0, 0];
-    for (let left = shares; left.length > 0; left = left.filter(({ entries }) => entries.length > 0)) {
+    const isLeft = (share: Share) => share.entries.length > 0 && !this.#isAlone(share);
+    for (let left = shares.filter(isLeft); left.length > 0; left = left.filter(isLeft)) {
       for (const share of left) {
         if (rows >= rowsMax || bytes >= bytesMax) return batch;
         const next = this.#takeFirst(share);
@@ -153,6 +179,8 @@ export class SpanBatcher {
     const workspaceIds = new Set(batch.map(({ entry }) => entry.workspaceId));
     for (const id of workspaceIds) this.#written.add(id);
     this.#writing++;
+    const isAlone = batch.some((pending) => this.#isLarge(pending));
+    if (isAlone) this.#writingAlone = true;
     try {
       const errors = await this.#options.write(batch.map(({ entry }) => entry));
       for (const { entry, resolve, reject } of batch) {
@@ -163,6 +191,7 @@ export class SpanBatcher {
       for (const { reject } of batch) reject(error);
     } finally {
       this.#writing--;
+      if (isAlone) this.#writingAlone = false;
       for (const id of workspaceIds) this.#written.delete(id);
       this.#writeDue();
     }

@@ -1,12 +1,12 @@
 import { Piscina } from 'piscina';
-import { MalformedError, TooLargeError } from '../../lib/errors.ts';
+import { TooLargeError } from '../../lib/errors.ts';
 import { FairLane } from '../../lib/fair-lane.ts';
 import type { WorkspaceId } from '../../lib/ids.ts';
 import { inflateBounded } from './otlp/inflate.ts';
 import type { OtlpLimits } from './otlp/limits.ts';
 import type { ContentCoding, OtlpEncoding } from './otlp/media-type.ts';
 import { type ScanResult, scanTraces } from './otlp/scan.ts';
-import type { ScanOutcome, ScanTask } from './scan-thread.ts';
+import { bodyFaults, type RefusedBody, type ScanOutcome, type ScanTask } from './scan-thread.ts';
 
 /** Nearly every body inflates to less, so it needs no turn: this much memory for each that is admitted. */
 const smallBytesMax = 2 * 1024 * 1024;
@@ -35,8 +35,8 @@ export interface BodyExaminer {
 }
 
 /**
- * Inflates bodies and walks them for faults: small ones at once, large ones in turn, from inflating until they have been walked, so
- * that many small bombs sent together cost the memory of two. The turns are shared by all workspaces: one has at most one of the two
+ * Inflates bodies and walks them for faults: small ones at once, large ones in turn and in a thread from inflating until they have
+ * been walked, so that many small bombs sent together cost the memory of two and the event loop nothing. The turns are shared by all workspaces: one has at most one of the two
  * and sixteen more waiting.
  */
 export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
@@ -58,12 +58,9 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
   });
 
   async function examineLarge({ encoding, coding, body }: BodyToExamine): Promise<ExaminedBody> {
-    const bytes = await inflateBounded(coding, body, limits.inflatedBytesMax);
-    const inflatedBytes = bytes.length;
-    if (inflatedBytes <= inlineBytesMax[encoding]) return { inflatedBytes, scan: scanTraces(encoding, bytes, limits) };
-    const outcome = await pool.run({ encoding, bytes, limits }, { transferList: transferable(bytes, body) });
-    if ('malformed' in outcome) throw new MalformedError(outcome.malformed.code, outcome.malformed.message);
-    return { inflatedBytes, scan: outcome };
+    const outcome = await pool.run({ encoding, coding, body, limits });
+    if ('refused' in outcome) throw errorOf(outcome.refused);
+    return outcome;
   }
 
   return {
@@ -90,9 +87,6 @@ async function inflateSmall(coding: ContentCoding, body: Buffer, bytesMax: numbe
   }
 }
 
-/** An inflated body is handed over, not copied; the body itself is still to be kept, and what shares its memory is others'. */
-function transferable(bytes: Buffer, body: Buffer): ArrayBuffer[] {
-  const { buffer } = bytes;
-  const isWhole = bytes.byteLength === buffer.byteLength;
-  return bytes !== body && isWhole && buffer instanceof ArrayBuffer ? [buffer] : [];
+function errorOf({ kind, code, message }: RefusedBody): Error {
+  return new bodyFaults[kind](code, message);
 }

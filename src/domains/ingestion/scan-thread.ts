@@ -1,23 +1,45 @@
-import { MalformedError } from '../../lib/errors.ts';
+import { type AppError, MalformedError, TooLargeError } from '../../lib/errors.ts';
+import { lowerThreadPriority } from '../../lib/low-priority.ts';
+import { inflateBounded } from './otlp/inflate.ts';
 import type { OtlpLimits } from './otlp/limits.ts';
-import type { OtlpEncoding } from './otlp/media-type.ts';
+import type { ContentCoding, OtlpEncoding } from './otlp/media-type.ts';
 import { type ScanResult, scanTraces } from './otlp/scan.ts';
 
 export interface ScanTask {
   encoding: OtlpEncoding;
-  bytes: Uint8Array;
+  coding: ContentCoding;
+  body: Uint8Array;
   limits: OtlpLimits;
 }
 
-/** Errors lose their class between threads, so a malformed body is a value here. */
-export type ScanOutcome = ScanResult | { malformed: { code: 'malformed_otlp'; message: string } };
+/** What may be wrong with a body, with what makes it an error again. */
+export const bodyFaults = {
+  malformed: MalformedError,
+  too_large: TooLargeError,
+} as const;
 
-/** What the thread runs. */
-export function scanInThread({ encoding, bytes, limits }: ScanTask): ScanOutcome {
+export interface RefusedBody {
+  kind: keyof typeof bodyFaults;
+  code: never;
+  message: string;
+}
+
+/** Errors lose their class between threads, so a body that is refused is a value here. */
+export type ScanOutcome = { inflatedBytes: number; scan: ScanResult } | { refused: RefusedBody };
+
+/** What the thread runs: the inflated body is made, walked and forgotten here. */
+export async function scanInThread({ encoding, coding, body, limits }: ScanTask): Promise<ScanOutcome> {
+  lowerThreadPriority();
   try {
-    return scanTraces(encoding, bytes, limits);
+    const received = Buffer.from(body.buffer, body.byteOffset, body.length);
+    const bytes = await inflateBounded(coding, received, limits.inflatedBytesMax);
+    return { inflatedBytes: bytes.length, scan: scanTraces(encoding, bytes, limits) };
   } catch (error) {
-    if (error instanceof MalformedError) return { malformed: { code: 'malformed_otlp', message: error.message } };
+    if (isBodyFault(error)) return { refused: { kind: error.kind, code: error.code as never, message: error.message } };
     throw error;
   }
+}
+
+function isBodyFault(error: unknown): error is AppError<keyof typeof bodyFaults> {
+  return Object.values(bodyFaults).some((fault) => error instanceof fault);
 }

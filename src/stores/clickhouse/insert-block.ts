@@ -2,17 +2,17 @@ import { Readable } from 'node:stream';
 import type { ClickHouse } from './client.ts';
 
 /**
- * Sends a Native block as one insert and resolves once the engine has confirmed it. With a token, the same insert sent again is
+ * Sends a Native block, chunk by chunk as the engine takes it, as one insert and resolves once the engine has confirmed it. With a token, the same insert sent again is
  * stored once. With `indexLater` the skip indexes of the rows are built by the first merge; until then searches read the rows.
  * Rows are not collapsed on the way in: merges and FINAL do that, and it would double the engine's work.
  */
 export async function insertBlock(
   clickhouse: ClickHouse,
-  insert: { table: string; columns: readonly string[]; block: Buffer; token?: string; indexLater?: boolean },
+  insert: { table: string; columns: readonly string[]; block: Iterable<Buffer>; token?: string; indexLater?: boolean },
 ): Promise<void> {
   const { stream } = await clickhouse.exec({
     query: `INSERT INTO ${insert.table} (${insert.columns.join(', ')}) FORMAT Native`,
-    values: Readable.from([insert.block], { objectMode: false }),
+    values: Readable.from(insert.block, { objectMode: false }),
     clickhouse_settings: {
       async_insert: 0,
       optimize_on_insert: 0,

@@ -1,4 +1,5 @@
 import { ByteWriter, bytesMax } from './byte-writer.ts';
+import { inChunks } from './in-chunks.ts';
 import type { Column, Stream } from './native-columns.ts';
 
 /** Rows in columns, not yet a block: the bytes of every stream, one behind the other. */
@@ -10,6 +11,7 @@ export interface EncodedRows {
 }
 
 const offsetBytes = 8;
+const sizeBytes = 4;
 const countsBytesMax = 10;
 
 /**
@@ -21,7 +23,6 @@ export class NativeTable<Row> {
   /** For the statement that takes the blocks: `INSERT INTO t (names) FORMAT Native`. */
   readonly names: readonly string[];
   readonly #columns: readonly Column<Row>[];
-  #block = Buffer.alloc(0);
   /** Every stream with the head of its column before the first of them. */
   readonly #streams: readonly { head: Buffer; stream: Stream }[];
 
@@ -49,26 +50,23 @@ export class NativeTable<Row> {
     };
   }
 
-  /** One block of all the rows. It is a view of a buffer that the next call writes over: there is one block at a time. */
-  block(parts: readonly EncodedRows[]): Buffer {
-    const rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0);
-    const bytesMax = this.#blockBytesMax(parts, rowCount);
-    if (this.#block.length < bytesMax) this.#block = Buffer.allocUnsafeSlow(bytesMax);
-    const block = this.#block;
-    let at = counts(this.#columns.length, rowCount).copy(block);
-    this.#streams.forEach(({ head, stream }, index) => {
-      at += head.copy(block, at);
-      at = stream.kind === 'sizes' ? writeOffsets(block, at, parts, index) : writeValues(block, at, parts, index);
-    });
-    return block.subarray(0, at);
+  /**
+   * One block of all the rows, in chunks of up to 1 MiB that are made as they are taken: long values are sent as they lie in `parts`,
+   * which so must not change meanwhile. Blocks that are sent at the same time share nothing.
+   */
+  block(parts: readonly EncodedRows[]): Generator<Buffer> {
+    return inChunks(this.#pieces(parts));
   }
 
-  #blockBytesMax(parts: readonly EncodedRows[], rowCount: number): number {
-    let bytes = countsBytesMax;
-    for (const { head, stream } of this.#streams)
-      bytes += head.length + (stream.kind === 'sizes' ? offsetBytes * rowCount : 0);
-    for (const part of parts) bytes += part.bytes.length;
-    return bytes;
+  *#pieces(parts: readonly EncodedRows[]): Generator<Buffer> {
+    const rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0);
+    yield counts(this.#columns.length, rowCount);
+    for (const [index, { head, stream }] of this.#streams.entries()) {
+      yield head;
+      const values = parts.map((part) => streamOf(part, index));
+      if (stream.kind === 'sizes') yield offsetsOf(values, rowCount);
+      else yield* values;
+    }
   }
 }
 
@@ -76,25 +74,19 @@ function streamOf(part: EncodedRows, index: number): Buffer {
   return part.bytes.subarray(index === 0 ? 0 : part.ends[index - 1], part.ends[index]);
 }
 
-function writeValues(block: Buffer, start: number, parts: readonly EncodedRows[], index: number): number {
-  let at = start;
-  for (const part of parts) at += streamOf(part, index).copy(block, at);
-  return at;
-}
-
 /** The format wants the running count of elements over the whole block. */
-function writeOffsets(block: Buffer, start: number, parts: readonly EncodedRows[], index: number): number {
-  let at = start;
+function offsetsOf(sizes: readonly Buffer[], rowCount: number): Buffer {
+  const offsets = Buffer.alloc(offsetBytes * rowCount);
   let elements = 0;
-  for (const part of parts) {
-    const sizes = streamOf(part, index);
-    for (let row = 0; row < part.rowCount; row++) {
-      elements += sizes.readUInt32LE(row * 4);
-      at = block.writeUInt32LE(elements, at);
-      at = block.writeUInt32LE(0, at);
+  let at = 0;
+  for (const part of sizes) {
+    for (let row = 0; row < part.length; row += sizeBytes) {
+      elements += part.readUInt32LE(row);
+      offsets.writeUInt32LE(elements, at);
+      at += offsetBytes;
     }
   }
-  return at;
+  return offsets;
 }
 
 function counts(columns: number, rows: number): Buffer {
