@@ -11,7 +11,7 @@ import { expectExactlyOnce } from '../support/readable.ts';
 import { type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
 
 const quietMs = 8_000;
-const attackMs = 8_000;
+const attackMs = 6_000;
 /** What the attacker has left behind in the queue when it is ended. */
 const drainMsMax = 120_000;
 

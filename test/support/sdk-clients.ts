@@ -83,7 +83,12 @@ chain: handle ?@3
   llm: OpenAI Responses gpt-4o-mini-2024-07-18 42(8)>17(5) ?@3
   retrieval: retrieve ?@3
   tool: get_forecast ?@3 ERROR`,
-    execution: { models: [answeredModel, 'gpt-4o-mini', 'text-embedding-3-small'], providers: ['openai'], tags, ...caller },
+    execution: {
+      models: [answeredModel, 'gpt-4o-mini', 'text-embedding-3-small'],
+      providers: ['openai'],
+      tags,
+      ...caller,
+    },
     chats: 4,
     chatsWithParts: 4,
     embeddings: 0,
