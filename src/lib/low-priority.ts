@@ -2,8 +2,8 @@ import { constants, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Lets the calling thread run only when no other thread of the process wants the processor, more or less: for long work beside an
- * event loop. On Linux a nice value is that of a thread (setpriority(2), "C library/kernel differences"); elsewhere it would be that
+ * Gives the calling thread a tenth of the processor while threads of ordinary priority want it (sched(7): nice 10 weighs 110, nice 0
+ * weighs 1024): for long work beside an event loop. On Linux a nice value is that of a thread (setpriority(2), "C library/kernel differences"); elsewhere it would be that
  * of the whole process, so nothing is done there, nor on the main thread.
  */
 export function lowerThreadPriority(): void {

@@ -1,4 +1,4 @@
-/** One chunk is handed to the socket at a time: so much of it is done within a millisecond. */
+/** One chunk is handed to the socket at a time, and the event loop goes on when the socket is full. */
 const chunkBytesMax = 1024 * 1024;
 /** What is shorter is copied together: a chunk of its own costs more than the copy. */
 const gatheredBytesMax = 64 * 1024;
