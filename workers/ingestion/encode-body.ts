@@ -36,7 +36,7 @@ export interface EncodedBody {
   lightSpans?: readonly LightSpan[];
 }
 
-/** A body with more spans hands none of them on: to copy so many costs more than to read their traces again. */
+/** Of more spans a thread hands the light halves on in chunks, see encode-thread.ts. */
 const lightSpansMax = 1_000;
 
 /**

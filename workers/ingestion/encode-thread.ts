@@ -1,6 +1,7 @@
+import { serialize } from 'node:v8';
 import type { MessagePort } from 'node:worker_threads';
 import { transferableSymbol, valueSymbol } from 'piscina';
-import { inflateBounded, type OtlpLimits } from '../../src/domains/ingestion/index.ts';
+import { inflateBounded, lightSpanOf, type OtlpLimits, type SpanRow } from '../../src/domains/ingestion/index.ts';
 import { type PriceOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
 import { lowerThreadPriority } from '../../src/lib/low-priority.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
@@ -21,7 +22,16 @@ export interface EncodeTask {
 }
 
 /** Errors lose their class between threads, so a body that cannot become rows is a value here. */
-export type EncodeOutcome = EncodedBody | { bad: string };
+export type EncodeOutcome = EncodedInThread | { bad: string };
+
+/** The light spans come as bytes, some of them at a time: read in one go they would hold up the main thread. */
+export interface EncodedInThread extends EncodedBody {
+  lightChunks: readonly Uint8Array[];
+}
+
+const spansPerChunk = 500;
+/** Traces with fewer spans are summed up from these; of larger ones few are in a body, and they are read from the store. */
+const spansPerTraceMax = 100;
 
 const priceTable = new PriceTable();
 
@@ -38,7 +48,7 @@ export async function encodeInThread(task: EncodeTask): Promise<EncodeOutcome> {
   }
 }
 
-async function encode({ payload, body, overrides, limits, prompts }: EncodeTask): Promise<EncodedBody> {
+async function encode({ payload, body, overrides, limits, prompts }: EncodeTask): Promise<EncodedInThread> {
   const inflated = await inflateBounded(
     payload.coding,
     Buffer.from(body.buffer, body.byteOffset, body.length),
@@ -46,11 +56,26 @@ async function encode({ payload, body, overrides, limits, prompts }: EncodeTask)
   );
   const prices = { table: priceTable, overrides, budget: { left: priceSearchesMax } };
   const unlinked = await readRows({ payload, limits, prices }, inflated);
-  return encodeRows(await linkRows(promptsOver(prompts), payload.projectId, unlinked));
+  const rows = await linkRows(promptsOver(prompts), payload.projectId, unlinked);
+  const encoded = encodeRows(rows);
+  return { ...encoded, lightChunks: encoded.lightSpans === undefined ? chunksOf(rows, encoded) : [] };
+}
+
+function chunksOf(rows: readonly SpanRow[], { traces }: EncodedBody): Uint8Array[] {
+  if (rows.length > traces.length * spansPerTraceMax) return [];
+  const chunks: Uint8Array[] = [];
+  for (let at = 0; at < rows.length; at += spansPerChunk) {
+    // A copy, because serialize answers a view of a pool that must not be moved.
+    chunks.push(new Uint8Array(serialize(rows.slice(at, at + spansPerChunk).map(lightSpanOf))));
+  }
+  return chunks;
 }
 
 /** Piscina posts the value and moves what is named as transferable. */
-function handedOver(encoded: EncodedBody): EncodedBody {
+function handedOver(encoded: EncodedInThread): EncodedInThread {
   const { buffer } = encoded.rows.bytes;
-  return Object.assign({ [valueSymbol]: encoded, [transferableSymbol]: [buffer] }, encoded);
+  return Object.assign(
+    { [valueSymbol]: encoded, [transferableSymbol]: [buffer, ...encoded.lightChunks.map((chunk) => chunk.buffer)] },
+    encoded,
+  );
 }

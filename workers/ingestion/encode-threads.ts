@@ -1,14 +1,17 @@
+import { deserialize } from 'node:v8';
 import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import type { LightSpan } from '../../src/domains/executions/index.ts';
 import type { OtlpLimits } from '../../src/domains/ingestion/index.ts';
 import type { PriceOverrides } from '../../src/domains/pricing/index.ts';
 import type { PromptFinder } from '../../src/domains/prompts/index.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import { FairLane } from '../../src/lib/fair-lane.ts';
+import { mapInSlices } from '../../src/lib/map-in-slices.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { BadBodyError } from './bad-body.ts';
 import type { EncodedBody } from './encode-body.ts';
-import type { EncodeOutcome, EncodeTask } from './encode-thread.ts';
+import type { EncodedInThread, EncodeOutcome, EncodeTask } from './encode-thread.ts';
 import { answerPrompts } from './prompt-port.ts';
 
 const lookEveryMs = 250;
@@ -65,7 +68,7 @@ export function createEncodeThreads(
     try {
       const outcome = await pool.run(task, { transferList: [port2], signal: limit.signal });
       if ('bad' in outcome) throw new BadBodyError(outcome.bad);
-      return withBuffer(outcome);
+      return await asBody(outcome);
     } catch (error) {
       if (error instanceof BadBodyError) throw error;
       if (closed) throw new UnavailableError('dependency_unavailable', 'The worker is stopping', { cause: error });
@@ -100,10 +103,13 @@ function limitWork(started: SharedArrayBuffer, workMsMax: number): { signal: Abo
   return { signal: controller.signal, stop: () => clearInterval(timer) };
 }
 
-/** A Buffer arrives from a thread as a plain array of bytes. */
-function withBuffer(encoded: EncodedBody): EncodedBody {
+/** A Buffer arrives from a thread as a plain array of bytes, and the light spans of many traces in chunks. */
+async function asBody({ lightChunks, ...encoded }: EncodedInThread): Promise<EncodedBody> {
   const { bytes } = encoded.rows;
-  return { ...encoded, rows: { ...encoded.rows, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) } };
+  const rows = { ...encoded.rows, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) };
+  if (lightChunks.length === 0) return { ...encoded, rows };
+  const lightSpans = await mapInSlices(lightChunks, (chunk) => deserialize(chunk) as LightSpan[]);
+  return { ...encoded, rows, lightSpans: lightSpans.flat() };
 }
 
 function messageOf(error: unknown): string {

@@ -29,6 +29,8 @@ export interface SummariseBatchDeps {
  */
 const rowsReadMin = 2_000;
 const rowsReadPerRow = 4;
+/** Reads of the store by one batch for one project, some 20 ms each. */
+const readsMax = 10;
 
 /** What became of a project's traces: summed up, or to be put on the list. */
 interface Outcome {
@@ -95,7 +97,9 @@ async function summariseProject(
   }
   rowsLeft.set(workspaceId, budget);
   const executions = await mapInSlices(atHand, (spans) => summariseExecution(projectId, spans, version));
-  for (const traceIds of groupByRows(small)) {
+  const groups = groupByRows(small);
+  left.push(...groups.slice(readsMax).flat());
+  for (const traceIds of groups.slice(0, readsMax)) {
     try {
       executions.push(...(await summariseSmallTraces(deps.clickhouse, { projectId, traceIds, version })));
     } catch (error) {

@@ -1,5 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { insertExecutions, summariseStoredTrace } from '../../src/domains/executions/index.ts';
+import { lowerThreadPriority } from '../../src/lib/low-priority.ts';
 import { connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 
 export interface SummaryTask {
@@ -13,6 +14,7 @@ const clickhouse = connectClickHouse(workerData.clickhouseUrl, requestTimeoutMs)
 
 /** What the thread runs: reads one trace, sums it up and stores its execution; answers how long that took, in milliseconds. */
 export async function summariseInThread({ projectId, traceId }: SummaryTask): Promise<number> {
+  lowerThreadPriority();
   const startedAtMs = performance.now();
   const execution = await summariseStoredTrace(clickhouse, projectId, traceId);
   if (execution !== undefined) await insertExecutions(clickhouse, [execution]);

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { move } from 'piscina';
 import { AppError } from '../../lib/errors.ts';
+import { lowerThreadPriority } from '../../lib/low-priority.ts';
 import { connectClickHouse } from '../../stores/clickhouse/client.ts';
 import type { KnownPrompt, PromptFinder } from '../prompts/index.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';
@@ -24,6 +25,7 @@ export interface PromptQuestion {
 
 /** What the thread runs: one read of a large trace, whose work may take as long as it does here. */
 export async function readInThread<Name extends TraceReadName>(task: ThreadTask<Name>): Promise<ThreadOutcome> {
+  lowerThreadPriority();
   const clickhouse = connectClickHouse(task.clickhouseUrl);
   const { cursorSecret } = task;
   try {

@@ -2,7 +2,8 @@ import { contentEtag } from '../../http/etag.ts';
 import { docsPage } from './docs/page.ts';
 
 export interface MadeDocument {
-  content: string;
+  /** As bytes: a text would be encoded for every answer. */
+  content: Uint8Array;
   etag: string;
 }
 
@@ -34,7 +35,7 @@ function madeOnce(make: () => string): () => MadeDocument {
   return () => {
     if (made === undefined) {
       const content = make();
-      made = { content, etag: contentEtag(content) };
+      made = { content: Buffer.from(content), etag: contentEtag(content) };
     }
     return made;
   };
