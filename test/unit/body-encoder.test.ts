@@ -230,3 +230,18 @@ test('a body whose thread is ended because the worker stops is not refused for i
   await encoder.close();
   expect(await encoding).toBeInstanceOf(UnavailableError);
 }, 60_000);
+
+test('a large body of many traces brings the light half of each span from its thread; one of few large traces brings none', async () => {
+  const encoder = newEncoder();
+  const encoded = (spans: SpanInput[]) => {
+    const bytes = Buffer.from(encodeTraces('protobuf', [{ scopeSpans: [{ spans }] }]));
+    return encoder.encode(payloadOf({ inflatedBytes: bytes.length, spans: spans.length }), bytes, new Map());
+  };
+  const many = Array.from({ length: 3_000 }, () => aModelCall(1, 1));
+  const { lightSpans = [] } = await encoded(many);
+  expect(lightSpans.map(({ spanId }) => spanId)).toEqual(many.map(({ spanId }) => spanId));
+  const [first] = many;
+  const few = many.map((span) => ({ ...span, traceId: first?.traceId ?? '' }));
+  expect((await encoded(few)).lightSpans).toBeUndefined();
+  await encoder.close();
+});
