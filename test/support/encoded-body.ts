@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { defaultOtlpLimits } from '../../src/domains/ingestion/index.ts';
+import { defaultOtlpLimits, lightSpanOf } from '../../src/domains/ingestion/index.ts';
 import { PriceTable } from '../../src/domains/pricing/index.ts';
 import { KnownPrompts } from '../../src/domains/prompts/index.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -32,6 +32,7 @@ export async function encodedBody(
   } as const;
   const prices = { table: new PriceTable(), overrides: new Map(), budget: { left: 0 } };
   const unlinked = await readRows({ payload, limits: defaultOtlpLimits, prices }, bytes);
-  const encoded = encodeRows(await linkRows(prompts, projectId, unlinked));
+  const rows = await linkRows(prompts, projectId, unlinked);
+  const encoded = { ...encodeRows(rows), lightSpans: rows.map(lightSpanOf) };
   return { jobId: randomUUID(), receivedAtMs, projectId, workspaceId, encoded };
 }

@@ -3,7 +3,7 @@ import { connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { newProject, startApi, type TestApi } from '../support/api.ts';
 import { getQuota, limitedProject, override } from '../support/limits.ts';
 import { aSpan } from '../support/spans.ts';
-import { sendSpans, untilStored } from '../support/traces.ts';
+import { listExecutions, sendSpans, untilStored } from '../support/traces.ts';
 import { until } from '../support/until.ts';
 
 const clickhouse = connectClickHouse(inject('clickhouseUrl'));
@@ -73,7 +73,8 @@ test.each([28_001, 30_000, 36_500, 65_535])('a row that was stored with %i days 
   const project = await newProject(api);
   const span = aSpan();
   await sendSpans(api, project.key, [span]);
-  await untilStored(api, project, span.traceId);
+  // Its execution is stored a moment after its spans.
+  await until('it is listed', 20_000, async () => (await listExecutions(api, project, {})).body.data.length > 0);
   for (const table of ['spans', 'executions', 'execution_versions']) {
     const query_params = { days, traceId: span.traceId };
     const query = `INSERT INTO ${table} SELECT * REPLACE ({days: UInt16} AS retention_days, {other: String} AS project_id)

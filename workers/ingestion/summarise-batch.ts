@@ -98,7 +98,8 @@ async function summariseProject(
   rowsLeft.set(workspaceId, budget);
   const executions = await mapInSlices(atHand, (spans) => summariseExecution(projectId, spans, version));
   const groups = groupByRows(small);
-  left.push(...groups.slice(readsMax).flat());
+  // One by one: as arguments of one call, many of them overflow the stack.
+  for (const traceId of groups.slice(readsMax).flat()) left.push(traceId);
   for (const traceIds of groups.slice(0, readsMax)) {
     try {
       executions.push(...(await summariseSmallTraces(deps.clickhouse, { projectId, traceIds, version })));
