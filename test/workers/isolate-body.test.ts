@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import { bodyKey } from '../../src/queue/body-key.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
-import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
+import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { type IsolateBodyDeps, isolateBody } from '../../workers/ingestion/isolate-body.ts';
 import { IsolatedProcess } from '../../workers/ingestion/isolated-process.ts';
@@ -23,8 +23,7 @@ let deps: IsolateBodyDeps;
 beforeAll(async () => {
   api = await startApi();
   project = await newProject(api);
-  redis = connectRequestRedis(inject('redisUrl'));
-  await firstConnection(redis);
+  redis = connectWorkerRedis(inject('redisUrl'));
   postgres = connectPostgres(api.config.databaseUrl, 2);
   isolated = new IsolatedProcess({ entry, answerMsMax: 2_000 });
   deps = { redis, postgres, isolated, logger: createLogger({ level: 'silent', name: 'test' }) };
