@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import { bodyKey } from '../../src/queue/body-key.ts';
+import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -40,6 +41,8 @@ afterAll(async () => {
 async function isolate(said: string): Promise<{ jobId: string; body: Buffer }> {
   const jobId = `${said}-${randomUUID()}`;
   const body = Buffer.from(jobId);
+  // Its job is there while it is worked on, or the sweep of another test's worker would take the body away.
+  await redis.hset(`bull:${jobCatalog.isolateBody.queue}:${jobId}`, 'name', 'isolateBody');
   await redis.set(bodyKey(project.id, jobId), body);
   await isolateBody(deps, jobId, payloadOf(project, body));
   return { jobId, body };
