@@ -8,6 +8,7 @@ import { type ListExecutionsDeps, listExecutionsPage } from './list-executions-p
 import { ReadLanes } from './read-lanes.ts';
 import { type ReadTraceDeps, readTrace } from './read-trace.ts';
 import { readerOf } from './reader-of.ts';
+import { reading } from './reading.ts';
 import { spanSchema } from './span.schema.ts';
 import { spansEndpoints } from './spans.routes.ts';
 import { include } from './spans.schema.ts';
@@ -32,16 +33,9 @@ const detailSchema = executionSchema.extend({
 /** Reads of executions. `threads` are for large traces. */
 export function executionsEndpoints(given: Omit<ListExecutionsDeps & ReadTraceDeps, 'lanes'>) {
   const deps = { ...given, lanes: new ReadLanes() };
-  const common = {
-    tag: 'executions',
-    access: { scope: 'executions:read' },
-    rateClass: 'read',
-    lane: 'analysis',
-    method: 'GET',
-  } as const;
   return [
     endpoint({
-      ...common,
+      ...reading,
       operationId: 'listExecutions',
       path: '/api/projects/{project_id}/executions',
       summary: 'List executions',
@@ -69,7 +63,7 @@ export function executionsEndpoints(given: Omit<ListExecutionsDeps & ReadTraceDe
       },
     }),
     endpoint({
-      ...common,
+      ...reading,
       operationId: 'getExecution',
       path: '/api/projects/{project_id}/executions/{trace_id}',
       summary: 'One execution with all of its spans',

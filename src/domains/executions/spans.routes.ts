@@ -3,6 +3,7 @@ import { endpointsFor } from '../../http/endpoint.ts';
 import type { Principal } from '../auth/index.ts';
 import { type ReadTraceDeps, readTrace } from './read-trace.ts';
 import { readerOf } from './reader-of.ts';
+import { reading } from './reading.ts';
 import { spanSchema } from './span.schema.ts';
 import { partNames } from './span-queries.ts';
 import { getSpanPartQuery, getSpanQuery, listSpansQuery, spanPageSchema, spanPartSchema } from './spans.schema.ts';
@@ -15,16 +16,9 @@ const spansPath = '/api/projects/{project_id}/executions/{trace_id}/spans';
 
 /** The spans of one execution: page by page, one by one, and their parts in slices. */
 export function spansEndpoints(deps: ReadTraceDeps) {
-  const common = {
-    tag: 'executions',
-    access: { scope: 'executions:read' },
-    rateClass: 'read',
-    lane: 'analysis',
-    method: 'GET',
-  } as const;
   return [
     endpoint({
-      ...common,
+      ...reading,
       operationId: 'listSpans',
       path: spansPath,
       summary: 'The spans of one execution in order of start',
@@ -38,7 +32,7 @@ export function spansEndpoints(deps: ReadTraceDeps) {
       },
     }),
     endpoint({
-      ...common,
+      ...reading,
       operationId: 'getSpan',
       path: `${spansPath}/{span_id}`,
       summary: 'One span of an execution',
@@ -53,7 +47,7 @@ export function spansEndpoints(deps: ReadTraceDeps) {
       },
     }),
     endpoint({
-      ...common,
+      ...reading,
       operationId: 'getSpanPart',
       path: `${spansPath}/{span_id}/parts/{part}`,
       summary: 'A slice of the JSON text of one part of a span',

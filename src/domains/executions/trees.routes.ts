@@ -6,6 +6,7 @@ import { hierarchySchema } from './hierarchy.schema.ts';
 import { spansPerTraceMax } from './light-span.ts';
 import { type ReadTraceDeps, readTrace } from './read-trace.ts';
 import { readerOf } from './reader-of.ts';
+import { reading } from './reading.ts';
 import { spanKinds } from './span-kind.ts';
 import { timelineSchema } from './timeline.schema.ts';
 
@@ -37,16 +38,9 @@ const timelineQuery = z.strictObject({
 
 /** The shapes of one execution: its tree, and its layout in time. */
 export function treesEndpoints(deps: ReadTraceDeps) {
-  const common = {
-    tag: 'executions',
-    access: { scope: 'executions:read' },
-    rateClass: 'read',
-    lane: 'analysis',
-    method: 'GET',
-  } as const;
   return [
     endpoint({
-      ...common,
+      ...reading,
       operationId: 'getHierarchy',
       path: '/api/projects/{project_id}/executions/{trace_id}/hierarchy',
       summary: 'One execution as a tree of spans',
@@ -60,7 +54,7 @@ export function treesEndpoints(deps: ReadTraceDeps) {
       },
     }),
     endpoint({
-      ...common,
+      ...reading,
       operationId: 'getTimeline',
       path: '/api/projects/{project_id}/executions/{trace_id}/timeline',
       summary: 'One execution laid out in time, with the clocks of its hosts corrected',
