@@ -2,6 +2,12 @@
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled } from './install.mjs';
 
+if (process.argv.length > 2) {
+  console.log(
+    'npm run up takes no options: it starts everything and says how to try it. README.md lists the environment variables.',
+  );
+  process.exit(process.argv[2] === '--help' ? 0 : 2);
+}
 const root = fileURLToPath(new URL('..', import.meta.url));
 process.chdir(root);
 ensureInstalled(root);
