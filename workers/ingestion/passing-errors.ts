@@ -1,11 +1,6 @@
 import { AppError } from '../../src/lib/errors.ts';
+import { isNetworkCode } from '../../src/lib/network-codes.ts';
 import { isRetryableClickHouseError, isServerAnswer } from '../../src/stores/clickhouse/errors.ts';
-
-/** Of Node's sockets and name look-ups. */
-const networkCodes = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
-  ...['ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN', 'EMFILE', 'ENFILE'],
-]);
 
 /** What Redis answers while it starts, is full, fails over or is busy (redis.io/docs, error prefixes), and what ioredis says itself. */
 const passingRedisErrors =
@@ -16,7 +11,7 @@ export function isKnownToPass(error: unknown): boolean {
   if (error instanceof AppError) return error.kind === 'unavailable' || error.kind === 'rate_limited';
   if (isServerAnswer(error)) return isRetryableClickHouseError(error);
   if (!(error instanceof Error)) return false;
-  return networkCodes.has(codeOf(error)) || passingRedisErrors.test(error.message);
+  return isNetworkCode(codeOf(error)) || passingRedisErrors.test(error.message);
 }
 
 function codeOf(error: Error): string {

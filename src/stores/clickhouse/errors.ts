@@ -1,5 +1,6 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { type AppError, TooLargeError, UnavailableError } from '../../lib/errors.ts';
+import { isNetworkCode } from '../../lib/network-codes.ts';
 
 /**
  * What an error of a ClickHouse request says about repeating it: `passing` errors end by themselves, `data` means these rows, and
@@ -130,24 +131,6 @@ const dataCodes: Readonly<Record<string, string>> = {
   563: 'CANNOT_READ_MAP_FROM_TEXT',
 };
 
-/** Of Node's sockets and name look-ups. */
-const networkCodes = new Set([
-  'EAI_AGAIN',
-  'ECONNABORTED',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTDOWN',
-  'EHOSTUNREACH',
-  'EMFILE',
-  'ENETDOWN',
-  'ENETUNREACH',
-  'ENFILE',
-  'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ERR_STREAM_PREMATURE_CLOSE',
-]);
-
 /** Errors of the client that carry no code: its time-out, a broken socket, and what a proxy before the engine answers. */
 const transportMessages =
   /^Timeout error|socket hang up|^aborted$|^The user aborted|^\s*<|^\s*$|gateway|upstream|service unavailable|too many requests/i;
@@ -168,7 +151,7 @@ export function isRetryableClickHouseError(error: unknown): boolean {
 
 function isTransportError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if ('code' in error && typeof error.code === 'string') return networkCodes.has(error.code);
+  if ('code' in error && typeof error.code === 'string') return isNetworkCode(error.code);
   return error.constructor === Error && transportMessages.test(error.message);
 }
 
