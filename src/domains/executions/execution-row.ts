@@ -1,3 +1,4 @@
+import { mapInSlices } from '../../lib/map-in-slices.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { insertBlock } from '../../stores/clickhouse/insert-block.ts';
 import {
@@ -68,9 +69,16 @@ const executionTable = new NativeTable<Execution>({
   summary: column(text, writeSummary),
 });
 
-/** Stores the summaries as one block; resolves once the engine has confirmed it. */
+/** Written as rows at a stretch, in some 10 ms. */
+const rowsAtOnce = 250;
+
+/** Stores the summaries as one block; resolves once the engine has confirmed it. The event loop goes on between rows. */
 export async function insertExecutions(clickhouse: ClickHouse, executions: readonly Execution[]): Promise<void> {
   if (executions.length === 0) return;
-  const block = executionTable.block([executionTable.encode(executions)]);
+  const starts = Array.from({ length: Math.ceil(executions.length / rowsAtOnce) }, (_, index) => index * rowsAtOnce);
+  const parts = await mapInSlices(starts, (start) =>
+    executionTable.encode(executions.slice(start, start + rowsAtOnce)),
+  );
+  const block = executionTable.block(parts);
   await insertBlock(clickhouse, { table: 'executions', columns: executionTable.names, block });
 }

@@ -35,22 +35,23 @@ export class ReadLanes {
   });
 
   /** Each throws RateLimitedError, UnavailableError, the reason of the reader's signal, and what `work` throws. */
-  quick<T>({ workspaceId, signal }: Reader, work: () => Promise<T>): Promise<T> {
-    return this.#quick.run(workspaceId, work, { signal });
+  quick<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
+    return this.#quick.run(reader.workspaceId, work, { waiter: reader });
   }
 
-  search<T>({ workspaceId, signal }: Reader, work: () => Promise<T>): Promise<T> {
-    return this.#searches.run(workspaceId, work, { signal });
+  search<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
+    return this.#searches.run(reader.workspaceId, work, { waiter: reader });
   }
 
-  large<T>({ workspaceId, signal }: Reader, work: () => Promise<T>): Promise<T> {
-    return this.#large.run(workspaceId, work, { signal });
+  large<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
+    return this.#large.run(reader.workspaceId, work, { waiter: reader });
   }
 
   /** Counts an answer as held until its client has it or has gone, where it is large enough to matter. */
-  async holdAnswer({ workspaceId, signal }: Reader, bytes: number): Promise<void> {
+  async holdAnswer(reader: Reader, bytes: number): Promise<void> {
+    const { workspaceId, signal } = reader;
     if (bytes < mebibyte / 4) return;
-    const leave = await this.#answers.enter(workspaceId, { cost: bytes / mebibyte, signal });
+    const leave = await this.#answers.enter(workspaceId, { cost: bytes / mebibyte, waiter: reader });
     signal.addEventListener('abort', leave, { once: true });
     if (signal.aborted) leave();
   }

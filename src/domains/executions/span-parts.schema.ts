@@ -12,30 +12,35 @@ import type { SpanPart, SpanRow } from './span-queries.ts';
 
 type Wire = Record<string, unknown>;
 
-/** Reads a resource or a scope. */
-export type PartOwners = (json: string) => Wire;
+/** A resource or a scope as it is answered, as JSON text. */
+export type PartOwners = (json: string) => string;
 
-/** How each part of a row, and what goes with its attributes, is answered; a part that the row does not have is empty. */
-const readers = {
-  input: ({ input = '' }) => parseJsonText(input),
-  output: ({ output = '' }) => parseJsonText(output),
-  attributes: (row) => attributesToWire(row).attributes,
-  attribute_types: (row) => attributesToWire(row).types,
-  events: ({ events = '' }) => listOf(events).map(eventToWire),
-  links: ({ links = '' }) => listOf(links).map(linkToWire),
+/** How each part of a row is answered, as JSON text; a part that the row does not have is empty. */
+const texts = {
+  input: ({ input = '' }) => JSON.stringify(parseJsonText(input)),
+  output: ({ output = '' }) => JSON.stringify(parseJsonText(output)),
+  attributes: (row) => attributesText(row).attributes,
+  events: ({ events = '' }) => JSON.stringify(listOf(events).map(eventToWire)),
+  links: ({ links = '' }) => JSON.stringify(listOf(links).map(linkToWire)),
   resource: ({ resource = '{}' }, owners) => owners(resource),
   scope: ({ scope = '{}' }, owners) => owners(scope),
-} as const satisfies Record<SpanPart | 'attribute_types', (row: SpanRow, owners: PartOwners) => unknown>;
+} as const satisfies Record<SpanPart, (row: SpanRow, owners: PartOwners) => string>;
 
-export function partToWire(row: SpanRow, part: keyof typeof readers, owners: PartOwners): unknown {
-  return readers[part](row, owners);
+export function partText(row: SpanRow, part: SpanPart, owners: PartOwners): string {
+  return texts[part](row, owners);
+}
+
+/** The attributes and `attribute_types`, each as JSON text. */
+export function attributesText(row: SpanRow): { attributes: string; types: string } {
+  const { attributes, types } = attributesToWire(row);
+  return { attributes: JSON.stringify(attributes), types: JSON.stringify(types) };
 }
 
 /** Reads resources and scopes, of which the spans of a trace share few: each of them once. */
 export function ownerReader(): PartOwners {
-  const known = new Map<string, Wire>();
+  const known = new Map<string, string>();
   return (json) => {
-    const owner = known.get(json) ?? ownerToWire(json);
+    const owner = known.get(json) ?? JSON.stringify(ownerToWire(json));
     known.set(json, owner);
     return owner;
   };

@@ -1,7 +1,7 @@
 import { pauseBetweenSlices } from '../../lib/map-in-slices.ts';
 import type { SpanPrompt } from '../prompts/index.ts';
 import { spanHeadToWire } from './span.schema.ts';
-import { type PartOwners, partToWire } from './span-parts.schema.ts';
+import { attributesText, type PartOwners, partText } from './span-parts.schema.ts';
 import { partNames, type SpanPart, type SpanRow } from './span-queries.ts';
 
 /** A part that is not given out with its span. */
@@ -38,22 +38,19 @@ export async function spanToText(
   for (const part of partNames) {
     if (!include.has(part)) continue;
     await pause();
-    const text = row.cut.includes(part) ? await readPart(row.id, part) : partText(row, part, owners);
+    const typed = part === 'attributes' ? attributesText(row) : undefined;
+    const text = row.cut.includes(part)
+      ? await readPart(row.id, part)
+      : (typed?.attributes ?? partText(row, part, owners));
     if (text.length > partCharsMax) {
       largeParts.push({ part, chars: text.length, preview: textSlice(text, 0, previewChars).text });
       continue;
     }
     members.push(`${JSON.stringify(part)}:${text}`);
-    if (part === 'attributes')
-      members.push(`"attribute_types":${JSON.stringify(partToWire(row, 'attribute_types', owners))}`);
+    if (typed !== undefined) members.push(`"attribute_types":${typed.types}`);
   }
   const head = JSON.stringify({ ...spanHeadToWire(row, prompt), large_parts: largeParts });
   return `${head.slice(0, -1)}${members.map((member) => `,${member}`).join('')}}`;
-}
-
-/** The JSON text of one part of a row that has it. */
-export function partText(row: SpanRow, part: SpanPart, owners: PartOwners): string {
-  return JSON.stringify(partToWire(row, part, owners));
 }
 
 /**
