@@ -20,7 +20,7 @@ export const largeIngestConcurrency = 4;
 
 const batchLimits = {
   rowsMax: 20_000,
-  bytesMax: 16 * 1024 * 1024,
+  bytesMax: 32 * 1024 * 1024,
   entriesMax: ingestConcurrency / 2,
   // The engine takes some 30 ms for as much as this (0.8 s for 100 MiB, on two cores).
   togetherBytesMax: 4 * 1024 * 1024,

@@ -22,6 +22,8 @@ const defaultLimits: IntakeLimits = {
 
 /** What one request holds of the intake. */
 export interface BodyHold {
+  /** Bytes held now. */
+  readonly bytes: number;
   /** Counts bytes as they arrive. Throws RateLimitedError `workspace_busy` or UnavailableError `server_busy` when there is no room. */
   take(bytes: number): void;
   /** The body is there as a whole, or will not come: it no longer counts as one on its way. */
@@ -73,6 +75,9 @@ export class BodyIntake {
     };
     add({ bytes: 0, bodies: 1 });
     return {
+      get bytes() {
+        return mine.bytes;
+      },
       take: (bytes) => {
         if (released) throw new Error('The request that held this is over');
         if (own.bytes + bytes > bytesPerSharerMax) throw workspaceBusy(`${bytesPerSharerMax} bytes of requests`);

@@ -14,14 +14,18 @@ const atOnceBytesMax = 256 * 1024;
  * Reads a JSON body; `undefined` when there is none. The bound holds for the bytes sent and for the inflated bytes,
  * both counted while reading, so that a bomb costs no more than `bytesMax` of memory.
  * @throws UnsupportedMediaTypeError, TooLargeError, MalformedError (`malformed_json`, `json_too_deep`, ...), InvalidError, and what
- * `hold` throws when there is no room
+ * `hold` and `inTurn` throw when there is no room
  */
-export async function readJsonBody(req: IncomingMessage, bytesMax: number, hold: BodyHold): Promise<unknown> {
+export async function readJsonBody(
+  req: IncomingMessage,
+  bytesMax: number,
+  { hold, inTurn }: { hold: BodyHold; inTurn: (parse: () => Promise<unknown>) => Promise<unknown> },
+): Promise<unknown> {
   if (!hasBody(req)) return undefined;
   checkJsonContentType(req.headers['content-type']);
   const bytes = await readBytes(req, bytesMax, hold);
   if (bytes.length === 0) return undefined;
-  return bytes.length > atOnceBytesMax ? parseInPieces(bytes) : parseJson(bytes);
+  return bytes.length > atOnceBytesMax ? inTurn(() => parseInPieces(bytes)) : parseJson(bytes);
 }
 
 /**

@@ -1,4 +1,5 @@
-import { FairLane } from '../lib/fair-lane.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { FairLane, type Waiter } from '../lib/fair-lane.ts';
 import type { Contract, RateClass } from './contract.ts';
 
 /** Where the handlers of a contract have their places; `none` for those that bound their work themselves. */
@@ -19,28 +20,41 @@ const laneOfClass: Readonly<Record<RateClass, LaneName>> = {
 };
 
 const waiting = { waitingPerKey: 64, waitingMax: 512 };
+/** A request takes one place more for each of these that its body has: a mebibyte is 10 ms of the event loop, a small one a third of one. */
+const bytesPerPlace = 64 * 1024;
 
 /**
  * The places of requests whose handlers use Postgres, which has ten connections for them. Shared by all workspaces (and by callers
- * without one, by their address): one holds at most half the connections in each lane, and who waits is served in turn.
+ * without one, by their address), and who waits is served in turn: one holds at most half the connections in each lane. Of renders it
+ * may have more under way, since they mostly wait for threads: their prompts are remembered, and one that is not takes two short reads.
+ * Of requests with a mebibyte of body it has one under way, so that others have their turn in between.
  */
 export class RequestLanes {
   readonly #records = new FairLane({ name: 'requests', capacity: 24, perKey: 5, ...waiting });
   readonly #lanes: Readonly<Record<LaneName, FairLane | undefined>> = {
     records: this.#records,
-    renders: new FairLane({ name: 'renders', capacity: 24, perKey: 4, ...waiting }),
+    renders: new FairLane({ name: 'renders', capacity: 48, perKey: 12, ...waiting }),
     analysis: new FairLane({ name: 'reads of executions', capacity: 24, perKey: 4, ...waiting }),
     none: undefined,
   };
+  /** Shared in the same way: one large body is parsed at a time. */
+  readonly #largeBodies = new FairLane({ name: 'large request bodies', capacity: 1, perKey: 1, ...waiting });
 
   /** Runs a handler in its turn. Throws RateLimitedError `workspace_busy`, UnavailableError `server_busy`, and what it throws. */
   async run<T>(
     { lane, rateClass }: Pick<Contract, 'lane' | 'rateClass'>,
-    { sharer, signal }: { sharer: string; signal: AbortSignal },
+    { sharer, waiter, bodyBytes }: { sharer: string; waiter: Waiter; bodyBytes: number },
     handle: () => Promise<T>,
   ): Promise<T> {
     const fairLane = this.#lanes[lane ?? laneOfClass[rateClass]];
-    return fairLane === undefined ? handle() : fairLane.run(sharer, handle, { signal });
+    if (fairLane === undefined) return handle();
+    const cost = 1 + Math.floor(bodyBytes / bytesPerPlace);
+    return fairLane.run(sharer, cost === 1 ? handle : () => nextTurn().then(handle), { cost, waiter });
+  }
+
+  /** Parses a large body in its turn, between which the event loop goes on. Throws as {@link run}. */
+  async runParse<T>(sharer: string, parse: () => Promise<T>): Promise<T> {
+    return this.#largeBodies.run(sharer, () => nextTurn().then(parse));
   }
 
   /** For one short piece of work of a request whose handler has no place. */

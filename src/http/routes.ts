@@ -60,8 +60,8 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
       contextOf(res).contract = endpoint;
       await run(req, res, endpoint, options);
     } catch (error) {
-      // Who has gone while waiting is told nothing.
-      if (error === closed) return;
+      // Who has gone while waiting is told nothing, and that their work ended with them is no error.
+      if (error === closed || (res.closed && isAbort(error))) return;
       // A path speaks one protocol, so a wrong method is refused in the words of its other methods.
       const speaker = endpoint ?? endpoints[0];
       const renderError = speaker?.kind === 'raw' ? speaker.renderError : undefined;
@@ -75,14 +75,14 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   const principal = 'open' in endpoint.access ? undefined : await options.authorise(req, endpoint, params);
   await options.admit?.(req, res, endpoint, principal);
   const sharer = options.sharerOf?.(req, principal) ?? everybody;
-  const bodies = new Bodies(req, options.intake, sharer);
+  const bodies = new Bodies(req, sharer, options);
   const call = new Call({ req, res, params, principal, bodies });
   try {
     if (endpoint.kind === 'raw') {
-      await options.lanes.run(endpoint, { sharer, signal: call.signal }, () => endpoint.call(req, res, call));
+      await options.lanes.run(endpoint, { sharer, waiter: call, bodyBytes: 0 }, () => endpoint.call(req, res, call));
       return;
     }
-    const once = onceFor(req, endpoint, options, { call, sharer });
+    const once = onceFor(req, endpoint, options, { call, sharer, bodies });
     const readBody = () => bodies.readJson(endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
     await sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
   } finally {
@@ -93,18 +93,26 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
 /** The body of one request: held in memory until its handler has ended, whoever has left meanwhile. */
 class Bodies {
   readonly #req: Request;
-  readonly #intake: BodyIntake;
   readonly #sharer: string;
+  readonly #intake: BodyIntake;
+  readonly #lanes: RequestLanes;
   #hold: BodyHold | undefined;
 
-  constructor(req: Request, intake: BodyIntake, sharer: string) {
+  constructor(req: Request, sharer: string, { intake, lanes }: { intake: BodyIntake; lanes: RequestLanes }) {
     this.#req = req;
-    this.#intake = intake;
     this.#sharer = sharer;
+    this.#intake = intake;
+    this.#lanes = lanes;
+  }
+
+  /** Held now. */
+  get bytes(): number {
+    return this.#hold?.bytes ?? 0;
   }
 
   async readJson(bytesMax: number): Promise<unknown> {
-    return readJsonBody(this.#req, bytesMax, this.#open());
+    const inTurn = (parse: () => Promise<unknown>) => this.#lanes.runParse(this.#sharer, parse);
+    return readJsonBody(this.#req, bytesMax, { hold: this.#open(), inTurn });
   }
 
   async receive(bytesMax: number): Promise<Buffer> {
@@ -162,6 +170,11 @@ class Call<P> implements CommonCall<P> {
 /** Given as the reason, because the default one captures a stack, on every request. */
 const closed = new Error('The answer is out or the client has gone');
 
+/** What Node's own calls make of an aborted signal. */
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
+}
+
 function closeSignal(res: Response): AbortSignal {
   const controller = new AbortController();
   if (res.closed) controller.abort(closed);
@@ -174,10 +187,11 @@ function onceFor<P>(
   req: Request,
   endpoint: Endpoint<P>,
   { idempotency, lanes, logger }: RouteOptions<P>,
-  { call, sharer }: { call: CommonCall<P>; sharer: string },
+  { call, sharer, bodies }: { call: CommonCall<P>; sharer: string; bodies: Bodies },
 ): RawCall<P>['once'] {
   const { params, query, principal, requestId } = call;
-  const inLane = <T>(handle: () => Promise<T>) => lanes.run(endpoint, { sharer, signal: call.signal }, handle);
+  const inLane = <T>(handle: () => Promise<T>) =>
+    lanes.run(endpoint, { sharer, waiter: call, bodyBytes: bodies.bytes }, handle);
   const key = idempotency && isIdempotent(endpoint) ? readIdempotencyKey(req.headers['idempotency-key']) : undefined;
   if (idempotency === undefined || key === undefined || principal === undefined)
     return (_body, run) => inLane(() => run(randomUUID()));

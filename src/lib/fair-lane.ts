@@ -14,11 +14,16 @@ export interface FairLaneOptions {
   waitingMax: number;
 }
 
+/** Who waits for the work. `signal` is read only when the work has to wait, so a getter may make it. */
+export interface Waiter {
+  /** Aborted when they wait no longer: the work then leaves the lane without having run. */
+  readonly signal: AbortSignal;
+}
+
 export interface EnterOptions {
   /** In the unit of `capacity`; 1 by default. */
   cost?: number;
-  /** Aborted when nobody waits for the work any more: it then leaves the lane without having run. */
-  signal?: AbortSignal;
+  waiter?: Waiter | undefined;
 }
 
 interface Entry {
@@ -60,7 +65,7 @@ export class FairLane {
 
   /**
    * Runs `work` in its turn. Throws RateLimitedError (`workspace_busy`) when the key has too much waiting, UnavailableError
-   * (`server_busy`) when all keys together have, the reason of `signal`, and what `work` throws.
+   * (`server_busy`) when all keys together have, the reason of the waiter's signal, and what `work` throws.
    */
   async run<T>(key: string, work: () => Promise<T>, options: EnterOptions = {}): Promise<T> {
     const leave = await this.enter(key, options);
@@ -79,11 +84,11 @@ export class FairLane {
   }
 
   /** Resolves in its turn to a function that gives the place back; calling it again does nothing. Throws as {@link run}. */
-  async enter(key: string, { cost = 1, signal }: EnterOptions = {}): Promise<() => void> {
-    signal?.throwIfAborted();
+  async enter(key: string, options: EnterOptions = {}): Promise<() => void> {
     const state = this.#stateOf(key);
-    const entry = this.#entryOf(state, cost);
-    if (state.waiting.length > 0 || !this.#fits(state, entry)) await this.#wait(key, state, entry, signal);
+    const entry = this.#entryOf(state, options.cost ?? 1);
+    if (state.waiting.length > 0 || !this.#fits(state, entry))
+      await this.#wait(key, state, entry, options.waiter?.signal);
     else this.#start(state, entry);
     let left = false;
     return () => {
@@ -132,6 +137,7 @@ export class FairLane {
 
   #wait(key: string, state: Key, entry: Entry, signal: AbortSignal | undefined): Promise<void> {
     try {
+      signal?.throwIfAborted();
       this.#refuseWhenFull(state, entry.cost);
     } catch (error) {
       this.#forgetIdle(key, state);

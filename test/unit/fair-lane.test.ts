@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FairLane, type FairLaneOptions } from '../../src/lib/fair-lane.ts';
+import { FairLane, type FairLaneOptions, type Waiter } from '../../src/lib/fair-lane.ts';
 
 const options: FairLaneOptions = { name: 'tests', capacity: 2, perKey: 2, waitingPerKey: 100, waitingMax: 1_000 };
 
@@ -10,7 +10,7 @@ function controlled(lane: FairLane) {
   const running: { label: string; end: () => void }[] = [];
   return {
     begun,
-    add(key: string, label: string, more: { cost?: number; signal?: AbortSignal } = {}) {
+    add(key: string, label: string, more: { cost?: number; waiter?: Waiter } = {}) {
       const done = lane.run(
         key,
         () =>
@@ -85,7 +85,7 @@ describe('FairLane', () => {
     const work = controlled(lane);
     const gone = new AbortController();
     work.add('a', 'first');
-    const second = work.add('a', 'second', { signal: gone.signal });
+    const second = work.add('a', 'second', { waiter: gone });
     work.add('a', 'third');
     await settled();
     gone.abort(new Error('gone'));

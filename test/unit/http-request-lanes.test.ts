@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
 import { endpoint } from '../../src/http/endpoint.ts';
 import { serve } from '../support/http-app.ts';
 import { until } from '../support/until.ts';
@@ -12,7 +13,7 @@ const common = {
 } as const;
 
 let release: (() => void)[] = [];
-const held = { records: 0, own: 0 };
+const held = { records: 0, writes: 0 };
 
 /** Handlers that go on until they are told to end, counted by their lane. */
 const endpoints = [
@@ -35,6 +36,20 @@ const endpoints = [
     rateClass: 'read',
     lane: 'none',
     handle: async () => ({ status: 204 }),
+  }),
+  endpoint({
+    ...common,
+    method: 'POST',
+    operationId: 'write',
+    path: '/write',
+    rateClass: 'write',
+    body: z.strictObject({ text: z.string() }),
+    handle: async () => {
+      held.writes += 1;
+      await new Promise<void>((resolve) => release.push(resolve));
+      held.writes -= 1;
+      return { status: 204 };
+    },
   }),
 ];
 
@@ -92,4 +107,28 @@ test('a workspace with sixty slow requests holds five places; another is served,
   });
   expect((await all).filter(({ status }) => status === 204)).toHaveLength(69);
   expect(app.log.text()).not.toContain('internal_error');
+});
+
+test('of requests with a mebibyte of body a workspace has one under way, while another has as many small ones as ever', async () => {
+  release = [];
+  const write = (workspace: string, characters: number) =>
+    fetch(`${app.url}/write`, {
+      method: 'POST',
+      headers: { 'x-api-key': workspace, 'content-type': 'application/json' },
+      body: JSON.stringify({ text: 'a'.repeat(characters) }),
+    });
+  const large = Array.from({ length: 4 }, () => write('one', 1_000_000));
+  await until('a large one has its places', 5_000, () => held.writes === 1);
+  const small = Array.from({ length: 6 }, () => write('other', 10));
+  await until('five small ones have theirs', 5_000, () => held.writes === 6);
+  let done = false;
+  const all = Promise.all([...large, ...small].map(async (each) => (await each).status)).finally(() => {
+    done = true;
+  });
+  await until('all are answered', 10_000, () => {
+    expect(held.writes).toBeLessThanOrEqual(6);
+    for (const each of release.splice(0)) each();
+    return done;
+  });
+  expect(new Set(await all)).toEqual(new Set([204]));
 });

@@ -52,27 +52,32 @@ export function createBodyEncoder(
     });
   }
 
-  async function encodeHere(payload: IngestBodyPayload, inflated: Buffer, overrides: PriceOverrides) {
+  /** In one turn, as nearly always: rows that outlive theirs cost the collector a lot. Undefined for a body that is for the threads. */
+  async function encodeHere(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides) {
     const prices = { table: deps.priceTable, overrides, budget: { left: priceSearchesMax } };
-    const unlinked = await inTurn(payload, () => readRows({ payload, limits: deps.limits, prices }, inflated));
-    const rows = await linkRows(deps.prompts, payload.projectId, unlinked);
+    const step = await inTurn(payload, async () => {
+      const inflated = await inflateBounded(payload.coding, body, deps.limits.inflatedBytesMax);
+      if (inflated.length > inlineBytesMax) return undefined;
+      const unlinked = await readRows({ payload, limits: deps.limits, prices }, inflated);
+      const linking = linkRows(deps.prompts, payload.projectId, unlinked);
+      // Prompts that are remembered are there at once. Who waits for the database gives up the turn.
+      const rows = await Promise.race([linking, nextTurn()]);
+      return rows === undefined ? { linking } : encodeRows(rows);
+    });
+    if (step === undefined || !('linking' in step)) return step;
+    const rows = await step.linking;
     return inTurn(payload, () => encodeRows(rows));
   }
 
   return {
     async encode(payload, body, overrides) {
-      const inflated = isSmall(payload, body) ? await inflate(payload, body) : undefined;
-      if (inflated === undefined || inflated.length > inlineBytesMax) return threads.encode(payload, body, overrides);
-      return encodeHere(payload, inflated, overrides).catch((error) => Promise.reject(asBadBody(error)));
+      const encoded = isSmall(payload, body)
+        ? await encodeHere(payload, body, overrides).catch((error) => Promise.reject(asBadBody(error)))
+        : undefined;
+      return encoded ?? threads.encode(payload, body, overrides);
     },
     close: threads.close,
   };
-
-  function inflate({ coding }: IngestBodyPayload, body: Buffer): Promise<Buffer> {
-    return inflateBounded(coding, body, deps.limits.inflatedBytesMax).catch((error) =>
-      Promise.reject(asBadBody(error)),
-    );
-  }
 }
 
 /** By what the edge has seen; a payload that says too little is found out once its body is inflated. */

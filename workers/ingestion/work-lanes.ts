@@ -13,7 +13,7 @@ const unbounded = { waitingPerKey: Number.POSITIVE_INFINITY, waitingMax: Number.
  * of several workspaces then take turns.
  */
 const lanes = {
-  ingest: { name: 'bodies', capacity: 32 * mebibyte, perKey: 24 * mebibyte, ...unbounded },
+  ingest: { name: 'bodies', capacity: 48 * mebibyte, perKey: 36 * mebibyte, ...unbounded },
   'ingest-large': { name: 'large bodies', capacity: 26 * mebibyte, perKey: 26 * mebibyte, ...unbounded },
 } as const satisfies Record<IngestLane, FairLaneOptions>;
 

@@ -64,7 +64,7 @@ async function look({ redis, logger }: SummaryLaneDeps, turns: SummaryTurns, sto
       if (busy.has(workspaceId) || stopping.aborted) continue;
       busy.add(workspaceId);
       void lane
-        .run(workspaceId, () => turns.take(own, stopping), { signal: stopping })
+        .run(workspaceId, () => turns.take(own, stopping), { waiter: { signal: stopping } })
         .catch((error: unknown) => stopping.aborted || logger.warn({ err: error }, 'summaries could not be worked on'))
         .finally(() => busy.delete(workspaceId));
     }

@@ -31,10 +31,23 @@ export class Admission {
     waitingPerKey: requestsPerWorkspaceMax,
     waitingMax: requestsMax,
   });
+  /** What is converted in many slices: as many slices as there is work at once hold up the event loop one after the other. */
+  readonly #conversions = new FairLane({
+    name: 'executions',
+    capacity: 2,
+    perKey: 1,
+    waitingPerKey: requestsPerWorkspaceMax,
+    waitingMax: requestsMax,
+  });
 
   /** Throws as {@link hold} would, without taking a place: for what is known to be in vain before its body is read. */
   assertRoom(workspaceId: WorkspaceId): void {
     this.#places.assertRoom(workspaceId);
+  }
+
+  /** Converts an execution in its turn, of two, while its place is held. Throws as {@link hold}. */
+  async convert<T>(workspaceId: WorkspaceId, work: () => Promise<T>): Promise<T> {
+    return this.#conversions.run(workspaceId, work);
   }
 
   /** Runs `work` while its place is held. Throws RateLimitedError `workspace_busy` or UnavailableError `server_busy`. */

@@ -1,4 +1,5 @@
 import { InvalidError } from '../../lib/errors.ts';
+import type { Waiter } from '../../lib/fair-lane.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
   contextWindowOf,
@@ -9,7 +10,6 @@ import {
   type TokenCount,
   type TokenCounter,
   textsOf,
-  type Waiter,
   type WorkspaceThreads,
 } from '../templates/index.ts';
 import type { Item, ItemCache } from '../versioned/index.ts';

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Waiter } from '../../lib/fair-lane.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type TemplateVariable,
   type TokenCount,
   textsOf,
-  type Waiter,
   type WorkspaceThreads,
 } from '../templates/index.ts';
 import { type Comparable, type Compatibility, compareVariables } from './compare-variables.ts';

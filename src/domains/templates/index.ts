@@ -11,6 +11,5 @@ export { type RenderedMessages, renderMessages, renderTemplate } from './render-
 export { requiredPaths } from './schema/schema-paths.ts';
 export { type OnMissing, type ParsedTemplate, type Parts, type TemplateFormat, templateFormats } from './template.ts';
 export { TemplateThreads, type WorkspaceThreads } from './threads/template-threads.ts';
-export type { Waiter } from './threads/work-lanes.ts';
 export { type TokenCount, TokenCounter } from './tokens/token-counter.ts';
 export { checkInputSchema, validateVariables } from './validate-variables.ts';

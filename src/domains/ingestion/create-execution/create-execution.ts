@@ -68,8 +68,10 @@ async function keepExecution(
   { body, charge, traceId, effectId }: KeptExecution,
 ): Promise<string> {
   const receivedAtMs = deps.clock.nowMs();
-  const spans = resolveSpans(await checkSpans(body), traceId, receivedAtMs);
-  const bytes = await encodeExecution(traceId, spans);
+  const { spans, bytes } = await deps.admission.convert(project.workspaceId, async () => {
+    const resolved = resolveSpans(await checkSpans(body), traceId, receivedAtMs);
+    return { spans: resolved.length, bytes: await encodeExecution(traceId, resolved) };
+  });
   const { bodyBytesMax } = deps.limits;
   if (bytes.length > bodyBytesMax) {
     throw new TooLargeError(
@@ -77,12 +79,12 @@ async function keepExecution(
       `The execution is ${bytes.length} bytes as an OTLP request, which is limited to ${bodyBytesMax}`,
     );
   }
-  const meter = await charge({ requests: undefined, bytes: bytes.length, spans: spans.length }, receivedAtMs);
+  const meter = await charge({ requests: undefined, bytes: bytes.length, spans }, receivedAtMs);
   // Of the request, not of its bytes: the same body again is a new writing, which replaces what may have been written in between,
   // but a request that runs again, maybe with other times, is the same delivery.
   const jobId = jobIdOf([project.projectId, 'execution', effectId], noBytes);
   const facts = { encoding: 'json' as const, coding: 'identity' as const, inflatedBytes: bytes.length };
-  await keepBody(deps, project, { jobId, body: bytes, meter, ...facts, spans: spans.length, receivedAtMs });
+  await keepBody(deps, project, { jobId, body: bytes, meter, ...facts, spans, receivedAtMs });
   return jobId;
 }
 

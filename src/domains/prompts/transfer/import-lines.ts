@@ -51,12 +51,9 @@ export async function importLines(
   const encoding = lineEncodingOf(req.headers['content-encoding']);
   const file = await spoolBody(req, sentBytesMax);
   try {
-    const options = waiter === undefined ? {} : { signal: waiter.signal };
-    const report = await deps.lane.run(
-      project.workspaceId,
-      () => importFile(deps, { ...input, file, encoding }),
-      options,
-    );
+    const report = await deps.lane.run(project.workspaceId, () => importFile(deps, { ...input, file, encoding }), {
+      waiter,
+    });
     if (input.dryRun) return report;
     for (const { id } of report.parts.changed) await deps.invalidations.publish('part', id);
     for (const { id } of report.prompts.changed) await deps.invalidations.publish('prompt', id);

@@ -47,7 +47,9 @@ function exportEndpoint({ postgres }: ImportDeps) {
     problems: ['project_not_found', 'workspace_busy', 'server_busy'],
     handle: async (_req, res, { principal, signal }) => {
       const { projectId, workspaceId } = projectOf(principal);
-      await places.run(workspaceId, () => writeLines(res, signal, exportLines(postgres, projectId)), { signal });
+      await places.run(workspaceId, () => writeLines(res, signal, exportLines(postgres, projectId)), {
+        waiter: { signal },
+      });
     },
   });
 }

@@ -1,9 +1,10 @@
 import { UnavailableError } from '../../../lib/errors.ts';
+import type { Waiter } from '../../../lib/fair-lane.ts';
 import type { EncodingName, TextTokens } from '../tokens/count-in.ts';
 import { RefusedWork } from './refused-work.ts';
 import type { ThreadWork, WorkName } from './tasks.ts';
 import { ThreadPool } from './thread-pool.ts';
-import { type Speed, type Waiter, WorkLanes } from './work-lanes.ts';
+import { type Speed, WorkLanes } from './work-lanes.ts';
 
 /** The threads as one workspace has them; see {@link WorkLanes} for its share. */
 export interface WorkspaceThreads {

@@ -1,13 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BoundedMemo } from '../../../lib/bounded-memo.ts';
 import { RateLimitedError, UnavailableError } from '../../../lib/errors.ts';
-import { FairLane } from '../../../lib/fair-lane.ts';
+import { FairLane, type Waiter } from '../../../lib/fair-lane.ts';
 import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
-
-/** Who waits: their work leaves the lane when the signal is aborted. Read only when work is to run. */
-export interface Waiter {
-  readonly signal: AbortSignal;
-}
 
 /** What makes a workspace slow: how long work took would make those slow who share a busy machine with it. */
 const slowBudgets: ReadonlySet<TemplateBudget> = new Set(['time', 'memory']);
@@ -61,15 +56,15 @@ export class WorkLanes {
   async #enter(workspaceId: string, waiter: Waiter | undefined): Promise<{ speed: Speed; leave: () => void }> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(tooLate(this.isSlow(workspaceId))), waitMsMax);
-    const signal = waiter === undefined ? late.signal : AbortSignal.any([late.signal, waiter.signal]);
+    const patient = { signal: waiter === undefined ? late.signal : AbortSignal.any([late.signal, waiter.signal]) };
     try {
       if (!this.isSlow(workspaceId)) {
-        const leave = await this.#lanes.quick.enter(workspaceId, { signal });
+        const leave = await this.#lanes.quick.enter(workspaceId, { waiter: patient });
         if (!this.isSlow(workspaceId)) return { speed: 'quick', leave };
         // What ran before it in its workspace was slow.
         leave();
       }
-      return { speed: 'slow', leave: await this.#lanes.slow.enter(workspaceId, { signal }) };
+      return { speed: 'slow', leave: await this.#lanes.slow.enter(workspaceId, { waiter: patient }) };
     } catch (error) {
       if (error instanceof RateLimitedError) await delay(refusedAfterMs);
       throw error;

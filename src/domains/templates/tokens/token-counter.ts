@@ -25,7 +25,7 @@ const bytesPerToken = 4;
 /** Of one turn of the thread. What takes longer is hostile, and ends the thread. */
 const turnMsMax = 2_000;
 /** From the beginning of one turn to that of the next, so that many small texts share the way to the thread and back. */
-const turnEveryMs = 3;
+const turnEveryMs = 2.5;
 /** Some 12 ms of the thread in one turn, half of them for one workspace; longer texts go in pieces. */
 const shares = { capacity: 32_768, perKey: pieceCharactersMax, waitingPerKey: 2_048, waitingMax: 16_384 };
 const patienceMs = 25;
@@ -80,14 +80,12 @@ export class TokenCounter {
     if (known.every((each) => each !== undefined)) return known;
     const characters = texts.reduce((total, text, index) => total + (known[index] === undefined ? text.length : 0), 0);
     if (characters > countedCharactersMax || this.#isBehind(waitMsMax)) return undefined;
-    const gone = new AbortController();
-    const counting = texts.map(
-      (text, index) => known[index] ?? this.#countText(workspaceId, encoding, text, gone.signal),
-    );
+    const patience = new Patience();
+    const counting = texts.map((text, index) => known[index] ?? this.#countText(workspaceId, encoding, text, patience));
     // Refused or given up: those who still wait for it have their estimate.
     const all = Promise.all(counting).catch(() => undefined);
     const counted = await unless(this.#everCounted ? waitMsMax : firstPatienceMs, all);
-    gone.abort(noLonger);
+    patience.end();
     return counted?.every((each) => each !== undefined) ? counted : undefined;
   }
 
@@ -100,12 +98,12 @@ export class TokenCounter {
     workspaceId: string,
     encoding: EncodingName,
     text: string,
-    signal: AbortSignal,
+    patience: Patience,
   ): Promise<TextTokens | undefined> {
     const { pieces, exact } = cutPieces(text);
     const counted = await Promise.all(
       pieces.map((piece) =>
-        this.#lane.run(workspaceId, () => this.#ask(encoding, piece), { cost: piece.length, signal }),
+        this.#lane.run(workspaceId, () => this.#ask(encoding, piece), { cost: piece.length, waiter: patience }),
       ),
     );
     if (!counted.every((each) => each !== undefined)) return undefined;
@@ -145,6 +143,23 @@ export class TokenCounter {
 }
 
 const noLonger = new Error('Nobody waits for this count any more');
+
+/** Whoever waits for a count, until it ends. Most counts wait in no lane, and a signal is dear. */
+class Patience {
+  #controller: AbortController | undefined;
+  #ended = false;
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#ended) this.#controller.abort(noLonger);
+    return this.#controller.signal;
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#controller?.abort(noLonger);
+  }
+}
 
 const sum = (counted: readonly TextTokens[]) => counted.reduce((total, { count }) => total + count, 0);
 const keyOf = (encoding: EncodingName, text: string) => `${encoding} ${text}`;
