@@ -95,10 +95,15 @@ test('SIGTERM lets a running INSERT finish, stops an endless select and exits wi
   const server = await start();
   await insertNumbers(server.url, 't', 1);
   const client = quietClient(server.url);
+  const running = async (queries: number) => {
+    const counted = "SELECT count() FROM system.processes WHERE query LIKE '%system.numbers%' OR query LIKE 'INSERT%'";
+    // The statement that counts counts itself.
+    await vi.waitFor(async () => expect(await onlyValue(client, counted)).toBe(String(queries + 1)), 10_000);
+  };
   const endless = onlyValue(client, 'SELECT count() FROM system.numbers').catch(() => 'stopped');
-  const insert = client.command({ query: 'INSERT INTO t SELECT number + sleepEachRow(0.05) FROM numbers(10)' });
-  const running = "SELECT count() FROM system.processes WHERE query LIKE '%system.numbers%' OR query LIKE 'INSERT%'";
-  await vi.waitFor(async () => expect(await onlyValue(client, running)).toBe('3'));
+  await running(1);
+  const insert = client.command({ query: 'INSERT INTO t SELECT number + sleepEachRow(0.15) FROM numbers(10)' });
+  await running(2);
   process.kill(server.pid, 'SIGTERM');
   expect(await server.exited).toEqual({ code: 0, signal: null });
   await insert;
