@@ -1,5 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { AttackOrder } from './attack-process.ts';
 
@@ -9,10 +11,15 @@ export interface RunningAttack {
   end(): Promise<void>;
 }
 
-/** An attack in a process of its own, so that the work of the attacker is not in the way of the one who measures. */
+/**
+ * An attack in a process of its own, so that the work of the attacker is not in the way of the one who measures. It gets what processor
+ * the others leave: a client has a machine of its own, and how its own work is in the way of the service is not what is measured.
+ */
 export async function prepareAttack(order: AttackOrder): Promise<RunningAttack> {
   const file = fileURLToPath(new URL('./attack-process.ts', import.meta.url));
-  const child = fork(file, { execArgv: ['--import', 'tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const stdio = ['ignore', 'inherit', 'inherit', 'ipc'] as const;
+  const child = fork(file, { execArgv: ['--import', 'tsx'], stdio: [...stdio], detached: true });
+  if (child.pid !== undefined) takeLowestPriority(child.pid);
   const exited = once(child, 'exit');
   child.send(order);
   await Promise.race([
@@ -28,4 +35,11 @@ export async function prepareAttack(order: AttackOrder): Promise<RunningAttack> 
       await exited;
     },
   };
+}
+
+/** Of a process that leads a session; Linux may weigh whole sessions against each other before it looks at processes (sched(7), "The autogroup feature"). */
+function takeLowestPriority(pid: number): void {
+  setPriority(pid, constants.priority.PRIORITY_LOW);
+  const autogroup = `/proc/${pid}/autogroup`;
+  if (existsSync(autogroup)) writeFileSync(autogroup, String(constants.priority.PRIORITY_LOW));
 }
