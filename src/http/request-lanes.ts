@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FairLane, type Waiter } from '../lib/fair-lane.ts';
+import { FairLane, requestWaitMsMax, type Waiter } from '../lib/fair-lane.ts';
 import type { Contract, RateClass } from './contract.ts';
 
 /** Where the handlers of a contract have their places; `none` for those that bound their work themselves. */
@@ -19,7 +19,7 @@ const laneOfClass: Readonly<Record<RateClass, LaneName>> = {
   none: 'none',
 };
 
-const waiting = { waitingPerKey: 64, waitingMax: 512 };
+const waiting = { waitingPerKey: 64, waitingMax: 512, waitMsMax: requestWaitMsMax };
 /** A request takes one place more for each of these that its body has: a mebibyte is 10 ms of the event loop, a small one a third of one. */
 const bytesPerPlace = 64 * 1024;
 

@@ -12,7 +12,12 @@ export interface FairLaneOptions {
   waitingPerKey: number;
   /** How many pieces of work may wait, all keys together. */
   waitingMax: number;
+  /** Work that has not begun after so long is refused as if it had found the lane full. Without it, work waits until its turn. */
+  waitMsMax?: number;
 }
+
+/** For work that an HTTP request waits for: the request is answered before its connection is closed for silence (see server.ts). */
+export const requestWaitMsMax = 15_000;
 
 /** Who waits for the work. `signal` is read only when the work has to wait, so a getter may make it. */
 export interface Waiter {
@@ -26,10 +31,13 @@ export interface EnterOptions {
   waiter?: Waiter | undefined;
 }
 
+const lateRetryAfterS = 5;
+
 interface Entry {
   cost: number;
   startTag: number;
   begin: () => void;
+  stopWaiting: () => void;
 }
 
 interface Key {
@@ -65,7 +73,8 @@ export class FairLane {
 
   /**
    * Runs `work` in its turn. Throws RateLimitedError (`workspace_busy`) when the key has too much waiting, UnavailableError
-   * (`server_busy`) when all keys together have, the reason of the waiter's signal, and what `work` throws.
+   * (`server_busy`) when all keys together have, the one or the other when it waited too long, the reason of the waiter's signal,
+   * and what `work` throws.
    */
   async run<T>(key: string, work: () => Promise<T>, options: EnterOptions = {}): Promise<T> {
     const leave = await this.enter(key, options);
@@ -109,7 +118,7 @@ export class FairLane {
   #entryOf(state: Key, givenCost: number): Entry {
     const cost = Math.min(givenCost, this.#options.perKey);
     const startTag = Math.max(this.#virtualTime, state.lastFinishTag);
-    return { cost, startTag, begin: () => undefined };
+    return { cost, startTag, begin: nothing, stopWaiting: nothing };
   }
 
   #refuseWhenFull(state: Key, cost: number): void {
@@ -147,15 +156,23 @@ export class FairLane {
     state.waiting.push(entry);
     this.#waiting++;
     return new Promise((resolve, reject) => {
-      const onAbort = () => {
+      const giveUp = (reason: unknown) => {
+        entry.stopWaiting();
         state.waiting.splice(state.waiting.indexOf(entry), 1);
         this.#waiting--;
-        reject(signal?.reason);
+        reject(reason);
         this.#startWaiting();
         this.#forgetIdle(key, state);
       };
-      entry.begin = () => {
+      const onAbort = () => giveUp(signal?.reason);
+      const { waitMsMax } = this.#options;
+      const timer = waitMsMax && setTimeout(() => giveUp(this.#tooLate(state, entry)), waitMsMax);
+      entry.stopWaiting = () => {
+        clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
+      };
+      entry.begin = () => {
+        entry.stopWaiting();
         resolve();
       };
       if (signal !== undefined) {
@@ -164,6 +181,19 @@ export class FairLane {
         signal.addEventListener('abort', onAbort, { once: true });
       }
     });
+  }
+
+  /** It is the key's own doing when its own work is before it, and otherwise that of all. */
+  #tooLate(state: Key, entry: Entry): Error {
+    const { name, perKey, waitMsMax = 0 } = this.#options;
+    const waited = `was not begun within ${waitMsMax / 1000} s`;
+    const isOwn = state.waiting[0] !== entry || state.held + entry.cost > perKey;
+    if (isOwn) {
+      const message = `This workspace has so many ${name} under way that this one ${waited}; try again later.`;
+      return new RateLimitedError('workspace_busy', message, { retryAfterS: lateRetryAfterS });
+    }
+    const message = `There are so many ${name} under way that this one ${waited}; try again later.`;
+    return new UnavailableError('server_busy', message, { retryAfterS: lateRetryAfterS });
   }
 
   #fits(state: Key, { cost }: Pick<Entry, 'cost'>): boolean {
@@ -210,6 +240,8 @@ export class FairLane {
     return next;
   }
 }
+
+const nothing = () => undefined;
 
 function newKey(): Key {
   return { held: 0, waiting: [], lastFinishTag: 0 };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FairLane, type FairLaneOptions, type Waiter } from '../../src/lib/fair-lane.ts';
 
 const options: FairLaneOptions = { name: 'tests', capacity: 2, perKey: 2, waitingPerKey: 100, waitingMax: 1_000 };
@@ -44,6 +44,30 @@ describe('FairLane', () => {
     await work.endFirst();
     await work.endFirst();
     expect(work.begun).toContain('quiet');
+  });
+
+  it('refuses work that has waited too long: 429 behind work of its own key, 503 behind that of others', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const work = controlled(new FairLane({ ...options, capacity: 2, perKey: 1, waitMsMax: 1_000 }));
+    work.add('a', 'a runs');
+    work.add('b', 'b runs');
+    const refused = ['a', 'a', 'c'].map((key) => work.add(key, `${key} waits`).catch((error: unknown) => error));
+    await vi.advanceTimersByTimeAsync(999);
+    const later = work.add('d', 'd waits');
+    await vi.advanceTimersByTimeAsync(1);
+    const message = expect.stringContaining('not begun within 1 s');
+    expect(await Promise.all(refused)).toMatchObject([
+      { code: 'workspace_busy', kind: 'rate_limited', message },
+      { code: 'workspace_busy', kind: 'rate_limited', message },
+      { code: 'server_busy', kind: 'unavailable', message },
+    ]);
+    await work.endFirst();
+    expect(work.begun).toEqual(['a runs', 'b runs', 'd waits']);
+    await vi.advanceTimersByTimeAsync(5_000);
+    await work.endFirst();
+    await work.endFirst();
+    await expect(later).resolves.toBeUndefined();
   });
 
   it('gives one key no more than its share while the rest of the lane is free', async () => {

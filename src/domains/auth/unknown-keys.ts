@@ -1,5 +1,5 @@
 import { RateLimitedError } from '../../lib/errors.ts';
-import { FairLane } from '../../lib/fair-lane.ts';
+import { FairLane, requestWaitMsMax } from '../../lib/fair-lane.ts';
 
 const waitingPerAddressMax = 64;
 /** After a key that does not exist its place rests so long: one address finds out about a hundred keys a second at most. */
@@ -16,6 +16,7 @@ export class UnknownKeys<T> {
     perKey: 1,
     waitingPerKey: waitingPerAddressMax,
     waitingMax: 1_024,
+    waitMsMax: requestWaitMsMax,
   });
   readonly #underWay = new Map<string, Promise<T | undefined>>();
 
@@ -49,7 +50,7 @@ export class UnknownKeys<T> {
       return await this.#lane.enter(address);
     } catch (cause) {
       if (!(cause instanceof RateLimitedError)) throw cause;
-      const detail = `${waitingPerAddressMax} API keys of this address wait to be looked up already; try again in a moment.`;
+      const detail = 'Too many API keys of this address wait to be looked up; try again in a moment.';
       throw new RateLimitedError('rate_limited', detail, { retryAfterS: 1, cause });
     }
   }

@@ -1,4 +1,4 @@
-import { FairLane } from '../../lib/fair-lane.ts';
+import { FairLane, requestWaitMsMax } from '../../lib/fair-lane.ts';
 
 /** Who reads: the workspace it counts against, and the signal that its client has gone or has its answer. */
 export interface Reader {
@@ -16,22 +16,22 @@ export class ReadLanes {
   /** Lists by what executions say themselves, and traces of ordinary size: some ten milliseconds each. */
   readonly #quick = new FairLane({
     ...{ name: 'reads of executions', capacity: 12, perKey: 6 },
-    ...{ waitingPerKey: 64, waitingMax: 256 },
+    ...{ waitingPerKey: 64, waitingMax: 256, waitMsMax: requestWaitMsMax },
   });
   /** Lists that look into spans, filter by a tree or count. Each is up to four queries at a time, of the eight that the embedded engine runs. */
   readonly #searches = new FairLane({
     ...{ name: 'searches of executions', capacity: 4, perKey: 2 },
-    ...{ waitingPerKey: 16, waitingMax: 64 },
+    ...{ waitingPerKey: 16, waitingMax: 64, waitMsMax: requestWaitMsMax },
   });
   /** Traces and parts that are read in threads, of which there are two. */
   readonly #large = new FairLane({
     ...{ name: 'reads of large executions', capacity: 2, perKey: 1 },
-    ...{ waitingPerKey: 8, waitingMax: 32 },
+    ...{ waitingPerKey: 8, waitingMax: 32, waitMsMax: requestWaitMsMax },
   });
   /** Answers that are being sent, in MiB: what clients that read slowly make us hold. */
   readonly #answers = new FairLane({
     ...{ name: 'large answers', capacity: 192, perKey: 64 },
-    ...{ waitingPerKey: 2, waitingMax: 8 },
+    ...{ waitingPerKey: 2, waitingMax: 8, waitMsMax: requestWaitMsMax },
   });
 
   /** Each throws RateLimitedError, UnavailableError, the reason of the reader's signal, and what `work` throws. */

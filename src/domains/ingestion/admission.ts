@@ -1,4 +1,4 @@
-import { FairLane } from '../../lib/fair-lane.ts';
+import { FairLane, requestWaitMsMax } from '../../lib/fair-lane.ts';
 import type { WorkspaceId } from '../../lib/ids.ts';
 
 /** At some 3 ms of work a request, the last one of these waits a fifth of a second. */
@@ -23,6 +23,7 @@ export class Admission {
     perKey: requestsPerWorkspaceMax,
     waitingPerKey: waitingPerWorkspaceMax,
     waitingMax,
+    waitMsMax: requestWaitMsMax,
   });
   readonly #starts = new FairLane({
     name: 'bodies of spans',
@@ -38,6 +39,7 @@ export class Admission {
     perKey: 1,
     waitingPerKey: requestsPerWorkspaceMax,
     waitingMax: requestsMax,
+    waitMsMax: requestWaitMsMax,
   });
 
   /** Throws as {@link hold} would, without taking a place: for what is known to be in vain before its body is read. */

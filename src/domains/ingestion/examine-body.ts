@@ -1,6 +1,6 @@
 import { Piscina } from 'piscina';
 import { TooLargeError } from '../../lib/errors.ts';
-import { FairLane } from '../../lib/fair-lane.ts';
+import { FairLane, requestWaitMsMax } from '../../lib/fair-lane.ts';
 import type { WorkspaceId } from '../../lib/ids.ts';
 import { inflateBounded } from './otlp/inflate.ts';
 import type { OtlpLimits } from './otlp/limits.ts';
@@ -55,6 +55,7 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
     perKey: 1,
     waitingPerKey: 16,
     waitingMax: 32,
+    waitMsMax: requestWaitMsMax,
   });
 
   async function examineLarge({ encoding, coding, body }: BodyToExamine): Promise<ExaminedBody> {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { endpointsFor } from '../../../http/endpoint.ts';
 import { booleanParam } from '../../../http/query.ts';
 import { UnsupportedMediaTypeError } from '../../../lib/errors.ts';
-import { FairLane } from '../../../lib/fair-lane.ts';
+import { FairLane, requestWaitMsMax } from '../../../lib/fair-lane.ts';
 import { Pace } from '../../../lib/pace.ts';
 import { type Principal, projectOf } from '../../auth/index.ts';
 import { actingFor, projectParams, writing } from '../../versioned/index.ts';
@@ -22,7 +22,14 @@ export function transferEndpoints(deps: ImportDeps) {
 
 const writeBytesMin = 65_536;
 /** All workspaces share 8 exports at once. A workspace has one, and 8 more that wait; beyond it is 429, beyond 64 waiting of all 503. */
-const exporting = { name: 'exports', capacity: 8, perKey: 1, waitingPerKey: 8, waitingMax: 64 };
+const exporting = {
+  name: 'exports',
+  capacity: 8,
+  perKey: 1,
+  waitingPerKey: 8,
+  waitingMax: 64,
+  waitMsMax: requestWaitMsMax,
+};
 /** A client that takes nothing for so long has gone. */
 const drainMsMax = 30_000;
 const exampleLines =
@@ -87,7 +94,14 @@ const reportSchema = z.object({
  * has one: its next is 429, beyond 8 of all it is 503.
  */
 const arriving = { name: 'imports', capacity: 8, perKey: 1, waitingPerKey: 0, waitingMax: 0 };
-const running = { name: 'imports', capacity: 2, perKey: 1, waitingPerKey: 1, waitingMax: 8 };
+const running = {
+  name: 'imports',
+  capacity: 2,
+  perKey: 1,
+  waitingPerKey: 1,
+  waitingMax: 8,
+  waitMsMax: requestWaitMsMax,
+};
 
 function importEndpoint(deps: ImportDeps) {
   const places = new FairLane(arriving);

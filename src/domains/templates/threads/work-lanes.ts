@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BoundedMemo } from '../../../lib/bounded-memo.ts';
-import { RateLimitedError, UnavailableError } from '../../../lib/errors.ts';
-import { FairLane, type Waiter } from '../../../lib/fair-lane.ts';
+import { RateLimitedError } from '../../../lib/errors.ts';
+import { FairLane, requestWaitMsMax, type Waiter } from '../../../lib/fair-lane.ts';
 import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
 
 /** What makes a workspace slow: how long work took would make those slow who share a busy machine with it. */
@@ -13,12 +13,11 @@ const slowWorkspacesMax = 1_000;
 
 /** Those who wait in the slow lane wait for up to 300 ms each. */
 const lanes = {
-  quick: { name: 'templates', capacity: 2, perKey: 1, waitingPerKey: 64, waitingMax: 512 },
-  slow: { name: 'templates', capacity: 1, perKey: 1, waitingPerKey: 16, waitingMax: 256 },
+  quick: { name: 'templates', capacity: 2, perKey: 1, waitingPerKey: 64, waitingMax: 512, waitMsMax: requestWaitMsMax },
+  slow: { name: 'templates', capacity: 1, perKey: 1, waitingPerKey: 16, waitingMax: 256, waitMsMax: requestWaitMsMax },
 } as const;
 export type Speed = keyof typeof lanes;
 
-const waitMsMax = 15_000;
 /** Who is refused and asks again at once would cost the event loop more than the work that is refused. */
 const refusedAfterMs = 250;
 
@@ -54,29 +53,17 @@ export class WorkLanes {
   }
 
   async #enter(workspaceId: string, waiter: Waiter | undefined): Promise<{ speed: Speed; leave: () => void }> {
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(tooLate(this.isSlow(workspaceId))), waitMsMax);
-    const patient = { signal: waiter === undefined ? late.signal : AbortSignal.any([late.signal, waiter.signal]) };
     try {
       if (!this.isSlow(workspaceId)) {
-        const leave = await this.#lanes.quick.enter(workspaceId, { waiter: patient });
+        const leave = await this.#lanes.quick.enter(workspaceId, { waiter });
         if (!this.isSlow(workspaceId)) return { speed: 'quick', leave };
         // What ran before it in its workspace was slow.
         leave();
       }
-      return { speed: 'slow', leave: await this.#lanes.slow.enter(workspaceId, { waiter: patient }) };
+      return { speed: 'slow', leave: await this.#lanes.slow.enter(workspaceId, { waiter }) };
     } catch (error) {
       if (error instanceof RateLimitedError) await delay(refusedAfterMs);
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
-}
-
-/** The slow ones wait for each other's threads, which they end. */
-function tooLate(isSlow: boolean): Error {
-  const message = `No thread for templates was free within ${waitMsMax} ms`;
-  if (isSlow) return new RateLimitedError('workspace_busy', message, { retryAfterS: 5 });
-  return new UnavailableError('server_busy', message, { retryAfterS: 1 });
 }
