@@ -5,12 +5,13 @@ export function isoFromUnixNano(unixNano: bigint): string {
   return new Date(Number(unixNano / nanosPerMs)).toISOString();
 }
 
-/** The last millisecond that 64 bits of nanoseconds can say, in July 2554. */
-const lastMs = 18_446_744_073_709;
+/** In July 2554. */
+const lastUnixNano = 2n ** 64n - 1n;
 
 /** Nanoseconds since the epoch of a point in time; one before 1970 or after 2554 counts as the nearest that fits 64 bits. */
 export function unixNanoFromDate(date: Date): bigint {
-  return BigInt(Math.min(lastMs, Math.max(0, date.getTime()))) * nanosPerMs;
+  const unixNano = BigInt(Math.max(0, date.getTime())) * nanosPerMs;
+  return unixNano < lastUnixNano ? unixNano : lastUnixNano;
 }
 
 /** The end that a span's duration is counted to: without a start, or ending before it, it took no time. */

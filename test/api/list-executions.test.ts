@@ -30,7 +30,7 @@ async function storeAll(project: ProjectOfTest, spans: readonly SpanInput[]): Pr
 
 /** Every execution of the project since 1970, however many pages they take. */
 async function listAll(project: ProjectOfTest): Promise<string[]> {
-  const window = { from: '1970-01-01T00:00:00Z', to: '2500-01-01T00:00:00Z' };
+  const window = { from: '1970-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' };
   const traceIds: string[] = [];
   let cursor: string | undefined;
   do {
@@ -94,6 +94,22 @@ describe('200', () => {
     const [from = '', to = ''] = [times[0], times[2]];
     const { body } = await listExecutions(api, project, { from, to });
     expect([body.data.map(({ name }) => name), body.window]).toEqual([['n1', 'n0'], { from, to }]);
+  });
+
+  test('a window to beyond what spans can say takes the last of them, on every page', async () => {
+    const project = await newProject(api);
+    const startUnixNano = 2n ** 64n - 2n;
+    const spans = [1, 2, 3].map(() => aSpan({ startUnixNano, endUnixNano: startUnixNano }));
+    await storeAll(project, spans);
+    const traceIds: string[] = [];
+    let next: { cursor?: string } = {};
+    for (let page = 0; page < 3; page++) {
+      const window = { from: '2554-07-21T23:34:33Z', to: '9999-12-31T23:59:59Z' };
+      const { body } = await listExecutions(api, project, { ...window, limit: 1, ...next });
+      traceIds.push(...body.data.map(({ trace_id }) => trace_id));
+      next = body.page.next_cursor === null ? {} : { cursor: body.page.next_cursor };
+    }
+    expect(traceIds.toSorted()).toEqual(spans.map(({ traceId }) => traceId).toSorted());
   });
 
   test('without a window the last seven days are taken and echoed', async () => {

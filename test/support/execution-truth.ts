@@ -36,7 +36,7 @@ export function manifestOf(execution: ExecutionDetailWire): ExpectedTrace {
  */
 export function summaryOf({ spans, missing_parents }: ExecutionDetailWire) {
   const counting = countingSpans(spans);
-  const calls = spans.filter((span) => ['llm', 'embedding', 'reranker'].includes(span.kind) || counting.includes(span));
+  const calls = spans.filter((span) => modelKinds.includes(span.kind) || counting.includes(span));
   const priced = counting.filter(({ cost }) => cost !== null);
   const roots = spans.filter(({ parent_span_id }) => parent_span_id === null);
   const head = roots[0] ?? spans.find(({ parent_span_id: parent }) => missing_parents.includes(parent ?? ''));
@@ -78,17 +78,29 @@ export function statedBy(execution: ExecutionDetailWire): ReturnType<typeof summ
   };
 }
 
-/** Model calls that report usage, and other spans that do when nothing under them counts. */
+/**
+ * Model calls that report usage, and other spans that do when nothing under them counts; and the innermost model calls of which nobody, not
+ * they nor a span above or below, says anything.
+ */
 export function countingSpans(spans: readonly SpanWire[]): SpanWire[] {
   const children = (parent: SpanWire) => spans.filter(({ parent_span_id }) => parent_span_id === parent.span_id);
   const countsBelow = (span: SpanWire): boolean => children(span).some((child) => counts(child) || countsBelow(child));
   const counts = (span: SpanWire): boolean => span.usage !== null && (span.kind === 'llm' || !countsBelow(span));
-  return spans.filter(counts);
+  const isAbove = (parent: SpanWire, below: SpanWire): boolean =>
+    children(parent).some((child) => child === below || isAbove(child, below));
+  const isSilent = (span: SpanWire): boolean =>
+    modelKinds.includes(span.kind) && span.usage === null && span.cost === null && !countsBelow(span);
+  const isUnpriced = (span: SpanWire): boolean =>
+    isSilent(span) &&
+    !spans.some((other) => (counts(other) && isAbove(other, span)) || (isSilent(other) && isAbove(span, other)));
+  return spans.filter((span) => counts(span) || isUnpriced(span));
 }
 
 export function distinct(values: readonly (string | null | undefined | false)[]): string[] {
   return [...new Set(values)].filter((value): value is string => Boolean(value)).toSorted();
 }
+
+const modelKinds = ['llm', 'embedding', 'reranker'];
 
 const usageParts = [
   'input_tokens',

@@ -81,6 +81,23 @@ describe('usage of a trace', () => {
     expect(sumUsage(spans)).toMatchObject({ costNanoUsd: 5n, unpricedSpans: 1 });
   });
 
+  test.each(['llm', 'embedding', 'reranker'])(
+    'counts a call (%s) that reports nothing as one without a known cost',
+    (kind) => {
+      const spans = [span('agent', '', 'agent'), span('wrapper', 'agent', kind), span('call', 'wrapper', kind)];
+      expect(sumUsage(spans)).toMatchObject({ costNanoUsd: 0n, unpricedSpans: 1, pricedSpans: 0 });
+      expect(ids(spans)).toEqual(['call']);
+    },
+  );
+
+  test('leaves a call that reports nothing to the span above or below it that knows', () => {
+    const known = { usage: tokens(9), costNanoUsd: 7n };
+    const above = [span('agent', '', 'agent', known), span('call', 'agent', 'llm'), span('other', 'agent', 'llm')];
+    const below = [span('wrapper', '', 'llm'), span('call', 'wrapper', 'llm', known)];
+    for (const spans of [above, below]) expect(sumUsage(spans)).toMatchObject({ costNanoUsd: 7n, unpricedSpans: 0 });
+    expect(sumUsage([...below, span('silent', '', 'llm')])).toMatchObject({ costNanoUsd: 7n, unpricedSpans: 1 });
+  });
+
   test('of a cycle of parents is that of the tree left when it is cut at one span', () => {
     const spans = [
       span('leaf', 'a', 'llm', { usage: tokens(3) }),
@@ -144,5 +161,10 @@ function byDefinition(spans: readonly CountableSpan[]): string[] {
       responseId === '' || !below(each).some((other) => isCall(other) && other.usage && other.responseId === responseId)
     );
   };
-  return spans.filter(counts).map(({ spanId }) => spanId);
+  const above = (each: CountableSpan): CountableSpan[] =>
+    spans.filter(({ spanId }) => spanId === each.parentSpanId).flatMap((parent) => [parent, ...above(parent)]);
+  const isSilent = (each: CountableSpan): boolean =>
+    isCall(each) && each.usage === null && !below(each).some((other) => counts(other) || isSilent(other));
+  const isUnpriced = (each: CountableSpan) => isSilent(each) && !above(each).some(counts);
+  return spans.filter((each) => counts(each) || isUnpriced(each)).map(({ spanId }) => spanId);
 }

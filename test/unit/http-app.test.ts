@@ -308,6 +308,8 @@ describe('a body that is wrong', () => {
     ['holds NUL', '{"name":"a\\u0000"}', 422, 'invalid_body'],
     ['holds a lone surrogate', '{"name":"a\\ud800"}', 422, 'invalid_body'],
     ['holds NUL in a key', '{"name":"n","a\\u0000":1}', 422, 'invalid_body'],
+    ['holds a number beyond 64 bits', '{"name":1e400}', 422, 'invalid_body'],
+    ['is a number beyond 64 bits', '-1e400', 422, 'invalid_body'],
     ['is nested too deeply', `${'['.repeat(65)}${']'.repeat(65)}`, 400, 'json_too_deep'],
     ['is nested far too deeply', `${'['.repeat(4_000)}${']'.repeat(4_000)}`, 400, 'json_too_deep'],
     ['is too large', JSON.stringify({ name: 'x'.repeat(10_001) }), 413, 'body_too_large'],
@@ -331,6 +333,13 @@ describe('a body that is wrong', () => {
     expect(answer.body.errors).toEqual([
       { path: 'free[0].a[1]', code: 'unstorable_text', message: expect.stringContaining('"b\\u0000"') },
     ]);
+  });
+  test('says where a number is that 64 bits cannot hold, and takes the largest that they can', async () => {
+    const answer = await post('/optional', '{"free":[{"a":[1,-1e400]}]}');
+    expect(answer.body.errors).toEqual([
+      { path: 'free[0].a[1]', code: 'number_out_of_range', message: expect.stringContaining('1.7976931348623157e308') },
+    ]);
+    expect((await post('/optional', '{"free":[1.7976931348623157e308,1e-400]}')).status).toBe(200);
   });
   test('64 levels are still accepted', async () => {
     const nested = `${'['.repeat(63)}${']'.repeat(63)}`;

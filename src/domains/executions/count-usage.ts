@@ -25,7 +25,7 @@ export const modelKinds: ReadonlySet<string> = new Set(['llm', 'embedding', 'rer
 export interface UsageTotal {
   usage: TokenUsage;
   costNanoUsd: bigint;
-  /** Spans that count and report tokens, but have no cost. */
+  /** Spans that count and have no cost. */
   unpricedSpans: number;
   /** Spans that count and have a cost. */
   pricedSpans: number;
@@ -33,17 +33,20 @@ export interface UsageTotal {
 
 export interface CountedUsage extends UsageTotal {
   countedSpanIds: Set<string>;
+  /** The innermost model calls that report nothing, also those below a span that knows their sum. */
+  silentSpanIds: Set<string>;
 }
 
 /**
  * Totals of one trace in which nothing is counted twice: the own usage of every `llm` span; any other span, such as an agent or an
  * embedding that repeats the sum of its calls, only when nothing below it counted. Of nested calls with one response id (two instrumentations
- * on one call) the innermost counts. A span id given twice counts as it was given last. A cycle of parents is cut at the one of its spans
+ * on one call) the innermost counts. A model call that reports nothing, the innermost of nested ones, counts as one without a known
+ * cost, unless a span above it counts and so knows the sum. A span id given twice counts as it was given last. A cycle of parents is cut at the one of its spans
  * that was given first. O(n), no recursion.
  */
 export function sumUsage(spans: readonly CountableSpan[]): CountedUsage {
   const nodes = nodesOf(spans);
-  const total: CountedUsage = { ...nothingUsed(), countedSpanIds: new Set() };
+  const total: CountedUsage = { ...nothingUsed(), countedSpanIds: new Set(), silentSpanIds: new Set() };
   for (const root of nodes.values()) if (root.parent === undefined) countBelow(root, total);
   for (const node of nodes.values()) if (!node.entered) countBelow(firstOnCycle(node), total);
   return total;
@@ -56,10 +59,10 @@ export function nothingUsed(): UsageTotal {
 
 /** Adds a span that counts; see {@link sumUsage}. */
 export function addSpan(total: UsageTotal, { usage, costNanoUsd }: CountableSpan): void {
-  if (costNanoUsd !== null) total.pricedSpans++;
+  if (costNanoUsd === null) total.unpricedSpans++;
+  else total.pricedSpans++;
   total.costNanoUsd += costNanoUsd ?? 0n;
   if (usage === null) return;
-  if (costNanoUsd === null) total.unpricedSpans++;
   for (const part of usageParts) total.usage[part] += usage[part];
 }
 
@@ -85,6 +88,8 @@ interface Node {
   /** A call below has the same response id and counts instead. */
   superseded: boolean;
   countedBelow: boolean;
+  /** How many silent calls were known when it was entered. */
+  silentBefore: number;
 }
 
 function nodesOf(spans: readonly CountableSpan[]): Map<string, Node> {
@@ -98,6 +103,7 @@ function nodesOf(spans: readonly CountableSpan[]): Map<string, Node> {
       entered: false,
       superseded: false,
       countedBelow: false,
+      silentBefore: 0,
     });
   }
   for (const node of nodes.values()) {
@@ -110,35 +116,58 @@ function nodesOf(spans: readonly CountableSpan[]): Map<string, Node> {
 /** Depth first: on the way down a call supersedes the one above with its response id, on the way up spans are counted. */
 function countBelow(root: Node, total: CountedUsage): void {
   const open = new Map<string, Node>();
+  /** Model calls that report nothing, in the order in which they were left, so those below a span are at the end. */
+  const silent: CountableSpan[] = [];
   const stack = [root];
   for (let node = stack.at(-1); node !== undefined; node = stack.at(-1)) {
     if (!node.entered) {
-      enter(node, open);
+      enter(node, open, silent);
       for (const child of node.children) if (!child.entered) stack.push(child);
     } else {
       stack.pop();
-      leave(node, open, total);
+      leave(node, { open, silent, total });
     }
   }
+  for (const span of silent) count(span, total);
 }
 
-function enter(node: Node, open: Map<string, Node>): void {
+function enter(node: Node, open: Map<string, Node>, silent: readonly CountableSpan[]): void {
   node.entered = true;
+  node.silentBefore = silent.length;
   if (!isIdentifiedCall(node)) return;
   const above = open.get(node.span.responseId);
   if (above !== undefined) above.superseded = true;
   open.set(node.span.responseId, node);
 }
 
-function leave(node: Node, open: Map<string, Node>, total: CountedUsage): void {
+interface Walk {
+  open: Map<string, Node>;
+  silent: CountableSpan[];
+  total: CountedUsage;
+}
+
+function leave(node: Node, { open, silent, total }: Walk): void {
   // A call above with this id is superseded for good, so it need not be put back.
   if (isIdentifiedCall(node)) open.delete(node.span.responseId);
   const counts = reports(node) && (node.span.kind === 'llm' ? !node.superseded : !node.countedBelow);
   if (counts) {
-    total.countedSpanIds.add(node.span.spanId);
-    addSpan(total, node.span);
+    silent.length = node.silentBefore;
+    count(node.span, total);
+  } else if (isSilentCall(node) && silent.length === node.silentBefore) {
+    silent.push(node.span);
+    total.silentSpanIds.add(node.span.spanId);
   }
   if (node.parent !== undefined && (counts || node.countedBelow)) node.parent.countedBelow = true;
+}
+
+function count(span: CountableSpan, total: CountedUsage): void {
+  total.countedSpanIds.add(span.spanId);
+  addSpan(total, span);
+}
+
+/** Nothing below it counts, and what it cost nobody says. */
+function isSilentCall({ span, countedBelow }: Node): boolean {
+  return modelKinds.has(span.kind) && span.usage === null && span.costNanoUsd === null && !countedBelow;
 }
 
 function isIdentifiedCall(node: Node): boolean {

@@ -86,7 +86,13 @@ async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput) {
     limit,
     ({ execution }) => only(executionToWire(execution), fields),
     ({ place }) =>
-      encodeCursor(deps.cursorSecret, fingerprint, [wireWindow.from, wireWindow.to, asOfMs, place.key, place.traceId]),
+      encodeCursor(deps.cursorSecret, fingerprint, [
+        window.from.toISOString(),
+        window.to.toISOString(),
+        asOfMs,
+        place.key,
+        place.traceId,
+      ]),
   );
   return { data, page: { ...page, ...(total === undefined ? {} : { total }) }, window: wireWindow };
 }

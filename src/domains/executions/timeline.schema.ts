@@ -83,7 +83,7 @@ export const timelineSchema = z.object({
   totals: z.object({
     usage: usageSchema,
     cost,
-    unpriced: count.meta({ description: 'Spans with tokens but without a known cost' }),
+    unpriced: count.meta({ description: 'Spans with tokens, and model calls without, whose cost is not known' }),
     unpriced_spans: count.meta({ description: 'The same, by the name that it has elsewhere' }),
   }),
   clock_skew: clockSkew,

@@ -19,12 +19,21 @@ type Span = TimedSpan & CountableSpan & { status: string };
 export function sumSubtrees<S extends Span>({ nodes }: Tree<S>): SubtreeTotal[] {
   // Counting must cut cycles where the tree did: only there a span names a parent that it does not have in the tree.
   const spans = nodes.map(({ span, place }) => (place === 'cut' ? { ...span, parentSpanId: '' } : span));
-  const { countedSpanIds } = sumUsage(spans);
-  const totals = nodes.map(({ span }) => ownTotal(span, countedSpanIds.has(span.spanId)));
+  const { countedSpanIds, silentSpanIds } = sumUsage(spans);
+  const isSilent = nodes.map(({ span }) => silentSpanIds.has(span.spanId));
+  const counts = nodes.map(({ span }, order) => countedSpanIds.has(span.spanId) && !isSilent[order]);
+  const totals = nodes.map(({ span }, order) => ownTotal(span, counts[order] === true));
+  /** Calls below that report nothing, unless a span in between knows their sum. */
+  const silent = isSilent.map(Number);
   // Children come after their parent, so backwards every sum is whole before it is added to the one above.
   for (const { parent, order } of nodes.toReversed()) {
-    if (parent !== undefined) addSubtree(itemAt(totals, parent.order), itemAt(totals, order));
+    if (parent === undefined) continue;
+    addSubtree(itemAt(totals, parent.order), itemAt(totals, order));
+    if (!counts[parent.order]) silent[parent.order] = (silent[parent.order] ?? 0) + (silent[order] ?? 0);
   }
+  totals.forEach((total, order) => {
+    total.used.unpricedSpans += silent[order] ?? 0;
+  });
   return totals;
 }
 
