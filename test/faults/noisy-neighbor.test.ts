@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AttackName, attacks } from '../support/noise/attacks.ts';
-import { describeFigures, heldUp, noticed } from '../support/noise/criterion.ts';
+import { describeFigures, heldUp, isExact, noticed } from '../support/noise/criterion.ts';
 import { loopDelayOf, loopDelayPreload } from '../support/noise/loop-delays.ts';
 import { prepareAttack } from '../support/noise/start-attack.ts';
 import { type Figures, Victim } from '../support/noise/victim.ts';
 import { expectExactlyOnce } from '../support/readable.ts';
 import { type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
 
-const quietMs = 8_000;
-const attackMs = 6_000;
+const quietMs = isExact ? 8_000 : 4_000;
+const attackMs = isExact ? 6_000 : 3_000;
 /** What the attacker has left behind in the queue when it is ended. */
 const drainMsMax = 120_000;
 

@@ -6,6 +6,8 @@ import type { Figures } from './victim.ts';
  * there a bound that is met within 5 % tells more of the machine than of us.
  */
 const slack = Number(process.env.NOISE_SLACK ?? 10);
+/** Whether figures are measured that hold the promise itself: then it takes enough samples for a 95th percentile. */
+export const isExact = slack === 1;
 /** Of a quiet figure, and never less than the floor: what a person would not notice. */
 const factorMax = 2 * slack;
 const requestFloorMs = 50 * slack;
