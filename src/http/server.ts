@@ -41,6 +41,10 @@ export async function listen({
   const endWatch = watchSlowBodies(running, arrival, refuseSlowBody);
   // Node would answer these by itself, in one bare line: an expectation it does not know, a broken request, a tunnel.
   server.on('checkExpectation', serve);
+  server.on('checkContinue', (req, res) => {
+    continueOnceRead(req, res);
+    serve(req, res);
+  });
   server.on('clientError', (error, socket) => {
     const answering = running.items().some((res) => res.req.socket === socket && res.headersSent);
     refuseConnection(error, socket, answering);
@@ -86,6 +90,16 @@ const options = {
   /** How often Node looks for connections over their time; its default of 30 s would stretch the bounds. */
   connectionsCheckingInterval: 5_000,
 };
+
+/** Who asks before sending a body (RFC 9110, 10.1.1) is told to go on when somebody reads it; who is refused before sends nothing. */
+function continueOnceRead(req: IncomingMessage, res: ServerResponse): void {
+  const onListener = (event: string | symbol) => {
+    if (event !== 'data' && event !== 'readable') return;
+    req.off('newListener', onListener);
+    if (!res.headersSent) res.writeContinue();
+  };
+  req.on('newListener', onListener);
+}
 
 /**
  * A request target as a path with its query. It may be a whole URL, which servers must take (RFC 9112, 3.2.2); whose authority it

@@ -31,13 +31,14 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Sends bytes and reads until the server closes. */
-function send(text: string): Promise<string> {
+/** Sends bytes, more of them after an answer if asked, and reads until the server closes. */
+function send(text: string, more?: { after: string; text: string }): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(app.port, '127.0.0.1', () => socket.write(text));
     let answer = '';
     socket.on('data', (chunk) => {
       answer += String(chunk);
+      if (more !== undefined && answer.includes(more.after)) socket.write(more.text);
     });
     socket.on('close', () => resolve(answer));
     socket.on('error', reject);
@@ -46,6 +47,24 @@ function send(text: string): Promise<string> {
 
 const chunked =
   'POST /things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+describe('a body that its client asks about before it is sent', () => {
+  const ask = (length: number, type = 'application/json') =>
+    `POST /things HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`;
+
+  test('is taken once it is wanted', async () => {
+    const answer = await send(ask(7), { after: '100 Continue', text: '{"a":1}' });
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 204']);
+  });
+
+  test.each([
+    ['is too large', ask(100_000_000), 413],
+    ['is of another type', ask(7, 'text/plain'), 415],
+    ['is for a path that does not exist', ask(7).replace('/things', '/nothing'), 404],
+  ])('that %s is refused before it is sent', async (_what, request, status) => {
+    expect((await send(request)).match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
+  });
+});
 
 describe('what is not a request', () => {
   test.each<[string, string, number, string]>([
