@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip, createInflate } from 'node:zlib';
 import { MalformedError, TooLargeError, UnsupportedMediaTypeError } from '../lib/errors.ts';
-import { mapInSlices } from '../lib/map-in-slices.ts';
+import { mapInSlices } from '../lib/pace.ts';
 import type { BodyHold } from './body-intake.ts';
 import { formatPath } from './faults.ts';
-import { findPieces } from './json-pieces.ts';
+import { findPieces, type Span } from './json-pieces.ts';
 import { checkJson } from './json-walk.ts';
 
 /** A larger body is parsed in pieces, between which others have their turn. */
@@ -79,9 +79,9 @@ export async function parseInPieces(bytes: Buffer): Promise<unknown> {
   for (const [key, value] of Object.entries(root)) {
     if (!Array.isArray(value)) continue;
     const elements = arrays[Number(value[0])] ?? [];
-    const parsed = await mapInSlices(elements, ({ start, end }, index) =>
-      parsePiece(bytes.subarray(start, end), utf8Piece, [key, index]),
-    );
+    const parse = ({ start, end }: Span, index: number) =>
+      parsePiece(bytes.subarray(start, end), utf8Piece, [key, index]);
+    const parsed = await mapInSlices(elements, parse, 1);
     // An assignment would change the prototype of a body with a member `__proto__`.
     Object.defineProperty(root, key, { value: parsed, enumerable: true, writable: true, configurable: true });
   }

@@ -21,7 +21,7 @@ export interface TravelledSpan {
 export async function travel(body: unknown): Promise<[TravelledSpan, ...TravelledSpan[]]> {
   const parsed: ExecutionBody = parseBody(executionBody, JSON.parse(JSON.stringify(body)));
   const traceId = parsed.trace_id ?? aTraceId;
-  const resolved = resolveSpans(await checkSpans(parsed), traceId, nowMs);
+  const resolved = await resolveSpans(await checkSpans(parsed), traceId, nowMs);
   const decoded = decodeTraces('json', await encodeExecution(traceId, resolved), defaultOtlpLimits);
   const byId = new Map(decoded.map((span) => [span.spanId, { span, normalised: normaliseSpan(span) }]));
   const [root, ...others] = resolved.map(({ spanId }) => {

@@ -14,7 +14,7 @@ import {
 } from '../../src/domains/ingestion/index.ts';
 import type { Prices } from '../../src/domains/pricing/index.ts';
 import type { PromptFinder } from '../../src/domains/prompts/index.ts';
-import { mapInSlices } from '../../src/lib/map-in-slices.ts';
+import { mapInSlices } from '../../src/lib/pace.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import type { EncodedRows } from '../../src/stores/clickhouse/native-table.ts';
 import { BadBodyError } from './bad-body.ts';

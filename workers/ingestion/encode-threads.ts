@@ -7,7 +7,7 @@ import type { PriceOverrides } from '../../src/domains/pricing/index.ts';
 import type { PromptFinder } from '../../src/domains/prompts/index.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import { FairLane } from '../../src/lib/fair-lane.ts';
-import { mapInSlices } from '../../src/lib/map-in-slices.ts';
+import { mapInSlices } from '../../src/lib/pace.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { BadBodyError } from './bad-body.ts';
 import type { EncodedBody } from './encode-body.ts';

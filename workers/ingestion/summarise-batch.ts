@@ -9,7 +9,7 @@ import {
   summariseExecution,
   summariseSmallTraces,
 } from '../../src/domains/executions/index.ts';
-import { mapInSlices } from '../../src/lib/map-in-slices.ts';
+import { mapInSlices } from '../../src/lib/pace.ts';
 import { countSummaries, listForSummary } from '../../src/queue/summary-list.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';

@@ -1,4 +1,4 @@
-import { mapInSlices } from '../../lib/map-in-slices.ts';
+import { mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { fillCutSummaries, shownSummary } from './cut-summary-queries.ts';

@@ -1,4 +1,4 @@
-import { mapInSlices } from '../../lib/map-in-slices.ts';
+import { mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { insertBlock } from '../../stores/clickhouse/insert-block.ts';
 import {

@@ -1,4 +1,4 @@
-import { pauseBetweenSlices } from '../../lib/map-in-slices.ts';
+import { Pace } from '../../lib/pace.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { breakDownCost, costBreakdownToWire } from './cost-breakdown.ts';
 import type { Execution } from './execution.ts';
@@ -40,13 +40,13 @@ export async function getExecution(
       : undefined,
   ]);
   if (stored.length === 0) throw unknownExecution();
-  const pause = pauseBetweenSlices();
+  const pace = new Pace(0);
   const lights = await resolveSpanPrompts(deps.knownPrompts, trace.projectId, stored);
-  await pause();
+  await pace.rest();
   const execution = await summaryOf(deps, trace, lights);
-  await pause();
+  await pace.rest();
   const costBreakdown = costBreakdownToWire(execution, breakDownCost(lights));
-  await pause();
+  await pace.rest();
   const head = {
     ...executionToWire(execution),
     project_id: trace.projectId,

@@ -1,4 +1,4 @@
-import { pauseBetweenSlices } from '../../lib/map-in-slices.ts';
+import { Pace } from '../../lib/pace.ts';
 import type { SpanPrompt } from '../prompts/index.ts';
 import { spanHeadToWire } from './span.schema.ts';
 import { attributesText, type PartOwners, partText } from './span-parts.schema.ts';
@@ -32,12 +32,12 @@ export async function spanToText(
   prompt: SpanPrompt | null,
   { include, partCharsMax, owners, readPart }: SpanTextOptions,
 ): Promise<string> {
-  const pause = pauseBetweenSlices();
+  const pace = new Pace(0);
   const members: string[] = [];
   const largeParts: LargePart[] = [];
   for (const part of partNames) {
     if (!include.has(part)) continue;
-    await pause();
+    await pace.rest();
     const typed = part === 'attributes' ? attributesText(row) : undefined;
     const text = row.cut.includes(part)
       ? await readPart(row.id, part)

@@ -1,5 +1,5 @@
 import { itemAt } from '../../lib/item-at.ts';
-import { mapInSlices } from '../../lib/map-in-slices.ts';
+import { mapInSlices } from '../../lib/pace.ts';
 import { templateLimits } from './limits.ts';
 import { parseMustache } from './mustache/parse-mustache.ts';
 import { InvalidTemplateError, TemplateLimitError, type TemplateProblem } from './problems.ts';

@@ -1,7 +1,7 @@
 import { check } from '../../../http/faults.ts';
 import { refuseBody } from '../../../http/validate.ts';
 import type { Fault } from '../../../lib/errors.ts';
-import { mapInSlices } from '../../../lib/map-in-slices.ts';
+import { mapInSlices } from '../../../lib/pace.ts';
 import { type ExecutionBody, type SpanBody, spanBody } from './execution-body.ts';
 
 /** An execution whose spans have been validated, too. */
@@ -14,12 +14,13 @@ export type CheckedExecution = Omit<ExecutionBody, 'spans'> & { spans: readonly 
 export async function checkSpans(body: ExecutionBody): Promise<CheckedExecution> {
   const spans: SpanBody[] = [];
   const faults: Fault[] = [];
-  await mapInSlices(body.spans ?? [], (span, index) => {
+  const checkSpan = (span: unknown, index: number) => {
     if (faults.length >= faultsMax) return;
     const result = check(spanBody, span);
     if (result.ok) spans.push(result.value);
     else faults.push(...result.faults.map((fault) => ({ ...fault, path: pathBelow(index, fault.path) })));
-  });
+  };
+  await mapInSlices(body.spans ?? [], checkSpan, 1);
   if (faults.length > 0) refuseBody(faults.slice(0, faultsMax));
   return { ...body, spans };
 }

@@ -69,7 +69,7 @@ async function keepExecution(
 ): Promise<string> {
   const receivedAtMs = deps.clock.nowMs();
   const { spans, bytes } = await deps.admission.convert(project.workspaceId, async () => {
-    const resolved = resolveSpans(await checkSpans(body), traceId, receivedAtMs);
+    const resolved = await resolveSpans(await checkSpans(body), traceId, receivedAtMs);
     return { spans: resolved.length, bytes: await encodeExecution(traceId, resolved) };
   });
   const { bodyBytesMax } = deps.limits;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Fault, InvalidError } from '../../../lib/errors.ts';
+import { mapInSlices } from '../../../lib/pace.ts';
 import { unixNanoFromDate } from '../../../lib/time.ts';
 import type { SpanKind } from '../../executions/index.ts';
 import type { CheckedExecution } from './check-spans.ts';
@@ -21,7 +22,7 @@ export interface ResolvedSpan extends Times {
 const modelKinds: ReadonlySet<SpanKind> = new Set(['llm', 'embedding', 'reranker']);
 
 /** The execution itself first, then its spans. Throws InvalidError when two of them have one id, or one ends after 2554. */
-export function resolveSpans(body: CheckedExecution, traceId: string, nowMs: number): ResolvedSpan[] {
+export async function resolveSpans(body: CheckedExecution, traceId: string, nowMs: number): Promise<ResolvedSpan[]> {
   const { trace_id: _, spans, name, kind, ...fields } = body;
   const derivedId = idsOf(traceId);
   const root: ResolvedSpan = {
@@ -33,7 +34,8 @@ export function resolveSpans(body: CheckedExecution, traceId: string, nowMs: num
     ...resolveTimes(fields, unixNanoFromDate(new Date(nowMs))),
     fields,
   };
-  const resolved = [root, ...spans.map((span, index) => resolveChild(span, root, derivedId(index + 1)))];
+  const children = await mapInSlices(spans, (span, index) => resolveChild(span, root, derivedId(index + 1)), 1);
+  const resolved = [root, ...children];
   refuse(timeFaults(resolved));
   refuse(duplicates(resolved));
   return resolved;

@@ -62,7 +62,7 @@ function exportEndpoint({ postgres }: ImportDeps) {
 }
 
 async function writeLines(res: Response, signal: AbortSignal, lines: AsyncIterable<TransferLine>): Promise<void> {
-  const pace = new Pace();
+  const pace = new Pace(1);
   let pending = '';
   const write = async () => {
     if (!res.headersSent) res.setHeader('Content-Type', ndjson);
