@@ -56,6 +56,7 @@ import { queueConcern } from './queue/queue-health.ts';
 import { oldestOf, oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { summaryCounts } from './queue/summary-list.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
+import { recognisePostgresError } from './stores/postgres/errors.ts';
 import { createInvalidations } from './stores/postgres/invalidations.ts';
 import { hintIfOwner } from './stores/postgres/service-role.ts';
 import { firstConnection } from './stores/redis/client.ts';
@@ -187,6 +188,7 @@ export function createContainer(config: Config): Container {
     admit: (_request, response, { rateClass }, principal) =>
       admitRequest({ limiter }, { rateClass, principal, setHeaders: (headers) => setHeaders(response, headers) }),
     idempotency: { store: createIdempotencyStore(postgres), tenantOf },
+    recogniseError: recognisePostgresError,
     logger,
     metrics,
     latency,

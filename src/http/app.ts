@@ -25,6 +25,8 @@ export interface AppOptions<P> {
   intake?: BodyIntake;
   /** Keeps answers for `Idempotency-Key`; `tenantOf` is the project or workspace a key belongs to. */
   idempotency?: { store: IdempotencyStore; tenantOf: (principal: P, params: PathParams) => string };
+  /** What a handler threw as an AppError, where it is known to be one in other words, such as an engine that is away. */
+  recogniseError?: (error: unknown) => unknown;
   /** Set on every answer first, errors and unknown routes included; later stages may overwrite them. */
   headers?: () => Headers;
   logger: Logger;
@@ -49,6 +51,6 @@ export function createApp<P>(options: AppOptions<P>): Express {
   app.use((req: Request) => {
     throw new NotFoundError('route_not_found', `There is no route ${req.path.slice(0, 200)}`);
   });
-  app.use(errorHandler(options.logger));
+  app.use(errorHandler(options));
   return app;
 }

@@ -8,26 +8,25 @@ import { contextOf } from './request-context.ts';
 export type RenderError = (problem: Problem, req: Request, res: Response) => void;
 
 /** The last middleware: every error that no endpoint rendered itself becomes a problem. */
-export function errorHandler(logger: Logger): ErrorRequestHandler {
-  return (error, req, res, _next) => answerError({ error, req, res, logger });
+export function errorHandler(options: AnswerErrorOptions): ErrorRequestHandler {
+  return (error, req, res, _next) => answerError(error, { req, res }, options);
+}
+
+export interface AnswerErrorOptions {
+  logger: Logger;
+  /** See AppOptions. */
+  recogniseError?: ((error: unknown) => unknown) | undefined;
+  renderError?: RenderError | undefined;
 }
 
 /** Turns an error into the answer. Faults of ours are logged whole, faults of the caller only by their code. */
-export function answerError({
-  error,
-  req,
-  res,
-  logger,
-  renderError = sendProblem,
-}: {
-  error: unknown;
-  req: Request;
-  res: Response;
-  logger: Logger;
-  renderError?: RenderError | undefined;
-}): void {
+export function answerError(
+  error: unknown,
+  { req, res }: { req: Request; res: Response },
+  { logger, recogniseError = (unknown) => unknown, renderError = sendProblem }: AnswerErrorOptions,
+): void {
   const context = contextOf(res);
-  const known = recognise(error);
+  const known = error instanceof AppError ? error : recogniseError(recogniseUriError(error));
   const problem = toProblem(known, { requestId: context.requestId, instance: req.path.slice(0, 2_000) });
   context.problemCode = problem.code;
   if (problem.code === 'internal_error') logger.error({ err: known, request_id: context.requestId }, 'request failed');
@@ -58,7 +57,7 @@ function sendProblem(problem: Problem, _req: Request, res: Response): void {
 }
 
 /** Express throws a URIError with status 400 when a path segment does not decode (router/lib/layer.js). */
-function recognise(error: unknown): unknown {
-  if (error instanceof AppError || !(error instanceof URIError)) return error;
+function recogniseUriError(error: unknown): unknown {
+  if (!(error instanceof URIError)) return error;
   return new MalformedError('malformed_path', 'The path holds malformed percent-encoding', { cause: error });
 }

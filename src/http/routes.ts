@@ -65,7 +65,7 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
       // A path speaks one protocol, so a wrong method is refused in the words of its other methods.
       const speaker = endpoint ?? endpoints[0];
       const renderError = speaker?.kind === 'raw' ? speaker.renderError : undefined;
-      answerError({ error, req, res, logger: options.logger, renderError });
+      answerError(error, { req, res }, { ...options, renderError });
     }
   };
 }

@@ -105,6 +105,53 @@ describe('with Postgres killed', () => {
     }
   });
 
+  it('whatever a key used before reads or changes is 503 with the seconds to wait, never 500', async () => {
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('reads and changes');
+    const call = async (method: string, path: string, body?: object) => {
+      const response = await fetch(`${stack.apiUrl}/api/projects/${project.id}/${path}`, {
+        method,
+        headers: { 'X-API-Key': project.apiKey, 'Content-Type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, waits: response.headers.get('retry-after'), text: await response.text() };
+    };
+    const text = { type: 'text', template: 'Hello' };
+    const made = [
+      await call('POST', 'prompts', { name: 'p', ...text }),
+      await call('POST', 'parts', { name: 'q', template: 'Hello' }),
+      await call('PUT', 'prompts/p', { template: 'Hello again' }),
+    ];
+    expect(made.map(({ status }) => status < 300)).toEqual([true, true, true]);
+    await stack.engines.postgres.kill();
+    try {
+      const calls: [method: string, path: string, body?: object][] = [
+        ['POST', 'prompts', { name: 'another', ...text }],
+        ['PUT', 'prompts/p', { template: 'Changed' }],
+        ['PUT', 'prompts/p', { description: 'changed' }],
+        ['PUT', 'parts/q', { template: 'Changed' }],
+        ['POST', 'prompts/p/rollback', { version: 1 }],
+        ['PUT', 'prompts/p/labels/production', { version: 1 }],
+        ['GET', 'prompts/p/labels/production/history'],
+        ['GET', 'prompts'],
+        ['GET', 'prompts/p/versions'],
+        ['GET', 'prompts/p/diff?from=1&to=2'],
+        ['GET', 'parts/q/usage'],
+        ['GET', 'prompts/export'],
+        ['POST', 'prompts/validate', { ...text, template: '{{> q}}' }],
+        ['PUT', 'model-prices', { prices: [] }],
+        ['DELETE', 'prompts/p'],
+        ['DELETE', 'parts/q'],
+      ];
+      for (const [method, path, body] of calls) {
+        const { status, waits, text } = await call(method, path, body);
+        expect([method, path, status, waits], text).toEqual([method, path, 503, '1']);
+      }
+    } finally {
+      await stack.engines.postgres.start();
+    }
+  });
+
   it('a key used before still sends, from several exporters at once', async () => {
     const project = await stack.createProject('at once');
     const send = () => post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 3));

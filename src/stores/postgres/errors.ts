@@ -20,11 +20,14 @@ export async function runPostgres<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    if (isUnavailable(error)) {
-      throw new UnavailableError('postgres_unavailable', 'The database cannot be reached right now.', { cause: error });
-    }
-    throw error;
+    throw recognisePostgresError(error);
   }
+}
+
+/** A database that is away as UnavailableError; anything else as it is. */
+export function recognisePostgresError(error: unknown): unknown {
+  if (!isUnavailable(error)) return error;
+  return new UnavailableError('postgres_unavailable', 'The database cannot be reached right now.', { cause: error });
 }
 
 function isUnavailable(error: unknown): boolean {
