@@ -221,6 +221,16 @@ describe('422', () => {
       change(0, (line) => line.replace('"labels":{}', '"labels":{"x":2}')),
       /label x/,
     ],
+    [
+      'a version that comes from a later one',
+      change(1, (line) => line.replace('"parent_version":null', '"parent_version":1')),
+      /version 1, which cannot come from version 1/,
+    ],
+    [
+      'a version that was rolled back from a later one',
+      change(1, (line) => line.replace('"rolled_back_from":null', '"rolled_back_from":99')),
+      /cannot come from version 99/,
+    ],
     ['text that cannot be stored', change(0, (line) => line.replace('Outer', '\\u0000')), /cannot be stored/],
   ];
   test.each(cases)('%s is refused, naming the line, and nothing is imported', async (_, edit, message) => {

@@ -35,6 +35,18 @@ describe.each(['Prompt', 'Part'] as const)('of a %s', (title) => {
       );
     });
 
+    test('moves at the same time are each later than the one before, and the label was moved when the last one was', async () => {
+      const { id } = await it[`new${title}`]();
+      for (const template of ['two', 'three', 'four']) await it.ok(`update${title}`, id, { body: { template } });
+      const versions = Array.from({ length: 16 }, (_, index) => (index % 4) + 1);
+      const moved = versions.map((version) =>
+        it.ok(`put${title}Label`, id, { params: { label: 'prod' }, body: { version } }),
+      );
+      await Promise.all(moved);
+      const times = (await history(id, 'prod', { limit: 100 })).body.data.map(({ at }) => at);
+      expect(times).toEqual(times.toSorted().toReversed());
+    });
+
     test('page by page it is the same', async () => {
       const id = await withMoves();
       const first = (await history(id, 'prod', { limit: 2 })).body;

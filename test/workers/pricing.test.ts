@@ -68,6 +68,18 @@ describe('a span with tokens and no reported cost', () => {
     expect([before.cost, after.cost]).toEqual(['10.000000', '2.000000']);
   });
 
+  test('has no cost when one of its counts cannot be right, and is counted as unpriced', async () => {
+    const call = aModelCall(10, 10, { attributes: { 'gen_ai.usage.input_tokens': -5n } });
+    const execution = await store([call]);
+    expect(execution).toMatchObject({ cost: null, unpriced_spans: 1, usage: { input_tokens: 0, output_tokens: 10 } });
+  });
+
+  test('that is not even reported has no cost either, and is counted as unpriced', async () => {
+    const call = aSpan({ attributes: { 'gen_ai.operation.name': 'chat', 'gen_ai.response.model': 'gpt-4o' } });
+    expect(await store([call])).toMatchObject({ cost: null, unpriced_spans: 1, models: ['gpt-4o'] });
+    expect(await store([aSpan({})])).toMatchObject({ cost: '0.000000', unpriced_spans: 0 });
+  });
+
   test('has no cost when nobody knows its model, and is counted as unpriced', async () => {
     const execution = await store([houseCall()]);
     expect(execution).toMatchObject({ cost: null, unpriced_spans: 1 });

@@ -12,7 +12,10 @@ export interface LabelMove {
   at: Date;
 }
 
-/** Points labels at a version of a locked item, and keeps those that moved in their history. Answers which did. */
+/**
+ * Points labels at a version of a locked item, and keeps those that moved in their history, at the same time; it is that of the lock, so that
+ * later moves are later. Answers which did.
+ */
 export async function pointLabels(
   transaction: Postgres,
   kind: ItemKind,
@@ -23,13 +26,13 @@ export async function pointLabels(
   const { tables, idColumn } = kind;
   const { rows } = await transaction.raw<{ rows: { label: string }[] }>(
     `with moved as (
-       insert into ${tables.labels} (project_id, ${idColumn}, label, version)
-       select :projectId, :id, label, cast(:version as integer) from unnest(cast(:labels as text[])) as label
-       on conflict (${idColumn}, label) do update set version = excluded.version, updated_at = clock_timestamp()
+       insert into ${tables.labels} (project_id, ${idColumn}, label, version, updated_at)
+       select :projectId, :id, label, cast(:version as integer), clock_timestamp() from unnest(cast(:labels as text[])) as label
+       on conflict (${idColumn}, label) do update set version = excluded.version, updated_at = excluded.updated_at
          where ${tables.labels}.version <> excluded.version
-       returning label)
-     insert into ${tables.labelHistory} (project_id, ${idColumn}, label, version, author_type, author_id)
-     select :projectId, :id, label, cast(:version as integer), :authorType, :authorId from moved returning label`,
+       returning label, updated_at)
+     insert into ${tables.labelHistory} (project_id, ${idColumn}, label, version, author_type, author_id, at)
+     select :projectId, :id, label, cast(:version as integer), :authorType, :authorId, updated_at from moved returning label`,
     {
       projectId: item.projectId,
       id: item.id,
@@ -76,6 +79,7 @@ export async function deleteLabel(
     version: null,
     author_type: author.type,
     author_id: author.id,
+    at: transaction.raw('clock_timestamp()'),
   });
   return true;
 }

@@ -31,6 +31,8 @@ export class LineOrder {
     if (line.record === 'prompt_version' && item.record === 'prompt' && line.type !== item.type) {
       throw wrongOrder(`is of the type ${line.type}, the prompt is ${item.type}`);
     }
+    const later = [line.parent_version, line.rolled_back_from].find((version) => (version ?? 0) >= line.version);
+    if (later !== undefined) throw wrongOrder(`is version ${line.version}, which cannot come from version ${later}`);
     this.#next += 1;
   }
 
