@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { Bag } from '../lib/bag.ts';
 import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-errors.ts';
 import { messageClassesFor } from './message-classes.ts';
+import { Pipelines } from './pipelines.ts';
 import { type ArrivalLimits, arrivalLimits, watchSlowBodies } from './slow-bodies.ts';
 
 export interface RunningServer {
@@ -28,11 +29,14 @@ export async function listen({
 }): Promise<RunningServer> {
   const running = new Bag<ServerResponse>();
   let draining = false;
+  const pipelines = new Pipelines();
   const serve = (req: IncomingMessage, res: ServerResponse) => {
-    res.once('close', running.add(res));
-    req.url = originForm(req.url ?? '/');
-    if (draining) res.setHeader('Connection', 'close');
-    app(req, res);
+    pipelines.serve(res, () => {
+      res.once('close', running.add(res));
+      req.url = originForm(req.url ?? '/');
+      if (draining) res.setHeader('Connection', 'close');
+      app(req, res);
+    });
   };
   const server = createServer({ ...options, ...messageClassesFor(app) }, serve);
   server.maxConnections = connectionsMax;

@@ -49,6 +49,71 @@ test('five hundred connections that never end their request hold up nobody else'
   for (const socket of slow) socket.destroy();
 });
 
+describe('requests that are sent together on one connection', () => {
+  /** Sends as many at once and reads until the connection ends; the paths that were answered, in order. */
+  async function sendTogether(port: number, count: number): Promise<string[]> {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined); // It may be cut off.
+    const last = (index: number) => (index === count - 1 ? 'Connection: close\r\n' : '');
+    const requests = Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\nHost: x\r\n${last(i)}\r\n`);
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    socket.write(requests.join(''));
+    await once(socket, 'close');
+    return text.match(/(?<=^path=).*$/gm) ?? [];
+  }
+
+  test('are answered one after the other, while others are answered in between', async () => {
+    let answered = 0;
+    const server = await start((req, res) => {
+      const until = performance.now() + 2;
+      while (performance.now() < until) if (req.url === '/other') break;
+      answered++;
+      res.end(`path=${req.url}\n`);
+    });
+    const url = `http://127.0.0.1:${server.port}/other`;
+    await fetch(url);
+    answered = 0;
+    const together = sendTogether(server.port, 100);
+    const before: number[] = [];
+    while (before.length < 5) {
+      await (await fetch(url)).text();
+      before.push(answered);
+    }
+    expect(before.at(-1)).toBeLessThan(60);
+    expect(await together).toEqual(Array.from({ length: 100 }, (_, index) => `/${index}`));
+  });
+
+  test('begin only when the one before has ended', async () => {
+    const [arrived, release] = [latch(), latch()];
+    const begun: (string | undefined)[] = [];
+    const server = await start(async (req, res) => {
+      begun.push(req.url);
+      arrived.open();
+      await release.opened;
+      res.end(`path=${req.url}\n`);
+    });
+    const together = sendTogether(server.port, 3);
+    await arrived.opened;
+    await fetch(`http://127.0.0.1:${server.port}/`, { signal: AbortSignal.timeout(100) }).catch(() => undefined);
+    expect(begun).toEqual(['/0', '/']);
+    release.open();
+    expect(await together).toEqual(['/0', '/1', '/2']);
+  });
+
+  test('are cut off beyond the most that may wait', async () => {
+    let served = 0;
+    const server = await start((_req, res) => {
+      served++;
+      res.end('path=\n');
+    });
+    expect((await sendTogether(server.port, 1_000)).length).toBeLessThan(200);
+    expect(served).toBeLessThan(200);
+  });
+});
+
 describe('draining', () => {
   test('lets a running request finish, tells its connection to close and refuses new connections', async () => {
     const [arrived, release] = [latch(), latch()];

@@ -15,12 +15,12 @@ const mebibyte = 1024 * 1024;
 export class ReadLanes {
   /** Lists by what executions say themselves, and traces of ordinary size: some ten milliseconds each. */
   readonly #quick = new FairLane({
-    ...{ name: 'reads of executions', capacity: 12, perKey: 6 },
+    ...{ name: 'reads of executions', capacity: 12, perKey: 4 },
     ...{ waitingPerKey: 64, waitingMax: 256, waitMsMax: requestWaitMsMax },
   });
-  /** Lists that look into spans, filter by a tree or count. Each is up to four queries at a time, of the eight that the embedded engine runs. */
+  /** Lists that look into spans, filter by a tree or count. Each is up to four queries at a time, of the six that the embedded engine runs. */
   readonly #searches = new FairLane({
-    ...{ name: 'searches of executions', capacity: 4, perKey: 2 },
+    ...{ name: 'searches of executions', capacity: 3, perKey: 1 },
     ...{ waitingPerKey: 16, waitingMax: 64, waitMsMax: requestWaitMsMax },
   });
   /** Traces and parts that are read in threads, of which there are two. */
