@@ -16,8 +16,11 @@ export interface FairLaneOptions {
   waitMsMax?: number;
 }
 
-/** For work that an HTTP request waits for: the request is answered before its connection is closed for silence (see server.ts). */
-export const requestWaitMsMax = 15_000;
+/**
+ * For work that an HTTP request waits for. One passes four lanes at most, and is answered before its connection is closed for 60 s of
+ * silence (see server.ts).
+ */
+export const requestWaitMsMax = 10_000;
 
 /** Who waits for the work. `signal` is read only when the work has to wait, so a getter may make it. */
 export interface Waiter {
@@ -188,12 +191,10 @@ export class FairLane {
     const { name, perKey, waitMsMax = 0 } = this.#options;
     const waited = `was not begun within ${waitMsMax / 1000} s`;
     const isOwn = state.waiting[0] !== entry || state.held + entry.cost > perKey;
-    if (isOwn) {
-      const message = `This workspace has so many ${name} under way that this one ${waited}; try again later.`;
-      return new RateLimitedError('workspace_busy', message, { retryAfterS: lateRetryAfterS });
-    }
-    const message = `There are so many ${name} under way that this one ${waited}; try again later.`;
-    return new UnavailableError('server_busy', message, { retryAfterS: lateRetryAfterS });
+    const message = `${isOwn ? 'This workspace has' : 'There are'} so many ${name} under way that this one ${waited}; try again later.`;
+    return isOwn
+      ? new RateLimitedError('workspace_busy', message, { retryAfterS: lateRetryAfterS })
+      : new UnavailableError('server_busy', message, { retryAfterS: lateRetryAfterS });
   }
 
   #fits(state: Key, { cost }: Pick<Entry, 'cost'>): boolean {

@@ -86,6 +86,19 @@ describe('requests that are sent together on one connection', () => {
     expect(await together).toEqual(Array.from({ length: 100 }, (_, index) => `/${index}`));
   });
 
+  test('do not wait for those of another connection', async () => {
+    const server = await start((req, res) => {
+      const until = performance.now() + 2;
+      while (performance.now() < until);
+      res.end(`path=${req.url}\n`);
+    });
+    const ended: string[] = [];
+    const many = sendTogether(server.port, 100).then(() => ended.push('a hundred'));
+    const few = sendTogether(server.port, 3).then(() => ended.push('three'));
+    await Promise.all([many, few]);
+    expect(ended).toEqual(['three', 'a hundred']);
+  });
+
   test('begin only when the one before has ended', async () => {
     const [arrived, release] = [latch(), latch()];
     const begun: (string | undefined)[] = [];

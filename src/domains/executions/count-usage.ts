@@ -41,8 +41,8 @@ export interface CountedUsage extends UsageTotal {
  * Totals of one trace in which nothing is counted twice: the own usage of every `llm` span; any other span, such as an agent or an
  * embedding that repeats the sum of its calls, only when nothing below it counted. Of nested calls with one response id (two instrumentations
  * on one call) the innermost counts. A model call that reports nothing, the innermost of nested ones, counts as one without a known
- * cost, unless a span above it counts and so knows the sum. A span id given twice counts as it was given last. A cycle of parents is cut at the one of its spans
- * that was given first. O(n), no recursion.
+ * cost, unless a span above it counts and so knows the sum. A span id given twice counts as it was given last. A cycle of parents is
+ * cut at the one of its spans that was given first. O(n), no recursion.
  */
 export function sumUsage(spans: readonly CountableSpan[]): CountedUsage {
   const nodes = nodesOf(spans);

@@ -20,7 +20,7 @@ export async function readEngineClock(clickhouse: ClickHouse): Promise<bigint> {
   return BigInt(row.now);
 }
 
-/** How many rows of `spans` there are of each trace that has any, those included that a resend has replaced. */
+/** How many rows `spans` has of each trace. It counts rows that a resend has replaced; a trace without rows is left out. */
 export async function countTraceRows(
   clickhouse: ClickHouse,
   projectId: string,

@@ -24,14 +24,16 @@ export interface PromptQuestion {
 }
 
 /** What the thread runs: one read of a large trace, whose work may take as long as it does here. */
-export async function readInThread<Name extends TraceReadName>(task: ThreadTask<Name>): Promise<ThreadOutcome> {
+export async function readInThread<Name extends TraceReadName>(
+  task: ThreadTask<Name>,
+): Promise<ThreadOutcome | ReturnType<typeof move>> {
   lowerThreadPriority();
   const clickhouse = connectClickHouse(task.clickhouseUrl);
   const { cursorSecret } = task;
   try {
     const deps = { clickhouse, cursorSecret, knownPrompts: promptsBehind(task.prompts), large: true };
     const bytes = new TextEncoder().encode(await traceReads[task.name](deps, task.input));
-    return move(bytes) as unknown as Uint8Array;
+    return move(bytes);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { kind, code, message, retryAfterS }: AppError = error;
