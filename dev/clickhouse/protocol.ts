@@ -18,10 +18,11 @@ export interface Outcome {
 /** `next` grants one more chunk, `stop` says that nobody reads any more. */
 export type ToSession = { type: 'run'; job: Job } | { type: 'next' } | { type: 'stop' };
 
+/** `chunk` is a piece of the result before its last, which comes with `done`. */
 export type FromSession =
   | { type: 'ready' }
   | { type: 'chunk'; bytes: Uint8Array }
-  | { type: 'done'; outcome: Outcome }
+  | { type: 'done'; outcome: Outcome; bytes: Uint8Array }
   | { type: 'error'; message: string };
 
 /** By which the process is told the password, so that no list of processes shows it. */

@@ -88,10 +88,11 @@ async function runOn(worker: Worker, job: Job, options: RunOptions): Promise<Out
   let written = Promise.resolve();
   const ended = new Promise<Outcome>((resolve, reject) => {
     worker.on('message', (message: FromSession) => {
-      if (message.type === 'done') resolve(message.outcome);
       if (message.type === 'error') reject(parseEngineError(message.message));
-      if (message.type !== 'chunk') return;
-      written = written.then(() => options.onChunk(message.bytes)).then(() => send({ type: 'next' }));
+      if (message.type !== 'done' && message.type !== 'chunk') return;
+      written = written.then(() => options.onChunk(message.bytes));
+      if (message.type === 'done') return resolve(message.outcome);
+      written = written.then(() => send({ type: 'next' }));
       written.catch(stop);
     });
     options.signal.addEventListener('abort', stop, { once: true });

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findLightSpans, type LightSpan } from '../../src/domains/executions/light-span.ts';
 import { ReadLanes } from '../../src/domains/executions/read-lanes.ts';
 import { readTrace } from '../../src/domains/executions/read-trace.ts';
 import { partNames } from '../../src/domains/executions/span-queries.ts';
 import type { TraceReadInput, TraceReadName } from '../../src/domains/executions/trace-reads.ts';
 import { TraceThreads } from '../../src/domains/executions/trace-threads.ts';
+import { findWholeTrace } from '../../src/domains/executions/whole-span-queries.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { connectExecutions } from '../support/executions.ts';
@@ -58,13 +60,40 @@ async function read<Name extends TraceReadName>(name: Name, input: TraceReadInpu
 const everything = { include: new Set(partNames), withSpans: true };
 const filter = { kinds: undefined, durationNanoMin: 0n, errorsOnly: false, limit: 20_000 };
 
-test('an execution of ordinary size is read by two queries at once', async () => {
+test('an execution of ordinary size is read by one query', async () => {
   const trace = { projectId: project.id, traceId: newTraceId() };
   await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: 12 });
   const { counts, body } = await read('getExecution', { ...trace, ...everything });
   expect(body).toMatchObject({ span_count: 12, spans_truncated: false });
   expect(body.spans).toHaveLength(12);
-  expect(counts).toEqual({ queries: 2, turns: 1 });
+  expect(counts).toEqual({ queries: 1, turns: 1 });
+});
+
+test('the spans of an execution read whole are, for its summary, those that a batch of executions reads', async () => {
+  const trace = { projectId: project.id, traceId: newTraceId() };
+  for (const name of ['first', 'again']) {
+    const columns = {
+      name: `'${name}'`,
+      kind: "if(number % 2 = 0, 'llm', 'tool')",
+      has_usage: 'number % 3 = 0',
+      input_tokens: 'number',
+      cost_source: "if(number % 2 = 0, 'computed', 'none')",
+      cost_nano_usd: 'number * 7',
+      response_id: "concat('res_', toString(number))",
+      prompt_source: "if(number % 5 = 0, 'attributes', '')",
+      prompt_name: "'greeting'",
+      input_preview: "concat('in ', toString(number))",
+      output_preview: "concat('out ', toString(number))",
+      tags: "['a', 'b']",
+    };
+    await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: name === 'first' ? 12 : 4, columns });
+  }
+  const whole = await findWholeTrace(store.clickhouse, trace, { include: new Set(partNames), bytesMax: 4_000_000 });
+  const lights = await findLightSpans(store.clickhouse, trace.projectId, [trace.traceId]);
+  const byId = (spans: readonly LightSpan[]) => new Map(spans.map((span) => [span.spanId, span]));
+  expect(lights).toHaveLength(12);
+  expect(lights.filter(({ sentOnce }) => sentOnce)).toHaveLength(8);
+  expect(byId(whole?.lights ?? [])).toEqual(byId(lights));
 });
 
 test('a tree and a timeline of ordinary size are read by one query where the origins of spans are known', async () => {

@@ -2,7 +2,7 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { fillCutSummaries, shownSummary } from './cut-summary-queries.ts';
 import { BoundParameters } from './filters/bound-parameters.ts';
-import { type CompileContext, compileCondition } from './filters/compile-condition.ts';
+import { type CompileContext, compileCondition, isOneOfTraces } from './filters/compile-condition.ts';
 import type { Condition } from './filters/condition.ts';
 import { sortOf } from './filters/execution-fields.ts';
 import { listSettings } from './list-settings.ts';
@@ -39,7 +39,7 @@ export interface PresentPlace extends Place {
 }
 
 /** As {@link Stamp} has it: integers of 64 bits come as text. */
-export const stampColumns = 'version, toUnixTimestamp64Milli(summarised_at)::Float64 AS summarisedAtMs';
+const stampColumns = 'version, toUnixTimestamp64Milli(summarised_at)::Float64 AS summarisedAtMs';
 export const newestFirst = 'executions.version DESC, executions.summarised_at DESC';
 
 /** By then a row can be seen that was stamped as it was written. */
@@ -77,13 +77,30 @@ export async function findPlaces(
   return fillCutSummaries(clickhouse, list.projectId, places);
 }
 
-/** Whether any execution of the project has changed, or come, since. */
-export async function haveMoved(clickhouse: ClickHouse, projectId: string, asOfMs: number): Promise<boolean> {
+/**
+ * What tells the newest row of each of these executions from the rows that it replaces, and whether any execution of the project has
+ * changed, or come, since `asOfMs`. One statement, because the engine takes half as long for one as for two.
+ */
+export async function findStamps(
+  clickhouse: ClickHouse,
+  projectId: string,
+  traceIds: readonly string[],
+  asOfMs: number,
+): Promise<{ stamps: Map<string, Stamp>; haveMoved: boolean }> {
   const parameters = new BoundParameters();
-  const query = `SELECT 1 FROM executions WHERE project_id = ${parameters.bind('String', projectId)}
-                 AND summarised_at > ${momentSql(asOfMs, parameters)} LIMIT 1`;
-  return (await rowsOf(clickhouse, query, parameters)).length > 0;
+  const project = parameters.bind('String', projectId);
+  const stamps = `SELECT lower(hex(trace_id)) AS traceId, ${stampColumns} FROM executions
+                  PREWHERE project_id = ${project} AND ${isOneOfTraces(traceIds, parameters)}
+                  ORDER BY ${newestFirst} LIMIT 1 BY trace_id`;
+  const moved = `SELECT '${anyMoved}' AS traceId, 0::UInt64 AS version, 0::Float64 AS summarisedAtMs FROM
+                   (SELECT 1 FROM executions WHERE project_id = ${project} AND summarised_at > ${momentSql(asOfMs, parameters)} LIMIT 1)`;
+  const rows = await rowsOf<Stamp & { traceId: string }>(clickhouse, `${stamps} UNION ALL ${moved}`, parameters);
+  const found = new Map(rows.map(({ traceId, ...stamp }) => [traceId, stamp]));
+  return { haveMoved: found.delete(anyMoved), stamps: found };
 }
+
+/** Stands for the id of a trace in the row that says that executions have moved. */
+const anyMoved = 'moved';
 
 /**
  * The next places that those executions had which changed since: where the last summary before then had them, or the first one if

@@ -5,24 +5,23 @@ import type { Execution } from './execution.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { executionToWire } from './executions.schema.ts';
 import { ownPrompt } from './find-prompt-links.ts';
-import { rowsHereMax } from './large-trace.ts';
 import { findEarliestLightSpans, findFewLightSpans, type LightSpan, spansPerTraceMax } from './light-span.ts';
 import { linkPrompts } from './link-prompts.ts';
 import { spanCursor } from './list-spans.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, readSpans, type SpanPage, storedSpans } from './read-span-page.ts';
 import { resolveExecutionPrompts, resolveSpanPrompts } from './resolve-prompts.ts';
-import type { SpanPart, SpanRow, TraceKey } from './span-queries.ts';
+import type { SpanPart, TraceKey } from './span-queries.ts';
 import { missingParents, summariseExecution } from './summarise-execution.ts';
 import { readLargeExecution } from './summarise-stored-traces.ts';
 import type { TraceReadDeps } from './trace-reads.ts';
-import { findWholeSpanRows } from './whole-span-queries.ts';
+import { findWholeTrace, type WholeTrace } from './whole-span-queries.ts';
 
 /** As many spans, and as many missing parents, as one answer gives out. */
 const spansMax = 10_000;
 const missingParentsMax = 1_000;
-/** Spans that are read beside their summary, before it is known how many there are: parsing so many bytes takes some 20 ms. */
-const whole = { rowsMax: rowsHereMax, bytesMax: 4 * 1024 * 1024 } as const;
+/** Spans that are read at once, before it is known how many there are: parsing so many bytes takes some 20 ms. */
+const wholeBytesMax = 4 * 1024 * 1024;
 
 /**
  * One execution with its earliest spans, or without any. Throws NotFoundError, UnavailableError while the trace store is unavailable,
@@ -33,12 +32,12 @@ export async function getExecution(
   input: { projectId: string; traceId: string; include: ReadonlySet<SpanPart>; withSpans: boolean },
 ): Promise<string> {
   const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
-  const [stored, rows] = await Promise.all([
-    runClickHouse(() => findLights(deps, trace)),
-    input.withSpans && !deps.large
-      ? findWholeSpanRows(deps.clickhouse, trace, { include: input.include, ...whole })
-      : undefined,
-  ]);
+  const { include, withSpans } = input;
+  const readsWhole = withSpans && !deps.large;
+  const whole = readsWhole
+    ? await findWholeTrace(deps.clickhouse, trace, { include, bytesMax: wholeBytesMax })
+    : undefined;
+  const stored = whole?.lights ?? (await runClickHouse(() => findLights(deps, trace)));
   if (stored.length === 0) throw unknownExecution();
   const pace = new Pace(0);
   const lights = await resolveSpanPrompts(deps.knownPrompts, trace.projectId, stored);
@@ -54,7 +53,7 @@ export async function getExecution(
     missing_parents: missingParents(lights).slice(0, missingParentsMax),
     feedback: [],
   };
-  const { spans, last } = input.withSpans ? await firstSpans(deps, trace, input.include, { lights, rows }) : none;
+  const { spans, last } = withSpans ? await firstSpans(deps, trace, include, { lights, whole }) : none;
   const tail = {
     truncated: last !== undefined,
     spans_truncated: last !== undefined,
@@ -78,26 +77,20 @@ function findLights({ clickhouse, large }: TraceReadDeps, trace: TraceKey): Prom
   return large ? findEarliestLightSpans(clickhouse, trace) : findFewLightSpans(clickhouse, trace);
 }
 
-/** From `rows`, which are of the whole trace; from the store where there are none, or where a span came after them. */
+/** From the whole trace where it has been read. */
 async function firstSpans(
   deps: TraceReadDeps,
   trace: TraceKey,
   include: ReadonlySet<SpanPart>,
-  { lights, rows }: { lights: readonly LightSpan[]; rows: readonly SpanRow[] | undefined },
+  { lights, whole }: { lights: readonly LightSpan[]; whole: WholeTrace | undefined },
 ): Promise<SpanPage> {
   const links = linkPrompts(lights);
-  const source =
-    rows !== undefined && haveAll(rows, lights)
-      ? readSpans(rows)
-      : await storedSpans(deps.clickhouse, { trace, after: undefined, limit: spansMax, include });
+  const source = whole
+    ? readSpans(whole.rows)
+    : await storedSpans(deps.clickhouse, { trace, after: undefined, limit: spansMax, include });
   return readSpanPage(source, {
     ...{ limit: spansMax, include },
     promptOf: (row) => links.get(row.id) ?? ownPrompt(row),
     readPart: largePartReader(deps, trace),
   });
-}
-
-function haveAll(rows: readonly SpanRow[], lights: readonly LightSpan[]): boolean {
-  const ids = new Set(rows.map(({ id }) => id));
-  return lights.every(({ spanId }) => ids.has(spanId));
 }

@@ -4,13 +4,13 @@ import type { Execution } from './execution.ts';
 import {
   findFormerPlaces,
   findPlaces,
-  haveMoved,
+  findStamps,
   type ListQuery,
   type Place,
   type PresentPlace,
   type Stamp,
 } from './execution-place-queries.ts';
-import { countSpanRows, findExecutions, findSatisfying, findStamps } from './execution-queries.ts';
+import { countSpanRows, findExecutions, findSatisfying } from './execution-queries.ts';
 import { readSummary } from './execution-summary.ts';
 import { asksSpans } from './filters/condition.ts';
 import { placeOrder } from './place-order.ts';
@@ -68,9 +68,11 @@ async function readPlaces(
   const executions = unmoved.map(({ execution }) => execution);
   const findFormer = () => findFormerPlaces(clickhouse, list, asOfMs, after, wanted);
   // After the present ones, so that whatever they show as changed is found.
-  const [first, stamps, unsatisfying] = await Promise.all([
-    haveMoved(clickhouse, list.projectId, asOfMs).then((moved) => (moved ? findFormer() : [])),
-    findStamps(clickhouse, list.projectId, idsOf(executions)),
+  const [{ stamps, first }, unsatisfying] = await Promise.all([
+    findStamps(clickhouse, list.projectId, idsOf(executions), asOfMs).then(async ({ stamps, haveMoved }) => ({
+      stamps,
+      first: haveMoved ? await findFormer() : [],
+    })),
     findUnsatisfying(clickhouse, list, executions),
   ]);
   const known = new Set(idsOf(first));

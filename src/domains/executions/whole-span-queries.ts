@@ -1,5 +1,8 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { isTooLarge } from '../../stores/clickhouse/errors.ts';
+import { ownPrompt } from './find-prompt-links.ts';
+import { assertSmall, rowsHereMax } from './large-trace.ts';
+import { type LightSpan, toUsage } from './light-span.ts';
 import { blockColumn, newestRows, type RowAge } from './newest-rows.ts';
 import {
   headColumns,
@@ -13,20 +16,40 @@ import {
 import { ofTrace } from './trace-sql.ts';
 import { compareStarts } from './tree/build-tree.ts';
 
+/** All spans of a trace, once as they are answered, in order of start, and once as its summary is made of them. */
+export interface WholeTrace {
+  rows: SpanRow[];
+  lights: LightSpan[];
+}
+
+type WholeRow = SpanRow & {
+  received_at_ms: string;
+  block: string;
+  retention_days: number;
+  response_id: string;
+  input_preview: string;
+  output_preview: string;
+};
+
+/** What {@link LightSpan} has beyond a {@link SpanRow}. */
+const lightColumns = ['retention_days', 'response_id', 'input_preview', 'output_preview'];
+
 /**
- * All spans of a trace of few rows in their order as last received, nothing of them cut; undefined where the trace has more than
- * `rowsMax` rows or these more than `bytesMax`. It is one query, and the engine has nothing to sort. Throws UnavailableError.
+ * All spans of a trace of at most {@link rowsHereMax} rows as last received, nothing of them cut; undefined where they have more than
+ * `bytesMax`. It is one query, and the engine has nothing to sort. Throws LargeTraceError where the trace has more rows, and
+ * UnavailableError.
  */
-export async function findWholeSpanRows(
+export async function findWholeTrace(
   clickhouse: ClickHouse,
   trace: TraceKey,
-  { include, rowsMax, bytesMax }: { include: ReadonlySet<SpanPart>; rowsMax: number; bytesMax: number },
-): Promise<SpanRow[] | undefined> {
+  { include, bytesMax }: { include: ReadonlySet<SpanPart>; bytesMax: number },
+): Promise<WholeTrace | undefined> {
   const shown = partNames.filter((part) => include.has(part)).flatMap((part): readonly string[] => spanParts[part]);
-  const rows = await rowsOf<SpanRow & { received_at_ms: string; block: string }>(
+  const rows = await rowsOf<WholeRow>(
     clickhouse,
-    `SELECT ${[...headColumns, ...shown].join(', ')}, [] AS cut, toUnixTimestamp64Milli(received_at) AS received_at_ms,
-       ${blockColumn} AS block FROM spans PREWHERE ${ofTrace} LIMIT ${rowsMax + 1}`,
+    `SELECT ${[...headColumns, ...lightColumns, ...shown].join(', ')}, [] AS cut,
+       toUnixTimestamp64Milli(received_at) AS received_at_ms, ${blockColumn} AS block
+     FROM spans PREWHERE ${ofTrace} LIMIT ${rowsHereMax + 1}`,
     { ...trace },
     'JSONEachRow',
     { max_result_bytes: String(bytesMax) },
@@ -34,13 +57,49 @@ export async function findWholeSpanRows(
     if (isTooLarge(error)) return undefined;
     throw error;
   });
-  if (rows === undefined || rows.length > rowsMax) return undefined;
-  return newestRows(rows, ageOf)
-    .map(({ row }) => ({ row, spanId: row.id, startUnixNano: BigInt(row.start_unix_nano) }))
-    .sort(compareStarts)
-    .map(({ row }) => row);
+  if (rows === undefined) return undefined;
+  const newest = newestRows(assertSmall(rows), ageOf);
+  return {
+    rows: newest
+      .map(({ row }) => ({ row, spanId: row.id, startUnixNano: BigInt(row.start_unix_nano) }))
+      .sort(compareStarts)
+      .map(({ row }) => row),
+    lights: newest.map(({ row, alone }) => toLightSpan(trace.traceId, row, alone)),
+  };
 }
 
-function ageOf(row: { id: string; received_at_ms: string; block: string }): RowAge {
+function ageOf(row: WholeRow): RowAge {
   return { spanId: row.id, receivedAtMs: Number(row.received_at_ms), block: Number(row.block) };
+}
+
+/** As `findLightSpans` reads it. */
+function toLightSpan(traceId: string, row: WholeRow, sentOnce: boolean): LightSpan {
+  const hasPreviews = row.parent === '' || row.kind === 'llm';
+  return {
+    traceId,
+    spanId: row.id,
+    parentSpanId: row.parent,
+    receivedAtMs: Number(row.received_at_ms),
+    sentOnce,
+    retentionDays: row.retention_days,
+    startUnixNano: BigInt(row.start_unix_nano),
+    endUnixNano: BigInt(row.end_unix_nano),
+    kind: row.kind,
+    name: row.name,
+    status: row.status,
+    service: row.service,
+    environment: row.environment,
+    provider: row.provider,
+    model: row.model,
+    usage: toUsage(row.usage),
+    costNanoUsd: row.cost_source === 'none' ? null : BigInt(row.cost_nano_usd),
+    costSource: row.cost_source,
+    responseId: row.response_id,
+    sessionId: row.session_id,
+    userId: row.user_id,
+    tags: row.tags,
+    prompt: ownPrompt(row),
+    inputPreview: hasPreviews ? row.input_preview : '',
+    outputPreview: hasPreviews ? row.output_preview : '',
+  };
 }

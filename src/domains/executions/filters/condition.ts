@@ -41,3 +41,8 @@ export function asksSpans(condition: Condition): boolean {
   if ('not' in condition) return asksSpans(condition.not);
   return 'attribute' in condition || 'words' in condition;
 }
+
+/** Whether every execution satisfies the condition. */
+export function asksNothing(condition: Condition): boolean {
+  return 'all' in condition && condition.all.every(asksNothing);
+}
