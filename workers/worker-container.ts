@@ -24,6 +24,8 @@ const batchLimits = {
   entriesMax: ingestConcurrency / 2,
   // The engine takes some 30 ms for as much as this (0.8 s for 100 MiB, on two cores).
   togetherBytesMax: 4 * 1024 * 1024,
+  // Of a trace each: some 0.2 s with their summaries.
+  togetherRowsMax: 2_000,
   patientRowsMin: 1_200,
   patientWaitMsMax: 600,
   // One for those who send much, one for the others meanwhile.

@@ -8,7 +8,7 @@ import {
   MalformedError,
   RateLimitedError,
 } from '../lib/errors.ts';
-import { mapInSlices } from '../lib/pace.ts';
+import { mapInSlices, sharedHalf } from '../lib/pace.ts';
 import type { Contract, Headers, Result, Status } from './endpoint.ts';
 import { problemContentType, problemHeaders, toProblem } from './problem.ts';
 import type { QueryValues } from './query.ts';
@@ -94,7 +94,7 @@ export async function digestRequest(request: {
 async function digestList(list: readonly unknown[]): Promise<string> {
   const hash = createHash('sha256');
   // JSON of one line each, so that no two lists read the same.
-  await mapInSlices(list, (item) => void hash.update(`${fingerprintOf(item)}\n`), 1);
+  await mapInSlices(list, (item) => void hash.update(`${fingerprintOf(item)}\n`), sharedHalf);
   return hash.digest('hex');
 }
 

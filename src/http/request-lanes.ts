@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane, requestWaitMsMax, type Waiter } from '../lib/fair-lane.ts';
 import type { Contract, RateClass } from './contract.ts';
@@ -20,6 +21,8 @@ const laneOfClass: Readonly<Record<RateClass, LaneName>> = {
 };
 
 const waiting = { waitingPerKey: 64, waitingMax: 512, waitMsMax: requestWaitMsMax };
+/** Of reads that wait on the engine, which is kept busy by as many as there are processors: a workspace that asks for more leaves half of it. */
+const perBusyKey = Math.max(1, Math.floor(availableParallelism() / 2));
 /** A request takes one place more for each of these that its body has: a mebibyte is 10 ms of the event loop, a small one a third of one. */
 const bytesPerPlace = 64 * 1024;
 
@@ -34,7 +37,7 @@ export class RequestLanes {
   readonly #lanes: Readonly<Record<LaneName, FairLane | undefined>> = {
     records: this.#records,
     renders: new FairLane({ name: 'renders', capacity: 48, perKey: 12, ...waiting }),
-    analysis: new FairLane({ name: 'reads of executions', capacity: 24, perKey: 4, ...waiting }),
+    analysis: new FairLane({ name: 'reads of executions', capacity: 24, perKey: 4, perBusyKey, ...waiting }),
     none: undefined,
   };
   /** Shared in the same way: one large body is parsed at a time. */

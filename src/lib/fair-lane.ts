@@ -8,6 +8,8 @@ export interface FairLaneOptions {
   capacity: number;
   /** The cost of the work of one key that may run at once. Work that costs more counts as this much. */
   perKey: number;
+  /** The same for a key that wants more than it has while others use the lane: who asks for little then waits less for the resource itself. */
+  perBusyKey?: number;
   /** How many pieces of work of one key may wait; with 0 nobody waits for a place, whoever holds it. */
   waitingPerKey: number;
   /** How many pieces of work may wait, all keys together. */
@@ -35,6 +37,8 @@ export interface EnterOptions {
 }
 
 const lateRetryAfterS = 5;
+/** Others use a lane for so long after they came. */
+const sharedForMs = 1_000;
 
 interface Entry {
   cost: number;
@@ -59,6 +63,9 @@ export class FairLane {
   #held = 0;
   #waiting = 0;
   #virtualTime = 0;
+  #lastKey = '';
+  /** When two keys last came one after the other. */
+  #sharedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FairLaneOptions) {
     this.#options = { ...options, perKey: Math.min(options.perKey, options.capacity) };
@@ -97,6 +104,10 @@ export class FairLane {
 
   /** Resolves in its turn to a function that gives the place back; calling it again does nothing. Throws as {@link run}. */
   async enter(key: string, options: EnterOptions = {}): Promise<() => void> {
+    if (key !== this.#lastKey) {
+      if (this.#lastKey !== '') this.#sharedAtMs = performance.now();
+      this.#lastKey = key;
+    }
     const state = this.#stateOf(key);
     const entry = this.#entryOf(state, options.cost ?? 1);
     if (state.waiting.length > 0 || !this.#fits(state, entry))
@@ -232,10 +243,12 @@ export class FairLane {
   }
 
   #next(): [Key, Entry] | undefined {
+    const { perKey, perBusyKey = perKey } = this.#options;
+    const most = performance.now() - this.#sharedAtMs < sharedForMs ? perBusyKey : perKey;
     let next: [Key, Entry] | undefined;
     for (const state of this.#keys.values()) {
       const [head] = state.waiting;
-      if (head === undefined || state.held + head.cost > this.#options.perKey) continue;
+      if (head === undefined || (state.held > 0 && state.held + head.cost > most)) continue;
       if (next === undefined || head.startTag < next[1].startTag) next = [state, head];
     }
     return next;

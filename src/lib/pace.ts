@@ -1,26 +1,46 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const sliceMs = 5;
 
+/** What follows a slice of work: resolves when the next one may begin. */
+export type Rest = () => Promise<void>;
+
+/** Others on the event loop have one turn: for work that somebody waits for. */
+export const oneTurn: Rest = () => nextTurn();
+
 /**
- * Long work on the event loop in slices of some five milliseconds, between which others have their turn. A request of another needs
- * several turns, each of which a slice may hold up, so work that few wait for rests for a time as well.
+ * All that rests so shares half of the event loop: one slice at a time, in the order in which they came, and as long a pause after it. A
+ * request of another needs several turns of the loop, each of which a slice may hold up: for work that a caller can make as large, and
+ * send as often, as the limits allow.
  */
+export const sharedHalf: Rest = () =>
+  new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setTimeout(beginNext, sliceMs);
+  });
+
+/** The first of them is about to begin; shared by all work of this thread. */
+const waiting: (() => void)[] = [];
+
+function beginNext(): void {
+  waiting.shift()?.();
+  // The slice begins after this callback, and the timer runs meanwhile.
+  if (waiting.length > 0) setTimeout(beginNext, 2 * sliceMs);
+}
+
+/** Long work on the event loop in slices of some five milliseconds, between which others have their turn. */
 export class Pace {
-  readonly #restPerWork: number;
+  readonly #rest: Rest;
   #startedAtMs = performance.now();
 
-  /** `restPerWork` is how long it rests in the time that it worked: with 0 for one turn, with 1 the event loop is others' half of the time. */
-  constructor(restPerWork: number) {
-    this.#restPerWork = restPerWork;
+  constructor(rest: Rest) {
+    this.#rest = rest;
   }
 
   /** Call it between pieces of work that take few milliseconds each; undefined while the slice goes on. */
   rest(): Promise<void> | undefined {
-    const workedMs = performance.now() - this.#startedAtMs;
-    if (workedMs < sliceMs) return undefined;
-    const restMs = Math.min(workedMs, 2 * sliceMs) * this.#restPerWork;
-    return (restMs === 0 ? nextTurn() : delay(restMs)).then(() => {
+    if (performance.now() - this.#startedAtMs < sliceMs) return undefined;
+    return this.#rest().then(() => {
       this.#startedAtMs = performance.now();
     });
   }
@@ -30,13 +50,22 @@ export class Pace {
 export async function mapInSlices<T, U>(
   items: readonly T[],
   map: (item: T, index: number) => U,
-  restPerWork = 0,
+  rest: Rest = oneTurn,
 ): Promise<U[]> {
   const mapped: U[] = [];
-  const pace = new Pace(restPerWork);
+  const pace = new Pace(rest);
   for (const [index, item] of items.entries()) {
     await pace.rest();
     mapped.push(map(item, index));
   }
   return mapped;
+}
+
+/** What a generator returns, whose steps take few milliseconds each. Throws what it throws. */
+export async function runInSlices<T>(steps: Iterator<unknown, T>, pace: Pace): Promise<T> {
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) return step.value;
+    const resting = pace.rest();
+    if (resting !== undefined) await resting;
+  }
 }

@@ -46,6 +46,25 @@ describe('FairLane', () => {
     expect(work.begun).toContain('quiet');
   });
 
+  it('a key that wants more than it has holds less while others use the lane, and all again a second later', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const work = controlled(new FairLane({ ...options, capacity: 8, perKey: 4, perBusyKey: 1 }));
+    for (let i = 0; i < 20; i++) work.add('busy', `busy ${i}`);
+    await settled();
+    expect(work.running()).toBe(4);
+    for (let i = 0; i < 3; i++) work.add('modest', `modest ${i}`);
+    await settled();
+    expect(work.begun.slice(4)).toEqual(['modest 0', 'modest 1', 'modest 2']);
+    for (let i = 0; i < 3; i++) await work.endFirst();
+    expect(work.begun).toHaveLength(7);
+    await work.endFirst();
+    expect(work.begun.at(-1)).toBe('busy 4');
+    await vi.advanceTimersByTimeAsync(1_000);
+    await work.endFirst();
+    expect(work.begun.slice(8)).toEqual(['busy 5', 'busy 6', 'busy 7']);
+  });
+
   it('refuses work that has waited too long: 429 behind work of its own key, 503 behind that of others', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());

@@ -9,6 +9,7 @@ const limits = {
   patientRowsMin: 60,
   patientWaitMsMax: 600,
   togetherBytesMax: 80,
+  togetherRowsMax: 1_000,
   writesMax: 2,
 } satisfies Omit<SpanBatcherOptions, 'write'>;
 
@@ -90,11 +91,14 @@ describe('a batch', () => {
   });
 });
 
-describe('an entry that is large', () => {
+describe.each([
+  { in: 'bytes', given: {} },
+  { in: 'rows', given: { togetherBytesMax: 1_000_000, togetherRowsMax: 80 } },
+])('an entry that is large in its $in', ({ given }) => {
   const large = limits.togetherBytesMax + 1;
 
   it('is written by itself, whoever else has something due', async () => {
-    const { add, batcher, writes, settle } = controlled();
+    const { add, batcher, writes, settle } = controlled(given);
     add('quiet');
     add('large', large);
     add('other');
@@ -105,7 +109,7 @@ describe('an entry that is large', () => {
   });
 
   it('waits for another that is being written, and leaves the other write to those who are small', async () => {
-    const { add, writes, wait } = controlled();
+    const { add, writes, wait } = controlled(given);
     add('first', large);
     await wait(600);
     add('second', large);
@@ -119,7 +123,7 @@ describe('an entry that is large', () => {
   });
 
   it('takes turns with those who are small where there is one write', async () => {
-    const { add, writes, wait } = controlled({ writesMax: 1 });
+    const { add, writes, wait } = controlled({ ...given, writesMax: 1 });
     add('large', large);
     add('quiet');
     add('large', large);

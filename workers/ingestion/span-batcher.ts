@@ -40,6 +40,8 @@ export interface SpanBatcherOptions {
   patientWaitMsMax: number;
   /** An entry of more encoded bytes is written by itself, and at most one such at once: the other writes are left to the others. */
   togetherBytesMax: number;
+  /** The same in rows, each of which may be a trace to be summed up. */
+  togetherRowsMax: number;
   /** Writes under way at once. A workspace is in one of them at most, so one alone writes as if there were no other. */
   writesMax: number;
 }
@@ -112,7 +114,8 @@ export class SpanBatcher {
   }
 
   #isLarge({ entry }: Pending): boolean {
-    return entry.encoded.rows.bytes.length > this.#options.togetherBytesMax;
+    const { togetherBytesMax, togetherRowsMax } = this.#options;
+    return entry.encoded.rows.bytes.length > togetherBytesMax || entry.encoded.spanCount > togetherRowsMax;
   }
 
   #isFull(shares: readonly Share[]): boolean {

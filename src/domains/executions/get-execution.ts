@@ -1,4 +1,4 @@
-import { Pace } from '../../lib/pace.ts';
+import { oneTurn, Pace } from '../../lib/pace.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { breakDownCost, costBreakdownToWire } from './cost-breakdown.ts';
 import type { Execution } from './execution.ts';
@@ -39,7 +39,7 @@ export async function getExecution(
     : undefined;
   const stored = whole?.lights ?? (await runClickHouse(() => findLights(deps, trace)));
   if (stored.length === 0) throw unknownExecution();
-  const pace = new Pace(0);
+  const pace = new Pace(oneTurn);
   const lights = await resolveSpanPrompts(deps.knownPrompts, trace.projectId, stored);
   await pace.rest();
   const execution = await summaryOf(deps, trace, lights);

@@ -1,4 +1,4 @@
-import { Pace } from '../../lib/pace.ts';
+import { oneTurn, Pace } from '../../lib/pace.ts';
 import type { SpanPrompt } from '../prompts/index.ts';
 import { spanHeadToWire } from './span.schema.ts';
 import { attributesText, type PartOwners, partText } from './span-parts.schema.ts';
@@ -32,7 +32,7 @@ export async function spanToText(
   prompt: SpanPrompt | null,
   { include, partCharsMax, owners, readPart }: SpanTextOptions,
 ): Promise<string> {
-  const pace = new Pace(0);
+  const pace = new Pace(oneTurn);
   const members: string[] = [];
   const largeParts: LargePart[] = [];
   for (const part of partNames) {

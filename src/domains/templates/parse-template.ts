@@ -1,7 +1,7 @@
 import { itemAt } from '../../lib/item-at.ts';
-import { mapInSlices } from '../../lib/pace.ts';
+import { Pace, runInSlices, sharedHalf } from '../../lib/pace.ts';
 import { templateLimits } from './limits.ts';
-import { parseMustache } from './mustache/parse-mustache.ts';
+import { mustacheSteps } from './mustache/parse-mustache.ts';
 import { InvalidTemplateError, TemplateLimitError, type TemplateProblem } from './problems.ts';
 import type { ParsedTemplate, TemplateFormat } from './template.ts';
 import type { WorkspaceThreads } from './threads/template-threads.ts';
@@ -30,7 +30,7 @@ export async function parseSources(
   sources: readonly string[],
 ): Promise<(ParsedTemplate | { problems: readonly TemplateProblem[] })[]> {
   for (const { length } of sources) requireSize(length);
-  if (format === 'mustache') return mapInSlices(sources, parsedOrProblems);
+  if (format === 'mustache') return parseInSlices(sources);
   if (format === 'liquid') return threads.run('parse', { sources: [...sources] });
   return sources.map((source) => ({ format, source, variables: [], parts: [] }));
 }
@@ -44,11 +44,20 @@ function requireSize(characters: number): void {
   );
 }
 
-function parsedOrProblems(source: string): ParsedTemplate | { problems: readonly TemplateProblem[] } {
-  try {
-    return parseMustache(source);
-  } catch (error) {
-    if (error instanceof InvalidTemplateError) return { problems: error.problems };
-    throw error;
+/** Up to here a source is parsed in a few milliseconds at most. */
+const shortCharactersMax = 16_384;
+
+async function parseInSlices(sources: readonly string[]) {
+  const parsed: (ParsedTemplate | { problems: readonly TemplateProblem[] })[] = [];
+  if (sources.reduce((sum, { length }) => sum + length, 0) > shortCharactersMax) await sharedHalf();
+  const pace = new Pace(sharedHalf);
+  for (const source of sources) {
+    try {
+      parsed.push(await runInSlices(mustacheSteps(source), pace));
+    } catch (error) {
+      if (!(error instanceof InvalidTemplateError)) throw error;
+      parsed.push({ problems: error.problems });
+    }
   }
+  return parsed;
 }

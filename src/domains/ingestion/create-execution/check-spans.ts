@@ -1,7 +1,7 @@
 import { check } from '../../../http/faults.ts';
 import { refuseBody } from '../../../http/validate.ts';
 import type { Fault } from '../../../lib/errors.ts';
-import { mapInSlices } from '../../../lib/pace.ts';
+import { mapInSlices, sharedHalf } from '../../../lib/pace.ts';
 import { type ExecutionBody, type SpanBody, spanBody } from './execution-body.ts';
 
 /** An execution whose spans have been validated, too. */
@@ -20,7 +20,7 @@ export async function checkSpans(body: ExecutionBody): Promise<CheckedExecution>
     if (result.ok) spans.push(result.value);
     else faults.push(...result.faults.map((fault) => ({ ...fault, path: pathBelow(index, fault.path) })));
   };
-  await mapInSlices(body.spans ?? [], checkSpan, 1);
+  await mapInSlices(body.spans ?? [], checkSpan, sharedHalf);
   if (faults.length > 0) refuseBody(faults.slice(0, faultsMax));
   return { ...body, spans };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Fault, InvalidError } from '../../../lib/errors.ts';
-import { mapInSlices } from '../../../lib/pace.ts';
+import { mapInSlices, sharedHalf } from '../../../lib/pace.ts';
 import { unixNanoFromDate } from '../../../lib/time.ts';
 import type { SpanKind } from '../../executions/index.ts';
 import type { CheckedExecution } from './check-spans.ts';
@@ -34,7 +34,11 @@ export async function resolveSpans(body: CheckedExecution, traceId: string, nowM
     ...resolveTimes(fields, unixNanoFromDate(new Date(nowMs))),
     fields,
   };
-  const children = await mapInSlices(spans, (span, index) => resolveChild(span, root, derivedId(index + 1)), 1);
+  const children = await mapInSlices(
+    spans,
+    (span, index) => resolveChild(span, root, derivedId(index + 1)),
+    sharedHalf,
+  );
   const resolved = [root, ...children];
   refuse(timeFaults(resolved));
   refuse(duplicates(resolved));

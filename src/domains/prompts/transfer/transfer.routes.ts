@@ -5,7 +5,7 @@ import { endpointsFor } from '../../../http/endpoint.ts';
 import { booleanParam } from '../../../http/query.ts';
 import { UnsupportedMediaTypeError } from '../../../lib/errors.ts';
 import { FairLane, requestWaitMsMax } from '../../../lib/fair-lane.ts';
-import { Pace } from '../../../lib/pace.ts';
+import { Pace, sharedHalf } from '../../../lib/pace.ts';
 import { type Principal, projectOf } from '../../auth/index.ts';
 import { actingFor, projectParams, writing } from '../../versioned/index.ts';
 import { exportLines } from './export-lines.ts';
@@ -62,7 +62,7 @@ function exportEndpoint({ postgres }: ImportDeps) {
 }
 
 async function writeLines(res: Response, signal: AbortSignal, lines: AsyncIterable<TransferLine>): Promise<void> {
-  const pace = new Pace(1);
+  const pace = new Pace(sharedHalf);
   let pending = '';
   const write = async () => {
     if (!res.headersSent) res.setHeader('Content-Type', ndjson);

@@ -1,9 +1,13 @@
 import { templateLimits } from '../limits.ts';
 
+/** Most names are so, and nothing is wrong with them if they are not too long. */
+const ordinaryName = /^[\w-]+$/;
+
 /** What is wrong with a variable's name; undefined when nothing is. */
 export function nameFault(name: string): string | undefined {
-  const shown = JSON.stringify(name.slice(0, 80));
+  if (name.length <= templateLimits.nameCharactersMax && ordinaryName.test(name)) return undefined;
   if (name === '') return 'A tag needs a name';
+  const shown = JSON.stringify(name.slice(0, 80));
   if (name.length > templateLimits.nameCharactersMax) {
     return `Names are at most ${templateLimits.nameCharactersMax} characters; ${shown} has ${name.length}`;
   }

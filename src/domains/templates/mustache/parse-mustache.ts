@@ -29,6 +29,12 @@ interface State {
 
 /** Parses Mustache (mustache(5), without lambdas, delimiters and escaping). Throws InvalidTemplateError, TemplateLimitError. */
 export function parseMustache(source: string): MustacheTemplate {
+  const steps = mustacheSteps(source);
+  for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
+}
+
+/** {@link parseMustache} tag by tag. */
+export function* mustacheSteps(source: string): Generator<void, MustacheTemplate> {
   const root: Level = { name: '', tag: undefined, children: [], within: [] };
   const state: State = {
     source,
@@ -46,6 +52,7 @@ export function parseMustache(source: string): MustacheTemplate {
       break;
     }
     at = readTag(state, tag, at);
+    yield;
     if (state.problems.length >= templateLimits.problemsMax) break;
   }
   addText(state, at, source.length);

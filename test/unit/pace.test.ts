@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { mapInSlices, oneTurn, Pace, runInSlices, sharedHalf } from '../../src/lib/pace.ts';
+
+const pieceMs = 1;
+
+/** Holds the event loop, as parsing does. */
+function work(): void {
+  const untilMs = performance.now() + pieceMs;
+  while (performance.now() < untilMs);
+}
+
+test('several works that share half of the loop take turns, and leave as much time as they take', async () => {
+  const slices: string[] = [];
+  const begin = (name: string) =>
+    mapInSlices(
+      Array.from({ length: 30 }, () => name),
+      (label) => {
+        if (slices.at(-1) !== label) slices.push(label);
+        work();
+      },
+      sharedHalf,
+    );
+  const startedAtMs = performance.now();
+  await Promise.all(['a', 'b', 'c'].map(begin));
+  const tookMs = performance.now() - startedAtMs;
+  expect(slices.slice(0, 6)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+  // The first slice of each comes at once, the others have their pauses.
+  expect(tookMs).toBeGreaterThan(1.6 * 90 * pieceMs);
+});
+
+test('a work that ends within its slice does not keep the next one from its turn', async () => {
+  const first = sharedHalf();
+  const second = sharedHalf();
+  await first;
+  await second;
+});
+
+test('a work that rests for one turn lets what is ready run between its slices', async () => {
+  let turns = 0;
+  const count = () => {
+    turns++;
+    if (!done) setImmediate(count);
+  };
+  let done = false;
+  setImmediate(count);
+  await mapInSlices(Array.from({ length: 30 }), work, oneTurn);
+  done = true;
+  expect(turns).toBeGreaterThanOrEqual(4);
+});
+
+test('steps run to their end, and what they throw is thrown', async () => {
+  function* steps(fails: boolean): Generator<void, string> {
+    for (let i = 0; i < 12; i++) {
+      work();
+      yield;
+    }
+    if (fails) throw new Error('of the last step');
+    return 'made';
+  }
+  expect(await runInSlices(steps(false), new Pace(sharedHalf))).toBe('made');
+  await expect(runInSlices(steps(true), new Pace(sharedHalf))).rejects.toThrow('of the last step');
+});
