@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { RateLimitedError, UnavailableError } from './errors.ts';
+import { LaneCompany } from './lane-company.ts';
 
 export interface FairLaneOptions {
   /** What the lane does, for messages: "renders", "reads of executions". */
@@ -37,8 +38,6 @@ export interface EnterOptions {
 }
 
 const lateRetryAfterS = 5;
-/** Others use a lane for so long after they came. */
-const sharedForMs = 1_000;
 
 interface Entry {
   cost: number;
@@ -60,12 +59,10 @@ interface Key {
 export class FairLane {
   readonly #options: FairLaneOptions;
   readonly #keys = new Map<string, Key>();
+  readonly #company = new LaneCompany();
   #held = 0;
   #waiting = 0;
   #virtualTime = 0;
-  #lastKey = '';
-  /** When two keys last came one after the other. */
-  #sharedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FairLaneOptions) {
     this.#options = { ...options, perKey: Math.min(options.perKey, options.capacity) };
@@ -104,10 +101,7 @@ export class FairLane {
 
   /** Resolves in its turn to a function that gives the place back; calling it again does nothing. Throws as {@link run}. */
   async enter(key: string, options: EnterOptions = {}): Promise<() => void> {
-    if (key !== this.#lastKey) {
-      if (this.#lastKey !== '') this.#sharedAtMs = performance.now();
-      this.#lastKey = key;
-    }
+    this.#company.note(key);
     const state = this.#stateOf(key);
     const entry = this.#entryOf(state, options.cost ?? 1);
     if (state.waiting.length > 0 || !this.#fits(state, entry))
@@ -141,20 +135,12 @@ export class FairLane {
     const isOwn = waitingPerKey > 0 || state.held + cost > perKey;
     if (isOwn && state.waiting.length >= waitingPerKey) {
       const has = waitingPerKey === 0 ? `as many ${name} under way` : `${waitingPerKey} ${name} waiting`;
-      throw new RateLimitedError(
-        'workspace_busy',
-        `This workspace has ${has} already, the most there may be; try again in a moment.`,
-        { retryAfterS: 1 },
-      );
+      const message = `This workspace has ${has} already, the most there may be; try again in a moment.`;
+      throw new RateLimitedError('workspace_busy', message, { retryAfterS: 1 });
     }
     if (!isOwn || this.#waiting >= waitingMax) {
-      throw new UnavailableError(
-        'server_busy',
-        `The most ${name} that may wait are waiting already; try again in a moment.`,
-        {
-          retryAfterS: 1,
-        },
-      );
+      const message = `The most ${name} that may wait are waiting already; try again in a moment.`;
+      throw new UnavailableError('server_busy', message, { retryAfterS: 1 });
     }
   }
 
@@ -244,7 +230,7 @@ export class FairLane {
 
   #next(): [Key, Entry] | undefined {
     const { perKey, perBusyKey = perKey } = this.#options;
-    const most = performance.now() - this.#sharedAtMs < sharedForMs ? perBusyKey : perKey;
+    const most = this.#company.isShared ? perBusyKey : perKey;
     let next: [Key, Entry] | undefined;
     for (const state of this.#keys.values()) {
       const [head] = state.waiting;
