@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type AttackName, attacks } from './attacks.ts';
 import type { Target } from './target.ts';
 
@@ -13,5 +14,7 @@ process.once('message', async ({ name, target }: AttackOrder) => {
     attacks[name];
   await attack.prepare?.(target);
   process.send?.({ ready: true });
-  process.once('message', () => void attack.run(target, new AbortController().signal));
+  const { signal } = new AbortController();
+  setMaxListeners(0, signal); // One for each connection.
+  process.once('message', () => void attack.run(target, signal));
 });
