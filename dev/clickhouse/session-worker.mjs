@@ -4,7 +4,7 @@ import { Session } from 'chdb';
 /**
  * A session thread; its messages are those of protocol.ts. JavaScript, because Node 20 gives threads no TypeScript
  * loader. It lives as long as the process (chDB closes every connection when a thread ends), runs one statement at a
- * time, and opens a connection for each, which takes 1 ms and leaves no setting behind.
+ * time, and opens a connection for each, which takes 0.1 ms and leaves no setting behind.
  * Starting a stream blocks in chDB until the query is planned, sub-queries included: hence the thread. The prelude runs on this thread
  * as well: handing a SET to another one takes twice as long as the SET.
  */

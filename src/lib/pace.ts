@@ -11,7 +11,8 @@ export const oneTurn: Rest = () => nextTurn();
 /**
  * All that rests so shares half of the event loop: one slice at a time, in the order in which they came, and as long a pause after it. A
  * request of another needs several turns of the loop, each of which a slice may hold up: for work that a caller can make as large, and
- * send as often, as the limits allow.
+ * send as often, as the limits allow. Shared by all workspaces without a share of each: what one of them may have waiting is bounded by
+ * the lanes before it, and by the 48 bodies of a mebibyte or more that it may hold.
  */
 export const sharedHalf: Rest = () =>
   new Promise((resolve) => {

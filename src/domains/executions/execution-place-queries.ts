@@ -79,7 +79,7 @@ export async function findPlaces(
 
 /**
  * What tells the newest row of each of these executions from the rows that it replaces, and whether any execution of the project has
- * changed, or come, since `asOfMs`. One statement, because the engine takes half as long for one as for two.
+ * changed, or come, since `asOfMs`. One statement, because the engine takes a quarter less for one than for two.
  */
 export async function findStamps(
   clickhouse: ClickHouse,

@@ -16,7 +16,7 @@ export function quotasEndpoints(deps: { redis: Redis }) {
       summary: 'What the plan of a workspace allows, and what is left of it',
       description:
         'Quotas are by calendar month (UTC); over the quota of spans ingestion answers 402. Rates are per minute and sliding: ' +
-        '`remaining` is what may be sent at once. Reading this draws on no quota, and on the rate `read` as any read.',
+        '`remaining` is what may be sent at once. Reading this uses no quota; like any read it counts towards the rate `read`.',
       tag: 'workspaces',
       access: { authenticated: true },
       rateClass: 'read',
