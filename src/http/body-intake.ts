@@ -22,6 +22,8 @@ const defaultLimits: IntakeLimits = {
 
 /** What one request holds of the intake. */
 export interface BodyHold {
+  /** Who takes part in the sharing: a workspace, or an address. */
+  readonly sharer: string;
   /** Bytes held now. */
   readonly bytes: number;
   /** Counts bytes as they arrive. Throws RateLimitedError `workspace_busy` or UnavailableError `server_busy` when there is no room. */
@@ -75,6 +77,7 @@ export class BodyIntake {
     };
     add({ bytes: 0, bodies: 1 });
     return {
+      sharer,
       get bytes() {
         return mine.bytes;
       },

@@ -1,13 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip, createInflate } from 'node:zlib';
 import { MalformedError, TooLargeError, UnsupportedMediaTypeError } from '../lib/errors.ts';
-import { mapInSlices, sharedHalf } from '../lib/pace.ts';
+import { Pace, runInSlices, sharedHalf } from '../lib/pace.ts';
 import type { BodyHold } from './body-intake.ts';
-import { formatPath } from './faults.ts';
-import { findPieces, type Span } from './json-pieces.ts';
-import { checkJson } from './json-walk.ts';
+import { parseJson, parseSteps } from './parse-json.ts';
 
-/** A larger body is parsed in pieces, between which others have their turn. */
+/** A larger body is parsed in steps, between which others have their turn. */
 const atOnceBytesMax = 256 * 1024;
 
 /**
@@ -25,7 +23,8 @@ export async function readJsonBody(
   checkJsonContentType(req.headers['content-type']);
   const bytes = await readBytes(req, bytesMax, hold);
   if (bytes.length === 0) return undefined;
-  return bytes.length > atOnceBytesMax ? inTurn(() => parseInPieces(bytes)) : parseJson(bytes);
+  if (bytes.length <= atOnceBytesMax) return parseJson(bytes);
+  return inTurn(() => runInSlices(parseSteps(bytes), new Pace(sharedHalf(hold.sharer))));
 }
 
 /**
@@ -57,50 +56,6 @@ export async function receiveBody(req: IncomingMessage, bytesMax: number, hold: 
   } finally {
     hold.arrived();
   }
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-const utf8Piece = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-/** @throws MalformedError `malformed_json`, `json_too_deep`, InvalidError for text that cannot be stored */
-export function parseJson(bytes: Buffer): unknown {
-  return parsePiece(bytes, utf8, []);
-}
-
-/**
- * The same for a body that would hold up the event loop: lists that are members of the root are parsed element by element. Refuses
- * what no pause would help against.
- * @throws as {@link parseJson}, and TooLargeError for too many values
- */
-export async function parseInPieces(bytes: Buffer): Promise<unknown> {
-  const { frame, arrays } = findPieces(bytes);
-  const root = parsePiece(frame, utf8, []);
-  if (typeof root !== 'object' || root === null || Array.isArray(root)) return root;
-  for (const [key, value] of Object.entries(root)) {
-    if (!Array.isArray(value)) continue;
-    const elements = arrays[Number(value[0])] ?? [];
-    const parse = ({ start, end }: Span, index: number) =>
-      parsePiece(bytes.subarray(start, end), utf8Piece, [key, index]);
-    const parsed = await mapInSlices(elements, parse, sharedHalf);
-    // An assignment would change the prototype of a body with a member `__proto__`.
-    Object.defineProperty(root, key, { value: parsed, enumerable: true, writable: true, configurable: true });
-  }
-  return root;
-}
-
-function parsePiece(bytes: Buffer, decoder: Pick<typeof utf8, 'decode'>, at: readonly (string | number)[]): unknown {
-  let text: string;
-  let value: unknown;
-  try {
-    text = decoder.decode(bytes);
-    value = JSON.parse(text);
-  } catch (cause) {
-    const reason = cause instanceof SyntaxError ? cause.message.slice(0, 200) : 'it is not valid UTF-8';
-    const where = at.length === 0 ? '' : `${formatPath(at)}: `;
-    throw new MalformedError('malformed_json', `The body is not valid JSON: ${where}${reason}`, { cause });
-  }
-  checkJson(value, text, at);
-  return value;
 }
 
 function hasBody(req: IncomingMessage): boolean {
@@ -140,6 +95,7 @@ const slackBytes = 1024 * 1024;
 function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
+    const rest = sharedHalf(hold.sharer);
     let length = 0;
     let restAt = slackBytes;
     const refuse = (error: unknown) => {
@@ -159,7 +115,7 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
       if (length < restAt) return;
       restAt += slackBytes;
       stream.pause();
-      void sharedHalf().then(() => stream.resume());
+      void rest().then(() => stream.resume());
     };
     const cutOff = () => refuse(new MalformedError('incomplete_body', 'The connection closed within the body'));
     // A client that has left already is not announced again.

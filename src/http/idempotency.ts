@@ -76,25 +76,24 @@ export function readIdempotencyKey(header: string | string[] | undefined): strin
 }
 
 /** The same for the same request, whatever the order of fields and parameters. Lists of the body are taken in slices. */
-export async function digestRequest(request: {
-  params: PathParams;
-  query: QueryValues;
-  body: unknown;
-}): Promise<Buffer> {
+export async function digestRequest(
+  request: { params: PathParams; query: QueryValues; body: unknown },
+  sharer: string,
+): Promise<Buffer> {
   const hash = createHash('sha256');
   const { body } = request;
   if (typeof body !== 'object' || body === null) return hash.update(fingerprintOf(request)).digest();
   const prints: [string, string | [string]][] = [];
   for (const [key, value] of Object.entries(body)) {
-    prints.push([key, Array.isArray(value) ? [await digestList(value)] : fingerprintOf(value)]);
+    prints.push([key, Array.isArray(value) ? [await digestList(value, sharer)] : fingerprintOf(value)]);
   }
   return hash.update(fingerprintOf({ ...request, body: Object.fromEntries(prints) })).digest();
 }
 
-async function digestList(list: readonly unknown[]): Promise<string> {
+async function digestList(list: readonly unknown[], sharer: string): Promise<string> {
   const hash = createHash('sha256');
   // JSON of one line each, so that no two lists read the same.
-  await mapInSlices(list, (item) => void hash.update(`${fingerprintOf(item)}\n`), sharedHalf);
+  await mapInSlices(list, (item) => void hash.update(`${fingerprintOf(item)}\n`), sharedHalf(sharer));
   return hash.digest('hex');
 }
 

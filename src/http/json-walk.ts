@@ -6,11 +6,8 @@ export const jsonDepthMax = 64;
 
 /** Text no engine of ours can store: NUL (Postgres refuses it) and lone surrogates (not encodable as UTF-8). */
 export function isStorableText(text: string): boolean {
-  return !unstorable.test(text);
+  return text.isWellFormed() && !text.includes('\0');
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what is looked for.
-const unstorable = /\u0000|\p{Surrogate}/u;
 
 /** JSON forbids raw NUL in strings and UTF-8 forbids surrogates, so both need an escape. */
 const escapesUnstorable = /\\u(?:0000|d[89a-f])/i;

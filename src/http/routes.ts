@@ -202,7 +202,7 @@ function onceFor<P>(
   const begin: typeof store.begin = (request) =>
     isUnbound ? lanes.runRecord(sharer, () => store.begin(request)) : store.begin(request);
   return async (body, run) => {
-    const digest = await digestRequest({ params, query, body });
+    const digest = await digestRequest({ params, query, body }, sharer);
     const deps = {
       store: { ...store, begin },
       request: { tenant, operationId, key, digest },

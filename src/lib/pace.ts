@@ -9,24 +9,36 @@ export type Rest = () => Promise<void>;
 export const oneTurn: Rest = () => nextTurn();
 
 /**
- * All that rests so shares half of the event loop: one slice at a time, in the order in which they came, and as long a pause after it. A
- * request of another needs several turns of the loop, each of which a slice may hold up: for work that a caller can make as large, and
- * send as often, as the limits allow. Shared by all workspaces without a share of each: what one of them may have waiting is bounded by
- * the lanes before it, and by the 48 bodies of a mebibyte or more that it may hold.
+ * All that rests so shares half of the event loop: one slice at a time, and as long a pause after it. Those who wait are served in turn
+ * between sharers, which are workspaces, and in order within one. A request of another needs several turns of the loop, each of which a
+ * slice may hold up: for work that a caller can make as large, and send as often, as the limits allow. What one sharer may have waiting
+ * is bounded by the lanes before it, and by the 48 bodies of a mebibyte or more that it may hold.
  */
-export const sharedHalf: Rest = () =>
-  new Promise((resolve) => {
-    waiting.push(resolve);
-    if (waiting.length === 1) setTimeout(beginNext, sliceMs);
-  });
+export function sharedHalf(sharer: string): Rest {
+  return () =>
+    new Promise((resolve) => {
+      const own = waiting.get(sharer);
+      if (own === undefined) waiting.set(sharer, [resolve]);
+      else own.push(resolve);
+      if (!isTicking) setTimeout(beginNext, sliceMs);
+      isTicking = true;
+    });
+}
 
-/** The first of them is about to begin; shared by all work of this thread. */
-const waiting: (() => void)[] = [];
+/** By sharer, the one whose turn is next first; shared by all work of this thread. */
+const waiting = new Map<string, (() => void)[]>();
+let isTicking = false;
 
 function beginNext(): void {
-  waiting.shift()?.();
-  // The slice begins after this callback, and the timer runs meanwhile.
-  if (waiting.length > 0) setTimeout(beginNext, 2 * sliceMs);
+  const [next] = waiting;
+  isTicking = next !== undefined;
+  if (next === undefined) return;
+  const [sharer, own] = next;
+  own.shift()?.();
+  waiting.delete(sharer);
+  if (own.length > 0) waiting.set(sharer, own);
+  // The slice begins after this callback, and the timer runs meanwhile. It runs once more than there is work, for what comes in the slice.
+  setTimeout(beginNext, 2 * sliceMs);
 }
 
 /** Long work on the event loop in slices of some five milliseconds, between which others have their turn. */

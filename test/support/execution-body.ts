@@ -8,6 +8,7 @@ import { resolveSpans } from '../../src/domains/ingestion/create-execution/resol
 import { decodeTraces, defaultOtlpLimits, normaliseSpan } from '../../src/domains/ingestion/index.ts';
 import type { Span } from '../../src/domains/ingestion/otlp/span.ts';
 import { parseBody } from '../../src/http/validate.ts';
+import { oneTurn } from '../../src/lib/pace.ts';
 
 export const aTraceId = '0af7651916cd43dd8448eb211c80319c';
 export const nowMs = Date.UTC(2026, 10, 20, 12);
@@ -21,8 +22,8 @@ export interface TravelledSpan {
 export async function travel(body: unknown): Promise<[TravelledSpan, ...TravelledSpan[]]> {
   const parsed: ExecutionBody = parseBody(executionBody, JSON.parse(JSON.stringify(body)));
   const traceId = parsed.trace_id ?? aTraceId;
-  const resolved = await resolveSpans(await checkSpans(parsed), traceId, nowMs);
-  const decoded = decodeTraces('json', await encodeExecution(traceId, resolved), defaultOtlpLimits);
+  const resolved = await resolveSpans(await checkSpans(parsed, oneTurn), { traceId, nowMs, rest: oneTurn });
+  const decoded = decodeTraces('json', await encodeExecution(traceId, resolved, oneTurn), defaultOtlpLimits);
   const byId = new Map(decoded.map((span) => [span.spanId, { span, normalised: normaliseSpan(span) }]));
   const [root, ...others] = resolved.map(({ spanId }) => {
     const found = byId.get(spanId);

@@ -9,7 +9,7 @@ function work(): void {
   while (performance.now() < untilMs);
 }
 
-test('several works that share half of the loop take turns, and leave as much time as they take', async () => {
+test('works of several sharers on half of the loop take turns, and leave as much time as they take', async () => {
   const slices: string[] = [];
   const begin = (name: string) =>
     mapInSlices(
@@ -18,7 +18,7 @@ test('several works that share half of the loop take turns, and leave as much ti
         if (slices.at(-1) !== label) slices.push(label);
         work();
       },
-      sharedHalf,
+      sharedHalf(name),
     );
   const startedAtMs = performance.now();
   await Promise.all(['a', 'b', 'c'].map(begin));
@@ -28,9 +28,23 @@ test('several works that share half of the loop take turns, and leave as much ti
   expect(tookMs).toBeGreaterThan(1.6 * 90 * pieceMs);
 });
 
+test('a sharer with many works has no more turns than one with a single work', async () => {
+  const begun: string[] = [];
+  const wait = async (sharer: string) => {
+    await sharedHalf(sharer)();
+    begun.push(sharer);
+  };
+  const busy = Array.from({ length: 20 }, () => wait('busy'));
+  const quiet = wait('quiet').then(() => wait('quiet'));
+  await quiet;
+  expect(begun.filter((sharer) => sharer === 'busy').length).toBeLessThanOrEqual(3);
+  await Promise.all(busy);
+  expect(begun).toHaveLength(22);
+});
+
 test('a work that ends within its slice does not keep the next one from its turn', async () => {
-  const first = sharedHalf();
-  const second = sharedHalf();
+  const first = sharedHalf('a')();
+  const second = sharedHalf('a')();
   await first;
   await second;
 });
@@ -57,6 +71,6 @@ test('steps run to their end, and what they throw is thrown', async () => {
     if (fails) throw new Error('of the last step');
     return 'made';
   }
-  expect(await runInSlices(steps(false), new Pace(sharedHalf))).toBe('made');
-  await expect(runInSlices(steps(true), new Pace(sharedHalf))).rejects.toThrow('of the last step');
+  expect(await runInSlices(steps(false), new Pace(sharedHalf('a')))).toBe('made');
+  await expect(runInSlices(steps(true), new Pace(sharedHalf('a')))).rejects.toThrow('of the last step');
 });

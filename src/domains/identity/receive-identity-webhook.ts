@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { checkJsonContentType, parseJson } from '../../http/body.ts';
+import { checkJsonContentType } from '../../http/body.ts';
+import { parseJson } from '../../http/parse-json.ts';
 import { NotFoundError, UnauthenticatedError, UnsupportedMediaTypeError } from '../../lib/errors.ts';
 import { within } from '../../lib/within.ts';
 import type { IdentityProviderName } from '../../queue/identity-event.ts';

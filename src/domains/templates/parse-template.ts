@@ -30,7 +30,7 @@ export async function parseSources(
   sources: readonly string[],
 ): Promise<(ParsedTemplate | { problems: readonly TemplateProblem[] })[]> {
   for (const { length } of sources) requireSize(length);
-  if (format === 'mustache') return parseInSlices(sources);
+  if (format === 'mustache') return parseInSlices(threads.workspaceId, sources);
   if (format === 'liquid') return threads.run('parse', { sources: [...sources] });
   return sources.map((source) => ({ format, source, variables: [], parts: [] }));
 }
@@ -47,10 +47,11 @@ function requireSize(characters: number): void {
 /** Up to here a source is parsed in a few milliseconds at most. */
 const shortCharactersMax = 16_384;
 
-async function parseInSlices(sources: readonly string[]) {
+async function parseInSlices(workspaceId: string, sources: readonly string[]) {
   const parsed: (ParsedTemplate | { problems: readonly TemplateProblem[] })[] = [];
-  if (sources.reduce((sum, { length }) => sum + length, 0) > shortCharactersMax) await sharedHalf();
-  const pace = new Pace(sharedHalf);
+  const rest = sharedHalf(workspaceId);
+  if (sources.reduce((sum, { length }) => sum + length, 0) > shortCharactersMax) await rest();
+  const pace = new Pace(rest);
   for (const source of sources) {
     try {
       parsed.push(await runInSlices(mustacheSteps(source), pace));

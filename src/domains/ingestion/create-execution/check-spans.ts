@@ -1,7 +1,7 @@
 import { check } from '../../../http/faults.ts';
 import { refuseBody } from '../../../http/validate.ts';
 import type { Fault } from '../../../lib/errors.ts';
-import { mapInSlices, sharedHalf } from '../../../lib/pace.ts';
+import { mapInSlices, type Rest } from '../../../lib/pace.ts';
 import { type ExecutionBody, type SpanBody, spanBody } from './execution-body.ts';
 
 /** An execution whose spans have been validated, too. */
@@ -11,7 +11,7 @@ export type CheckedExecution = Omit<ExecutionBody, 'spans'> & { spans: readonly 
  * Validates the spans of a body, which for ten thousand takes longer than the event loop may be held up. Throws as the validation of
  * any body does.
  */
-export async function checkSpans(body: ExecutionBody): Promise<CheckedExecution> {
+export async function checkSpans(body: ExecutionBody, rest: Rest): Promise<CheckedExecution> {
   const spans: SpanBody[] = [];
   const faults: Fault[] = [];
   const checkSpan = (span: unknown, index: number) => {
@@ -20,7 +20,7 @@ export async function checkSpans(body: ExecutionBody): Promise<CheckedExecution>
     if (result.ok) spans.push(result.value);
     else faults.push(...result.faults.map((fault) => ({ ...fault, path: pathBelow(index, fault.path) })));
   };
-  await mapInSlices(body.spans ?? [], checkSpan, sharedHalf);
+  await mapInSlices(body.spans ?? [], checkSpan, rest);
   if (faults.length > 0) refuseBody(faults.slice(0, faultsMax));
   return { ...body, spans };
 }

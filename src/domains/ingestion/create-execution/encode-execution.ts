@@ -1,4 +1,4 @@
-import { mapInSlices, sharedHalf } from '../../../lib/pace.ts';
+import { mapInSlices, type Rest } from '../../../lib/pace.ts';
 import { attributesToJson } from '../otlp/any-value-json.ts';
 import type { Attributes } from '../otlp/span.ts';
 import type { ResolvedSpan } from './resolve-spans.ts';
@@ -10,9 +10,9 @@ const kindInternal = 1;
 const statusCodes = { unset: 0, ok: 1, error: 2 } as const;
 
 /** The spans as one OTLP/JSON request: a resource for each environment, which is what OpenTelemetry knows environments by. */
-export async function encodeExecution(traceId: string, spans: readonly ResolvedSpan[]): Promise<Buffer> {
+export async function encodeExecution(traceId: string, spans: readonly ResolvedSpan[], rest: Rest): Promise<Buffer> {
   // Bytes by and by: one text of it all costs twice the time in garbage.
-  const encoded = await mapInSlices(spans, (span) => Buffer.from(spanToJson(traceId, span)), sharedHalf);
+  const encoded = await mapInSlices(spans, (span) => Buffer.from(spanToJson(traceId, span)), rest);
   const byEnvironment = new Map<string, Buffer[]>();
   for (const [index, { environment }] of spans.entries()) {
     const group = byEnvironment.get(environment) ?? [];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Fault, InvalidError } from '../../../lib/errors.ts';
-import { mapInSlices, sharedHalf } from '../../../lib/pace.ts';
+import { mapInSlices, type Rest } from '../../../lib/pace.ts';
 import { unixNanoFromDate } from '../../../lib/time.ts';
 import type { SpanKind } from '../../executions/index.ts';
 import type { CheckedExecution } from './check-spans.ts';
@@ -22,7 +22,10 @@ export interface ResolvedSpan extends Times {
 const modelKinds: ReadonlySet<SpanKind> = new Set(['llm', 'embedding', 'reranker']);
 
 /** The execution itself first, then its spans. Throws InvalidError when two of them have one id, or one ends after 2554. */
-export async function resolveSpans(body: CheckedExecution, traceId: string, nowMs: number): Promise<ResolvedSpan[]> {
+export async function resolveSpans(
+  body: CheckedExecution,
+  { traceId, nowMs, rest }: { traceId: string; nowMs: number; rest: Rest },
+): Promise<ResolvedSpan[]> {
   const { trace_id: _, spans, name, kind, ...fields } = body;
   const derivedId = idsOf(traceId);
   const root: ResolvedSpan = {
@@ -34,11 +37,7 @@ export async function resolveSpans(body: CheckedExecution, traceId: string, nowM
     ...resolveTimes(fields, unixNanoFromDate(new Date(nowMs))),
     fields,
   };
-  const children = await mapInSlices(
-    spans,
-    (span, index) => resolveChild(span, root, derivedId(index + 1)),
-    sharedHalf,
-  );
+  const children = await mapInSlices(spans, (span, index) => resolveChild(span, root, derivedId(index + 1)), rest);
   const resolved = [root, ...children];
   refuse(timeFaults(resolved));
   refuse(duplicates(resolved));

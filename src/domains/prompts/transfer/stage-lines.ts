@@ -35,7 +35,7 @@ export async function stageLines(
   { file, encoding }: { file: FileHandle; encoding: LineEncoding },
 ): Promise<Fault[]> {
   const order = new LineOrder();
-  const pace = new Pace(sharedHalf);
+  const pace = new Pace(sharedHalf(threads.workspaceId));
   const faults: Fault[] = [];
   let items: CheckedItem[] = [];
   let versions: CheckedVersion[] = [];

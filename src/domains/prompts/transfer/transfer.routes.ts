@@ -54,15 +54,22 @@ function exportEndpoint({ postgres }: ImportDeps) {
     problems: ['project_not_found', 'workspace_busy', 'server_busy'],
     handle: async (_req, res, { principal, signal }) => {
       const { projectId, workspaceId } = projectOf(principal);
-      await places.run(workspaceId, () => writeLines(res, signal, exportLines(postgres, projectId)), {
-        waiter: { signal },
-      });
+      await places.run(
+        workspaceId,
+        () => writeLines(res, { signal, pace: new Pace(sharedHalf(workspaceId)) }, exportLines(postgres, projectId)),
+        {
+          waiter: { signal },
+        },
+      );
     },
   });
 }
 
-async function writeLines(res: Response, signal: AbortSignal, lines: AsyncIterable<TransferLine>): Promise<void> {
-  const pace = new Pace(sharedHalf);
+async function writeLines(
+  res: Response,
+  { signal, pace }: { signal: AbortSignal; pace: Pace },
+  lines: AsyncIterable<TransferLine>,
+): Promise<void> {
   let pending = '';
   const write = async () => {
     if (!res.headersSent) res.setHeader('Content-Type', ndjson);

@@ -8,6 +8,7 @@ import { type Speed, WorkLanes } from './work-lanes.ts';
 
 /** The threads as one workspace has them; see {@link WorkLanes} for its share. */
 export interface WorkspaceThreads {
+  readonly workspaceId: string;
   /**
    * Throws TemplateLimitError after `limitMs` of running or without memory, RateLimitedError (`workspace_busy`), UnavailableError
    * (`server_busy`), and the reason of the caller's signal.
@@ -44,6 +45,7 @@ export class TemplateThreads {
   /** The threads as a workspace has them. Work of a `waiter` who has gone does not begin. */
   of(workspaceId: string, waiter?: Waiter): WorkspaceThreads {
     return {
+      workspaceId,
       run: (name, task, limitMs = defaultLimitMs) => {
         const run = () => this.#lanes.run(workspaceId, waiter, (speed) => this.#runIn(speed, name, task, limitMs));
         // To know work again costs a hash, which the quick ones are spared.

@@ -1,0 +1,86 @@
+import { TextDecoder } from 'node:util';
+import { MalformedError } from '../lib/errors.ts';
+import { formatPath } from './faults.ts';
+import { findPieces } from './json-pieces.ts';
+import { checkJson } from './json-walk.ts';
+
+type Decoder = Pick<TextDecoder, 'decode'>;
+type Place = readonly (string | number)[];
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+const pieceOptions = { fatal: true, ignoreBOM: true };
+const utf8Piece = new TextDecoder('utf-8', pieceOptions);
+
+/** Decoded at once, which takes some two milliseconds. */
+const decodedBytes = 256 * 1024;
+
+/** @throws MalformedError `malformed_json`, `json_too_deep`, InvalidError for text that cannot be stored */
+export function parseJson(bytes: Buffer): unknown {
+  return parsePiece(bytes, utf8, []);
+}
+
+/**
+ * The same in steps, for a body that would hold up the event loop: lists that are members of the root are parsed element by element.
+ * Refuses what no pause would help against.
+ * @throws as {@link parseJson}, and TooLargeError for too many values
+ */
+export function* parseSteps(bytes: Buffer): Generator<void, unknown> {
+  const { frame, arrays } = yield* findPieces(bytes);
+  const root = yield* pieceSteps(frame, utf8, []);
+  if (typeof root !== 'object' || root === null || Array.isArray(root)) return root;
+  for (const [key, value] of Object.entries(root)) {
+    if (!Array.isArray(value)) continue;
+    const elements: unknown[] = [];
+    for (const [index, { start, end }] of (arrays[Number(value[0])] ?? []).entries()) {
+      elements.push(yield* pieceSteps(bytes.subarray(start, end), utf8Piece, [key, index]));
+    }
+    // An assignment would change the prototype of a body with a member `__proto__`.
+    Object.defineProperty(root, key, { value: elements, enumerable: true, writable: true, configurable: true });
+  }
+  return root;
+}
+
+function* pieceSteps(bytes: Buffer, decoder: Decoder, at: Place): Generator<void, unknown> {
+  yield;
+  if (bytes.length <= decodedBytes) return parsePiece(bytes, decoder, at);
+  const text = yield* decodeSteps(
+    bytes,
+    new TextDecoder('utf-8', decoder === utf8 ? { fatal: true } : pieceOptions),
+    at,
+  );
+  const value = parseText(text, at);
+  yield;
+  checkJson(value, text, at);
+  return value;
+}
+
+function* decodeSteps(bytes: Buffer, decoder: TextDecoder, at: Place): Generator<void, string> {
+  let text = '';
+  for (let start = 0; start < bytes.length; start += decodedBytes) {
+    const slice = bytes.subarray(start, start + decodedBytes);
+    text += orMalformed(at, () => decoder.decode(slice, { stream: start + decodedBytes < bytes.length }));
+    yield;
+  }
+  return text;
+}
+
+function parsePiece(bytes: Buffer, decoder: Decoder, at: Place): unknown {
+  const text = orMalformed(at, () => decoder.decode(bytes));
+  const value = parseText(text, at);
+  checkJson(value, text, at);
+  return value;
+}
+
+function parseText(text: string, at: Place): unknown {
+  return orMalformed(at, () => JSON.parse(text));
+}
+
+function orMalformed<T>(at: Place, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    const reason = cause instanceof SyntaxError ? cause.message.slice(0, 200) : 'it is not valid UTF-8';
+    const where = at.length === 0 ? '' : `${formatPath(at)}: `;
+    throw new MalformedError('malformed_json', `The body is not valid JSON: ${where}${reason}`, { cause });
+  }
+}
