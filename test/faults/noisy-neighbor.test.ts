@@ -10,8 +10,8 @@ import { type Figures, Victim } from '../support/noise/victim.ts';
 import { expectExactlyOnce } from '../support/readable.ts';
 import { type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
 
-const quietMs = isExact ? 10_000 : 4_000;
-const attackMs = isExact ? 8_000 : 3_000;
+const quietMs = isExact ? 30_000 : 4_000;
+const attackMs = isExact ? 20_000 : 3_000;
 /** What the attacker has left behind in the queue when it is ended. */
 const drainMsMax = 120_000;
 

@@ -135,6 +135,27 @@ export const attacks = {
       await inParallel(8, signal, () => post(target, '/prompts/validate', { type: 'text', template }, signal));
     },
   },
+  'exports of two hundred prompts of a hundred kilobytes': {
+    async prepare(target) {
+      const template = 'lorem ipsum '.repeat(8_500);
+      for (let part = 0; part < 200; part++)
+        await post(target, '/prompts', { name: `p ${part}`, type: 'text', template });
+    },
+    run: (target, signal) =>
+      inParallel(6, signal, () => call(target, 'GET', projectPath(target, '/prompts/export'), { signal })),
+  },
+  'comparisons of prompts that have nothing in common': {
+    async prepare(target) {
+      const lines = (word: string) => Array.from({ length: 9_000 }, (_, index) => `${word} ${index}`).join('\n');
+      await post(target, '/prompts', { name: 'lines', type: 'text', template: lines('old') });
+      const body = JSON.stringify({ template: lines('new') });
+      await call(target, 'PUT', projectPath(target, '/prompts/lines'), { body });
+    },
+    run: (target, signal) =>
+      inParallel(8, signal, () =>
+        call(target, 'GET', projectPath(target, '/prompts/lines/diff?from=1&to=2'), { signal }),
+      ),
+  },
   'imports of nothing but blank lines': {
     async run(target, signal) {
       const body = gzipSync(Buffer.alloc(32 * 1024 * 1024, 0x0a));
@@ -155,6 +176,20 @@ export const attacks = {
       const span = { name: 'step', kind: 'llm', model: 'gpt-4o', usage: { input_tokens: 1, output_tokens: 1 } };
       const body = JSON.stringify({ name: 'x', spans: Array.from({ length: 9_999 }, () => span) });
       await inParallel(2, signal, () => call(target, 'POST', projectPath(target, '/executions'), { body, signal }));
+    },
+  },
+  'executions that are one text of escapes': {
+    async run(target, signal) {
+      const body = `{"name":"x","input":"${'\\\\'.repeat(2_500_000)}${'漢'.repeat(900_000)}"}`;
+      await inParallel(4, signal, () => call(target, 'POST', projectPath(target, '/executions'), { body, signal }));
+    },
+  },
+  'executions that it waits for': {
+    async run(target, signal) {
+      const headers = { Prefer: 'wait=30' };
+      const body = JSON.stringify({ name: 'x', input: 'lorem ipsum' });
+      const path = projectPath(target, '/executions');
+      await inParallel(200, signal, () => call(target, 'POST', path, { body, headers, signal }));
     },
   },
   'reads of the tree and the timeline of twenty thousand spans': {

@@ -13,15 +13,20 @@ export interface Figures {
   failures: readonly string[];
 }
 
-type Operation = readonly [name: string, method: string, path: string, body?: unknown];
+type Operation = readonly [name: string, method: keyof typeof pauseMs, path: string, body?: unknown];
 
-const pauseMs = 60;
+/**
+ * On average, between an answer and the next request of its kind: the five kinds of reads together are as many as the plan `free` has
+ * a minute. One that asks for much more is no measure, since it alone keeps two processors busy.
+ */
+const pauseMs = { GET: 1_000, POST: 100 };
+const retryPauseMs = 60;
 const sendPauseMs = 200;
 /** Looking more often would keep the engine busy with nothing but that. */
 const lookPauseMs = 100;
 const readableMsMax = 30_000;
 
-/** An ordinary workspace: some programs that render prompts, read executions and send traces at a modest pace. */
+/** An ordinary workspace: some programs that render prompts, read executions and send traces at the pace of the plan `free`. */
 export class Victim {
   readonly #stack: Stack;
   readonly #project: Project;
@@ -75,7 +80,8 @@ export class Victim {
       requests.set(operation[0], samples);
       while (performance.now() < untilMs) {
         samples.push(await this.#timed(operation, failures));
-        await delay(pauseMs);
+        // At no fixed time, or all kinds would come at once.
+        await delay(pauseMs[operation[1]] * (0.5 + Math.random()));
       }
     };
     const send = async () => {
@@ -123,7 +129,7 @@ export class Victim {
       const answer = await this.#fetch('POST', '/api/v1/traces', body);
       if (answer.ok) break;
       failures.push(`send a trace: ${answer.text}`);
-      await delay(pauseMs);
+      await delay(retryPauseMs);
     }
     this.log.acknowledged.add(key);
     return traceId;
