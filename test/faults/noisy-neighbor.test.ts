@@ -6,14 +6,18 @@ import { type AttackName, attacks } from '../support/noise/attacks.ts';
 import { describeFigures, heldUp, isExact, noticed } from '../support/noise/criterion.ts';
 import { loopDelayOf, loopDelayPreload } from '../support/noise/loop-delays.ts';
 import { prepareAttack } from '../support/noise/start-attack.ts';
+import { readTicks, stolenPercent } from '../support/noise/stolen-time.ts';
 import { type Figures, Victim } from '../support/noise/victim.ts';
 import { expectExactlyOnce } from '../support/readable.ts';
 import { type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
 
-const quietMs = isExact ? 30_000 : 4_000;
-const attackMs = isExact ? 20_000 : 3_000;
+const quietMs = isExact ? 20_000 : 4_000;
+const attackMs = isExact ? 15_000 : 3_000;
 /** What the attacker has left behind in the queue when it is ended. */
 const drainMsMax = 120_000;
+/** While other machines on the host have more of the processors than this, figures are theirs; exact ones are then taken again. */
+const stolenPercentMax = 3;
+const triesMax = isExact ? 4 : 1;
 
 /** One workspace attacks, another works: one criterion for all attacks, see `attacks.ts` for the table. */
 describe('while another workspace', () => {
@@ -40,8 +44,7 @@ describe('while another workspace', () => {
     attackerId = attackersId;
     victim = new Victim(stack, await stack.createProject('victim', victimId));
     await victim.prepare();
-    quiet = await victim.measure(quietMs);
-    console.log(`quiet: ${describeFigures(quiet)}`);
+    ({ figures: quiet } = await measure('quiet', quietMs));
     expect(quiet.failures).toEqual([]);
   });
   afterAll(async () => {
@@ -58,21 +61,31 @@ describe('while another workspace', () => {
     const project = await stack.createProject(name, attackerId);
     const target = { apiUrl: stack.apiUrl, projectId: project.id, apiKey: project.apiKey };
     const attack = await prepareAttack({ name, target });
-    const startedAtMs = Date.now();
     attack.begin();
-    const attacked = await victim.measure(attackMs).finally(() => attack.end());
+    const { figures, delays } = await measure(name, attackMs).finally(() => attack.end());
 
-    const delays = {
-      api: loopDelayOf(delaysDirectory, 'api', startedAtMs),
-      worker: loopDelayOf(delaysDirectory, 'worker', startedAtMs),
-    };
-    console.log(`${name}: ${describeFigures(attacked)}; event loops ${JSON.stringify(delays)}`);
-    expect([...noticed(quiet, attacked), ...heldUp('API', delays.api), ...heldUp('worker', delays.worker)]).toEqual([]);
+    expect([...noticed(quiet, figures), ...heldUp('API', delays.api), ...heldUp('worker', delays.worker)]).toEqual([]);
     expect([stack.api.pid, stack.worker.pid]).toEqual(pids);
     await stack.untilIdle(drainMsMax);
     expect(await quarantinedOf(victim.project.id)).toEqual([]);
     await expectExactlyOnce(stack, victim.project, victim.log);
   });
+
+  async function measure(name: string, forMs: number) {
+    for (let tries = 1; ; tries++) {
+      const ticks = readTicks();
+      const startedAtMs = Date.now();
+      const figures = await victim.measure(forMs);
+      const delays = {
+        api: loopDelayOf(delaysDirectory, 'api', startedAtMs),
+        worker: loopDelayOf(delaysDirectory, 'worker', startedAtMs),
+      };
+      const stolen = stolenPercent(ticks);
+      const where = `event loops ${JSON.stringify(delays)}; stolen ${stolen.toFixed(1)} %`;
+      console.log(`${name}: ${describeFigures(figures)}; ${where}`);
+      if (stolen <= stolenPercentMax || tries === triesMax) return { figures, delays };
+    }
+  }
 
   async function quarantinedOf(projectId: string): Promise<unknown[]> {
     const response = await fetch(`${stack.apiUrl}/api/quarantine?limit=100`, {

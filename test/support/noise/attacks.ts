@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { mintApiKey } from '../../../src/domains/auth/index.ts';
 import { manyValues, newTraceId, tracesBody, tracesHeaders } from './attack-bodies.ts';
@@ -18,6 +19,12 @@ export interface Attack {
  * What one workspace does to the others, by name. To extend the suite, add a row: every attack is held to the same criterion.
  */
 export const attacks = {
+  'nothing, but keeps the processors busy that others leave': {
+    async run(_target, signal) {
+      for (let i = 0; i < 2; i++) new Worker('for (;;);', { eval: true });
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    },
+  },
   'a flood of small traces': {
     run: (target, signal) => {
       return inParallel(24, signal, () => sendTraces(target, [{ traceId: newTraceId() }]));

@@ -16,17 +16,17 @@ export interface Figures {
 type Operation = readonly [name: string, method: keyof typeof pauseMs, path: string, body?: unknown];
 
 /**
- * On average, between an answer and the next request of its kind: the five kinds of reads together are as many as the plan `free` has
- * a minute. One that asks for much more is no measure, since it alone keeps two processors busy.
+ * On average, between an answer and the next request of its kind: the five kinds of reads together are as many as the plan `pro` has
+ * a minute. One that asks for much more is no measure, since it alone keeps two processors busy; of less there are too few samples.
  */
-const pauseMs = { GET: 1_000, POST: 100 };
+const pauseMs = { GET: 300, POST: 100 };
 const retryPauseMs = 60;
 const sendPauseMs = 200;
 /** Looking more often would keep the engine busy with nothing but that. */
 const lookPauseMs = 100;
 const readableMsMax = 30_000;
 
-/** An ordinary workspace: some programs that render prompts, read executions and send traces at the pace of the plan `free`. */
+/** An ordinary workspace: some programs that render prompts, read executions and send traces at the pace of the plan `pro`. */
 export class Victim {
   readonly #stack: Stack;
   readonly #project: Project;
