@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip, createInflate } from 'node:zlib';
 import { MalformedError, TooLargeError, UnsupportedMediaTypeError } from '../lib/errors.ts';
-import { Pace, runInSlices, sharedHalf } from '../lib/pace.ts';
+import { Pace, runInSlices, sharedThird } from '../lib/pace.ts';
 import type { BodyHold } from './body-intake.ts';
 import { parseJson, parseSteps } from './parse-json.ts';
 
@@ -24,7 +24,7 @@ export async function readJsonBody(
   const bytes = await readBytes(req, bytesMax, hold);
   if (bytes.length === 0) return undefined;
   if (bytes.length <= atOnceBytesMax) return parseJson(bytes);
-  return inTurn(() => runInSlices(parseSteps(bytes), new Pace(sharedHalf(hold.sharer))));
+  return inTurn(() => runInSlices(parseSteps(bytes), new Pace(sharedThird(hold.sharer))));
 }
 
 /**
@@ -95,7 +95,7 @@ const slackBytes = 1024 * 1024;
 function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    const rest = sharedHalf(hold.sharer);
+    const rest = sharedThird(hold.sharer);
     let length = 0;
     let restAt = slackBytes;
     const refuse = (error: unknown) => {

@@ -8,7 +8,7 @@ import {
   MalformedError,
   RateLimitedError,
 } from '../lib/errors.ts';
-import { mapInSlices, sharedHalf } from '../lib/pace.ts';
+import { mapInSlices, sharedThird } from '../lib/pace.ts';
 import type { Contract, Headers, Result, Status } from './endpoint.ts';
 import { problemContentType, problemHeaders, toProblem } from './problem.ts';
 import type { QueryValues } from './query.ts';
@@ -93,7 +93,7 @@ export async function digestRequest(
 async function digestList(list: readonly unknown[], sharer: string): Promise<string> {
   const hash = createHash('sha256');
   // JSON of one line each, so that no two lists read the same.
-  await mapInSlices(list, (item) => void hash.update(`${fingerprintOf(item)}\n`), sharedHalf(sharer));
+  await mapInSlices(list, (item) => void hash.update(`${fingerprintOf(item)}\n`), sharedThird(sharer));
   return hash.digest('hex');
 }
 

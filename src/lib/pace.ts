@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-const sliceMs = 5;
+const sliceMs = 3;
 
 /** What follows a slice of work: resolves when the next one may begin. */
 export type Rest = () => Promise<void>;
@@ -9,12 +9,12 @@ export type Rest = () => Promise<void>;
 export const oneTurn: Rest = () => nextTurn();
 
 /**
- * All that rests so shares half of the event loop: one slice at a time, and as long a pause after it. Those who wait are served in turn
+ * All that rests so shares a third of the event loop: one slice at a time, and twice as long a pause after it. Those who wait are served in turn
  * between sharers, which are workspaces, and in order within one. A request of another needs several turns of the loop, each of which a
  * slice may hold up: for work that a caller can make as large, and send as often, as the limits allow. What one sharer may have waiting
  * is bounded by the lanes before it, and by the 48 bodies of a mebibyte or more that it may hold.
  */
-export function sharedHalf(sharer: string): Rest {
+export function sharedThird(sharer: string): Rest {
   return () =>
     new Promise((resolve) => {
       const own = waiting.get(sharer);
@@ -40,10 +40,10 @@ function beginNext(): void {
   // The slice begins after this callback and is over by the next immediate. Timers go on once more than there is work, for what comes in
   // the slice.
   const beganAtMs = performance.now();
-  setImmediate(() => setTimeout(beginNext, Math.max(sliceMs, performance.now() - beganAtMs)));
+  setImmediate(() => setTimeout(beginNext, 2 * Math.max(sliceMs, performance.now() - beganAtMs)));
 }
 
-/** Long work on the event loop in slices of some five milliseconds, between which others have their turn. */
+/** Long work on the event loop in slices of some three milliseconds, between which others have their turn. */
 export class Pace {
   readonly #rest: Rest;
   #startedAtMs = performance.now();

@@ -22,6 +22,7 @@ const triesMax = isExact ? 4 : 1;
 /** One workspace attacks, another works: one criterion for all attacks, see `attacks.ts` for the table. */
 describe('while another workspace', () => {
   let stack: Stack;
+  let revived: (() => number)[] = [];
   let attackerId: string;
   let victim: Victim;
   let quiet: Figures;
@@ -35,8 +36,7 @@ describe('while another workspace', () => {
       env: { LOOP_DELAY_DIR: delaysDirectory, TMPDIR: tmpdir() },
     });
     // One attack that ends a process must not decide what becomes of the next.
-    stack.api.keepAlive();
-    stack.worker.keepAlive();
+    revived = [stack.api.keepAlive(), stack.worker.keepAlive()];
     const [victimId, attackersId] = await Promise.all([
       stack.createWorkspace('victim', 'enterprise'),
       stack.createWorkspace('attacker', 'enterprise'),
@@ -48,6 +48,7 @@ describe('while another workspace', () => {
     expect(quiet.failures).toEqual([]);
   });
   afterAll(async () => {
+    for (const end of revived) end();
     await stack?.stop();
     rmSync(delaysDirectory, { recursive: true, force: true });
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mapInSlices, oneTurn, Pace, runInSlices, sharedHalf } from '../../src/lib/pace.ts';
+import { mapInSlices, oneTurn, Pace, runInSlices, sharedThird } from '../../src/lib/pace.ts';
 
 const pieceMs = 1;
 
@@ -18,7 +18,7 @@ test('works of several sharers on half of the loop take turns, and leave as much
         if (slices.at(-1) !== label) slices.push(label);
         work();
       },
-      sharedHalf(name),
+      sharedThird(name),
     );
   const startedAtMs = performance.now();
   await Promise.all(['a', 'b', 'c'].map(begin));
@@ -31,7 +31,7 @@ test('works of several sharers on half of the loop take turns, and leave as much
 test('a sharer with many works has no more turns than one with a single work', async () => {
   const begun: string[] = [];
   const wait = async (sharer: string) => {
-    await sharedHalf(sharer)();
+    await sharedThird(sharer)();
     begun.push(sharer);
   };
   const busy = Array.from({ length: 20 }, () => wait('busy'));
@@ -43,8 +43,8 @@ test('a sharer with many works has no more turns than one with a single work', a
 });
 
 test('a work that ends within its slice does not keep the next one from its turn', async () => {
-  const first = sharedHalf('a')();
-  const second = sharedHalf('a')();
+  const first = sharedThird('a')();
+  const second = sharedThird('a')();
   await first;
   await second;
 });
@@ -71,6 +71,6 @@ test('steps run to their end, and what they throw is thrown', async () => {
     if (fails) throw new Error('of the last step');
     return 'made';
   }
-  expect(await runInSlices(steps(false), new Pace(sharedHalf('a')))).toBe('made');
-  await expect(runInSlices(steps(true), new Pace(sharedHalf('a')))).rejects.toThrow('of the last step');
+  expect(await runInSlices(steps(false), new Pace(sharedThird('a')))).toBe('made');
+  await expect(runInSlices(steps(true), new Pace(sharedThird('a')))).rejects.toThrow('of the last step');
 });

@@ -1,3 +1,4 @@
+import { BoundedMemo } from '../../lib/bounded-memo.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import { isTooLarge } from '../../stores/clickhouse/errors.ts';
 import type { PromptFinder } from '../prompts/index.ts';
@@ -9,6 +10,9 @@ import type { TraceThreads } from './trace-threads.ts';
 
 /** Of one query; see `rowsHereMax`. */
 const hereSettings = { max_result_bytes: `${8 * 1024 * 1024}` } as const;
+
+/** Reads that turned out too large, which are not tried here again: a thread reads what has become small as well. Shared by all workspaces. */
+const knownLarge = new BoundedMemo<true>(5_000);
 
 export interface ReadTraceDeps {
   clickhouse: ClickHouse;
@@ -29,7 +33,11 @@ export async function readTrace<Name extends TraceReadName>(
   reader: Reader,
 ) {
   const { lanes, threads } = deps;
-  const small = await lanes.quick(reader, () => readHere(deps, name, input, reader.signal));
+  const key = `${name} ${input.projectId} ${input.traceId}`;
+  const small = knownLarge.get(key)
+    ? undefined
+    : await lanes.quick(reader, () => readHere(deps, name, input, reader.signal));
+  if (small === undefined) knownLarge.set(key, true);
   const content = small ?? (await lanes.large(reader, () => threads.run(name, input, reader.signal)));
   await lanes.holdAnswer(reader, content.length);
   return { status: 200, contentType: 'application/json', content } as const;

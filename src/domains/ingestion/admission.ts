@@ -1,11 +1,14 @@
 import { FairLane, requestWaitMsMax } from '../../lib/fair-lane.ts';
 import type { WorkspaceId } from '../../lib/ids.ts';
 
-/** At some 3 ms of work a request, the last one of these waits a fifth of a second. */
 const requestsMax = 64;
 const requestsPerWorkspaceMax = 32;
-const waitingPerWorkspaceMax = 16;
-const waitingMax = 32;
+/**
+ * At some 3 ms of work a request, the last one of these waits a second. Who is refused comes back at once, as clients do, and each
+ * refusal costs the event loop a millisecond.
+ */
+const waitingPerWorkspaceMax = 256;
+const waitingMax = 1_024;
 /**
  * Of the requests that are ready together so many are worked on before the others are looked at. Node takes one new connection in a
  * turn of its event loop, so in long turns clients would wait where nobody sees them, instead of being answered at once.
@@ -14,7 +17,7 @@ const requestsPerTurn = 2;
 
 /**
  * Bounds the bodies that one process works on at once, once they are there as a whole. Shared by all workspaces: one works on at most
- * 32 of 64 and has 16 more waiting; who waits is served in turn between workspaces. What is beyond is refused instead of waiting.
+ * 32 of 64 and has 256 more waiting; who waits is served in turn between workspaces. What is beyond is refused instead of waiting.
  */
 export class Admission {
   readonly #places = new FairLane({

@@ -1,5 +1,5 @@
 import { itemAt } from '../../lib/item-at.ts';
-import { Pace, runInSlices, sharedHalf } from '../../lib/pace.ts';
+import { Pace, runInSlices, sharedThird } from '../../lib/pace.ts';
 import { templateLimits } from './limits.ts';
 import { mustacheSteps } from './mustache/parse-mustache.ts';
 import { InvalidTemplateError, TemplateLimitError, type TemplateProblem } from './problems.ts';
@@ -49,7 +49,7 @@ const shortCharactersMax = 16_384;
 
 async function parseInSlices(workspaceId: string, sources: readonly string[]) {
   const parsed: (ParsedTemplate | { problems: readonly TemplateProblem[] })[] = [];
-  const rest = sharedHalf(workspaceId);
+  const rest = sharedThird(workspaceId);
   if (sources.reduce((sum, { length }) => sum + length, 0) > shortCharactersMax) await rest();
   const pace = new Pace(rest);
   for (const source of sources) {

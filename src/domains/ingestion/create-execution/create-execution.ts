@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { TooLargeError } from '../../../lib/errors.ts';
-import { sharedHalf } from '../../../lib/pace.ts';
+import { sharedThird } from '../../../lib/pace.ts';
 import type { ProjectScope } from '../../workspaces/index.ts';
 import type { Admission } from '../admission.ts';
 import type { BodyWaits } from '../body-waits.ts';
@@ -70,7 +70,7 @@ async function keepExecution(
 ): Promise<string> {
   const receivedAtMs = deps.clock.nowMs();
   const { spans, bytes } = await deps.admission.convert(project.workspaceId, async () => {
-    const rest = sharedHalf(project.workspaceId);
+    const rest = sharedThird(project.workspaceId);
     const resolved = await resolveSpans(await checkSpans(body, rest), { traceId, nowMs: receivedAtMs, rest });
     return { spans: resolved.length, bytes: await encodeExecution(traceId, resolved, rest) };
   });

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Fault } from '../../../lib/errors.ts';
-import { Pace, sharedHalf } from '../../../lib/pace.ts';
+import { Pace, sharedThird } from '../../../lib/pace.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
 import { referencesOf } from '../../parts/index.ts';
 import { parseTemplate, type WorkspaceThreads } from '../../templates/index.ts';
@@ -35,7 +35,7 @@ export async function stageLines(
   { file, encoding }: { file: FileHandle; encoding: LineEncoding },
 ): Promise<Fault[]> {
   const order = new LineOrder();
-  const pace = new Pace(sharedHalf(threads.workspaceId));
+  const pace = new Pace(sharedThird(threads.workspaceId));
   const faults: Fault[] = [];
   let items: CheckedItem[] = [];
   let versions: CheckedVersion[] = [];

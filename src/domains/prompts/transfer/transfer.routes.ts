@@ -5,7 +5,7 @@ import { endpointsFor } from '../../../http/endpoint.ts';
 import { booleanParam } from '../../../http/query.ts';
 import { UnsupportedMediaTypeError } from '../../../lib/errors.ts';
 import { FairLane, requestWaitMsMax } from '../../../lib/fair-lane.ts';
-import { Pace, sharedHalf } from '../../../lib/pace.ts';
+import { Pace, sharedThird } from '../../../lib/pace.ts';
 import { type Principal, projectOf } from '../../auth/index.ts';
 import { actingFor, projectParams, writing } from '../../versioned/index.ts';
 import { exportLines } from './export-lines.ts';
@@ -56,7 +56,7 @@ function exportEndpoint({ postgres }: ImportDeps) {
       const { projectId, workspaceId } = projectOf(principal);
       await places.run(
         workspaceId,
-        () => writeLines(res, { signal, pace: new Pace(sharedHalf(workspaceId)) }, exportLines(postgres, projectId)),
+        () => writeLines(res, { signal, pace: new Pace(sharedThird(workspaceId)) }, exportLines(postgres, projectId)),
         {
           waiter: { signal },
         },
