@@ -136,3 +136,13 @@ test('an execution whose spans are more than are read at once answers them all, 
   expect(body).toMatchObject({ span_count: 100, spans_truncated: false });
   expect((body.spans as { input: string }[]).map(({ input }) => input.length)).toEqual(Array(100).fill(60_000));
 });
+
+test('an execution that was too large to be read here is read by a thread alone when it is read again', async () => {
+  const trace = { projectId: project.id, traceId: newTraceId() };
+  await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: 1_100 });
+  const first = await read('getExecution', { ...trace, ...everything });
+  const second = await read('getExecution', { ...trace, ...everything });
+  expect([first.counts.queries, second.counts.queries]).toEqual([1, 0]);
+  expect(second.body).toEqual(first.body);
+  expect(second.body).toMatchObject({ span_count: 1_100 });
+});

@@ -57,9 +57,9 @@ test('bodies of a workspace that sends many: one of another begins at the latest
   await Promise.all([...many.works, ...single.works]);
 });
 
-test('a workspace that has 32 bodies under way and 16 waiting is refused as busy; another is taken', async () => {
+test('a workspace that has 32 bodies under way and 256 waiting is refused as busy; another is taken', async () => {
   const admission = new Admission();
-  const { works, endAll } = startWorks(admission, one, 48);
+  const { works, endAll } = startWorks(admission, one, 288);
   await expect(admission.hold(one, async () => undefined)).rejects.toMatchObject({ code: 'workspace_busy' });
   expect(() => admission.assertRoom(one)).toThrow(RateLimitedError);
   await expect(admission.hold(other, async () => 'taken')).resolves.toBe('taken');
@@ -71,7 +71,8 @@ test('a workspace that has 32 bodies under way and 16 waiting is refused as busy
 
 test('when all 64 places and all that may wait are taken, everybody is refused', async () => {
   const admission = new Admission();
-  const all = [startWorks(admission, one, 48), startWorks(admission, other, 48)];
+  const busy = [one, other, 'wsp_fourth', 'wsp_fifth'] as WorkspaceId[];
+  const all = busy.map((workspaceId, index) => startWorks(admission, workspaceId, index < 2 ? 288 : 256));
   await expect(admission.hold(third, async () => undefined)).rejects.toBeInstanceOf(UnavailableError);
   for (const { endAll } of all) endAll();
   await Promise.all(all.flatMap(({ works }) => works));
