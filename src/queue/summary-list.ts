@@ -101,6 +101,17 @@ export async function awaitsSummary(redis: Redis, projectId: string, traceId: st
   return (await redis.zscore(keysOf(projectId).due, traceId)) !== null;
 }
 
+/** Those of the traces that are not on the list. Throws what Redis throws. */
+export async function withoutPlace(redis: Redis, projectId: string, traceIds: readonly string[]): Promise<string[]> {
+  const absent: string[] = [];
+  for (let at = 0; at < traceIds.length; at += tracesPerScript) {
+    const some = traceIds.slice(at, at + tracesPerScript);
+    const places = await redis.zmscore(keysOf(projectId).due, ...some);
+    absent.push(...some.filter((_, index) => places[index] === null));
+  }
+  return absent;
+}
+
 /** The projects that have traces on the list, due or not. */
 export async function summaryProjects(redis: Redis): Promise<SummaryProject[]> {
   const projects = await redis.hgetall(projectsKey);

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import { findDifferingTraces } from '../../src/domains/executions/index.ts';
 import { findProjectWorkspaces } from '../../src/domains/workspaces/index.ts';
-import { countSummaries, listForSummary } from '../../src/queue/summary-list.ts';
+import { countSummaries, listForSummary, withoutPlace } from '../../src/queue/summary-list.ts';
 import { unfinishedReceiptAtMs } from '../../src/queue/unfinished-receipt.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import type { Postgres } from '../../src/stores/postgres/client.ts';
@@ -58,11 +58,7 @@ export async function reconcileSummaries(deps: ReconcileSummariesDeps, { nowMs }
 /** Resolves to how long it took, in milliseconds. */
 async function mend(deps: ReconcileSummariesDeps, fromMs: number, toMs: number): Promise<number> {
   const startedAtMs = performance.now();
-  const traces = await findDifferingTraces(deps.clickhouse, { fromMs, toMs, tracesMax });
-  const byProject = new Map<string, string[]>();
-  for (const { projectId, traceId } of traces) {
-    byProject.set(projectId, [...(byProject.get(projectId) ?? []), traceId]);
-  }
+  const byProject = await findLost(deps, { fromMs, toMs, tracesMax });
   const workspaces = await findProjectWorkspaces(deps.postgres, [...byProject.keys()]);
   for (const [projectId, traceIds] of byProject) {
     const workspaceId = workspaces.get(projectId);
@@ -72,4 +68,39 @@ async function mend(deps: ReconcileSummariesDeps, fromMs: number, toMs: number):
     if (added > 0) deps.logger.warn({ project_id: projectId, traces: added }, 'executions differ from their spans');
   }
   return performance.now() - startedAtMs;
+}
+
+/**
+ * Traces that differ, by project. One that is on the list, or was while it was looked for, is not lost: it has to differ once more after
+ * it was seen to have no place there.
+ */
+async function findLost(
+  { clickhouse, redis }: ReconcileSummariesDeps,
+  window: Parameters<typeof findDifferingTraces>[1],
+): Promise<Map<string, string[]>> {
+  const suspects = new Map<string, string[]>();
+  for (const [projectId, traceIds] of await findDiffering(clickhouse, window)) {
+    const absent = await withoutPlace(redis, projectId, traceIds);
+    if (absent.length > 0) suspects.set(projectId, absent);
+  }
+  if (suspects.size === 0) return suspects;
+  const again = await findDiffering(clickhouse, window);
+  const lost = new Map<string, string[]>();
+  for (const [projectId, traceIds] of suspects) {
+    const differing = new Set(again.get(projectId));
+    const own = traceIds.filter((traceId) => differing.has(traceId));
+    if (own.length > 0) lost.set(projectId, own);
+  }
+  return lost;
+}
+
+async function findDiffering(
+  clickhouse: ClickHouse,
+  window: Parameters<typeof findDifferingTraces>[1],
+): Promise<Map<string, string[]>> {
+  const byProject = new Map<string, string[]>();
+  for (const { projectId, traceId } of await findDifferingTraces(clickhouse, window)) {
+    byProject.set(projectId, [...(byProject.get(projectId) ?? []), traceId]);
+  }
+  return byProject;
 }

@@ -22,7 +22,7 @@ export interface SummaryLaneDeps {
 
 /**
  * Works off the list of summaries. Shared by all workspaces: two of them have a turn at once, each with one trace at a time, the others
- * wait in order; a turn is fifty traces, or a second and the trace that it ends in. Small traces are read here in small pieces; large ones in a thread,
+ * wait in order; a turn is a second, and the trace that it ends in. Small traces are read here in small pieces; large ones in a thread,
  * so that the event loop goes on.
  */
 export function startSummaryLane(deps: SummaryLaneDeps): { close: () => Promise<void> } {

@@ -19,8 +19,8 @@ import type { Redis } from '../../src/stores/redis/client.ts';
 import type { Logger } from '../../src/telemetry/logger.ts';
 import type { SummaryTask } from './summary-thread.ts';
 
-/** Of one project in one turn. */
-const tracesPerTurn = 50;
+/** Taken of one project at a time. */
+const tracesPerLease = 200;
 /** After this a turn begins no other trace. */
 const turnMsMax = 1_000;
 /** What was not worked on is left for this long. */
@@ -51,15 +51,23 @@ export class SummaryTurns {
   async take(projects: readonly SummaryProject[], stopping: AbortSignal): Promise<void> {
     const endMs = performance.now() + turnMsMax;
     const isOver = () => stopping.aborted || performance.now() > endMs;
-    for (const project of projects) {
-      if (isOver()) return;
-      const lease = await leaseSummaries(this.#deps.redis, project, tracesPerTurn);
-      if (lease.traceIds.length > 0) await this.#workOff(lease, isOver);
+    let open = projects;
+    while (open.length > 0) {
+      const more: SummaryProject[] = [];
+      for (const project of open) {
+        if (isOver()) return;
+        const lease = await leaseSummaries(this.#deps.redis, project, tracesPerLease);
+        const isDone = await this.#workOff(lease, isOver);
+        if (isDone && lease.traceIds.length === tracesPerLease) more.push(project);
+      }
+      open = more;
     }
   }
 
-  async #workOff(lease: SummaryLease, isOver: () => boolean): Promise<void> {
+  /** Whether no trace was left over. Throws what Redis throws. */
+  async #workOff(lease: SummaryLease, isOver: () => boolean): Promise<boolean> {
     const left = new Set(lease.traceIds);
+    if (left.size === 0) return true;
     try {
       await this.#summariseSmall(lease, left);
       for (const traceId of left) {
@@ -71,6 +79,7 @@ export class SummaryTurns {
       this.#log(error, lease);
     }
     await releaseSummaries(this.#deps.redis, lease, [...left], releaseMs);
+    return left.size === 0;
   }
 
   /** In small pieces; takes those that are done from `left`. A piece that fails is left, so that each of its traces is tried alone. */
@@ -90,10 +99,8 @@ export class SummaryTurns {
         this.#log(error, lease);
         continue;
       }
-      for (const traceId of traceIds) {
-        await endSummary(redis, lease, traceId, 0);
-        left.delete(traceId);
-      }
+      await Promise.all(traceIds.map((traceId) => endSummary(redis, lease, traceId, 0)));
+      for (const traceId of traceIds) left.delete(traceId);
     }
   }
 
