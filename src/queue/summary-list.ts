@@ -62,11 +62,12 @@ local pause = math.min(tonumber(ARGV[3]) * 2 ^ math.min(failures - 1, 20), tonum
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('ZADD', KEYS[1], string.format('%.0f', tonumber(ARGV[2]) + pause), ARGV[1])`;
 
-/** Gives up leases that still hold; their traces are due again at ARGV[2]. */
+/** Gives up leases that still hold; their traces are due again at ARGV[2], and so are those that were put on the list meanwhile, after the rest of the lease. */
 const releaseLua = `
 for i = 3, #ARGV do
   local place = redis.call('ZSCORE', KEYS[1], ARGV[i])
-  if place and tonumber(place) == tonumber(ARGV[1]) then redis.call('ZADD', KEYS[1], ARGV[2], ARGV[i]) end
+  local isOurs = place and (tonumber(place) == tonumber(ARGV[1]) or tonumber(place) % 1 == 0)
+  if isOurs then redis.call('ZADD', KEYS[1], ARGV[2], ARGV[i]) end
   redis.call('ZREM', KEYS[2], ARGV[i])
 end`;
 

@@ -84,6 +84,14 @@ describe('the list of summaries', () => {
     expect((await leaseSummaries(redis, project, 10)).traceIds).toEqual(['b']);
   });
 
+  test('gives what was released to the next, although more of it came while a worker had it', async () => {
+    await listForSummary(redis, project, ['a']);
+    const lease = await leaseSummaries(redis, project, 10);
+    await listForSummary(redis, project, ['a']);
+    await releaseSummaries(redis, lease, ['a'], 0);
+    expect((await leaseSummaries(redis, project, 10)).traceIds).toEqual(['a']);
+  });
+
   test('takes 150,000 traces of one batch', async () => {
     const traceIds = Array.from({ length: 150_000 }, (_, index) => index.toString(16).padStart(32, '0'));
     expect(await listForSummary(redis, project, traceIds)).toBe(150_000);
