@@ -59,10 +59,10 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
     bodyCost += cost;
     if (elements === undefined) frameCost += cost;
     else pieceCost += cost;
-    if (bodyCost > bodyCostMax) throw tooMany(`${bodyCostMax / costs.container} values`);
+    if (bodyCost > bodyCostMax) throw tooMany(`${bodyCostMax / costs.container} values, objects and lists included`);
     if (Math.max(frameCost, pieceCost) > pieceCostMax) {
       throw tooMany(
-        `${pieceCostMax / costs.container} values (half as many with names) or ${pieceCostMax / costs.escape} escaped characters in one element of a list, or beside its lists`,
+        `${pieceCostMax / costs.container} values, objects and lists included (half as many with names), or ${pieceCostMax / costs.escape} escaped characters, in one element of a list or beside its lists`,
       );
     }
   };
@@ -112,5 +112,5 @@ function skipBlank(bytes: Buffer, start = 0): number {
 }
 
 function tooMany(most: string): TooLargeError {
-  return new TooLargeError('body_too_large', `The body may hold at most ${most}, objects and lists included`);
+  return new TooLargeError('body_too_large', `The body may hold at most ${most}`);
 }
