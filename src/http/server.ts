@@ -1,5 +1,7 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { Bag } from '../lib/bag.ts';
+import { addAcceptHandles } from './accept-handles.ts';
 import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-errors.ts';
 import { messageClassesFor } from './message-classes.ts';
 import { Pipelines } from './pipelines.ts';
@@ -21,11 +23,14 @@ export async function listen({
   port,
   host,
   arrival = arrivalLimits,
+  acceptHandles = 1,
 }: {
   app: RequestListener;
   port: number;
   host: string;
   arrival?: ArrivalLimits;
+  /** How many new connections a turn of the event loop may take. */
+  acceptHandles?: number;
 }): Promise<RunningServer> {
   const running = new Bag<ServerResponse>();
   let draining = false;
@@ -39,9 +44,8 @@ export async function listen({
     });
   };
   const server = createServer({ ...options, ...messageClassesFor(app) }, serve);
-  server.maxConnections = connectionsMax;
   server.timeout = silenceMsMax;
-  server.on('drop', () => server.closeIdleConnections());
+  boundConnections(server);
   const endWatch = watchSlowBodies(running, arrival, refuseSlowBody);
   // Node would answer these by itself, in one bare line: an expectation it does not know, a broken request, a tunnel.
   server.on('checkExpectation', serve);
@@ -58,10 +62,11 @@ export async function listen({
     server.once('error', (cause: NodeJS.ErrnoException) => reject(explain(cause, host, port)));
     server.listen({ port, host }, resolve);
   });
+  const added = await addAcceptHandles(server, acceptHandles - 1);
 
   const close = async (drainMs: number) => {
     draining = true;
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    const closed = Promise.all([server, ...added].map((each) => new Promise((resolve) => each.close(resolve))));
     for (const res of running.items()) if (!res.headersSent) res.setHeader('Connection', 'close');
     server.closeIdleConnections();
     const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
@@ -77,6 +82,18 @@ export async function listen({
       return closing;
     },
   };
+}
+
+/** Closes a connection that is one too many, and those that wait between two requests. */
+function boundConnections(server: Server): void {
+  let open = 0;
+  server.on('connection', (socket: Socket) => {
+    open++;
+    socket.once('close', () => open--);
+    if (open <= connectionsMax) return;
+    socket.destroy();
+    server.closeIdleConnections();
+  });
 }
 
 /** Of one process; each is a file descriptor and some kilobytes. */

@@ -49,6 +49,48 @@ test('five hundred connections that never end their request hold up nobody else'
   for (const socket of slow) socket.destroy();
 });
 
+describe('a server with several handles of its socket', () => {
+  const connections = 64;
+
+  /** How many turns of the event loop it takes until as many new connections are answered. */
+  async function turnsToAnswer(acceptHandles: number): Promise<number> {
+    const server = await listen({ app: (_req, res) => void res.end('ok'), port: 0, host: '127.0.0.1', acceptHandles });
+    started.push(server);
+    let turns = 0;
+    let count: NodeJS.Immediate;
+    const next = () => {
+      turns++;
+      count = setImmediate(next);
+    };
+    next();
+    await Promise.all(
+      Array.from({ length: connections }, async () => {
+        const [response] = await once(get({ port: server.port, agent: false }), 'response');
+        expect(response.statusCode).toBe(200);
+        await once(response.resume(), 'end');
+      }),
+    );
+    clearImmediate(count);
+    return turns;
+  }
+
+  test('takes several new connections in a turn of the event loop, of which one handle takes one', async () => {
+    expect(await turnsToAnswer(1)).toBeGreaterThan(connections);
+    expect(await turnsToAnswer(16)).toBeLessThan(connections / 2);
+  });
+
+  test('refuses new connections on all of them while it drains', async () => {
+    const server = await listen({
+      app: (_req, res) => void res.end('ok'),
+      port: 0,
+      host: '127.0.0.1',
+      acceptHandles: 4,
+    });
+    await server.close(0);
+    await expect(once(get({ port: server.port, agent: false }), 'response')).rejects.toThrow('ECONNREFUSED');
+  });
+});
+
 describe('requests that are sent together on one connection', () => {
   /** Sends as many at once and reads until the connection ends; the paths that were answered, in order. */
   async function sendTogether(port: number, count: number): Promise<string[]> {
