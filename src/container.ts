@@ -19,7 +19,7 @@ import {
   tenantOf,
   UnknownKeys,
 } from './domains/auth/index.ts';
-import { executionsEndpoints, TraceThreads } from './domains/executions/index.ts';
+import { executionsEndpoints, ReadLanes, TraceThreads } from './domains/executions/index.ts';
 import { createIdempotencyStore } from './domains/idempotency/index.ts';
 import { identityEndpoints } from './domains/identity/index.ts';
 import {
@@ -49,6 +49,7 @@ import { createApp } from './http/app.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { setHeaders } from './http/request-context.ts';
+import type { LaneName } from './http/request-lanes.ts';
 import { createProbes } from './probes.ts';
 import { identityEventCounts } from './queue/identity-event-counts.ts';
 import { queueGauges } from './queue/queue-gauges.ts';
@@ -56,7 +57,8 @@ import { queueConcern } from './queue/queue-health.ts';
 import { oldestOf, oldestWaitingAtMs, readQueueStats } from './queue/queue-stats.ts';
 import { summaryCounts } from './queue/summary-list.ts';
 import { readWorkerFigures } from './queue/worker-figures.ts';
-import { recognisePostgresError } from './stores/postgres/errors.ts';
+import { clickHouseAway } from './stores/clickhouse/errors.ts';
+import { postgresAway, recognisePostgresError } from './stores/postgres/errors.ts';
 import { createInvalidations } from './stores/postgres/invalidations.ts';
 import { hintIfOwner } from './stores/postgres/service-role.ts';
 import { firstConnection } from './stores/redis/client.ts';
@@ -78,7 +80,8 @@ export interface Container {
   close(): Promise<void>;
 }
 
-const probeEveryMs = 5_000;
+/** Three checks in a row that get no answer, a second each and one after it, end before a request has waited in vain: see `requestWaitMsMax`. */
+const probeEveryMs = 500;
 
 /** Builds the API process: the one place where its clients are made and handed down. */
 export function createContainer(config: Config): Container {
@@ -109,6 +112,10 @@ export function createContainer(config: Config): Container {
   const probes = createProbes({ postgres: clients.credentials, clickhouse, redis }, () =>
     queueConcern({ redis, clock, lanes: publisher.queues, refusal: () => gate.refusal }),
   );
+  const whyStuck = (lane: LaneName) => {
+    if (lane === 'analysis') return probes.clickhouse.isAway ? clickHouseAway() : undefined;
+    return probes.postgres.isAway ? postgresAway() : undefined;
+  };
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });
   metrics.exportCounts(identityEventCounts(redis));
@@ -138,7 +145,10 @@ export function createContainer(config: Config): Container {
     ...apiKeysEndpoints({ postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret }),
     ...partsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: parts }),
     ...promptsEndpoints({ postgres, invalidations, threads, cursorSecret, cache: prompts }),
-    ...executionsEndpoints({ clickhouse, postgres, knownPrompts, cursorSecret, threads: traceThreads }),
+    ...executionsEndpoints({
+      ...{ clickhouse, postgres, knownPrompts, cursorSecret, threads: traceThreads },
+      lanes: new ReadLanes(() => whyStuck('analysis')),
+    }),
     ...pricingEndpoints({ postgres }),
     ...renderingEndpoints(createRendering({ postgres, threads, prompts, parts })),
     ...ingestionEndpoints({
@@ -189,6 +199,7 @@ export function createContainer(config: Config): Container {
       admitRequest({ limiter }, { rateClass, principal, setHeaders: (headers) => setHeaders(response, headers) }),
     idempotency: { store: createIdempotencyStore(postgres), tenantOf },
     recogniseError: recognisePostgresError,
+    whyStuck,
     logger,
     metrics,
     latency,

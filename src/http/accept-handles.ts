@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { within } from '../lib/within.ts';
@@ -25,6 +26,7 @@ export async function addAcceptHandles(server: HttpServer, count: number): Promi
   if (count === 0) return [];
   const added: Server[] = [];
   const child = spawn(process.execPath, ['-e', sendBack], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env: {} });
+  const closed = once(child, 'close').catch(() => undefined);
   try {
     await within(duplicateMsMax, () => receiveHandles(child, { server, count, added }));
   } catch {
@@ -32,6 +34,7 @@ export async function addAcceptHandles(server: HttpServer, count: number): Promi
   } finally {
     child.removeAllListeners('message');
     child.kill('SIGKILL');
+    await closed; // Until then the socket would go on listening when all servers are closed.
   }
   return added;
 }

@@ -9,7 +9,7 @@ import type { Endpoint, Headers } from './endpoint.ts';
 import { errorHandler } from './error-handler.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import { startRequest } from './request-context.ts';
-import { RequestLanes } from './request-lanes.ts';
+import { RequestLanes, type WhyStuck } from './request-lanes.ts';
 import { mountRoutes } from './routes.ts';
 import type { PathParams } from './validate.ts';
 
@@ -21,6 +21,8 @@ export interface AppOptions<P> {
   admit?: (req: Request, res: Response, endpoint: Endpoint<P>, principal: P | undefined) => Promise<void>;
   /** Whose share of this process a request uses, a workspace or another name; asked after `authorise`. One for all unless given. */
   sharerOf?: (req: Request, principal: P | undefined) => string;
+  /** Asked before work waits for its place. */
+  whyStuck?: WhyStuck;
   /** Bounds the memory that bodies take; a new one unless given. */
   intake?: BodyIntake;
   /** Keeps answers for `Idempotency-Key`; `tenantOf` is the project or workspace a key belongs to. */
@@ -47,7 +49,11 @@ export function createApp<P>(options: AppOptions<P>): Express {
   app.set('query parser', false);
   app.enable('case sensitive routing');
   app.use(startRequest(options));
-  mountRoutes(app, { ...options, intake: options.intake ?? new BodyIntake(), lanes: new RequestLanes() });
+  mountRoutes(app, {
+    ...options,
+    intake: options.intake ?? new BodyIntake(),
+    lanes: new RequestLanes(options.whyStuck),
+  });
   app.use((req: Request) => {
     throw new NotFoundError('route_not_found', `There is no route ${req.path.slice(0, 200)}`);
   });

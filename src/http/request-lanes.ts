@@ -20,6 +20,9 @@ const laneOfClass: Readonly<Record<RateClass, LaneName>> = {
   none: 'none',
 };
 
+/** Why the handlers of a lane can do nothing now, such as an engine that is away. */
+export type WhyStuck = (lane: LaneName) => Error | undefined;
+
 const waiting = { waitingPerKey: 64, waitingMax: 512, waitMsMax: requestWaitMsMax };
 /** Of reads that wait on the engine, which is kept busy by as many as there are processors: a workspace that asks for more leaves half of it. */
 const perBusyKey = Math.max(1, Math.floor(availableParallelism() / 2));
@@ -33,24 +36,39 @@ const bytesPerPlace = 64 * 1024;
  * Of requests with a mebibyte of body it has one under way, so that others have their turn in between.
  */
 export class RequestLanes {
-  readonly #records = new FairLane({ name: 'requests', capacity: 24, perKey: 5, ...waiting });
-  readonly #lanes: Readonly<Record<LaneName, FairLane | undefined>> = {
-    records: this.#records,
-    renders: new FairLane({ name: 'renders', capacity: 48, perKey: 12, ...waiting }),
-    analysis: new FairLane({ name: 'reads of executions', capacity: 24, perKey: 4, perBusyKey, ...waiting }),
-    none: undefined,
-  };
+  readonly #records: FairLane;
+  readonly #lanes: Readonly<Record<LaneName, FairLane | undefined>>;
+  readonly #whyStuck: WhyStuck;
   /** Shared in the same way: one large body is parsed at a time. */
   readonly #largeBodies = new FairLane({ name: 'large request bodies', capacity: 1, perKey: 1, ...waiting });
 
-  /** Runs a handler in its turn. Throws RateLimitedError `workspace_busy`, UnavailableError `server_busy`, and what it throws. */
+  constructor(whyStuck: WhyStuck = () => undefined) {
+    const options = (lane: LaneName) => ({ ...waiting, whyStuck: () => whyStuck(lane) });
+    this.#whyStuck = whyStuck;
+    this.#records = new FairLane({ name: 'requests', capacity: 24, perKey: 5, ...options('records') });
+    this.#lanes = {
+      records: this.#records,
+      renders: new FairLane({ name: 'renders', capacity: 48, perKey: 12, ...options('renders') }),
+      analysis: new FairLane({
+        ...{ name: 'reads of executions', capacity: 24, perKey: 4, perBusyKey },
+        ...options('analysis'),
+      }),
+      none: undefined,
+    };
+  }
+
+  /** Runs a handler in its turn. Throws RateLimitedError `workspace_busy`, UnavailableError `server_busy`, why it is stuck, and what it throws. */
   async run<T>(
     { lane, rateClass }: Pick<Contract, 'lane' | 'rateClass'>,
     { sharer, waiter, bodyBytes }: { sharer: string; waiter: Waiter; bodyBytes: number },
     handle: () => Promise<T>,
   ): Promise<T> {
-    const fairLane = this.#lanes[lane ?? laneOfClass[rateClass]];
+    const name = lane ?? laneOfClass[rateClass];
+    const fairLane = this.#lanes[name];
     if (fairLane === undefined) return handle();
+    // Of records and prompts many are answered from memory.
+    const stuck = name === 'analysis' ? this.#whyStuck(name) : undefined;
+    if (stuck !== undefined) throw stuck;
     const cost = 1 + Math.floor(bodyBytes / bytesPerPlace);
     return fairLane.run(sharer, cost === 1 ? handle : () => nextTurn().then(handle), { cost, waiter });
   }

@@ -17,6 +17,8 @@ export interface FairLaneOptions {
   waitingMax: number;
   /** Work that has not begun after so long is refused as if it had found the lane full. Without it, work waits until its turn. */
   waitMsMax?: number;
+  /** Why nobody's work ends now, such as an engine that is away. Nobody then waits, and who has waited is told this. */
+  whyStuck?: () => Error | undefined;
 }
 
 /**
@@ -80,8 +82,8 @@ export class FairLane {
 
   /**
    * Runs `work` in its turn. Throws RateLimitedError (`workspace_busy`) when the key has too much waiting, UnavailableError
-   * (`server_busy`) when all keys together have, the one or the other when it waited too long, the reason of the waiter's signal,
-   * and what `work` throws.
+   * (`server_busy`) when all keys together have, the one or the other when it waited too long, what `whyStuck` says instead of these,
+   * the reason of the waiter's signal, and what `work` throws.
    */
   async run<T>(key: string, work: () => Promise<T>, options: EnterOptions = {}): Promise<T> {
     const leave = await this.enter(key, options);
@@ -130,7 +132,9 @@ export class FairLane {
   }
 
   #refuseWhenFull(state: Key, cost: number): void {
-    const { name, perKey, waitingPerKey, waitingMax } = this.#options;
+    const { name, perKey, waitingPerKey, waitingMax, whyStuck } = this.#options;
+    const stuck = whyStuck?.();
+    if (stuck !== undefined) throw stuck;
     // Where nobody may wait at all, it is the workspace's own doing only when it holds too much itself.
     const isOwn = waitingPerKey > 0 || state.held + cost > perKey;
     if (isOwn && state.waiting.length >= waitingPerKey) {
@@ -185,7 +189,9 @@ export class FairLane {
 
   /** It is the key's own doing when its own work is before it, and otherwise that of all. */
   #tooLate(state: Key, entry: Entry): Error {
-    const { name, perKey, waitMsMax = 0 } = this.#options;
+    const { name, perKey, waitMsMax = 0, whyStuck } = this.#options;
+    const stuck = whyStuck?.();
+    if (stuck !== undefined) return stuck;
     const waited = `was not begun within ${waitMsMax / 1000} s`;
     const isOwn = state.waiting[0] !== entry || state.held + entry.cost > perKey;
     const message = `${isOwn ? 'This workspace has' : 'There are'} so many ${name} under way that this one ${waited}; try again later.`;

@@ -25,6 +25,8 @@ export interface ProbeReading {
 export interface Probe {
   /** The state of the dependency, at most a second old; never throws and never takes longer than the time-out. */
   read(): Promise<ProbeReading>;
+  /** Whether the last three checks failed: the dependency does not just answer late. */
+  readonly isAway: boolean;
   /** Quantiles over the successful checks of the last minutes. */
   latency(): LatencySummary;
   /** Checks every `everyMs` from now on, so that there are quantiles when nobody asks. */
@@ -44,13 +46,16 @@ export function createProbe({
   timeoutMs?: number;
 }): Probe {
   const recorder = createLatencyRecorder();
+  let failedInARow = 0;
   const read = cachedFor(cacheMs, async (): Promise<ProbeReading> => {
     const startedAtMs = performance.now();
     const elapsedMs = () => Math.round((performance.now() - startedAtMs) * 100) / 100;
     let found: unknown;
     try {
       found = await within(timeoutMs, check);
+      failedInARow = 0;
     } catch (error) {
+      failedInARow++;
       return { ok: false, latencyMs: elapsedMs(), detail: codeOf(error) };
     }
     const latencyMs = elapsedMs();
@@ -60,6 +65,9 @@ export function createProbe({
   let timer: NodeJS.Timeout | undefined;
   return {
     read,
+    get isAway() {
+      return failedInARow >= awayAfter;
+    },
     latency: () => recorder.summary(checks),
     start(everyMs) {
       clearInterval(timer);
@@ -73,6 +81,7 @@ export function createProbe({
 /** Health may be asked by anybody; this keeps it from hammering the engines. */
 const cacheMs = 1_000;
 const checks = 'checks';
+const awayAfter = 3;
 
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -53,6 +53,26 @@ describe('ClickHouse under load', () => {
     console.log(`ClickHouse frozen ${awayMs} ms: ${log.acknowledged.size} spans, drained in ${drainedMs} ms`);
   });
 
+  it('is frozen while a workspace reads: nobody is told that it is their own doing, and soon all are told at once', async () => {
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('reads of a frozen engine');
+    const read = async (waitMs = 60_000) => {
+      const response = await fetch(`${stack.apiUrl}/api/projects/${project.id}/executions`, {
+        headers: { 'X-API-Key': project.apiKey },
+        signal: AbortSignal.timeout(waitMs),
+      });
+      const { code } = (await response.json()) as { code?: string };
+      return code;
+    };
+    process.kill(stack.engines.clickhouse.pid, 'SIGSTOP');
+    const asked = Array.from({ length: 20 }, () => read());
+    await until('a read is refused at once', 15_000, async () => (await read(500)) === 'clickhouse_unavailable');
+    process.kill(stack.engines.clickhouse.pid, 'SIGCONT');
+    await until('reads are answered again', 5_000, async () => (await read()) === undefined);
+    const codes = new Set(await Promise.all(asked));
+    expect([...codes].filter((code) => code !== undefined && code !== 'clickhouse_unavailable')).toEqual([]);
+  });
+
   async function expectReadsUnavailable(project: Project): Promise<void> {
     const response = await fetch(`${stack.apiUrl}/api/projects/${project.id}/executions`, {
       headers: { 'X-API-Key': project.apiKey },

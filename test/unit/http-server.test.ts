@@ -57,12 +57,11 @@ describe('a server with several handles of its socket', () => {
     const server = await listen({ app: (_req, res) => void res.end('ok'), port: 0, host: '127.0.0.1', acceptHandles });
     started.push(server);
     let turns = 0;
-    let count: NodeJS.Immediate;
     const next = () => {
       turns++;
       count = setImmediate(next);
     };
-    next();
+    let count = setImmediate(next);
     await Promise.all(
       Array.from({ length: connections }, async () => {
         const [response] = await once(get({ port: server.port, agent: false }), 'response');

@@ -5,7 +5,6 @@ import { costBreakdownSchema } from './cost-breakdown.ts';
 import { executionSchema } from './executions.schema.ts';
 import { executionPageSchema, listExecutionsQuery } from './list-executions.schema.ts';
 import { type ListExecutionsDeps, listExecutionsPage } from './list-executions-page.ts';
-import { ReadLanes } from './read-lanes.ts';
 import { type ReadTraceDeps, readTrace } from './read-trace.ts';
 import { readerOf } from './reader-of.ts';
 import { reading } from './reading.ts';
@@ -31,8 +30,7 @@ const detailSchema = executionSchema.extend({
 });
 
 /** Reads of executions. `threads` are for large traces. */
-export function executionsEndpoints(given: Omit<ListExecutionsDeps & ReadTraceDeps, 'lanes'>) {
-  const deps = { ...given, lanes: new ReadLanes() };
+export function executionsEndpoints(deps: ListExecutionsDeps & ReadTraceDeps) {
   return [
     endpoint({
       ...reading,

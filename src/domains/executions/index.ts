@@ -6,6 +6,7 @@ export { executionsEndpoints } from './executions.routes.ts';
 export { groupByTrace } from './group-by-trace.ts';
 export { type CostSource, findLightSpans, type LightSpan } from './light-span.ts';
 export { linkPrompts } from './link-prompts.ts';
+export { ReadLanes } from './read-lanes.ts';
 export { resolveSpanPrompts } from './resolve-prompts.ts';
 export { type SpanKind, spanKinds } from './span-kind.ts';
 export { summariseExecution } from './summarise-execution.ts';

@@ -190,11 +190,12 @@ export async function runClickHouse<T>(call: () => Promise<T>): Promise<T> {
   } catch (error) {
     const bound = error instanceof ClickHouseError ? boundErrors[error.code] : undefined;
     if (error instanceof ClickHouseError && bound !== undefined) throw bound(error);
-    if (isRetryableClickHouseError(error)) {
-      throw new UnavailableError('clickhouse_unavailable', 'The trace store cannot be reached right now.', {
-        cause: error,
-      });
-    }
+    if (isRetryableClickHouseError(error)) throw clickHouseAway(error);
     throw error;
   }
+}
+
+/** What a caller is told while the engine is away. */
+export function clickHouseAway(cause?: unknown): UnavailableError {
+  return new UnavailableError('clickhouse_unavailable', 'The trace store cannot be reached right now.', { cause });
 }

@@ -27,7 +27,12 @@ export async function runPostgres<T>(call: () => Promise<T>): Promise<T> {
 /** A database that is away as UnavailableError; anything else as it is. */
 export function recognisePostgresError(error: unknown): unknown {
   if (!isUnavailable(error)) return error;
-  return new UnavailableError('postgres_unavailable', 'The database cannot be reached right now.', { cause: error });
+  return postgresAway(error);
+}
+
+/** What a caller is told while the engine is away. */
+export function postgresAway(cause?: unknown): UnavailableError {
+  return new UnavailableError('postgres_unavailable', 'The database cannot be reached right now.', { cause });
 }
 
 function isUnavailable(error: unknown): boolean {
