@@ -8,6 +8,7 @@ import { isOutOfMemory, type MemoryReserve } from './memory-reserve.ts';
 import { type JobFacts, type ProcessorDeps, processors } from './processors.ts';
 import { QuietLog } from './quiet-log.ts';
 import { runJob } from './run-job.ts';
+import { keepOrderOfStalled } from './stalled-jobs.ts';
 import { ingestConcurrency, largeIngestConcurrency } from './worker-container.ts';
 
 /** A dead worker's jobs start again after at most a lock and an interval. Crashes are counted by us, so BullMQ never gives up. */
@@ -126,6 +127,7 @@ function startWorker(
       removeOnFail: { count: 1_000_000 },
     },
   );
+  keepOrderOfStalled(worker, connectQueue(queue, deps.redis));
   const onTrouble = (error: Error) => {
     if (isOutOfMemory(error)) void rest(worker, deps.reserve);
   };

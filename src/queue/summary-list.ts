@@ -15,8 +15,8 @@ interface Keys {
 const projectsKey = 'promptlane:summary-projects';
 const countsKey = 'promptlane:summary-counts';
 
-/** Longer than summing up a trace may take; a worker that dies leaves its traces to others after this. */
-const leaseMs = 180_000;
+/** A worker that dies, or stands still, leaves its traces to others after this; one that works renews its leases. */
+const leaseMs = 15_000;
 const failurePauseFirstMs = 1_000;
 const failurePauseMaxMs = 600_000;
 /** Members that one script handles. */
@@ -71,6 +71,17 @@ for i = 3, #ARGV do
   redis.call('ZREM', KEYS[2], ARGV[i])
 end`;
 
+/** Leases that still hold do so until ARGV[3], marked ARGV[2] instead of ARGV[1]; what was put on the list meanwhile is due then. */
+const renewLua = `
+for i = 4, #ARGV do
+  local place = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]) or '')
+  local until_ms = place == tonumber(ARGV[1]) and ARGV[2] or place and place % 1 == 0 and ARGV[3]
+  if until_ms then
+    redis.call('ZADD', KEYS[1], until_ms, ARGV[i])
+    redis.call('ZADD', KEYS[2], ARGV[3], ARGV[i])
+  end
+end`;
+
 export interface SummaryProject {
   workspaceId: string;
   projectId: string;
@@ -79,6 +90,7 @@ export interface SummaryProject {
 /** Traces that this worker has until it says what became of them, or the lease ends. */
 export interface SummaryLease extends SummaryProject {
   traceIds: readonly string[];
+  /** The score that marks them; changes when the lease is renewed. */
   place: string;
 }
 
@@ -123,9 +135,19 @@ export async function summaryProjects(redis: Redis): Promise<SummaryProject[]> {
 export async function leaseSummaries(redis: Redis, project: SummaryProject, tracesMax: number): Promise<SummaryLease> {
   const { due, rest } = keysOf(project.projectId);
   const nowMs = Date.now();
-  const place = `${nowMs + leaseMs}.5`;
+  const place = placeOf(nowMs + leaseMs);
   const traceIds = await redis.eval(leaseLua, 2, due, rest, nowMs, nowMs + leaseMs, place, tracesMax);
   return { ...project, place, traceIds: traceIds as string[] };
+}
+
+/** Keeps those traces of a lease that are still worked on. What is sent over the same connection after it knows the lease by its new mark. */
+export async function renewSummaries(redis: Redis, lease: SummaryLease, traceIds: readonly string[]): Promise<void> {
+  if (traceIds.length === 0) return;
+  const { due, rest } = keysOf(lease.projectId);
+  const untilMs = Date.now() + leaseMs;
+  const before = lease.place;
+  lease.place = placeOf(untilMs);
+  await redis.eval(renewLua, 2, due, rest, before, lease.place, untilMs, ...traceIds);
 }
 
 /** The trace is summed up, and rests for `restMs` before it is again. */
@@ -185,6 +207,10 @@ export function summaryCounts(redis: Redis): KeptCounts<'outcome'> {
       return Object.entries(counts).map(([outcome, count]) => ({ outcome, count: Number(count) }));
     },
   };
+}
+
+function placeOf(leaseEndMs: number): string {
+  return `${leaseEndMs}.5`;
 }
 
 function keysOf(projectId: string): Keys {

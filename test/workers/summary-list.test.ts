@@ -6,6 +6,7 @@ import {
   leaseSummaries,
   listForSummary,
   releaseSummaries,
+  renewSummaries,
   summaryProjects,
 } from '../../src/queue/summary-list.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
@@ -90,6 +91,22 @@ describe('the list of summaries', () => {
     await listForSummary(redis, project, ['a']);
     await releaseSummaries(redis, lease, ['a'], 0);
     expect((await leaseSummaries(redis, project, 10)).traceIds).toEqual(['a']);
+  });
+
+  test('a lease that is renewed goes on, and ends as any other', async () => {
+    await listForSummary(redis, project, ['a', 'b', 'c']);
+    const lease = await leaseSummaries(redis, project, 10);
+    const dueOf = async (traceId: string) => Number(await redis.zscore(`${project.projectId}:summaries-due`, traceId));
+    await listForSummary(redis, project, ['b']);
+    const before = await Promise.all(['a', 'b'].map(dueOf));
+    await until('time passes', 1_000, () => Date.now() > Math.max(...before) - 15_000 + 5);
+    const renewed = renewSummaries(redis, lease, ['a', 'b', 'c']);
+    const ended = endSummary(redis, lease, 'a', 0);
+    await Promise.all([renewed, ended]);
+    expect(await redis.zscore(`${project.projectId}:summaries-due`, 'a')).toBeNull();
+    expect(await dueOf('b')).toBeGreaterThan(before[1] ?? 0);
+    await releaseSummaries(redis, lease, ['b', 'c'], 0);
+    expect((await leaseSummaries(redis, project, 10)).traceIds.toSorted()).toEqual(['b', 'c']);
   });
 
   test('takes 150,000 traces of one batch', async () => {

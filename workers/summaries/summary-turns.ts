@@ -11,6 +11,7 @@ import {
   failSummary,
   leaseSummaries,
   releaseSummaries,
+  renewSummaries,
   type SummaryLease,
   type SummaryProject,
 } from '../../src/queue/summary-list.ts';
@@ -23,6 +24,8 @@ import type { SummaryTask } from './summary-thread.ts';
 const tracesPerLease = 200;
 /** After this a turn begins no other trace. */
 const turnMsMax = 1_000;
+/** Well within a lease. */
+const renewEveryMs = 4_000;
 /** What was not worked on is left for this long. */
 const releaseMs = 500;
 /** A large trace that goes on growing is read for a sixth of the time, however often it is sent to; its list is 10 s behind at most. */
@@ -68,6 +71,10 @@ export class SummaryTurns {
   async #workOff(lease: SummaryLease, isOver: () => boolean): Promise<boolean> {
     const left = new Set(lease.traceIds);
     if (left.size === 0) return true;
+    const { redis } = this.#deps;
+    const renewal = setInterval(() => {
+      renewSummaries(redis, lease, [...left]).catch(() => undefined); // Who works on them as well then does no harm.
+    }, renewEveryMs);
     try {
       await this.#summariseSmall(lease, left);
       for (const traceId of left) {
@@ -77,8 +84,10 @@ export class SummaryTurns {
       }
     } catch (error) {
       this.#log(error, lease);
+    } finally {
+      clearInterval(renewal);
     }
-    await releaseSummaries(this.#deps.redis, lease, [...left], releaseMs);
+    await releaseSummaries(redis, lease, [...left], releaseMs);
     return left.size === 0;
   }
 
