@@ -46,6 +46,7 @@ const faultsMax = 50;
 
 /** One line per unknown key: zod asks for one message per issue, and an issue holds all unknown keys of an object. */
 function describe(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_format' && issue.format === 'datetime') return datetimeFault;
   if (issue.code !== 'unrecognized_keys') return undefined;
   const known = knownKeys(issue.inst);
   const lines = issue.keys.slice(0, faultsMax).map((key) => {
@@ -55,6 +56,8 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
   });
   return lines.join('\n');
 }
+
+const datetimeFault = 'must be a time of ISO 8601 with its offset, such as 2026-01-31T08:30:00Z';
 
 const wording = { error: describe, reportInput: true };
 

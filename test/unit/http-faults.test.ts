@@ -29,6 +29,15 @@ describe('faults of a value', () => {
       { path: 'n', code: 'odd', message: 'must be even; given 3' },
     ]);
   });
+  test('of a time show one', () => {
+    expect(faultsOf(z.strictObject({ from: z.iso.datetime({ offset: true }) }), { from: 'yesterday' })).toEqual([
+      {
+        path: 'from',
+        code: 'invalid_format',
+        message: 'must be a time of ISO 8601 with its offset, such as 2026-01-31T08:30:00Z; given "yesterday"',
+      },
+    ]);
+  });
   test('are at most fifty, however many unknown keys there are', () => {
     const hostile = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, 1]));
     expect(faultsOf(z.strictObject({ key: z.string().optional() }), hostile)).toHaveLength(50);
