@@ -4,7 +4,7 @@ import { UnavailableError } from '../lib/errors.ts';
 import { TimeoutError } from '../lib/within.ts';
 import { backlogKey, backlogShareOf } from './backlog.ts';
 import { bodyKey } from './body-key.ts';
-import { barrierMsMax, DurabilityBarrier } from './durability-barrier.ts';
+import { barrierMsMax, DurabilityBarrier, isWrittenWithAnswer } from './durability-barrier.ts';
 import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
 import { type IngestBodyPayload, type IngestOutcome, ingestOutcome, jobCatalog } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
@@ -79,13 +79,16 @@ export function createBodyPublisher(
     const priority = schedule.priorityOf(workspaceId, share, { nowMs, baseS });
     const job = new Job(queue, 'ingestBody', payload, { ...jobOptions, jobId, priority, timestamp: nowMs }, jobId);
     await job.addJob(transaction, {});
-    const stored = readStoredBody(await execTransaction(queue, transaction));
+    transaction.runCommand('info', ['persistence']);
+    const { first, last } = await execTransaction(queue, transaction);
+    const stored = readStoredBody(first);
     schedule.learn(workspaceId, share.lane, { cost: stored.backlog.cost, atMs: nowMs });
     baseS = stored.baseS;
     // By the base before it the job would wait for a day; the lanes were empty when it was set, so a moment does no harm.
     if (baseS !== usedBaseS && !stored.duplicate) {
       await job.changePriority({ priority: Math.max(1, priority + usedBaseS - baseS) });
     }
+    if (!isWrittenWithAnswer(String(last))) await barrier.pass(barrierMsMax);
     return stored;
   }
 
@@ -95,7 +98,6 @@ export function createBodyPublisher(
     async publish(jobId, body, payload, meter) {
       try {
         const { duplicate, backlog } = await store(jobId, body, payload, meter);
-        await barrier.pass(barrierMsMax);
         return { duplicate, backlogBytes: backlog.bytes };
       } catch (error) {
         throw notQueued(error);

@@ -60,11 +60,26 @@ export class DurabilityBarrier {
   }
 }
 
-/** Lets those pass whose writes are in the file; resolves to the others. Throws when the file is not to be trusted. */
-function passed(info: string, waiters: readonly Waiter[]): Waiter[] {
+/**
+ * Whether what a MULTI did is written by the time its answer is here, where INFO was its last command: nothing then puts off the write
+ * that Redis does before it sends the answer. What the buffer held says nothing here, since Redis fills it after the MULTI. Throws Error
+ * as {@link DurabilityBarrier.pass}.
+ */
+export function isWrittenWithAnswer(info: string): boolean {
+  return trustedFields(info)('aof_pending_bio_fsync') === '0';
+}
+
+/** Throws Error when the file is not to be trusted. */
+function trustedFields(info: string): ReturnType<typeof infoFields> {
   const field = infoFields(info);
   if (field('aof_enabled') !== '1') throw new Error('Redis runs without its append-only file');
   if (field('aof_last_write_status') !== 'ok') throw new Error('Redis cannot write its append-only file');
+  return field;
+}
+
+/** Lets those pass whose writes are in the file; resolves to the others. Throws when the file is not to be trusted. */
+function passed(info: string, waiters: readonly Waiter[]): Waiter[] {
+  const field = trustedFields(info);
   const isWritten = field('aof_pending_bio_fsync') === '0' || field('aof_buffer_length') === '0';
   const bytes = Number(field('aof_current_size'));
   const baseBytes = field('aof_base_size') ?? '';

@@ -48,7 +48,7 @@ export function createIdentityEventPublisher(
         const transaction = await beginTransaction(queue);
         transaction.runCommand('exists', [queue.toKey(jobId)]);
         await new Job(queue, 'applyIdentityEvent', event, { ...options, jobId }, jobId).addJob(transaction, {});
-        const known = (await execTransaction(queue, transaction)) === 1;
+        const known = (await execTransaction(queue, transaction)).first === 1;
         const duplicate = known && !(await retryFailed(queue, jobId));
         await barrier.pass(barrierMsMax);
         return { duplicate };

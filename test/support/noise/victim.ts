@@ -13,6 +13,31 @@ export interface Figures {
   failures: readonly string[];
 }
 
+/** How long each request of a kind took, and each trace until it was read and listed, in milliseconds. */
+export interface Samples {
+  requestMs: ReadonlyMap<string, readonly number[]>;
+  readableMs: readonly number[];
+  failures: readonly string[];
+}
+
+/** The figures of several measurements together. */
+export function figuresOf(measured: readonly Samples[]): Figures {
+  const names = [...new Set(measured.flatMap(({ requestMs }) => [...requestMs.keys()]))];
+  const p95 = (name: string) =>
+    percentile(
+      measured.flatMap(({ requestMs }) => requestMs.get(name) ?? []),
+      0.95,
+    );
+  return {
+    requestP95Ms: Object.fromEntries(names.map((name) => [name, p95(name)])),
+    readableP95Ms: percentile(
+      measured.flatMap(({ readableMs }) => readableMs),
+      0.95,
+    ),
+    failures: measured.flatMap(({ failures }) => failures),
+  };
+}
+
 type Operation = readonly [name: string, method: keyof typeof pauseMs, path: string, body?: unknown];
 
 /**
@@ -70,14 +95,14 @@ export class Victim {
   }
 
   /** Works at its pace for `forMs` and says how long it waited. */
-  async measure(forMs: number): Promise<Figures> {
+  async measure(forMs: number): Promise<Samples> {
     const untilMs = performance.now() + forMs;
     const failures: string[] = [];
-    const requests = new Map<string, number[]>([['send a trace', []]]);
-    const readable: number[] = [];
+    const requestMs = new Map<string, number[]>([['send a trace', []]]);
+    const readableMs: number[] = [];
     const run = async (operation: Operation) => {
       const samples: number[] = [];
-      requests.set(operation[0], samples);
+      requestMs.set(operation[0], samples);
       while (performance.now() < untilMs) {
         samples.push(await this.#timed(operation, failures));
         // At no fixed time, or all kinds would come at once.
@@ -87,7 +112,7 @@ export class Victim {
     const send = async () => {
       const startedAtMs = performance.now();
       const traceId = await this.#send(failures);
-      requests.get('send a trace')?.push(performance.now() - startedAtMs);
+      requestMs.get('send a trace')?.push(performance.now() - startedAtMs);
       await delay(sendPauseMs);
       return { traceId, startedAtMs };
     };
@@ -102,12 +127,11 @@ export class Victim {
           readableMsMax,
           async () => (await this.#isReadable(traceId)) || delay(lookPauseMs, false),
         );
-        readable.push(performance.now() - startedAtMs);
+        readableMs.push(performance.now() - startedAtMs);
       }
     };
     await Promise.all([...this.#operations.map(run), sendOn(), follow()]);
-    const p95 = Object.fromEntries([...requests].map(([name, samples]) => [name, percentile(samples, 0.95)]));
-    return { requestP95Ms: p95, readableP95Ms: percentile(readable, 0.95), failures };
+    return { requestMs, readableMs, failures };
   }
 
   async #timed([name, method, path, body]: Operation, failures: string[]): Promise<number> {
