@@ -1,3 +1,4 @@
+import './lib/own-garbage.ts';
 import './lib/young-objects.ts';
 import { readConfig } from './config.ts';
 import { createContainer } from './container.ts';

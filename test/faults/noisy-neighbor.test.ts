@@ -57,15 +57,16 @@ describe('while another workspace', () => {
   });
 
   // The next attack begins on a quiet service, whatever became of this one.
-  afterEach(() => stack.untilIdle(drainMsMax).then(() => undefined));
+  afterEach(untilSettled);
 
   it.each(Object.keys(attacks) as AttackName[])('sends %s, a workspace notices nothing', async (name) => {
     showLogsOnFailure(stack);
-    if (quietAgainMs > 0) await measureQuiet(quietAgainMs);
     const pids = [stack.api.pid, stack.worker.pid];
     const project = await stack.createProject(name, attackerId);
     const target = { apiUrl: stack.apiUrl, projectId: project.id, apiKey: project.apiKey };
     const attack = await prepareAttack({ name, target });
+    await untilSettled();
+    if (quietAgainMs > 0) await measureQuiet(quietAgainMs);
     attack.begin();
     const { samples, delays } = await measure(name, attackMs).finally(() => attack.end());
 
@@ -75,22 +76,25 @@ describe('while another workspace', () => {
       ...heldUp('worker', delays.worker),
     ]).toEqual([]);
     expect([stack.api.pid, stack.worker.pid]).toEqual(pids);
-    await stack.untilIdle(drainMsMax);
+    await untilSettled();
     expect(await quarantinedOf(victim.project.id)).toEqual([]);
     await expectExactlyOnce(stack, victim.project, victim.log);
   });
 
-  /** When all that attacks have left behind is done with. */
   async function measureQuiet(forMs: number): Promise<void> {
-    await until(
-      'nothing is to be summed up',
-      drainMsMax,
-      async () => (await summaryProjects(stack.redis)).length === 0,
-    );
     const { samples } = await measure('quiet', forMs);
     expect(samples.failures).toEqual([]);
     quiet.push(samples);
     console.log(`quiet so far: ${describeFigures(figuresOf(quiet))}`);
+  }
+
+  /** Until all that was sent is stored and summed up. */
+  async function untilSettled(): Promise<void> {
+    await stack.untilIdle(drainMsMax);
+    await until('nothing waits to be summed up', drainMsMax, async () => {
+      const projects = await summaryProjects(stack.redis);
+      return projects.length === 0;
+    });
   }
 
   async function measure(name: string, forMs: number) {
