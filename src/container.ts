@@ -113,8 +113,8 @@ export function createContainer(config: Config): Container {
     queueConcern({ redis, clock, lanes: publisher.queues, refusal: () => gate.refusal }),
   );
   const whyStuck = (lane: LaneName) => {
-    if (lane === 'analysis') return probes.clickhouse.isAway ? clickHouseAway() : undefined;
-    return probes.postgres.isAway ? postgresAway() : undefined;
+    if (lane === 'analysis') return probes.clickhouse.isSilent ? clickHouseAway() : undefined;
+    return probes.postgres.isSilent ? postgresAway() : undefined;
   };
   const latency = createLatencyRecorder();
   const metrics = createMetrics({ process: 'api' });

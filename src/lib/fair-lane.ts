@@ -190,14 +190,12 @@ export class FairLane {
   /** It is the key's own doing when its own work is before it, and otherwise that of all. */
   #tooLate(state: Key, entry: Entry): Error {
     const { name, perKey, waitMsMax = 0, whyStuck } = this.#options;
-    const stuck = whyStuck?.();
-    if (stuck !== undefined) return stuck;
     const waited = `was not begun within ${waitMsMax / 1000} s`;
     const isOwn = state.waiting[0] !== entry || state.held + entry.cost > perKey;
     const message = `${isOwn ? 'This workspace has' : 'There are'} so many ${name} under way that this one ${waited}; try again later.`;
-    return isOwn
-      ? new RateLimitedError('workspace_busy', message, { retryAfterS: lateRetryAfterS })
-      : new UnavailableError('server_busy', message, { retryAfterS: lateRetryAfterS });
+    const late = { retryAfterS: lateRetryAfterS };
+    if (isOwn) return whyStuck?.() ?? new RateLimitedError('workspace_busy', message, late);
+    return whyStuck?.() ?? new UnavailableError('server_busy', message, late);
   }
 
   #fits(state: Key, { cost }: Pick<Entry, 'cost'>): boolean {
@@ -248,7 +246,4 @@ export class FairLane {
 }
 
 const nothing = () => undefined;
-
-function newKey(): Key {
-  return { held: 0, waiting: [], lastFinishTag: 0 };
-}
+const newKey = (): Key => ({ held: 0, waiting: [], lastFinishTag: 0 });

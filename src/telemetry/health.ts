@@ -1,5 +1,5 @@
 import { cachedFor } from '../lib/cached-for.ts';
-import { within } from '../lib/within.ts';
+import { TimeoutError, within } from '../lib/within.ts';
 import { createLatencyRecorder, type LatencySummary } from './latency.ts';
 
 /** What a check finds wrong with a dependency that answers. Everybody may read the reason. */
@@ -25,8 +25,8 @@ export interface ProbeReading {
 export interface Probe {
   /** The state of the dependency, at most a second old; never throws and never takes longer than the time-out. */
   read(): Promise<ProbeReading>;
-  /** Whether the last three checks failed: the dependency does not just answer late. */
-  readonly isAway: boolean;
+  /** Whether the last three checks got no answer in time: whoever asks the dependency now waits in vain. One that refuses is not silent. */
+  readonly isSilent: boolean;
   /** Quantiles over the successful checks of the last minutes. */
   latency(): LatencySummary;
   /** Checks every `everyMs` from now on, so that there are quantiles when nobody asks. */
@@ -46,16 +46,16 @@ export function createProbe({
   timeoutMs?: number;
 }): Probe {
   const recorder = createLatencyRecorder();
-  let failedInARow = 0;
+  let unanswered = 0;
   const read = cachedFor(cacheMs, async (): Promise<ProbeReading> => {
     const startedAtMs = performance.now();
     const elapsedMs = () => Math.round((performance.now() - startedAtMs) * 100) / 100;
     let found: unknown;
     try {
       found = await within(timeoutMs, check);
-      failedInARow = 0;
+      unanswered = 0;
     } catch (error) {
-      failedInARow++;
+      unanswered = error instanceof TimeoutError ? unanswered + 1 : 0;
       return { ok: false, latencyMs: elapsedMs(), detail: codeOf(error) };
     }
     const latencyMs = elapsedMs();
@@ -65,8 +65,8 @@ export function createProbe({
   let timer: NodeJS.Timeout | undefined;
   return {
     read,
-    get isAway() {
-      return failedInARow >= awayAfter;
+    get isSilent() {
+      return unanswered >= silentAfter;
     },
     latency: () => recorder.summary(checks),
     start(everyMs) {
@@ -81,7 +81,7 @@ export function createProbe({
 /** Health may be asked by anybody; this keeps it from hammering the engines. */
 const cacheMs = 1_000;
 const checks = 'checks';
-const awayAfter = 3;
+const silentAfter = 3;
 
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -185,3 +185,30 @@ describe('GET /api/openapi.json', () => {
     expect(document.paths['/metrics'].get.security).toEqual([{ adminKey: [] }]);
   });
 });
+
+describe('a dependency is silent', () => {
+  /** Whether it is after each of `checks` checks. */
+  async function silentAfterEach(checks: readonly Check[]): Promise<boolean[]> {
+    vi.useFakeTimers();
+    const left = [...checks];
+    const probe = createProbe({ check: () => (left.shift() ?? fine)(), timeoutMs: 50 });
+    const silent: boolean[] = [];
+    for (const _ of checks) {
+      const reading = probe.read();
+      await vi.advanceTimersByTimeAsync(50);
+      await reading;
+      silent.push(probe.isSilent);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    return silent;
+  }
+
+  test('after three checks without an answer, until one is answered', async () => {
+    expect(await silentAfterEach([frozen, frozen, frozen, frozen, fine])).toEqual([false, false, true, true, false]);
+  });
+
+  test('not while it refuses, since those who ask it learn that at once', async () => {
+    expect(await silentAfterEach([refused, refused, refused, refused])).toEqual([false, false, false, false]);
+    expect(await silentAfterEach([frozen, frozen, refused, frozen])).toEqual([false, false, false, false]);
+  });
+});
