@@ -43,7 +43,8 @@ describe('jobs that a dead worker left behind', () => {
     const next = workerOf(async (job) => void order.push(job.id), true);
     await until('all are done', 10_000, () => order.length === 4);
     await next.close();
-    expect(order).toEqual(['other-1', 'busy-1', 'busy-2', 'busy-3']);
+    // BullMQ keeps those that stall in a set, so two of one priority come in any order.
+    expect([order[0], order.slice(1, 3).toSorted(), order[3]]).toEqual(['other-1', ['busy-1', 'busy-2'], 'busy-3']);
   });
 
   test('are left alone when they have begun again, or have no place', async () => {
