@@ -47,6 +47,8 @@ function receiveHandles(
     child.once('error', reject);
     child.once('exit', () => reject(new Error('The process ended before it had sent all handles')));
     child.on('message', (_message, handle) => {
+      // To listen to nothing would open another port.
+      if (handle === undefined || handle === null) return reject(new Error('The process sent no handle'));
       const accepting = createServer({ allowHalfOpen: true, noDelay: true });
       accepting.on('connection', (socket: Socket) => server.emit('connection', socket));
       accepting.listen(handle);

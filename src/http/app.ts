@@ -21,7 +21,7 @@ export interface AppOptions<P> {
   admit?: (req: Request, res: Response, endpoint: Endpoint<P>, principal: P | undefined) => Promise<void>;
   /** Whose share of this process a request uses, a workspace or another name; asked after `authorise`. One for all unless given. */
   sharerOf?: (req: Request, principal: P | undefined) => string;
-  /** Asked before work waits for its place. */
+  /** Asked before reads of executions begin, and when work of any lane is refused. */
   whyStuck?: WhyStuck;
   /** Bounds the memory that bodies take; a new one unless given. */
   intake?: BodyIntake;

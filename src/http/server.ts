@@ -24,6 +24,7 @@ export async function listen({
   host,
   arrival = arrivalLimits,
   acceptHandles = 1,
+  connectionsMax = 8_192,
 }: {
   app: RequestListener;
   port: number;
@@ -31,6 +32,8 @@ export async function listen({
   arrival?: ArrivalLimits;
   /** How many new connections a turn of the event loop may take. */
   acceptHandles?: number;
+  /** Of this process; each is a file descriptor and some kilobytes. */
+  connectionsMax?: number;
 }): Promise<RunningServer> {
   const running = new Bag<ServerResponse>();
   let draining = false;
@@ -45,7 +48,7 @@ export async function listen({
   };
   const server = createServer({ ...options, ...messageClassesFor(app) }, serve);
   server.timeout = silenceMsMax;
-  boundConnections(server);
+  boundConnections(server, connectionsMax);
   const endWatch = watchSlowBodies(running, arrival, refuseSlowBody);
   // Node would answer these by itself, in one bare line: an expectation it does not know, a broken request, a tunnel.
   server.on('checkExpectation', serve);
@@ -85,7 +88,7 @@ export async function listen({
 }
 
 /** Closes a connection that is one too many, and those that wait between two requests. */
-function boundConnections(server: Server): void {
+function boundConnections(server: Server, connectionsMax: number): void {
   let open = 0;
   server.on('connection', (socket: Socket) => {
     open++;
@@ -96,8 +99,6 @@ function boundConnections(server: Server): void {
   });
 }
 
-/** Of one process; each is a file descriptor and some kilobytes. */
-const connectionsMax = 8_192;
 /** No byte in either direction for so long: a client that reads no answer is cut off, and what it has not read is freed. */
 const silenceMsMax = 60_000;
 

@@ -17,7 +17,7 @@ export interface FairLaneOptions {
   waitingMax: number;
   /** Work that has not begun after so long is refused as if it had found the lane full. Without it, work waits until its turn. */
   waitMsMax?: number;
-  /** Why nobody's work ends now, such as an engine that is away. Nobody then waits, and who has waited is told this. */
+  /** Why work does not end now, such as an engine that is away: who is refused is told this instead of who holds the places. */
   whyStuck?: () => Error | undefined;
 }
 
@@ -133,18 +133,16 @@ export class FairLane {
 
   #refuseWhenFull(state: Key, cost: number): void {
     const { name, perKey, waitingPerKey, waitingMax, whyStuck } = this.#options;
-    const stuck = whyStuck?.();
-    if (stuck !== undefined) throw stuck;
     // Where nobody may wait at all, it is the workspace's own doing only when it holds too much itself.
     const isOwn = waitingPerKey > 0 || state.held + cost > perKey;
     if (isOwn && state.waiting.length >= waitingPerKey) {
       const has = waitingPerKey === 0 ? `as many ${name} under way` : `${waitingPerKey} ${name} waiting`;
       const message = `This workspace has ${has} already, the most there may be; try again in a moment.`;
-      throw new RateLimitedError('workspace_busy', message, { retryAfterS: 1 });
+      throw whyStuck?.() ?? new RateLimitedError('workspace_busy', message, { retryAfterS: 1 });
     }
     if (!isOwn || this.#waiting >= waitingMax) {
       const message = `The most ${name} that may wait are waiting already; try again in a moment.`;
-      throw new UnavailableError('server_busy', message, { retryAfterS: 1 });
+      throw whyStuck?.() ?? new UnavailableError('server_busy', message, { retryAfterS: 1 });
     }
   }
 

@@ -46,23 +46,26 @@ describe('FairLane', () => {
     expect(work.begun).toContain('quiet');
   });
 
-  it('nobody waits for work that cannot end, and who has waited is told why', async () => {
+  it('who is refused, or has waited too long, for work that cannot end is told why; who may wait does', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const away = new Error('the engine is away');
     let stuck: Error | undefined;
-    const work = controlled(new FairLane({ ...options, capacity: 1, waitMsMax: 1_000, whyStuck: () => stuck }));
+    const work = controlled(
+      new FairLane({ ...options, capacity: 1, waitingPerKey: 1, waitMsMax: 1_000, whyStuck: () => stuck }),
+    );
     work.add('a', 'held');
     const waiting = work.add('a', 'waits');
     await settled();
     stuck = away;
-    await expect(work.add('a', 'comes later')).rejects.toBe(away);
+    await expect(work.add('a', 'finds no room')).rejects.toBe(away);
     vi.advanceTimersByTime(1_000);
     await expect(waiting).rejects.toBe(away);
+    const inTime = work.add('a', 'waits in time');
     await work.endFirst();
-    work.add('a', 'finds a place');
-    await settled();
-    expect(work.begun).toEqual(['held', 'finds a place']);
+    await work.endFirst();
+    await inTime;
+    expect(work.begun).toEqual(['held', 'waits in time']);
   });
 
   it('a key that wants more than it has holds less while others use the lane, and all again a second later', async () => {

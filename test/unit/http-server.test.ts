@@ -90,6 +90,24 @@ describe('a server with several handles of its socket', () => {
   });
 });
 
+test('one connection too many is closed, with those that wait between two requests, and then there is room', async () => {
+  const bounds = { acceptHandles: 4, connectionsMax: 2 };
+  const server = await listen({ app: (_req, res) => void res.end('ok'), port: 0, host: '127.0.0.1', ...bounds });
+  started.push(server);
+  const open = async () => {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => undefined); // It may be cut off.
+    const closed = once(socket, 'close');
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    return { closed, answered: await Promise.race([once(socket, 'data').then(() => true), closed.then(() => false)]) };
+  };
+  const idle = [await open(), await open()];
+  expect(idle.map(({ answered }) => answered)).toEqual([true, true]);
+  expect((await open()).answered).toBe(false);
+  await Promise.all(idle.map(({ closed }) => closed));
+  expect((await open()).answered).toBe(true);
+});
+
 describe('requests that are sent together on one connection', () => {
   /** Sends as many at once and reads until the connection ends; the paths that were answered, in order. */
   async function sendTogether(port: number, count: number): Promise<string[]> {
