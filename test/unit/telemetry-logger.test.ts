@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { keptLog } from '../support/http-app.ts';
@@ -69,3 +70,22 @@ test('credentials in a URL are scrubbed from any line, not only from errors', ()
   expect(log.text()).not.toContain(canary);
   expect(log.records()[0].url).toBe('amqp://***@host/v');
 });
+
+test.each(['process.exit(0)', "throw new Error('the end')"])(
+  'a process that ends with %s has written all its lines',
+  (end) => {
+    const program = `
+    import { createLogger } from './src/telemetry/logger.ts';
+    const logger = createLogger({ level: 'info', name: 'test' });
+    for (const line of [1, 2, 3]) logger.info({ line }, 'a line');
+    ${end};`;
+    const args = ['--import', 'tsx', '--input-type=module', '--eval', program];
+    const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((text) => JSON.parse(text).line),
+    ).toEqual([1, 2, 3]);
+  },
+);
