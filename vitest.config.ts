@@ -66,7 +66,7 @@ export default defineConfig({
         test: {
           name: 'noise',
           include: [noisyNeighbor],
-          testTimeout: 300_000,
+          testTimeout: 400_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 4 },
         },

@@ -4,15 +4,16 @@ import { UnavailableError } from '../lib/errors.ts';
 import { TimeoutError } from '../lib/within.ts';
 import { backlogKey, backlogShareOf } from './backlog.ts';
 import { bodyKey } from './body-key.ts';
+import { type AwaitedBody, readOutcomes } from './body-outcomes.ts';
 import { barrierMsMax, DurabilityBarrier, isWrittenWithAnswer } from './durability-barrier.ts';
 import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
-import { type IngestBodyPayload, type IngestOutcome, ingestOutcome, jobCatalog } from './job-catalog.ts';
+import { type IngestBodyPayload, type IngestOutcome, jobCatalog } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
 import { LaneSchedule } from './lane-schedule.ts';
 import { RedisClock } from './redis-clock.ts';
 import { addStoreBody, laneBaseKey, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
-import { awaitsSummary } from './summary-list.ts';
 
+export type { AwaitedBody } from './body-outcomes.ts';
 export type { SpanMeter } from './store-body-script.ts';
 
 export interface BodyPublisher {
@@ -31,10 +32,11 @@ export interface BodyPublisher {
   backlogBytes(workspaceId: string): Promise<number>;
   /** Forgets a finished job, so that its id can be published again. */
   forget(jobId: string): Promise<void>;
-  /** What became of a body; undefined while its job waits or runs, and when the job is not known. Throws when Redis is away. */
-  outcome(jobId: string): Promise<IngestOutcome | undefined>;
-  /** Whether a trace, of which spans are stored, is still to be summed up and so to be listed. Throws when Redis is unavailable. */
-  awaitsSummary(projectId: string, traceId: string): Promise<boolean>;
+  /**
+   * What became of each body; undefined while its job waits or runs, while its trace is stored and not listed yet, and when the job
+   * is not known. Throws what Redis throws.
+   */
+  outcomes(bodies: readonly AwaitedBody[]): Promise<(IngestOutcome | undefined)[]>;
   /** The lane of small bodies. */
   queue: Queue;
   /** All lanes. */
@@ -109,12 +111,7 @@ export function createBodyPublisher(
     async forget(jobId) {
       await Promise.all(queues.map((queue) => queue.remove(jobId)));
     },
-    async outcome(jobId) {
-      const answers = await Promise.all(queues.map((queue) => redis.hget(queue.toKey(jobId), 'returnvalue')));
-      const answer = answers.find((value) => value !== null);
-      return answer == null ? undefined : ingestOutcome.safeParse(JSON.parse(answer)).data;
-    },
-    awaitsSummary: (projectId, traceId) => awaitsSummary(redis, projectId, traceId),
+    outcomes: (bodies) => readOutcomes(redis, (jobId) => queues.map((queue) => queue.toKey(jobId)), bodies),
     close: async () => void (await Promise.all(queues.map((queue) => queue.close()))),
   };
 }

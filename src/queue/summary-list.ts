@@ -109,11 +109,6 @@ export async function listForSummary(
   return added;
 }
 
-/** Whether the trace is on the list. Throws what Redis throws. */
-export async function awaitsSummary(redis: Redis, projectId: string, traceId: string): Promise<boolean> {
-  return (await redis.zscore(keysOf(projectId).due, traceId)) !== null;
-}
-
 /** Those of the traces that are not on the list. Throws what Redis throws. */
 export async function withoutPlace(redis: Redis, projectId: string, traceIds: readonly string[]): Promise<string[]> {
   const absent: string[] = [];
@@ -213,9 +208,14 @@ function placeOf(leaseEndMs: number): string {
   return `${leaseEndMs}.5`;
 }
 
+/** The traces of a project on the list, by when they are due. */
+export function dueKeyOf(projectId: string): string {
+  return `${projectId}:summaries-due`;
+}
+
 function keysOf(projectId: string): Keys {
   return {
-    due: `${projectId}:summaries-due`,
+    due: dueKeyOf(projectId),
     rest: `${projectId}:summaries-rest`,
     failures: `${projectId}:summaries-failures`,
   };

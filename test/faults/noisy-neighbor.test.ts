@@ -16,7 +16,8 @@ import { until } from '../support/until.ts';
 const quietMs = isExact ? 20_000 : 4_000;
 /** Before every attack: what the service has stored by then, and what else the machine does, belong to the quiet figures as well. */
 const quietAgainMs = isExact ? 8_000 : 0;
-const attackMs = isExact ? 15_000 : 3_000;
+/** In thirty seconds there are some ninety reads of a kind: a 95th percentile of half as many differs by a fifth from run to run. */
+const attackMs = isExact ? 30_000 : 3_000;
 /** What the attacker has left behind in the queue when it is ended. */
 const drainMsMax = 120_000;
 /** While other machines on the host have more of the processors than this, figures are theirs; exact ones are then taken again. */
@@ -82,9 +83,9 @@ describe('while another workspace', () => {
   });
 
   async function measureQuiet(forMs: number): Promise<void> {
-    const { samples } = await measure('quiet', forMs);
+    const { samples, isOurs } = await measure('quiet', forMs);
     expect(samples.failures).toEqual([]);
-    quiet.push(samples);
+    if (isOurs || quiet.length === 0) quiet.push(samples);
     console.log(`quiet so far: ${describeFigures(figuresOf(quiet))}`);
   }
 
@@ -109,7 +110,8 @@ describe('while another workspace', () => {
       const stolen = stolenPercent(ticks);
       const where = `event loops ${JSON.stringify(delays)}; stolen ${stolen.toFixed(1)} %`;
       console.log(`${name}: ${describeFigures(figuresOf([samples]))}; ${where}`);
-      if (stolen <= stolenPercentMax || tries === triesMax) return { samples, delays };
+      const isOurs = stolen <= stolenPercentMax;
+      if (isOurs || tries === triesMax) return { samples, delays, isOurs };
     }
   }
 

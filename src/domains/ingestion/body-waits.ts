@@ -1,66 +1,80 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BodyPublisher } from '../../queue/body-publisher.ts';
+import { FairLane } from '../../lib/fair-lane.ts';
+import type { AwaitedBody, BodyPublisher } from '../../queue/body-publisher.ts';
 import type { IngestOutcome } from '../../queue/job-catalog.ts';
 
-/** Each look is one HGETALL of a small hash; a body is stored after some 300 ms when the workers keep up. */
-const pollFirstMs = 25;
-const pollMaxMs = 250;
-const pollGrowth = 1.4;
-
-type Publisher = Pick<BodyPublisher, 'outcome' | 'awaitsSummary'>;
-
-/** A body, and the one trace that its spans are of. */
-export interface AwaitedBody {
-  jobId: string;
-  projectId: string;
-  traceId: string;
-}
+/** A body is stored after some 300 ms when the workers keep up. */
+const roundMs = 50;
+/** Bodies that one script of Redis looks up, in half a millisecond. */
+const bodiesPerScript = 200;
 
 /** `pending` when it has not been decided in time, `not_waited` when too many wait already. */
 export type WaitResult = 'stored' | 'quarantined' | 'pending' | 'not_waited';
 
+export interface WaitOptions {
+  workspaceId: string;
+  timeoutMs: number;
+  /** Aborted when nobody waits any more. */
+  signal: AbortSignal;
+}
+
+interface Wait {
+  body: AwaitedBody;
+  untilMs: number;
+  signal: AbortSignal;
+  end: (result: WaitResult) => void;
+}
+
 /**
- * Requests that wait for their body to be stored and its trace to be listed. They ask for its job now and then: BullMQ's events would cost every process a
- * connection and every event of every body, waited for or not.
+ * Requests that wait for their body to be stored and its trace to be listed. All of a process are asked about together, by one
+ * command a round: BullMQ's events would cost every process a connection and every event of every body, waited for or not. Shared
+ * by all workspaces, of which one has at most a quarter of the places.
  */
 export class BodyWaits {
-  readonly #publisher: Publisher;
-  readonly #waitsMax: number;
-  #waits = 0;
+  readonly #publisher: Pick<BodyPublisher, 'outcomes'>;
+  readonly #places: FairLane;
+  readonly #waits = new Set<Wait>();
+  #isAsking = false;
 
-  constructor(publisher: Publisher, waitsMax = 200) {
+  constructor(publisher: Pick<BodyPublisher, 'outcomes'>, { waitsMax = 800, perWorkspace = 200 } = {}) {
     this.#publisher = publisher;
-    this.#waitsMax = waitsMax;
+    const shares = { capacity: waitsMax, perKey: perWorkspace, waitingPerKey: 0, waitingMax: 0 };
+    this.#places = new FairLane({ name: 'waits for executions', ...shares });
   }
 
   /** Waits at most `timeoutMs`, and no longer than until the signal is aborted. Never throws: the body is safe in any case. */
-  async wait(
-    body: AwaitedBody,
-    { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
-  ): Promise<WaitResult> {
-    if (this.#waits >= this.#waitsMax) return 'not_waited';
-    this.#waits++;
-    try {
-      return await this.#poll(body, Date.now() + timeoutMs, signal);
-    } finally {
-      this.#waits--;
-    }
+  async wait(body: AwaitedBody, { workspaceId, timeoutMs, signal }: WaitOptions): Promise<WaitResult> {
+    const leave = await this.#places.enter(workspaceId).catch(() => undefined);
+    if (leave === undefined) return 'not_waited';
+    const result = await new Promise<WaitResult>((end) => {
+      this.#waits.add({ body, untilMs: Date.now() + timeoutMs, signal, end });
+      if (!this.#isAsking) void this.#ask();
+    });
+    leave();
+    return result;
   }
 
-  async #poll(body: AwaitedBody, untilMs: number, signal: AbortSignal): Promise<WaitResult> {
-    for (let pollMs = pollFirstMs; ; pollMs = Math.min(pollMs * pollGrowth, pollMaxMs)) {
-      // While Redis is away nothing is known, which is no reason to stop asking.
-      const outcome = await this.#outcomeOf(body).catch(() => undefined);
-      if (outcome === 'stored' || outcome === 'quarantined') return outcome;
-      const leftMs = untilMs - Date.now();
-      if (leftMs <= 0 || signal.aborted) return 'pending';
-      await sleep(Math.min(pollMs, leftMs), undefined, { signal }).catch(() => undefined);
+  async #ask(): Promise<void> {
+    this.#isAsking = true;
+    while (this.#waits.size > 0) {
+      const waits = [...this.#waits];
+      for (let at = 0; at < waits.length; at += bodiesPerScript) {
+        await this.#endDecided(waits.slice(at, at + bodiesPerScript));
+      }
+      if (this.#waits.size > 0) await sleep(roundMs);
     }
+    this.#isAsking = false;
   }
 
-  /** A trace that is stored and not listed yet is not readable as a whole. */
-  async #outcomeOf({ jobId, projectId, traceId }: AwaitedBody): Promise<IngestOutcome | undefined> {
-    const outcome = await this.#publisher.outcome(jobId);
-    return outcome === 'stored' && (await this.#publisher.awaitsSummary(projectId, traceId)) ? undefined : outcome;
+  async #endDecided(waits: readonly Wait[]): Promise<void> {
+    // While Redis is away nothing is known, which is no reason to stop asking.
+    const outcomes = await this.#publisher.outcomes(waits.map(({ body }) => body)).catch((): IngestOutcome[] => []);
+    for (const [index, wait] of waits.entries()) {
+      const outcome = outcomes[index];
+      const isDecided = outcome === 'stored' || outcome === 'quarantined';
+      if (!isDecided && !wait.signal.aborted && Date.now() < wait.untilMs) continue;
+      this.#waits.delete(wait);
+      wait.end(isDecided ? outcome : 'pending');
+    }
   }
 }

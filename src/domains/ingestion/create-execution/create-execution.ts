@@ -51,7 +51,8 @@ export async function createExecution(
     keepExecution(deps, project, { body, charge, traceId, effectId }),
   );
   if (waitMs === undefined) return { traceId, status: 'queued', waited: false };
-  const result = await deps.waits.wait({ jobId, projectId: project.projectId, traceId }, { timeoutMs: waitMs, signal });
+  const { workspaceId, projectId } = project;
+  const result = await deps.waits.wait({ jobId, projectId, traceId }, { workspaceId, timeoutMs: waitMs, signal });
   const isKnown = result === 'stored' || result === 'quarantined';
   return { traceId, status: isKnown ? result : 'queued', waited: result !== 'not_waited' };
 }

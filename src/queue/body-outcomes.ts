@@ -1,0 +1,41 @@
+import type { Redis } from 'ioredis';
+import { type IngestOutcome, ingestOutcome } from './job-catalog.ts';
+import { dueKeyOf } from './summary-list.ts';
+
+/** A body, and the one trace that its spans are of. */
+export interface AwaitedBody {
+  jobId: string;
+  projectId: string;
+  traceId: string;
+}
+
+/** KEYS: of each body those of its job in every lane, and the list of its project; ARGV: the number of lanes, then the traces. */
+const outcomesLua = `
+local lanes = tonumber(ARGV[1])
+local outcomes = {}
+for i = 2, #ARGV do
+  local before = (i - 2) * (lanes + 1)
+  local outcome = false
+  for lane = 1, lanes do outcome = outcome or redis.call('HGET', KEYS[before + lane], 'returnvalue') end
+  if outcome == '"stored"' and redis.call('ZSCORE', KEYS[before + lanes + 1], ARGV[i]) then outcome = false end
+  outcomes[i - 1] = outcome
+end
+return outcomes`;
+
+/**
+ * What became of each body; undefined while its job waits or runs, while its trace is stored and not listed yet, and when the job
+ * is not known. `jobKeysOf` names a job in every lane. Throws what Redis throws.
+ */
+export async function readOutcomes(
+  redis: Redis,
+  jobKeysOf: (jobId: string) => string[],
+  bodies: readonly AwaitedBody[],
+): Promise<(IngestOutcome | undefined)[]> {
+  const keys = bodies.map(({ jobId, projectId }) => [...jobKeysOf(jobId), dueKeyOf(projectId)]);
+  const lanes = (keys[0]?.length ?? 1) - 1;
+  const traceIds = bodies.map(({ traceId }) => traceId);
+  const answers = await redis.eval(outcomesLua, keys.flat().length, ...keys.flat(), lanes, ...traceIds);
+  return (answers as (string | null)[]).map((answer) =>
+    answer === null ? undefined : ingestOutcome.safeParse(JSON.parse(answer)).data,
+  );
+}
