@@ -6,6 +6,7 @@ import {
   ExhaustedError,
   InvalidError,
   MalformedError,
+  OutcomeUnknownError,
   RateLimitedError,
 } from '../lib/errors.ts';
 import { mapInSlices, sharedThird } from '../lib/pace.ts';
@@ -39,6 +40,8 @@ export type Begun =
   | { outcome: 'begun'; lease: string }
   | { outcome: 'answered'; answer: StoredAnswer }
   | { outcome: 'unfinished'; ageMs: number }
+  /** Whether it had its effect is not known, and will not be. */
+  | { outcome: 'lost'; ageMs: number }
   | { outcome: 'reused' };
 
 /**
@@ -50,6 +53,8 @@ export interface IdempotencyStore {
   finish(request: IdempotentRequest, lease: string, answer: StoredAnswer): Promise<void>;
   /** What became of it is not known: it may run again, as the same. */
   postpone(request: IdempotentRequest, lease: string): Promise<void>;
+  /** What became of it is not known, and it must not run again. */
+  lose(request: IdempotentRequest, lease: string): Promise<void>;
   /** It had no effect. */
   abandon(request: IdempotentRequest, lease: string): Promise<void>;
 }
@@ -109,8 +114,8 @@ interface OnceDeps {
 /**
  * Runs the handler for the first request with a key, and gives its answer again to the others. What was refused for now (429,
  * 402) is forgotten, so that the key can be tried again. What failed on our side (5xx) may have had its effect: it runs again for the
- * same request only, with the same `effectId`. A process that dies in between leaves the key
- * unfinished: the effect may have happened, so it is never repeated, and until the key expires the answer is 409.
+ * same request only, with the same `effectId`. Where the database went away within a commit, or the process died in between, the
+ * effect may have happened: it is never repeated, and until the key expires the answer is 409.
  * @throws InvalidError `idempotency_key_reused`, ConflictError `idempotency_in_flight` or `idempotency_answer_lost`
  */
 export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Promise<Result>): Promise<Result> {
@@ -118,7 +123,7 @@ export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Prom
   const begun = await store.begin(request);
   if (begun.outcome === 'answered') return replay(request.key, begun.answer, where.requestId);
   if (begun.outcome === 'reused') throw reused(request.key);
-  if (begun.outcome === 'unfinished') throw unfinished(request.key, begun.ageMs);
+  if (begun.outcome === 'unfinished' || begun.outcome === 'lost') throw unfinished(request.key, begun);
   const { lease } = begun;
   const settle = (settling: Promise<void>) => settling.catch(deps.onStoreError);
   try {
@@ -131,6 +136,7 @@ export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Prom
   } catch (error) {
     const answer = storableError(error, where);
     if (answer) await settle(store.finish(request, lease, answer));
+    else if (error instanceof OutcomeUnknownError) await settle(store.lose(request, lease));
     else await settle(hadNoEffect(error) ? store.abandon(request, lease) : store.postpone(request, lease));
     throw error;
   }
@@ -195,9 +201,9 @@ function reused(key: string): InvalidError {
 /** No request runs as long as this: its time to arrive and to answer is bounded well below. */
 const runningMsMax = 120_000;
 
-function unfinished(key: string, ageMs: number): ConflictError {
+function unfinished(key: string, { outcome, ageMs }: { outcome: string; ageMs: number }): ConflictError {
   const began = `The first request with Idempotency-Key ${quoted(key)} began ${Math.round(ageMs / 1_000)} s ago`;
-  if (ageMs < runningMsMax) {
+  if (outcome === 'unfinished' && ageMs < runningMsMax) {
     return new ConflictError('idempotency_in_flight', `${began} and is still running; ask again for its answer`);
   }
   return new ConflictError(

@@ -81,3 +81,5 @@ export class RateLimitedError extends AppError<'rate_limited'> {
 export class UnavailableError extends AppError<'unavailable'> {
   readonly kind = 'unavailable';
 }
+/** A dependency went away while it stored the effect: whether it did is not known, so what is no repeatable effect must not run again. */
+export class OutcomeUnknownError extends UnavailableError {}

@@ -10,7 +10,7 @@ import {
   type StoredAnswer,
   storedBytesMax,
 } from '../../src/http/idempotency.ts';
-import { ConflictError, RateLimitedError, UnavailableError } from '../../src/lib/errors.ts';
+import { ConflictError, OutcomeUnknownError, RateLimitedError, UnavailableError } from '../../src/lib/errors.ts';
 import { serve } from '../support/http-app.ts';
 
 interface Kept {
@@ -19,6 +19,7 @@ interface Kept {
   answer?: StoredAnswer;
   ageMs: number;
   postponed?: boolean;
+  isLost?: boolean;
 }
 const kept = new Map<string, Kept>();
 let storeFails = false;
@@ -38,6 +39,7 @@ const store: IdempotencyStore = {
       held.postponed = false;
       return { outcome: 'begun', lease: held.lease };
     }
+    if (held.isLost) return { outcome: 'lost', ageMs: held.ageMs };
     return held.answer ? { outcome: 'answered', answer: held.answer } : { outcome: 'unfinished', ageMs: held.ageMs };
   },
   async finish(request, lease, answer) {
@@ -48,6 +50,10 @@ const store: IdempotencyStore = {
   async postpone(request, lease) {
     const held = kept.get(nameOf(request));
     if (held?.lease === lease) held.postponed = true;
+  },
+  async lose(request, lease) {
+    const held = kept.get(nameOf(request));
+    if (held?.lease === lease) held.isLost = true;
   },
   async abandon(request, lease) {
     if (kept.get(nameOf(request))?.lease === lease) kept.delete(nameOf(request));
@@ -60,6 +66,7 @@ let effects = 0;
 let effectIds: string[] = [];
 const failures: Record<string, () => Error> = {
   away: () => new UnavailableError('dependency_unavailable', 'away'),
+  commit: () => new OutcomeUnknownError('postgres_unavailable', 'away within the commit'),
   rate: () => new RateLimitedError('rate_limited', 'slow down'),
   bug: () => new Error('a bug'),
   taken: () => new ConflictError('name_taken', 'taken'),
@@ -210,6 +217,12 @@ describe('the same request again', () => {
 });
 
 describe('409', () => {
+  test('when the database went away within the commit: the effect may be there, and is not repeated', async () => {
+    expect((await post('/p/things', { how: 'commit' }, 'k')).status).toBe(503);
+    const again = await post('/p/things', { how: 'commit' }, 'k');
+    expect([again.status, again.body.code]).toEqual([409, 'idempotency_answer_lost']);
+    expect(effectIds).toHaveLength(1);
+  });
   test('while the first runs, whoever asks is told to wait; then all get its answer', async () => {
     const first = post('/p/things', { how: 'slow' }, 'k');
     await expect.poll(() => effects).toBe(1);

@@ -1,7 +1,7 @@
 import { InvalidError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
 import { mintApiKey, type Scope } from '../auth/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
@@ -32,21 +32,19 @@ export async function createApiKey(
       errors: [{ path: 'expires_at', code: 'in_the_past', message: 'must be in the future' }],
     });
   }
-  return runPostgres(() =>
-    deps.postgres.transaction(async (transaction) => {
-      const created = await storeNewKey(transaction, deps.apiKeyPepper, { project, name, scopes, expiresAt });
-      await recordAudit(transaction, {
-        workspaceId: project.workspaceId,
-        projectId: project.projectId,
-        actor,
-        action: 'api_key.created',
-        targetType: 'api_key',
-        targetId: created.apiKey.id,
-        details: { name, scopes: created.apiKey.scopes, expires_at: expiresAt },
-      });
-      return created;
-    }),
-  );
+  return inTransaction(deps.postgres, async (transaction) => {
+    const created = await storeNewKey(transaction, deps.apiKeyPepper, { project, name, scopes, expiresAt });
+    await recordAudit(transaction, {
+      workspaceId: project.workspaceId,
+      projectId: project.projectId,
+      actor,
+      action: 'api_key.created',
+      targetType: 'api_key',
+      targetId: created.apiKey.id,
+      details: { name, scopes: created.apiKey.scopes, expires_at: expiresAt },
+    });
+    return created;
+  });
 }
 
 /** Mints a key and stores it, within a transaction. */

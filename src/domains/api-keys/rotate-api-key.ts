@@ -1,7 +1,7 @@
 import { ConflictError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 import { type ApiKey, endOf } from './api-key.ts';
@@ -21,29 +21,26 @@ export async function rotateApiKey(
   deps: { postgres: Postgres; apiKeyPepper: string; invalidations: Pick<Invalidations, 'publish'> },
   { project, id, overlapS, actor }: { project: ProjectScope; id: string; overlapS: number; actor: AuditActor },
 ): Promise<RotatedApiKey> {
-  const rotated = await runPostgres(() =>
-    deps.postgres.transaction(async (transaction) => {
-      const old = await lockApiKey(transaction, project.projectId, id);
-      if (old === undefined) throw unknownApiKey(id);
-      const now = new Date();
-      const end = endOf(old, now);
-      if (end !== undefined)
-        throw new ConflictError('conflict', `The API key ${id} is ${end}; create another instead.`);
-      const endsAt = endAfter(old, now, overlapS);
-      await endApiKey(transaction, old, overlapS === 0 ? { revokedAt: endsAt } : { expiresAt: endsAt });
-      const created = await storeNewKey(transaction, deps.apiKeyPepper, { ...old, project });
-      await recordAudit(transaction, {
-        workspaceId: project.workspaceId,
-        projectId: project.projectId,
-        actor,
-        action: 'api_key.rotated',
-        targetType: 'api_key',
-        targetId: id,
-        details: { name: old.name, replaced_by: created.apiKey.id, overlap_s: overlapS },
-      });
-      return { ...created, previous: { id, endsAt } };
-    }),
-  );
+  const rotated = await inTransaction(deps.postgres, async (transaction) => {
+    const old = await lockApiKey(transaction, project.projectId, id);
+    if (old === undefined) throw unknownApiKey(id);
+    const now = new Date();
+    const end = endOf(old, now);
+    if (end !== undefined) throw new ConflictError('conflict', `The API key ${id} is ${end}; create another instead.`);
+    const endsAt = endAfter(old, now, overlapS);
+    await endApiKey(transaction, old, overlapS === 0 ? { revokedAt: endsAt } : { expiresAt: endsAt });
+    const created = await storeNewKey(transaction, deps.apiKeyPepper, { ...old, project });
+    await recordAudit(transaction, {
+      workspaceId: project.workspaceId,
+      projectId: project.projectId,
+      actor,
+      action: 'api_key.rotated',
+      targetType: 'api_key',
+      targetId: id,
+      details: { name: old.name, replaced_by: created.apiKey.id, overlap_s: overlapS },
+    });
+    return { ...created, previous: { id, endsAt } };
+  });
   await deps.invalidations.publish('api_key', id);
   return rotated;
 }

@@ -7,7 +7,8 @@ export function createIdempotencyStore(postgres: Postgres): IdempotencyStore {
   return {
     begin: (request) => runPostgres(() => begin(postgres, request)),
     finish: (request, lease, answer) => runPostgres(() => finish(postgres, request, lease, answer)),
-    postpone: (request, lease) => runPostgres(() => postpone(postgres, request, lease)),
+    postpone: (request, lease) => runPostgres(() => mark(postgres, request, { lease, status: postponed })),
+    lose: (request, lease) => runPostgres(() => mark(postgres, request, { lease, status: lost })),
     abandon: (request, lease) => runPostgres(() => abandon(postgres, request, lease)),
   };
 }
@@ -22,8 +23,8 @@ interface Row {
   content_dropped: boolean;
 }
 
-/** Stands for an outcome that is not known; no such answer is kept. */
-const postponed = 503;
+/** Stand for outcomes that are not known, of a request that may run again and of one that must not; no such answers are kept. */
+const [postponed, lost] = [503, 500];
 
 async function begin(postgres: Postgres, request: IdempotentRequest): Promise<Begun> {
   const { tenant, operationId, key, digest } = request;
@@ -59,7 +60,9 @@ async function look(postgres: Postgres, { tenant, operationId, key, digest }: Id
   // Abandoned since the insert looked: the caller asks again, as it would a moment earlier.
   if (row === undefined) return { outcome: 'unfinished', ageMs: 0 };
   if (!row.request_digest.equals(digest)) return { outcome: 'reused' };
-  if (row.status === null || row.status === postponed) return { outcome: 'unfinished', ageMs: Number(row.age_ms) };
+  const ageMs = Number(row.age_ms);
+  if (row.status === null || row.status === postponed) return { outcome: 'unfinished', ageMs };
+  if (row.status === lost) return { outcome: 'lost', ageMs };
   return { outcome: 'answered', answer: toAnswer(row, row.status) };
 }
 
@@ -98,14 +101,14 @@ async function finish(
   );
 }
 
-async function postpone(
+async function mark(
   postgres: Postgres,
   { tenant, operationId, key }: IdempotentRequest,
-  lease: string,
+  { lease, status }: { lease: string; status: number },
 ): Promise<void> {
   await postgres('idempotency_keys')
     .where({ tenant, operation_id: operationId, key, lease })
-    .update({ status: postponed, headers: '{}' });
+    .update({ status, headers: '{}' });
 }
 
 async function abandon(

@@ -5,7 +5,7 @@ import { decodeCursor, encodeCursor } from '../../lib/cursor.ts';
 import { NotFoundError } from '../../lib/errors.ts';
 import type { FailedIdentityEvent, IdentityEventPublisher } from '../../queue/identity-event-publisher.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { recordAudit } from '../audit/index.ts';
 import { auditActorOf, type Principal } from '../auth/index.ts';
 
@@ -69,14 +69,12 @@ export function failedEventsEndpoints({ postgres, identityEvents, cursorSecret }
       problems: ['not_found', 'queue_unavailable'],
       handle: async ({ params: { failed_event_id: id }, principal, requestId }) => {
         const actor = auditActorOf(principal, requestId);
-        await runPostgres(() =>
-          postgres.transaction(async (transaction) => {
-            const target = { targetType: 'identity_event', targetId: id };
-            await recordAudit(transaction, { workspaceId: null, actor, action: 'identity_event.retried', ...target });
-            if (await identityEvents.retryFailed(id)) return;
-            throw new NotFoundError('not_found', 'There is no such event among the failed ones.');
-          }),
-        );
+        await inTransaction(postgres, async (transaction) => {
+          const target = { targetType: 'identity_event', targetId: id };
+          await recordAudit(transaction, { workspaceId: null, actor, action: 'identity_event.retried', ...target });
+          if (await identityEvents.retryFailed(id)) return;
+          throw new NotFoundError('not_found', 'There is no such event among the failed ones.');
+        });
         return { status: 202, body: { id } };
       },
     }),

@@ -1,7 +1,7 @@
 import { ConflictError, NotFoundError } from '../../lib/errors.ts';
 import type { BodyPublisher } from '../../queue/body-publisher.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { AuditActor } from '../audit/index.ts';
 import { auditQuarantine } from './audit-quarantine.ts';
 import { findQuarantinedBody, markReplayed, type QuarantinedBody } from './quarantine-store.ts';
@@ -22,12 +22,10 @@ export async function replayBody(
   const { duplicate } = await deps.publisher.publish(jobId, entry.body, entry.job, undefined);
   // A job that runs cannot be forgotten, so nothing was queued: noting a replay now would lose the body.
   if (duplicate) throw new ConflictError('conflict', 'A worker is busy with this body; replay it again in a moment.');
-  await runPostgres(() =>
-    deps.postgres.transaction(async (transaction) => {
-      await markReplayed(transaction, entry);
-      await auditQuarantine(transaction, entry, { did: 'replayed', actor });
-    }),
-  );
+  await inTransaction(deps.postgres, async (transaction) => {
+    await markReplayed(transaction, entry);
+    await auditQuarantine(transaction, entry, { did: 'replayed', actor });
+  });
   const { body: _, ...rest } = entry;
   return { ...rest, replayedAt: new Date() };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 import type { ModelPrice, ModelPriceList } from './model-price.ts';
@@ -12,21 +12,19 @@ export async function putModelPrices(
   { project, prices, actor }: { project: ProjectScope; prices: ModelPrice[]; actor: AuditActor },
 ): Promise<ModelPriceList> {
   const list = { prices, updatedAt: new Date() };
-  await runPostgres(() =>
-    postgres.transaction(async (transaction) => {
-      const before = await lockModelPrices(transaction, project.projectId);
-      await replaceModelPrices(transaction, project.projectId, list);
-      await recordAudit(transaction, {
-        workspaceId: project.workspaceId,
-        projectId: project.projectId,
-        actor,
-        action: 'model_prices.replaced',
-        targetType: 'project',
-        targetId: project.projectId,
-        details: { before: digestOf(before?.prices ?? []), after: digestOf(prices) },
-      });
-    }),
-  );
+  await inTransaction(postgres, async (transaction) => {
+    const before = await lockModelPrices(transaction, project.projectId);
+    await replaceModelPrices(transaction, project.projectId, list);
+    await recordAudit(transaction, {
+      workspaceId: project.workspaceId,
+      projectId: project.projectId,
+      actor,
+      action: 'model_prices.replaced',
+      targetType: 'project',
+      targetId: project.projectId,
+      details: { before: digestOf(before?.prices ?? []), after: digestOf(prices) },
+    });
+  });
   return list;
 }
 

@@ -1,6 +1,6 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 import type { Author, Item, Reference } from './item.ts';
@@ -49,12 +49,10 @@ export async function changeItem<Content, Changed extends { item: { id: string }
   { project }: Acting,
   change: (transaction: Postgres) => Promise<Changed>,
 ): Promise<Changed> {
-  const changed = await runPostgres(() =>
-    postgres.transaction(async (transaction) => {
-      await lockFirst?.(transaction, project.projectId);
-      return change(transaction);
-    }),
-  );
+  const changed = await inTransaction(postgres, async (transaction) => {
+    await lockFirst?.(transaction, project.projectId);
+    return change(transaction);
+  });
   await invalidations.publish(kind.noun, changed.item.id);
   return changed;
 }

@@ -1,7 +1,7 @@
 import { ConflictError, ForbiddenError, NotFoundError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { Caller } from './caller.ts';
 import { unknownWorkspace } from './errors.ts';
@@ -19,24 +19,22 @@ export async function changeMember(
   input: { workspaceId: string; userId: string; role: Role | undefined; caller: Caller },
 ): Promise<Member> {
   const { workspaceId, userId, role, caller } = input;
-  const member = await runPostgres(() =>
-    deps.postgres.transaction(async (transaction) => {
-      // The lock makes two owners who remove each other at once come one after the other.
-      if ((await lockWorkspace(transaction, workspaceId)) === undefined) throw unknownWorkspace();
-      const before = await findMember(transaction, workspaceId, userId);
-      if (before === undefined) {
-        throw new NotFoundError('member_not_found', 'There is no such member in this workspace.');
-      }
-      if (before.role === 'owner' || role === 'owner') requireOwner(caller);
-      if (before.role === 'owner' && role !== 'owner' && !(await hasOtherOwner(transaction, workspaceId, userId))) {
-        throw new ConflictError('last_owner', 'A workspace needs an owner; make somebody else one first.');
-      }
-      if (role === undefined) await markRemoved(transaction, workspaceId, userId);
-      else await setRole(transaction, workspaceId, userId, role);
-      await recordChange(transaction, input, before);
-      return { ...before, role: role ?? before.role };
-    }),
-  );
+  const member = await inTransaction(deps.postgres, async (transaction) => {
+    // The lock makes two owners who remove each other at once come one after the other.
+    if ((await lockWorkspace(transaction, workspaceId)) === undefined) throw unknownWorkspace();
+    const before = await findMember(transaction, workspaceId, userId);
+    if (before === undefined) {
+      throw new NotFoundError('member_not_found', 'There is no such member in this workspace.');
+    }
+    if (before.role === 'owner' || role === 'owner') requireOwner(caller);
+    if (before.role === 'owner' && role !== 'owner' && !(await hasOtherOwner(transaction, workspaceId, userId))) {
+      throw new ConflictError('last_owner', 'A workspace needs an owner; make somebody else one first.');
+    }
+    if (role === undefined) await markRemoved(transaction, workspaceId, userId);
+    else await setRole(transaction, workspaceId, userId, role);
+    await recordChange(transaction, input, before);
+    return { ...before, role: role ?? before.role };
+  });
   await deps.invalidations.publish('user', member.userId);
   return member;
 }

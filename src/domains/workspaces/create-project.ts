@@ -1,7 +1,7 @@
 import { ConflictError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
 import { unknownWorkspace } from './errors.ts';
 import type { Project } from './project.ts';
@@ -13,33 +13,28 @@ export async function createProject(
   deps: { postgres: Postgres },
   input: { workspaceId: string; name: string; actor: AuditActor },
 ): Promise<Project> {
-  return runPostgres(() =>
-    deps.postgres.transaction(async (transaction) => {
-      const workspace = await lockWorkspace(transaction, input.workspaceId);
-      if (workspace === undefined) throw unknownWorkspace();
-      const project: Project = {
-        id: newId('prj'),
-        workspaceId: workspace.id,
-        name: input.name,
-        isDefault: false,
-        createdAt: new Date(),
-      };
-      if (!(await insertProject(transaction, project))) {
-        throw new ConflictError(
-          'name_taken',
-          `The workspace already has a project named ${JSON.stringify(input.name)}.`,
-        );
-      }
-      await recordAudit(transaction, {
-        workspaceId: workspace.id,
-        projectId: project.id,
-        actor: input.actor,
-        action: 'project.created',
-        targetType: 'project',
-        targetId: project.id,
-        details: { name: project.name },
-      });
-      return project;
-    }),
-  );
+  return inTransaction(deps.postgres, async (transaction) => {
+    const workspace = await lockWorkspace(transaction, input.workspaceId);
+    if (workspace === undefined) throw unknownWorkspace();
+    const project: Project = {
+      id: newId('prj'),
+      workspaceId: workspace.id,
+      name: input.name,
+      isDefault: false,
+      createdAt: new Date(),
+    };
+    if (!(await insertProject(transaction, project))) {
+      throw new ConflictError('name_taken', `The workspace already has a project named ${JSON.stringify(input.name)}.`);
+    }
+    await recordAudit(transaction, {
+      workspaceId: workspace.id,
+      projectId: project.id,
+      actor: input.actor,
+      action: 'project.created',
+      targetType: 'project',
+      targetId: project.id,
+      details: { name: project.name },
+    });
+    return project;
+  });
 }

@@ -1,7 +1,7 @@
 import { ForbiddenError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { Caller } from './caller.ts';
 import { unknownWorkspace } from './errors.ts';
@@ -26,29 +26,27 @@ export async function updateWorkspace(
   input: { workspaceId: string; change: WorkspaceChange; caller: Caller },
 ): Promise<Workspace> {
   const { change, caller } = input;
-  const workspace = await runPostgres(() =>
-    deps.postgres.transaction(async (transaction) => {
-      const before = await lockWorkspace(transaction, input.workspaceId);
-      if (before === undefined) throw unknownWorkspace();
-      requireOperator(caller, before, change);
-      const after: Workspace = {
-        ...before,
-        name: change.name ?? before.name,
-        plan: change.plan ?? before.plan,
-        overrides: change.overrides ?? before.overrides,
-      };
-      await saveWorkspace(transaction, after);
-      await recordAudit(transaction, {
-        workspaceId: before.id,
-        actor: caller.actor,
-        action: 'workspace.updated',
-        targetType: 'workspace',
-        targetId: before.id,
-        details: { before: changeable(before), after: changeable(after) },
-      });
-      return after;
-    }),
-  );
+  const workspace = await inTransaction(deps.postgres, async (transaction) => {
+    const before = await lockWorkspace(transaction, input.workspaceId);
+    if (before === undefined) throw unknownWorkspace();
+    requireOperator(caller, before, change);
+    const after: Workspace = {
+      ...before,
+      name: change.name ?? before.name,
+      plan: change.plan ?? before.plan,
+      overrides: change.overrides ?? before.overrides,
+    };
+    await saveWorkspace(transaction, after);
+    await recordAudit(transaction, {
+      workspaceId: before.id,
+      actor: caller.actor,
+      action: 'workspace.updated',
+      targetType: 'workspace',
+      targetId: before.id,
+      details: { before: changeable(before), after: changeable(after) },
+    });
+    return after;
+  });
   await deps.invalidations.publish('workspace', workspace.id);
   return workspace;
 }

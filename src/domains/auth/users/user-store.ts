@@ -1,6 +1,7 @@
 import { newId, type UserId, type WorkspaceId } from '../../../lib/ids.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
 import { runPostgres } from '../../../stores/postgres/errors.ts';
+import { inTransaction } from '../../../stores/postgres/transaction.ts';
 import { recordAudit } from '../../audit/index.ts';
 import { type PlanName, planNamed, planOverridesFrom, type Role } from '../../workspaces/index.ts';
 import type { Membership, UserRecord } from './user-record.ts';
@@ -73,22 +74,20 @@ export interface NewUser {
  * user's row is the lock. Nothing is made for a deleted user.
  */
 export async function ensureUser(postgres: Postgres, user: NewUser): Promise<void> {
-  await runPostgres(() =>
-    postgres.transaction(async (transaction) => {
-      const { subject, email = null, name = null } = user;
-      await transaction('users')
-        .insert({ id: newId('usr'), subject, email, name })
-        .onConflict('subject')
-        .ignore();
-      const stored = await transaction('users')
-        .where({ subject })
-        .forUpdate()
-        .first<{ id: UserId; deleted_at: Date | null } | undefined>('id', 'deleted_at');
-      if (stored === undefined || stored.deleted_at !== null) return;
-      const owned = await transaction('workspaces').where({ owner_user_id: stored.id }).first('id');
-      if (owned === undefined) await insertPersonalWorkspace(transaction, stored.id, user.plan);
-    }),
-  );
+  await inTransaction(postgres, async (transaction) => {
+    const { subject, email = null, name = null } = user;
+    await transaction('users')
+      .insert({ id: newId('usr'), subject, email, name })
+      .onConflict('subject')
+      .ignore();
+    const stored = await transaction('users')
+      .where({ subject })
+      .forUpdate()
+      .first<{ id: UserId; deleted_at: Date | null } | undefined>('id', 'deleted_at');
+    if (stored === undefined || stored.deleted_at !== null) return;
+    const owned = await transaction('workspaces').where({ owner_user_id: stored.id }).first('id');
+    if (owned === undefined) await insertPersonalWorkspace(transaction, stored.id, user.plan);
+  });
 }
 
 async function insertPersonalWorkspace(transaction: Postgres, userId: UserId, plan: PlanName): Promise<void> {

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { ConflictError, type Fault, InvalidError } from '../../../lib/errors.ts';
 import type { FairLane } from '../../../lib/fair-lane.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
-import { runPostgres } from '../../../stores/postgres/errors.ts';
 import type { Invalidations } from '../../../stores/postgres/invalidations.ts';
+import { inTransaction } from '../../../stores/postgres/transaction.ts';
 import { recordAudit } from '../../audit/index.ts';
 import { checkImportedReferences, lockPartGraph, partKind } from '../../parts/index.ts';
 import type { TemplateThreads } from '../../templates/index.ts';
@@ -63,26 +63,35 @@ export async function importLines(
   }
 }
 
-function importFile(
+async function importFile(
   { postgres, threads }: ImportDeps,
   { dryRun, file, encoding, ...acting }: Acting & { dryRun: boolean; file: FileHandle; encoding: LineEncoding },
 ): Promise<ImportReport> {
   const deadline = new Deadline(importMsMax);
   const staging: StageDeps = { threads: threads.of(acting.project.workspaceId, acting.waiter), deadline };
-  return runPostgres(async () => {
-    const transaction = await postgres.transaction();
-    try {
+  try {
+    return await inTransaction(postgres, async (transaction) => {
       await createStaging(transaction);
       const errors = await stageLines(staging, transaction, { file, encoding });
       const done = errors.length > 0 ? reportOf(errors) : await merge(transaction, acting, deadline);
       if (!dryRun) refuse(done);
-      await (dryRun || errors.length > 0 ? transaction.rollback() : transaction.commit());
+      if (dryRun || errors.length > 0) throw new UndoneImport(done);
       return done;
-    } catch (error) {
-      await transaction.rollback();
-      throw error;
-    }
-  });
+    });
+  } catch (error) {
+    if (error instanceof UndoneImport) return error.report;
+    throw error;
+  }
+}
+
+/** Undoes a transaction whose report is the answer. */
+class UndoneImport extends Error {
+  readonly report: ImportReport;
+
+  constructor(report: ImportReport) {
+    super('What is imported is to be undone');
+    this.report = report;
+  }
 }
 
 /** Prompts before parts, as everybody locks them. */

@@ -1,0 +1,25 @@
+import { OutcomeUnknownError, UnavailableError } from '../../lib/errors.ts';
+import type { Postgres } from './client.ts';
+import { runPostgres } from './errors.ts';
+
+/**
+ * Runs `work` in one transaction and resolves once that is committed. What `work` throws undoes it and is thrown. Throws
+ * UnavailableError, and OutcomeUnknownError when the connection was lost within the commit. A transaction that is begun by hand
+ * would not do: its `commit()` resolves although the commit failed (knex 3, `Transaction.query`).
+ */
+export async function inTransaction<T>(postgres: Postgres, work: (transaction: Postgres) => Promise<T>): Promise<T> {
+  let isWorkDone = false;
+  try {
+    return await runPostgres(() =>
+      postgres.transaction(async (transaction) => {
+        const result = await work(transaction);
+        isWorkDone = true;
+        return result;
+      }),
+    );
+  } catch (error) {
+    if (!isWorkDone || !(error instanceof UnavailableError)) throw error;
+    const detail = 'The connection to the database was lost while it stored the change: whether it did is not known.';
+    throw new OutcomeUnknownError(error.code, detail, { cause: error.cause });
+  }
+}
