@@ -18,7 +18,7 @@ setInterval(() => {
 /**
  * Kills the process when its event loop stands still for `silenceMaxS`, as it does on a body that is worked on for ever: its jobs
  * are then seen as stalled and the supervisor starts another worker. No body takes so long: large ones become rows in threads, which
- * have bounds of their own, and the worst small one holds the event loop for less than 50 ms (test/unit/body-encoder.test.ts). Counted
+ * have bounds of their own, and the worst small one holds the event loop for less than 250 ms (test/unit/body-encoder.test.ts). Counted
  * in looks, one a second, rather than by the clock: a machine that slept did not look.
  */
 export function startWatchdog(silenceMaxS: number): { stop: () => void } {

@@ -14,6 +14,7 @@ export interface RefusingClickHouse {
  */
 export async function startRefusingClickHouse(
   codeOf: (body: Buffer, nth: number) => number,
+  message = 'Refused.',
 ): Promise<RefusingClickHouse> {
   const answers: number[] = [];
   const server = createServer(async (request, response) => {
@@ -28,7 +29,7 @@ export async function startRefusingClickHouse(
     answers.push(code);
     if (code === 0) return void response.end();
     response.writeHead(500, { 'X-ClickHouse-Exception-Code': String(code) });
-    response.end(`Code: ${code}. DB::Exception: Refused. (SOME_ERROR) (version 26.7.1)`);
+    response.end(`Code: ${code}. DB::Exception: ${message} (SOME_ERROR) (version 26.7.1)`);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

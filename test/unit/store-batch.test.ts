@@ -16,8 +16,8 @@ function entriesOf(...names: string[]): Promise<BatchEntry[]> {
   return Promise.all(names.map((name) => encodedBody([aSpan({ name })], { projectId: 'prj_1', workspaceId: 'wsp_1' })));
 }
 
-async function store(entries: readonly BatchEntry[], codeOf: (body: Buffer, nth: number) => number) {
-  engine = await startRefusingClickHouse(codeOf);
+async function store(entries: readonly BatchEntry[], codeOf: (body: Buffer, nth: number) => number, message?: string) {
+  engine = await startRefusingClickHouse(codeOf, message);
   const clickhouse = connectClickHouse(engine.url);
   // Nothing is put on the list here, so nothing is sent to it.
   const redis = new Redis({ lazyConnect: true });
@@ -65,5 +65,23 @@ describe('a batch', () => {
     const entries = await entriesOf('a', 'b');
     expect((await store(entries, (_body, nth) => (nth < 6 ? 279 : 0))).size).toBe(0);
     expect(engine?.answers).toEqual([...Array(6).fill(279), 0]);
+  });
+
+  test('that the server has no memory for is waited with: it says nothing of the rows', async () => {
+    const said = '(total) memory limit exceeded: would use 3.9 GiB, maximum: 3.6 GiB.';
+    const entries = await entriesOf('a', 'b');
+    expect((await store(entries, (_body, nth) => (nth < 6 ? 241 : 0), said)).size).toBe(0);
+    expect(engine?.answers).toEqual([...Array(6).fill(241), 0]);
+  });
+
+  test.each([
+    ['takes too long', 159, 'Timeout exceeded: elapsed 15.1 s, maximum: 15 s.'],
+    ['takes too much memory itself', 241, 'Query memory limit exceeded: would use 2.1 GiB, maximum: 1.86 GiB.'],
+  ])('that %s is taken apart, and what one body has then is not certain', async (_what, code, said) => {
+    const entries = await entriesOf('a', 'the culprit', 'b');
+    const errors = await store(entries, refusing(code), said);
+    expect([...errors.keys()]).toEqual([entries[1]]);
+    expect([...errors.values()][0]).toMatchObject({ isCertain: false });
+    expect(engine?.answers).toEqual([...Array(4).fill(code), 0, code, code, 0]);
   });
 });

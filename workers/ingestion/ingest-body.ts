@@ -27,7 +27,7 @@ export class MissingBodyError extends BadBodyError {
 
 /**
  * One received body to stored spans. Resolves once the engine has confirmed its rows and the executions they belong to. Throws
- * BadBodyError or RowsRefusedError when no repetition can help; anything else is worth another try.
+ * BadBodyError or a certain RowsRefusedError when no repetition can help; anything else is worth another try.
  */
 export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
   // Before the memory is held: who waits for the database holds up nobody who does not.
@@ -45,7 +45,7 @@ export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: I
 }
 
 export function isHopeless(error: unknown): error is Error {
-  return error instanceof BadBodyError || error instanceof RowsRefusedError;
+  return error instanceof BadBodyError || (error instanceof RowsRefusedError && error.isCertain);
 }
 
 async function loadRows(

@@ -1,4 +1,4 @@
-import type { Queue } from 'bullmq';
+import type { Job, Queue } from 'bullmq';
 import { type IngestBodyPayload, type IngestOutcome, jobCatalog } from '../../src/queue/job-catalog.ts';
 import type { RedisClock } from '../../src/queue/redis-clock.ts';
 import type { LatencyRecorder } from '../../src/telemetry/latency.ts';
@@ -57,7 +57,17 @@ export async function ingestOrIsolate(
 
 async function isolate(deps: IngestOrIsolateDeps, job: JobFacts, payload: IngestBodyPayload): Promise<'isolated'> {
   const { attempts, removeOnComplete } = jobCatalog.isolateBody;
-  const options = { jobId: job.id, attempts, removeOnComplete, backoff: { type: 'custom' } };
+  const priority = await placeAmongOwn(deps.isolation, payload.workspaceId);
+  const options = { jobId: job.id, attempts, removeOnComplete, backoff: { type: 'custom' }, priority };
   await deps.isolation.add('isolateBody', payload, options);
   return 'isolated';
+}
+
+/** Bodies of a workspace that are counted, and so the last place that its bodies have. */
+const placesMax = 1_000;
+
+/** One more than the workspace has waiting there: its second body comes after the first of every other workspace. */
+async function placeAmongOwn(isolation: Queue, workspaceId: string): Promise<number> {
+  const waiting: Job<IngestBodyPayload>[] = await isolation.getJobs(['prioritized', 'delayed'], 0, placesMax - 1);
+  return 1 + waiting.filter(({ data }) => data.workspaceId === workspaceId).length;
 }

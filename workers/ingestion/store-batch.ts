@@ -11,14 +11,16 @@ const retryFirstMs = 100;
 const retryMaxMs = 5_000;
 /** "Try later" that may mean the batch: it takes too long (159) or too much memory (241). The other passing codes are the engine's own. */
 const doubtfulCodes = new Set(['159', '241']);
+/** The memory of the whole server rather than that of the insert: no batch could be stored. */
+const ofTheServer = /\btotal\b/i;
 
 /**
  * What a failed insert may mean, and after how many tries a batch is taken apart. What passes is waited for: the engine, a shard or
  * Keeper is unavailable, and no batch could be stored. Whatever else happens must not hold the write slot for ever.
  */
-const triesMax = { passing: Number.POSITIVE_INFINITY, doubtful: 8, unknown: 5, data: 1 };
+const triesMax = { passing: Number.POSITIVE_INFINITY, doubtful: 4, unknown: 5, data: 1 };
 /** Of a body alone, once its batch has had its tries. */
-const triesMaxApart: typeof triesMax = { ...triesMax, unknown: 2 };
+const triesMaxApart: typeof triesMax = { ...triesMax, doubtful: 2, unknown: 2 };
 
 export interface StoreBatchDeps {
   clickhouse: ClickHouse;
@@ -28,13 +30,19 @@ export interface StoreBatchDeps {
   stopping: AbortSignal;
 }
 
-/** The engine will not take these rows, however often they are sent. */
+/**
+ * The engine will not take these rows, however often they are sent. Unless it `isCertain`, they may have met an engine that is
+ * overloaded: the body is then tried again later, and at last alone.
+ */
 export class RowsRefusedError extends Error {
-  constructor(cause: unknown) {
+  readonly isCertain: boolean;
+
+  constructor(cause: unknown, isCertain: boolean) {
     super(`ClickHouse refuses the rows: ${cause instanceof Error ? cause.message.slice(0, 2_000) : 'unknown'}`, {
       cause,
     });
     this.name = 'RowsRefusedError';
+    this.isCertain = isCertain;
   }
 }
 
@@ -82,7 +90,7 @@ async function retrying(deps: StoreBatchDeps, most: typeof triesMax, work: () =>
       return await work();
     } catch (error) {
       const meaning = meaningOf(error);
-      if (++tries[meaning] >= most[meaning]) throw new RowsRefusedError(error);
+      if (++tries[meaning] >= most[meaning]) throw new RowsRefusedError(error, meaning !== 'doubtful');
       deps.stopping.throwIfAborted();
       deps.logger.warn({ err: error, attempt }, 'ClickHouse did not take the batch, trying again');
     }
@@ -91,5 +99,6 @@ async function retrying(deps: StoreBatchDeps, most: typeof triesMax, work: () =>
 }
 
 function meaningOf(error: unknown): keyof typeof triesMax {
-  return isServerAnswer(error) && doubtfulCodes.has(error.code) ? 'doubtful' : clickHouseFault(error);
+  const isDoubtful = isServerAnswer(error) && doubtfulCodes.has(error.code) && !ofTheServer.test(error.message);
+  return isDoubtful ? 'doubtful' : clickHouseFault(error);
 }
