@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClickHouse } from './client.ts';
 
 /**
@@ -12,7 +13,7 @@ export async function insertBlock(
 ): Promise<void> {
   const { stream } = await clickhouse.exec({
     query: `INSERT INTO ${insert.table} (${insert.columns.join(', ')}) FORMAT Native`,
-    values: Readable.from(insert.block, { objectMode: false }),
+    values: Readable.from(inTurns(insert.block), { objectMode: false }),
     clickhouse_settings: {
       async_insert: 0,
       optimize_on_insert: 0,
@@ -23,4 +24,14 @@ export async function insertBlock(
     },
   });
   for await (const _ of stream); // An exec answers with a stream; the insert is confirmed when it ends.
+}
+
+/** The event loop goes on between two chunks: a socket takes one after the other at once as long as the engine reads them. */
+async function* inTurns(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
+  let isFirst = true;
+  for (const chunk of chunks) {
+    if (!isFirst) await nextTurn();
+    isFirst = false;
+    yield chunk;
+  }
 }

@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { basename } from 'node:path';
 
 /**
@@ -12,6 +12,8 @@ const name = process.argv[1]?.includes('workers') ? 'worker' : 'api';
 const file = `${process.env.LOOP_DELAY_DIR}/${name}.jsonl`;
 
 if (['main.ts'].includes(basename(process.argv[1] ?? ''))) {
+  // Beside the event loop: a disk that is busy would hold it up.
+  const lines = createWriteStream(file, { flags: 'a' });
   let last = performance.now();
   let count = 0;
   let late = [];
@@ -23,7 +25,7 @@ if (['main.ts'].includes(basename(process.argv[1] ?? ''))) {
     if (delayMs > notableMs) late.push(Math.round(delayMs));
   }, everyMs).unref();
   setInterval(() => {
-    appendFileSync(file, `${JSON.stringify({ atMs: Date.now(), count, late })}\n`);
+    lines.write(`${JSON.stringify({ atMs: Date.now(), count, late })}\n`);
     count = 0;
     late = [];
   }, linesEveryMs).unref();
