@@ -1,9 +1,9 @@
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createBodyExaminer } from '../../src/domains/ingestion/examine-body.ts';
 import { defaultOtlpLimits } from '../../src/domains/ingestion/index.ts';
 import { MalformedError, TooLargeError } from '../../src/lib/errors.ts';
-import { newId } from '../../src/lib/ids.ts';
+import { newId, type WorkspaceId } from '../../src/lib/ids.ts';
 import { newTraceId, tracesBody } from '../support/noise/attack-bodies.ts';
 
 const mebibyte = 1024 * 1024;
@@ -37,5 +37,25 @@ describe('a small body that inflates to a large one', () => {
     const error = await examine(body).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(kind);
     expect(error).toMatchObject({ code });
+  });
+});
+
+describe('sixteen large bodies of one workspace, sent together', () => {
+  it('one of another workspace that comes after them does not wait until they are done', async () => {
+    const traceId = newTraceId();
+    const spans = Array.from({ length: 6 }, () => ({ traceId, attributes: { text: 'x'.repeat(mebibyte) } }));
+    // As they are: bodies that are inflated do not come to their turns in the order in which they were sent.
+    const body = gunzipSync(tracesBody(spans));
+    const done: string[] = [];
+    const examineOf = async (workspaceId: WorkspaceId) => {
+      await examiner.examine({ workspaceId, encoding: 'json', coding: 'identity', body });
+      done.push(workspaceId);
+    };
+    const [busy, other] = [newId('wsp'), newId('wsp')];
+    // A thread that has yet to start serves nobody, so both of them work before.
+    await Promise.all([examineOf(busy), examineOf(other)]);
+    done.length = 0;
+    await Promise.all([...Array.from({ length: 16 }, () => examineOf(busy)), examineOf(other)]);
+    expect(done.indexOf(other)).toBeLessThan(4);
   });
 });
