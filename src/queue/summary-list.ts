@@ -184,22 +184,24 @@ export async function failSummary(redis: Redis, lease: SummaryLease, traceId: st
   await countSummaries(redis, 'failed', 1);
 }
 
+const countedSummaries = ['listed', 'failed', 'mended'] as const;
+
 /** What became of summaries: left to the list by a batch, tried in vain, found missing by the reconciler. */
-export type CountedSummaries = 'listed' | 'failed' | 'mended';
+export type CountedSummaries = (typeof countedSummaries)[number];
 
 export async function countSummaries(redis: Redis, outcome: CountedSummaries, count: number): Promise<void> {
   if (count > 0) await redis.hincrby(countsKey, outcome, count);
 }
 
-/** What all workers have counted since Redis was new, for Prometheus. */
+/** What all workers have counted since Redis was new, for Prometheus; 0 of what has not happened. */
 export function summaryCounts(redis: Redis): KeptCounts<'outcome'> {
   return {
     name: 'execution_summaries_total',
     help: 'Executions that were left to the list of summaries (listed), could not be summed up (failed), were found missing or short (mended)',
     labels: ['outcome'],
     async read() {
-      const counts = await redis.hgetall(countsKey);
-      return Object.entries(counts).map(([outcome, count]) => ({ outcome, count: Number(count) }));
+      const counts = await redis.hmget(countsKey, ...countedSummaries);
+      return countedSummaries.map((outcome, index) => ({ outcome, count: Number(counts[index] ?? 0) }));
     },
   };
 }

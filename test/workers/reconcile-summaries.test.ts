@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { findDifferingTraces } from '../../src/domains/executions/index.ts';
+import { endSummary, leaseSummaries, listForSummary, withoutPlace } from '../../src/queue/summary-list.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -32,11 +33,13 @@ afterAll(async () => {
   await api.close();
 });
 
-async function reconcile(nowMs = Date.now()): Promise<void> {
+async function reconcile(nowMs = Date.now(), list: Redis = redis): Promise<void> {
   const logger = createLogger({ level: 'silent', name: 'test' });
-  const deps = { clickhouse, postgres: api.postgres, redis, ingest: [queue], isolation: queue, logger };
+  const deps = { clickhouse, postgres: api.postgres, redis: list, ingest: [queue], isolation: queue, logger };
   await reconcileSummaries(deps, { nowMs });
 }
+
+const sweptKey = 'promptlane:summaries-swept-ms';
 
 const mendedTotal = async () => Number((await redis.hget('promptlane:summary-counts', 'mended')) ?? 0);
 
@@ -61,7 +64,7 @@ test.each([
     const traceId = newTraceId();
     await storeWithoutSummary(project, traceId, 3, Date.now() - agoMs);
     const before = await mendedTotal();
-    await redis.set('promptlane:summaries-swept-ms', Date.now() - agoMs - 60_000);
+    await redis.set(sweptKey, Date.now() - agoMs - 60_000);
     const execution = await until('it is listed', 90_000, async () => {
       await reconcile();
       const { body } = await listExecutions(api, project);
@@ -104,4 +107,58 @@ test('executions that have all of their spans differ in nothing', async () => {
   for (const { traceId } of spans) await untilListed(api, project, traceId);
   const found = await findDifferingTraces(clickhouse, { fromMs, toMs: Date.now() + 1_000, tracesMax: 10_000 });
   expect(found.filter(({ projectId }) => projectId === project.id)).toEqual([]);
+});
+
+describe('what /metrics says of summaries', () => {
+  /** Over a database of Redis that no worker looks into. */
+  let own: TestApi;
+  let list: Redis;
+  beforeAll(async () => {
+    own = await startApi({ redisUrl: new URL('/6', inject('redisUrl')).href });
+    list = connectWorkerRedis(own.config.redisUrl);
+  });
+  afterAll(async () => {
+    list.disconnect();
+    await own.close();
+  });
+
+  async function scraped(): Promise<Record<string, number>> {
+    const { text } = await own.call('getMetrics', { adminKey: own.config.adminApiKey });
+    const lines = text.matchAll(/^execution_summaries_total\{.*outcome="(\w+)".*\} (\d+)$/gm);
+    return Object.fromEntries(Array.from(lines, ([, outcome, count]) => [outcome, Number(count)]));
+  }
+
+  test('is 0 of each outcome before anything has happened', async () => {
+    expect(await scraped()).toEqual({ listed: 0, failed: 0, mended: 0 });
+  });
+
+  test('counts a lost one as mended once, and not one that a worker has on its list, whenever it is done with it', async () => {
+    const project = await newProject(own);
+    const of = { workspaceId: project.workspaceId, projectId: project.id };
+    const [lost, underWay] = [newTraceId(), newTraceId()];
+    // Within an hour from now there is nothing else, and no other reconciler looks.
+    const receivedAtMs = Date.now() + 3_600_000;
+    for (const traceId of [lost, underWay]) await storeWithoutSummary(project, traceId, 3, receivedAtMs);
+    const reconcileOver = async (redisOfRun: Redis) => {
+      await list.set(sweptKey, receivedAtMs);
+      await reconcile(receivedAtMs + 10_000, redisOfRun);
+    };
+    await listForSummary(list, of, [underWay]);
+    const lease = await leaseSummaries(list, of, 10);
+    // The worker ends its trace at the worst moment there is: after all looks, right before the others are listed.
+    const endThenList = async (script: string, keys: number, ...args: (string | number)[]) => {
+      await endSummary(list, lease, underWay, 0);
+      return list.eval(script, keys, ...args);
+    };
+    const interleaved = new Proxy(list, {
+      get: (target, name) => (name === 'eval' ? endThenList : Reflect.get(target, name, target)),
+    });
+    await reconcileOver(interleaved);
+    expect(await scraped()).toEqual({ listed: 0, failed: 0, mended: 1 });
+    expect(await withoutPlace(list, project.id, [lost, underWay])).toEqual([underWay]);
+    // That worker has stored nothing, so its trace is lost as well; the other one has its place and is not counted again.
+    await reconcileOver(list);
+    expect(await scraped()).toEqual({ listed: 0, failed: 0, mended: 2 });
+    expect(await withoutPlace(list, project.id, [lost, underWay])).toEqual([]);
+  });
 });
