@@ -2,8 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { startOwnApi } from '../support/api-process.ts';
+import { encodeSpans } from '../support/otlp-encode.ts';
+import { beginRequest } from '../support/slow-senders.ts';
 import { aSpan } from '../support/spans.ts';
-import { getExecution, sendSpans } from '../support/traces.ts';
+import { contentTypes, getExecution, sendSpans, untilStored } from '../support/traces.ts';
 import { until } from '../support/until.ts';
 
 const clock = fileURLToPath(new URL('../support/shifted-clock.mjs', import.meta.url));
@@ -41,5 +43,29 @@ describe('a span that is sent to two API processes whose hosts have different cl
     } finally {
       await other.stop();
     }
+  });
+});
+
+describe('a span that is sent twice', () => {
+  test('in a body that began first and was whole last, and in another one meanwhile: that of the slow body counts', async () => {
+    const span = aSpan();
+    // Each body has a span of its own as well: once that is there, so is what the body has of the other.
+    const [ofSlow, ofQuick] = [aSpan(), aSpan()];
+    const slow = Buffer.from(encodeSpans('protobuf', [{ ...span, name: 'of the slow body' }, ofSlow]));
+    const half = Math.floor(slow.length / 2);
+    // The key is known by now, so that the slow body is being received when the quick one comes.
+    expect((await getExecution(api, project, span.traceId)).status).toBe(404);
+    const { socket, answer } = await beginRequest(api.url, {
+      ...{ path: '/api/v1/traces', key: project.key, type: contentTypes.protobuf },
+      ...{ bytes: slow.length, first: slow.subarray(0, half) },
+    });
+    expect((await getExecution(api, project, span.traceId)).status).toBe(404);
+    await sendSpans(api, project.key, [{ ...span, name: 'of the quick body' }, ofQuick]);
+    socket.write(slow.subarray(half));
+    for (const { traceId } of [ofSlow, ofQuick]) await untilStored(api, project, traceId);
+    const { body } = await getExecution(api, project, span.traceId);
+    expect(body.spans.map(({ span_name }) => span_name)).toEqual(['of the slow body']);
+    socket.destroy();
+    expect((await answer).text).toMatch(/^HTTP\/1\.1 200 /);
   });
 });
