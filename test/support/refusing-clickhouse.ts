@@ -1,20 +1,27 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import { withCredentialsOf } from './proxy.ts';
 
 export interface RefusingClickHouse {
   url: string;
-  /** Answers to inserts into `spans`, in order: an error code, or 0 for one that is taken. */
+  /** Answers to inserts into the table, in order: an error code, or 0 for one that is taken. */
   answers: number[];
   close(): Promise<void>;
 }
 
-/**
- * Takes inserts as ClickHouse does, and refuses those that `codeOf` gives an error code for. It has no rows: reads answer nothing,
- * the clock apart.
- */
+export interface RefusingOptions {
+  /** Whose inserts may be refused. */
+  table?: string;
+  /** Gets what is not refused. Without it every other insert is taken, and reads answer nothing, the clock apart. */
+  engineUrl?: string;
+  /** Of the refusals. */
+  message?: string;
+}
+
+/** Takes inserts as ClickHouse does, and refuses those that `codeOf` gives an error code for. */
 export async function startRefusingClickHouse(
   codeOf: (body: Buffer, nth: number) => number,
-  message = 'Refused.',
+  { table = 'spans', engineUrl, message = 'Refused.' }: RefusingOptions = {},
 ): Promise<RefusingClickHouse> {
   const answers: number[] = [];
   const server = createServer(async (request, response) => {
@@ -22,21 +29,24 @@ export async function startRefusingClickHouse(
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
     const url = decodeURIComponent((request.url ?? '').replaceAll('+', ' '));
-    if (!url.includes('INSERT INTO spans')) {
-      return void response.end(body.includes('now64') ? '{"now":"1"}\n' : '');
+    if (url.includes(`INSERT INTO ${table} `)) {
+      const code = codeOf(body, answers.length);
+      answers.push(code);
+      if (code !== 0) {
+        response.writeHead(500, { 'X-ClickHouse-Exception-Code': String(code) });
+        return void response.end(`Code: ${code}. DB::Exception: ${message} (SOME_ERROR) (version 26.7.1)`);
+      }
     }
-    const code = codeOf(body, answers.length);
-    answers.push(code);
-    if (code === 0) return void response.end();
-    response.writeHead(500, { 'X-ClickHouse-Exception-Code': String(code) });
-    response.end(`Code: ${code}. DB::Exception: ${message} (SOME_ERROR) (version 26.7.1)`);
+    if (engineUrl !== undefined) return pass(engineUrl, request, body, response);
+    response.end(body.includes('now64') ? '{"now":"1"}\n' : '');
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The server has no port');
+  const url = `http://127.0.0.1:${address.port}`;
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: engineUrl === undefined ? url : withCredentialsOf(engineUrl, url),
     answers,
     async close() {
       server.closeAllConnections();
@@ -44,4 +54,16 @@ export async function startRefusingClickHouse(
       await once(server, 'close');
     },
   };
+}
+
+function pass(engineUrl: string, request: IncomingMessage, body: Buffer, response: ServerResponse): void {
+  const { 'transfer-encoding': _, ...headers } = request.headers;
+  const target = new URL(request.url ?? '/', engineUrl);
+  const options = { method: request.method, headers: { ...headers, host: target.host, 'content-length': body.length } };
+  const onward = send(target, options, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  onward.once('error', () => response.destroy());
+  onward.end(body);
 }

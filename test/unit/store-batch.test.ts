@@ -17,7 +17,7 @@ function entriesOf(...names: string[]): Promise<BatchEntry[]> {
 }
 
 async function store(entries: readonly BatchEntry[], codeOf: (body: Buffer, nth: number) => number, message?: string) {
-  engine = await startRefusingClickHouse(codeOf, message);
+  engine = await startRefusingClickHouse(codeOf, { message });
   const clickhouse = connectClickHouse(engine.url);
   // Nothing is put on the list here, so nothing is sent to it.
   const redis = new Redis({ lazyConnect: true });
