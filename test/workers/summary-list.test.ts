@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import {
   endSummary,
   failSummary,
@@ -19,6 +19,7 @@ beforeAll(() => {
   redis = connectWorkerRedis(`${inject('redisUrl').replace(/\/\d+$/, '')}/9`);
 });
 afterAll(() => redis.disconnect());
+afterEach(() => void vi.useRealTimers());
 beforeEach(() => {
   project = { workspaceId: `wsp_${randomUUID()}`, projectId: `prj_${randomUUID()}` };
 });
@@ -107,6 +108,17 @@ describe('the list of summaries', () => {
     expect(await dueOf('b')).toBeGreaterThan(before[1] ?? 0);
     await releaseSummaries(redis, lease, ['b', 'c'], 0);
     expect((await leaseSummaries(redis, project, 10)).traceIds.toSorted()).toEqual(['b', 'c']);
+  });
+
+  test('gives the traces of a worker that died to the next after 15 s', async () => {
+    const leasedAtMs = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: leasedAtMs });
+    await listForSummary(redis, project, ['a']);
+    await leaseSummaries(redis, project, 10);
+    vi.setSystemTime(leasedAtMs + 14_999);
+    expect((await leaseSummaries(redis, project, 10)).traceIds).toEqual([]);
+    vi.setSystemTime(leasedAtMs + 15_001);
+    expect((await leaseSummaries(redis, project, 10)).traceIds).toEqual(['a']);
   });
 
   test('takes 150,000 traces of one batch', async () => {
