@@ -40,6 +40,7 @@ async function run(
   // Of the engines' clients just what is asked of them here; nothing may reach the database, where the quarantine is.
   const redis = { getBuffer: async () => Buffer.from('a body') } as Partial<Redis> as Redis;
   const isolation = {
+    getJobs: async () => [],
     add: async (_name: string, _payload: object, options: { jobId: string }) => isolated.push(options.jobId),
   };
   const postgres = (() => expect.unreachable('Nothing is for the quarantine here')) as unknown as Postgres;

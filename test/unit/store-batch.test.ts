@@ -16,7 +16,11 @@ function entriesOf(...names: string[]): Promise<BatchEntry[]> {
   return Promise.all(names.map((name) => encodedBody([aSpan({ name })], { projectId: 'prj_1', workspaceId: 'wsp_1' })));
 }
 
-async function store(entries: readonly BatchEntry[], codeOf: (body: Buffer, nth: number) => number, message?: string) {
+async function store(
+  entries: readonly BatchEntry[],
+  codeOf: (body: Buffer, nth: number) => number,
+  message = 'Refused.',
+) {
   engine = await startRefusingClickHouse(codeOf, { message });
   const clickhouse = connectClickHouse(engine.url);
   // Nothing is put on the list here, so nothing is sent to it.
