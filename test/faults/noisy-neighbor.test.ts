@@ -17,7 +17,7 @@ const quietMs = isExact ? 20_000 : 4_000;
 /** Before every attack: what the service has stored by then, and what else the machine does, belong to the quiet figures as well. */
 const quietAgainMs = isExact ? 8_000 : 0;
 /** In thirty seconds there are some ninety reads of a kind: a 95th percentile of half as many differs by a fifth from run to run. */
-const attackMs = isExact ? 30_000 : 3_000;
+const attackMs = isExact ? 30_000 : 2_000;
 /** What the attacker has left behind in the queue when it is ended. */
 const drainMsMax = 120_000;
 /** While other machines on the host have more of the processors than this, figures are theirs; exact ones are then taken again. */
