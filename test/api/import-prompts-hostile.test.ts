@@ -111,6 +111,20 @@ describe('what an import may cost', () => {
     expect(delay.max / 1e6).toBeLessThan(250);
   });
 
+  test('more bytes than it may have inflated are refused, and nothing of it is there', async () => {
+    const target = await newProject(it.api);
+    const small = `${toLines([itemLine('prompt', 'first'), promptVersion('first', 1, 'x')])}\n`;
+    const fourMebibytes = gzipSync(`${' '.repeat(4 * 1024 * 1024 - 1)}\n`);
+    const body = new Uint8Array(Buffer.concat([gzipSync(small), ...Array<Buffer>(64).fill(fourMebibytes)]));
+    const answer = await imported(target, body);
+    expect(answer).toMatchObject({ status: 413, body: { code: 'body_too_large' } });
+    expect(answer.body.detail).toMatch(/268435456 bytes, inflated/);
+    expect(await imported(target, small)).toMatchObject({
+      status: 200,
+      body: { prompts: { created: 1, unchanged: 0 } },
+    });
+  });
+
   test('a line of very many values is refused before it is parsed', async () => {
     const target = await newProject(it.api);
     const config = `{"a":[${'{},'.repeat(1_300_000)}{}]}`;

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { bodyKey } from '../../src/queue/body-key.ts';
 import { type BodyPublisher, createBodyPublisher } from '../../src/queue/body-publisher.ts';
+import { createIdentityEventPublisher } from '../../src/queue/identity-event-publisher.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { RedisClock } from '../../src/queue/redis-clock.ts';
 import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
+import { identityEvent } from '../support/identity-state.ts';
 import { type SlowDiskRedis, startSlowDiskRedis } from '../support/slow-disk/slow-disk-redis.ts';
 import { until } from '../support/until.ts';
 
@@ -32,16 +34,20 @@ async function connect(fsyncDelayMs: number): Promise<void> {
   await firstConnection(redis);
 }
 
+const publishBody = (publisher: BodyPublisher) => (n: number) => {
+  const id = `b_${createHash('sha256').update(String(n)).digest('hex')}`;
+  return publisher.publish(id, Buffer.alloc(500, 'x'), payload, undefined).then(() => id);
+};
+
 /** Publishes until Redis is killed, at a moment when an fsync is under way; resolves with the ids that were acknowledged. */
-async function acknowledgedUntilKilled(publisher: BodyPublisher): Promise<string[]> {
+async function acknowledgedUntilKilled(publish: (n: number) => Promise<string>): Promise<string[]> {
   const acknowledged: string[] = [];
   let killed = false;
   let count = 0;
   const send = async () => {
     while (!killed) {
-      const id = `b_${createHash('sha256').update(String(count++)).digest('hex')}`;
-      const answer = await publisher.publish(id, Buffer.alloc(500, 'x'), payload, undefined).catch(() => undefined);
-      if (answer !== undefined && !killed) acknowledged.push(id);
+      const id = await publish(count++).catch(() => undefined);
+      if (id !== undefined && !killed) acknowledged.push(id);
     }
   };
   const sending = Promise.all(Array.from({ length: senders }, send));
@@ -59,22 +65,38 @@ async function acknowledgedUntilKilled(publisher: BodyPublisher): Promise<string
   return acknowledged;
 }
 
-/** Of bodies and jobs, after Redis has read its append-only file. */
-async function lostOf(publisher: BodyPublisher, ids: readonly string[]): Promise<string[]> {
+/** Those of which Redis does not have every key, after it has read its append-only file. */
+async function lostOf(ids: readonly string[], keysOf: (id: string) => readonly string[]): Promise<string[]> {
   await disk.start();
   await until('the connection is back', 30_000, () => redis.status === 'ready');
   const pipeline = redis.pipeline();
-  for (const id of ids) pipeline.exists(bodyKey(projectId, id)).exists(publisher.queue.toKey(id));
+  for (const id of ids) pipeline.exists(...keysOf(id));
   const found = ((await pipeline.exec()) ?? []).map(([, value]) => value);
-  return ids.filter((_, index) => found[index * 2] !== 1 || found[index * 2 + 1] !== 1);
+  return ids.filter((id, index) => found[index] !== keysOf(id).length);
 }
+
+/** A body and its job. */
+const keysOfBody = (publisher: BodyPublisher) => (id: string) => [bodyKey(projectId, id), publisher.queue.toKey(id)];
 
 describe('Redis with appendfsync everysec, killed while its disk is slow', () => {
   it.each([300, 2_000])('an fsync takes %d ms: has every body that was acknowledged', async (fsyncDelayMs) => {
     await connect(fsyncDelayMs);
     const publisher = createBodyPublisher(redis);
-    const acknowledged = await acknowledgedUntilKilled(publisher);
-    expect(await lostOf(publisher, acknowledged)).toEqual([]);
+    const acknowledged = await acknowledgedUntilKilled(publishBody(publisher));
+    expect(await lostOf(acknowledged, keysOfBody(publisher))).toEqual([]);
+    await publisher.close();
+  });
+
+  it('an fsync takes 300 ms: has every identity event that was acknowledged', async () => {
+    await connect(300);
+    const publisher = createIdentityEventPublisher(redis);
+    const acknowledged = await acknowledgedUntilKilled(async (n) => {
+      const subject = `user_${n}`;
+      const change = { kind: 'user', verb: 'created', subject, email: null, name: 'x'.repeat(500) } as const;
+      await publisher.publish(subject, identityEvent(n, change));
+      return subject;
+    });
+    expect(await lostOf(acknowledged, (id) => [publisher.queue.toKey(id)])).toEqual([]);
     await publisher.close();
   });
 
@@ -82,8 +104,8 @@ describe('Redis with appendfsync everysec, killed while its disk is slow', () =>
     await connect(2_000);
     const barrier = { pass: async () => undefined };
     const publisher = createBodyPublisher(redis, { clock: new RedisClock(), barrier });
-    const answered = await acknowledgedUntilKilled(publisher);
-    expect((await lostOf(publisher, answered)).length).toBeGreaterThan(0);
+    const answered = await acknowledgedUntilKilled(publishBody(publisher));
+    expect((await lostOf(answered, keysOfBody(publisher))).length).toBeGreaterThan(0);
     await publisher.close();
   });
 });

@@ -2,12 +2,25 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { countTraceRows, summariseSmallTraces } from '../../src/domains/executions/index.ts';
 import { summariseLargeTrace } from '../../src/domains/executions/summarise-large-trace.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { type Answer, newProject, type ProjectOfTest, type Query, startApi, type TestApi } from '../support/api.ts';
 import { allRows } from '../support/embedded-clickhouse.ts';
 import { encodeSpans, type SpanInput } from '../support/otlp-encode.ts';
 import { aModelCall, aSpan, newSpanId, newTraceId, nowNano } from '../support/spans.ts';
-import { type ExecutionWire, getExecution, listExecutions, postTraces } from '../support/traces.ts';
+import { storeSpans } from '../support/stored-spans.ts';
+import {
+  type ExecutionWire,
+  getExecution,
+  getHierarchy,
+  getTimeline,
+  listExecutions,
+  postTraces,
+} from '../support/traces.ts';
 import { until } from '../support/until.ts';
+
+interface SpanPage {
+  data: { span_id: string; cost: string | null }[];
+  page: { next_cursor: string | null };
+}
 
 let api: TestApi;
 let clickhouse: ClickHouse;
@@ -62,15 +75,18 @@ async function sendSpans(key: string, spans: readonly SpanInput[]): Promise<void
 
 /** Large traces take their time on a machine that does much else. */
 const patienceMs = 90_000;
+/** Small ones do not; and so soon no reconciler has mended what was wrong. */
+const shortPatienceMs = 15_000;
 
 /** Waits until a trace is listed as `isDone` wants it. */
 async function untilListed(
   project: ProjectOfTest,
   traceId: string,
   isDone: (execution: ExecutionWire) => boolean = () => true,
+  waitMs = patienceMs,
 ): Promise<ExecutionWire> {
   let last: unknown;
-  return until(`summary of ${traceId}`, patienceMs, async () => {
+  return until(`summary of ${traceId}`, waitMs, async () => {
     const { body } = await listExecutions(api, project, { limit: 100 });
     last = body.data.find(({ trace_id }) => trace_id === traceId);
     return body.data.find((each) => each.trace_id === traceId && isDone(each));
@@ -84,8 +100,13 @@ async function sendAll(project: ProjectOfTest, spans: readonly SpanInput[], perB
 }
 
 /** Waits for a listed state, and takes the execution's own summary at that moment. */
-async function listedAndRead(project: ProjectOfTest, traceId: string, isDone: (execution: ExecutionWire) => boolean) {
-  const listed = await untilListed(project, traceId, isDone);
+async function listedAndRead(
+  project: ProjectOfTest,
+  traceId: string,
+  isDone: (execution: ExecutionWire) => boolean,
+  waitMs?: number,
+) {
+  const listed = await untilListed(project, traceId, isDone, waitMs);
   const { body } = await getExecution(api, project, traceId);
   const read = Object.fromEntries(Object.keys(listed).map((key) => [key, body[key as keyof ExecutionWire]]));
   return { listed, read };
@@ -122,6 +143,47 @@ describe('the summary of a large trace', { timeout: 200_000 }, () => {
     const { listed, read } = await listedAndRead(project, traceId, ({ cost }) => Number(cost) === 54);
     expect(listed).toMatchObject({ span_count: 9_000, usage: { input_tokens: 27_000 } });
     expect(read).toEqual(listed);
+  });
+
+  test('whose 5,000 spans were sent five times, in 25,000 rows, is that of 5,000, and so is every read of it', async () => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    const columns = { start_unix_nano: `${begin} + number * 1000`, end_unix_nano: `${begin} + number * 1000 + 500` };
+    // The engine merges the rows of one month only, so what was received in others stays there.
+    for (let months = 4; months > 0; months--) {
+      const received_at = `now64(3) - toIntervalMonth(${months})`;
+      await storeSpans(clickhouse, project, { traceId, count: 5_000, columns: { ...columns, received_at } });
+    }
+    const last = calls(traceId, 5_000, 5_000, 0).map((span) => ({ ...span, parentSpanId: '' }));
+    await sendSpans(project.key, last);
+    const { listed, read } = await listedAndRead(project, traceId, ({ cost }) => Number(cost) === 25);
+    expect(listed).toMatchObject({ span_count: 5_000, usage: { input_tokens: 15_000 } });
+    expect(read).toEqual(listed);
+
+    const params = { project_id: project.id, trace_id: traceId };
+    const costsOf = (spans: readonly { cost: string | null }[] = []) => [
+      spans.length,
+      new Set(spans.map(({ cost }) => cost)),
+    ];
+    const all = [5_000, new Set(['0.005000'])];
+    const { body: detail } = await getExecution(api, project, traceId, { include: 'input' });
+    const { body: tree } = await getHierarchy(api, project, traceId, { format: 'flat' });
+    const { body: timeline } = await getTimeline(api, project, traceId);
+    expect([detail.truncated, tree.truncated, timeline.truncated]).toEqual([false, false, false]);
+    expect([tree.span_count, timeline.span_count]).toEqual([5_000, 5_000]);
+    expect(costsOf(detail.spans)).toEqual(all);
+    expect(costsOf(tree.nodes)).toEqual(all);
+    expect(costsOf(timeline.spans)).toEqual(all);
+    const pages: SpanPage['data'] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const query: Query = { limit: 1_000, include: 'input', ...(cursor !== '' && { cursor }) };
+      const { body }: Answer<SpanPage> = await api.call<SpanPage>('listSpans', { params, query, key: project.key });
+      pages.push(...body.data);
+      cursor = body.page.next_cursor;
+    }
+    expect(costsOf(pages)).toEqual(all);
+    expect(new Set(pages.map(({ span_id }) => span_id)).size).toBe(5_000);
   });
 
   test('of 50,000 spans and one more has them all, and the others of its project are listed at once meanwhile', async () => {
@@ -261,6 +323,24 @@ describe('the two ways of summing up', () => {
       40_000_000_000n,
     ]);
   });
+});
+
+test('a late span of a trace whose early spans retention has removed: its summary is that of what is stored', async () => {
+  const project = await newProject(api);
+  const traceId = newTraceId();
+  const [first, second, third, late] = calls(traceId, 4, 1_000_000);
+  if (!first || !second || !third || !late) throw new Error('There are four spans');
+  await sendSpans(project.key, [first, second, third]);
+  await untilListed(project, traceId, ({ span_count }) => span_count === 3);
+  await clickhouse.command({
+    query: `DELETE FROM spans WHERE project_id = {projectId:String} AND lower(hex(span_id)) IN {ids:Array(String)}
+            SETTINGS lightweight_deletes_sync = 2`,
+    query_params: { projectId: project.id, ids: [first.spanId, second.spanId] },
+  });
+  await sendSpans(project.key, [late]);
+  const { listed, read } = await listedAndRead(project, traceId, ({ span_count }) => span_count === 2, shortPatienceMs);
+  expect(listed).toMatchObject({ cost: '2.000000', usage: { input_tokens: 6 }, complete: false });
+  expect(read).toEqual(listed);
 });
 
 describe('the version of a summary', () => {

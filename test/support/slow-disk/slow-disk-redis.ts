@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,8 @@ import { until } from '../until.ts';
 /** A Redis whose fsync is slow, that can be killed and started again on the same append-only file. */
 export interface SlowDiskRedis {
   url: string;
+  /** From now on an fsync takes so much longer. */
+  delayFsync(delayMs: number): void;
   kill(): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -19,9 +21,16 @@ export interface SlowDiskRedis {
 
 const source = fileURLToPath(new URL('./slow-fsync.c', import.meta.url));
 
-export async function startSlowDiskRedis(fsyncDelayMs: number): Promise<SlowDiskRedis> {
+/** Where `writesWait`, a write waits for the fsync that is under way, and Redis with it. */
+export async function startSlowDiskRedis(
+  fsyncDelayMs: number,
+  { writesWait = false }: { writesWait?: boolean } = {},
+): Promise<SlowDiskRedis> {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-slow-disk-'));
   const library = join(directory, 'slow-fsync.so');
+  const delayFile = join(directory, 'fsync-delay');
+  const delayFsync = (delayMs: number) => writeFileSync(delayFile, String(delayMs));
+  delayFsync(fsyncDelayMs);
   execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, source, '-ldl']);
   const { path } = await ensureRedisBinary();
   const port = await freePort();
@@ -33,12 +42,16 @@ export async function startSlowDiskRedis(fsyncDelayMs: number): Promise<SlowDisk
       args: [...options, '--appendonly', 'yes', '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction'],
       cwd: directory,
       logFile: join(directory, 'redis.log'),
-      env: { PATH: process.env.PATH, LD_PRELOAD: library, FSYNC_DELAY_MS: String(fsyncDelayMs) },
+      env: {
+        ...{ PATH: process.env.PATH, LD_PRELOAD: library, FSYNC_DELAY_FILE: delayFile },
+        ...(writesWait && { WRITES_WAIT: '1' }),
+      },
     });
   let child = await launch();
   await untilReady(url);
   return {
     url,
+    delayFsync,
     kill: () => child.stop('SIGKILL', 10_000),
     async start() {
       child = await launch();

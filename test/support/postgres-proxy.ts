@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createConnection, createServer, type Socket } from 'node:net';
+
+export interface PostgresProxy {
+  url: string;
+  /** From now on, keeps back the answers to statements that have this text. */
+  hold(text: string): void;
+  /** Connections that wait for an answer which is kept back. */
+  held(): number;
+  /** Statements with the text that came since `hold`, whether their answers are kept back or have been let go. */
+  asked(): number;
+  /** Lets all answers go. */
+  release(): void;
+  close(): Promise<void>;
+}
+
+/** Stands between a process and Postgres and passes everything on, but may keep answers to itself for a while. */
+export async function startPostgresProxy(targetUrl: string): Promise<PostgresProxy> {
+  const target = new URL(targetUrl);
+  const sockets = new Set<Socket>();
+  const held = new Set<Socket>();
+  let wanted: string | undefined;
+  let isHolding = false;
+  let asked = 0;
+
+  const server = createServer((socket) => {
+    const onward = createConnection(Number(target.port), target.hostname);
+    socket.on('data', (chunk) => {
+      if (wanted !== undefined && chunk.includes(wanted)) {
+        asked += 1;
+        if (isHolding) {
+          held.add(onward);
+          onward.pause();
+        }
+      }
+      onward.write(chunk);
+    });
+    onward.on('data', (chunk) => socket.write(chunk));
+    for (const [one, other] of [
+      [socket, onward],
+      [onward, socket],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => other.destroy());
+      one.on('close', () => {
+        sockets.delete(one);
+        held.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The proxy has no port');
+  const url = new URL(targetUrl);
+  url.port = String(address.port);
+
+  return {
+    url: url.href,
+    hold(text) {
+      wanted = text;
+      isHolding = true;
+      asked = 0;
+    },
+    held: () => held.size,
+    asked: () => asked,
+    release() {
+      isHolding = false;
+      for (const onward of held) onward.resume();
+      held.clear();
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
