@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { expectProblem, newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
-import { type CommitProxy, startCommitProxy } from '../support/commit-proxy.ts';
+import { type PostgresProxy, startPostgresProxy } from '../support/postgres-proxy.ts';
 
-let proxy: CommitProxy;
+let proxy: PostgresProxy;
 let api: TestApi;
 let project: ProjectOfTest;
 
 beforeAll(async () => {
-  proxy = await startCommitProxy(inject('serviceDatabaseUrl'));
+  proxy = await startPostgresProxy(inject('serviceDatabaseUrl'));
   api = await startApi({ databaseUrl: proxy.url });
   project = await newProject(api);
 });

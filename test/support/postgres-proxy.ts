@@ -11,21 +11,26 @@ export interface PostgresProxy {
   asked(): number;
   /** Lets all answers go. */
   release(): void;
+  /** The next COMMIT reaches the server, and its answer does not reach the client, whose connection ends. */
+  loseNextCommit(): void;
   close(): Promise<void>;
 }
 
-/** Stands between a process and Postgres and passes everything on, but may keep answers to itself for a while. */
+/** Stands between a process and Postgres and passes everything on, but may keep answers to itself, for a while or for good. */
 export async function startPostgresProxy(targetUrl: string): Promise<PostgresProxy> {
   const target = new URL(targetUrl);
   const sockets = new Set<Socket>();
   const held = new Set<Socket>();
   let wanted: string | undefined;
   let isHolding = false;
+  let losesCommit = false;
   let asked = 0;
 
   const server = createServer((socket) => {
     const onward = createConnection(Number(target.port), target.hostname);
+    let isLost = false;
     socket.on('data', (chunk) => {
+      if (losesCommit && chunk.includes('COMMIT')) [losesCommit, isLost] = [false, true];
       if (wanted !== undefined && chunk.includes(wanted)) {
         asked += 1;
         if (isHolding) {
@@ -35,7 +40,7 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
       }
       onward.write(chunk);
     });
-    onward.on('data', (chunk) => socket.write(chunk));
+    onward.on('data', (chunk) => (isLost ? socket.destroy() : socket.write(chunk)));
     for (const [one, other] of [
       [socket, onward],
       [onward, socket],
@@ -69,6 +74,9 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
       isHolding = false;
       for (const onward of held) onward.resume();
       held.clear();
+    },
+    loseNextCommit() {
+      losesCommit = true;
     },
     async close() {
       for (const socket of sockets) socket.destroy();
