@@ -1,0 +1,15 @@
+import { type EncodedInThread, handedOver } from '../../workers/ingestion/encode-thread.ts';
+
+let given: EncodedInThread | undefined;
+
+/** Hands over rows of so many bytes, and one chunk of light spans. */
+export function give(bytes: number): EncodedInThread {
+  const rows = { rowCount: 1, bytes: Buffer.alloc(bytes, 'x'), ends: Uint32Array.of(bytes) };
+  given = { rows, spanCount: 1, traces: [], lightChunks: [new Uint8Array(1_000)] };
+  return handedOver(given);
+}
+
+/** How many bytes of rows and of light spans this thread still has of what it gave. */
+export function left(): number[] {
+  return [given?.rows.bytes.buffer.byteLength ?? -1, given?.lightChunks[0]?.buffer.byteLength ?? -1];
+}
