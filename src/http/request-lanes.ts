@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane, requestWaitMsMax, type Waiter } from '../lib/fair-lane.ts';
+import { sharedThird } from '../lib/pace.ts';
 import type { Contract, RateClass } from './contract.ts';
 
 /** Where the handlers of a contract have their places; `none` for those that bound their work themselves. */
@@ -28,6 +29,8 @@ const waiting = { waitingPerKey: 64, waitingMax: 512, waitMsMax: requestWaitMsMa
 const perBusyKey = Math.max(1, Math.floor(availableParallelism() / 2));
 /** A request takes one place more for each of these that its body has: a mebibyte is 10 ms of the event loop, a small one a third of one. */
 const bytesPerPlace = 64 * 1024;
+/** What is done with a larger body shares the third of the event loop that is for large work. */
+const pacedBytesMin = 256 * 1024;
 
 /**
  * The places of requests whose handlers use Postgres, which has ten connections for them. Shared by all workspaces (and by callers
@@ -70,12 +73,13 @@ export class RequestLanes {
     const stuck = name === 'analysis' ? this.#whyStuck(name) : undefined;
     if (stuck !== undefined) throw stuck;
     const cost = 1 + Math.floor(bodyBytes / bytesPerPlace);
-    return fairLane.run(sharer, cost === 1 ? handle : () => nextTurn().then(handle), { cost, waiter });
+    const rest = bodyBytes < pacedBytesMin ? nextTurn : sharedThird(sharer);
+    return fairLane.run(sharer, cost === 1 ? handle : () => rest().then(handle), { cost, waiter });
   }
 
   /** Parses a large body in its turn, between which the event loop goes on. Throws as {@link run}. */
   async runParse<T>(sharer: string, parse: () => Promise<T>): Promise<T> {
-    return this.#largeBodies.run(sharer, () => nextTurn().then(parse));
+    return this.#largeBodies.run(sharer, () => sharedThird(sharer)().then(parse));
   }
 
   /** For one short piece of work of a request whose handler has no place. */

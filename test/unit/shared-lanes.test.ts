@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { UnknownKeys } from '../../src/domains/auth/unknown-keys.ts';
 import { ReadLanes } from '../../src/domains/executions/read-lanes.ts';
 import { Admission } from '../../src/domains/ingestion/admission.ts';
@@ -94,6 +94,14 @@ const lanes: readonly [name: string, create: () => Enter, endedBefore: number][]
 ];
 
 describe('while one workspace has as much work as is taken from it, another one has its turn', () => {
+  // Large work rests between its slices.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(async () => {
+    // The last rests are over, or who rests in another test would wait for them.
+    await settled();
+    vi.useRealTimers();
+  });
+
   test.each(lanes)('%s', async (_name, create, endedBefore) => {
     const enter = create();
     const [busy, other] = ['wsp_busy', 'wsp_other'] as WorkspaceId[] as [WorkspaceId, WorkspaceId];
@@ -122,7 +130,7 @@ describe('while one workspace has as much work as is taken from it, another one 
     });
     while (!over) {
       for (const end of ends.splice(0)) end();
-      await nextTurn();
+      await turn();
     }
     const refusals = (await all).filter((result) => result instanceof Error);
     expect(refusals.map((error) => 'code' in error && error.code)).not.toContain('server_busy');
@@ -131,5 +139,11 @@ describe('while one workspace has as much work as is taken from it, another one 
 
 /** What can begin without anything that ends has begun. */
 async function settled(): Promise<void> {
-  for (let turn = 0; turn < 200; turn++) await nextTurn();
+  for (let turns = 0; turns < 200; turns++) await turn();
+}
+
+/** A turn of the event loop, which takes a millisecond. */
+async function turn(): Promise<void> {
+  await nextTurn();
+  vi.advanceTimersByTime(1);
 }
