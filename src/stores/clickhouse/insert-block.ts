@@ -26,12 +26,14 @@ export async function insertBlock(
   for await (const _ of stream); // An exec answers with a stream; the insert is confirmed when it ends.
 }
 
-/** The event loop goes on between two chunks: a socket takes one after the other at once as long as the engine reads them. */
+/** Chunks of up to 1 MiB, which take some 5 ms. One in a turn would make a large insert wait for every turn of a busy worker. */
+const chunksPerTurn = 8;
+
+/** The event loop goes on in between: a socket takes one chunk after the other at once as long as the engine reads them. */
 async function* inTurns(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
-  let isFirst = true;
+  let sent = 0;
   for (const chunk of chunks) {
-    if (!isFirst) await nextTurn();
-    isFirst = false;
+    if (sent++ % chunksPerTurn === chunksPerTurn - 1) await nextTurn();
     yield chunk;
   }
 }
