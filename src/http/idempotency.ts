@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fingerprintOf } from '../lib/cursor.ts';
 import {
   AppError,
@@ -125,20 +126,43 @@ export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Prom
   if (begun.outcome === 'reused') throw reused(request.key);
   if (begun.outcome === 'unfinished' || begun.outcome === 'lost') throw unfinished(request.key, begun);
   const { lease } = begun;
-  const settle = (settling: Promise<void>) => settling.catch(deps.onStoreError);
+  const settle = (settling: () => Promise<void>) =>
+    settling().catch((error: unknown) => {
+      deps.onStoreError(error);
+      void settleLater(settling);
+    });
   try {
     const result = await run(lease);
-    const passes = result.status >= 500;
-    await settle(
-      passes ? store.postpone(request, lease) : store.finish(request, lease, storable(result, deps.shownOnce)),
-    );
+    if (result.status >= 500) await settle(() => store.postpone(request, lease));
+    else {
+      const answer = storable(result, deps.shownOnce);
+      await settle(() => store.finish(request, lease, answer));
+    }
     return result;
   } catch (error) {
     const answer = storableError(error, where);
-    if (answer) await settle(store.finish(request, lease, answer));
-    else if (error instanceof OutcomeUnknownError) await settle(store.lose(request, lease));
-    else await settle(hadNoEffect(error) ? store.abandon(request, lease) : store.postpone(request, lease));
+    if (answer) await settle(() => store.finish(request, lease, answer));
+    else if (error instanceof OutcomeUnknownError) await settle(() => store.lose(request, lease));
+    else await settle(() => (hadNoEffect(error) ? store.abandon(request, lease) : store.postpone(request, lease)));
     throw error;
+  }
+}
+
+const settleAgainMs = 1_000;
+const settleAgainMax = 60;
+
+/**
+ * Of a request that is answered already: a database that restarts takes its connections with it, of the effect and of the answer alike.
+ * As many at once as requests were under way when it went away, since none begins without it.
+ */
+async function settleLater(settling: () => Promise<void>): Promise<void> {
+  for (let tries = 0; tries < settleAgainMax; tries++) {
+    await sleep(settleAgainMs, undefined, { ref: false });
+    const isSettled = await settling().then(
+      () => true,
+      () => false,
+    );
+    if (isSettled) return;
   }
 }
 
@@ -204,7 +228,7 @@ const runningMsMax = 120_000;
 function unfinished(key: string, { outcome, ageMs }: { outcome: string; ageMs: number }): ConflictError {
   const began = `The first request with Idempotency-Key ${quoted(key)} began ${Math.round(ageMs / 1_000)} s ago`;
   if (outcome === 'unfinished' && ageMs < runningMsMax) {
-    return new ConflictError('idempotency_in_flight', `${began} and is still running; ask again for its answer`);
+    return new ConflictError('idempotency_in_flight', `${began} and has no answer yet; ask again for it`);
   }
   return new ConflictError(
     'idempotency_answer_lost',

@@ -66,7 +66,7 @@ export const problemCodes = {
     slug_taken: 'The slug is taken',
     version_conflict: 'The thing has changed since it was read',
     part_in_use: 'The part is in use',
-    idempotency_in_flight: 'The first request with this idempotency key is still running',
+    idempotency_in_flight: 'The first request with this idempotency key has no answer yet',
     idempotency_answer_lost: 'The first request with this idempotency key left no answer to give again',
   },
   precondition_failed: {

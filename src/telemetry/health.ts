@@ -55,7 +55,7 @@ export function createProbe({
       found = await within(timeoutMs, check);
       unanswered = 0;
     } catch (error) {
-      unanswered = error instanceof TimeoutError ? unanswered + 1 : 0;
+      unanswered = isTimeout(error) ? unanswered + 1 : 0;
       return { ok: false, latencyMs: elapsedMs(), detail: codeOf(error) };
     }
     const latencyMs = elapsedMs();
@@ -82,6 +82,13 @@ export function createProbe({
 const cacheMs = 1_000;
 const checks = 'checks';
 const silentAfter = 3;
+
+/** Also of a pool whose connections all wait for an answer: knex's error when none is free in time. */
+function isTimeout(error: unknown): boolean {
+  return (
+    error instanceof TimeoutError || (error instanceof Error && /time-?out/i.test(`${error.name} ${error.message}`))
+  );
+}
 
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -12,6 +12,7 @@ import {
 } from '../../src/http/idempotency.ts';
 import { ConflictError, OutcomeUnknownError, RateLimitedError, UnavailableError } from '../../src/lib/errors.ts';
 import { serve } from '../support/http-app.ts';
+import { until } from '../support/until.ts';
 
 interface Kept {
   digest: Buffer;
@@ -241,6 +242,17 @@ describe('409', () => {
     expect([answer.status, answer.body.code, effects]).toEqual([409, 'idempotency_answer_lost', 1]);
     expect(answer.body.detail).toMatch(/began 3600 s ago .* not known/);
     expect(app.log.text()).toContain('idempotent answer not stored');
+  });
+  test('until its answer is stored, which is tried again while the database is away', async () => {
+    storeFails = true;
+    expect((await post('/p/things', {}, 'k')).status).toBe(201);
+    expect((await post('/p/things', {}, 'k')).body.code).toBe('idempotency_in_flight');
+    storeFails = false;
+    const answer = await until('the answer is stored', 10_000, async () => {
+      const again = await post('/p/things', {}, 'k');
+      return again.status === 201 && again;
+    });
+    expect([answer.headers.get('idempotency-replayed'), effects]).toEqual(['true', 1]);
   });
   test('when the answer was too large to keep, and it is not run again', async () => {
     expect((await post('/p/things', { how: 'large' }, 'k')).status).toBe(201);

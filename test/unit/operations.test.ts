@@ -203,6 +203,12 @@ describe('a dependency is silent', () => {
     return silent;
   }
 
+  test('also while all connections of its pool wait for an answer', async () => {
+    const message = 'Knex: Timeout acquiring a connection. The pool is probably full.';
+    const full: Check = async () => Promise.reject(Object.assign(new Error(message), { name: 'KnexTimeoutError' }));
+    expect(await silentAfterEach([frozen, frozen, full, frozen])).toEqual([false, false, true, true]);
+  });
+
   test('after three checks without an answer, until one is answered', async () => {
     expect(await silentAfterEach([frozen, frozen, frozen, frozen, fine])).toEqual([false, false, true, true, false]);
   });
