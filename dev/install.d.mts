@@ -4,5 +4,5 @@ export interface Lockfile {
 export function nodeVersionFault(version: string): string | undefined;
 export function staleReason(lock: Lockfile, installed: Lockfile | undefined): string | undefined;
 export function staleInstallation(directory: string): string | undefined;
-export function ensureInstalled(root: string): void;
-export function ensureTestClientsInstalled(root: string): void;
+export function ensureInstalled(root: string): Promise<void>;
+export function ensureTestClientsInstalled(root: string): Promise<void>;

@@ -1,5 +1,6 @@
 // Plain JavaScript: this runs before anything is installed and must parse on a Node that is too old.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -35,21 +36,24 @@ export function staleInstallation(directory) {
 }
 
 /** Leaves the process with a message when Node is too old or the dependencies cannot be installed. */
-export function ensureInstalled(root) {
+export async function ensureInstalled(root) {
   const fault = nodeVersionFault(process.versions.node);
   if (fault) fail(fault);
-  installWhenStale(root, 'dependencies', ['--include=dev']);
+  await installWhenStale(root, 'dependencies', ['--include=dev']);
 }
 
 /**
  * The SDKs that test/e2e runs as applications, in a package of their own so that only `npm test` waits for them. One of
  * them says that it needs a newer Node than it does, hence the log level.
  */
-export function ensureTestClientsInstalled(root) {
-  installWhenStale(join(root, 'test', 'clients'), 'the clients of the tests', ['--ignore-scripts', '--loglevel=error']);
+export async function ensureTestClientsInstalled(root) {
+  await installWhenStale(join(root, 'test', 'clients'), 'the clients of the tests', [
+    '--ignore-scripts',
+    '--loglevel=error',
+  ]);
 }
 
-function installWhenStale(directory, what, options) {
+async function installWhenStale(directory, what, options) {
   const reason = staleInstallation(directory);
   if (!reason) return;
   console.log(`… installing ${what} (${reason})`);
@@ -57,8 +61,14 @@ function installWhenStale(directory, what, options) {
   const npm = process.env.npm_execpath;
   const [command, ...prefix] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
   const args = [...prefix, 'ci', ...options, '--no-audit', '--no-fund'];
-  const { status, error } = spawnSync(command, args, { cwd: directory, stdio: 'inherit' });
-  if (status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : ''}; the lines above say why`);
+  const child = spawn(command, args, { cwd: directory, stdio: 'inherit' });
+  // npm takes back for half a minute what it did, and who starts again meanwhile finds a directory that cannot be removed.
+  const interrupt = () => child.kill('SIGKILL');
+  process.on('SIGINT', interrupt);
+  const [status] = await once(child, 'exit').catch((error) => fail(`npm cannot be started: ${error.message}`));
+  process.off('SIGINT', interrupt);
+  if (child.killed) fail('interrupted while installing; the next start begins it again');
+  if (status !== 0) fail('npm ci failed; the lines above say why');
   console.log(`✓ installed ${what} (${((Date.now() - startedAtMs) / 1000).toFixed(1)} s)`);
 }
 

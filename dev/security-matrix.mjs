@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { ensureInstalled } from './install.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-ensureInstalled(root);
+await ensureInstalled(root);
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
 const args = ['run', '--project', 'api', 'test/api/security-matrix.test.ts', '--disableConsoleIntercept'];
 const env = { ...process.env, PRINT_SECURITY_MATRIX: '1' };

@@ -5,8 +5,8 @@ import { ensureInstalled, ensureTestClientsInstalled } from './install.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 process.chdir(root);
-ensureInstalled(root);
-ensureTestClientsInstalled(root);
+await ensureInstalled(root);
+await ensureTestClientsInstalled(root);
 const { register } = await import('tsx/esm/api');
 register();
 const { ensureRedisBinary } = await import('./redis/binary.ts');

@@ -10,7 +10,7 @@ if (process.argv.length > 2) {
 }
 const root = fileURLToPath(new URL('..', import.meta.url));
 process.chdir(root);
-ensureInstalled(root);
+await ensureInstalled(root);
 const { register } = await import('tsx/esm/api');
 register();
 const { up } = await import('./up.ts');
