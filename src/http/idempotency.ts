@@ -10,6 +10,7 @@ import {
   OutcomeUnknownError,
   RateLimitedError,
 } from '../lib/errors.ts';
+import { FairLane } from '../lib/fair-lane.ts';
 import { mapInSlices, sharedThird } from '../lib/pace.ts';
 import type { Contract, Headers, Result, Status } from './endpoint.ts';
 import { problemContentType, problemHeaders, toProblem } from './problem.ts';
@@ -129,7 +130,7 @@ export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Prom
   const settle = (settling: () => Promise<void>) =>
     settling().catch((error: unknown) => {
       deps.onStoreError(error);
-      void settleLater(settling);
+      void settleLater(request.tenant, settling);
     });
   try {
     const result = await run(lease);
@@ -150,15 +151,23 @@ export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Prom
 
 const settleAgainMs = 1_000;
 const settleAgainMax = 60;
+/** Shared by all tenants, in turn: two connections at most are asked for, and what one tenant has too much of is tried a second later. */
+const settlings = new FairLane({
+  name: 'answers to be stored',
+  capacity: 2,
+  perKey: 1,
+  waitingPerKey: 64,
+  waitingMax: 512,
+});
 
 /**
  * Of a request that is answered already: a database that restarts takes its connections with it, of the effect and of the answer alike.
- * As many at once as requests were under way when it went away, since none begins without it.
+ * There are as many as requests were under way when it went away, since none begins without it.
  */
-async function settleLater(settling: () => Promise<void>): Promise<void> {
+async function settleLater(tenant: string, settling: () => Promise<void>): Promise<void> {
   for (let tries = 0; tries < settleAgainMax; tries++) {
     await sleep(settleAgainMs, undefined, { ref: false });
-    const isSettled = await settling().then(
+    const isSettled = await settlings.run(tenant, settling).then(
       () => true,
       () => false,
     );
