@@ -18,7 +18,8 @@ export type IsolateBodyDeps = QuarantineBodyDeps & { isolated: Pick<IsolatedProc
 /**
  * Works on a body alone, in a process of its own, after it was under way in several crashes or failed for no known reason. An innocent
  * one is stored; one that fails again with nothing beside it goes to the quarantine. The lane is shared by all workspaces, and served
- * in turn between them: one body at a time, for a minute a try at most. Throws UnavailableError when it waits for an engine: the others then have their turn first.
+ * in turn between them: one body at a time, for a minute a try at most. Throws UnavailableError when it waits for an engine: the
+ * others then have their turn first.
  */
 export async function isolateBody(deps: IsolateBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
   const counts = { hopeless: 0, failed: 0, crashed: 0 };
