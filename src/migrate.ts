@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { readStoreUrls } from './config.ts';
 import { connectClickHouse } from './stores/clickhouse/client.ts';
 import { migrateClickHouse } from './stores/clickhouse/migrate.ts';
-import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
+import { allowStatements, connectPostgres, type Postgres } from './stores/postgres/client.ts';
 import { migratePostgres } from './stores/postgres/migrate.ts';
 import { putServiceUser } from './stores/postgres/service-role.ts';
 
@@ -31,10 +31,12 @@ export async function migrate(urls: {
   }
 }
 
+const lockWaitMsMax = 120_000;
+
 /** The lock lives as long as its transaction, so a process that dies lets it go. */
 async function withMigrationLock<T>(postgres: Postgres, work: () => Promise<T>): Promise<T> {
   return postgres.transaction(async (lockHolder) => {
-    await lockHolder.raw('set local statement_timeout = 120000');
+    await allowStatements(lockHolder, lockWaitMsMax);
     await lockHolder.raw('select pg_advisory_xact_lock(?)', [lockKey]);
     return work();
   });

@@ -77,6 +77,8 @@ export interface Contract<A extends Access = Access> {
   shownOnce?: readonly string[];
   /** Whether the answer carries an `ETag` (GET) or `If-Match` is heard (others); for the document. */
   conditional?: boolean;
+  /** The longest wait, in seconds, that the endpoint grants to `Prefer: wait=N`; for the document. */
+  preferredWaitSMax?: number;
   /** Bodies a raw endpoint reads, and its errors where they are no problems, by media type; for the document. */
   reads?: Readonly<Record<string, MediaType>>;
   errors?: Readonly<Record<string, MediaType>>;

@@ -23,6 +23,7 @@ export const headerComponents: Readonly<Record<string, JsonObject>> = {
   'WWW-Authenticate': { description: 'That a bearer token is one way to authenticate', schema: text },
   ETag: { description: 'The strong entity tag of what is answered', schema: text },
   'Cache-Control': { description: 'Whether it may be kept, and for how long', schema: text },
+  'Preference-Applied': { description: 'The preference of the request that was granted, as `wait=5`', schema: text },
   'Idempotency-Replayed': {
     description: '`true` when this is the answer of an earlier request with the same key; absent otherwise',
     schema: { type: 'string', const: 'true' },
@@ -45,6 +46,7 @@ export function responseHeaders(contract: Contract, status: number): JsonObject 
   if (status === 429 || status === 503) names.push('Retry-After');
   if (contract.conditional && status < 400) names.push('ETag');
   if (contract.conditional && contract.method === 'GET' && status < 400) names.push('Cache-Control');
+  if (contract.preferredWaitSMax !== undefined && status < 300) names.push('Preference-Applied');
   if (isIdempotent(contract) && status < 300) names.push('Idempotency-Replayed');
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
@@ -75,6 +77,16 @@ export function requestHeaders(contract: Contract): JsonObject[] {
         : 'The entity tag the change is meant for; when it is not current the answer is 412 and nothing changes.',
       schema: text,
       example: '"v7"',
+    });
+  }
+  if (contract.preferredWaitSMax !== undefined) {
+    headers.push({
+      name: 'Prefer',
+      in: 'header',
+      required: false,
+      description: `\`wait=N\` (RFC 7240): how many seconds the caller waits for the effect, at most ${contract.preferredWaitSMax}.`,
+      schema: text,
+      example: 'wait=5',
     });
   }
   return headers;

@@ -193,6 +193,9 @@ describe('200', () => {
     expect(create?.parameters.map(({ name }) => name)).toContain('Idempotency-Key');
     expect(Object.keys(create?.responses['201']?.headers ?? {})).toContain('Idempotency-Replayed');
     expect(create?.responses['422']?.['x-problem-codes']).toContain('idempotency_key_reused');
+    const execution = operations.find(({ operationId }) => operationId === 'createExecution');
+    expect(execution?.parameters.map(({ name }) => name)).toContain('Prefer');
+    expect(Object.keys(execution?.responses['201']?.headers ?? {})).toContain('Preference-Applied');
   });
 });
 

@@ -1,5 +1,5 @@
 import { OutcomeUnknownError, UnavailableError } from '../../lib/errors.ts';
-import type { Postgres } from './client.ts';
+import type { Postgres, Transaction } from './client.ts';
 import { runPostgres } from './errors.ts';
 
 /**
@@ -7,7 +7,7 @@ import { runPostgres } from './errors.ts';
  * UnavailableError, and OutcomeUnknownError when the connection was lost within the commit. A transaction that is begun by hand
  * would not do: its `commit()` resolves although the commit failed (knex 3, `Transaction.query`).
  */
-export async function inTransaction<T>(postgres: Postgres, work: (transaction: Postgres) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(postgres: Postgres, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   let isWorkDone = false;
   try {
     return await runPostgres(() =>

@@ -42,6 +42,7 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
     rateClass: 'write',
     // Bounded by admission; a place held while it waits to be readable would be idle.
     lane: 'none',
+    preferredWaitSMax: waitSMax,
     params: z.strictObject({ project_id: z.string() }),
     body: executionBody,
     bodyBytesMax: executionLimits.bodyBytesMax,

@@ -1,4 +1,4 @@
-import type { Postgres } from '../../../stores/postgres/client.ts';
+import { allowStatements, type Postgres, type Transaction } from '../../../stores/postgres/client.ts';
 import { partKind } from '../../parts/index.ts';
 import type { Reference } from '../../versioned/index.ts';
 import { type PromptContent, promptKind } from '../prompt-content.ts';
@@ -11,10 +11,12 @@ export interface CheckedVersion {
   references: readonly Reference[];
 }
 
+const statementMsMax = 60_000;
+
 /** Tables that exist in this transaction only, so that nothing is locked while lines arrive. */
-export async function createStaging(transaction: Postgres): Promise<void> {
+export async function createStaging(transaction: Transaction): Promise<void> {
+  await allowStatements(transaction, statementMsMax);
   await transaction.raw(`
-    set local statement_timeout = '60s';
     create temporary table staged_items (
       line integer, kind text, slug text, name text, description text, tags text[], type text, versions integer, labels json,
       created_at timestamptz, updated_at timestamptz,
