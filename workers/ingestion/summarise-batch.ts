@@ -80,13 +80,15 @@ async function summariseProject(
   rowsLeft: Map<string, number>,
 ): Promise<Outcome> {
   const { projectId, workspaceId, traces } = project;
-  const stored = await countTraceRows(deps.clickhouse, projectId, [...traces.keys()]);
+  // What this batch alone makes large need not be counted.
+  const counted = [...traces].filter(([, { rows }]) => rows <= smallTraceRowsMax).map(([traceId]) => traceId);
+  const stored = await countTraceRows(deps.clickhouse, projectId, counted);
   const atHand: LightSpan[][] = [];
   const small = new Map<string, number>();
   const left: string[] = [];
   let budget = rowsLeft.get(workspaceId) ?? 0;
   for (const [traceId, trace] of traces) {
-    const rows = stored.get(traceId) ?? 0;
+    const rows = Math.max(trace.rows, stored.get(traceId) ?? 0);
     const spans = rows > smallTraceRowsMax ? undefined : spansAtHand(trace, rows);
     if (spans !== undefined) atHand.push(spans);
     else if (rows > Math.min(smallTraceRowsMax, budget)) left.push(traceId);
