@@ -87,7 +87,6 @@ function engineConfig(): string {
   <max_server_memory_usage>${memoryBytes}</max_server_memory_usage>
   <mark_cache_size>${64 * 1024 ** 2}</mark_cache_size>
   <background_pool_size>2</background_pool_size>
-  <os_threads_nice_value_merge_mutate>10</os_threads_nice_value_merge_mutate>
   <background_schedule_pool_size>4</background_schedule_pool_size>
 </clickhouse>
 `;

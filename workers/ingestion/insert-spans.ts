@@ -23,7 +23,5 @@ export async function insertSpans(clickhouse: ClickHouse, entries: readonly Batc
   const rows = entries.reduce((sum, { encoded }) => sum + encoded.spanCount, 0);
   const bytes = entries.reduce((sum, { encoded }) => sum + encoded.rows.bytes.length, 0);
   const indexLater = rows > indexedMax.rows || bytes > indexedMax.bytes;
-  // Of one body, which may be any workspace's: the small ones that come together are not delayed by it.
-  const yields = indexLater && entries.length === 1;
-  await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block, token, indexLater, yields });
+  await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block, token, indexLater });
 }

@@ -4,20 +4,12 @@ import type { ClickHouse } from './client.ts';
 
 /**
  * Sends a Native block, chunk by chunk as the engine takes it, as one insert and resolves once the engine has confirmed it. With a token, the same insert sent again is
- * stored once. With `indexLater` the skip indexes of the rows are built by the first merge; until then searches read the rows. With
- * `yields` its threads leave the processor to those of others.
+ * stored once. With `indexLater` the skip indexes of the rows are built by the first merge; until then searches read the rows.
  * Rows are not collapsed on the way in: merges and FINAL do that, and it would double the engine's work.
  */
 export async function insertBlock(
   clickhouse: ClickHouse,
-  insert: {
-    table: string;
-    columns: readonly string[];
-    block: Iterable<Buffer>;
-    token?: string;
-    indexLater?: boolean;
-    yields?: boolean;
-  },
+  insert: { table: string; columns: readonly string[]; block: Iterable<Buffer>; token?: string; indexLater?: boolean },
 ): Promise<void> {
   const { stream } = await clickhouse.exec({
     query: `INSERT INTO ${insert.table} (${insert.columns.join(', ')}) FORMAT Native`,
@@ -27,16 +19,12 @@ export async function insertBlock(
       optimize_on_insert: 0,
       wait_end_of_query: 1,
       materialize_skip_indexes_on_insert: insert.indexLater === true ? 0 : 1,
-      ...(insert.yields && { os_thread_priority: lowPriority }),
       insert_deduplicate: insert.token === undefined ? 0 : 1,
       ...(insert.token === undefined ? {} : { insert_deduplication_token: insert.token }),
     },
   });
   for await (const _ of stream); // An exec answers with a stream; the insert is confirmed when it ends.
 }
-
-/** The nice value of threads that leave the processor to others, where the engine may set one (CAP_SYS_NICE); otherwise it is ignored. */
-const lowPriority = '10';
 
 /** Chunks of up to 1 MiB, which take some 5 ms. One in a turn would make a large insert wait for every turn of a busy worker. */
 const chunksPerTurn = 8;
