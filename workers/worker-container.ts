@@ -1,5 +1,5 @@
 import type { Config } from '../src/config.ts';
-import { otlpLimits } from '../src/container.ts';
+import { otlpLimits } from '../src/domains/ingestion/index.ts';
 import { overrideCacheOf, PriceTable } from '../src/domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from '../src/domains/prompts/index.ts';
 import { UnavailableError } from '../src/lib/errors.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { get, type OutgoingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createContainer } from '../../src/container.ts';
+import { createApiProcess } from '../../src/api/process.ts';
 import { presets, scopes } from '../../src/domains/auth/index.ts';
 import { listen } from '../../src/http/server.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -79,7 +79,7 @@ describe('200', () => {
   });
 
   test('a user first seen by many requests at once, in two processes, gets one of each', async () => {
-    const other = createContainer(api.config);
+    const other = createApiProcess(api.config);
     await other.start();
     const server = await listen({ app: other.app, port: 0, host: '127.0.0.1' });
     try {

@@ -22,7 +22,7 @@ describe('200', () => {
   });
 
   test('every operation has its section, its link, its path and a command to try', () => {
-    for (const { operationId, path, method } of api.container.endpoints) {
+    for (const { operationId, path, method } of api.process.endpoints) {
       expect(page).toContain(`<section id="${operationId}">`);
       expect(page).toContain(`<a href="#${operationId}">`);
       expect(page).toContain(`<code>${path}</code>`);

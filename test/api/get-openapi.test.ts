@@ -58,7 +58,7 @@ describe('200', () => {
   });
 
   test('it has exactly the routes that are served', () => {
-    const served = api.container.endpoints.map(({ method, path }) => `${method} ${path}`);
+    const served = api.process.endpoints.map(({ method, path }) => `${method} ${path}`);
     const described = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
@@ -127,7 +127,7 @@ describe('200', () => {
 
   test('every parameter is described and has an example that its contract takes', () => {
     for (const { operationId, parameters } of operations) {
-      const contract = api.container.endpoints.find((endpoint) => endpoint.operationId === operationId);
+      const contract = api.process.endpoints.find((endpoint) => endpoint.operationId === operationId);
       for (const { name, in: place, description, example } of parameters) {
         const where = `${operationId} ${name}`;
         expect(description, where).toMatch(/\w\w/);
@@ -144,7 +144,7 @@ describe('200', () => {
     const withBody = operations.filter(({ requestBody }) => requestBody);
     expect(withBody.length).toBeGreaterThan(2);
     for (const { operationId, requestBody } of withBody) {
-      const contract = api.container.endpoints.find((endpoint) => endpoint.operationId === operationId);
+      const contract = api.process.endpoints.find((endpoint) => endpoint.operationId === operationId);
       const content = requestBody?.content ?? {};
       const example = (content['application/json'] ?? Object.values(content)[0])?.example;
       expect(example, operationId).toBeDefined();
@@ -154,7 +154,7 @@ describe('200', () => {
 
   test('every answer has an example that is what the contract answers, or no content', () => {
     for (const { operationId, responses } of operations) {
-      const contract = api.container.endpoints.find((endpoint) => endpoint.operationId === operationId);
+      const contract = api.process.endpoints.find((endpoint) => endpoint.operationId === operationId);
       const specs = Object.entries(contract?.responses ?? {});
       for (const [status, { schema, contentType }] of specs) {
         const content = responses[status]?.content ?? {};

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { KeyUses, markKeysUsed } from '../../src/domains/auth/index.ts';
+import { markKeysUsed } from '../../src/domains/auth/api-key-record-store.ts';
+import { KeyUses } from '../../src/domains/auth/key-uses.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { newKey, newProject, startApi, type TestApi } from '../support/api.ts';
 

@@ -35,8 +35,8 @@ const routesOf = (contracts: readonly { method: string; path: string }[]) =>
 
 describe('the routes that are served', () => {
   test('are those of the contracts, no more and no fewer', async () => {
-    const { paths, others } = mountedRoutes(api.container.app);
-    const contracts = api.container.endpoints;
+    const { paths, others } = mountedRoutes(api.process.app);
+    const contracts = api.process.endpoints;
     expect(paths.sort()).toEqual([...new Set(contracts.map(({ path }) => path))].sort());
     // What starts a request, what answers an unknown route, and what answers an error.
     expect(others).toBe(3);
@@ -57,11 +57,11 @@ describe('the routes that are served', () => {
         .filter((method) => /^(get|put|post|patch|delete)$/.test(method))
         .map((method) => ({ method: method.toUpperCase(), path })),
     );
-    expect(routesOf(documented)).toEqual(routesOf(api.container.endpoints));
+    expect(routesOf(documented)).toEqual(routesOf(api.process.endpoints));
   });
 
   test('name a scope that keys can have, where they name one', () => {
-    for (const { operationId, access } of api.container.endpoints) {
+    for (const { operationId, access } of api.process.endpoints) {
       if ('scope' in access) expect(isScope(access.scope), operationId).toBe(true);
     }
   });
@@ -69,18 +69,18 @@ describe('the routes that are served', () => {
 
 test('every contract answers every credential and every id as the table says, and refusals change nothing', async () => {
   const faults: string[] = [];
-  for (const contract of api.container.endpoints) {
+  for (const contract of api.process.endpoints) {
     const swept = await sweep(deps, contract);
     cells.push(...swept.cells);
     faults.push(...swept.faults);
   }
   expect(faults.slice(0, 20)).toEqual([]);
-  expect(new Set(cells.map(({ operationId }) => operationId)).size).toBe(api.container.endpoints.length);
+  expect(new Set(cells.map(({ operationId }) => operationId)).size).toBe(api.process.endpoints.length);
 }, 300_000);
 
 describe('what a body names', () => {
   test('is known to this test, field by field', () => {
-    const fields = deps.api.container.endpoints.flatMap(namingFieldsOf);
+    const fields = deps.api.process.endpoints.flatMap(namingFieldsOf);
     expect(fields.sort()).toEqual(Object.keys(namingFields).sort());
   });
 

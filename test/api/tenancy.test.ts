@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTenancy, type Tenancy } from '../../src/domains/auth/index.ts';
+import { createTenancy, type Tenancy } from '../../src/domains/auth/tenancy.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { createInvalidations, type Invalidations } from '../../src/stores/postgres/invalidations.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';

@@ -3,6 +3,7 @@ import {
   bannedNames,
   defaultExporters,
   domainOrder,
+  endpointImporters,
   environmentReaders,
   fileLinesMax,
   indexLinesMax,
@@ -35,6 +36,8 @@ export function importedModules(text: string): string[] {
   return statements.flatMap((match) => match[1] ?? []);
 }
 
+const mayImportEndpoints = (path: string) => isRoutes(path) || endpointImporters.test(path);
+const isRoutes = (path: string) => path.endsWith('.routes.ts');
 const isProduct = (path: string) => /^(?:src|workers)\//.test(path);
 
 function importBreaches({ path, text }: SourceFile): string[] {
@@ -56,11 +59,14 @@ function pathBreaches(from: string, to: string): string[] {
   }
   const [own, other] = [domainOf(from), domainOf(to)];
   if (isProduct(from) && other && other !== own) {
-    if (to !== `src/domains/${other}/index.ts`)
+    if (!isRoutes(to) && to !== `src/domains/${other}/index.ts`)
       faults.push(`reaches into the domain ${other} (${to}); use its index.ts`);
     if (own && domainOrder.indexOf(own) <= domainOrder.indexOf(other)) {
       faults.push(`domain ${own} imports ${other}, which comes after it`);
     }
+  }
+  if (isProduct(from) && isRoutes(to) && !mayImportEndpoints(from)) {
+    faults.push(`imports endpoints (${to}), which belong to ${endpointImporters.source}`);
   }
   return faults;
 }

@@ -11,7 +11,7 @@ export const layers: readonly { name: string; files: RegExp; mayImport: readonly
   { name: 'domains', files: /^src\/domains\//, mayImport: ['lib', 'config', 'telemetry', 'stores', 'queue', 'http'] },
   {
     name: 'main',
-    files: /^src\/[^/]+\.ts$/,
+    files: /^src\/(?:(?:api|cli)\/)?[^/]+\.ts$/,
     mayImport: ['lib', 'config', 'telemetry', 'stores', 'queue', 'http', 'domains'],
   },
   {
@@ -46,6 +46,9 @@ export const domainOrder: readonly string[] = [
   'identity',
   'webhooks',
 ];
+
+/** Besides other endpoints, the one file that imports endpoints; an index never exports one. */
+export const endpointImporters = /^src\/api\/endpoints\.ts$/;
 
 /** Who may import a package; every file of src/ and workers/ is held against this. */
 export const packageHomes: Readonly<Record<string, RegExp>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { KeyUses } from '../../src/domains/auth/index.ts';
+import { KeyUses } from '../../src/domains/auth/key-uses.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });

@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { readOptions, renormalise } from '../../src/cli/renormalise.ts';
 import {
   costAsReported,
   countStoredSpans,
@@ -17,7 +18,6 @@ import {
 import type { Span } from '../../src/domains/ingestion/otlp/span.ts';
 import { rebuildSpan } from '../../src/domains/ingestion/stored-span.ts';
 import { readStoredSpans } from '../../src/domains/ingestion/stored-span-queries.ts';
-import { readOptions, renormalise } from '../../src/renormalise.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
@@ -237,7 +237,7 @@ describe('renormalise', () => {
 describe('the command', () => {
   const command = (url: string, ...args: string[]) =>
     new Promise<{ code: unknown; out: string; err: string }>((resolve) => {
-      const child = ['--import', 'tsx', 'src/renormalise.ts', ...args];
+      const child = ['--import', 'tsx', 'src/cli/renormalise.ts', ...args];
       execFile(process.execPath, child, { env: { ...process.env, CLICKHOUSE_URL: url } }, (error, out, err) =>
         resolve({ code: error === null ? 0 : error.code, out, err }),
       );
@@ -260,7 +260,7 @@ describe('the command', () => {
     const spans = Array.from({ length: 10_000 }, (_, index) => aModelCall(1, 2, { attributes: { n: BigInt(index) } }));
     await store(decode(spans), Date.now() - hourMs, misread);
     const options = { env: { ...process.env, CLICKHOUSE_URL: api.config.clickhouseUrl } };
-    const args = ['--import', 'tsx', 'src/renormalise.ts', '--project', project.id];
+    const args = ['--import', 'tsx', 'src/cli/renormalise.ts', '--project', project.id];
     const child = spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
     const killed = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
     child.stdout.on('data', (line: Buffer) => {

@@ -1,14 +1,8 @@
 export { projectOf, tenantOf } from './acting.ts';
-export { markKeysUsed } from './api-key-record-store.ts';
-export { describeApiKey, type MintedKey, mintApiKey } from './api-key-token.ts';
-export { authEndpoints } from './auth.routes.ts';
-export type { AuthenticateDeps } from './authenticate.ts';
+export { describeApiKey, mintApiKey } from './api-key-token.ts';
 export { authorise } from './authorise.ts';
 export { auditActorOf, callerOf } from './caller-of.ts';
-export { KeyUses } from './key-uses.ts';
-export { type Principal, sharerOf, type UserPrincipal, workspaceOf } from './principal.ts';
+export { createAuthentication } from './create-authentication.ts';
+export { type Principal, sharerOf, workspaceOf } from './principal.ts';
 export { leastRoleOf } from './roles.ts';
-export { isScope, type Preset, presets, type Scope, scopes } from './scopes.ts';
-export { createTenancy, type Tenancy } from './tenancy.ts';
-export { createTokenVerifier } from './token/token-verifier.ts';
-export { UnknownKeys } from './unknown-keys.ts';
+export { isScope, presets, type Scope, scopes } from './scopes.ts';

@@ -1,12 +1,10 @@
 export type { TokenUsage } from './count-usage.ts';
+export { createExecutions } from './create-executions.ts';
 export { findDifferingTraces } from './differing-trace-queries.ts';
 export type { Execution } from './execution.ts';
 export { insertExecutions } from './execution-row.ts';
-export { executionsEndpoints } from './executions.routes.ts';
 export { groupByTrace } from './group-by-trace.ts';
 export { type CostSource, findLightSpans, type LightSpan } from './light-span.ts';
-export { linkPrompts } from './link-prompts.ts';
-export { ReadLanes } from './read-lanes.ts';
 export { resolveSpanPrompts } from './resolve-prompts.ts';
 export { type SpanKind, spanKinds } from './span-kind.ts';
 export { summariseExecution } from './summarise-execution.ts';
@@ -17,4 +15,3 @@ export {
   summariseStoredTrace,
 } from './summarise-stored-traces.ts';
 export { countTraceRows, readEngineClock } from './trace-row-queries.ts';
-export { TraceThreads } from './trace-threads.ts';

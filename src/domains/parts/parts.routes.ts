@@ -15,7 +15,6 @@ import {
   expose,
   filtersFrom,
   type ItemCache,
-  itemEndpoints,
   itemParams,
   itemSummarySchema,
   itemSummaryToWire,
@@ -27,6 +26,7 @@ import {
   updateItem,
   writing,
 } from '../versioned/index.ts';
+import { itemEndpoints } from '../versioned/item.routes.ts';
 import { listPartUsagePage } from './list-part-usage-page.ts';
 import { type PartContent, partKind } from './part.ts';
 import { partCollection } from './part-collection.ts';

@@ -4,7 +4,6 @@ export { chargeIngest, type IngestCaller, type IngestCost } from './charge-inges
 export { consumeQuota } from './consume-quota.ts';
 export { Limiter } from './limiter.ts';
 export { findMeteredWorkspaces, listWorkspaceIds, type MeteredWorkspace } from './metered-workspace-store.ts';
-export { quotasEndpoints } from './quotas.routes.ts';
 export { unlimitedHeaders } from './rate-headers.ts';
 export { RefusedCredentials } from './refused-credentials.ts';
 export { noteSettleAttempt, settledAtMs, settleUsage } from './settle-usage.ts';

@@ -1,3 +1,5 @@
+import type { Config } from '../../../config.ts';
+
 /** Bounds on one OTLP request. Sizes in bytes. */
 export interface OtlpLimits {
   bodyBytesMax: number;
@@ -27,3 +29,12 @@ export const defaultOtlpLimits: OtlpLimits = {
   depthMax: 100,
   messagesMax: 2_000_000,
 };
+
+/** The limits of one request, with the two sizes that an operator may change. */
+export function otlpLimits(config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflatedBytesMax'>): OtlpLimits {
+  return {
+    ...defaultOtlpLimits,
+    bodyBytesMax: config.otlpBodyBytesMax,
+    inflatedBytesMax: config.otlpInflatedBytesMax,
+  };
+}

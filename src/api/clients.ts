@@ -1,12 +1,12 @@
-import type { Config } from './config.ts';
-import { type BodyPublisher, createBodyPublisher } from './queue/body-publisher.ts';
-import { DurabilityBarrier } from './queue/durability-barrier.ts';
-import { createIdentityEventPublisher, type IdentityEventPublisher } from './queue/identity-event-publisher.ts';
-import { RedisClock } from './queue/redis-clock.ts';
-import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
-import { connectPostgres, type Postgres } from './stores/postgres/client.ts';
-import { connectRequestRedis, type Redis } from './stores/redis/client.ts';
-import type { Logger } from './telemetry/logger.ts';
+import type { Config } from '../config.ts';
+import { type BodyPublisher, createBodyPublisher } from '../queue/body-publisher.ts';
+import { DurabilityBarrier } from '../queue/durability-barrier.ts';
+import { createIdentityEventPublisher, type IdentityEventPublisher } from '../queue/identity-event-publisher.ts';
+import { RedisClock } from '../queue/redis-clock.ts';
+import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
+import { connectPostgres, type Postgres } from '../stores/postgres/client.ts';
+import { connectRequestRedis, type Redis } from '../stores/redis/client.ts';
+import type { Logger } from '../telemetry/logger.ts';
 
 /** What the API process is connected to. */
 export interface Clients {

@@ -1,10 +1,10 @@
 import { pathToFileURL } from 'node:url';
-import { readStoreUrls } from './config.ts';
-import { connectClickHouse } from './stores/clickhouse/client.ts';
-import { migrateClickHouse } from './stores/clickhouse/migrate.ts';
-import { allowStatements, connectPostgres, type Postgres } from './stores/postgres/client.ts';
-import { migratePostgres } from './stores/postgres/migrate.ts';
-import { putServiceUser } from './stores/postgres/service-role.ts';
+import { readStoreUrls } from '../config.ts';
+import { connectClickHouse } from '../stores/clickhouse/client.ts';
+import { migrateClickHouse } from '../stores/clickhouse/migrate.ts';
+import { allowStatements, connectPostgres, type Postgres } from '../stores/postgres/client.ts';
+import { migratePostgres } from '../stores/postgres/migrate.ts';
+import { putServiceUser } from '../stores/postgres/service-role.ts';
 
 /** The key of the advisory lock that makes concurrent starts take turns: "plmigrat" as a 64-bit number. */
 const lockKey = '8100122917497462132';

@@ -1,9 +1,9 @@
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { readClickHouseUrl } from './config.ts';
-import { countStoredSpans, NORMALISER_VERSION, renormaliseSpans } from './domains/ingestion/index.ts';
-import { UnavailableError } from './lib/errors.ts';
-import { type ClickHouse, connectClickHouse } from './stores/clickhouse/client.ts';
+import { readClickHouseUrl } from '../config.ts';
+import { countStoredSpans, NORMALISER_VERSION, renormaliseSpans } from '../domains/ingestion/index.ts';
+import { UnavailableError } from '../lib/errors.ts';
+import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
 
 const usage = `Usage: npm run renormalise -- [--project <id>] [--below <normaliser version>] [--dry-run]
 
