@@ -1,7 +1,7 @@
 import type { Config } from '../src/config.ts';
 import { otlpLimits } from '../src/domains/ingestion/index.ts';
 import { overrideCacheOf, PriceTable } from '../src/domains/pricing/index.ts';
-import { findKnownPrompts, KnownPrompts } from '../src/domains/prompts/index.ts';
+import { findKnownPrompts, KnownPrompts } from '../src/domains/prompt-links/index.ts';
 import { UnavailableError } from '../src/lib/errors.ts';
 import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';

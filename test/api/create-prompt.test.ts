@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { findKnownPrompts, templateKey } from '../../src/domains/prompts/index.ts';
+import { findKnownPrompts, templateKey } from '../../src/domains/prompt-links/index.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { expectProblem } from '../support/api.ts';
 import { usePromptApi, type WireItem } from '../support/prompt-api.ts';

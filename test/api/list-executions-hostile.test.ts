@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { executionFields } from '../../src/domains/executions/filters/execution-fields.ts';
 import { expandPrompts } from '../../src/domains/executions/filters/expand-prompts.ts';
-import { findPromptMentions } from '../../src/domains/prompts/index.ts';
+import { findPromptMentions } from '../../src/domains/prompt-links/index.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { expectProblem, newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { anExecution, connectExecutions, walkExecutions } from '../support/executions.ts';

@@ -35,6 +35,7 @@ export const domainOrder: readonly string[] = [
   'versioned',
   'parts',
   'prompts',
+  'prompt-links',
   'executions',
   'ingestion',
   'pricing',

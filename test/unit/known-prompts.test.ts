@@ -6,7 +6,7 @@ import {
   KnownPrompts,
   type PromptMention,
   resolvePromptRefs,
-} from '../../src/domains/prompts/index.ts';
+} from '../../src/domains/prompt-links/index.ts';
 import { connectPostgres } from '../../src/stores/postgres/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { PromptRef } from '../../src/domains/ingestion/conventions/normalised-span.ts';
-import { linkListedPrompts, promptMention } from '../../src/domains/ingestion/index.ts';
-import { KnownPrompts } from '../../src/domains/prompts/index.ts';
+import type { PromptRef } from '../../src/domains/prompt-links/index.ts';
+import { KnownPrompts, linkListedPrompts, promptMention } from '../../src/domains/prompt-links/index.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });

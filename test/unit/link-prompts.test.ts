@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type LinkableSpan, linkPrompts, promptCalls, promptKey } from '../../src/domains/executions/link-prompts.ts';
-import type { SpanPrompt } from '../../src/domains/prompts/index.ts';
+import type { SpanPrompt } from '../../src/domains/prompt-links/index.ts';
+import { type LinkableSpan, linkPrompts, promptCalls, promptKey } from '../../src/domains/prompt-links/link-prompts.ts';
 
 function prompt(name: string, version = 1, given: Partial<SpanPrompt> = {}): SpanPrompt {
   return { id: '', name, version, rawVersion: String(version), source: 'self', key: '', ...given };

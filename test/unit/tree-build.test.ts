@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { buildTree, compareStarts } from '../../src/domains/executions/tree/build-tree.ts';
 import type { TreeSpan } from '../../src/domains/executions/tree-span.ts';
+import { buildTree, compareStarts } from '../../src/lib/span-tree.ts';
 import { anyTrace, traceTwice, treeSpans } from '../support/tree-spans.ts';
 
 /** `id@depth`, in order, with what its place is unless it is a child. */

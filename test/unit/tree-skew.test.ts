@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { buildTree } from '../../src/domains/executions/tree/build-tree.ts';
 import { correctSkew, skewNanoMax } from '../../src/domains/executions/tree/correct-skew.ts';
 import { hostKeyOf } from '../../src/domains/executions/tree/host-key.ts';
 import { placeSpans } from '../../src/domains/executions/tree/place-spans.ts';
 import type { TreeSpan } from '../../src/domains/executions/tree-span.ts';
+import { buildTree } from '../../src/lib/span-tree.ts';
 import { anyTrace, ms, treeSpan } from '../support/tree-spans.ts';
 
 const [internal, server, client, producer, consumer] = [1, 2, 3, 4, 5];

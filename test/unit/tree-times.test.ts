@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { boundariesOf } from '../../src/domains/executions/tree/boundaries.ts';
-import type { Tree, TreeNode } from '../../src/domains/executions/tree/build-tree.ts';
 import { criticalPath, longestTop, type Segment } from '../../src/domains/executions/tree/critical-path.ts';
 import { findGaps } from '../../src/domains/executions/tree/find-gaps.ts';
 import { layOutLanes } from '../../src/domains/executions/tree/lay-out-lanes.ts';
@@ -9,6 +8,7 @@ import { maxConcurrency } from '../../src/domains/executions/tree/max-concurrenc
 import { placeSpans } from '../../src/domains/executions/tree/place-spans.ts';
 import { durationNano, selfTimeNano } from '../../src/domains/executions/tree/self-time.ts';
 import type { TreeSpan } from '../../src/domains/executions/tree-span.ts';
+import type { Tree, TreeNode } from '../../src/lib/span-tree.ts';
 import { anyTrace, traceTwice, treeSpans } from '../support/tree-spans.ts';
 
 type Node = TreeNode<TreeSpan>;

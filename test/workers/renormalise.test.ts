@@ -9,7 +9,6 @@ import {
   defaultOtlpLimits,
   NORMALISER_VERSION,
   normaliseSpan,
-  promptMention,
   renormaliseSpans,
   type SpanRow,
   spanTable,
@@ -18,6 +17,7 @@ import {
 import type { Span } from '../../src/domains/ingestion/otlp/span.ts';
 import { rebuildSpan } from '../../src/domains/ingestion/stored-span.ts';
 import { readStoredSpans } from '../../src/domains/ingestion/stored-span-queries.ts';
+import { promptMention } from '../../src/domains/prompt-links/index.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';

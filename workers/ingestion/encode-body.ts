@@ -1,19 +1,22 @@
-import { type LightSpan, resolveSpanPrompts } from '../../src/domains/executions/index.ts';
+import type { LightSpan } from '../../src/domains/executions/index.ts';
 import {
   bodyBudget,
   decodeTraces,
   lastSent,
   lightSpanOf,
-  linkListedPrompts,
   normaliseSpan,
   type OtlpLimits,
-  promptMention,
   type SpanRow,
   spanTable,
   typeAttributes,
 } from '../../src/domains/ingestion/index.ts';
 import type { Prices } from '../../src/domains/pricing/index.ts';
-import type { PromptFinder } from '../../src/domains/prompts/index.ts';
+import {
+  linkListedPrompts,
+  type PromptFinder,
+  promptMention,
+  resolveSpanPrompts,
+} from '../../src/domains/prompt-links/index.ts';
 import { mapInSlices } from '../../src/lib/pace.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import type { EncodedRows } from '../../src/stores/clickhouse/native-table.ts';

@@ -4,7 +4,7 @@ import { Piscina } from 'piscina';
 import type { LightSpan } from '../../src/domains/executions/index.ts';
 import type { OtlpLimits } from '../../src/domains/ingestion/index.ts';
 import type { PriceOverrides } from '../../src/domains/pricing/index.ts';
-import type { PromptFinder } from '../../src/domains/prompts/index.ts';
+import type { PromptFinder } from '../../src/domains/prompt-links/index.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import { FairLane } from '../../src/lib/fair-lane.ts';
 import { mapInSlices } from '../../src/lib/pace.ts';

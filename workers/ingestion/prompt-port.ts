@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { MessagePort } from 'node:worker_threads';
-import type { KnownPrompt, PromptFinder } from '../../src/domains/prompts/index.ts';
+import type { KnownPrompt, PromptFinder } from '../../src/domains/prompt-links/index.ts';
 
 interface Question {
   projectId: string;

@@ -1,11 +1,11 @@
 import { itemAt } from '../../lib/item-at.ts';
+import type { Tree } from '../../lib/span-tree.ts';
 import { isoFromUnixNano, msFromNano } from '../../lib/time.ts';
 import { knownCost } from './count-usage.ts';
 import { costToWire, usageToWire } from './executions.schema.ts';
 import type { TimelineWire } from './timeline.schema.ts';
 import { timelineSpanToWire } from './timeline-span.ts';
 import { boundariesOf } from './tree/boundaries.ts';
-import type { Tree } from './tree/build-tree.ts';
 import { skewNanoMax } from './tree/correct-skew.ts';
 import { criticalPath, longestTop, type Segment } from './tree/critical-path.ts';
 import { findGaps } from './tree/find-gaps.ts';

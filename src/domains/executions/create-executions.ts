@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { findKnownPrompts, KnownPrompts } from '../prompts/index.ts';
+import { findKnownPrompts, KnownPrompts } from '../prompt-links/index.ts';
 import type { ListExecutionsDeps } from './list-executions-page.ts';
 import { ReadLanes } from './read-lanes.ts';
 import type { ReadTraceDeps } from './read-trace.ts';

@@ -19,9 +19,9 @@ import {
   uint64,
 } from '../../stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
+import type { PromptUse } from '../prompt-links/index.ts';
 import type { Execution } from './execution.ts';
 import { writeSummary } from './execution-summary.ts';
-import type { PromptUse } from './prompt-uses.ts';
 
 const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
 

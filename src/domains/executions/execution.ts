@@ -1,6 +1,6 @@
+import type { PromptUse } from '../prompt-links/index.ts';
 import type { TokenUsage } from './count-usage.ts';
 import type { SpanStatus } from './light-span.ts';
-import type { PromptUse } from './prompt-uses.ts';
 
 /** Of each set that an execution has. */
 export interface SetSizes {

@@ -1,10 +1,14 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
-import type { PromptFinder, SpanPrompt } from '../prompts/index.ts';
+import {
+  type LinkableSpan,
+  linkPrompts,
+  type PromptFinder,
+  resolveSpanPrompts,
+  type SpanPrompt,
+} from '../prompt-links/index.ts';
 import { spansPerTraceMax } from './light-span.ts';
-import { type LinkableSpan, linkPrompts } from './link-prompts.ts';
 import { blockColumn } from './newest-rows.ts';
-import { resolveSpanPrompts } from './resolve-prompts.ts';
 import type { SpanRow, TraceKey } from './span-queries.ts';
 import { ofTrace } from './trace-sql.ts';
 

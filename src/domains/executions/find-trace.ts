@@ -1,8 +1,6 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { PromptFinder } from '../prompts/index.ts';
+import { linkPrompts, type PromptFinder, resolveSpanPrompts } from '../prompt-links/index.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
-import { linkPrompts } from './link-prompts.ts';
-import { resolveSpanPrompts } from './resolve-prompts.ts';
 import { findTreeSpans, type TreeSpans } from './tree-span-queries.ts';
 
 export interface FindTraceDeps {

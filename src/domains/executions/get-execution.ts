@@ -1,16 +1,16 @@
 import { oneTurn, Pace } from '../../lib/pace.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { linkPrompts, resolveSpanPrompts } from '../prompt-links/index.ts';
 import { breakDownCost, costBreakdownToWire } from './cost-breakdown.ts';
 import type { Execution } from './execution.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { executionToWire } from './executions.schema.ts';
 import { ownPrompt } from './find-prompt-links.ts';
 import { findEarliestLightSpans, findFewLightSpans, type LightSpan, spansPerTraceMax } from './light-span.ts';
-import { linkPrompts } from './link-prompts.ts';
 import { spanCursor } from './list-spans.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, readSpans, type SpanPage, storedSpans } from './read-span-page.ts';
-import { resolveExecutionPrompts, resolveSpanPrompts } from './resolve-prompts.ts';
+import { resolveExecutionPrompts } from './resolve-execution-prompts.ts';
 import type { SpanPart, TraceKey } from './span-queries.ts';
 import { missingParents, summariseExecution } from './summarise-execution.ts';
 import { readLargeExecution } from './summarise-stored-traces.ts';

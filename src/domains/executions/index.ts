@@ -5,7 +5,6 @@ export type { Execution } from './execution.ts';
 export { insertExecutions } from './execution-row.ts';
 export { groupByTrace } from './group-by-trace.ts';
 export { type CostSource, findLightSpans, type LightSpan } from './light-span.ts';
-export { resolveSpanPrompts } from './resolve-prompts.ts';
 export { type SpanKind, spanKinds } from './span-kind.ts';
 export { summariseExecution } from './summarise-execution.ts';
 export {

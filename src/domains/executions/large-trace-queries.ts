@@ -1,5 +1,5 @@
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
-import type { SpanPrompt } from '../prompts/index.ts';
+import type { SpanPrompt } from '../prompt-links/index.ts';
 import { setMembersMax } from './bound-set.ts';
 import { type CostSource, noParent, type SpanStatus } from './light-span.ts';
 import { ofTrace } from './trace-sql.ts';

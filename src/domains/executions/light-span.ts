@@ -1,5 +1,5 @@
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
-import type { SpanPrompt } from '../prompts/index.ts';
+import type { SpanPrompt } from '../prompt-links/index.ts';
 import type { TokenUsage } from './count-usage.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
 import { blockColumn, newestRows, type RowAge } from './newest-rows.ts';

@@ -5,7 +5,7 @@ import { MalformedError } from '../../lib/errors.ts';
 import { isoFromUnixNano, unixNanoFromDate } from '../../lib/time.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { findPromptMentions, type KnownPrompts } from '../prompts/index.ts';
+import { findPromptMentions, type KnownPrompts } from '../prompt-links/index.ts';
 import { countExecutions, type ListQuery } from './execution-place-queries.ts';
 import { executionToWire } from './executions.schema.ts';
 import { attributePrefix } from './filters/execution-fields.ts';
@@ -14,7 +14,7 @@ import { conditionOf } from './filters/filter-parameters.ts';
 import type { listExecutionsQuery } from './list-executions.schema.ts';
 import type { Reader, ReadLanes } from './read-lanes.ts';
 import { readList } from './read-list.ts';
-import { resolveExecutionPrompts } from './resolve-prompts.ts';
+import { resolveExecutionPrompts } from './resolve-execution-prompts.ts';
 
 const defaultWindowMs = 7 * 24 * 60 * 60_000;
 

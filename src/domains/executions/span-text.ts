@@ -1,5 +1,5 @@
 import { oneTurn, Pace } from '../../lib/pace.ts';
-import type { SpanPrompt } from '../prompts/index.ts';
+import type { SpanPrompt } from '../prompt-links/index.ts';
 import { spanHeadToWire } from './span.schema.ts';
 import { attributesText, type PartOwners, partText } from './span-parts.schema.ts';
 import { partNames, type SpanPart, type SpanRow } from './span-queries.ts';

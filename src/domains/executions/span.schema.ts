@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { durationMs, endOfSpan, isoFromUnixNano } from '../../lib/time.ts';
-import { type SpanPrompt, statedPromptId } from '../prompts/index.ts';
+import { type SpanPrompt, statedPromptId } from '../prompt-links/index.ts';
 import { evaluationSchema, evaluationsToWire } from './evaluation.schema.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
 import { toUsage } from './light-span.ts';

@@ -1,8 +1,8 @@
+import type { TreeNode } from '../../lib/span-tree.ts';
 import { msFromNano } from '../../lib/time.ts';
 import { costToWire, usageToWire } from './executions.schema.ts';
 import { otelKindName, promptToWire } from './span.schema.ts';
 import type { TimelineSpanWire } from './timeline.schema.ts';
-import type { TreeNode } from './tree/build-tree.ts';
 import { placeWarnings } from './tree/place-spans.ts';
 import { durationNano, selfTimeNano } from './tree/self-time.ts';
 import type { TreeSpan } from './tree-span.ts';

@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { PromptFinder } from '../prompts/index.ts';
+import type { PromptFinder } from '../prompt-links/index.ts';
 import { checkedTraceId } from './execution-not-found.ts';
 import { getExecution } from './get-execution.ts';
 import { getHierarchy } from './get-hierarchy.ts';

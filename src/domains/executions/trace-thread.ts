@@ -3,7 +3,7 @@ import { move } from 'piscina';
 import { AppError } from '../../lib/errors.ts';
 import { lowerThreadPriority } from '../../lib/low-priority.ts';
 import { connectClickHouse } from '../../stores/clickhouse/client.ts';
-import type { KnownPrompt, PromptFinder } from '../prompts/index.ts';
+import type { KnownPrompt, PromptFinder } from '../prompt-links/index.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';
 
 export interface ThreadTask<Name extends TraceReadName = TraceReadName> {

@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { type AppError, MalformedError, NotFoundError, TooLargeError, UnavailableError } from '../../lib/errors.ts';
-import type { PromptFinder } from '../prompts/index.ts';
+import type { PromptFinder } from '../prompt-links/index.ts';
 import type { TraceReadInput, TraceReadName } from './trace-reads.ts';
 import type { PromptQuestion, ThreadOutcome, ThreadTask } from './trace-thread.ts';
 

@@ -1,3 +1,4 @@
+import { compareStarts } from '../../lib/span-tree.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { isTooLarge } from '../../stores/clickhouse/errors.ts';
 import { ownPrompt } from './find-prompt-links.ts';
@@ -14,7 +15,6 @@ import {
   type TraceKey,
 } from './span-queries.ts';
 import { ofTrace } from './trace-sql.ts';
-import { compareStarts } from './tree/build-tree.ts';
 
 /** All spans of a trace, once as they are answered, in order of start, and once as its summary is made of them. */
 export interface WholeTrace {

@@ -3,11 +3,9 @@ export { bodyBudget, NORMALISER_VERSION, normaliseSpan } from './conventions/nor
 export type { NormalisedSpan } from './conventions/normalised-span.ts';
 export { createReceiving } from './create-receiving.ts';
 export { lightSpanOf } from './light-span-of.ts';
-export { linkListedPrompts } from './link-listed-prompts.ts';
 export { decodeTraces, lastSent } from './otlp/decode.ts';
 export { inflateBounded } from './otlp/inflate.ts';
 export { defaultOtlpLimits, type OtlpLimits, otlpLimits } from './otlp/limits.ts';
-export { promptMention } from './prompt-mention.ts';
 export { insertQuarantinedBody } from './quarantine-store.ts';
 export { renormaliseSpans } from './renormalise-spans.ts';
 export { costAsReported } from './span-cost.ts';

@@ -18,7 +18,7 @@ import {
 } from '../../stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
 import type { CostSource } from '../executions/index.ts';
-import type { SpanPrompt } from '../prompts/index.ts';
+import type { SpanPrompt } from '../prompt-links/index.ts';
 import { NORMALISER_VERSION } from './conventions/normalise-span.ts';
 import type { NormalisedSpan } from './conventions/normalised-span.ts';
 import type { Span } from './otlp/span.ts';

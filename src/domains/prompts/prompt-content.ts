@@ -1,6 +1,6 @@
+import { templateHash } from '../../lib/template-hash.ts';
 import type { PromptMessage, TemplateFormat } from '../templates/index.ts';
 import type { JsonObject, Kind } from '../versioned/index.ts';
-import { templateHash } from './prompt.ts';
 
 export const promptTypes = ['text', 'chat'] as const;
 

@@ -1,4 +1,4 @@
-import type { PromptMentions } from '../../prompts/index.ts';
+import type { PromptMentions } from '../../prompt-links/index.ts';
 import { promptIdsIn, promptIdsOf } from './bound-cost.ts';
 import type { BoundValue, Condition } from './condition.ts';
 

@@ -1,4 +1,4 @@
-import type { TimedSpan, TreeNode } from './build-tree.ts';
+import type { TimedSpan, TreeNode } from '../../../lib/span-tree.ts';
 
 export interface Boundary<S extends TimedSpan> {
   atUnixNano: bigint;

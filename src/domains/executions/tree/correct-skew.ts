@@ -1,4 +1,4 @@
-import type { TimedSpan, Tree, TreeNode } from './build-tree.ts';
+import type { TimedSpan, Tree, TreeNode } from '../../../lib/span-tree.ts';
 import { isHandedOver, otelKinds } from './otel-kinds.ts';
 
 /** A span and whose clock measured it; see `host-key.ts`. */

@@ -1,4 +1,4 @@
-import type { TimedSpan, TreeNode } from './build-tree.ts';
+import type { TimedSpan, TreeNode } from '../../../lib/span-tree.ts';
 import { isHandedOver } from './otel-kinds.ts';
 import { durationNano, earlier, later } from './self-time.ts';
 

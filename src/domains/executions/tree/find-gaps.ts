@@ -1,5 +1,5 @@
+import type { TimedSpan } from '../../../lib/span-tree.ts';
 import type { Boundary } from './boundaries.ts';
-import type { TimedSpan } from './build-tree.ts';
 import { later } from './self-time.ts';
 
 export interface Gap {

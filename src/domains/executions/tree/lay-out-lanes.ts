@@ -1,6 +1,6 @@
 import { itemAt } from '../../../lib/item-at.ts';
+import type { TimedSpan, Tree, TreeNode } from '../../../lib/span-tree.ts';
 import type { Boundary } from './boundaries.ts';
-import type { TimedSpan, Tree, TreeNode } from './build-tree.ts';
 import { FreeLanes } from './free-lanes.ts';
 
 /**

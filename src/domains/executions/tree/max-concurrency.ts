@@ -1,5 +1,5 @@
+import type { TimedSpan, TreeNode } from '../../../lib/span-tree.ts';
 import type { Boundary } from './boundaries.ts';
-import type { TimedSpan, TreeNode } from './build-tree.ts';
 
 /** How many spans worked at once at the busiest instant: open ones none of whose children is open, because others only wait. */
 export function maxConcurrency<S extends TimedSpan>(boundaries: readonly Boundary<S>[]): number {

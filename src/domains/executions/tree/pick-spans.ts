@@ -1,4 +1,4 @@
-import type { TimedSpan, Tree, TreeNode } from './build-tree.ts';
+import type { TimedSpan, Tree, TreeNode } from '../../../lib/span-tree.ts';
 import { durationNano } from './self-time.ts';
 
 export interface SpanFilter {

@@ -1,5 +1,5 @@
 import { itemAt } from '../../../lib/item-at.ts';
-import { buildTree, type Tree, type TreeNode } from './build-tree.ts';
+import { buildTree, type Tree, type TreeNode } from '../../../lib/span-tree.ts';
 import { type ClockedSpan, correctSkew, type SkewOfSpan, skewNanoMax } from './correct-skew.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { TreeNode } from './build-tree.ts';
+import type { TreeNode } from '../../../lib/span-tree.ts';
 
 /** Nanoseconds of a span in which none of its children ran: its duration less the union of theirs, clipped to it. */
 export function selfTimeNano({ span, children }: TreeNode): bigint {

@@ -1,19 +1,7 @@
 import type { SpanKind, TokenUsage } from '../../executions/index.ts';
+import type { PromptRef } from '../../prompt-links/index.ts';
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
-
-/** The managed prompt a span says it used, not yet looked up. `version` is 0 when it is not a number; `rawVersion` is what was sent. */
-export interface PromptRef {
-  /** As sent, or the key of a template's text. */
-  id: string;
-  name: string;
-  version: number;
-  rawVersion: string;
-  /** `self` when the span names a prompt, `template_match` when only a template text can find it. */
-  source: string;
-  /** Where the span lists several prompts, those after this one, as each was named. */
-  others?: readonly PromptRef[];
-}
 
 /** One span in one shape, whichever client sent it. Texts are '' and counts 0 when unknown. */
 export interface NormalisedSpan {

@@ -1,8 +1,7 @@
-import { templateKey } from '../../prompts/index.ts';
+import { type PromptRef, templateKey } from '../../prompt-links/index.ts';
 import type { AnyValue } from '../otlp/span.ts';
 import { attribute, attributes, family, field, isBelow, type Reader, type Reading } from './candidates.ts';
 import { limits } from './limits.ts';
-import type { PromptRef } from './normalised-span.ts';
 import { isObject, parsed, text, unquoted } from './read-value.ts';
 
 const logfirePrefix = 'logfire.variables.prompt__';

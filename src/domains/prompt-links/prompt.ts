@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { templateHash } from '../../lib/template-hash.ts';
 
 /** A prompt as somebody refers to it who need not know whether it exists. */
 export interface PromptMention {
@@ -29,11 +29,6 @@ export interface KnownPrompt {
 
 const templatePrefix = 'sha256:';
 
-/** SHA-256 in hex of a template's text as it is, without parts, configuration or messages. */
-export function templateHash(template: string): string {
-  return hash('sha256', template);
-}
-
 /** A template's text as something to look for. */
 export function templateKey(template: string): string {
   return templatePrefix + templateHash(template);
@@ -49,4 +44,17 @@ export function statedPromptId({ id, name, key }: Pick<PromptMention, 'id' | 'na
 /** The hash within a {@link templateKey}; undefined for anything else. */
 export function hashOfTemplateKey(key: string): string | undefined {
   return key.startsWith(templatePrefix) ? key.slice(templatePrefix.length) : undefined;
+}
+
+/** The managed prompt a span says it used, not yet looked up. `version` is 0 when it is not a number; `rawVersion` is what was sent. */
+export interface PromptRef {
+  /** As sent, or the key of a template's text. */
+  id: string;
+  name: string;
+  version: number;
+  rawVersion: string;
+  /** `self` when the span names a prompt, `template_match` when only a template text can find it. */
+  source: string;
+  /** Where the span lists several prompts, those after this one, as each was named. */
+  others?: readonly PromptRef[];
 }

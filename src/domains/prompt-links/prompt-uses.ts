@@ -1,5 +1,5 @@
-import type { PromptMention } from '../prompts/index.ts';
 import { type LinkableSpan, promptCalls, promptKey } from './link-prompts.ts';
+import type { PromptMention } from './prompt.ts';
 
 /** A version of a prompt and how often an execution used it; 0 when only spans above the uses of other prompts name it. */
 export interface PromptUse extends PromptMention {

@@ -1,6 +1,7 @@
-import { type PromptFinder, resolvePromptRefs, type SpanPrompt } from '../prompts/index.ts';
-import type { PromptRef } from './conventions/normalised-span.ts';
+import type { PromptFinder } from './known-prompts.ts';
+import type { PromptRef, SpanPrompt } from './prompt.ts';
 import { promptMention } from './prompt-mention.ts';
+import { resolvePromptRefs } from './resolve-prompt-refs.ts';
 
 interface MentioningRow {
   prompt: SpanPrompt | null;

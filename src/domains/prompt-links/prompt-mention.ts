@@ -1,5 +1,4 @@
-import type { SpanPrompt } from '../prompts/index.ts';
-import type { PromptRef } from './conventions/normalised-span.ts';
+import type { PromptRef, SpanPrompt } from './prompt.ts';
 
 /** What a span says of its prompt, not yet looked up. An id that is sent alone is a name until it turns out to be the project's. */
 export function promptMention(ref: PromptRef | null): SpanPrompt | null {

@@ -1,5 +1,5 @@
-import type { SpanPrompt } from '../prompts/index.ts';
-import { buildTree, type StartedSpan, type TreeNode } from './tree/build-tree.ts';
+import { buildTree, type StartedSpan, type TreeNode } from '../../lib/span-tree.ts';
+import type { SpanPrompt } from './prompt.ts';
 
 /** What linking needs of a span; ids are unique within one trace. */
 export interface LinkableSpan extends StartedSpan {
