@@ -1,5 +1,5 @@
-import './lib/own-garbage.ts';
-import './lib/young-objects.ts';
+import './runtime/own-garbage.ts';
+import './runtime/young-objects.ts';
 import { createApiProcess } from './api/process.ts';
 import { readConfig } from './config.ts';
 import { listen } from './http/server.ts';

@@ -1,4 +1,4 @@
-import '../src/lib/own-garbage.ts';
+import '../src/runtime/own-garbage.ts';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../src/config.ts';

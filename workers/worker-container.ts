@@ -1,8 +1,8 @@
 import type { Config } from '../src/config.ts';
-import { otlpLimits } from '../src/domains/ingestion/index.ts';
 import { overrideCacheOf, PriceTable } from '../src/domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from '../src/domains/prompt-links/index.ts';
 import { UnavailableError } from '../src/lib/errors.ts';
+import { otlpLimits } from '../src/otlp/limits.ts';
 import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';

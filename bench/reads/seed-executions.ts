@@ -4,7 +4,8 @@ import {
   type LightSpan,
   summariseExecution,
 } from '../../src/domains/executions/index.ts';
-import { defaultOtlpLimits, lightSpanOf, spanTable } from '../../src/domains/ingestion/index.ts';
+import { lightSpanOf, spanTable } from '../../src/domains/ingestion/index.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import { compileOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';

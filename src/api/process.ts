@@ -21,7 +21,7 @@ import { TemplateThreads } from '../domains/templates/index.ts';
 import { ItemCache } from '../domains/versioned/index.ts';
 import { createApp } from '../http/app.ts';
 import type { Endpoint } from '../http/endpoint.ts';
-import { openApiDocument } from '../http/openapi.ts';
+import { openApiDocument } from '../http/openapi/document.ts';
 import { setHeaders } from '../http/request-context.ts';
 import { queueConcern } from '../queue/queue-health.ts';
 import { recognisePostgresError } from '../stores/postgres/errors.ts';

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { Bag } from '../lib/bag.ts';
+import { Bag } from '../runtime/bag.ts';
 import { addAcceptHandles } from './accept-handles.ts';
 import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-errors.ts';
 import { messageClassesFor } from './message-classes.ts';

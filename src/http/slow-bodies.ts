@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Bag } from '../lib/bag.ts';
+import type { Bag } from '../runtime/bag.ts';
 
 /** How long a body may take. Time in which this process does not read, because its reader is behind, does not count. */
 export interface ArrivalLimits {

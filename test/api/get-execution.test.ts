@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AnyValue } from '../../src/domains/ingestion/otlp/span.ts';
 import { newId } from '../../src/lib/ids.ts';
+import type { AnyValue } from '../../src/otlp/span.ts';
 import { expectProblem, newKey, newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { encodeTraces, type ResourceSpansInput } from '../support/otlp-encode.ts';
 import { aModelCall, aSpan, newSpanId, newTraceId } from '../support/spans.ts';

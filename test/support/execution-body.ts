@@ -1,14 +1,16 @@
 import fc from 'fast-check';
-import { spanKinds } from '../../src/domains/executions/index.ts';
-import type { NormalisedSpan } from '../../src/domains/ingestion/conventions/normalised-span.ts';
+import { normaliseSpan } from '../../src/domains/conventions/index.ts';
+import type { NormalisedSpan } from '../../src/domains/conventions/normalised-span.ts';
 import { checkSpans } from '../../src/domains/ingestion/create-execution/check-spans.ts';
 import { encodeExecution } from '../../src/domains/ingestion/create-execution/encode-execution.ts';
 import { type ExecutionBody, executionBody } from '../../src/domains/ingestion/create-execution/execution-body.ts';
 import { resolveSpans } from '../../src/domains/ingestion/create-execution/resolve-spans.ts';
-import { decodeTraces, defaultOtlpLimits, normaliseSpan } from '../../src/domains/ingestion/index.ts';
-import type { Span } from '../../src/domains/ingestion/otlp/span.ts';
+import { spanKinds } from '../../src/domains/spans/index.ts';
 import { parseBody } from '../../src/http/validate.ts';
 import { oneTurn } from '../../src/lib/pace.ts';
+import { decodeTraces } from '../../src/otlp/decode.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
+import type { Span } from '../../src/otlp/span.ts';
 
 export const aTraceId = '0af7651916cd43dd8448eb211c80319c';
 export const nowMs = Date.UTC(2026, 10, 20, 12);

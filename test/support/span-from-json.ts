@@ -1,4 +1,4 @@
-import type { AnyValue, Attributes, Resource, Scope, Span, SpanEvent } from '../../src/domains/ingestion/otlp/span.ts';
+import type { AnyValue, Attributes, Resource, Scope, Span, SpanEvent } from '../../src/otlp/span.ts';
 
 /** An OTLP/JSON document as the captures' `decoded.json` have it. */
 export interface TracesJson {

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
+import { normaliseSpan } from '../../src/domains/conventions/normalise-span.ts';
 import { hostKeyOf } from '../../src/domains/executions/tree/host-key.ts';
 import type { TreeSpan } from '../../src/domains/executions/tree-span.ts';
-import { normaliseSpan } from '../../src/domains/ingestion/conventions/normalise-span.ts';
-import { decodeTraces, defaultOtlpLimits } from '../../src/domains/ingestion/index.ts';
-import type { Span } from '../../src/domains/ingestion/otlp/span.ts';
+import { decodeTraces } from '../../src/otlp/decode.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
+import type { Span } from '../../src/otlp/span.ts';
 import { readCaptures } from './captures.ts';
 
 /** A span of a trace's tree; a root called by its id, from 0 to 10 ns, unless given otherwise. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Bag } from '../../src/lib/bag.ts';
+import { Bag } from '../../src/runtime/bag.ts';
 
 test('a bag holds what was added and not yet taken out, in whatever order that happens', () => {
   const steps = fc.array(fc.oneof(fc.constant('add' as const), fc.nat(20)), { maxLength: 100 });

@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { defaultOtlpLimits } from '../../src/domains/ingestion/index.ts';
 import { compileOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
 import type { KnownPrompt, PromptFinder } from '../../src/domains/prompt-links/index.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { BadBodyError } from '../../workers/ingestion/bad-body.ts';
 import { type BodyEncoder, createBodyEncoder } from '../../workers/ingestion/body-encoder.ts';

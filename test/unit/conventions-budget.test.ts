@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { limits } from '../../src/domains/ingestion/conventions/limits.ts';
-import { bodyBudget, normaliseSpan } from '../../src/domains/ingestion/conventions/normalise-span.ts';
-import type { AnyValue } from '../../src/domains/ingestion/otlp/span.ts';
+import { limits } from '../../src/domains/conventions/limits.ts';
+import { bodyBudget, normaliseSpan } from '../../src/domains/conventions/normalise-span.ts';
+import type { AnyValue } from '../../src/otlp/span.ts';
 import { buildEvent, buildSpan } from '../support/span-from-json.ts';
 
 const mebibyte = 1024 * 1024;

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sumUsage } from '../../src/domains/executions/count-usage.ts';
-import { normaliseSpan } from '../../src/domains/ingestion/conventions/normalise-span.ts';
-import type { NormalisedSpan } from '../../src/domains/ingestion/conventions/normalised-span.ts';
-import type { Span } from '../../src/domains/ingestion/otlp/span.ts';
+import { normaliseSpan } from '../../src/domains/conventions/normalise-span.ts';
+import type { NormalisedSpan } from '../../src/domains/conventions/normalised-span.ts';
+import { sumUsage } from '../../src/domains/spans/count-usage.ts';
+import type { Span } from '../../src/otlp/span.ts';
 import { captureFolder, type ExpectedTrace, manifest } from '../support/captures.ts';
 import { spansFromJson, type TracesJson } from '../support/span-from-json.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { sumUsage } from '../../src/domains/executions/count-usage.ts';
-import { normaliseSpan } from '../../src/domains/ingestion/conventions/normalise-span.ts';
-import type { AnyValue, Span } from '../../src/domains/ingestion/otlp/span.ts';
+import { normaliseSpan } from '../../src/domains/conventions/normalise-span.ts';
+import { sumUsage } from '../../src/domains/spans/count-usage.ts';
+import type { AnyValue, Span } from '../../src/otlp/span.ts';
 import { buildEvent, buildSpan } from '../support/span-from-json.ts';
 
 /** What libraries without a capture emit, attribute by attribute as their sources set them; each source is named with its commit. */

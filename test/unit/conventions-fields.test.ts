@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { normaliseSpan } from '../../src/domains/ingestion/conventions/normalise-span.ts';
-import type { AnyValue, Span } from '../../src/domains/ingestion/otlp/span.ts';
+import { normaliseSpan } from '../../src/domains/conventions/normalise-span.ts';
+import type { AnyValue, Span } from '../../src/otlp/span.ts';
 import { buildEvent, buildSpan } from '../support/span-from-json.ts';
 
 function normalised(attributes: Record<string, AnyValue>, given: Partial<Span> = {}) {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { spanKinds } from '../../src/domains/executions/span-kind.ts';
-import { fields } from '../../src/domains/ingestion/conventions/fields.ts';
-import { limits } from '../../src/domains/ingestion/conventions/limits.ts';
-import { normaliseSpan } from '../../src/domains/ingestion/conventions/normalise-span.ts';
-import type { NormalisedSpan } from '../../src/domains/ingestion/conventions/normalised-span.ts';
-import type { AnyValue } from '../../src/domains/ingestion/otlp/span.ts';
+import { fields } from '../../src/domains/conventions/fields.ts';
+import { limits } from '../../src/domains/conventions/limits.ts';
+import { normaliseSpan } from '../../src/domains/conventions/normalise-span.ts';
+import type { NormalisedSpan } from '../../src/domains/conventions/normalised-span.ts';
+import { spanKinds } from '../../src/domains/spans/span-kind.ts';
+import type { AnyValue } from '../../src/otlp/span.ts';
 import { buildEvent, buildSpan, scopeOf } from '../support/span-from-json.ts';
 
 const rows = fields.flatMap(({ rows }) => rows);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CountableSpan, sumUsage, type TokenUsage } from '../../src/domains/executions/count-usage.ts';
+import { type CountableSpan, sumUsage, type TokenUsage } from '../../src/domains/spans/count-usage.ts';
 
 function tokens(inputTokens: number, outputTokens = 0): TokenUsage {
   const totalTokens = inputTokens + outputTokens;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { plainFromKeyValues } from '../../src/domains/executions/any-value-plain.ts';
-import { spanKinds } from '../../src/domains/executions/index.ts';
 import { executionLimits } from '../../src/domains/ingestion/create-execution/limits.ts';
-import { attributesToJson } from '../../src/domains/ingestion/otlp/any-value-json.ts';
+import { spanKinds } from '../../src/domains/spans/index.ts';
 import { AppError } from '../../src/lib/errors.ts';
+import { attributesToJson } from '../../src/otlp/any-value-json.ts';
 import { executions, type TravelledSpan, travel } from '../support/execution-body.ts';
 
 type Sent = Record<string, unknown> & {

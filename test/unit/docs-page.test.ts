@@ -5,7 +5,7 @@ import { html, prose } from '../../src/domains/operations/docs/html.ts';
 import { docsPage } from '../../src/domains/operations/docs/page.ts';
 import { schemaRows, typeText } from '../../src/domains/operations/docs/schema-rows.ts';
 import { endpoint } from '../../src/http/endpoint.ts';
-import { openApiDocument } from '../../src/http/openapi.ts';
+import { openApiDocument } from '../../src/http/openapi/document.ts';
 
 const none = () => undefined;
 

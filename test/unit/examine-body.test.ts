@@ -1,9 +1,9 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createBodyExaminer } from '../../src/domains/ingestion/examine-body.ts';
-import { defaultOtlpLimits } from '../../src/domains/ingestion/index.ts';
 import { MalformedError, TooLargeError } from '../../src/lib/errors.ts';
 import { newId, type WorkspaceId } from '../../src/lib/ids.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import { newTraceId, tracesBody } from '../support/noise/attack-bodies.ts';
 
 const mebibyte = 1024 * 1024;

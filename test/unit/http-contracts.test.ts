@@ -2,7 +2,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { checkEndpoints } from '../../src/http/check-endpoints.ts';
 import { type Contract, endpoint, endpointsFor } from '../../src/http/endpoint.ts';
-import { openApiDocument } from '../../src/http/openapi.ts';
+import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { listOf, pageParams } from '../../src/http/pagination.ts';
 import { statusByKind } from '../../src/http/problem.ts';
 import { listProblemCodes } from '../../src/lib/problem-codes.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { endpoint } from '../../src/http/endpoint.ts';
-import { openApiDocument } from '../../src/http/openapi.ts';
+import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { parseQueryString, prefixedParams, repeatedParam } from '../../src/http/query.ts';
 import { parseQuery } from '../../src/http/validate.ts';
 import { MalformedError } from '../../src/lib/errors.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createDocuments } from '../../src/domains/operations/documents.ts';
 import { type OperationsDeps, operationsEndpoints } from '../../src/domains/operations/operations.routes.ts';
-import { openApiDocument } from '../../src/http/openapi.ts';
+import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { UnauthenticatedError } from '../../src/lib/errors.ts';
 import { createProbe } from '../../src/telemetry/health.ts';
 import { createLatencyRecorder } from '../../src/telemetry/latency.ts';

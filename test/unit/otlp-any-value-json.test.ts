@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  anyValueToJson,
-  attributesFromJson,
-  attributesToJson,
-} from '../../src/domains/ingestion/otlp/any-value-json.ts';
-import type { AnyValue } from '../../src/domains/ingestion/otlp/span.ts';
+import { anyValueToJson, attributesFromJson, attributesToJson } from '../../src/otlp/any-value-json.ts';
+import type { AnyValue } from '../../src/otlp/span.ts';
 import * as arbitrary from '../support/otlp-arbitrary.ts';
 
 describe('attributes as canonical OTLP/JSON', () => {

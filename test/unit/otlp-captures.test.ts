@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { decodeTraces } from '../../src/domains/ingestion/otlp/decode.ts';
-import { defaultOtlpLimits } from '../../src/domains/ingestion/otlp/limits.ts';
-import { scanTraces } from '../../src/domains/ingestion/otlp/scan.ts';
-import type { AnyValue, Attributes } from '../../src/domains/ingestion/otlp/span.ts';
+import { decodeTraces } from '../../src/otlp/decode.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
+import { scanTraces } from '../../src/otlp/scan.ts';
+import type { AnyValue, Attributes } from '../../src/otlp/span.ts';
 
 interface KeyValue {
   key: string;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { inflateBounded } from '../../src/domains/ingestion/otlp/inflate.ts';
+import { inflateBounded } from '../../src/otlp/inflate.ts';
 
 const mebibyte = 1024 * 1024;
 const content = Buffer.from('spans '.repeat(10_000));

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { decodeTraces, defaultOtlpLimits, lastSent } from '../../src/domains/ingestion/index.ts';
+import { decodeTraces, lastSent } from '../../src/otlp/decode.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import { encodeTraces } from '../support/otlp-encode.ts';
 
 const [traceId, otherTraceId] = ['1'.repeat(32), '2'.repeat(32)];

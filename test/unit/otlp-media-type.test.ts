@@ -1,6 +1,6 @@
 import * as zlib from 'node:zlib';
 import { expect, it } from 'vitest';
-import { readContentCoding, readEncoding } from '../../src/domains/ingestion/otlp/media-type.ts';
+import { readContentCoding, readEncoding } from '../../src/otlp/media-type.ts';
 
 it.each<[string | undefined, string | undefined]>([
   ['application/x-protobuf', 'protobuf'],

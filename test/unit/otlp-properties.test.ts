@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeTraces } from '../../src/domains/ingestion/otlp/decode.ts';
-import { defaultOtlpLimits, type OtlpLimits } from '../../src/domains/ingestion/otlp/limits.ts';
-import { scanTraces } from '../../src/domains/ingestion/otlp/scan.ts';
 import { MalformedError } from '../../src/lib/errors.ts';
+import { decodeTraces } from '../../src/otlp/decode.ts';
+import { defaultOtlpLimits, type OtlpLimits } from '../../src/otlp/limits.ts';
+import { scanTraces } from '../../src/otlp/scan.ts';
 import { traces } from '../support/otlp-arbitrary.ts';
 import { encodeTraces, type SpanInput } from '../support/otlp-encode.ts';
 

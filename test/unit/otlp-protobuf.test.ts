@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { decodeTraces } from '../../src/domains/ingestion/otlp/decode.ts';
-import { defaultOtlpLimits, type OtlpLimits } from '../../src/domains/ingestion/otlp/limits.ts';
-import { scanTraces } from '../../src/domains/ingestion/otlp/scan.ts';
-import type { Span } from '../../src/domains/ingestion/otlp/span.ts';
+import { decodeTraces } from '../../src/otlp/decode.ts';
+import { defaultOtlpLimits, type OtlpLimits } from '../../src/otlp/limits.ts';
+import { scanTraces } from '../../src/otlp/scan.ts';
+import type { Span } from '../../src/otlp/span.ts';
 import { encodeSpans, encodeTraces } from '../support/otlp-encode.ts';
 
 const traceId = '0102030405060708090a0b0c0d0e0f10';

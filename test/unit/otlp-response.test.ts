@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeExportResponse, encodeStatus } from '../../src/domains/ingestion/otlp/response.ts';
+import { encodeExportResponse, encodeStatus } from '../../src/otlp/response.ts';
 import { BadRequest, ExportTraceServiceResponse, RpcStatus } from '../support/otlp-proto.ts';
 
 const bodyBytesMax = 4 * 1024 * 1024;

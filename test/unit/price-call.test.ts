@@ -1,10 +1,10 @@
 import { calcPrice, findProvider } from '@pydantic/genai-prices';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { TokenUsage } from '../../src/domains/executions/index.ts';
 import { type PricedCall, priceCall } from '../../src/domains/pricing/price-call.ts';
 import { noOverrides } from '../../src/domains/pricing/price-overrides.ts';
 import { PriceTable } from '../../src/domains/pricing/price-table.ts';
+import type { TokenUsage } from '../../src/domains/spans/index.ts';
 import { tokens } from '../support/priced-usage.ts';
 
 const table = new PriceTable();

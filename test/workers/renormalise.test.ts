@@ -2,22 +2,21 @@ import { execFile, spawn } from 'node:child_process';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readOptions, renormalise } from '../../src/cli/renormalise.ts';
+import { NORMALISER_VERSION, normaliseSpan } from '../../src/domains/conventions/index.ts';
 import {
   costAsReported,
   countStoredSpans,
-  decodeTraces,
-  defaultOtlpLimits,
-  NORMALISER_VERSION,
-  normaliseSpan,
   renormaliseSpans,
   type SpanRow,
   spanTable,
   typeAttributes,
 } from '../../src/domains/ingestion/index.ts';
-import type { Span } from '../../src/domains/ingestion/otlp/span.ts';
 import { rebuildSpan } from '../../src/domains/ingestion/stored-span.ts';
 import { readStoredSpans } from '../../src/domains/ingestion/stored-span-queries.ts';
 import { promptMention } from '../../src/domains/prompt-links/index.ts';
+import { decodeTraces } from '../../src/otlp/decode.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
+import type { Span } from '../../src/otlp/span.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { inflateBounded, type OtlpLimits } from '../../src/domains/ingestion/index.ts';
 import type { PriceOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
 import type { PromptFinder } from '../../src/domains/prompt-links/index.ts';
 import { FairLane } from '../../src/lib/fair-lane.ts';
+import { inflateBounded } from '../../src/otlp/inflate.ts';
+import type { OtlpLimits } from '../../src/otlp/limits.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { asBadBody } from './bad-body.ts';
 import { priceSearchesMax } from './cost-of-span.ts';

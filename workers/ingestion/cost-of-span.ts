@@ -1,4 +1,5 @@
-import { costAsReported, type NormalisedSpan, type SpanCost } from '../../src/domains/ingestion/index.ts';
+import type { NormalisedSpan } from '../../src/domains/conventions/index.ts';
+import { costAsReported, type SpanCost } from '../../src/domains/ingestion/index.ts';
 import { type Prices, priceCall } from '../../src/domains/pricing/index.ts';
 
 /** Searches of the price table for one body, which bounds what a body of nothing but new model names costs: some 30 ms. */

@@ -1,15 +1,6 @@
+import { bodyBudget, normaliseSpan } from '../../src/domains/conventions/index.ts';
 import type { LightSpan } from '../../src/domains/executions/index.ts';
-import {
-  bodyBudget,
-  decodeTraces,
-  lastSent,
-  lightSpanOf,
-  normaliseSpan,
-  type OtlpLimits,
-  type SpanRow,
-  spanTable,
-  typeAttributes,
-} from '../../src/domains/ingestion/index.ts';
+import { lightSpanOf, type SpanRow, spanTable, typeAttributes } from '../../src/domains/ingestion/index.ts';
 import type { Prices } from '../../src/domains/pricing/index.ts';
 import {
   linkListedPrompts,
@@ -18,6 +9,8 @@ import {
   resolveSpanPrompts,
 } from '../../src/domains/prompt-links/index.ts';
 import { mapInSlices } from '../../src/lib/pace.ts';
+import { decodeTraces, lastSent } from '../../src/otlp/decode.ts';
+import type { OtlpLimits } from '../../src/otlp/limits.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import type { EncodedRows } from '../../src/stores/clickhouse/native-table.ts';
 import { BadBodyError } from './bad-body.ts';

@@ -1,10 +1,12 @@
 import { serialize } from 'node:v8';
 import type { MessagePort } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { inflateBounded, lightSpanOf, type OtlpLimits, type SpanRow } from '../../src/domains/ingestion/index.ts';
+import { lightSpanOf, type SpanRow } from '../../src/domains/ingestion/index.ts';
 import { type PriceOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
-import { lowerThreadPriority } from '../../src/lib/low-priority.ts';
+import { inflateBounded } from '../../src/otlp/inflate.ts';
+import type { OtlpLimits } from '../../src/otlp/limits.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
+import { lowerThreadPriority } from '../../src/runtime/low-priority.ts';
 import { asBadBody } from './bad-body.ts';
 import { priceSearchesMax } from './cost-of-span.ts';
 import { type EncodedBody, encodeRows, linkRows, readRows } from './encode-body.ts';

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { insertExecutions, summariseStoredTrace } from '../../src/domains/executions/index.ts';
-import { lowerThreadPriority } from '../../src/lib/low-priority.ts';
+import { lowerThreadPriority } from '../../src/runtime/low-priority.ts';
 import { connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 
 export interface SummaryTask {

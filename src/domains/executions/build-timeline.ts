@@ -1,7 +1,7 @@
 import { itemAt } from '../../lib/item-at.ts';
 import type { Tree } from '../../lib/span-tree.ts';
 import { isoFromUnixNano, msFromNano } from '../../lib/time.ts';
-import { knownCost } from './count-usage.ts';
+import { knownCost } from '../spans/index.ts';
 import { costToWire, usageToWire } from './executions.schema.ts';
 import type { TimelineWire } from './timeline.schema.ts';
 import { timelineSpanToWire } from './timeline-span.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { noUsage, sumUsage, type TokenUsage, usageParts } from './count-usage.ts';
+import { noUsage, sumUsage, type TokenUsage, usageParts } from '../spans/index.ts';
 import type { Execution } from './execution.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
 import type { LightSpan } from './light-span.ts';

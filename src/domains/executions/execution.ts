@@ -1,5 +1,5 @@
 import type { PromptUse } from '../prompt-links/index.ts';
-import type { TokenUsage } from './count-usage.ts';
+import type { TokenUsage } from '../spans/index.ts';
 import type { SpanStatus } from './light-span.ts';
 
 /** Of each set that an execution has. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatUsd } from '../../lib/money.ts';
 import { durationMs, isoFromUnixNano } from '../../lib/time.ts';
 import { statedPromptId } from '../prompt-links/index.ts';
-import type { TokenUsage } from './count-usage.ts';
+import type { TokenUsage } from '../spans/index.ts';
 import type { Execution } from './execution.ts';
 
 const money = z

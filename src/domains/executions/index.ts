@@ -1,11 +1,9 @@
-export type { TokenUsage } from './count-usage.ts';
 export { createExecutions } from './create-executions.ts';
 export { findDifferingTraces } from './differing-trace-queries.ts';
 export type { Execution } from './execution.ts';
 export { insertExecutions } from './execution-row.ts';
 export { groupByTrace } from './group-by-trace.ts';
 export { type CostSource, findLightSpans, type LightSpan } from './light-span.ts';
-export { type SpanKind, spanKinds } from './span-kind.ts';
 export { summariseExecution } from './summarise-execution.ts';
 export {
   groupByRows,

@@ -1,6 +1,6 @@
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
-import type { TokenUsage } from './count-usage.ts';
+import type { TokenUsage } from '../spans/index.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
 import { blockColumn, newestRows, type RowAge } from './newest-rows.ts';
 import type { TraceKey } from './span-queries.ts';

@@ -1,8 +1,8 @@
 import { compareStarts } from '../../lib/span-tree.ts';
 import { endOfSpan } from '../../lib/time.ts';
 import { usesOf } from '../prompt-links/index.ts';
+import { knownCost, modelKinds, sumUsage } from '../spans/index.ts';
 import { boundSet } from './bound-set.ts';
-import { knownCost, modelKinds, sumUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 import type { LightSpan } from './light-span.ts';
 

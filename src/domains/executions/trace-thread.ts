@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { move } from 'piscina';
 import { AppError } from '../../lib/errors.ts';
-import { lowerThreadPriority } from '../../lib/low-priority.ts';
+import { lowerThreadPriority } from '../../runtime/low-priority.ts';
 import { connectClickHouse } from '../../stores/clickhouse/client.ts';
 import type { KnownPrompt, PromptFinder } from '../prompt-links/index.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';

@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis';
 import type { Config } from '../../config.ts';
+import { otlpLimits } from '../../otlp/limits.ts';
 import type { BodyPublisher } from '../../queue/body-publisher.ts';
 import { oldestOf, oldestWaitingAtMs } from '../../queue/queue-stats.ts';
 import type { RedisClock } from '../../queue/redis-clock.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { Admission } from './admission.ts';
 import { createBodyExaminer } from './examine-body.ts';
-import { otlpLimits } from './otlp/limits.ts';
 import { QueueGate } from './queue-gate.ts';
 
 /** What taking in spans keeps between requests, made once in a process; it refuses all until it is started. */

@@ -2,10 +2,10 @@ import { Piscina } from 'piscina';
 import { TooLargeError } from '../../lib/errors.ts';
 import { FairLane, requestWaitMsMax } from '../../lib/fair-lane.ts';
 import type { WorkspaceId } from '../../lib/ids.ts';
-import { inflateBounded } from './otlp/inflate.ts';
-import type { OtlpLimits } from './otlp/limits.ts';
-import type { ContentCoding, OtlpEncoding } from './otlp/media-type.ts';
-import { type ScanResult, scanTraces } from './otlp/scan.ts';
+import { inflateBounded } from '../../otlp/inflate.ts';
+import type { OtlpLimits } from '../../otlp/limits.ts';
+import type { ContentCoding, OtlpEncoding } from '../../otlp/media-type.ts';
+import { type ScanResult, scanTraces } from '../../otlp/scan.ts';
 import { bodyFaults, type RefusedBody, type ScanOutcome, type ScanTask } from './scan-thread.ts';
 
 /** Nearly every body inflates to less, so it needs no turn: this much memory for each that is admitted. */

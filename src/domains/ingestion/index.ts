@@ -1,11 +1,5 @@
-export { canonicalProvider } from './conventions/model.ts';
-export { bodyBudget, NORMALISER_VERSION, normaliseSpan } from './conventions/normalise-span.ts';
-export type { NormalisedSpan } from './conventions/normalised-span.ts';
 export { createReceiving } from './create-receiving.ts';
 export { lightSpanOf } from './light-span-of.ts';
-export { decodeTraces, lastSent } from './otlp/decode.ts';
-export { inflateBounded } from './otlp/inflate.ts';
-export { defaultOtlpLimits, type OtlpLimits, otlpLimits } from './otlp/limits.ts';
 export { insertQuarantinedBody } from './quarantine-store.ts';
 export { renormaliseSpans } from './renormalise-spans.ts';
 export { costAsReported } from './span-cost.ts';

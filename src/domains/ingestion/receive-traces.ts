@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { MalformedError, RateLimitedError, UnavailableError, UnsupportedMediaTypeError } from '../../lib/errors.ts';
+import type { OtlpLimits } from '../../otlp/limits.ts';
+import { type ContentCoding, type OtlpEncoding, readContentCoding, readEncoding } from '../../otlp/media-type.ts';
+import type { ScanResult } from '../../otlp/scan.ts';
 import type { SpanMeter } from '../../queue/body-publisher.ts';
 import type { IngestCost } from '../quotas/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 import type { Admission } from './admission.ts';
 import type { BodyExaminer, BodyToExamine, ExaminedBody } from './examine-body.ts';
 import { jobIdOf, type KeepBodyDeps, keepBody } from './keep-body.ts';
-import type { OtlpLimits } from './otlp/limits.ts';
-import { type ContentCoding, type OtlpEncoding, readContentCoding, readEncoding } from './otlp/media-type.ts';
-import type { ScanResult } from './otlp/scan.ts';
 
 export interface ReceiveTracesDeps extends KeepBodyDeps {
   admission: Admission;

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { insertBlock } from '../../stores/clickhouse/insert-block.ts';
+import { normaliseSpan } from '../conventions/index.ts';
 import {
   countTraceRows,
   findLightSpans,
@@ -13,7 +14,6 @@ import {
   summariseExecution,
   summariseStoredTrace,
 } from '../executions/index.ts';
-import { normaliseSpan } from './conventions/normalise-span.ts';
 import { lightSpanOf } from './light-span-of.ts';
 import { keptCost } from './span-cost.ts';
 import { type SpanRow, spanTable } from './span-row.ts';

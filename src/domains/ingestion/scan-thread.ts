@@ -1,9 +1,9 @@
 import { type AppError, MalformedError, TooLargeError } from '../../lib/errors.ts';
-import { lowerThreadPriority } from '../../lib/low-priority.ts';
-import { inflateBounded } from './otlp/inflate.ts';
-import type { OtlpLimits } from './otlp/limits.ts';
-import type { ContentCoding, OtlpEncoding } from './otlp/media-type.ts';
-import { type ScanResult, scanTraces } from './otlp/scan.ts';
+import { inflateBounded } from '../../otlp/inflate.ts';
+import type { OtlpLimits } from '../../otlp/limits.ts';
+import type { ContentCoding, OtlpEncoding } from '../../otlp/media-type.ts';
+import { type ScanResult, scanTraces } from '../../otlp/scan.ts';
+import { lowerThreadPriority } from '../../runtime/low-priority.ts';
 
 export interface ScanTask {
   encoding: OtlpEncoding;

@@ -1,4 +1,4 @@
-import type { NormalisedSpan } from './conventions/normalised-span.ts';
+import type { NormalisedSpan } from '../conventions/index.ts';
 import type { SpanCost } from './span-row.ts';
 
 /** What the client reported. */

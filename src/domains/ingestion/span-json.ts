@@ -1,5 +1,5 @@
-import { attributesToJson } from './otlp/any-value-json.ts';
-import type { Resource, Scope, SpanEvent, SpanLink } from './otlp/span.ts';
+import { attributesToJson } from '../../otlp/any-value-json.ts';
+import type { Resource, Scope, SpanEvent, SpanLink } from '../../otlp/span.ts';
 
 /** A request's spans share few resources and scopes, so each is written out once. */
 const written = new WeakMap<Resource | Scope, string>();

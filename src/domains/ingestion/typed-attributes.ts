@@ -1,6 +1,6 @@
+import { anyValueToJson } from '../../otlp/any-value-json.ts';
+import type { Attributes } from '../../otlp/span.ts';
 import type { Entries } from '../../stores/clickhouse/native-columns.ts';
-import { anyValueToJson } from './otlp/any-value-json.ts';
-import type { Attributes } from './otlp/span.ts';
 
 /** Attributes by the column they are stored in: one for each OTLP type, the rest written out as OTLP/JSON. */
 export interface TypedAttributes {

@@ -1,4 +1,4 @@
-import { canonicalProvider } from '../ingestion/index.ts';
+import { canonicalProvider } from '../conventions/index.ts';
 
 /** A project's own price of a model: USD per million tokens, as decimals such as `2.50`. */
 export interface ModelPrice {

@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../executions/index.ts';
+import type { TokenUsage } from '../spans/index.ts';
 import { cardAt } from './model-rates.ts';
 import { findOverride, type PriceOverrides } from './price-overrides.ts';
 import type { PriceTable, SearchBudget } from './price-table.ts';

@@ -1,4 +1,4 @@
-import { canonicalProvider } from '../ingestion/index.ts';
+import { canonicalProvider } from '../conventions/index.ts';
 import type { ModelPrice, ModelPriceList } from './model-price.ts';
 import { priceOf, type Rate, type RateCard } from './rate-card.ts';
 import { attoUsdFromDecimal } from './usd.ts';

@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../executions/index.ts';
+import type { TokenUsage } from '../spans/index.ts';
 
 /** A price per token, exactly: every price of the table and every override is a whole number of atto-USD (1e-18) per million. */
 export interface Price {

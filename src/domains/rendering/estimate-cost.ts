@@ -1,4 +1,4 @@
-import { canonicalProvider } from '../ingestion/index.ts';
+import { canonicalProvider } from '../conventions/index.ts';
 import { type OverrideCache, type PriceTable, priceCall } from '../pricing/index.ts';
 
 export interface PriceSource {

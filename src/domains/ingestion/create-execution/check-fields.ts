@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { readIsoTime } from '../otlp/iso-time.ts';
+import { readIsoTime } from '../../../otlp/iso-time.ts';
 import type { ExecutionBody, SpanBody } from './execution-body.ts';
 
 type Fields = Omit<SpanBody | ExecutionBody, 'spans' | 'trace_id'>;

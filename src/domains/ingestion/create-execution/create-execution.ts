@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { TooLargeError } from '../../../lib/errors.ts';
 import { sharedThird } from '../../../lib/pace.ts';
+import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { ProjectScope } from '../../workspaces/index.ts';
 import type { Admission } from '../admission.ts';
 import type { BodyWaits } from '../body-waits.ts';
 import { jobIdOf, type KeepBodyDeps, keepBody } from '../keep-body.ts';
-import type { OtlpLimits } from '../otlp/limits.ts';
 import type { Charge } from '../receive-traces.ts';
 import { checkSpans } from './check-spans.ts';
 import { encodeExecution } from './encode-execution.ts';

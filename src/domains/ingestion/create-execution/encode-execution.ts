@@ -1,6 +1,6 @@
 import { mapInSlices, type Rest } from '../../../lib/pace.ts';
-import { attributesToJson } from '../otlp/any-value-json.ts';
-import type { Attributes } from '../otlp/span.ts';
+import { attributesToJson } from '../../../otlp/any-value-json.ts';
+import type { Attributes } from '../../../otlp/span.ts';
 import type { ResolvedSpan } from './resolve-spans.ts';
 import { spanAttributes } from './span-attributes.ts';
 

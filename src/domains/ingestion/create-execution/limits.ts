@@ -1,5 +1,5 @@
-import { limits as normalised } from '../conventions/limits.ts';
-import { defaultOtlpLimits } from '../otlp/limits.ts';
+import { defaultOtlpLimits } from '../../../otlp/limits.ts';
+import { limits as normalised } from '../../conventions/index.ts';
 
 const mebibyte = 1024 * 1024;
 

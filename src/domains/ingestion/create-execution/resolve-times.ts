@@ -1,4 +1,4 @@
-import { readIsoTime } from '../otlp/iso-time.ts';
+import { readIsoTime } from '../../../otlp/iso-time.ts';
 import type { SpanBody } from './execution-body.ts';
 
 export interface Times {

@@ -1,5 +1,5 @@
-import { isMessageList } from '../conventions/messages/recognise-message.ts';
-import type { AnyValue, Attributes } from '../otlp/span.ts';
+import type { AnyValue, Attributes } from '../../../otlp/span.ts';
+import { isMessageList } from '../../conventions/index.ts';
 import { textOf } from './json-size.ts';
 import type { ResolvedSpan } from './resolve-spans.ts';
 

@@ -1,0 +1,43 @@
+import { MalformedError } from '../lib/errors.ts';
+import type { OtlpLimits } from './limits.ts';
+
+/** Below this size JSON.parse can neither take long nor much memory, whatever the text. */
+const guardedBytesMin = 1024 * 1024;
+const nestingMax = 10_000;
+/** A message of OTLP/JSON is a brace and, mostly, a comma. */
+const tokensPerMessage = 2;
+
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
+const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
+
+/**
+ * Refuses what JSON.parse would choke on: it takes seconds for millions of nested arrays, and a two-byte `{}` becomes
+ * an object of fifty. Only counts, one pass, no recursion; whether it is JSON at all is not judged here.
+ * Throws MalformedError (`malformed_otlp`).
+ */
+export function guardJson(bytes: Uint8Array, limits: OtlpLimits): void {
+  if (bytes.length < guardedBytesMin) return;
+  const tokensMax = tokensPerMessage * limits.messagesMax;
+  let nesting = 0;
+  let tokens = 0;
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index] as number;
+    if (byte === quote) index = stringEnd(bytes, index + 1);
+    else if (byte === openBrace || byte === openBracket) {
+      tokens++;
+      if (++nesting > nestingMax) refuse(`nested over ${nestingMax} deep`, index);
+    } else if (byte === closeBrace || byte === closeBracket) nesting--;
+    else if (byte === comma) tokens++;
+    if (tokens > tokensMax) refuse(`more than ${tokensMax} values`, index);
+  }
+}
+
+function stringEnd(bytes: Uint8Array, start: number): number {
+  let index = start;
+  while (index < bytes.length && bytes[index] !== quote) index += bytes[index] === backslash ? 2 : 1;
+  return index;
+}
+
+function refuse(what: string, offset: number): never {
+  throw new MalformedError('malformed_otlp', `Not an OTLP JSON body: ${what} at byte ${offset}`);
+}
