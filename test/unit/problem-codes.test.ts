@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../..');
 const listsOnly = [
   'src/lib/problem-codes.ts',
   'src/lib/errors.ts',
-  'src/http/openapi-problems.ts',
+  'src/http/openapi/problems.ts',
   'src/domains/ingestion/otlp-document.ts',
 ];
 
