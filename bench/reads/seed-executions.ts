@@ -1,12 +1,8 @@
-import {
-  type Execution,
-  insertExecutions,
-  type LightSpan,
-  summariseExecution,
-} from '../../src/domains/executions/index.ts';
-import { lightSpanOf, spanTable } from '../../src/domains/ingestion/index.ts';
-import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
+import { type Execution, insertExecutions, summariseExecution } from '../../src/domains/executions/index.ts';
 import { compileOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
+import type { LightSpan } from '../../src/domains/spans/index.ts';
+import { lightSpanOf, spanTable } from '../../src/domains/spans/index.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
 import { encodeRows, readRows } from '../../workers/ingestion/encode-body.ts';

@@ -1,8 +1,8 @@
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { readClickHouseUrl } from '../config.ts';
-import { NORMALISER_VERSION } from '../domains/conventions/index.ts';
-import { countStoredSpans, renormaliseSpans } from '../domains/ingestion/index.ts';
+import { renormaliseSpans } from '../domains/ingestion/index.ts';
+import { countStoredSpans, NORMALISER_VERSION } from '../domains/spans/index.ts';
 import { UnavailableError } from '../lib/errors.ts';
 import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
 

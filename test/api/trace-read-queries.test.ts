@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findLightSpans, type LightSpan } from '../../src/domains/executions/light-span.ts';
 import { ReadLanes } from '../../src/domains/executions/read-lanes.ts';
 import { readTrace } from '../../src/domains/executions/read-trace.ts';
-import { partNames } from '../../src/domains/executions/span-queries.ts';
 import type { TraceReadInput, TraceReadName } from '../../src/domains/executions/trace-reads.ts';
 import { TraceThreads } from '../../src/domains/executions/trace-threads.ts';
-import { findWholeTrace } from '../../src/domains/executions/whole-span-queries.ts';
+import type { LightSpan } from '../../src/domains/spans/light-span.ts';
+import { findLightSpans } from '../../src/domains/spans/light-span-queries.ts';
+import { partNames } from '../../src/domains/spans/span-detail.ts';
+import { findWholeTrace } from '../../src/domains/spans/whole-span-queries.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { connectExecutions } from '../support/executions.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { lightSpanOf } from '../../src/domains/ingestion/index.ts';
 import { PriceTable } from '../../src/domains/pricing/index.ts';
 import { KnownPrompts } from '../../src/domains/prompt-links/index.ts';
+import { lightSpanOf } from '../../src/domains/spans/index.ts';
 import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { encodeRows, linkRows, readRows } from '../../workers/ingestion/encode-body.ts';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { normaliseSpan } from '../../src/domains/conventions/index.ts';
-import type { NormalisedSpan } from '../../src/domains/conventions/normalised-span.ts';
 import { checkSpans } from '../../src/domains/ingestion/create-execution/check-spans.ts';
 import { encodeExecution } from '../../src/domains/ingestion/create-execution/encode-execution.ts';
 import { type ExecutionBody, executionBody } from '../../src/domains/ingestion/create-execution/execution-body.ts';
 import { resolveSpans } from '../../src/domains/ingestion/create-execution/resolve-spans.ts';
-import { spanKinds } from '../../src/domains/spans/index.ts';
+import type { NormalisedSpan } from '../../src/domains/spans/normalised-span.ts';
 import { parseBody } from '../../src/http/validate.ts';
 import { oneTurn } from '../../src/lib/pace.ts';
+import { spanKinds } from '../../src/lib/span-kind.ts';
 import { decodeTraces } from '../../src/otlp/decode.ts';
 import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { Span } from '../../src/otlp/span.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { normaliseSpan } from '../../src/domains/conventions/normalise-span.ts';
-import { hostKeyOf } from '../../src/domains/executions/tree/host-key.ts';
-import type { TreeSpan } from '../../src/domains/executions/tree-span.ts';
+import { hostKeyOf } from '../../src/domains/spans/host-key.ts';
+import type { TreeSpan } from '../../src/domains/spans/tree-span.ts';
 import { decodeTraces } from '../../src/otlp/decode.ts';
 import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { Span } from '../../src/otlp/span.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { buildTimeline } from '../../src/domains/executions/build-timeline.ts';
 import type { SpanFilter } from '../../src/domains/executions/tree/pick-spans.ts';
 import { placeSpans } from '../../src/domains/executions/tree/place-spans.ts';
-import type { TreeSpan } from '../../src/domains/executions/tree-span.ts';
+import type { TreeSpan } from '../../src/domains/spans/tree-span.ts';
 import { anyTrace, capturedTraces, ms, traceTwice, treeSpan, treeSpans } from '../support/tree-spans.ts';
 
 const everything: SpanFilter = { kinds: undefined, durationNanoMin: 0n, errorsOnly: false, limit: 100 };

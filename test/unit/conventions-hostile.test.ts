@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { fields } from '../../src/domains/conventions/fields.ts';
 import { limits } from '../../src/domains/conventions/limits.ts';
 import { normaliseSpan } from '../../src/domains/conventions/normalise-span.ts';
-import type { NormalisedSpan } from '../../src/domains/conventions/normalised-span.ts';
-import { spanKinds } from '../../src/domains/spans/span-kind.ts';
+import type { NormalisedSpan } from '../../src/domains/spans/normalised-span.ts';
+import { spanKinds } from '../../src/lib/span-kind.ts';
 import type { AnyValue } from '../../src/otlp/span.ts';
 import { buildEvent, buildSpan, scopeOf } from '../support/span-from-json.ts';
 

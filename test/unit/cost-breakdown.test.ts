@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { breakDownCost } from '../../src/domains/executions/cost-breakdown.ts';
-import type { LightSpan } from '../../src/domains/executions/light-span.ts';
+import type { LightSpan } from '../../src/domains/spans/light-span.ts';
 import { tokens } from '../support/priced-usage.ts';
 
 function call(spanId: string, given: Partial<LightSpan> = {}): LightSpan {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { plainFromKeyValues } from '../../src/domains/executions/any-value-plain.ts';
 import { executionLimits } from '../../src/domains/ingestion/create-execution/limits.ts';
-import { spanKinds } from '../../src/domains/spans/index.ts';
 import { AppError } from '../../src/lib/errors.ts';
+import { spanKinds } from '../../src/lib/span-kind.ts';
 import { attributesToJson } from '../../src/otlp/any-value-json.ts';
 import { executions, type TravelledSpan, travel } from '../support/execution-body.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LightSpan } from '../../src/domains/executions/light-span.ts';
 import { missingParents, summariseExecution } from '../../src/domains/executions/summarise-execution.ts';
+import type { LightSpan } from '../../src/domains/spans/light-span.ts';
 
 const traceId = 'a'.repeat(32);
 const receivedAtMs = Date.UTC(2026, 5, 1);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { TreeSpan } from '../../src/domains/executions/tree-span.ts';
+import type { TreeSpan } from '../../src/domains/spans/tree-span.ts';
 import { buildTree, compareStarts } from '../../src/lib/span-tree.ts';
 import { anyTrace, traceTwice, treeSpans } from '../support/tree-spans.ts';
 

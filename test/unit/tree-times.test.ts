@@ -7,7 +7,7 @@ import { layOutLanes } from '../../src/domains/executions/tree/lay-out-lanes.ts'
 import { maxConcurrency } from '../../src/domains/executions/tree/max-concurrency.ts';
 import { placeSpans } from '../../src/domains/executions/tree/place-spans.ts';
 import { durationNano, selfTimeNano } from '../../src/domains/executions/tree/self-time.ts';
-import type { TreeSpan } from '../../src/domains/executions/tree-span.ts';
+import type { TreeSpan } from '../../src/domains/spans/tree-span.ts';
 import type { Tree, TreeNode } from '../../src/lib/span-tree.ts';
 import { anyTrace, traceTwice, treeSpans } from '../support/tree-spans.ts';
 

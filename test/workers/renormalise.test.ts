@@ -2,18 +2,18 @@ import { execFile, spawn } from 'node:child_process';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readOptions, renormalise } from '../../src/cli/renormalise.ts';
-import { NORMALISER_VERSION, normaliseSpan } from '../../src/domains/conventions/index.ts';
+import { normaliseSpan } from '../../src/domains/conventions/index.ts';
+import { costAsReported, renormaliseSpans } from '../../src/domains/ingestion/index.ts';
+import { promptMention } from '../../src/domains/prompt-links/index.ts';
 import {
-  costAsReported,
   countStoredSpans,
-  renormaliseSpans,
+  NORMALISER_VERSION,
   type SpanRow,
   spanTable,
   typeAttributes,
-} from '../../src/domains/ingestion/index.ts';
-import { rebuildSpan } from '../../src/domains/ingestion/stored-span.ts';
-import { readStoredSpans } from '../../src/domains/ingestion/stored-span-queries.ts';
-import { promptMention } from '../../src/domains/prompt-links/index.ts';
+} from '../../src/domains/spans/index.ts';
+import { rebuildSpan } from '../../src/domains/spans/stored-span.ts';
+import { readStoredSpans } from '../../src/domains/spans/stored-span-queries.ts';
 import { decodeTraces } from '../../src/otlp/decode.ts';
 import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { Span } from '../../src/otlp/span.ts';

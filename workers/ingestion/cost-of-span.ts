@@ -1,6 +1,6 @@
-import type { NormalisedSpan } from '../../src/domains/conventions/index.ts';
-import { costAsReported, type SpanCost } from '../../src/domains/ingestion/index.ts';
+import { costAsReported } from '../../src/domains/ingestion/index.ts';
 import { type Prices, priceCall } from '../../src/domains/pricing/index.ts';
+import type { NormalisedSpan, SpanCost } from '../../src/domains/spans/index.ts';
 
 /** Searches of the price table for one body, which bounds what a body of nothing but new model names costs: some 30 ms. */
 export const priceSearchesMax = 256;

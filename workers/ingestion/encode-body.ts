@@ -1,6 +1,4 @@
 import { bodyBudget, normaliseSpan } from '../../src/domains/conventions/index.ts';
-import type { LightSpan } from '../../src/domains/executions/index.ts';
-import { lightSpanOf, type SpanRow, spanTable, typeAttributes } from '../../src/domains/ingestion/index.ts';
 import type { Prices } from '../../src/domains/pricing/index.ts';
 import {
   linkListedPrompts,
@@ -8,6 +6,7 @@ import {
   promptMention,
   resolveSpanPrompts,
 } from '../../src/domains/prompt-links/index.ts';
+import { type LightSpan, lightSpanOf, type SpanRow, spanTable, typeAttributes } from '../../src/domains/spans/index.ts';
 import { mapInSlices } from '../../src/lib/pace.ts';
 import { decodeTraces, lastSent } from '../../src/otlp/decode.ts';
 import type { OtlpLimits } from '../../src/otlp/limits.ts';

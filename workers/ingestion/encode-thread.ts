@@ -1,8 +1,8 @@
 import { serialize } from 'node:v8';
 import type { MessagePort } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { lightSpanOf, type SpanRow } from '../../src/domains/ingestion/index.ts';
 import { type PriceOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
+import { lightSpanOf, type SpanRow } from '../../src/domains/spans/index.ts';
 import { inflateBounded } from '../../src/otlp/inflate.ts';
 import type { OtlpLimits } from '../../src/otlp/limits.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';

@@ -1,9 +1,9 @@
 import { deserialize } from 'node:v8';
 import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import type { LightSpan } from '../../src/domains/executions/index.ts';
 import type { PriceOverrides } from '../../src/domains/pricing/index.ts';
 import type { PromptFinder } from '../../src/domains/prompt-links/index.ts';
+import type { LightSpan } from '../../src/domains/spans/index.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import { FairLane } from '../../src/lib/fair-lane.ts';
 import { mapInSlices } from '../../src/lib/pace.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { spanTable } from '../../src/domains/ingestion/index.ts';
+import { spanTable } from '../../src/domains/spans/index.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
 import type { BatchEntry } from './span-batcher.ts';

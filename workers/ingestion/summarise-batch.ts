@@ -1,14 +1,12 @@
 import {
-  countTraceRows,
   type Execution,
   groupByRows,
   insertExecutions,
-  type LightSpan,
-  readEngineClock,
   smallTraceRowsMax,
   summariseExecution,
   summariseSmallTraces,
 } from '../../src/domains/executions/index.ts';
+import { countTraceRows, type LightSpan, readEngineClock } from '../../src/domains/spans/index.ts';
 import { mapInSlices } from '../../src/lib/pace.ts';
 import { countSummaries, listForSummary } from '../../src/queue/summary-list.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';

@@ -1,4 +1,4 @@
-import type { LightSpan } from '../../src/domains/executions/index.ts';
+import type { LightSpan } from '../../src/domains/spans/index.ts';
 import type { BatchEntry } from './span-batcher.ts';
 
 /** What a batch holds of one trace. */

@@ -1,7 +1,6 @@
 import type { Queue } from 'bullmq';
 import {
   counterExpiryS,
-  countStoredSpans,
   findMeteredWorkspaces,
   listWorkspaceIds,
   type MeteredWorkspace,
@@ -15,6 +14,7 @@ import {
   usageKey,
   workspaceOfUsageKey,
 } from '../../src/domains/quotas/index.ts';
+import { countReceivedSpans } from '../../src/domains/spans/index.ts';
 import { limitsOf } from '../../src/domains/workspaces/index.ts';
 import { unfinishedReceiptAtMs } from '../../src/queue/unfinished-receipt.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
@@ -88,7 +88,7 @@ async function settleGroup(
   if (first === undefined || toMs <= fromMs) return 0;
   try {
     const projectIds = group.flatMap((workspace) => workspace.projectIds);
-    const stored = await countStoredSpans(deps.clickhouse, { projectIds, fromMs, toMs });
+    const stored = await countReceivedSpans(deps.clickhouse, { projectIds, fromMs, toMs });
     await Promise.all(group.map((workspace) => correct(deps, workspace, stored, settlement)));
     return 0;
   } catch (error) {

@@ -1,11 +1,10 @@
 import {
-  countTraceRows,
   groupByRows,
   insertExecutions,
-  readEngineClock,
   smallTraceRowsMax,
   summariseSmallTraces,
 } from '../../src/domains/executions/index.ts';
+import { countTraceRows, readEngineClock } from '../../src/domains/spans/index.ts';
 import {
   endSummary,
   failSummary,

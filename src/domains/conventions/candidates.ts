@@ -1,5 +1,5 @@
+import type { SpanKind } from '../../lib/span-kind.ts';
 import type { AnyValue, Span } from '../../otlp/span.ts';
-import type { SpanKind } from '../spans/index.ts';
 import { limits } from './limits.ts';
 
 /**

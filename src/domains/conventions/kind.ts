@@ -1,5 +1,5 @@
+import { type SpanKind, spanKinds } from '../../lib/span-kind.ts';
 import type { AnyValue } from '../../otlp/span.ts';
-import { type SpanKind, spanKinds } from '../spans/index.ts';
 import { attribute, attributes, field, type Reader } from './candidates.ts';
 import { invokedModel, modelKeys } from './model.ts';
 import { text, unquoted } from './read-value.ts';

@@ -1,4 +1,5 @@
 import type { Span } from '../../otlp/span.ts';
+import type { NormalisedSpan } from '../spans/index.ts';
 import { compileIndex, first, guarded, type Reading, startReading, type ValueBudget } from './candidates.ts';
 import { reportedCost } from './cost.ts';
 import { evaluations } from './evaluations.ts';
@@ -8,7 +9,6 @@ import { kind } from './kind.ts';
 import { limits } from './limits.ts';
 import { model, provider, requestModel, responseId } from './model.ts';
 import { displayName } from './name.ts';
-import type { NormalisedSpan } from './normalised-span.ts';
 import { params } from './params.ts';
 import { preview } from './preview.ts';
 import { promptRef } from './prompt-ref.ts';
@@ -18,9 +18,6 @@ import { errorMessage, errorStack, errorType, httpStatusCode, readStatus } from 
 import { readText } from './text.ts';
 import { ttftMs } from './time-to-first-token.ts';
 import { readUsage } from './usage.ts';
-
-/** Raised whenever the same span would come out differently, so that stored spans can be normalised again (N2). */
-export const NORMALISER_VERSION = 4;
 
 const index = compileIndex(fields);
 

@@ -1,7 +1,7 @@
 import type { AnyValue, Attributes } from '../../otlp/span.ts';
+import type { SpanStatus } from '../spans/index.ts';
 import { attribute, attributes, event, field, first, type Reading, type Row } from './candidates.ts';
 import { limits } from './limits.ts';
-import type { SpanStatus } from './normalised-span.ts';
 import { longText, number, text } from './read-value.ts';
 
 /** The GenAI conventions have a log event of their own for a failed call, which some put on the span. */

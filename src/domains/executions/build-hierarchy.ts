@@ -1,13 +1,13 @@
 import { itemAt } from '../../lib/item-at.ts';
 import type { Tree, TreeNode } from '../../lib/span-tree.ts';
 import { isoFromUnixNano, msFromNano } from '../../lib/time.ts';
-import { knownCost } from '../spans/index.ts';
+import type { TreeSpan } from '../spans/index.ts';
+import { knownCost } from './count-usage.ts';
 import { costToWire, usageToWire } from './executions.schema.ts';
 import type { FlatNode, HierarchyNode, NestedNode } from './hierarchy.schema.ts';
 import { otelKindName, promptToWire } from './span.schema.ts';
 import { durationNano, selfTimeNano } from './tree/self-time.ts';
 import { type SubtreeTotal, sumSubtrees, sumTotals } from './tree/sum-subtrees.ts';
-import type { TreeSpan } from './tree-span.ts';
 
 type Node = TreeNode<TreeSpan>;
 

@@ -1,7 +1,8 @@
 import { itemAt } from '../../lib/item-at.ts';
 import type { Tree } from '../../lib/span-tree.ts';
 import { isoFromUnixNano, msFromNano } from '../../lib/time.ts';
-import { knownCost } from '../spans/index.ts';
+import type { TreeSpan } from '../spans/index.ts';
+import { knownCost } from './count-usage.ts';
 import { costToWire, usageToWire } from './executions.schema.ts';
 import type { TimelineWire } from './timeline.schema.ts';
 import { timelineSpanToWire } from './timeline-span.ts';
@@ -16,7 +17,6 @@ import { treeWarnings } from './tree/place-spans.ts';
 import { durationNano } from './tree/self-time.ts';
 import { skewByHost } from './tree/skew-by-host.ts';
 import { sumSubtrees, sumTotals } from './tree/sum-subtrees.ts';
-import type { TreeSpan } from './tree-span.ts';
 
 /** What a timeline says of a trace beyond its identity. */
 export type Timeline = Omit<TimelineWire, 'trace_id' | 'project_id' | 'truncated'> & { moreThanLimit: boolean };

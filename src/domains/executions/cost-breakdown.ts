@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { noUsage, sumUsage, type TokenUsage, usageParts } from '../spans/index.ts';
+import { type LightSpan, noUsage, type TokenUsage, usageParts } from '../spans/index.ts';
+import { sumUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
-import type { LightSpan } from './light-span.ts';
 
 /** Nano-USD of what has a cost, null while nothing has, and how many spans have tokens but no cost. */
 interface Cost {

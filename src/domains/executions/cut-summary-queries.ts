@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { ofTraces } from '../spans/index.ts';
 import { listSettings } from './list-settings.ts';
-import { ofTraces } from './trace-sql.ts';
 
 /** A summary that was stored before its lists had a bound may be of megabytes; over these bytes it is cut before it leaves the engine. */
 const bytesMax = 32 * 1024;

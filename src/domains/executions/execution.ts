@@ -1,6 +1,5 @@
 import type { PromptUse } from '../prompt-links/index.ts';
-import type { TokenUsage } from '../spans/index.ts';
-import type { SpanStatus } from './light-span.ts';
+import type { SpanStatus, TokenUsage } from '../spans/index.ts';
 
 /** Of each set that an execution has. */
 export interface SetSizes {

@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { linkPrompts, type PromptFinder, resolveSpanPrompts } from '../prompt-links/index.ts';
+import { findTreeSpans, type TreeSpans } from '../spans/index.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
-import { findTreeSpans, type TreeSpans } from './tree-span-queries.ts';
 
 export interface FindTraceDeps {
   clickhouse: ClickHouse;

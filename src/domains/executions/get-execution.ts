@@ -1,21 +1,28 @@
 import { oneTurn, Pace } from '../../lib/pace.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { linkPrompts, resolveSpanPrompts } from '../prompt-links/index.ts';
+import {
+  findEarliestLightSpans,
+  findFewLightSpans,
+  findWholeTrace,
+  type LightSpan,
+  ownPrompt,
+  type SpanPart,
+  spansPerTraceMax,
+  type TraceKey,
+  type WholeTrace,
+} from '../spans/index.ts';
 import { breakDownCost, costBreakdownToWire } from './cost-breakdown.ts';
 import type { Execution } from './execution.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { executionToWire } from './executions.schema.ts';
-import { ownPrompt } from './find-prompt-links.ts';
-import { findEarliestLightSpans, findFewLightSpans, type LightSpan, spansPerTraceMax } from './light-span.ts';
 import { spanCursor } from './list-spans.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, readSpans, type SpanPage, storedSpans } from './read-span-page.ts';
 import { resolveExecutionPrompts } from './resolve-execution-prompts.ts';
-import type { SpanPart, TraceKey } from './span-queries.ts';
 import { missingParents, summariseExecution } from './summarise-execution.ts';
 import { readLargeExecution } from './summarise-stored-traces.ts';
 import type { TraceReadDeps } from './trace-reads.ts';
-import { findWholeTrace, type WholeTrace } from './whole-span-queries.ts';
 
 /** As many spans, and as many missing parents, as one answer gives out. */
 const spansMax = 10_000;

@@ -1,6 +1,6 @@
+import type { SpanPart } from '../spans/index.ts';
 import { checkedSpanId, checkedTraceId, unknownSpan } from './execution-not-found.ts';
 import { readPart } from './read-part.ts';
-import type { SpanPart } from './span-queries.ts';
 import { textSlice } from './span-text.ts';
 import type { TraceReadDeps } from './trace-reads.ts';
 

@@ -1,9 +1,8 @@
+import { findPromptLinks, findSpanRows, ownPrompt, partNames } from '../spans/index.ts';
 import { checkedSpanId, checkedTraceId, unknownSpan } from './execution-not-found.ts';
-import { findPromptLinks, ownPrompt } from './find-prompt-links.ts';
 import { largePartReader } from './read-part.ts';
 import { pageBytesMax, partBytesMax } from './read-span-page.ts';
 import { ownerReader } from './span-parts.schema.ts';
-import { findSpanRows, partNames } from './span-queries.ts';
 import { spanToText } from './span-text.ts';
 import type { TraceReadDeps } from './trace-reads.ts';
 

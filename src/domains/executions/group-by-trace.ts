@@ -1,4 +1,4 @@
-import type { LightSpan } from './light-span.ts';
+import type { LightSpan } from '../spans/index.ts';
 
 /** The spans of each trace. */
 export function groupByTrace(spans: readonly LightSpan[]): Iterable<LightSpan[]> {

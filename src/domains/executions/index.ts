@@ -3,7 +3,6 @@ export { findDifferingTraces } from './differing-trace-queries.ts';
 export type { Execution } from './execution.ts';
 export { insertExecutions } from './execution-row.ts';
 export { groupByTrace } from './group-by-trace.ts';
-export { type CostSource, findLightSpans, type LightSpan } from './light-span.ts';
 export { summariseExecution } from './summarise-execution.ts';
 export {
   groupByRows,
@@ -11,4 +10,3 @@ export {
   summariseSmallTraces,
   summariseStoredTrace,
 } from './summarise-stored-traces.ts';
-export { countTraceRows, readEngineClock } from './trace-row-queries.ts';

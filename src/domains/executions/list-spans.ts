@@ -1,10 +1,16 @@
 import { z } from 'zod';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
+import {
+  findPromptLinks,
+  ownPrompt,
+  type SpanDetail,
+  type SpanPart,
+  type SpanPlace,
+  type TraceKey,
+} from '../spans/index.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
-import { findPromptLinks, ownPrompt } from './find-prompt-links.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, storedSpans } from './read-span-page.ts';
-import type { SpanPart, SpanPlace, SpanRow, TraceKey } from './span-queries.ts';
 import type { TraceReadDeps } from './trace-reads.ts';
 
 /** The spans of one trace in order of start, a page. Throws NotFoundError, MalformedError for a foreign cursor, UnavailableError. */
@@ -25,7 +31,7 @@ export async function listSpans(
     findPromptLinks(deps, trace),
     storedSpans(deps.clickhouse, { trace, after, limit, include }),
   ]);
-  const promptOf = (row: SpanRow) => links.get(row.id) ?? ownPrompt(row);
+  const promptOf = (row: SpanDetail) => links.get(row.id) ?? ownPrompt(row);
   const { spans, last } = await readSpanPage(source, {
     limit,
     include,

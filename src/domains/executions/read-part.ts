@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { findSpanRows, type SpanPart, type TraceKey } from '../spans/index.ts';
 import { partBytesMax } from './read-span-page.ts';
 import { ownerReader, partText } from './span-parts.schema.ts';
-import { findSpanRows, type SpanPart, type TraceKey } from './span-queries.ts';
 
 /** A part is too large to be turned into text without holding up everybody else: it is read in a thread. */
 export class LargePartError extends Error {

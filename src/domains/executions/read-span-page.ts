@@ -1,14 +1,14 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
-import { ownerReader } from './span-parts.schema.ts';
 import {
   findSpanPlaces,
   findSpanRows,
+  type SpanDetail,
   type SpanPart,
   type SpanPlace,
-  type SpanRow,
   type TraceKey,
-} from './span-queries.ts';
+} from '../spans/index.ts';
+import { ownerReader } from './span-parts.schema.ts';
 import { type SpanTextOptions, spanToText } from './span-text.ts';
 
 /** One answer gives out so many bytes of spans, and one span more where a single one is larger. */
@@ -33,13 +33,13 @@ export interface SpanSource {
   /** In order of start; one more than the page may hold, where there are more. */
   places: readonly SpanPlace[];
   /** Those spans in their order, as many as `bytesMax` lets through, at least one. */
-  read(spanIds: readonly string[], bytesMax: number): Promise<SpanRow[]>;
+  read(spanIds: readonly string[], bytesMax: number): Promise<SpanDetail[]>;
 }
 
 export interface SpanPageInput {
   limit: number;
   include: ReadonlySet<SpanPart>;
-  promptOf: (row: SpanRow) => SpanPrompt | null;
+  promptOf: (row: SpanDetail) => SpanPrompt | null;
   readPart: SpanTextOptions['readPart'];
 }
 
@@ -61,7 +61,7 @@ export async function storedSpans(
 }
 
 /** Spans that have been read, all of a trace, in order of start. */
-export function readSpans(rows: readonly SpanRow[]): SpanSource {
+export function readSpans(rows: readonly SpanDetail[]): SpanSource {
   const byId = new Map(rows.map((row) => [row.id, row]));
   return {
     places: rows.map(({ id, start_unix_nano }) => ({ startUnixNano: start_unix_nano, spanId: id })),

@@ -2,7 +2,7 @@ import { BoundedMemo } from '../../lib/bounded-memo.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import { isTooLarge } from '../../stores/clickhouse/errors.ts';
 import type { PromptFinder } from '../prompt-links/index.ts';
-import { LargeTraceError } from './large-trace.ts';
+import { LargeTraceError } from '../spans/index.ts';
 import type { Reader, ReadLanes } from './read-lanes.ts';
 import { LargePartError } from './read-part.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';

@@ -1,4 +1,5 @@
 import { isoFromUnixNano } from '../../lib/time.ts';
+import type { SpanDetail, SpanPart } from '../spans/index.ts';
 import {
   asArray,
   asRecord,
@@ -8,7 +9,6 @@ import {
   plainFromKeyValues,
   typeOfAnyValue,
 } from './any-value-plain.ts';
-import type { SpanPart, SpanRow } from './span-queries.ts';
 
 type Wire = Record<string, unknown>;
 
@@ -24,14 +24,14 @@ const texts = {
   links: ({ links = '' }) => JSON.stringify(listOf(links).map(linkToWire)),
   resource: ({ resource = '{}' }, owners) => owners(resource),
   scope: ({ scope = '{}' }, owners) => owners(scope),
-} as const satisfies Record<SpanPart, (row: SpanRow, owners: PartOwners) => string>;
+} as const satisfies Record<SpanPart, (row: SpanDetail, owners: PartOwners) => string>;
 
-export function partText(row: SpanRow, part: SpanPart, owners: PartOwners): string {
+export function partText(row: SpanDetail, part: SpanPart, owners: PartOwners): string {
   return texts[part](row, owners);
 }
 
 /** The attributes and `attribute_types`, each as JSON text. */
-export function attributesText(row: SpanRow): { attributes: string; types: string } {
+export function attributesText(row: SpanDetail): { attributes: string; types: string } {
   const { attributes, types } = attributesToWire(row);
   return { attributes: JSON.stringify(attributes), types: JSON.stringify(types) };
 }
@@ -60,7 +60,7 @@ export function parseJsonText(text: string): unknown {
 /** What JSON has no number for: ClickHouse's names, and those of OTLP/JSON that nested values have. */
 const specialDoubles: Readonly<Record<string, string>> = { nan: 'NaN', inf: 'Infinity', '-inf': '-Infinity' };
 
-function attributesToWire(row: SpanRow): { attributes: Wire; types: Record<string, string> } {
+function attributesToWire(row: SpanDetail): { attributes: Wire; types: Record<string, string> } {
   const values: Record<string, Plain> = Object.create(null);
   const typeNames: Record<string, string> = Object.create(null);
   Object.assign(values, row.attributes_string, row.attributes_bool);

@@ -1,8 +1,8 @@
 import { oneTurn, Pace } from '../../lib/pace.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
+import { partNames, type SpanDetail, type SpanPart } from '../spans/index.ts';
 import { spanHeadToWire } from './span.schema.ts';
 import { attributesText, type PartOwners, partText } from './span-parts.schema.ts';
-import { partNames, type SpanPart, type SpanRow } from './span-queries.ts';
 
 /** A part that is not given out with its span. */
 export interface LargePart {
@@ -28,7 +28,7 @@ const previewChars = 200;
  * A span as JSON text, its parts one by one, so that no piece of work is longer than one part takes. Rejects as `readPart` does.
  */
 export async function spanToText(
-  row: SpanRow,
+  row: SpanDetail,
   prompt: SpanPrompt | null,
   { include, partCharsMax, owners, readPart }: SpanTextOptions,
 ): Promise<string> {

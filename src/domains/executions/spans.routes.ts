@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
 import type { Principal } from '../auth/index.ts';
+import { partNames } from '../spans/index.ts';
 import { type ReadTraceDeps, readTrace } from './read-trace.ts';
 import { readerOf } from './reader-of.ts';
 import { reading } from './reading.ts';
 import { spanSchema } from './span.schema.ts';
-import { partNames } from './span-queries.ts';
 import { getSpanPartQuery, getSpanQuery, listSpansQuery, spanPageSchema, spanPartSchema } from './spans.schema.ts';
 
 const { endpoint } = endpointsFor<Principal>();

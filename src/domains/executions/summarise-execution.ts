@@ -1,10 +1,11 @@
+import { boundSet } from '../../lib/bound-set.ts';
+import { modelKinds } from '../../lib/span-kind.ts';
 import { compareStarts } from '../../lib/span-tree.ts';
 import { endOfSpan } from '../../lib/time.ts';
 import { usesOf } from '../prompt-links/index.ts';
-import { knownCost, modelKinds, sumUsage } from '../spans/index.ts';
-import { boundSet } from './bound-set.ts';
+import type { LightSpan } from '../spans/index.ts';
+import { knownCost, sumUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
-import type { LightSpan } from './light-span.ts';
 
 /** The most that the column of an execution's cost holds, in nano-USD; what is more counts as this. */
 const costNanoUsdMax = 2n ** 63n - 1n;

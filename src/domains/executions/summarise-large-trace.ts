@@ -1,17 +1,7 @@
+import { setMembersMax } from '../../lib/bound-set.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { setMembersMax } from './bound-set.ts';
+import { readLargeTrace } from '../spans/index.ts';
 import type { Execution } from './execution.ts';
-import {
-  type CompactSpan,
-  type Facet,
-  facetsMax,
-  findCompactSpans,
-  findFacets,
-  findSpeakers,
-  findTraceTotals,
-  type Speaker,
-} from './large-trace-queries.ts';
-import { type LightSpan, toUsage } from './light-span.ts';
 import { summariseExecution } from './summarise-execution.ts';
 
 /**
@@ -30,14 +20,10 @@ export async function summariseLargeTrace(
   { projectId, traceId, version }: { projectId: string; traceId: string; version: bigint },
   spansMax = countedSpansMax,
 ): Promise<Execution | undefined> {
-  const totals = await findTraceTotals(clickhouse, projectId, traceId);
-  if (totals === undefined) return undefined;
-  const facets = await findFacets(clickhouse, projectId, traceId);
-  const compact = await findCompactSpans(clickhouse, projectId, traceId, spansMax);
-  // Without a root the span that names the execution is one whose parent is missing, which only the whole tells.
-  const speakers = totals.hasRoot ? totals.speakers : [...totals.speakers, ...firstOrphan(compact)];
-  const speaking = await findSpeakers(clickhouse, projectId, traceId, speakers);
-  const execution = summariseExecution(projectId, lightSpans(traceId, compact, facets, speaking), version);
+  const trace = await readLargeTrace(clickhouse, { projectId, traceId }, spansMax);
+  if (trace === undefined) return undefined;
+  const { totals, spans, isCut } = trace;
+  const execution = summariseExecution(projectId, spans, version);
   return {
     ...execution,
     receivedAtMs: totals.receivedAtMs,
@@ -47,85 +33,8 @@ export async function summariseLargeTrace(
     spanCount: totals.spans,
     errorCount: totals.errors,
     spansSentOnce: false,
-    totalsTruncated: totals.spans > compact.length || facets.length === facetsMax,
+    totalsTruncated: isCut,
     tags: totals.tags,
     omitted: { ...execution.omitted, tags: Math.max(0, totals.tagsDistinct - setMembersMax) },
   };
-}
-
-function lightSpans(
-  traceId: string,
-  compact: readonly CompactSpan[],
-  facets: readonly Facet[],
-  speakers: readonly Speaker[],
-): LightSpan[] {
-  const facetOf = new Map(facets.map((facet) => [facet.facet, facet]));
-  const unseen = new Map(speakers.map((speaker) => [speaker.spanId, speaker]));
-  const spans = compact.map((span) => {
-    const texts = unseen.get(span.spanId) ?? noTexts;
-    unseen.delete(span.spanId);
-    return { ...texts, ...placeOf(traceId, span), ...countsOf(span, facetOf.get(span.facet)) };
-  });
-  // Those that started after the last that is counted.
-  for (const speaker of unseen.values()) spans.push({ ...speaker, ...placeOf(traceId, speaker), ...noCounts });
-  return spans;
-}
-
-const noTexts = {
-  receivedAtMs: 0,
-  retentionDays: 0,
-  name: '',
-  service: '',
-  environment: '',
-  sessionId: '',
-  userId: '',
-  inputPreview: '',
-  outputPreview: '',
-};
-const noCounts = {
-  provider: '',
-  model: '',
-  usage: null,
-  costNanoUsd: null,
-  costSource: 'none' as const,
-  responseId: '',
-  prompt: null,
-};
-
-function placeOf(
-  traceId: string,
-  span: Pick<CompactSpan, 'spanId' | 'parentSpanId' | 'startNano' | 'endNano' | 'kind' | 'status'>,
-) {
-  const { spanId, parentSpanId, kind, status } = span;
-  const [startUnixNano, endUnixNano] = [BigInt(span.startNano), BigInt(span.endNano)];
-  return { traceId, spanId, parentSpanId, startUnixNano, endUnixNano, kind, status, sentOnce: false, tags: [] };
-}
-
-function countsOf(span: CompactSpan, facet: Facet | undefined): Pick<LightSpan, keyof typeof noCounts> {
-  const {
-    provider = '',
-    model = '',
-    id = '',
-    name = '',
-    version = 0,
-    rawVersion = '',
-    source = '',
-    key = '',
-  } = facet ?? {};
-  return {
-    provider,
-    model,
-    usage: toUsage(span.usage),
-    costNanoUsd: span.cost === null ? null : BigInt(span.cost),
-    costSource: span.costSource,
-    responseId: span.responseId,
-    prompt: source === '' ? null : { id, name, version, rawVersion, source, key },
-  };
-}
-
-/** The earliest span whose parent has not arrived. */
-function firstOrphan(spans: readonly CompactSpan[]): string[] {
-  const present = new Set(spans.map(({ spanId }) => spanId));
-  const orphan = spans.find(({ parentSpanId }) => !present.has(parentSpanId));
-  return orphan === undefined ? [] : [orphan.spanId];
 }

@@ -1,12 +1,11 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { countTraceRows, findLightSpans, readEngineClock } from '../spans/index.ts';
 import type { Execution } from './execution.ts';
 import { findExecutions } from './execution-queries.ts';
 import { groupByTrace } from './group-by-trace.ts';
-import { findLightSpans } from './light-span.ts';
 import { summariseExecution } from './summarise-execution.ts';
 import { summariseLargeTrace } from './summarise-large-trace.ts';
-import { countTraceRows, readEngineClock } from './trace-row-queries.ts';
 
 /** A trace of more rows is a large one: it is not read where others wait for it. */
 export const smallTraceRowsMax = 2_000;

@@ -1,11 +1,11 @@
 import type { TreeNode } from '../../lib/span-tree.ts';
 import { msFromNano } from '../../lib/time.ts';
+import type { TreeSpan } from '../spans/index.ts';
 import { costToWire, usageToWire } from './executions.schema.ts';
 import { otelKindName, promptToWire } from './span.schema.ts';
 import type { TimelineSpanWire } from './timeline.schema.ts';
 import { placeWarnings } from './tree/place-spans.ts';
 import { durationNano, selfTimeNano } from './tree/self-time.ts';
-import type { TreeSpan } from './tree-span.ts';
 
 /** What a span's line needs of the whole trace. */
 export interface TraceLayout {

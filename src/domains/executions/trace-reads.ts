@@ -1,12 +1,12 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { PromptFinder } from '../prompt-links/index.ts';
+import { countRows, LargeTraceError, rowsHereMax } from '../spans/index.ts';
 import { checkedTraceId } from './execution-not-found.ts';
 import { getExecution } from './get-execution.ts';
 import { getHierarchy } from './get-hierarchy.ts';
 import { getSpan } from './get-span.ts';
 import { getSpanPart } from './get-span-part.ts';
 import { getTimeline } from './get-timeline.ts';
-import { countRows, LargeTraceError, rowsHereMax } from './large-trace.ts';
 import { listSpans } from './list-spans.ts';
 
 /** What a read of one trace needs, in the API's own thread or in one beside it. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
 import { booleanParam, decimalParam, integerParam } from '../../http/query.ts';
+import { spanKinds } from '../../lib/span-kind.ts';
 import type { Principal } from '../auth/index.ts';
-import { spanKinds } from '../spans/index.ts';
+import { spansPerTraceMax } from '../spans/index.ts';
 import { hierarchySchema } from './hierarchy.schema.ts';
-import { spansPerTraceMax } from './light-span.ts';
 import { type ReadTraceDeps, readTrace } from './read-trace.ts';
 import { readerOf } from './reader-of.ts';
 import { reading } from './reading.ts';

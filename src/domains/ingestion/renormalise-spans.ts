@@ -4,21 +4,29 @@ import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { insertBlock } from '../../stores/clickhouse/insert-block.ts';
 import { normaliseSpan } from '../conventions/index.ts';
 import {
-  countTraceRows,
-  findLightSpans,
   groupByTrace,
   insertExecutions,
-  type LightSpan,
-  readEngineClock,
   smallTraceRowsMax,
   summariseExecution,
   summariseStoredTrace,
 } from '../executions/index.ts';
-import { lightSpanOf } from './light-span-of.ts';
+import {
+  countTraceRows,
+  findLightSpans,
+  type LightSpan,
+  lightSpanOf,
+  type ReadSpan,
+  readEngineClock,
+  readStoredSpans,
+  rebuildSpan,
+  rebuiltRow,
+  type SpanRow,
+  type StoredSpan,
+  type StoredSpansFilter,
+  spanTable,
+  storedCost,
+} from '../spans/index.ts';
 import { keptCost } from './span-cost.ts';
-import { type SpanRow, spanTable } from './span-row.ts';
-import { rebuildSpan, rebuiltRow, type StoredSpan, storedCost } from './stored-span.ts';
-import { type ReadSpan, readStoredSpans, type StoredSpansFilter } from './stored-span-queries.ts';
 
 const chunkSpansMax = 2_000;
 const chunkLengthMax = 16 * 1024 * 1024;

@@ -1,5 +1,4 @@
-import type { NormalisedSpan } from '../conventions/index.ts';
-import type { SpanCost } from './span-row.ts';
+import type { NormalisedSpan, SpanCost } from '../spans/index.ts';
 
 /** What the client reported. */
 export function costAsReported({ reportedCostNanoUsd }: Pick<NormalisedSpan, 'reportedCostNanoUsd'>): SpanCost {

@@ -7,7 +7,6 @@ export { findMeteredWorkspaces, listWorkspaceIds, type MeteredWorkspace } from '
 export { unlimitedHeaders } from './rate-headers.ts';
 export { RefusedCredentials } from './refused-credentials.ts';
 export { noteSettleAttempt, settledAtMs, settleUsage } from './settle-usage.ts';
-export { countStoredSpans } from './stored-span-queries.ts';
 export {
   counterExpiryS,
   type Month,

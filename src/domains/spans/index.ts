@@ -1,14 +1,20 @@
-export {
-  addSpan,
-  addTotal,
-  type CountableSpan,
-  knownCost,
-  modelKinds,
-  nothingUsed,
-  noUsage,
-  sumUsage,
-  type TokenUsage,
-  type UsageTotal,
-  usageParts,
-} from './count-usage.ts';
-export { type SpanKind, spanKinds } from './span-kind.ts';
+export { findPromptLinks, ownPrompt } from './find-prompt-links.ts';
+export { countRows, LargeTraceError, rowsHereMax } from './large-trace.ts';
+export type { LightSpan } from './light-span.ts';
+export { lightSpanOf } from './light-span-of.ts';
+export { findEarliestLightSpans, findFewLightSpans, findLightSpans, spansPerTraceMax } from './light-span-queries.ts';
+export { NORMALISER_VERSION, type NormalisedSpan, type SpanStatus } from './normalised-span.ts';
+export { readLargeTrace } from './read-large-trace.ts';
+export { countReceivedSpans } from './received-span-queries.ts';
+export { partNames, type SpanDetail, type SpanPart } from './span-detail.ts';
+export { findSpanPlaces, findSpanRows, type SpanPlace } from './span-detail-queries.ts';
+export { type SpanCost, type SpanRow, spanTable } from './span-row.ts';
+export { rebuildSpan, rebuiltRow, type StoredSpan, storedCost } from './stored-span.ts';
+export { countStoredSpans, type ReadSpan, readStoredSpans, type StoredSpansFilter } from './stored-span-queries.ts';
+export { noUsage, type TokenUsage, toUsage, usageParts } from './token-usage.ts';
+export { countTraceRows, readEngineClock } from './trace-row-queries.ts';
+export { ofTraces, type TraceKey } from './trace-sql.ts';
+export type { ClockedSpan, SkewOfSpan, TreeSpan } from './tree-span.ts';
+export { findTreeSpans, type TreeSpans } from './tree-span-queries.ts';
+export { typeAttributes } from './typed-attributes.ts';
+export { findWholeTrace, type WholeTrace } from './whole-span-queries.ts';

@@ -1,4 +1,4 @@
-import { ofTraces } from '../trace-sql.ts';
+import { ofTraces } from '../../spans/index.ts';
 import { attribute } from './attribute-type.ts';
 import type { BoundParameters } from './bound-parameters.ts';
 import type { Comparison, Condition } from './condition.ts';

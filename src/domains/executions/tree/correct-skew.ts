@@ -1,19 +1,6 @@
 import type { TimedSpan, Tree, TreeNode } from '../../../lib/span-tree.ts';
+import type { ClockedSpan, SkewOfSpan } from '../../spans/index.ts';
 import { isHandedOver, otelKinds } from './otel-kinds.ts';
-
-/** A span and whose clock measured it; see `host-key.ts`. */
-export interface ClockedSpan extends TimedSpan, SkewOfSpan {
-  hostKey: string;
-  otelKind: number;
-  flags: number;
-}
-
-export interface SkewOfSpan {
-  /** What has been added to the span's times. */
-  skewNano: bigint;
-  /** Whether it would have been over {@link skewNanoMax}, and so is 0. */
-  skewRefused: boolean;
-}
 
 /** A day: clocks further apart are wrong in a way that moving spans does not mend. */
 export const skewNanoMax = 86_400_000_000_000n;

@@ -1,6 +1,7 @@
 import { itemAt } from '../../../lib/item-at.ts';
 import { buildTree, type Tree, type TreeNode } from '../../../lib/span-tree.ts';
-import { type ClockedSpan, correctSkew, type SkewOfSpan, skewNanoMax } from './correct-skew.ts';
+import type { ClockedSpan, SkewOfSpan } from '../../spans/index.ts';
+import { correctSkew, skewNanoMax } from './correct-skew.ts';
 
 /**
  * The tree of a trace as it was read, ready to be measured: no span ends before it starts, and (unless `skew` is false) times are on

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { spanKinds } from '../../../lib/span-kind.ts';
 import { readIsoTime } from '../../../otlp/iso-time.ts';
-import { spanKinds } from '../../spans/index.ts';
 import { checkFields } from './check-fields.ts';
 import { byteLengthOf, depthOf, isObject } from './json-size.ts';
 import { executionLimits as limits } from './limits.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Fault, InvalidError } from '../../../lib/errors.ts';
 import { mapInSlices, type Rest } from '../../../lib/pace.ts';
+import type { SpanKind } from '../../../lib/span-kind.ts';
 import { unixNanoFromDate } from '../../../lib/time.ts';
-import type { SpanKind } from '../../spans/index.ts';
 import type { CheckedExecution } from './check-spans.ts';
 import type { SpanBody } from './execution-body.ts';
 import { areWithin64Bits, lastTime, resolveTimes, type Times } from './resolve-times.ts';

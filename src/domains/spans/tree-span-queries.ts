@@ -2,10 +2,13 @@ import { endOfSpan } from '../../lib/time.ts';
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
-import { type CostSource, type SpanStatus, spansPerTraceMax, toUsage } from './light-span.ts';
+import type { CostSource } from './light-span.ts';
+import { spansPerTraceMax } from './light-span-queries.ts';
 import { blockColumn, newestRows, type RowAge } from './newest-rows.ts';
+import type { SpanStatus } from './normalised-span.ts';
 import { findOrigins, type Origin, originColumn, unknownOrigin } from './span-origins.ts';
-import type { TraceKey } from './span-queries.ts';
+import { toUsage } from './token-usage.ts';
+import type { TraceKey } from './trace-sql.ts';
 import { ofTrace } from './trace-sql.ts';
 import type { TreeSpan } from './tree-span.ts';
 

@@ -1,5 +1,9 @@
+import type { SpanKind } from '../../lib/span-kind.ts';
 import type { PromptRef } from '../prompt-links/index.ts';
-import type { SpanKind, TokenUsage } from '../spans/index.ts';
+import type { TokenUsage } from './token-usage.ts';
+
+/** Raised whenever the same span would come out differently, so that stored spans can be normalised again. */
+export const NORMALISER_VERSION = 4;
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 

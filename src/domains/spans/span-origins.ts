@@ -1,9 +1,9 @@
 import { BoundedMemo } from '../../lib/bounded-memo.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
-import { spansPerTraceMax } from './light-span.ts';
+import { hostAttributes, hostKeyOf } from './host-key.ts';
+import { spansPerTraceMax } from './light-span-queries.ts';
 import { ofTrace } from './trace-sql.ts';
-import { hostAttributes, hostKeyOf } from './tree/host-key.ts';
 
 /** What a tree says of the resource and the scope that a span came from. */
 export interface Origin {

@@ -2,8 +2,8 @@ import { anyValueFromJson, attributesFromStored } from '../../otlp/any-value-jso
 import { blankLink, blankResource, blankScope } from '../../otlp/blank.ts';
 import type { AnyValue, Attributes, Resource, Scope, Span, SpanEvent, SpanLink } from '../../otlp/span.ts';
 import { isDecodeWarning } from '../../otlp/warnings.ts';
-import type { NormalisedSpan } from '../conventions/index.ts';
 import { promptMention } from '../prompt-links/index.ts';
+import type { NormalisedSpan } from './normalised-span.ts';
 import type { SpanCost, SpanRow } from './span-row.ts';
 import { typeAttributes } from './typed-attributes.ts';
 

@@ -7,13 +7,14 @@ import {
   resolveSpanPrompts,
   type SpanPrompt,
 } from '../prompt-links/index.ts';
-import { spansPerTraceMax } from './light-span.ts';
+import { spansPerTraceMax } from './light-span-queries.ts';
 import { blockColumn } from './newest-rows.ts';
-import type { SpanRow, TraceKey } from './span-queries.ts';
+import type { SpanDetail } from './span-detail.ts';
+import type { TraceKey } from './trace-sql.ts';
 import { ofTrace } from './trace-sql.ts';
 
 type PromptColumns = Pick<
-  SpanRow,
+  SpanDetail,
   'prompt_id' | 'prompt_name' | 'prompt_version' | 'prompt_raw_version' | 'prompt_source' | 'prompt_key'
 >;
 

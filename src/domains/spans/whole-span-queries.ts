@@ -3,26 +3,21 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { isTooLarge } from '../../stores/clickhouse/errors.ts';
 import { ownPrompt } from './find-prompt-links.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
-import { type LightSpan, toUsage } from './light-span.ts';
+import type { LightSpan } from './light-span.ts';
 import { blockColumn, newestRows, type RowAge } from './newest-rows.ts';
-import {
-  headColumns,
-  partNames,
-  rowsOf,
-  type SpanPart,
-  type SpanRow,
-  spanParts,
-  type TraceKey,
-} from './span-queries.ts';
+import { headColumns, partNames, type SpanDetail, type SpanPart, spanParts } from './span-detail.ts';
+import { rowsOf } from './span-detail-queries.ts';
+import { toUsage } from './token-usage.ts';
+import type { TraceKey } from './trace-sql.ts';
 import { ofTrace } from './trace-sql.ts';
 
 /** All spans of a trace, once as they are answered, in order of start, and once as its summary is made of them. */
 export interface WholeTrace {
-  rows: SpanRow[];
+  rows: SpanDetail[];
   lights: LightSpan[];
 }
 
-type WholeRow = SpanRow & {
+type WholeRow = SpanDetail & {
   received_at_ms: string;
   block: string;
   retention_days: number;
@@ -31,7 +26,7 @@ type WholeRow = SpanRow & {
   output_preview: string;
 };
 
-/** What {@link LightSpan} has beyond a {@link SpanRow}. */
+/** What {@link LightSpan} has beyond a {@link SpanDetail}. */
 const lightColumns = ['retention_days', 'response_id', 'input_preview', 'output_preview'];
 
 /**

@@ -1,47 +1,11 @@
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
-import type { SpanPrompt } from '../prompt-links/index.ts';
-import type { TokenUsage } from '../spans/index.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
+import type { CostSource, LightSpan } from './light-span.ts';
 import { blockColumn, newestRows, type RowAge } from './newest-rows.ts';
-import type { TraceKey } from './span-queries.ts';
+import type { SpanStatus } from './normalised-span.ts';
+import { toUsage } from './token-usage.ts';
+import type { TraceKey } from './trace-sql.ts';
 import { ofTrace, ofTraces } from './trace-sql.ts';
-
-export type SpanStatus = 'unset' | 'ok' | 'error';
-
-/** Who says what a span cost: nobody, its client, or our price table. */
-export type CostSource = 'none' | 'reported' | 'computed';
-
-/** A span without its heavy parts: what trees, totals and summaries are made of. `parentSpanId` is '' for a root. */
-export interface LightSpan {
-  traceId: string;
-  spanId: string;
-  parentSpanId: string;
-  receivedAtMs: number;
-  /** Whether it has been received once, as far as was seen. */
-  sentOnce: boolean;
-  retentionDays: number;
-  startUnixNano: bigint;
-  endUnixNano: bigint;
-  kind: string;
-  name: string;
-  status: SpanStatus;
-  service: string;
-  environment: string;
-  provider: string;
-  model: string;
-  usage: TokenUsage | null;
-  /** Nano-USD; null when no cost is known. */
-  costNanoUsd: bigint | null;
-  costSource: CostSource;
-  responseId: string;
-  sessionId: string;
-  userId: string;
-  tags: readonly string[];
-  /** What the span itself says of its prompt. */
-  prompt: SpanPrompt | null;
-  inputPreview: string;
-  outputPreview: string;
-}
 
 /** Whole traces are large: so many bound an answer. */
 const wholeTracesPerQuery = 100;
@@ -228,19 +192,5 @@ function toLightSpan({
         : { id: row[18], name: row[19], version: row[20], rawVersion: row[21], source: row[22], key: row[23] },
     inputPreview: row[24],
     outputPreview: row[25],
-  };
-}
-
-/** Counts in the order of the columns; none for a span without usage. */
-export function toUsage(counts: readonly number[]): TokenUsage | null {
-  const [input, output = 0, cacheRead = 0, cacheWrite = 0, reasoning = 0, total = 0] = counts;
-  if (input === undefined) return null;
-  return {
-    inputTokens: input,
-    outputTokens: output,
-    cacheReadTokens: cacheRead,
-    cacheWriteTokens: cacheWrite,
-    reasoningTokens: reasoning,
-    totalTokens: total,
   };
 }

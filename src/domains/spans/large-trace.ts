@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { rowsOf, type TraceKey } from './span-queries.ts';
+import { rowsOf } from './span-detail-queries.ts';
+import type { TraceKey } from './trace-sql.ts';
 import { ofTrace } from './trace-sql.ts';
 
 /** The work on so many rows, and so many bytes of them, takes some 20 ms; a trace that has more is read in a thread. */

@@ -15,3 +15,6 @@ export const spanKinds = [
 ] as const;
 
 export type SpanKind = (typeof spanKinds)[number];
+
+/** Kinds of spans that are a call of a model. */
+export const modelKinds: ReadonlySet<string> = new Set(['llm', 'embedding', 'reranker']);

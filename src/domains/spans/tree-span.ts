@@ -1,5 +1,19 @@
+import type { TimedSpan } from '../../lib/span-tree.ts';
 import type { LightSpan } from './light-span.ts';
-import type { ClockedSpan } from './tree/correct-skew.ts';
+
+/** A span and whose clock measured it; see `host-key.ts`. */
+export interface ClockedSpan extends TimedSpan, SkewOfSpan {
+  hostKey: string;
+  otelKind: number;
+  flags: number;
+}
+
+export interface SkewOfSpan {
+  /** What has been added to the span's times. */
+  skewNano: bigint;
+  /** Whether it would have been over a day, and so is 0. */
+  skewRefused: boolean;
+}
 
 /** A span as hierarchy and timeline show it. */
 export interface TreeSpan

@@ -18,9 +18,9 @@ import {
   uint64,
 } from '../../stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
-import { NORMALISER_VERSION, type NormalisedSpan } from '../conventions/index.ts';
-import type { CostSource } from '../executions/index.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
+import type { CostSource } from './light-span.ts';
+import { NORMALISER_VERSION, type NormalisedSpan } from './normalised-span.ts';
 import { eventsToJson, linksToJson, resourceToJson, scopeToJson } from './span-json.ts';
 import type { TypedAttributes } from './typed-attributes.ts';
 

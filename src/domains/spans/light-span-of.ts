@@ -1,4 +1,4 @@
-import type { LightSpan } from '../executions/index.ts';
+import type { LightSpan } from './light-span.ts';
 import type { SpanRow } from './span-row.ts';
 
 /** The light half of a row, as the store will answer it: lets a worker sum up a trace that it has seen whole. */

@@ -1,12 +1,5 @@
-/** Token counts; the input's include cached ones, the output's reasoning. */
-export interface TokenUsage {
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-  reasoningTokens: number;
-  totalTokens: number;
-}
+import { modelKinds } from '../../lib/span-kind.ts';
+import { noUsage, type TokenUsage, usageParts } from '../spans/index.ts';
 
 /** What counting needs of a span; ids are unique within one trace. */
 export interface CountableSpan {
@@ -17,9 +10,6 @@ export interface CountableSpan {
   costNanoUsd: bigint | null;
   responseId: string;
 }
-
-/** Kinds of spans that are a call of a model. */
-export const modelKinds: ReadonlySet<string> = new Set(['llm', 'embedding', 'reranker']);
 
 /** A sum over spans that count. */
 export interface UsageTotal {
@@ -177,26 +167,6 @@ function isIdentifiedCall(node: Node): boolean {
 /** A cost of 0 without tokens, as of a call that failed, adds nothing and must not silence the span above. */
 function reports({ span }: Node): boolean {
   return span.usage !== null || (span.costNanoUsd ?? 0n) > 0n;
-}
-
-export const usageParts = [
-  'inputTokens',
-  'outputTokens',
-  'cacheReadTokens',
-  'cacheWriteTokens',
-  'reasoningTokens',
-  'totalTokens',
-] as const;
-
-export function noUsage(): TokenUsage {
-  return {
-    inputTokens: 0,
-    outputTokens: 0,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: 0,
-    totalTokens: 0,
-  };
 }
 
 /** Where a cycle of parents is cut: a span on it, not one that merely hangs below. */

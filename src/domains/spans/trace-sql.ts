@@ -1,3 +1,9 @@
+/** The trace of one project; `traceId` is 32 hex digits. */
+export interface TraceKey {
+  projectId: string;
+  traceId: string;
+}
+
 /** Of a query with these two parameters; the id as 32 hex digits. */
 export const ofTrace = 'project_id = {projectId:String} AND trace_id = toFixedString(unhex({traceId:String}), 16)';
 

@@ -9,7 +9,7 @@ const settings = { max_execution_time: 12, max_threads: 1 } as const;
  * was sent; a project without any is not there.
  * Throws UnavailableError when the trace store is away or takes too long.
  */
-export async function countStoredSpans(
+export async function countReceivedSpans(
   clickhouse: ClickHouse,
   { projectIds, fromMs, toMs }: { projectIds: readonly string[]; fromMs: number; toMs: number },
 ): Promise<Map<string, number>> {
