@@ -5,6 +5,7 @@ import {
   createAuthentication,
   isScope,
   leastRoleOf,
+  limitedWorkspaceOf,
   type Principal,
   sharerOf,
   tenantOf,
@@ -108,7 +109,14 @@ export function createApiProcess(config: Config): ApiProcess {
         authorise(authentication, request, endpoint.access, params),
       ),
     admit: (_request, response, { rateClass }, principal) =>
-      admitRequest({ limiter }, { rateClass, principal, setHeaders: (headers) => setHeaders(response, headers) }),
+      admitRequest(
+        { limiter },
+        {
+          rateClass,
+          limited: limitedWorkspaceOf(principal),
+          setHeaders: (headers) => setHeaders(response, headers),
+        },
+      ),
     idempotency: { store: createIdempotencyStore(postgres), tenantOf },
     recogniseError: recognisePostgresError,
     whyStuck: (lane) => whyStuck(probes, lane),

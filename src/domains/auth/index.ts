@@ -3,6 +3,6 @@ export { describeApiKey, mintApiKey } from './api-key-token.ts';
 export { authorise } from './authorise.ts';
 export { auditActorOf, callerOf } from './caller-of.ts';
 export { createAuthentication } from './create-authentication.ts';
-export { type Principal, sharerOf, workspaceOf } from './principal.ts';
+export { limitedWorkspaceOf, type Principal, sharerOf, workspaceOf } from './principal.ts';
 export { leastRoleOf } from './roles.ts';
 export { isScope, presets, type Scope, scopes } from './scopes.ts';

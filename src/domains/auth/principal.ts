@@ -34,3 +34,8 @@ export function workspaceOf(principal: Principal): WorkspaceScope | undefined {
   const { workspaceId, plan, overrides } = principal.project;
   return { id: workspaceId, plan, overrides };
 }
+
+/** The workspace whose limits apply to a request: an open route and the operator have none. */
+export function limitedWorkspaceOf(principal: Principal | undefined): WorkspaceScope | undefined {
+  return principal === undefined || principal.type === 'admin' ? undefined : workspaceOf(principal);
+}

@@ -5,7 +5,7 @@ import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
 import { readEncoding } from '../../otlp/media-type.ts';
 import { encodeExportResponse, encodeStatus, rpcCodes } from '../../otlp/response.ts';
 import type { ScanResult } from '../../otlp/scan.ts';
-import type { Principal } from '../auth/index.ts';
+import { limitedWorkspaceOf, type Principal } from '../auth/index.ts';
 import { chargeIngest, type Limiter } from '../quotas/index.ts';
 import { BodyWaits } from './body-waits.ts';
 import { createExecutionEndpoint } from './create-execution/create-execution.routes.ts';
@@ -48,7 +48,7 @@ export function ingestionEndpoints(deps: IngestionDeps) {
           throw new ForbiddenError('api_key_required', 'Spans need an API key: it decides the project they belong to.');
         }
         const { project } = principal;
-        const caller = { principal, workspaceId: project.workspaceId, setHeaders };
+        const caller = { limited: limitedWorkspaceOf(principal), workspaceId: project.workspaceId, setHeaders };
         const scan = await receiveTraces(deps, project, {
           headers: request.headers,
           receive,

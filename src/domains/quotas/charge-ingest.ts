@@ -1,9 +1,8 @@
 import type { Headers } from '../../http/endpoint.ts';
 import type { WorkspaceId } from '../../lib/ids.ts';
 import type { SpanMeter } from '../../queue/body-publisher.ts';
-import type { Principal } from '../auth/index.ts';
-import { limitsOf } from '../workspaces/index.ts';
-import { limitedWorkspace, settleOutcome } from './admit-request.ts';
+import { limitsOf, type WorkspaceScope } from '../workspaces/index.ts';
+import { settleOutcome } from './admit-request.ts';
 import { quotaDraws, rateDraws } from './draws-of.ts';
 import type { Limiter } from './limiter.ts';
 import { usageEntry } from './usage.ts';
@@ -17,8 +16,9 @@ export interface IngestCost {
 }
 
 export interface IngestCaller {
-  principal: Principal;
   workspaceId: WorkspaceId;
+  /** The same workspace, where its limits apply: the operator has none. */
+  limited: WorkspaceScope | undefined;
   /** Puts the limits on the answer. */
   setHeaders: (headers: Headers) => void;
 }
@@ -29,19 +29,18 @@ export interface IngestCaller {
  */
 export async function chargeIngest(
   { limiter }: { limiter: Limiter },
-  { principal, workspaceId, setHeaders }: IngestCaller,
+  { workspaceId, limited, setHeaders }: IngestCaller,
   { cost, receivedAtMs }: { cost: IngestCost; receivedAtMs: number },
 ): Promise<SpanMeter> {
   const { key, slot, expiresAtS } = usageEntry(workspaceId, 'spans', receivedAtMs);
-  const workspace = limitedWorkspace(principal);
-  if (workspace === undefined) return { key, slot, expiresAtS, spans: cost.spans, taken: false };
-  const limits = limitsOf(workspace);
-  const rates = rateDraws(workspace, limits, {
+  if (limited === undefined) return { key, slot, expiresAtS, spans: cost.spans, taken: false };
+  const limits = limitsOf(limited);
+  const rates = rateDraws(limited, limits, {
     ...(cost.requests !== undefined && { ingest: cost.requests }),
     ingest_bytes: cost.bytes,
     ingest_spans: cost.spans,
   });
-  const quotas = quotaDraws(workspace, limits, { quota: 'spans', cost: cost.spans, receivedAtMs });
+  const quotas = quotaDraws(limited, limits, { quota: 'spans', cost: cost.spans, receivedAtMs });
   if (rates.length > 0 || quotas.length > 0) {
     settleOutcome(await limiter.draw([...rates, ...quotas]), rates, setHeaders);
   }

@@ -2,9 +2,8 @@ import { z } from 'zod';
 import type { Headers } from '../../../http/endpoint.ts';
 import { endpointsFor } from '../../../http/endpoint.ts';
 import { preferredWaitS } from '../../../http/prefer.ts';
-import type { Principal } from '../../auth/index.ts';
+import { limitedWorkspaceOf, type Principal, projectOf } from '../../auth/index.ts';
 import { chargeIngest, type IngestCaller, type Limiter } from '../../quotas/index.ts';
-import type { ProjectScope } from '../../workspaces/index.ts';
 import type { Charge } from '../receive-traces.ts';
 import { type CreatedExecution, type CreateExecutionDeps, createExecution } from './create-execution.ts';
 import { executionBody } from './execution-body.ts';
@@ -55,7 +54,11 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
       const waitS = preferredWaitS(headers.prefer, waitSMax);
       const waitMs = waitS === undefined ? undefined : waitS * 1_000;
       const project = projectOf(principal);
-      const charge = chargeOf(deps, { principal, workspaceId: project.workspaceId, setHeaders });
+      const charge = chargeOf(deps, {
+        limited: limitedWorkspaceOf(principal),
+        workspaceId: project.workspaceId,
+        setHeaders,
+      });
       const execution = await createExecution(deps, { project, body, charge, effectId, waitMs, signal });
       const answer = {
         body: toWire(params.project_id, execution),
@@ -97,10 +100,4 @@ function toWire(projectId: string, execution: CreatedExecution): z.infer<typeof 
 
 function linkTo(projectId: string, { traceId }: CreatedExecution): string {
   return `/api/projects/${encodeURIComponent(projectId)}/executions/${traceId}`;
-}
-
-/** Authorisation has found the project of every path that names one. */
-function projectOf(principal: Principal): ProjectScope {
-  if (principal.type === 'anonymous' || principal.project === undefined) throw new Error('The request has no project');
-  return principal.project;
 }
