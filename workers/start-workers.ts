@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue, Worker } from 'bullmq';
 import { dropBody } from '../src/queue/drop-body.ts';
 import { backoffMs, type JobName, jobCatalog } from '../src/queue/job-catalog.ts';
+import type { JobFacts } from '../src/queue/job-facts.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
 import type { Logger } from '../src/telemetry/logger.ts';
 import { isOutOfMemory, type MemoryReserve } from './memory-reserve.ts';
-import { type JobFacts, type ProcessorDeps, processors } from './processors.ts';
+import { type ProcessorDeps, processors } from './processors.ts';
 import { QuietLog } from './quiet-log.ts';
 import { runJob } from './run-job.ts';
 import { keepOrderOfStalled } from './stalled-jobs.ts';
@@ -24,7 +25,7 @@ const concurrency = {
   applyIdentityEvent: 2,
   pruneIdentityEvents: 1,
   pruneChanges: 1,
-  mergeParts: 1,
+  mergeDataParts: 1,
   reconcileSummaries: 1,
   settleUsage: 1,
 } as const satisfies Record<JobName, number>;
@@ -32,7 +33,7 @@ const concurrency = {
 /** Jobs that come again and again, by the name of their scheduler. */
 const schedules = [
   { id: 'sweep-bodies', name: 'sweepBodies', everyMs: 60_000 },
-  { id: 'merge-parts', name: 'mergeParts', everyMs: 15_000 },
+  { id: 'merge-data-parts', name: 'mergeDataParts', everyMs: 15_000 },
   { id: 'reconcile-summaries', name: 'reconcileSummaries', everyMs: 60_000 },
   { id: 'settle-usage', name: 'settleUsage', everyMs: 60_000 },
   { id: 'prune-changes', name: 'pruneChanges', everyMs: 60_000 },

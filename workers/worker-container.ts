@@ -1,4 +1,11 @@
 import type { Config } from '../src/config.ts';
+import {
+  createBodyEncoder,
+  createWorkLanes,
+  type IngestBodyDeps,
+  SpanBatcher,
+  storeBatch,
+} from '../src/domains/ingestion/index.ts';
 import { overrideCacheOf, PriceTable } from '../src/domains/pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from '../src/domains/prompt-links/index.ts';
 import { UnavailableError } from '../src/lib/errors.ts';
@@ -7,11 +14,6 @@ import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/cli
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
 import { createLogger, type Logger } from '../src/telemetry/logger.ts';
-import { createBodyEncoder } from './ingestion/body-encoder.ts';
-import type { IngestBodyDeps } from './ingestion/ingest-body.ts';
-import { SpanBatcher } from './ingestion/span-batcher.ts';
-import { storeBatch } from './ingestion/store-batch.ts';
-import { createWorkLanes } from './ingestion/work-lanes.ts';
 
 /** How many small bodies one worker has under way; half of them fill a batch while the other half is being written. */
 export const ingestConcurrency = 500;

@@ -1,11 +1,14 @@
-import { type Execution, insertExecutions, summariseExecution } from '../../src/domains/executions/index.ts';
-import { compileOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
+import { encodeRows, readRows } from '../../src/domains/ingestion/store/encode-body.ts';
+import { PriceTable } from '../../src/domains/pricing/index.ts';
+import { compileOverrides } from '../../src/domains/pricing/price-overrides.ts';
 import type { LightSpan } from '../../src/domains/spans/index.ts';
 import { lightSpanOf, spanTable } from '../../src/domains/spans/index.ts';
+import { insertExecutions } from '../../src/domains/summaries/execution-row.ts';
+import type { Execution } from '../../src/domains/summaries/index.ts';
+import { summariseExecution } from '../../src/domains/summaries/summarise-execution.ts';
 import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
-import { encodeRows, readRows } from '../../workers/ingestion/encode-body.ts';
 import { createTraceBody } from '../load/body-template.ts';
 import { type Random, seededRandom } from '../load/span-content.ts';
 

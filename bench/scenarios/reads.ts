@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { restingPartsMax } from '../../workers/maintenance/merge-parts.ts';
+import { restingPartsMax } from '../../src/domains/spans/merge-data-parts.ts';
 import { detailRequests, listRequests } from '../reads/read-requests.ts';
 import { seedExecutions } from '../reads/seed-executions.ts';
 import { type LatencySummary, round, summariseLatencies } from '../statistics.ts';

@@ -76,7 +76,7 @@ export const jobCatalog = {
     attempts: 3,
     removeOnComplete: true,
   },
-  mergeParts: {
+  mergeDataParts: {
     queue: 'merging',
     payload: z.strictObject({}),
     attempts: 1,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jobIdOf } from '../../src/domains/ingestion/keep-body.ts';
+import { jobIdOf } from '../../src/domains/ingestion/receive/keep-body.ts';
 import { bodyKey } from '../../src/queue/body-key.ts';
 import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';

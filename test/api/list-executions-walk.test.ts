@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Execution } from '../../src/domains/executions/index.ts';
+import type { Execution } from '../../src/domains/summaries/index.ts';
 import { newProject, startApi, type TestApi } from '../support/api.ts';
 import { anExecution, connectExecutions, noUsage, walkExecutions } from '../support/executions.ts';
 import { integerBetween, type Random, seededRandom } from '../support/random.ts';

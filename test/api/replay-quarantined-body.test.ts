@@ -1,6 +1,6 @@
 import { Worker } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { insertQuarantinedBody } from '../../src/domains/ingestion/index.ts';
+import { insertQuarantinedBody } from '../../src/domains/ingestion/quarantine/quarantine-store.ts';
 import { createBodyPublisher } from '../../src/queue/body-publisher.ts';
 import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import { connectWorkerRedis } from '../../src/stores/redis/client.ts';

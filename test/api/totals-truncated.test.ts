@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { summariseLargeTrace } from '../../src/domains/executions/summarise-large-trace.ts';
+import { summariseLargeTrace } from '../../src/domains/summaries/summarise-large-trace.ts';
 import { newProject, startApi, type TestApi } from '../support/api.ts';
 import { connectExecutions } from '../support/executions.ts';
 import { newTraceId } from '../support/spans.ts';

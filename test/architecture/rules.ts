@@ -36,6 +36,7 @@ export const domainOrder: readonly string[] = [
   'quotas',
   'conventions',
   'pricing',
+  'summaries',
   'executions',
   'ingestion',
   'analytics',

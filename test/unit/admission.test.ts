@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Admission } from '../../src/domains/ingestion/admission.ts';
+import { Admission } from '../../src/domains/ingestion/receive/admission.ts';
 import { RateLimitedError, UnavailableError } from '../../src/lib/errors.ts';
 import type { WorkspaceId } from '../../src/lib/ids.ts';
 

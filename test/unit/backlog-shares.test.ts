@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BacklogShares } from '../../src/domains/ingestion/backlog-shares.ts';
+import { BacklogShares } from '../../src/domains/ingestion/receive/backlog-shares.ts';
 import { RateLimitedError } from '../../src/lib/errors.ts';
 
 const bytesMax = 1_000;

@@ -1,13 +1,14 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { compileOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
+import { BadBodyError } from '../../src/domains/ingestion/store/bad-body.ts';
+import { type BodyEncoder, createBodyEncoder } from '../../src/domains/ingestion/store/body-encoder.ts';
+import type { EncodedBody } from '../../src/domains/ingestion/store/encode-body.ts';
+import { PriceTable } from '../../src/domains/pricing/index.ts';
+import { compileOverrides } from '../../src/domains/pricing/price-overrides.ts';
 import type { KnownPrompt, PromptFinder } from '../../src/domains/prompt-links/index.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
-import { BadBodyError } from '../../workers/ingestion/bad-body.ts';
-import { type BodyEncoder, createBodyEncoder } from '../../workers/ingestion/body-encoder.ts';
-import type { EncodedBody } from '../../workers/ingestion/encode-body.ts';
 import { encodeTraces, type SpanInput } from '../support/otlp-encode.ts';
 import { aModelCall } from '../support/spans.ts';
 import { type WorstBody, worstBodies } from '../support/worst-bodies.ts';

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { buildHierarchy, flatten, nest } from '../../src/domains/executions/build-hierarchy.ts';
-import { knownCost, sumUsage } from '../../src/domains/executions/count-usage.ts';
 import { costToWire, usageToWire } from '../../src/domains/executions/executions.schema.ts';
 import type { FlatNode, NestedNode } from '../../src/domains/executions/hierarchy.schema.ts';
 import { placeSpans } from '../../src/domains/executions/tree/place-spans.ts';
 import type { TreeSpan } from '../../src/domains/spans/tree-span.ts';
+import { knownCost, sumUsage } from '../../src/domains/summaries/count-usage.ts';
 import { anyTrace, capturedTraces, traceTwice, treeSpan, treeSpans } from '../support/tree-spans.ts';
 
 const items = (spans: readonly TreeSpan[]) => buildHierarchy(placeSpans(spans, { skew: true }));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { normaliseSpan } from '../../src/domains/conventions/normalise-span.ts';
-import { sumUsage } from '../../src/domains/executions/count-usage.ts';
+import { sumUsage } from '../../src/domains/summaries/count-usage.ts';
 import type { AnyValue, Span } from '../../src/otlp/span.ts';
 import { buildEvent, buildSpan } from '../support/span-from-json.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CountableSpan, sumUsage } from '../../src/domains/executions/count-usage.ts';
 import type { TokenUsage } from '../../src/domains/spans/token-usage.ts';
+import { type CountableSpan, sumUsage } from '../../src/domains/summaries/count-usage.ts';
 
 function tokens(inputTokens: number, outputTokens = 0): TokenUsage {
   const totalTokens = inputTokens + outputTokens;

@@ -1,6 +1,6 @@
 import { Piscina } from 'piscina';
 import { expect, test } from 'vitest';
-import type { EncodedInThread } from '../../workers/ingestion/encode-thread.ts';
+import type { EncodedInThread } from '../../src/domains/ingestion/store/encode-thread.ts';
 
 test('what a thread encodes is moved to the worker and not copied, and arrives as it was', async () => {
   const filename = new URL('../support/handing-over-thread.ts', import.meta.url).href;

@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createBodyExaminer } from '../../src/domains/ingestion/examine-body.ts';
+import { createBodyExaminer } from '../../src/domains/ingestion/receive/examine-body.ts';
 import { MalformedError, TooLargeError } from '../../src/lib/errors.ts';
 import { newId, type WorkspaceId } from '../../src/lib/ids.ts';
 import { defaultOtlpLimits } from '../../src/otlp/limits.ts';

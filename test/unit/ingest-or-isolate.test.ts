@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
 import { describe, expect, test } from 'vitest';
+import { type IngestOrIsolateDeps, ingestOrIsolate } from '../../src/domains/ingestion/store/ingest-or-isolate.ts';
+import { SpanBatcher } from '../../src/domains/ingestion/store/span-batcher.ts';
+import { createWorkLanes } from '../../src/domains/ingestion/store/work-lanes.ts';
 import { OverrideCache } from '../../src/domains/pricing/override-cache.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
@@ -8,9 +11,6 @@ import type { Postgres } from '../../src/stores/postgres/client.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
 import { createLatencyRecorder } from '../../src/telemetry/latency.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { type IngestOrIsolateDeps, ingestOrIsolate } from '../../workers/ingestion/ingest-or-isolate.ts';
-import { SpanBatcher } from '../../workers/ingestion/span-batcher.ts';
-import { createWorkLanes } from '../../workers/ingestion/work-lanes.ts';
 import { encodedBody } from '../support/encoded-body.ts';
 import { aSpan } from '../support/spans.ts';
 

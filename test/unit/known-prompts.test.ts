@@ -4,9 +4,9 @@ import {
   findKnownPrompts,
   type KnownPrompt,
   KnownPrompts,
-  type PromptMention,
   resolvePromptRefs,
 } from '../../src/domains/prompt-links/index.ts';
+import type { PromptMention } from '../../src/domains/prompt-links/prompt.ts';
 import { connectPostgres } from '../../src/stores/postgres/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 

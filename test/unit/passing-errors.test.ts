@@ -1,8 +1,8 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { describe, expect, test } from 'vitest';
+import { BadBodyError } from '../../src/domains/ingestion/store/bad-body.ts';
+import { isKnownToPass } from '../../src/domains/ingestion/store/passing-errors.ts';
 import { InvalidError, RateLimitedError, UnavailableError } from '../../src/lib/errors.ts';
-import { BadBodyError } from '../../workers/ingestion/bad-body.ts';
-import { isKnownToPass } from '../../workers/ingestion/passing-errors.ts';
 
 const ofClickHouse = (code: string) => new ClickHouseError({ code, message: 'said the engine', type: 'SOME_TYPE' });
 const withCode = (code: string, message = 'something happened') => Object.assign(new Error(message), { code });

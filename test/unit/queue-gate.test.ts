@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { QueueGate } from '../../src/domains/ingestion/queue-gate.ts';
-import { refusalOf } from '../../src/domains/ingestion/queue-refusal.ts';
+import { QueueGate } from '../../src/domains/ingestion/receive/queue-gate.ts';
+import { refusalOf } from '../../src/domains/ingestion/receive/queue-refusal.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import { RedisClock } from '../../src/queue/redis-clock.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';

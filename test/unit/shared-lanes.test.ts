@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { UnknownKeys } from '../../src/domains/auth/unknown-keys.ts';
 import { ReadLanes } from '../../src/domains/executions/read-lanes.ts';
-import { Admission } from '../../src/domains/ingestion/admission.ts';
+import { Admission } from '../../src/domains/ingestion/receive/admission.ts';
+import { createWorkLanes } from '../../src/domains/ingestion/store/work-lanes.ts';
 import { WorkLanes } from '../../src/domains/templates/threads/work-lanes.ts';
 import { RequestLanes } from '../../src/http/request-lanes.ts';
 import type { WorkspaceId } from '../../src/lib/ids.ts';
-import { createWorkLanes } from '../../workers/ingestion/work-lanes.ts';
 
 type Work = () => Promise<void>;
 type Enter = (workspaceId: WorkspaceId, work: Work) => Promise<unknown>;

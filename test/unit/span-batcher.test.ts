@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type BatchEntry, SpanBatcher, type SpanBatcherOptions } from '../../workers/ingestion/span-batcher.ts';
+import {
+  type BatchEntry,
+  SpanBatcher,
+  type SpanBatcherOptions,
+} from '../../src/domains/ingestion/store/span-batcher.ts';
 
 const limits = {
   rowsMax: 100,

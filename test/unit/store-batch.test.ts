@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { BatchEntry } from '../../src/domains/ingestion/store/span-batcher.ts';
+import { RowsRefusedError, storeBatch } from '../../src/domains/ingestion/store/store-batch.ts';
 import { connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import type { BatchEntry } from '../../workers/ingestion/span-batcher.ts';
-import { RowsRefusedError, storeBatch } from '../../workers/ingestion/store-batch.ts';
 import { encodedBody } from '../support/encoded-body.ts';
 import { type RefusingClickHouse, startRefusingClickHouse } from '../support/refusing-clickhouse.ts';
 import { aSpan } from '../support/spans.ts';

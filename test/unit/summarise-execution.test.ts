@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { missingParents, summariseExecution } from '../../src/domains/executions/summarise-execution.ts';
 import type { LightSpan } from '../../src/domains/spans/light-span.ts';
+import { missingParents, summariseExecution } from '../../src/domains/summaries/summarise-execution.ts';
 
 const traceId = 'a'.repeat(32);
 const receivedAtMs = Date.UTC(2026, 5, 1);

@@ -3,13 +3,13 @@ import {
   analyseTemplates,
   contextWindowOf,
   expandParts,
-  type LintInput,
   lintTemplate,
   parseMessages,
   parseTemplate,
   renderMessages,
   TemplateThreads,
 } from '../../src/domains/templates/index.ts';
+import type { LintInput } from '../../src/domains/templates/lint-template.ts';
 import { parseMustache } from '../../src/domains/templates/mustache/parse-mustache.ts';
 import { problemsOf } from '../support/templates.ts';
 

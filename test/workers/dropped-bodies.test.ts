@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Worker } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { ingestOrIsolate } from '../../src/domains/ingestion/store/ingest-or-isolate.ts';
+import { sweepBodies } from '../../src/domains/ingestion/store/sweep-bodies.ts';
 import { backlogKey } from '../../src/queue/backlog.ts';
 import { bodyKey } from '../../src/queue/body-key.ts';
 import { type BodyPublisher, createBodyPublisher } from '../../src/queue/body-publisher.ts';
@@ -10,8 +12,6 @@ import { laneBaseKey } from '../../src/queue/store-body-script.ts';
 import { connectRequestRedis, connectWorkerRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
 import { createLatencyRecorder } from '../../src/telemetry/latency.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { ingestOrIsolate } from '../../workers/ingestion/ingest-or-isolate.ts';
-import { sweepBodies } from '../../workers/maintenance/sweep-bodies.ts';
 import { connectQueue } from '../../workers/start-workers.ts';
 import { createIngestion } from '../../workers/worker-container.ts';
 import { testConfig } from '../support/api.ts';

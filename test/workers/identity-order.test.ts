@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { applyIdentityEvent } from '../../src/domains/identity/index.ts';
+import { applyIdentityEvent } from '../../src/domains/identity/apply-identity-event.ts';
 import type { IdentityChange, IdentityEvent } from '../../src/queue/identity-event.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { type IdentityState, identityEvent, readIdentityState } from '../support/identity-state.ts';

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readOptions, renormalise } from '../../src/cli/renormalise.ts';
 import { normaliseSpan } from '../../src/domains/conventions/index.ts';
-import { costAsReported, renormaliseSpans } from '../../src/domains/ingestion/index.ts';
+import { renormaliseSpans } from '../../src/domains/ingestion/index.ts';
+import { costAsReported } from '../../src/domains/ingestion/store/span-cost.ts';
 import { promptMention } from '../../src/domains/prompt-links/index.ts';
 import {
   countStoredSpans,

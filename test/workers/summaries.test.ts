@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { summariseSmallTraces } from '../../src/domains/executions/index.ts';
-import { summariseLargeTrace } from '../../src/domains/executions/summarise-large-trace.ts';
 import { countTraceRows } from '../../src/domains/spans/index.ts';
+import { summariseLargeTrace } from '../../src/domains/summaries/summarise-large-trace.ts';
+import { summariseSmallTraces } from '../../src/domains/summaries/summarise-stored-traces.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { type Answer, newProject, type ProjectOfTest, type Query, startApi, type TestApi } from '../support/api.ts';
 import { allRows } from '../support/embedded-clickhouse.ts';

@@ -1,5 +1,5 @@
 export { projectOf, tenantOf } from './acting.ts';
-export { describeApiKey, mintApiKey } from './api-key-token.ts';
+export { mintApiKey } from './api-key-token.ts';
 export { authorise } from './authorise.ts';
 export { auditActorOf, callerOf } from './caller-of.ts';
 export { createAuthentication } from './create-authentication.ts';

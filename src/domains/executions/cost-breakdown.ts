@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type LightSpan, noUsage, type TokenUsage, usageParts } from '../spans/index.ts';
-import { sumUsage } from './count-usage.ts';
-import type { Execution } from './execution.ts';
+import { type Execution, sumUsage } from '../summaries/index.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
 
 /** Nano-USD of what has a cost, null while nothing has, and how many spans have tokens but no cost. */

@@ -1,10 +1,9 @@
 import { mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { type Execution, readSummary } from '../summaries/index.ts';
 import { fillCutSummaries, shownSummary } from './cut-summary-queries.ts';
-import type { Execution } from './execution.ts';
 import { type ListQuery, newestFirst } from './execution-place-queries.ts';
-import { readSummary } from './execution-summary.ts';
 import { BoundParameters } from './filters/bound-parameters.ts';
 import { compileCondition, isOneOfTraces } from './filters/compile-condition.ts';
 import { asksNothing } from './filters/condition.ts';

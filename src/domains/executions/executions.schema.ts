@@ -3,7 +3,7 @@ import { formatUsd } from '../../lib/money.ts';
 import { durationMs, isoFromUnixNano } from '../../lib/time.ts';
 import { statedPromptId } from '../prompt-links/index.ts';
 import type { TokenUsage } from '../spans/index.ts';
-import type { Execution } from './execution.ts';
+import type { Execution } from '../summaries/index.ts';
 
 const money = z
   .string()

@@ -12,16 +12,15 @@ import {
   type TraceKey,
   type WholeTrace,
 } from '../spans/index.ts';
+import { type Execution, missingParents, summariseExecution } from '../summaries/index.ts';
 import { breakDownCost, costBreakdownToWire } from './cost-breakdown.ts';
-import type { Execution } from './execution.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { executionToWire } from './executions.schema.ts';
 import { spanCursor } from './list-spans.ts';
+import { readLargeExecution } from './read-large-execution.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, readSpans, type SpanPage, storedSpans } from './read-span-page.ts';
 import { resolveExecutionPrompts } from './resolve-execution-prompts.ts';
-import { missingParents, summariseExecution } from './summarise-execution.ts';
-import { readLargeExecution } from './summarise-stored-traces.ts';
 import type { TraceReadDeps } from './trace-reads.ts';
 
 /** As many spans, and as many missing parents, as one answer gives out. */

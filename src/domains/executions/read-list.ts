@@ -1,6 +1,6 @@
 import { mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { Execution } from './execution.ts';
+import { type Execution, readSummary } from '../summaries/index.ts';
 import {
   findFormerPlaces,
   findPlaces,
@@ -11,7 +11,6 @@ import {
   type Stamp,
 } from './execution-place-queries.ts';
 import { countSpanRows, findExecutions, findSatisfying } from './execution-queries.ts';
-import { readSummary } from './execution-summary.ts';
 import { asksSpans } from './filters/condition.ts';
 import { placeOrder } from './place-order.ts';
 

@@ -1,5 +1,5 @@
 import { mergeUses, type PromptFinder, resolvePromptRefs } from '../prompt-links/index.ts';
-import type { Execution } from './execution.ts';
+import type { Execution } from '../summaries/index.ts';
 
 /** The stored summaries of one project with their prompts as they are known today. Never rejects. */
 export async function resolveExecutionPrompts(

@@ -1,2 +1,2 @@
-export { type ApplyIdentityEventDeps, applyIdentityEvent } from './apply-identity-event.ts';
-export { deleteIdentityEvents } from './identity-event-store.ts';
+export { type ApplyOrGiveUpDeps, applyOrGiveUp } from './apply-or-give-up.ts';
+export { pruneIdentityEvents } from './prune-identity-events.ts';

@@ -7,11 +7,11 @@ import { encodeExportResponse, encodeStatus, rpcCodes } from '../../otlp/respons
 import type { ScanResult } from '../../otlp/scan.ts';
 import { limitedWorkspaceOf, type Principal } from '../auth/index.ts';
 import { chargeIngest, type Limiter } from '../quotas/index.ts';
-import { BodyWaits } from './body-waits.ts';
 import { createExecutionEndpoint } from './create-execution/create-execution.routes.ts';
-import { exportProblems, otlpBodies, otlpErrors, refusedExample } from './otlp-document.ts';
-import { type QuarantineDeps, quarantineEndpoints } from './quarantine.routes.ts';
-import { type ReceiveTracesDeps, receiveTraces } from './receive-traces.ts';
+import { type QuarantineDeps, quarantineEndpoints } from './quarantine/quarantine.routes.ts';
+import { BodyWaits } from './receive/body-waits.ts';
+import { exportProblems, otlpBodies, otlpErrors, refusedExample } from './receive/otlp-document.ts';
+import { type ReceiveTracesDeps, receiveTraces } from './receive/receive-traces.ts';
 
 const { rawEndpoint: principalEndpoint } = endpointsFor<Principal>();
 

@@ -1,9 +1,8 @@
 import { setMembersMax } from '../../lib/bound-set.ts';
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
-import type { CostSource } from './light-span.ts';
 import { noParent } from './light-span-queries.ts';
-import type { SpanStatus } from './normalised-span.ts';
+import type { CostSource, SpanStatus } from './normalised-span.ts';
 import { ofTrace } from './trace-sql.ts';
 
 /** One thread of the engine: such a read is never in a hurry, and others are. */

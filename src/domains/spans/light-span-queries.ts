@@ -1,8 +1,8 @@
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
-import type { CostSource, LightSpan } from './light-span.ts';
+import type { LightSpan } from './light-span.ts';
 import { blockColumn, newestRows, type RowAge } from './newest-rows.ts';
-import type { SpanStatus } from './normalised-span.ts';
+import type { CostSource, SpanStatus } from './normalised-span.ts';
 import { toUsage } from './token-usage.ts';
 import type { TraceKey } from './trace-sql.ts';
 import { ofTrace, ofTraces } from './trace-sql.ts';

@@ -7,6 +7,9 @@ export const NORMALISER_VERSION = 4;
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 
+/** Who says what a span cost: nobody, its client, or our price table. */
+export type CostSource = 'none' | 'reported' | 'computed';
+
 /** One span in one shape, whichever client sent it. Texts are '' and counts 0 when unknown. */
 export interface NormalisedSpan {
   kind: SpanKind;

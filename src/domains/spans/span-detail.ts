@@ -1,5 +1,4 @@
-import type { CostSource } from './light-span.ts';
-import type { SpanStatus } from './normalised-span.ts';
+import type { CostSource, SpanStatus } from './normalised-span.ts';
 
 /** What `?include=` can leave out of a span, and the columns that it then does not read. */
 export const spanParts = {

@@ -19,7 +19,7 @@ import {
 } from '../../stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
-import type { CostSource } from './light-span.ts';
+import type { CostSource } from './normalised-span.ts';
 import { NORMALISER_VERSION, type NormalisedSpan } from './normalised-span.ts';
 import { eventsToJson, linksToJson, resourceToJson, scopeToJson } from './span-json.ts';
 import type { TypedAttributes } from './typed-attributes.ts';

@@ -2,7 +2,7 @@ export { analyseTemplates, type TemplateAnalysis, type TemplateVariable } from '
 export { type ExpandedParts, expandParts, type ResolvedPart } from './expand-parts.ts';
 export { templateLimits } from './limits.ts';
 export { contextWindowOf } from './lint/context-window.ts';
-export { type Lint, type LintInput, lintTemplate, textsOf } from './lint-template.ts';
+export { type Lint, lintTemplate, textsOf } from './lint-template.ts';
 export { descend, isMissing } from './look-up.ts';
 export { type ParsedMessage, type PromptMessage, parseMessages } from './parse-messages.ts';
 export { parseTemplate } from './parse-template.ts';

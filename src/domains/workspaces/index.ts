@@ -1,5 +1,5 @@
 export type { Caller } from './caller.ts';
-export { type PlanOverrides, planOverridesFrom } from './plan-overrides.ts';
+export { planOverridesFrom } from './plan-overrides.ts';
 export {
   limitsOf,
   type PlanLimits,

@@ -104,7 +104,11 @@ function keyOf({ xid, topic, subject_id: id }: Row): string {
   return `${xid} ${topic} ${id}`;
 }
 
-/** Forgets changes noted before `before`; returns how many. */
-export async function deleteChanges(postgres: Postgres, before: Date): Promise<number> {
+/** Longer than any transaction of ours lasts: processes read several times a second, and start over when they could not. */
+const keptMs = 5 * 60_000;
+
+/** Forgets changes that every process has read; returns how many. Throws UnavailableError. */
+export async function pruneChanges(postgres: Postgres): Promise<number> {
+  const before = new Date(Date.now() - keptMs);
   return runPostgres(() => postgres('changes').where('at', '<', before).delete());
 }

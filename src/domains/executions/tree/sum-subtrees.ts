@@ -1,6 +1,13 @@
 import { itemAt } from '../../../lib/item-at.ts';
 import type { TimedSpan, Tree } from '../../../lib/span-tree.ts';
-import { addSpan, addTotal, type CountableSpan, nothingUsed, sumUsage, type UsageTotal } from '../count-usage.ts';
+import {
+  addSpan,
+  addTotal,
+  type CountableSpan,
+  nothingUsed,
+  sumUsage,
+  type UsageTotal,
+} from '../../summaries/index.ts';
 import { earlier, later } from './self-time.ts';
 
 /** What a span and all below it add up to. */

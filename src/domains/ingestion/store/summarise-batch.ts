@@ -1,0 +1,139 @@
+import { mapInSlices } from '../../../lib/pace.ts';
+import { countSummaries, listForSummary } from '../../../queue/summary-list.ts';
+import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
+import type { Redis } from '../../../stores/redis/client.ts';
+import type { Logger } from '../../../telemetry/logger.ts';
+import { countTraceRows, type LightSpan, readEngineClock } from '../../spans/index.ts';
+import {
+  type Execution,
+  groupByRows,
+  insertExecutions,
+  smallTraceRowsMax,
+  summariseExecution,
+  summariseSmallTraces,
+} from '../../summaries/index.ts';
+import type { BatchEntry } from './span-batcher.ts';
+import { type ProjectOfBatch, spansAtHand, tracesOfBatch } from './traces-of-batch.ts';
+
+export interface SummariseBatchDeps {
+  clickhouse: ClickHouse;
+  redis: Redis;
+  logger: Logger;
+}
+
+/**
+ * What a batch may read from the store for one workspace while the next batch waits: as many rows as this and four times those that it
+ * brought. So whoever sends one span each for many traces reads little here; their summaries come from the list.
+ */
+const rowsReadMin = 2_000;
+const rowsReadPerRow = 4;
+/** Reads of the store by one batch for one project, some 20 ms each. */
+const readsMax = 10;
+
+/** What became of a project's traces: summed up, or to be put on the list. */
+interface Outcome {
+  project: ProjectOfBatch;
+  executions: Execution[];
+  left: string[];
+}
+
+/**
+ * Sums up the traces of a batch whose spans are confirmed. When it resolves, each of them has its execution or a durable place on the
+ * list of summaries. A trace whose spans are all in this batch is summed up from what is at hand, a small one is read; what is large,
+ * too much at once, or fails goes to the list. Of several workers with one trace the last to insert sees all of it, and has the latest
+ * clock. Throws only when the list cannot be written.
+ */
+export async function summariseBatch(deps: SummariseBatchDeps, entries: readonly BatchEntry[]): Promise<void> {
+  const projects = tracesOfBatch(entries);
+  const outcomes = await summariseProjects(deps, projects);
+  for (const outcome of await insertOutcomes(deps, outcomes)) {
+    if (outcome.left.length === 0) continue;
+    await listForSummary(deps.redis, outcome.project, outcome.left);
+    await countSummaries(deps.redis, 'listed', outcome.left.length);
+  }
+}
+
+async function summariseProjects(deps: SummariseBatchDeps, projects: readonly ProjectOfBatch[]): Promise<Outcome[]> {
+  const rowsLeft = new Map<string, number>();
+  for (const { workspaceId, rows } of projects) {
+    rowsLeft.set(workspaceId, (rowsLeft.get(workspaceId) ?? rowsReadMin) + rows * rowsReadPerRow);
+  }
+  const outcomes: Outcome[] = [];
+  let version: bigint | undefined;
+  for (const project of projects) {
+    try {
+      version ??= await readEngineClock(deps.clickhouse);
+      outcomes.push(await summariseProject(deps, project, version, rowsLeft));
+    } catch (error) {
+      outcomes.push(leftWhole(deps, project, error));
+    }
+  }
+  return outcomes;
+}
+
+async function summariseProject(
+  deps: SummariseBatchDeps,
+  project: ProjectOfBatch,
+  version: bigint,
+  rowsLeft: Map<string, number>,
+): Promise<Outcome> {
+  const { projectId, workspaceId, traces } = project;
+  // What this batch alone makes large need not be counted.
+  const counted = [...traces].filter(([, { rows }]) => rows <= smallTraceRowsMax).map(([traceId]) => traceId);
+  const stored = await countTraceRows(deps.clickhouse, projectId, counted);
+  const atHand: LightSpan[][] = [];
+  const small = new Map<string, number>();
+  const left: string[] = [];
+  let budget = rowsLeft.get(workspaceId) ?? 0;
+  for (const [traceId, trace] of traces) {
+    const rows = Math.max(trace.rows, stored.get(traceId) ?? 0);
+    const spans = rows > smallTraceRowsMax ? undefined : spansAtHand(trace, rows);
+    if (spans !== undefined) atHand.push(spans);
+    else if (rows > Math.min(smallTraceRowsMax, budget)) left.push(traceId);
+    else {
+      small.set(traceId, rows);
+      budget -= rows;
+    }
+  }
+  rowsLeft.set(workspaceId, budget);
+  const executions = await mapInSlices(atHand, (spans) => summariseExecution(projectId, spans, version));
+  const groups = groupByRows(small);
+  // One by one: as arguments of one call, many of them overflow the stack.
+  for (const traceId of groups.slice(readsMax).flat()) left.push(traceId);
+  for (const traceIds of groups.slice(0, readsMax)) {
+    try {
+      executions.push(...(await summariseSmallTraces(deps.clickhouse, { projectId, traceIds, version })));
+    } catch (error) {
+      deps.logger.warn({ err: error, project_id: projectId, traces: traceIds.length }, 'traces could not be read');
+      left.push(...traceIds);
+    }
+  }
+  return { project, executions, left };
+}
+
+/** All in one block; where that fails project by project, so that one costs the others nothing. */
+async function insertOutcomes(deps: SummariseBatchDeps, outcomes: readonly Outcome[]): Promise<readonly Outcome[]> {
+  try {
+    await insertExecutions(
+      deps.clickhouse,
+      outcomes.flatMap(({ executions }) => executions),
+    );
+    return outcomes;
+  } catch (error) {
+    const [only, ...others] = outcomes;
+    if (only === undefined) return [];
+    if (others.length === 0) {
+      const summarised = only.executions.map(({ traceId }) => traceId);
+      deps.logger.warn({ err: error, project_id: only.project.projectId }, 'executions could not be stored');
+      return [{ ...only, executions: [], left: [...only.left, ...summarised] }];
+    }
+  }
+  const inserted: Outcome[] = [];
+  for (const outcome of outcomes) inserted.push(...(await insertOutcomes(deps, [outcome])));
+  return inserted;
+}
+
+function leftWhole(deps: SummariseBatchDeps, project: ProjectOfBatch, error: unknown): Outcome {
+  deps.logger.warn({ err: error, project_id: project.projectId }, 'traces could not be summed up');
+  return { project, executions: [], left: [...project.traces.keys()] };
+}
