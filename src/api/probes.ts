@@ -1,5 +1,5 @@
 import type { DependencyName } from '../domains/operations/index.ts';
-import type { LaneName } from '../http/request-lanes.ts';
+import type { LaneName } from '../http/contract.ts';
 import type { ClickHouse } from '../stores/clickhouse/client.ts';
 import { clickHouseAway } from '../stores/clickhouse/errors.ts';
 import type { Postgres } from '../stores/postgres/client.ts';

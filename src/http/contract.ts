@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import type { ProblemCode } from '../lib/problem-codes.ts';
-import type { LaneName } from './request-lanes.ts';
+
+/** Where the handlers of a contract have their places; `none` for those that bound their work themselves. */
+export type LaneName = 'records' | 'renders' | 'analysis' | 'none';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type RateClass = 'ingest' | 'read' | 'write' | 'render' | 'analytics' | 'webhook' | 'none';

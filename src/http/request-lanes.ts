@@ -2,10 +2,7 @@ import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane, requestWaitMsMax, type Waiter } from '../lib/fair-lane.ts';
 import { sharedThird } from '../lib/pace.ts';
-import type { Contract, RateClass } from './contract.ts';
-
-/** Where the handlers of a contract have their places; `none` for those that bound their work themselves. */
-export type LaneName = 'records' | 'renders' | 'analysis' | 'none';
+import type { Contract, LaneName, RateClass } from './contract.ts';
 
 /**
  * By rate class, unless the contract names another. Ingestion has places of its own (`Admission`), webhooks are bounded by provider,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
-import type { AppOptions } from './app.ts';
+import type { AppOptions } from './app-options.ts';
 import { readJsonBody, receiveBody } from './body.ts';
 import type { BodyHold, BodyIntake } from './body-intake.ts';
 import type { CommonCall, Endpoint, Headers, RawCall } from './endpoint.ts';

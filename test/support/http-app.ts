@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
-import { type AppOptions, createApp } from '../../src/http/app.ts';
+import { createApp } from '../../src/http/app.ts';
+import type { AppOptions } from '../../src/http/app-options.ts';
 import type { Endpoint } from '../../src/http/endpoint.ts';
 import { listen } from '../../src/http/server.ts';
 import { createLatencyRecorder } from '../../src/telemetry/latency.ts';

@@ -21,7 +21,7 @@ import { readLargeExecution } from './read-large-execution.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, readSpans, type SpanPage, storedSpans } from './read-span-page.ts';
 import { resolveExecutionPrompts } from './resolve-execution-prompts.ts';
-import type { TraceReadDeps } from './trace-reads.ts';
+import type { TraceReadDeps } from './trace-read-deps.ts';
 
 /** As many spans, and as many missing parents, as one answer gives out. */
 const spansMax = 10_000;

@@ -2,7 +2,7 @@ import type { SpanPart } from '../spans/index.ts';
 import { checkedSpanId, checkedTraceId, unknownSpan } from './execution-not-found.ts';
 import { readPart } from './read-part.ts';
 import { textSlice } from './span-text.ts';
-import type { TraceReadDeps } from './trace-reads.ts';
+import type { TraceReadDeps } from './trace-read-deps.ts';
 
 /** A slice of the JSON text of one part of a span. Throws NotFoundError, UnavailableError, and LargePartError as {@link readPart} does. */
 export async function getSpanPart(

@@ -4,7 +4,7 @@ import { largePartReader } from './read-part.ts';
 import { pageBytesMax, partBytesMax } from './read-span-page.ts';
 import { ownerReader } from './span-parts.schema.ts';
 import { spanToText } from './span-text.ts';
-import type { TraceReadDeps } from './trace-reads.ts';
+import type { TraceReadDeps } from './trace-read-deps.ts';
 
 /**
  * One span with its parts, those longer than `partCharsMax` (UTF-16 units of JSON text) only by name. Throws NotFoundError,

@@ -11,7 +11,7 @@ import {
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, storedSpans } from './read-span-page.ts';
-import type { TraceReadDeps } from './trace-reads.ts';
+import type { TraceReadDeps } from './trace-read-deps.ts';
 
 /** The spans of one trace in order of start, a page. Throws NotFoundError, MalformedError for a foreign cursor, UnavailableError. */
 export async function listSpans(

@@ -1,5 +1,3 @@
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { PromptFinder } from '../prompt-links/index.ts';
 import { countRows, LargeTraceError, rowsHereMax } from '../spans/index.ts';
 import { checkedTraceId } from './execution-not-found.ts';
 import { getExecution } from './get-execution.ts';
@@ -8,15 +6,7 @@ import { getSpan } from './get-span.ts';
 import { getSpanPart } from './get-span-part.ts';
 import { getTimeline } from './get-timeline.ts';
 import { listSpans } from './list-spans.ts';
-
-/** What a read of one trace needs, in the API's own thread or in one beside it. */
-export interface TraceReadDeps {
-  clickhouse: ClickHouse;
-  knownPrompts: PromptFinder;
-  cursorSecret: string;
-  /** Whether what is large may be read here; where it may not, a large trace is LargeTraceError and a large part LargePartError. */
-  large: boolean;
-}
+import type { TraceReadDeps } from './trace-read-deps.ts';
 
 const reads = {
   getExecution,

@@ -1,5 +1,5 @@
 import type { SpanPrompt } from '../prompt-links/index.ts';
-import type { SpanStatus } from './normalised-span.ts';
+import type { CostSource, SpanStatus } from './normalised-span.ts';
 import type { SpanRow } from './span-row.ts';
 import type { TokenUsage } from './token-usage.ts';
 

@@ -7,27 +7,8 @@ import { summariseLargeTrace } from './summarise-large-trace.ts';
 
 /** A trace of more rows is a large one: it is not read where others wait for it. */
 export const smallTraceRowsMax = 2_000;
-/** So many rows are read at once: 2 to 3 MB of JSON, whose parsing takes 20 ms. */
-const rowsAtOnceMax = 4_000;
 /** Texts of hostile length are no reason to hold the event loop: a read that is larger fails, and its traces go elsewhere. */
 const resultBytesMax = 12 * 1024 * 1024;
-
-/** Groups of traces that are read at once, by their rows; ids in the order given. */
-export function groupByRows(rowsOf: ReadonlyMap<string, number>): string[][] {
-  const groups: string[][] = [];
-  let rowsLeft = 0;
-  for (const [traceId, rows] of rowsOf) {
-    const group = groups.at(-1);
-    if (group === undefined || group.length === 100 || rows > rowsLeft) {
-      groups.push([traceId]);
-      rowsLeft = rowsAtOnceMax - rows;
-    } else {
-      group.push(traceId);
-      rowsLeft -= rows;
-    }
-  }
-  return groups;
-}
 
 /** Reads small traces whole and sums them up. Throws what ClickHouse throws, 396 for texts beyond what is read at once. */
 export async function summariseSmallTraces(

@@ -12,7 +12,8 @@ import type { Redis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { countTraceRows, readEngineClock } from '../spans/index.ts';
 import { insertExecutions } from './execution-row.ts';
-import { groupByRows, smallTraceRowsMax, summariseSmallTraces } from './summarise-stored-traces.ts';
+import { groupByRows } from './group-by-rows.ts';
+import { smallTraceRowsMax, summariseSmallTraces } from './summarise-stored-traces.ts';
 import type { SummaryTask } from './summary-thread.ts';
 
 /** Taken of one project at a time. */

@@ -1,7 +1,8 @@
 import { templateLimits } from './limits.ts';
+import type { PartArgument } from './part-argument.ts';
 import { type Position, TemplateLimitError } from './problems.ts';
 import { hasDefault, isRequiredBy } from './schema/schema-paths.ts';
-import type { ParsedTemplate, PartArgument, Parts, PartUse, VariableUse } from './template.ts';
+import type { ParsedTemplate, Parts, PartUse, VariableUse } from './template.ts';
 
 /** A place of a variable; for one within a part, the part's tag and in `message` which part. */
 export interface Occurrence extends Position {

@@ -1,4 +1,5 @@
 import type { Node } from './mustache/nodes.ts';
+import type { PartArgument } from './part-argument.ts';
 import type { Position } from './problems.ts';
 
 export const templateFormats = ['mustache', 'liquid', 'plain'] as const;
@@ -13,9 +14,6 @@ export interface VariableUse extends Position {
   /** Sections and loops around it, outermost first. */
   within: readonly string[];
 }
-
-/** An argument of a part tag: the value of a variable, or a literal. */
-export type PartArgument = { name: string; path: string } | { name: string; value: string | number | boolean | null };
 
 /** One part tag. */
 export interface PartUse extends Position {

@@ -3,8 +3,9 @@ import { listProblemCodes } from '../../lib/problem-codes.ts';
 import type { Contract } from '../endpoint.ts';
 import { statusByKind } from '../problem.ts';
 import { headerComponents } from './headers.ts';
+import type { JsonObject, KnownFields } from './json-object.ts';
 import { operation } from './operation.ts';
-import { createSchemaRegistry, type JsonObject, type KnownFields } from './schemas.ts';
+import { createSchemaRegistry } from './schemas.ts';
 
 /**
  * An OpenAPI 3.1 document of the contracts: the same schemas that validate, the same codes that errors carry.

@@ -1,4 +1,4 @@
-import type { JsonObject, KnownFields } from './schemas.ts';
+import type { JsonObject, KnownFields } from './json-object.ts';
 
 interface Context {
   /** Of a request: only what is required, and what its schema has an example for. Of an answer: everything. */

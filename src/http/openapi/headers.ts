@@ -1,6 +1,6 @@
 import type { Contract } from '../endpoint.ts';
 import { isIdempotent } from '../idempotency.ts';
-import type { JsonObject } from './schemas.ts';
+import type { JsonObject } from './json-object.ts';
 
 const text = { type: 'string' };
 const whole = { type: 'integer', minimum: 0 };

@@ -3,8 +3,9 @@ import type { Access, Contract, MediaType } from '../endpoint.ts';
 import { problemContentType } from '../problem.ts';
 import { isPrefix } from '../query.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
+import type { JsonObject } from './json-object.ts';
 import { problemsOf } from './problems.ts';
-import type { JsonObject, SchemaRegistry } from './schemas.ts';
+import type { SchemaRegistry } from './schemas.ts';
 
 /** One operation of the document. */
 export function operation(

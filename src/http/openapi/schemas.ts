@@ -1,10 +1,6 @@
 import { z } from 'zod';
 import { exampleOf } from './examples.ts';
-
-export type JsonObject = Record<string, unknown>;
-
-/** Fields and parameters that are the same wherever they occur, by name. */
-export type KnownFields = Readonly<Record<string, { description: string; example: unknown }>>;
+import type { JsonObject, KnownFields } from './json-object.ts';
 
 export interface SchemaRegistry {
   /** JSON Schema of a zod schema; definitions it shares or repeats become components. `name` must be unique in the document. */

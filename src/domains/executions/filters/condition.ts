@@ -1,22 +1,5 @@
 import type { ExecutionField } from './execution-fields.ts';
-
-export const operators = [
-  'eq',
-  'ne',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'in',
-  'nin',
-  'contains',
-  'starts_with',
-  'exists',
-] as const;
-
-export type Operator = (typeof operators)[number];
-
-export type BoundValue = string | number | bigint | boolean;
+import type { BoundValue, Operator } from './operators.ts';
 
 /** `values` has one value, or those of `in` and `nin`; for `exists` it is `[true]` or `[false]`. */
 export interface Comparison {

@@ -1,6 +1,7 @@
 import type { PromptMentions } from '../../prompt-links/index.ts';
 import { promptIdsIn, promptIdsOf } from './bound-cost.ts';
-import type { BoundValue, Condition } from './condition.ts';
+import type { Condition } from './condition.ts';
+import type { BoundValue } from './operators.ts';
 
 /**
  * The condition with every prompt id beside what else stored mentions of that prompt say: its names, and what was sent before it was

@@ -1,6 +1,6 @@
 import { parseUsd } from '../../../lib/money.ts';
 import { unixNanoFromDate } from '../../../lib/time.ts';
-import type { BoundValue, Operator } from './condition.ts';
+import type { BoundValue, Operator } from './operators.ts';
 import { promptUsed } from './prompt-used.ts';
 
 /** What can be asked of a column `x`, as SQL; operators are made of these. `v` is a bound value, for `oneOf` a bound array. */

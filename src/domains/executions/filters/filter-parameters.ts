@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { prefixedParams, repeatedParam } from '../../../http/query.ts';
 import { attribute } from './attribute-type.ts';
 import { checkCost } from './bound-cost.ts';
-import type { BoundValue, Comparison, Condition, Operator } from './condition.ts';
+import type { Comparison, Condition } from './condition.ts';
 import { attributePrefix, executionFields, type FieldName } from './execution-fields.ts';
 import type { FieldType } from './field-types.ts';
 import { parseFilter } from './filter-tree.ts';
+import type { BoundValue, Operator } from './operators.ts';
 import { wordsMax, wordsOf } from './words.ts';
 
 interface FilterParameter {

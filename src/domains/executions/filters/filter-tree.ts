@@ -3,9 +3,10 @@ import { checkJson, jsonDepthMax } from '../../../http/json-walk.ts';
 import { closest } from '../../../lib/closest.ts';
 import { AppError, MalformedError } from '../../../lib/errors.ts';
 import { attribute } from './attribute-type.ts';
-import type { Condition, Operator } from './condition.ts';
+import type { Condition } from './condition.ts';
 import { attributePrefix, type ExecutionField, executionFields } from './execution-fields.ts';
 import { type FieldType, operatorsOf } from './field-types.ts';
+import type { Operator } from './operators.ts';
 
 const depthMax = 8;
 const nodesMax = 100;

@@ -1,8 +1,27 @@
 import type { z } from 'zod';
 import { readIsoTime } from '../../../otlp/iso-time.ts';
-import type { ExecutionBody, SpanBody } from './execution-body.ts';
 
-type Fields = Omit<SpanBody | ExecutionBody, 'spans' | 'trace_id'>;
+type Given<T> = T | null | undefined;
+
+/** What the rules look at, of an execution or a span. */
+interface Fields {
+  started_at?: Given<string>;
+  ended_at?: Given<string>;
+  duration_ms?: Given<number>;
+  status?: Given<string>;
+  error?: unknown;
+  prompt_id?: Given<string>;
+  prompt_version?: unknown;
+  usage?: Given<Partial<Record<Count, Given<number>>>>;
+}
+
+type Count =
+  | 'input_tokens'
+  | 'output_tokens'
+  | 'cache_read_tokens'
+  | 'cache_write_tokens'
+  | 'reasoning_tokens'
+  | 'total_tokens';
 
 interface Rule {
   path: readonly string[];
@@ -50,8 +69,6 @@ function statusFault({ status, error }: Fields): string | undefined {
 function promptFault({ prompt_id, prompt_version }: Fields): string | undefined {
   return isGiven(prompt_version) && !isGiven(prompt_id) ? 'needs a prompt_id' : undefined;
 }
-
-type Count = keyof NonNullable<Fields['usage']>;
 
 function part(name: Count, whole: Count) {
   return ({ usage }: Fields): string | undefined => {

@@ -1,4 +1,4 @@
-import type { KnownFields } from '../../../http/openapi/schemas.ts';
+import type { KnownFields } from '../../../http/openapi/json-object.ts';
 
 /** What a name means wherever it occurs, for parameters and examples whose schema does not say. */
 export const knownFields = {

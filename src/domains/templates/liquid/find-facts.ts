@@ -14,7 +14,8 @@ import {
   type Variable,
 } from 'liquidjs';
 import { indexLines } from '../line-index.ts';
-import type { PartArgument, PartUse, TemplateFacts, VariableUse } from '../template.ts';
+import type { PartArgument } from '../part-argument.ts';
+import type { PartUse, TemplateFacts, VariableUse } from '../template.ts';
 import { tagAround } from './liquid-problems.ts';
 import { PartTag } from './part-tag.ts';
 

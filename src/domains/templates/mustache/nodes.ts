@@ -1,4 +1,4 @@
-import type { PartArgument } from '../template.ts';
+import type { PartArgument } from '../part-argument.ts';
 
 interface Placed {
   /** Nothing comes before it on its line, so the indentation of a part goes here. */

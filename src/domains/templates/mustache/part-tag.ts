@@ -1,5 +1,5 @@
 import { templateLimits } from '../limits.ts';
-import type { PartArgument } from '../template.ts';
+import type { PartArgument } from '../part-argument.ts';
 import { nameFault } from './names.ts';
 
 export type PartTag = { slug: string; ref: string; arguments: PartArgument[] } | { fault: string };

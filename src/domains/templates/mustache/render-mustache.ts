@@ -1,8 +1,9 @@
 import { InvalidError } from '../../../lib/errors.ts';
 import { textOf } from '../insert-value.ts';
 import { absent, type Frame, type Given, isMissing, lookUp } from '../look-up.ts';
+import type { PartArgument } from '../part-argument.ts';
 import { deeper, type PartPlace, type RenderScope, recordMissing } from '../render-scope.ts';
-import type { MustacheTemplate, PartArgument } from '../template.ts';
+import type { MustacheTemplate } from '../template.ts';
 import { type Node, type PartNode, type SectionNode, splitName, type TextNode, type VariableNode } from './nodes.ts';
 
 /** Where in the tree the render stands. */
