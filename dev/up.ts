@@ -13,6 +13,7 @@ import { CannotStart } from './up/errors.ts';
 import { replaceJson } from './up/files.ts';
 import { acquireLock } from './up/lock.ts';
 import { stopLeftovers } from './up/process-records.ts';
+import { requireReachable } from './up/reachable.ts';
 import { type CompleteSecrets, loadSecrets } from './up/secrets.ts';
 import { layOut, type Paths, Session } from './up/session.ts';
 import { stopRequest } from './up/stop-request.ts';
@@ -49,6 +50,8 @@ async function runSession(
   removeConnection(paths.connection);
   await stopLeftovers(paths.records);
   await requirePort(config);
+  await requireReachable(env);
+  stopRequested.throwIfAborted();
   emptyLargeLogs(paths.logs);
   const secrets = loadSecrets(paths.secrets, env);
   if (!config.externalUrls.redis) await ensureRedisBinary();

@@ -33,7 +33,7 @@ const environment = z.object({
     .refine((text) => Buffer.byteLength(text) >= 32, 'must be at least 32 bytes')
     .optional(),
   JWT_JWKS_URL: z
-    .url({ protocol: /^https?$/ })
+    .url({ protocol: /^https?$/, abort: true })
     .refine(isSafeFromListeners, 'must be https, except on this machine: whoever can change the keys can be anybody')
     .optional(),
   JWT_ISSUER: list,
@@ -79,13 +79,7 @@ export interface Config {
 
 /** Reads the environment. Throws one Error that lists every fault, with the variable's name and never its value. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
-  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const result = environment.safeParse(present);
-  if (!result.success) {
-    const faults = result.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
-    throw new Error(`The environment is not complete:\n${faults.join('\n')}\nSee the table of variables in README.md.`);
-  }
-  const values = result.data;
+  const values = parse(environment, env);
   return {
     port: values.PORT,
     host: values.HOST,
@@ -122,9 +116,8 @@ export function readClickHouseUrl(env: NodeJS.ProcessEnv = process.env): string 
   return result.data.CLICKHOUSE_URL;
 }
 
-const storeUrls = environment
-  .pick({ DATABASE_URL: true, CLICKHOUSE_URL: true })
-  .extend({ DATABASE_MIGRATE_URL: environment.shape.DATABASE_URL.optional() });
+const ownerUrl = { DATABASE_MIGRATE_URL: environment.shape.DATABASE_URL.optional() };
+const storeUrls = environment.pick({ DATABASE_URL: true, CLICKHOUSE_URL: true }).extend(ownerUrl);
 
 /**
  * The URLs that migrations need. `serviceUrl` only where the service connects as another user than the one that migrates. Throws like
@@ -135,12 +128,31 @@ export function readStoreUrls(env: NodeJS.ProcessEnv = process.env): {
   serviceUrl: string | undefined;
   clickhouseUrl: string;
 } {
-  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const { DATABASE_URL, DATABASE_MIGRATE_URL, CLICKHOUSE_URL } = storeUrls.parse(present);
+  const { DATABASE_URL, DATABASE_MIGRATE_URL, CLICKHOUSE_URL } = parse(storeUrls, env);
   const databaseUrl = DATABASE_MIGRATE_URL ?? DATABASE_URL;
   const isOther = new URL(databaseUrl).username !== new URL(DATABASE_URL).username;
   return { databaseUrl, serviceUrl: isOther ? DATABASE_URL : undefined, clickhouseUrl: CLICKHOUSE_URL };
 }
+
+const everything = environment.extend(ownerUrl);
+
+/** What keeps processes and migrations from starting in this environment, as "NAME: why" and never with a value; empty when nothing does. */
+export function environmentFaults(env: NodeJS.ProcessEnv): string[] {
+  const result = everything.safeParse(present(env));
+  return result.success ? [] : describe(result.error);
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
+  const result = schema.safeParse(present(env));
+  if (result.success) return result.data;
+  const faults = describe(result.error).map((fault) => `  ${fault}`);
+  throw new Error(`The environment is not complete:\n${faults.join('\n')}\nSee the table of variables in README.md.`);
+}
+
+/** A variable that is empty counts as not set. */
+const present = (env: NodeJS.ProcessEnv) => Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+
+const describe = (error: z.ZodError) => error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
 
 function isSafeFromListeners(url: string): boolean {
   const { protocol, hostname } = new URL(url);

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { EngineName } from '../engines.ts';
+import { givenFaults } from './environment.ts';
 import { CannotStart } from './errors.ts';
 
 export interface UpConfig {
@@ -18,12 +19,17 @@ const ENGINE_VARIABLES: Readonly<Record<EngineName, string>> = {
   clickhouse: 'CLICKHOUSE_URL',
 };
 
-/** Reads what `up` itself needs; the rest of the environment goes to the processes it starts. Throws CannotStart. */
+/**
+ * Reads what `up` itself needs; the rest of the environment goes to the processes it starts. Throws CannotStart with every fault of all
+ * of it, so that nothing starts and nothing is written that the processes would refuse.
+ */
 export function readUpConfig(env: NodeJS.ProcessEnv, root: string): UpConfig {
   const port = Number(env.PORT || 8787);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw new CannotStart(`PORT is "${env.PORT}", it must be a whole number from 1 to 65535`);
-  }
+  // `up` says where the API is before it listens, so port 0 will not do.
+  const isPort = Number.isInteger(port) && port >= 1 && port <= 65_535;
+  const portFaults = isPort ? [] : [`PORT: must be a whole number from 1 to 65535, not "${env.PORT}"`];
+  const faults = [...portFaults, ...givenFaults({ ...env, PORT: undefined })];
+  if (faults.length > 0) throw new CannotStart(refusal(faults));
   const host = env.HOST || '127.0.0.1';
   const externalUrls: Partial<Record<EngineName, string>> = {};
   for (const name of ['postgres', 'redis', 'clickhouse'] as const) {
@@ -37,6 +43,11 @@ export function readUpConfig(env: NodeJS.ProcessEnv, root: string): UpConfig {
     url: `http://${reachableHost(host)}:${port}`,
     externalUrls,
   };
+}
+
+function refusal(faults: readonly string[]): string {
+  const lines = faults.map((fault) => `    ${fault}`).join('\n');
+  return `the environment is not valid, so nothing was started or stored:\n${lines}\n  See the table of variables in README.md.`;
 }
 
 function reachableHost(host: string): string {

@@ -46,9 +46,10 @@ async function readBytes(req: IncomingMessage, bytesMax: number, hold: BodyHold)
 
 /**
  * Reads a body as it was sent.
- * @throws TooLargeError over `bytesMax`, MalformedError `incomplete_body` when it breaks off, and what `hold` throws when there is no room
+ * @throws UnsupportedMediaTypeError for a transfer coding, TooLargeError over `bytesMax`, MalformedError `incomplete_body` when it breaks off, and what `hold` throws when there is no room
  */
 export async function receiveBody(req: IncomingMessage, bytesMax: number, hold: BodyHold): Promise<Buffer> {
+  checkTransferEncoding(req.headers['transfer-encoding']);
   const announced = Number(req.headers['content-length'] ?? 0);
   if (announced > bytesMax) throw tooLarge(bytesMax, `Content-Length is ${announced}`);
   try {
@@ -56,6 +57,15 @@ export async function receiveBody(req: IncomingMessage, bytesMax: number, hold: 
   } finally {
     hold.arrived();
   }
+}
+
+/** @throws UnsupportedMediaTypeError for a transfer coding that would have to be taken off before the body can be read */
+function checkTransferEncoding(header: string | undefined): void {
+  if (header === undefined || header.trim().toLowerCase() === 'chunked') return;
+  throw new UnsupportedMediaTypeError(
+    'unsupported_content_encoding',
+    `Transfer-Encoding must be chunked and nothing else; given ${JSON.stringify(header.slice(0, 80))}. Use Content-Encoding to compress.`,
+  );
 }
 
 function hasBody(req: IncomingMessage): boolean {

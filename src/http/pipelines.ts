@@ -1,14 +1,25 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { FewPerTurn } from '../lib/few-per-turn.ts';
 
-/** A client that sends so many requests ahead of their answers is cut off; those few that do so at all send some ten. */
-const waitingMax = 128;
+/**
+ * A client that sends so many requests ahead of their answers is cut off. Each is an object until its turn, and all of them end when the
+ * client leaves, in one turn of the event loop.
+ */
+const waitingMax = 8;
 /** Of all such requests so many begin in a turn of the event loop: they are a millisecond of it. */
 const begunPerTurn = 4;
+/** Anything but 0, 1 and 2: the parser stops with an error, which closes the connection (llhttp, `on_headers_complete`). */
+const stopParsing = -1;
 
 interface Pipeline {
   isBusy: boolean;
   waiting: (() => void)[];
+}
+
+/** What Node has of the parser of a connection; it is not documented. */
+interface Parsed {
+  parser?: { onIncoming?: (req: IncomingMessage, keepAlive: boolean) => number } | null;
 }
 
 /**
@@ -18,8 +29,20 @@ interface Pipeline {
  */
 export class Pipelines {
   readonly #ofSockets = new WeakMap<Socket, Pipeline>();
-  readonly #due: (() => void)[] = [];
-  #willBegin = false;
+  readonly #due = new FewPerTurn(begunPerTurn);
+
+  /**
+   * Has the parser of each connection stop where the client is cut off. Otherwise Node makes an object of all of a thousand short
+   * requests that arrive together: 10 ms of the event loop, at every connection anew.
+   */
+  watch(server: Server): void {
+    server.on('connection', (socket: Socket) => {
+      const { parser } = socket as Parsed;
+      const read = parser?.onIncoming;
+      if (!parser || !read) return;
+      parser.onIncoming = (req, keepAlive) => (this.#isCutOff(socket) ? stopParsing : read(req, keepAlive));
+    });
+  }
 
   /** Begins a request in its turn; never when its connection closes before. */
   serve(res: ServerResponse, begin: () => void): void {
@@ -33,28 +56,19 @@ export class Pipelines {
     if (!pipeline.isBusy) {
       pipeline.isBusy = true;
       beginNow();
-    } else if (pipeline.waiting.length < waitingMax) pipeline.waiting.push(beginNow);
-    else socket.destroy();
+    } else if (!this.#isCutOff(socket)) pipeline.waiting.push(beginNow);
+  }
+
+  #isCutOff(socket: Socket): boolean {
+    const waiting = this.#ofSockets.get(socket)?.waiting.length ?? 0;
+    if (waiting >= waitingMax) socket.destroy();
+    return socket.destroyed;
   }
 
   #end(pipeline: Pipeline): void {
     const next = pipeline.waiting.shift();
-    if (next === undefined) {
-      pipeline.isBusy = false;
-      return;
-    }
-    this.#due.push(next);
-    this.#beginDue();
-  }
-
-  #beginDue(): void {
-    if (this.#willBegin || this.#due.length === 0) return;
-    this.#willBegin = true;
-    setImmediate(() => {
-      this.#willBegin = false;
-      for (const begin of this.#due.splice(0, begunPerTurn)) begin();
-      this.#beginDue();
-    });
+    if (next === undefined) pipeline.isBusy = false;
+    else this.#due.add(next);
   }
 
   #pipelineOf(socket: Socket): Pipeline {

@@ -28,17 +28,19 @@ export function parseQueryString(search: string): QueryValues {
 
 /** A whole number written as digits; `1e3`, `0x10`, blanks and the empty string are faults, unlike with `z.coerce`. */
 export function integerParam({ min, max }: { min: number; max: number }) {
+  const error = `must be a whole number from ${min} to ${max}`;
   return z.preprocess(
     (text) => (typeof text === 'string' && /^-?\d{1,15}$/.test(text) ? Number(text) : text),
-    z.int().min(min).max(max),
+    z.int({ error }).min(min, { error }).max(max, { error }),
   );
 }
 
 /** A number written as digits with at most six decimals, at least 0. */
 export function decimalParam({ max }: { max: number }) {
+  const error = `must be a number from 0 to ${max} with at most six decimals`;
   return z.preprocess(
     (text) => (typeof text === 'string' && /^\d{1,15}(\.\d{1,6})?$/.test(text) ? Number(text) : text),
-    z.number().min(0).max(max),
+    z.number({ error }).min(0, { error }).max(max, { error }),
   );
 }
 

@@ -1,8 +1,11 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Bag } from '../runtime/bag.ts';
+import { FewPerTurn } from '../lib/few-per-turn.ts';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { addAcceptHandles } from './accept-handles.ts';
 import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-errors.ts';
+import { ConnectionRoom } from './connection-room.ts';
 import { messageClassesFor } from './message-classes.ts';
 import { Pipelines } from './pipelines.ts';
 import { type ArrivalLimits, arrivalLimits, watchSlowBodies } from './slow-bodies.ts';
@@ -15,7 +18,7 @@ export interface RunningServer {
 
 /**
  * Serves an application. Timeouts of R-LIM-6, so that slow clients do not hold connections for ever. Its connections are shared by
- * all who call: when there are no more, those that wait between two requests are closed to make room.
+ * all who call, see {@link ConnectionRoom}.
  * @throws Error with a clear message when the port is taken.
  */
 export async function listen({
@@ -38,7 +41,10 @@ export async function listen({
   const running = new Bag<ServerResponse>();
   let draining = false;
   const pipelines = new Pipelines();
+  const refusals = new FewPerTurn(refusalsPerTurn);
+  const room = new ConnectionRoom(connectionsMax);
   const serve = (req: IncomingMessage, res: ServerResponse) => {
+    room.begin(req, res);
     pipelines.serve(res, () => {
       res.once('close', running.add(res));
       req.url = originForm(req.url ?? '/');
@@ -48,7 +54,8 @@ export async function listen({
   };
   const server = createServer({ ...options, ...messageClassesFor(app) }, serve);
   server.timeout = silenceMsMax;
-  boundConnections(server, connectionsMax);
+  room.watch(server);
+  pipelines.watch(server);
   const endWatch = watchSlowBodies(running, arrival, refuseSlowBody);
   // Node would answer these by itself, in one bare line: an expectation it does not know, a broken request, a tunnel.
   server.on('checkExpectation', serve);
@@ -57,8 +64,13 @@ export async function listen({
     serve(req, res);
   });
   server.on('clientError', (error, socket) => {
-    const answering = running.items().some((res) => res.req.socket === socket && res.headersSent);
-    refuseConnection(error, socket, answering);
+    const refuse = () => {
+      const answering = running.items().some((res) => res.req.socket === socket && res.headersSent);
+      refuseConnection(error, socket, answering);
+    };
+    // Node finds all that are over their time at once.
+    if ('code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refusals.add(refuse);
+    else refuse();
   });
   server.on('connect', (_req, socket) => refuseTunnel(socket));
   await new Promise<void>((resolve, reject) => {
@@ -87,18 +99,8 @@ export async function listen({
   };
 }
 
-/** Closes a connection that is one too many, and those that wait between two requests. */
-function boundConnections(server: Server, connectionsMax: number): void {
-  let open = 0;
-  server.on('connection', (socket: Socket) => {
-    open++;
-    socket.once('close', () => open--);
-    if (open <= connectionsMax) return;
-    socket.destroy();
-    server.closeIdleConnections();
-  });
-}
-
+/** Two milliseconds of the event loop. */
+const refusalsPerTurn = 32;
 /** No byte in either direction for so long: a client that reads no answer is cut off, and what it has not read is freed. */
 const silenceMsMax = 60_000;
 

@@ -103,6 +103,11 @@ describe('400', () => {
   ])('%j is refused', async (query, code) => {
     expectProblem(await it.call('listPrompts', '', { query }), 400, code);
   });
+  test.each(['1.5', '101', 'many'])('a limit of %s is refused by naming what is allowed', async (limit) => {
+    const answer = await it.call('listPrompts', '', { query: { limit } });
+    const [error] = expectProblem(answer, 400, 'invalid_parameter').errors ?? [];
+    expect(error?.message).toBe(`must be a whole number from 1 to 100; given "${limit}"`.replace('"101"', '101'));
+  });
   test('a cursor of another sort is refused', async () => {
     const { list } = await withPrompts();
     const { next_cursor } = (await list({ limit: 1 })).body.page;

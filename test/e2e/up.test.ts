@@ -1,4 +1,4 @@
-import { rmSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../dev/ports.ts';
@@ -14,6 +14,7 @@ const dataDir = newDataDir();
 let port: number;
 let run: UpRun;
 let first: RunningConnection;
+let firstPassword: string;
 
 async function started(): Promise<RunningConnection> {
   return until('connection.json exists', READY_MS, () => {
@@ -26,6 +27,10 @@ function current(): RunningConnection {
   const connection = readConnection(dataDir);
   if (!connection) throw new Error(`no connection.json in ${dataDir}`);
   return connection;
+}
+
+function databasePassword(): string {
+  return JSON.parse(readFileSync(join(dataDir, 'secrets.json'), 'utf8')).database_password;
 }
 
 async function isHealthy(url: string): Promise<boolean> {
@@ -44,6 +49,7 @@ beforeAll(async () => {
   port = await freePort();
   run = runUp(dataDir, port);
   first = await started();
+  firstPassword = databasePassword();
 }, READY_MS + 5_000);
 
 afterAll(async () => {
@@ -117,5 +123,12 @@ describe('up', () => {
     run = runUp(dataDir, port);
     const again = await started();
     expect(again).toEqual({ ...first, pids: again.pids });
+  });
+
+  it('has let Postgres log no password of its user, at the first start or a later one', () => {
+    const log = readFileSync(join(dataDir, 'logs', 'postgres.log'), 'utf8');
+    expect(log).toContain('database system is ready');
+    expect([firstPassword, databasePassword()].filter((password) => log.includes(password))).toEqual([]);
+    expect(log).not.toContain('role "promptlane_service" already exists');
   });
 });

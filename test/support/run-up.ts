@@ -16,11 +16,11 @@ export interface UpRun {
   readonly exitCode: Promise<number | null>;
 }
 
-/** Runs `up` with engines of its own on this data directory and port. */
-export function runUp(dataDir: string, port: number): UpRun {
-  const { DATABASE_URL, REDIS_URL, CLICKHOUSE_URL, ...env } = process.env;
+/** Runs `up` on this data directory and port, with engines of its own unless `given` names others. */
+export function runUp(dataDir: string, port: number, given: Readonly<Record<string, string>> = {}): UpRun {
+  const { DATABASE_URL, DATABASE_MIGRATE_URL, REDIS_URL, CLICKHOUSE_URL, ...env } = process.env;
   const child = spawn(process.execPath, [SCRIPT], {
-    env: { ...env, DATA_DIR: dataDir, PORT: String(port) },
+    env: { ...env, DATA_DIR: dataDir, PORT: String(port), ...given },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

@@ -34,6 +34,7 @@ describe('what makes tokens valid', () => {
     [{ JWT_JWKS_URL: 'http://idp.example/jwks' }, /JWT_JWKS_URL: must be https/],
     [{ JWT_JWKS_URL: 'http://localhost.evil.example/jwks' }, /JWT_JWKS_URL: must be https/],
     [{ JWT_JWKS_URL: 'file:///etc/jwks' }, /JWT_JWKS_URL/],
+    [{ JWT_JWKS_URL: 'junk' }, /JWT_JWKS_URL: Invalid URL/],
   ])('refuses to start with %j', (env, fault) => {
     expect(() => read(env)).toThrow(fault);
   });

@@ -13,7 +13,9 @@ describe('readUpConfig', () => {
   });
 
   it.each(['0', '65536', '80.5', 'http', '-1'])('with PORT %s is refused, quoting it', (port) => {
-    expect(() => readUpConfig({ PORT: port }, '/')).toThrow(`PORT is "${port}"`);
+    expect(() => readUpConfig({ PORT: port }, '/')).toThrow(
+      `PORT: must be a whole number from 1 to 65535, not "${port}"`,
+    );
   });
 
   it.each([

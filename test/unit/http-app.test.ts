@@ -389,6 +389,17 @@ describe('a body that is wrong', () => {
     });
     expect(status).toBe(413);
   });
+  test('in a transfer coding beside chunked is 415, not read as it is', async () => {
+    const answer = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+      const headers = { ...json, 'transfer-encoding': 'gzip, chunked' };
+      const req = rawRequest(`${app.url}/things/validate`, { method: 'POST', headers }, async (res) => {
+        resolve({ status: res.statusCode, text: String(Buffer.concat(await res.toArray())) });
+      });
+      req.on('error', reject);
+      req.end('{"name":"n"}');
+    });
+    expect(answer).toEqual({ status: 415, text: expect.stringContaining('Transfer-Encoding must be chunked') });
+  });
   test('leaves the connection and the service usable', async () => {
     expect((await post('/things/validate', '{"name":"n"}')).status).toBe(201);
   });

@@ -159,9 +159,13 @@ function isTransportError(error: unknown): boolean {
 const boundErrors: Readonly<Record<string, (cause: ClickHouseError) => AppError>> = {
   // TIMEOUT_EXCEEDED
   '159': (cause) =>
-    new UnavailableError('query_timeout', 'The query took too long; ask for a shorter window or fewer filters.', {
-      cause,
-    }),
+    new UnavailableError(
+      'query_timeout',
+      'The query took longer than it may. Send it again, or ask for a shorter window or fewer filters.',
+      {
+        cause,
+      },
+    ),
   // TOO_MANY_ROWS
   '158': (cause) =>
     new TooLargeError('query_too_large', 'The query would read too much; ask for a shorter window.', { cause }),

@@ -1,11 +1,14 @@
 import { within } from '../../lib/within.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Postgres } from './client.ts';
+import { scramVerifier } from './scram-verifier.ts';
 
 const hintTimeoutMs = 500;
 
-/** SQLSTATEs: insufficient_privilege, duplicate_object. */
-const [notAllowed, exists] = ['42501', '42710'];
+/** SQLSTATE insufficient_privilege. */
+const notAllowed = '42501';
+/** SQLSTATEs duplicate_object, and unique_violation where the other transaction ended while ours waited for it. */
+const madeByOthers: readonly unknown[] = ['42710', '23505'];
 
 /**
  * Makes the user that the service connects as, who may read and write rows and nothing else: a statement that was smuggled in changes no
@@ -50,15 +53,29 @@ export async function ownsTables(postgres: Postgres): Promise<boolean> {
 }
 
 async function putUser(postgres: Postgres, user: string, password: string): Promise<void> {
+  // Postgres logs a statement that fails with all its text, so no statement holds the password.
+  const verifier = scramVerifier(password);
+  if (!(await userExists(postgres, user)) && (await makeUser(postgres, user, verifier))) return;
+  // A user that somebody else has made is theirs to change.
+  await run(postgres, 'alter role %I password %L', user, verifier).catch((denied: unknown) => {
+    if (codeOf(denied) !== notAllowed) throw denied;
+  });
+}
+
+async function userExists(postgres: Postgres, user: string): Promise<boolean> {
+  const { rows } = await postgres.raw<{ rows: unknown[] }>('select 1 from pg_roles where rolname = ?', [user]);
+  return rows.length > 0;
+}
+
+/** False when somebody else made the user at the same moment. */
+async function makeUser(postgres: Postgres, user: string, verifier: string): Promise<boolean> {
   const rights = 'login nosuperuser nocreatedb nocreaterole nobypassrls password %L';
   try {
-    await run(postgres, `create role %I ${rights}`, user, password);
+    await run(postgres, `create role %I ${rights}`, user, verifier);
+    return true;
   } catch (error) {
-    if (codeOf(error) !== exists) throw error;
-    // A user that somebody else has made is theirs to change.
-    await run(postgres, 'alter role %I password %L', user, password).catch((denied: unknown) => {
-      if (codeOf(denied) !== notAllowed) throw denied;
-    });
+    if (!madeByOthers.includes(codeOf(error))) throw error;
+    return false;
   }
 }
 

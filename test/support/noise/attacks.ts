@@ -77,6 +77,20 @@ export const attacks = {
       );
     },
   },
+  'twenty small traces again and again, changed': {
+    async run(target, signal) {
+      const spans = Array.from({ length: 20 }, () => ({
+        traceId: newTraceId(),
+        spanId: randomBytes(8).toString('hex'),
+      }));
+      await inParallel(32, signal, (turn) =>
+        sendTraces(
+          target,
+          spans.map((span) => ({ ...span, attributes: { turn: String(turn) } })),
+        ),
+      );
+    },
+  },
   'executions that last until the end of time': {
     run: (target, signal) =>
       inParallel(4, signal, () =>
@@ -88,6 +102,15 @@ export const attacks = {
   },
   'connections that stop after fifteen mebibytes': {
     run: (target, signal) => holdConnections(target, signal, 40, Buffer.alloc(15 * 1024 * 1024, 0x20)),
+  },
+  'more connections than there may be, which send nothing': {
+    run: (target, signal) => holdSockets(target, signal, { count: 8_600, sent: '' }),
+  },
+  'two thousand requests without credentials at a time on a connection': {
+    run: (target, signal) => {
+      const sent = 'GET /api/health?probe=live HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2_000);
+      return holdSockets(target, signal, { count: 100, sent, reads: true });
+    },
   },
   'clients that leave within a body that is too large': {
     run: (target, signal) =>
@@ -297,18 +320,27 @@ function list(target: Target, query: string): Promise<number> {
   return call(target, 'GET', projectPath(target, `/executions?${query}`));
 }
 
-/** Connections that promise a body, send its beginning and fall silent; one that is closed is opened again. */
-async function holdConnections(target: Target, signal: AbortSignal, count: number, start: Buffer): Promise<void> {
-  const { hostname, port } = new URL(target.apiUrl);
+/** Connections that promise a body, send its beginning and fall silent. */
+function holdConnections(target: Target, signal: AbortSignal, count: number, start: Buffer): Promise<void> {
+  const head =
+    `POST /api/v1/traces HTTP/1.1\r\nHost: x\r\nX-API-Key: ${target.apiKey}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${start.length + 1_000}\r\n\r\n`;
+  return holdSockets(target, signal, { count, sent: Buffer.concat([Buffer.from(head), start]), reads: true });
+}
+
+/** Connections that send something and then fall silent; one that is closed is opened again. */
+async function holdSockets(
+  { apiUrl }: Target,
+  signal: AbortSignal,
+  { count, sent, reads = false }: { count: number; sent: string | Buffer; reads?: boolean },
+): Promise<void> {
+  const { hostname, port } = new URL(apiUrl);
   await inParallel(count, signal, async () => {
     const socket = connect(Number(port), hostname);
     socket.on('error', () => undefined);
-    socket.write(
-      `POST /api/v1/traces HTTP/1.1\r\nHost: x\r\nX-API-Key: ${target.apiKey}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${start.length + 1_000}\r\n\r\n`,
-    );
-    socket.write(start);
-    socket.resume();
+    if (reads) socket.resume();
+    else socket.pause();
+    socket.write(sent);
     await new Promise<void>((resolve) => {
       socket.once('close', () => resolve());
       signal.addEventListener('abort', () => socket.destroy(), { once: true });
@@ -328,21 +360,10 @@ function chainOf(length: number) {
 }
 
 /** Connections that ask for lists one after the other and read nothing. */
-async function neverRead(target: Target, signal: AbortSignal, count: number): Promise<void> {
-  const { hostname, port } = new URL(target.apiUrl);
+function neverRead(target: Target, signal: AbortSignal, count: number): Promise<void> {
   const path = projectPath(target, '/executions?limit=100');
-  await inParallel(count, signal, async () => {
-    const socket = connect(Number(port), hostname);
-    socket.on('error', () => undefined);
-    socket.pause();
-    const asked = `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${target.apiKey}\r\n\r\n`;
-    socket.write(asked.repeat(20));
-    await new Promise<void>((resolve) => {
-      socket.once('close', () => resolve());
-      signal.addEventListener('abort', () => socket.destroy(), { once: true });
-    });
-    await delay(20);
-  });
+  const asked = `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${target.apiKey}\r\n\r\n`;
+  return holdSockets(target, signal, { count, sent: asked.repeat(9) });
 }
 
 /** Sends more than is taken, reads the refusal and closes while the rest is on its way. */
