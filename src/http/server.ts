@@ -1,7 +1,5 @@
-import type { Socket } from 'node:net';
 import { Bag } from '../runtime/bag.ts';
 import { FewPerTurn } from '../lib/few-per-turn.ts';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { addAcceptHandles } from './accept-handles.ts';
 import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-errors.ts';
