@@ -15,11 +15,12 @@ import { type ReceiveTracesDeps, receiveTraces } from './receive/receive-traces.
 
 const { rawEndpoint: principalEndpoint } = endpointsFor<Principal>();
 
-/** What a refused Content-Encoding is told to use instead (RFC 9110, 15.5.16). */
+/** Sent in Accept-Encoding when a Content-Encoding is refused (RFC 9110, 15.5.16). */
 const acceptedCodings = 'gzip, deflate';
 
 export type IngestionDeps = ReceiveTracesDeps & QuarantineDeps & { limiter: Limiter };
 
+/** Returns the endpoints that receive spans and executions, and those of the quarantine. */
 export function ingestionEndpoints(deps: IngestionDeps) {
   return [
     principalEndpoint({
@@ -64,7 +65,10 @@ export function ingestionEndpoints(deps: IngestionDeps) {
   ];
 }
 
-/** SDKs configured by environment post these too; a 404 makes them stop without a retry. */
+/**
+ * Returns an endpoint that answers 404. SDKs configured by environment variables post these signals
+ * too; a 404 makes them stop without a retry.
+ */
 function refusedSignal(signal: 'metrics' | 'logs') {
   return rawEndpoint({
     operationId: signal === 'metrics' ? 'exportMetrics' : 'exportLogs',
@@ -90,7 +94,7 @@ function sendAccepted(request: Request, response: Response, scan: ScanResult): v
   send(response, 200, encoding, encodeExportResponse(encoding, { rejected: scan.rejected, message }));
 }
 
-/** Errors in the encoding of the request, JSON when it has none that we know. */
+/** Sends an error in the encoding of the request, or in JSON when that encoding is unknown. */
 function sendStatus(problem: Problem, request: Request, response: Response): void {
   const encoding = readEncoding(request.headers['content-type']) ?? 'json';
   if (problem.code === 'unsupported_content_encoding') response.setHeader('Accept-Encoding', acceptedCodings);

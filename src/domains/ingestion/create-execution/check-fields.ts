@@ -3,7 +3,7 @@ import { readIsoTime } from '../../../otlp/iso-time.ts';
 
 type Given<T> = T | null | undefined;
 
-/** What the rules look at, of an execution or a span. */
+/** The fields of an execution or a span that the rules read. */
 interface Fields {
   started_at?: Given<string>;
   ended_at?: Given<string>;
@@ -25,11 +25,11 @@ type Count =
 
 interface Rule {
   path: readonly string[];
-  /** What is wrong, or undefined. */
+  /** Returns what is wrong, or undefined when the rule is kept. */
   fault: (fields: Fields) => string | undefined;
 }
 
-/** What one field cannot tell alone. */
+/** Rules that compare several fields. The schema of a single field cannot check them. */
 const rules: readonly Rule[] = [
   { path: ['ended_at'], fault: endFault },
   { path: ['duration_ms'], fault: ({ ended_at, duration_ms }) => both(ended_at, duration_ms) },
@@ -82,7 +82,7 @@ function part(name: Count, whole: Count) {
 function cacheFault({ usage }: Fields): string | undefined {
   const { input_tokens: input, cache_read_tokens: read, cache_write_tokens: write } = usage ?? {};
   const cached = (read ?? 0) + (write ?? 0);
-  // Either part alone is the fault of its own rule.
+  // When the read or the write tokens alone exceed the input, their own rule reports it.
   if (cached <= (input ?? 0) || Math.max(read ?? 0, write ?? 0) > (input ?? 0)) return undefined;
   return `must hold the tokens read from and written to the cache: ${input ?? 0} is less than ${cached}`;
 }

@@ -22,6 +22,7 @@ const created = z.object({
   links: z.object({ self: z.string(), hierarchy: z.string(), timeline: z.string() }),
 });
 
+/** Returns the endpoint that records one execution from JSON. */
 export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: Limiter }) {
   return endpoint({
     operationId: 'createExecution',
@@ -39,7 +40,7 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
     tag: 'executions',
     access: { scope: 'executions:write' },
     rateClass: 'write',
-    // Bounded by admission; a place held while it waits to be readable would be idle.
+    // `Admission` bounds this endpoint. A place in a lane would be idle while the request waits.
     lane: 'none',
     preferredWaitSMax: waitSMax,
     params: z.strictObject({ project_id: z.string() }),
@@ -72,7 +73,10 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
   });
 }
 
-/** The answer tells of the limit on requests, unless one of ingestion refuses. */
+/**
+ * Charges the request. The response headers describe the limit on requests, unless a limit of
+ * ingestion refuses: then they describe that one.
+ */
 function chargeOf(deps: { limiter: Limiter }, { setHeaders, ...caller }: IngestCaller): Charge {
   return async (cost, receivedAtMs) => {
     let headers: Headers = {};

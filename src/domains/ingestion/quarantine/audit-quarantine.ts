@@ -3,7 +3,10 @@ import { type AuditActor, recordAudit } from '../../audit/index.ts';
 import { findProjectScope } from '../../workspaces/index.ts';
 import type { QuarantinedBody } from './quarantine-store.ts';
 
-/** Writes into the audit log of the workspace whose body it is that an operator has read or replayed it, in the transaction given. */
+/**
+ * Records in the audit log of the body's workspace that an admin has read or replayed the body.
+ * Writes in the given transaction.
+ */
 export async function auditQuarantine(
   transaction: Postgres,
   { jobId, projectId, bodyBytes }: QuarantinedBody,

@@ -11,7 +11,10 @@ export interface QuarantineBodyDeps {
   logger: Logger;
 }
 
-/** Puts a body that cannot be stored aside with its reason; an operator lists and replays it. Resolves once that is durable. */
+/**
+ * Moves a body that cannot be stored to the quarantine with its reason, where an admin can list and
+ * replay it. Resolves once it is durable there.
+ */
 export async function quarantineBody(
   deps: QuarantineBodyDeps,
   entry: { jobId: string; job: IngestBodyPayload; reason: string; attempts: number },

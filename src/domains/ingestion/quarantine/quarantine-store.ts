@@ -2,7 +2,7 @@ import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
 import { runPostgres } from '../../../stores/postgres/errors.ts';
 
-/** A body that could not be stored as spans, with why. */
+/** A body that could not be stored as spans, with the reason. */
 export interface QuarantinedBody {
   jobId: string;
   projectId: string;
@@ -28,7 +28,10 @@ interface Row {
 const columns = ['job_id', 'project_id', 'reason', 'attempts', 'job', 'quarantined_at', 'replayed_at'] as const;
 const reasonCharactersMax = 4_000;
 
-/** Keeps the body; one that comes back after a replay replaces its entry, unless its bytes are gone by then. */
+/**
+ * Stores the body. A body that returns after a replay replaces its entry, unless its bytes are
+ * already gone from Redis.
+ */
 export async function insertQuarantinedBody(
   postgres: Postgres,
   entry: { jobId: string; job: IngestBodyPayload; reason: string; attempts: number; body: Buffer },
@@ -50,7 +53,7 @@ export async function insertQuarantinedBody(
   });
 }
 
-/** Newest first, without the bodies. */
+/** Returns one page of entries, newest first, without the bodies. */
 export async function listQuarantinedBodies(
   postgres: Postgres,
   page: { before: { quarantinedAt: string; jobId: string } | undefined; limit: number },
@@ -72,7 +75,7 @@ export async function listQuarantinedBodies(
   return rows.map(toQuarantinedBody);
 }
 
-/** One entry with its body, or undefined. */
+/** Returns one entry with its body, or undefined. */
 export async function findQuarantinedBody(
   postgres: Postgres,
   jobId: string,
@@ -85,7 +88,10 @@ export async function findQuarantinedBody(
   return row && { ...toQuarantinedBody(row), body: row.body };
 }
 
-/** Unless the entry has been replaced meanwhile: a worker may be quicker to refuse the body again than we to note its replay. */
+/**
+ * Marks an entry as replayed, unless it was replaced meanwhile: a worker may refuse the body again
+ * before the replay is noted.
+ */
 export async function markReplayed(
   postgres: Postgres,
   { jobId, quarantinedAt }: Pick<QuarantinedBody, 'jobId' | 'quarantinedAt'>,

@@ -37,7 +37,9 @@ const bodyParams = z.strictObject({ body_id: z.string().min(1).max(100) });
 const common = { tag: 'quarantine', access: { operator: true } } as const;
 const position = z.tuple([z.iso.datetime(), z.string()]);
 
-/** For operators: what the workers could not store, why, and another try. */
+/**
+ * Returns the endpoints for admins: list the bodies that could not be stored, read one, replay one.
+ */
 export function quarantineEndpoints(deps: QuarantineDeps) {
   return [
     endpoint({

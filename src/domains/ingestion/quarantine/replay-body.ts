@@ -7,9 +7,11 @@ import { auditQuarantine } from './audit-quarantine.ts';
 import { findQuarantinedBody, markReplayed, type QuarantinedBody } from './quarantine-store.ts';
 
 /**
- * Queues a quarantined body once more, as it was received. Its spans keep their first time of receipt, so they never hide
- * something that came later; and they were metered then. Throws NotFoundError, ConflictError while a worker has it, and UnavailableError when it could not be
- * queued.
+ * Queues a quarantined body again, as it was received. Its spans keep their first time of receipt,
+ * so they never replace later ones. They were metered at that time and are not metered again.
+ * @throws NotFoundError when there is no such body
+ * @throws ConflictError while a worker has it
+ * @throws UnavailableError when it could not be queued
  */
 export async function replayBody(
   deps: { postgres: Postgres; publisher: BodyPublisher },
@@ -20,7 +22,8 @@ export async function replayBody(
   if (entry === undefined) throw new NotFoundError('not_found', 'There is no such body in the quarantine.');
   await deps.publisher.forget(jobId);
   const { duplicate } = await deps.publisher.publish(jobId, entry.body, entry.job, undefined);
-  // A job that runs cannot be forgotten, so nothing was queued: noting a replay now would lose the body.
+  // A running job cannot be forgotten, so nothing was queued. Noting a replay now would lose the
+  // body.
   if (duplicate) throw new ConflictError('conflict', 'A worker is busy with this body; replay it again in a moment.');
   await inTransaction(deps.postgres, async (transaction) => {
     await markReplayed(transaction, entry);

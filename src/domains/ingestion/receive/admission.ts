@@ -4,20 +4,21 @@ import type { WorkspaceId } from '../../../lib/ids.ts';
 const requestsMax = 64;
 const requestsPerWorkspaceMax = 32;
 /**
- * At some 3 ms of work a request, the last one of these waits a second. Who is refused comes back at once, as clients do, and each
- * refusal costs the event loop a millisecond.
+ * At about 3 ms of work per request, the last of these waits one second. A refused client comes
+ * back at once, and each refusal costs the event loop one millisecond.
  */
 const waitingPerWorkspaceMax = 256;
 const waitingMax = 1_024;
 /**
- * Of the requests that are ready together so many are worked on before the others are looked at. Node takes one new connection in a
- * turn of its event loop, so in long turns clients would wait where nobody sees them, instead of being answered at once.
+ * Requests that start in one turn of the event loop. Node accepts one new connection per turn, so
+ * long turns would keep new clients waiting, unseen, instead of being answered at once.
  */
 const requestsPerTurn = 2;
 
 /**
- * Bounds the bodies that one process works on at once, once they are there as a whole. Shared by all workspaces: one works on at most
- * 32 of 64 and has 256 more waiting; who waits is served in turn between workspaces. What is beyond is refused instead of waiting.
+ * Bounds the request bodies that one process works on at once, after each has arrived completely.
+ * Shared by all workspaces: one workspace has at most 32 of 64 places and 256 more requests
+ * waiting. Waiting requests are served in turn between workspaces; more than that are refused.
  */
 export class Admission {
   readonly #places = new FairLane({
@@ -35,7 +36,10 @@ export class Admission {
     waitingPerKey: requestsPerWorkspaceMax,
     waitingMax: requestsMax,
   });
-  /** What is converted in many slices: as many slices as there is work at once hold up the event loop one after the other. */
+  /**
+   * Each conversion runs in many slices. If many ran at once, their slices would block the event
+   * loop one after the other.
+   */
   readonly #conversions = new FairLane({
     name: 'executions',
     capacity: 2,
@@ -45,17 +49,27 @@ export class Admission {
     waitMsMax: requestWaitMsMax,
   });
 
-  /** Throws as {@link hold} would, without taking a place: for what is known to be in vain before its body is read. */
+  /**
+   * Checks for room before a body is read, without taking a place.
+   * @throws the errors of {@link hold}
+   */
   assertRoom(workspaceId: WorkspaceId): void {
     this.#places.assertRoom(workspaceId);
   }
 
-  /** Converts an execution in its turn, of two, while its place is held. Throws as {@link hold}. */
+  /**
+   * Converts an execution while its place is held, at most two at a time.
+   * @throws the errors of {@link hold}
+   */
   async convert<T>(workspaceId: WorkspaceId, work: () => Promise<T>): Promise<T> {
     return this.#conversions.run(workspaceId, work);
   }
 
-  /** Runs `work` while its place is held. Throws RateLimitedError `workspace_busy` or UnavailableError `server_busy`. */
+  /**
+   * Runs `work` while its place is held.
+   * @throws RateLimitedError `workspace_busy` when the workspace has too many requests
+   * @throws UnavailableError `server_busy` when all workspaces together have too many
+   */
   async hold<T>(workspaceId: WorkspaceId, work: () => Promise<T>): Promise<T> {
     return this.#places.run(workspaceId, async () => {
       setImmediate(await this.#starts.enter(workspaceId));

@@ -1,19 +1,20 @@
 import { RateLimitedError } from '../../../lib/errors.ts';
 
-/** Of the bytes that bodies may use in Redis, what those of one workspace may. */
+/** One workspace's share of the bytes that bodies may use in Redis. */
 const shareMax = 0.25;
-/** Workspaces that are remembered as full; each is asked about again before it is refused. */
+/** Workspaces that are remembered as full. Redis is asked again before one of them is refused. */
 const workspacesMax = 1_000;
 const retryAfterS = 5;
 
 export interface BacklogSharesDeps {
-  /** What a workspace has unfinished in Redis, in bytes. */
+  /** Returns the bytes of a workspace's unfinished bodies in Redis. */
   backlogBytes: (workspaceId: string) => Promise<number>;
 }
 
 /**
- * Bounds what one workspace keeps of the memory that all bodies share, so that the one that fills the queue is refused before
- * everybody is. What a publish answered about its workspace is remembered while it is too much; requests of others ask nothing.
+ * Bounds the share of Redis memory that one workspace may fill, so that the workspace that fills
+ * the queue is refused before all others are. A publish reports the bytes of its workspace; a full
+ * one is remembered. Requests of other workspaces cost no query.
  */
 export class BacklogShares {
   readonly #deps: BacklogSharesDeps;
@@ -23,13 +24,16 @@ export class BacklogShares {
     this.#deps = deps;
   }
 
-  /** Notes what a workspace has unfinished, of `bytesMax` that all bodies may use. */
+  /** Notes the unfinished bytes of a workspace. All bodies together may use `bytesMax`. */
   note(workspaceId: string, bytes: number, bytesMax: number): void {
     if (bytes <= bytesMax * shareMax) this.#full.delete(workspaceId);
     else if (this.#full.size < workspacesMax) this.#full.add(workspaceId);
   }
 
-  /** Throws RateLimitedError (`workspace_busy`) while the workspace has more than its share; what Redis throws is ignored. */
+  /**
+   * Checks the share of a workspace. Errors of Redis are ignored.
+   * @throws RateLimitedError `workspace_busy` while the workspace has more than its share
+   */
   async assertRoom(workspaceId: string, bytesMax: number): Promise<void> {
     if (!this.#full.has(workspaceId)) return;
     const bytes = await this.#deps.backlogBytes(workspaceId).catch(() => 0);

@@ -3,20 +3,23 @@ import { FairLane } from '../../../lib/fair-lane.ts';
 import type { AwaitedBody, BodyPublisher } from '../../../queue/body-publisher.ts';
 import type { IngestOutcome } from '../../../queue/job-catalog.ts';
 
-/** A body is stored after some 300 ms when the workers keep up. */
+/** Time between two queries. A body is stored after about 300 ms when the workers keep up. */
 const roundMs = 50;
-/** Bodies that one script of Redis looks up, in half a millisecond. */
+/** Bodies that one Redis script looks up; it takes half a millisecond. */
 const bodiesPerScript = 200;
-/** Waits that end in one turn of the event loop: their answers take some 0.2 ms each, and other requests have their turn in between. */
+/**
+ * Waits that end in one turn of the event loop. Each answer takes about 0.2 ms; other requests run
+ * between two turns.
+ */
 const endsPerTurn = 8;
 
-/** `pending` when it has not been decided in time, `not_waited` when too many wait already. */
+/** `pending`: not decided in time. `not_waited`: too many requests wait already. */
 export type WaitResult = 'stored' | 'quarantined' | 'pending' | 'not_waited';
 
 export interface WaitOptions {
   workspaceId: string;
   timeoutMs: number;
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the client no longer waits. */
   signal: AbortSignal;
 }
 
@@ -28,9 +31,10 @@ interface Wait {
 }
 
 /**
- * Requests that wait for their body to be stored and its trace to be listed. All of a process are asked about together, by one
- * command a round: BullMQ's events would cost every process a connection and every event of every body, waited for or not. Shared
- * by all workspaces, of which one has at most a quarter of the places.
+ * Requests that wait until their body is stored and its trace is listed. One command per round asks
+ * Redis about all waits of a process: BullMQ's events would cost each process a connection and
+ * deliver every event of every body. Shared by all workspaces; one has at most a quarter of the
+ * places.
  */
 export class BodyWaits {
   readonly #publisher: Pick<BodyPublisher, 'outcomes'>;
@@ -44,7 +48,10 @@ export class BodyWaits {
     this.#places = new FairLane({ name: 'waits for executions', ...shares });
   }
 
-  /** Waits at most `timeoutMs`, and no longer than until the signal is aborted. Never throws: the body is safe in any case. */
+  /**
+   * Waits at most `timeoutMs`, or until the signal is aborted. Never throws: the body is already
+   * durable.
+   */
   async wait(body: AwaitedBody, { workspaceId, timeoutMs, signal }: WaitOptions): Promise<WaitResult> {
     const leave = await this.#places.enter(workspaceId).catch(() => undefined);
     if (leave === undefined) return 'not_waited';
@@ -69,7 +76,7 @@ export class BodyWaits {
   }
 
   async #endDecided(waits: readonly Wait[]): Promise<void> {
-    // While Redis is away nothing is known, which is no reason to stop asking.
+    // While Redis is unavailable the outcomes are unknown, so the loop goes on asking.
     const outcomes = await this.#publisher.outcomes(waits.map(({ body }) => body)).catch((): IngestOutcome[] => []);
     let ended = 0;
     for (const [index, wait] of waits.entries()) {

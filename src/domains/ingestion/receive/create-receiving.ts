@@ -9,7 +9,10 @@ import { Admission } from './admission.ts';
 import { createBodyExaminer } from './examine-body.ts';
 import { QueueGate } from './queue-gate.ts';
 
-/** What taking in spans keeps between requests, made once in a process; it refuses all until it is started. */
+/**
+ * Creates what ingestion keeps between requests, once per process. The gate refuses all bodies
+ * until `start` is called.
+ */
 export function createReceiving(deps: {
   config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflatedBytesMax' | 'ingestQueueBytesMax'>;
   redis: Redis;

@@ -8,14 +8,19 @@ import type { ContentCoding, OtlpEncoding } from '../../../otlp/media-type.ts';
 import { type ScanResult, scanTraces } from '../../../otlp/scan.ts';
 import { bodyFaults, type RefusedBody, type ScanOutcome, type ScanTask } from './scan-thread.ts';
 
-/** Nearly every body inflates to less, so it needs no turn: this much memory for each that is admitted. */
+/**
+ * Nearly every body inflates to less than this and needs no turn. Each admitted body may use this
+ * much memory.
+ */
 const smallBytesMax = 2 * 1024 * 1024;
-/** Scanning this much takes about 10 ms (protobuf, JSON): more would hold up the event loop, so it goes to a thread. */
+/**
+ * Scanning this much takes about 10 ms. More would block the event loop, so it runs in a thread.
+ */
 const inlineBytesMax = { protobuf: 2 * 1024 * 1024, json: 512 * 1024 } as const satisfies Record<OtlpEncoding, number>;
-/** Each holds one inflated body, and one thread while it is walked. */
+/** Large bodies at once. Each holds one inflated body, and one thread while it is scanned. */
 const largeBodiesMax = 2;
 
-/** A body as it was received. */
+/** A body as received. */
 export interface BodyToExamine {
   workspaceId: WorkspaceId;
   encoding: OtlpEncoding;
@@ -29,15 +34,21 @@ export interface ExaminedBody {
 }
 
 export interface BodyExaminer {
-  /** Throws MalformedError, TooLargeError, RateLimitedError `workspace_busy`, UnavailableError `server_busy`. */
+  /**
+   * Inflates and scans a body.
+   * @throws MalformedError or TooLargeError when the body is refused
+   * @throws RateLimitedError `workspace_busy`, or UnavailableError `server_busy`, when too many
+   * wait
+   */
   examine(received: BodyToExamine): Promise<ExaminedBody>;
   close(): Promise<void>;
 }
 
 /**
- * Inflates bodies and walks them for faults: small ones at once, large ones in turn and in a thread from inflating until they have
- * been walked, so that many small bombs sent together cost the memory of two and the event loop nothing. The turns are shared by all workspaces: one has at most one of the two
- * and sixteen more waiting.
+ * Inflates bodies and scans them for faults: small ones at once, large ones in turn and in a
+ * thread. So many small compression bombs sent together use the memory of two and do not block the
+ * event loop. Turns are shared by all workspaces: one has at most one of the two and sixteen more
+ * waiting.
  */
 export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
   const pool = new Piscina<ScanTask, ScanOutcome>({
@@ -47,7 +58,8 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
     maxThreads: largeBodiesMax,
     idleTimeout: 10_000,
   });
-  // The loss of a thread that worked is the error of its task; an error that nobody hears would end the process.
+  // When a thread dies, its task rejects. Without this listener the `error` event would end the
+  // process.
   pool.on('error', () => undefined);
   const turns = new FairLane({
     name: 'large bodies of spans',
@@ -77,7 +89,7 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
   };
 }
 
-/** Undefined for what does not turn out small. */
+/** Inflates a small body. Returns undefined for a body that turns out not to be small. */
 async function inflateSmall(coding: ContentCoding, body: Buffer, bytesMax: number): Promise<Buffer | undefined> {
   if (coding === 'identity' || bytesMax <= smallBytesMax) return inflateBounded(coding, body, bytesMax);
   try {

@@ -9,18 +9,21 @@ import type { QueueGate } from './queue-gate.ts';
 export interface KeepBodyDeps {
   gate: QueueGate;
   publisher: BodyPublisher;
-  /** Tells when something was received, so that all API processes agree on what came last. */
+  /** Tells when a body was received, so that all API processes agree on which came last. */
   clock: Pick<RedisClock, 'nowMs'>;
 }
 
-/** An OTLP body that has been found good, and the id of its job. */
+/** A valid OTLP body and the id of its job. */
 export type ReceivedBody = Omit<IngestBodyPayload, 'v' | 'projectId' | 'workspaceId' | 'retentionDays'> & {
   jobId: string;
   body: Buffer;
   meter: SpanMeter;
 };
 
-/** Makes a body durable with a job that names it: the one way into the queue. Throws UnavailableError when it could not be kept. */
+/**
+ * Stores a body durably together with the job that names it. This is the only way into the queue.
+ * @throws UnavailableError when it could not be stored
+ */
 export async function keepBody(deps: KeepBodyDeps, project: ProjectScope, received: ReceivedBody): Promise<void> {
   const { jobId, body, meter, ...facts } = received;
   const { retentionDays } = limitsOf(project);
@@ -41,7 +44,10 @@ export async function keepBody(deps: KeepBodyDeps, project: ProjectScope, receiv
   }
 }
 
-/** The id of a body's job, which says what counts as the same delivery: equal bytes of an equal `identity`, the project first. */
+/**
+ * Returns the id of a body's job. Equal bytes with an equal `identity` count as the same delivery.
+ * The first member of `identity` is the project.
+ */
 export function jobIdOf(identity: readonly (string | number)[], body: Buffer): string {
   const hash = createHash('sha256')
     .update(`${identity.join('\n')}\n`)

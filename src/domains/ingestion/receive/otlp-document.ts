@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { MediaType } from '../../../http/endpoint.ts';
 import type { ProblemCode } from '../../../lib/problem-codes.ts';
 
-/** What the document says of OTLP, whose bodies are read and written by its own codecs. */
+/** What the OpenAPI document says about OTLP bodies. Separate codecs read and write them. */
 export const otlpBodies: Readonly<Record<string, MediaType>> = {
   'application/x-protobuf': {},
   'application/json': {

@@ -7,34 +7,40 @@ import { BacklogShares, type BacklogSharesDeps } from './backlog-shares.ts';
 import { bodiesBytesMax, bytesLeft, refusalOf, unsafeReasonOf } from './queue-refusal.ts';
 
 const pollMs = 500;
-/** While bodies are refused: each look that is late costs senders a repetition. */
+/** Poll interval while bodies are refused. A late poll makes clients repeat requests needlessly. */
 const refusingPollMs = 100;
 const connectTimeoutMs = 1_000;
-/** A host whose clock differs by more is reported; what is received is timed by Redis, so nothing depends on it. */
+/**
+ * A host whose clock differs by more from Redis is reported. Nothing depends on it: receipts use
+ * the clock of Redis.
+ */
 export const clockMsMax = 30_000;
 const unreachable = 'the queue cannot be reached';
 
 export interface QueueGateDeps extends BacklogSharesDeps {
   redis: Redis;
   logger: Logger;
-  /** Kept right by this. */
+  /** Every poll updates it. */
   clock: RedisClock;
-  /** When the oldest waiting job was received, in milliseconds since the epoch; undefined when none waits. */
+  /**
+   * Returns when the oldest waiting job was received, in milliseconds since the epoch; undefined
+   * when none waits.
+   */
   oldestWaitingAtMs: () => Promise<number | undefined>;
-  /** The bound on Redis' memory where Redis itself sets none, in bytes. */
+  /** The bound on the memory of Redis, in bytes, when Redis itself sets no `maxmemory`. */
   memoryBytesMax: number;
 }
 
 /**
- * Knows whether a body would be kept safely and in time: Redis answers, is durable, has room, and the workers keep up. Polled,
- * so that a request pays nothing and an outage is answered at once. All workspaces share the memory: a quarter of it is the most
- * that one may fill.
+ * Knows whether a body would be stored safely and in time: Redis answers, is durable and has room,
+ * and the workers keep up. It polls, so that a request costs nothing and an outage is answered at
+ * once. All workspaces share the memory; one may fill at most a quarter of it.
  */
 export class QueueGate {
   readonly #deps: QueueGateDeps;
   readonly #shares: BacklogShares;
   #refusal: string | undefined = 'ingestion is starting';
-  /** Of those for which nothing at all may be queued. */
+  /** A reason for which nothing may be queued, not even something small. */
   #unsafe: string | undefined = 'ingestion is starting';
   #bodiesBytesMax = Number.POSITIVE_INFINITY;
   #bytesLeft = Number.POSITIVE_INFINITY;
@@ -47,11 +53,15 @@ export class QueueGate {
     this.#shares = new BacklogShares(deps);
   }
 
-  /** The first look, once connected or after a second; afterwards it looks by itself until {@link close}. */
+  /**
+   * Polls once, when Redis is connected or after one second. Then polls by itself until
+   * {@link close}.
+   */
   async start(): Promise<void> {
     const { redis } = this.#deps;
     if (redis.status !== 'ready') {
-      // A look without a connection would refuse the first requests of a process that is about to have one.
+      // A poll without a connection would refuse the first requests while the process still
+      // connects.
       await once(redis, 'ready', { signal: AbortSignal.timeout(connectTimeoutMs) }).catch(() => undefined);
     }
     await this.#look();
@@ -62,17 +72,23 @@ export class QueueGate {
     clearTimeout(this.#timer);
   }
 
-  /** Why bodies are refused; undefined while they are taken. */
+  /** Why bodies are refused; undefined while they are accepted. */
   get refusal(): string | undefined {
     return this.#refusal;
   }
 
-  /** Throws UnavailableError while bodies cannot be taken. */
+  /**
+   * Checks that bodies are accepted.
+   * @throws UnavailableError while they are not
+   */
   assertOpen(): void {
     if (this.#refusal !== undefined) throw refused(this.#refusal);
   }
 
-  /** Throws UnavailableError while Redis would not keep what it is given, be it a body or anything small. */
+  /**
+   * Checks that Redis would store a body or anything small.
+   * @throws UnavailableError while it would not
+   */
   assertSafe(): void {
     if (this.#unsafe === undefined) return;
     throw new UnavailableError(
@@ -85,27 +101,32 @@ export class QueueGate {
   }
 
   /**
-   * Throws UnavailableError while bodies cannot be taken, and RateLimitedError (`workspace_busy`) while those of this workspace
-   * fill more than a quarter of the memory for bodies.
+   * Checks that bodies of this workspace are accepted.
+   * @throws UnavailableError while bodies are not accepted
+   * @throws RateLimitedError `workspace_busy` while this workspace fills more than a quarter of the
+   * memory for bodies
    */
   async assertRoomFor(workspaceId: string): Promise<void> {
     this.assertOpen();
     await this.#shares.assertRoom(workspaceId, this.#bodiesBytesMax);
   }
 
-  /** Counts bytes that are about to be published as used, until the next look. Throws UnavailableError when there is no room. */
+  /**
+   * Counts bytes that are about to be published as used, until the next poll.
+   * @throws UnavailableError when there is no room
+   */
   take(bytes: number): void {
     this.assertOpen();
     if (bytes > this.#bytesLeft) throw refused('what has just come fills the queue');
     this.#bytesLeft -= bytes;
   }
 
-  /** What a publish has answered: what the workspace has unfinished in Redis, in bytes. */
+  /** Notes the unfinished bytes of a workspace in Redis, as a publish reported them. */
   noteBacklog(workspaceId: string, bytes: number): void {
     this.#shares.note(workspaceId, bytes, this.#bodiesBytesMax);
   }
 
-  /** A publish failed: refuse at once until the next look says otherwise. */
+  /** Notes that a publish failed. Bodies are refused until the next poll decides otherwise. */
   reportFailure(): void {
     this.#set(unreachable, unreachable);
   }

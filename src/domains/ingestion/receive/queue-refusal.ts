@@ -2,12 +2,15 @@ import { infoFields } from '../../../queue/redis-info.ts';
 
 const oldestWaitingMsMax = 15 * 60_000;
 /**
- * The part of Redis that bodies may fill. The rest is for the workers that drain them, and for what several API processes take
- * between two looks.
+ * The share of Redis memory that bodies may fill. The rest is for the workers that drain them, and
+ * for what several API processes accept between two polls.
  */
 const memoryShareMax = 0.6;
 
-/** Why Redis would not keep what it is given, from the text of INFO; undefined when it would. */
+/**
+ * Returns why Redis would not keep data safely; undefined when it would. `info` is the text of
+ * INFO.
+ */
 export function unsafeReasonOf(info: string): string | undefined {
   const field = infoFields(info);
   if (field('loading') === '1') return 'the queue is loading its data';
@@ -17,17 +20,23 @@ export function unsafeReasonOf(info: string): string | undefined {
   return undefined;
 }
 
-/** How many bytes Redis may hold before bodies are refused: 60 % of `maxmemory`, or `memoryBytesMax` where it sets none. */
+/**
+ * Returns how many bytes Redis may hold before bodies are refused: 60 % of `maxmemory`, or
+ * `memoryBytesMax` when Redis sets none.
+ */
 export function bodiesBytesMax(info: string, memoryBytesMax: number): number {
   return Math.floor(Number(infoFields(info)('maxmemory')) * memoryShareMax) || memoryBytesMax;
 }
 
-/** How many bytes of bodies may still come; negative when there are too many. */
+/** Returns how many more bytes of bodies may come; negative when there are too many. */
 export function bytesLeft(info: string, memoryBytesMax: number): number {
   return bodiesBytesMax(info, memoryBytesMax) - Number(infoFields(info)('used_memory'));
 }
 
-/** Why bodies must be refused, from the text of INFO and when the oldest job was received; undefined when they need not be. */
+/**
+ * Returns why bodies must be refused; undefined when they may come. `info` is the text of INFO;
+ * `oldestWaitingAtMs` is when the oldest waiting job was received.
+ */
 export function refusalOf(
   info: string,
   oldestWaitingAtMs: number | undefined,

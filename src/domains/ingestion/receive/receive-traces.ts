@@ -16,22 +16,28 @@ export interface ReceiveTracesDeps extends KeepBodyDeps {
   limits: OtlpLimits;
 }
 
-/** Draws what a request costs on the limits of its workspace. Throws when one refuses. */
+/**
+ * Charges the cost of a request to the limits of its workspace.
+ * @throws the error of the limit that refuses
+ */
 export type Charge = (cost: IngestCost, receivedAtMs: number) => Promise<SpanMeter>;
 
 /** One OTLP request. */
 export interface TracesRequest {
   headers: IncomingHttpHeaders;
-  /** Reads its body. */
+  /** Reads the request body. */
   receive: (bytesMax: number) => Promise<Buffer>;
   charge: Charge;
 }
 
 /**
- * Takes one OTLP request: reads and inflates it within bounds, walks it for faults, and makes the body as received durable with a
- * job that names it. Resolves only then. A place is taken once the body is there, so that a slow sender holds up nobody. Throws
- * MalformedError, TooLargeError, UnsupportedMediaTypeError, what `charge` throws, RateLimitedError when the workspace has too much
- * under way, or UnavailableError when it could not be kept.
+ * Receives one OTLP request: reads and inflates the body within bounds, scans it for faults, and
+ * stores it durably as received with a job that names it. Resolves only then. It takes a place
+ * after the body has arrived, so that a slow sender blocks nobody.
+ * @throws MalformedError, TooLargeError or UnsupportedMediaTypeError when the request is invalid
+ * @throws RateLimitedError when the workspace has too many requests under way
+ * @throws UnavailableError when the body could not be stored
+ * @throws what `charge` throws
  */
 export async function receiveTraces(
   deps: ReceiveTracesDeps,
@@ -42,14 +48,15 @@ export async function receiveTraces(
   await deps.gate.assertRoomFor(workspaceId);
   deps.admission.assertRoom(workspaceId);
   const cost = { requests: 1, bytes: 0, spans: 0 };
-  // What cannot be taken counts as well, or a sender of nonsense would be the only one without a limit.
+  // A refused request is charged too. Otherwise a sender of invalid bodies would have no limit.
   const counted = <T>(work: Promise<T>) =>
     work.catch(async (error: unknown) => {
       if (!isOurs(error)) await charge(cost, deps.clock.nowMs());
       throw error;
     });
   const received = await counted(readRequest(deps, headers, receive));
-  // Now that all of it is here: by an earlier time a slow sender's spans would count as older than what came meanwhile.
+  // The time of receipt is taken after the whole body arrived. With an earlier time, the spans of a
+  // slow sender would count as older than spans that arrived in between.
   const receivedAtMs = deps.clock.nowMs();
   cost.bytes = received.body.length;
   return deps.admission.hold(workspaceId, async () => {
@@ -57,14 +64,17 @@ export async function receiveTraces(
     const meter = await charge({ ...cost, spans: scan.spans }, receivedAtMs);
     if (scan.spans === 0) return scan;
     const { body, ...form } = received;
-    // Of tenant and request alone, so that a resend is the same job and another tenant's equal body is not.
+    // The job id depends on project and request only: a resend gives the same job, and an equal
+    // body of another project does not.
     const jobId = jobIdOf([project.projectId, form.encoding, form.coding], body);
     await keepBody(deps, project, { jobId, body, meter, ...form, inflatedBytes, spans: scan.spans, receivedAtMs });
     return scan;
   });
 }
 
-/** Refused for what others send, or the server lacks. */
+/**
+ * Tells whether the server refuses because of its own limits or state, not because of the request.
+ */
 function isOurs(error: unknown): boolean {
   return error instanceof UnavailableError || error instanceof RateLimitedError;
 }
@@ -103,7 +113,10 @@ function readHeaders(headers: IncomingHttpHeaders): { encoding: OtlpEncoding; co
   return { encoding, coding };
 }
 
-/** Every span refused is what a logs export posted here looks like: nothing to keep, so not a partial success. */
+/**
+ * Creates the error for a request with rejected spans only, as a logs export posted here looks.
+ * Nothing can be stored, so this is not a partial success.
+ */
 function allRejected(scan: ScanResult): MalformedError {
   return new MalformedError('spans_rejected', `All ${scan.rejected} spans were rejected: ${scan.reasons.join('; ')}`, {
     errors: scan.reasons.map((reason) => ({ path: 'resource_spans', code: 'span_rejected', message: reason })),

@@ -12,7 +12,7 @@ export interface ScanTask {
   limits: OtlpLimits;
 }
 
-/** What may be wrong with a body, with what makes it an error again. */
+/** The kinds of faults of a body, each with the class that recreates the error. */
 export const bodyFaults = {
   malformed: MalformedError,
   too_large: TooLargeError,
@@ -24,10 +24,10 @@ export interface RefusedBody {
   message: string;
 }
 
-/** Errors lose their class between threads, so a body that is refused is a value here. */
+/** Errors lose their class between threads, so a refused body is a value here. */
 export type ScanOutcome = { inflatedBytes: number; scan: ScanResult } | { refused: RefusedBody };
 
-/** What the thread runs: the inflated body is made, walked and forgotten here. */
+/** Runs in the thread: inflates and scans a body. The inflated bytes never leave the thread. */
 export async function scanInThread({ encoding, coding, body, limits }: ScanTask): Promise<ScanOutcome> {
   lowerThreadPriority();
   try {

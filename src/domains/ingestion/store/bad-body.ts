@@ -1,4 +1,4 @@
-/** The body cannot become rows, however often it is tried. */
+/** The body can never become rows, however often it is tried. */
 export class BadBodyError extends Error {
   constructor(reason: string, cause?: unknown) {
     super(reason, { cause });
@@ -6,7 +6,7 @@ export class BadBodyError extends Error {
   }
 }
 
-/** The error of work that depends on the body alone: whatever it threw, it would throw again. */
+/** Wraps an error of work that depends on the body alone: a retry would throw it again. */
 export function asBadBody(error: unknown): BadBodyError {
   if (error instanceof BadBodyError) return error;
   return new BadBodyError(

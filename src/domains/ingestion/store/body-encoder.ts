@@ -10,10 +10,15 @@ import { priceSearchesMax } from './cost-of-span.ts';
 import { type EncodedBody, encodeRows, linkRows, readRows } from './encode-body.ts';
 import { createEncodeThreads, type EncodeThreadsOptions } from './encode-threads.ts';
 
-/** The worst body of this size takes the main thread less than 50 ms at a stretch: decoding is one step, each span, and encoding. */
+/**
+ * The worst body of this size blocks the main thread for less than 50 ms at a time. Decoding is one
+ * step, so is each span, and so is encoding.
+ */
 const inlineBytesMax = 256 * 1024;
 const inlineSpansMax = 1_000;
-/** Spans share a resource and a scope, which each of their rows repeats: this bounds the rows. */
+/**
+ * Each row repeats the resource and the scope that the spans of a body share. This bounds the rows.
+ */
 const inlineRowBytesMax = 32 * 1024 * 1024;
 
 export interface BodyEncoderDeps {
@@ -23,21 +28,26 @@ export interface BodyEncoderDeps {
 }
 
 export interface BodyEncoder {
-  /** `overrides` are the project's own prices. Throws BadBodyError when no repetition can help. */
+  /**
+   * Turns a body into rows. `overrides` are the project's own prices.
+   * @throws BadBodyError when no retry can help
+   */
   encode(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody>;
   close(): Promise<void>;
 }
 
 /**
- * Bytes as received to rows: small bodies on the main thread in turn, large ones in threads. What waits is bounded by the jobs that a
- * worker has under way, so no lane refuses.
+ * Creates the encoder that turns received bytes into rows: small bodies one at a time on the main
+ * thread, large ones in threads. Waiting work is bounded by the jobs that a worker has under way,
+ * so no lane refuses any.
  */
 export function createBodyEncoder(
   deps: BodyEncoderDeps,
   threadOptions: Partial<EncodeThreadsOptions> = {},
 ): BodyEncoder {
   const threads = createEncodeThreads(deps, threadOptions);
-  // Shared by all workspaces: one small body at a time, served in turn between them, so that the event loop goes on in between.
+  // Shared by all workspaces: one small body at a time, served in turn between workspaces. The
+  // event loop runs other work in between.
   const turns = new FairLane({
     name: 'bodies on the main thread',
     capacity: 1,
@@ -53,7 +63,10 @@ export function createBodyEncoder(
     });
   }
 
-  /** In one turn, as nearly always: rows that outlive theirs cost the collector a lot. Undefined for a body that is for the threads. */
+  /**
+   * Encodes a body in one turn where possible, because rows that outlive their turn cost much
+   * garbage collection. Resolves to undefined for a body that needs a thread.
+   */
   async function encodeHere(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides) {
     const prices = { table: deps.priceTable, overrides, budget: { left: priceSearchesMax } };
     const step = await inTurn(payload, async () => {
@@ -61,7 +74,7 @@ export function createBodyEncoder(
       if (inflated.length > inlineBytesMax) return undefined;
       const unlinked = await readRows({ payload, limits: deps.limits, prices }, inflated);
       const linking = linkRows(deps.prompts, payload.projectId, unlinked);
-      // Prompts that are remembered are there at once. Who waits for the database gives up the turn.
+      // Cached prompts are available at once. A body that waits for Postgres gives up its turn.
       const rows = await Promise.race([linking, nextTurn()]);
       return rows === undefined ? { linking } : encodeRows(rows);
     });
@@ -81,7 +94,10 @@ export function createBodyEncoder(
   };
 }
 
-/** By what the edge has seen; a payload that says too little is found out once its body is inflated. */
+/**
+ * Judges by what the API process counted. A payload with too small a count is noticed after its
+ * body is inflated.
+ */
 function isSmall({ inflatedBytes, spans }: IngestBodyPayload, body: Buffer): boolean {
   const bytes = Math.max(inflatedBytes, body.length);
   return bytes <= inlineBytesMax && spans <= inlineSpansMax && spans * bytes <= inlineRowBytesMax;

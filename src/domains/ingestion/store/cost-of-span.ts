@@ -2,12 +2,16 @@ import { type Prices, priceCall } from '../../pricing/index.ts';
 import type { NormalisedSpan, SpanCost } from '../../spans/index.ts';
 import { costAsReported } from './span-cost.ts';
 
-/** Searches of the price table for one body, which bounds what a body of nothing but new model names costs: some 30 ms. */
+/**
+ * Searches of the price table for one body. They bound the cost of a body with only new model names
+ * to about 30 ms.
+ */
 export const priceSearchesMax = 256;
 
 /**
- * What the client reported, 0 included; else what the tokens cost at the prices of the span's start; else nothing is known, as where a
- * count was dropped: 0 is not what those tokens cost.
+ * Returns the cost that the client reported, 0 included. Otherwise computes it from the tokens and
+ * the prices at the span's start. The cost stays unknown without a price, and where a token count
+ * was dropped: the remaining counts would give a wrong cost.
  */
 export function costOfSpan(prices: Prices, span: NormalisedSpan, startUnixNano: bigint): SpanCost {
   const { usage, provider, model, requestModel } = span;

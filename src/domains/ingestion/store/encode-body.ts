@@ -10,7 +10,7 @@ import { type LightSpan, lightSpanOf, type SpanRow, spanTable, typeAttributes } 
 import { BadBodyError } from './bad-body.ts';
 import { costOfSpan } from './cost-of-span.ts';
 
-/** What a body has of one trace. */
+/** The spans that a body has of one trace. */
 export interface TraceShare {
   traceId: string;
   spans: number;
@@ -22,16 +22,21 @@ export interface EncodedBody {
   spanCount: number;
   /** Each trace that the body has spans of, once. */
   traces: readonly TraceShare[];
-  /** The light half of each row for summing up; absent for a large body, whose traces are then read from the store. */
+  /**
+   * The light spans of all rows, for summaries. Absent for a large body: its traces are then read
+   * from ClickHouse.
+   */
   lightSpans?: readonly LightSpan[];
 }
 
-/** Of more spans a thread hands the light halves on in chunks, see encode-thread.ts. */
+/** For more spans a thread sends the light spans in chunks, see encode-thread.ts. */
 const lightSpansMax = 1_000;
 
 /**
- * The spans of an inflated body as rows, its prompts not yet looked up; the event loop goes on between spans. Throws BadBodyError when
- * it is not what the edge has accepted: bytes that do not decode, or another number of spans.
+ * Turns an inflated body into rows, without looking up their prompts. Other work runs between
+ * spans.
+ * @throws BadBodyError when the body is not what the API accepted: it does not decode, or has
+ * another number of spans
  */
 export async function readRows(
   { payload, limits, prices }: { payload: IngestBodyPayload; limits: OtlpLimits; prices: Prices },
@@ -55,7 +60,7 @@ export async function readRows(
   });
 }
 
-/** The rows with those prompts that the project has. Never rejects. */
+/** Links the rows to those prompts that exist in the project. Never rejects. */
 export async function linkRows(
   finder: PromptFinder,
   projectId: string,
@@ -64,6 +69,7 @@ export async function linkRows(
   return linkListedPrompts(finder, projectId, await resolveSpanPrompts(finder, projectId, rows));
 }
 
+/** Encodes rows for ClickHouse and counts the spans of each trace. */
 export function encodeRows(rows: readonly SpanRow[]): EncodedBody {
   return {
     rows: spanTable.encode(rows),

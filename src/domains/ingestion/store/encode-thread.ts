@@ -17,27 +17,35 @@ export interface EncodeTask {
   body: Uint8Array;
   overrides: PriceOverrides;
   limits: OtlpLimits;
-  /** Where prompts are looked up: the main thread has them at hand. */
+  /** The port to the main thread, which looks up prompts in its cache. */
   prompts: MessagePort;
-  /** One Int32 that is 1 from the moment that this thread works on the body. */
+  /** One Int32. It becomes 1 when this thread starts to work on the body. */
   started: SharedArrayBuffer;
 }
 
 /** Errors lose their class between threads, so a body that cannot become rows is a value here. */
 export type EncodeOutcome = EncodedInThread | { bad: string };
 
-/** The light spans come as bytes, some of them at a time: read in one go they would hold up the main thread. */
+/**
+ * The light spans come as several chunks of bytes: reading them in one go would block the main
+ * thread.
+ */
 export interface EncodedInThread extends EncodedBody {
   lightChunks: readonly Uint8Array[];
 }
 
 const spansPerChunk = 500;
-/** Traces with fewer spans are summed up from these; of larger ones few are in a body, and they are read from the store. */
+/**
+ * Traces of fewer spans, on average, are summarized from the light spans of the body. A body has
+ * few larger traces, and those are read from ClickHouse.
+ */
 const spansPerTraceMax = 100;
 
 const priceTable = new PriceTable();
 
-/** What a thread runs. The bytes of the rows are handed over, not copied. */
+/**
+ * Runs in a thread: turns one body into rows. The bytes of the rows are transferred, not copied.
+ */
 export async function encodeInThread(task: EncodeTask): Promise<EncodeOutcome> {
   lowerThreadPriority();
   Atomics.store(new Int32Array(task.started), 0, 1);
@@ -67,15 +75,17 @@ function chunksOf(rows: readonly SpanRow[], { traces }: EncodedBody): Uint8Array
   if (rows.length > traces.length * spansPerTraceMax) return [];
   const chunks: Uint8Array[] = [];
   for (let at = 0; at < rows.length; at += spansPerChunk) {
-    // A copy, because serialize answers a view of a pool that must not be moved.
+    // A copy is needed: `serialize` returns a view of a pool, which must not be transferred.
     chunks.push(new Uint8Array(serialize(rows.slice(at, at + spansPerChunk).map(lightSpanOf))));
   }
   return chunks;
 }
 
 /**
- * Piscina posts the value, and moves what is named as transferable once `move` has marked it: without the mark it copies, and the main
- * thread then takes a hundred mebibytes in one turn. Few bytes lie in Node's pool of buffers, which cannot be moved.
+ * Marks the bytes of the rows and chunks for transfer. Piscina transfers what is listed as
+ * transferable only after `move` has marked the result. Otherwise it copies, and the main thread
+ * then receives 100 MiB in one turn. Small buffers lie in Node's buffer pool, which cannot be
+ * transferred.
  */
 export function handedOver(encoded: EncodedInThread): EncodedInThread {
   const { bytes } = encoded.rows;

@@ -19,22 +19,29 @@ const idleMs = 60_000;
 const threadsMax = 2;
 
 export interface EncodeThreadsOptions {
-  /** How long a thread may work on one body. The worst that the limits allow takes some 3 s. */
+  /** How long a thread may work on one body. The worst body within the limits takes about 3 s. */
   workMsMax: number;
-  /** Heap of a thread. Texts and buffers, which lie beside it, are bounded by the size of a body. */
+  /** Heap of a thread. Strings and buffers outside the heap are bounded by the size of a body. */
   heapMibMax: number;
 }
 
-/** Measured with the worst bodies that the limits allow: they take a third of either. */
+/** Measured with the worst bodies within the limits: they use a third of either value. */
 const defaults: EncodeThreadsOptions = { workMsMax: 10_000, heapMibMax: 1_536 };
 
 export interface EncodeThreads {
-  /** Throws BadBodyError when the body cannot become rows, or not within what a thread may use for it. */
+  /**
+   * Turns a body into rows in a thread.
+   * @throws BadBodyError when the body cannot become rows, or not within the time and memory of a
+   * thread
+   */
   encode(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody>;
   close(): Promise<void>;
 }
 
-/** Threads that turn large bodies into rows. One that takes too long or too much is ended with its body, and another takes its place. */
+/**
+ * Creates threads that turn large bodies into rows. A thread that uses too much time or memory is
+ * ended, its body fails, and another thread takes its place.
+ */
 export function createEncodeThreads(
   deps: { limits: OtlpLimits; prompts: PromptFinder },
   options: Partial<EncodeThreadsOptions> = {},
@@ -49,7 +56,8 @@ export function createEncodeThreads(
     idleTimeout: idleMs,
     resourceLimits: { maxOldGenerationSizeMb: heapMibMax },
   });
-  // Shared by all workspaces: one of them has at most one of the two threads, and those who wait are served in turn between them.
+  // Shared by all workspaces: one workspace has at most one of the two threads. Waiting bodies are
+  // served in turn between workspaces.
   const lane = new FairLane({
     name: 'large bodies',
     capacity: threadsMax,
@@ -90,8 +98,9 @@ export function createEncodeThreads(
 }
 
 /**
- * A signal that is aborted when a thread has worked for `workMsMax`. Counted in looks from when it began rather than by the clock: a
- * machine that slept did not look, and a thread that is still being loaded does not work.
+ * Returns a signal that is aborted when a thread has worked for `workMsMax`. It counts timer ticks
+ * since the thread began, not clock time: a machine that slept has no ticks, and the loading of a
+ * thread is not work.
  */
 function limitWork(started: SharedArrayBuffer, workMsMax: number): { signal: AbortSignal; stop: () => void } {
   const flag = new Int32Array(started);
@@ -103,7 +112,10 @@ function limitWork(started: SharedArrayBuffer, workMsMax: number): { signal: Abo
   return { signal: controller.signal, stop: () => clearInterval(timer) };
 }
 
-/** A Buffer arrives from a thread as a plain array of bytes, and the light spans of many traces in chunks. */
+/**
+ * Restores a body. A Buffer arrives from a thread as a plain Uint8Array, and the light spans of
+ * many traces arrive in chunks.
+ */
 async function asBody({ lightChunks, ...encoded }: EncodedInThread): Promise<EncodedBody> {
   const { bytes } = encoded.rows;
   const rows = { ...encoded.rows, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) };

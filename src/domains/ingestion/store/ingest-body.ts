@@ -17,7 +17,7 @@ export interface IngestBodyDeps {
   priceOverrides: OverrideCache;
 }
 
-/** The body is not in Redis: lost, or dropped by who has stored it meanwhile. */
+/** The body is not in Redis: it is lost, or another worker has stored and dropped it meanwhile. */
 export class MissingBodyError extends BadBodyError {
   constructor(key: string) {
     super(`The body ${key} is not in Redis`);
@@ -26,11 +26,13 @@ export class MissingBodyError extends BadBodyError {
 }
 
 /**
- * One received body to stored spans. Resolves once the engine has confirmed its rows and the executions they belong to. Throws
- * BadBodyError or a certain RowsRefusedError when no repetition can help; anything else is worth another try.
+ * Stores the spans of one received body. Resolves once ClickHouse has confirmed its rows, and the
+ * executions they belong to are stored or on the list of summaries.
+ * @throws BadBodyError or a certain RowsRefusedError when no retry can help; after any other error
+ * a retry can
  */
 export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
-  // Before the memory is held: who waits for the database holds up nobody who does not.
+  // This runs before the memory is held, so that a wait for Postgres blocks no other body.
   const overrides = await deps.priceOverrides.of(payload.projectId);
   await deps.hold(payload, async () => {
     const encoded = await loadRows(deps, jobId, payload, overrides);
@@ -44,6 +46,7 @@ export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: I
   });
 }
 
+/** Tells whether no retry of the body can help. */
 export function isHopeless(error: unknown): error is Error {
   return error instanceof BadBodyError || (error instanceof RowsRefusedError && error.isCertain);
 }
@@ -56,7 +59,7 @@ async function loadRows(
 ): Promise<EncodedBody> {
   const key = bodyKey(payload.projectId, jobId);
   const body = await deps.redis.getBuffer(key);
-  // Nothing can be stored, and nothing must look as if it were.
+  // Without a body nothing can be stored, and the job must not look as if it succeeded.
   if (body === null) throw new MissingBodyError(key);
   return deps.encoder.encode(payload, body, overrides);
 }

@@ -7,9 +7,12 @@ import { type QuarantineBodyDeps, quarantineBody } from '../quarantine/quarantin
 import { type IngestBodyDeps, ingestBody, isHopeless, MissingBodyError } from './ingest-body.ts';
 import { isKnownToPass } from './passing-errors.ts';
 
-/** After this many crashes with it under way a body is worked on alone; most of its neighbours are innocent. */
+/**
+ * After this many crashes while a body was under way, it is worked on alone. Most bodies that were
+ * under way beside it are not the cause.
+ */
 const crashesMax = 2;
-/** After this many attempts the same, once it fails for a reason that is not known to pass. */
+/** After this many attempts a body is worked on alone, if its error is not known to pass. */
 const attemptsMax = 5;
 
 export type IngestOrIsolateDeps = IngestBodyDeps &
@@ -21,8 +24,8 @@ export type IngestOrIsolateDeps = IngestBodyDeps &
   };
 
 /**
- * Stores the body's spans, or puts the body where it cannot harm others: a process of its own, or the quarantine. Unless it is
- * `isolated`, nobody needs it in Redis any more.
+ * Stores the spans of a body. A body that could harm others goes to a process of its own, or to the
+ * quarantine. Unless the outcome is `isolated`, the body in Redis is no longer needed.
  */
 export async function ingestOrIsolate(
   deps: IngestOrIsolateDeps,
@@ -40,7 +43,7 @@ export async function ingestOrIsolate(
     }
     if (error instanceof MissingBodyError && !(await job.isOurs())) {
       deps.logger.info({ job_id: job.id, project_id: payload.projectId }, 'another worker has ended this body');
-      return 'stored'; // Of a job that is no longer this worker's nothing is noted.
+      return 'stored'; // BullMQ records no result of a job that this worker has lost.
     }
     await quarantineBody(deps, {
       jobId: job.id,
@@ -63,10 +66,13 @@ async function isolate(deps: IngestOrIsolateDeps, job: JobFacts, payload: Ingest
   return 'isolated';
 }
 
-/** Bodies of a workspace that are counted, and so the last place that its bodies have. */
+/** Waiting bodies per job state that are counted. They bound the priority number. */
 const placesMax = 1_000;
 
-/** One more than the workspace has waiting there: its second body comes after the first of every other workspace. */
+/**
+ * Returns a priority: one more than the bodies that the workspace has waiting there. So its second
+ * body comes after the first body of every other workspace.
+ */
 async function placeAmongOwn(isolation: Queue, workspaceId: string): Promise<number> {
   const waiting: Job<IngestBodyPayload>[] = await isolation.getJobs(['prioritized', 'delayed'], 0, placesMax - 1);
   return 1 + waiting.filter(({ data }) => data.workspaceId === workspaceId).length;

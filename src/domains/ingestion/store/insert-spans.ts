@@ -5,15 +5,17 @@ import { spanTable } from '../../spans/index.ts';
 import type { BatchEntry } from './span-batcher.ts';
 
 /**
- * A larger batch means that spans come fast, or are large: what finds words and attributes is then left to the merge, which builds it
- * anyway. It takes a fifth of the time of an insert; of 100 MiB of words 300 ms.
+ * A larger batch means that spans come fast or are large. Its skip indexes for words and attributes
+ * are then left to the merge, which builds them anyway. They take a fifth of the time of an insert;
+ * for 100 MiB of words, 300 ms.
  */
 const indexedMax = { rows: 1_000, bytes: 4 * 1024 * 1024 };
 
 /**
- * Stores the rows of all entries and resolves once the engine has confirmed them. The token names the contents (a job's id is the
- * hash of its body) and their receipt, so an insert whose answer was lost can be repeated as it was; a batch cut differently
- * collapses by key.
+ * Stores the rows of all entries and resolves once ClickHouse has confirmed them. The deduplication
+ * token is made of each job id (a hash of the body) and its time of receipt, so that an insert
+ * whose answer was lost can be repeated unchanged. If the batch is cut differently, its rows
+ * collapse by key.
  */
 export async function insertSpans(clickhouse: ClickHouse, entries: readonly BatchEntry[]): Promise<void> {
   const block = spanTable.block(entries.map(({ encoded }) => encoded.rows));

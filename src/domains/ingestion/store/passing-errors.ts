@@ -2,11 +2,17 @@ import { AppError } from '../../../lib/errors.ts';
 import { isNetworkCode } from '../../../lib/network-codes.ts';
 import { isRetryableClickHouseError, isServerAnswer } from '../../../stores/clickhouse/errors.ts';
 
-/** What Redis answers while it starts, is full, fails over or is busy (redis.io/docs, error prefixes), and what ioredis says itself. */
+/**
+ * Errors of Redis while it starts, is full, fails over or is busy (redis.io/docs, error prefixes),
+ * and errors of ioredis itself.
+ */
 const passingRedisErrors =
   /^(?:OOM|LOADING|READONLY|BUSY|MASTERDOWN|MISCONF|NOREPLICAS|TRYAGAIN|CLUSTERDOWN|UNBLOCKED) |^Connection is closed|^Command timed out|^Stream isn't writeable/;
 
-/** What an engine that is unavailable, full or overloaded makes of any body. All other errors may be the body's own. */
+/**
+ * Tells whether an error means that a database is unavailable, full or overloaded, whatever the
+ * body. Any other error may be caused by the body itself.
+ */
 export function isKnownToPass(error: unknown): boolean {
   if (error instanceof AppError) return error.kind === 'unavailable' || error.kind === 'rate_limited';
   if (isServerAnswer(error)) return isRetryableClickHouseError(error);

@@ -7,14 +7,16 @@ interface Question {
   wanted: ReadonlySet<string>;
 }
 
-/** Answers what is asked at the other end of the port, one question at a time, until it is closed. */
+/**
+ * Answers the questions from the other end of the port, one at a time, until the port is closed.
+ */
 export function answerPrompts(port: MessagePort, finder: PromptFinder): void {
   port.on('message', async ({ projectId, wanted }: Question) => {
     port.postMessage(await finder.find(projectId, wanted));
   });
 }
 
-/** Finds prompts by asking at the other end of the port, one question at a time. */
+/** Returns a finder that asks the other end of the port, one question at a time. */
 export function promptsOver(port: MessagePort): PromptFinder {
   return {
     async find(projectId, wanted) {

@@ -31,22 +31,25 @@ import { keptCost } from './span-cost.ts';
 const chunkSpansMax = 2_000;
 const chunkLengthMax = 16 * 1024 * 1024;
 /**
- * A worker that read a trace just before its spans were written again may store its summary just after, so traces are summed up once more when such a worker is done.
+ * A worker that read a trace just before its spans were rewritten may store its summary just after.
+ * So traces are summarized once more after this time, when such a worker is done.
  */
 const settleMs = 1_000;
 const settlingMax = 50;
 
 export interface RenormaliseDeps {
   clickhouse: ClickHouse;
-  /** Called after every chunk, with the spans written again so far. */
+  /** Called after every chunk with the number of spans rewritten so far. */
   onProgress: (spans: number) => void;
-  /** Called for a span that cannot be read back; it stays as it is. */
+  /** Called for a span that cannot be read back; it stays unchanged. */
   onUnreadable: (traceId: string, spanId: string, error: unknown) => void;
 }
 
 /**
- * Reads the stored spans of a project again by today's tables, writes them back as received when they were, and sums up their
- * executions. In constant memory; may be broken off, run again and run beside ingestion. Throws UnavailableError.
+ * Normalizes the stored spans of a project again by the current rules, rewrites them with their
+ * time of receipt, and summarizes their executions. Needs constant memory. May be interrupted, run
+ * again, and run beside ingestion.
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function renormaliseSpans(
   deps: RenormaliseDeps,
@@ -64,7 +67,8 @@ export async function renormaliseSpans(
   for await (const chunk of chunks(readStoredSpans(deps.clickhouse, filter))) {
     const rows = chunk.flatMap((stored) => normalisedAgain(deps, stored) ?? []);
     const traceIds = [...new Set(rows.map(({ span }) => span.traceId))];
-    // Before the spans: broken off in between, they are still of the old version and come again.
+    // Summaries come before the spans: after an interruption the spans still have the old version
+    // and are read again.
     await summarise(deps.clickhouse, projectId, traceIds, rows);
     await writeSpans(deps.clickhouse, rows);
     settling.push({ traceIds, writtenAtMs: Date.now() });
@@ -101,7 +105,10 @@ function normalisedAgain(deps: RenormaliseDeps, stored: StoredSpan): SpanRow | u
   }
 }
 
-/** Without a token: rows that other tables gave must not be taken for a repetition of this insert. */
+/**
+ * Writes rows without a deduplication token: an insert of rows from other normalizer rules must not
+ * be taken for a repetition of this one.
+ */
 async function writeSpans(clickhouse: ClickHouse, rows: readonly SpanRow[]): Promise<void> {
   if (rows.length === 0) return;
   const block = spanTable.block([spanTable.encode(rows)]);
@@ -132,7 +139,10 @@ async function summarise(
     );
 }
 
-/** Only once their spans are written: what is to come cannot be laid over what is not read whole. */
+/**
+ * Summarizes large traces, only after their spans are written: new rows cannot be combined with a
+ * trace that is not read completely.
+ */
 async function summariseLarge(clickhouse: ClickHouse, projectId: string, traceIds: readonly string[]): Promise<void> {
   for (const traceId of traceIds) {
     const execution = await runClickHouse(() => summariseStoredTrace(clickhouse, projectId, traceId));

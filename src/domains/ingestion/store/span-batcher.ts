@@ -14,7 +14,7 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/** What one workspace has pending. */
+/** The pending entries of one workspace. */
 interface Share {
   workspaceId: string;
   entries: Pending[];
@@ -26,35 +26,45 @@ interface Share {
 }
 
 export interface SpanBatcherOptions {
-  /** Stores all entries; resolves with the errors of those that could not be stored, once the others are confirmed. */
+  /**
+   * Stores all entries. Resolves, once the others are confirmed, with the errors of the entries
+   * that could not be stored.
+   */
   write: (entries: readonly BatchEntry[]) => Promise<ReadonlyMap<BatchEntry, unknown>>;
-  /** A batch takes no further entry once it has so many rows; one entry may have more. */
+  /** A batch takes no further entry once it has this many rows; a single entry may have more. */
   rowsMax: number;
   /** The same in encoded bytes. */
   bytesMax: number;
-  /** So many entries are written without waiting for more. */
+  /** This many entries are written without waiting for more. */
   entriesMax: number;
   waitMsMax: number;
-  /** A workspace that has this many rows by then goes on filling until `patientWaitMsMax`. */
+  /** A workspace with this many rows after `waitMsMax` goes on filling until `patientWaitMsMax`. */
   patientRowsMin: number;
   patientWaitMsMax: number;
-  /** An entry of more encoded bytes is written by itself, and at most one such at once: the other writes are left to the others. */
+  /**
+   * A larger entry, in encoded bytes, is written alone. At most one such write runs at once, so
+   * that the other writes remain for other entries.
+   */
   togetherBytesMax: number;
-  /** The same in rows, each of which may be a trace to be summed up. */
+  /** The same in rows, because each row may be a trace to summarize. */
   togetherRowsMax: number;
-  /** Writes under way at once. A workspace is in one of them at most, so one alone writes as if there were no other. */
+  /**
+   * Writes under way at once. A workspace is in at most one of them, so a workspace without others
+   * has one write at a time.
+   */
   writesMax: number;
 }
 
 /**
- * Collects the rows of many jobs into few inserts: what arrives while they are under way makes the next one larger, so batches grow
- * with the load. Shared by all workspaces: a batch takes their entries in turn, and while that of one is being written, or tried
- * again and again, others use the next write. What is large is written alone, so that nobody who is small waits for it. {@link add}
- * resolves once the job's own rows are stored.
+ * Collects the rows of many jobs into few inserts. Entries that arrive during a write enlarge the
+ * next batch, so batches grow with the load. Shared by all workspaces: a batch takes their entries
+ * in turn. While a write of one workspace is under way or retried, others use the next write. A
+ * large entry is written alone, so that no small one waits for it. {@link add} resolves once the
+ * job's rows are stored.
  */
 export class SpanBatcher {
   readonly #options: SpanBatcherOptions;
-  /** In the order in which they are served; a workspace whose entry was taken goes to the end. */
+  /** In the order of service. A workspace goes to the end when one of its entries is taken. */
   readonly #shares = new Map<string, Share>();
   readonly #written = new Set<string>();
   #writing = 0;
@@ -64,7 +74,10 @@ export class SpanBatcher {
     this.#options = options;
   }
 
-  /** Rejects with the reason why just this entry could not be stored. */
+  /**
+   * Adds an entry. Resolves once it is stored; rejects with the reason why this entry was not
+   * stored.
+   */
   add(entry: BatchEntry): Promise<void> {
     return new Promise((resolve, reject) => {
       const share = this.#shareOf(entry.workspaceId);
@@ -76,7 +89,7 @@ export class SpanBatcher {
     });
   }
 
-  /** Writes what is pending now, or as soon as the write that is under way ends. */
+  /** Writes all pending entries now, or as soon as a write ends. */
   flush(): void {
     for (const share of this.#shares.values()) share.due = true;
     this.#writeDue();
@@ -90,7 +103,10 @@ export class SpanBatcher {
     return share;
   }
 
-  /** Rows that come fast fill a larger batch, which costs the engine less a row; at a trickle nobody waits longer. */
+  /**
+   * Waits longer for a larger batch when rows come fast: it costs ClickHouse less per row. When few
+   * rows come, nobody waits longer.
+   */
   #onWaited(share: Share): void {
     const { waitMsMax, patientRowsMin, patientWaitMsMax } = this.#options;
     const end = () => {
@@ -101,14 +117,17 @@ export class SpanBatcher {
     else share.timer = setTimeout(end, patientWaitMsMax - waitMsMax);
   }
 
-  /** Those of no workspace that is being written, and of what is large only when nothing large is. */
+  /**
+   * Returns the workspaces without a write under way. One whose next entry is large is left out
+   * while another large entry is being written.
+   */
   #takeable(): Share[] {
     return [...this.#shares.values()].filter(
       (share) => !this.#written.has(share.workspaceId) && !(this.#writingAlone && this.#isAlone(share)),
     );
   }
 
-  /** Whether what the workspace writes next must be written by itself. */
+  /** Tells whether the next entry of the workspace must be written alone. */
   #isAlone({ entries: [next] }: Share): boolean {
     return next !== undefined && this.#isLarge(next);
   }
@@ -143,12 +162,12 @@ export class SpanBatcher {
     return next === undefined ? [] : [next];
   }
 
-  /** Who fills a batch of its own goes on with it; everybody else comes along. */
+  /** Takes entries of all given workspaces, except of those that still fill a larger batch. */
   #takeTogether(shares: readonly Share[]): Pending[] {
     return this.#take(shares.filter(({ due, rows }) => due || rows < this.#options.patientRowsMin));
   }
 
-  /** One entry of each in turn until the batch is full. */
+  /** Takes one entry of each workspace in turn until the batch is full. */
   #take(shares: readonly Share[]): Pending[] {
     const { rowsMax, bytesMax } = this.#options;
     const batch: Pending[] = [];

@@ -1,14 +1,14 @@
 import type { NormalisedSpan, SpanCost } from '../../spans/index.ts';
 
-/** What the client reported. */
+/** Returns the cost that the client reported, or none. */
 export function costAsReported({ reportedCostNanoUsd }: Pick<NormalisedSpan, 'reportedCostNanoUsd'>): SpanCost {
   const source = reportedCostNanoUsd === null ? 'none' : 'reported';
   return { nanoUsd: reportedCostNanoUsd, source, priceVersion: '' };
 }
 
 /**
- * The cost of a stored span that is normalised again. History is not rewritten: a reported cost stays, a computed one gives way to
- * a reported one only, and nothing is computed by today's prices.
+ * Returns the cost of a stored span that is normalized again. History is not rewritten: a reported
+ * cost stays, only a reported cost replaces a computed one, and current prices are never applied.
  */
 export function keptCost(stored: SpanCost, normalised: Pick<NormalisedSpan, 'reportedCostNanoUsd'>): SpanCost {
   if (stored.source === 'reported') return stored;

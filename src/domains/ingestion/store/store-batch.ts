@@ -9,17 +9,21 @@ import { summariseBatch } from './summarise-batch.ts';
 
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
-/** "Try later" that may mean the batch: it takes too long (159) or too much memory (241). The other passing codes are the engine's own. */
+/**
+ * Errors that pass, but may be caused by the batch: timeout (159) and memory limit (241). The other
+ * passing codes concern ClickHouse itself.
+ */
 const doubtfulCodes = new Set(['159', '241']);
-/** The memory of the whole server rather than that of the insert: no batch could be stored. */
+/** The memory limit of the whole server, not of the insert: no batch could be stored. */
 const ofTheServer = /\btotal\b/i;
 
 /**
- * What a failed insert may mean, and after how many tries a batch is taken apart. What passes is waited for: the engine, a shard or
- * Keeper is unavailable, and no batch could be stored. Whatever else happens must not hold the write slot for ever.
+ * What a failed insert may mean, and after how many tries a batch is taken apart. `passing`:
+ * ClickHouse, a shard or Keeper is unavailable, and no batch could be stored, so the write waits.
+ * No other error may hold the write slot forever.
  */
 const triesMax = { passing: Number.POSITIVE_INFINITY, doubtful: 4, unknown: 5, data: 1 };
-/** Of a body alone, once its batch has had its tries. */
+/** Tries of a single body after its batch was taken apart. */
 const triesMaxApart: typeof triesMax = { ...triesMax, doubtful: 2, unknown: 2 };
 
 export interface StoreBatchDeps {
@@ -31,8 +35,8 @@ export interface StoreBatchDeps {
 }
 
 /**
- * The engine will not take these rows, however often they are sent. Unless it `isCertain`, they may have met an engine that is
- * overloaded: the body is then tried again later, and at last alone.
+ * ClickHouse refuses these rows in every retry. If not `isCertain`, an overloaded ClickHouse may be
+ * the cause: the body is then tried again later, and at last alone.
  */
 export class RowsRefusedError extends Error {
   readonly isCertain: boolean;
@@ -47,9 +51,11 @@ export class RowsRefusedError extends Error {
 }
 
 /**
- * Stores the rows of all entries, and the summaries of their traces or places on the list of summaries. An engine that is unavailable
- * is waited for; a batch that it refuses is taken apart, so that one bad body costs its neighbours nothing. Resolves with the errors
- * of entries that could not be stored. Throws what Redis throws when the list cannot be written: the jobs are then tried again.
+ * Stores the rows of all entries. Then stores the summaries of their traces, or puts the traces on
+ * the list of summaries. It waits while ClickHouse is unavailable. A refused batch is taken apart,
+ * so that one bad body does not affect the others.
+ * @returns the errors of the entries that could not be stored
+ * @throws the error of Redis when the list cannot be written; the jobs are then tried again
  */
 export async function storeBatch(
   deps: StoreBatchDeps,
@@ -82,7 +88,11 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return Math.round(performance.now() - startedAtMs);
 }
 
-/** Repeats `work` as it is while that can help. Throws RowsRefusedError when it cannot, or the abort's reason. */
+/**
+ * Repeats `work` unchanged while that can help.
+ * @throws RowsRefusedError when it cannot
+ * @throws the abort reason when the worker stops
+ */
 async function retrying(deps: StoreBatchDeps, most: typeof triesMax, work: () => Promise<void>): Promise<void> {
   const tries = { passing: 0, doubtful: 0, unknown: 0, data: 0 };
   for (let attempt = 1; ; attempt++) {

@@ -22,15 +22,16 @@ export interface SummariseBatchDeps {
 }
 
 /**
- * What a batch may read from the store for one workspace while the next batch waits: as many rows as this and four times those that it
- * brought. So whoever sends one span each for many traces reads little here; their summaries come from the list.
+ * Rows that a batch may read from ClickHouse for one workspace while the next batch waits: 2,000,
+ * plus four times the rows that it brought. A workspace that sends one span each for many traces so
+ * reads little here; their summaries come from the list.
  */
 const rowsReadMin = 2_000;
 const rowsReadPerRow = 4;
-/** Reads of the store by one batch for one project, some 20 ms each. */
+/** Reads from ClickHouse by one batch for one project, about 20 ms each. */
 const readsMax = 10;
 
-/** What became of a project's traces: summed up, or to be put on the list. */
+/** The traces of a project: those summarized, and those left for the list. */
 interface Outcome {
   project: ProjectOfBatch;
   executions: Execution[];
@@ -38,10 +39,12 @@ interface Outcome {
 }
 
 /**
- * Sums up the traces of a batch whose spans are confirmed. When it resolves, each of them has its execution or a durable place on the
- * list of summaries. A trace whose spans are all in this batch is summed up from what is at hand, a small one is read; what is large,
- * too much at once, or fails goes to the list. Of several workers with one trace the last to insert sees all of it, and has the latest
- * clock. Throws only when the list cannot be written.
+ * Summarizes the traces of a batch whose spans are confirmed. When it resolves, each trace has its
+ * execution or a durable place on the list of summaries. A trace whose spans are all in this batch
+ * is summarized from memory; a small one is read from ClickHouse. Traces that are large, too many
+ * at once, or fail go to the list. When several workers have spans of one trace, the last to insert
+ * sees all spans and has the latest clock.
+ * @throws the error of Redis, only when the list cannot be written
  */
 export async function summariseBatch(deps: SummariseBatchDeps, entries: readonly BatchEntry[]): Promise<void> {
   const projects = tracesOfBatch(entries);
@@ -78,7 +81,7 @@ async function summariseProject(
   rowsLeft: Map<string, number>,
 ): Promise<Outcome> {
   const { projectId, workspaceId, traces } = project;
-  // What this batch alone makes large need not be counted.
+  // A trace that is large by this batch alone need not be counted.
   const counted = [...traces].filter(([, { rows }]) => rows <= smallTraceRowsMax).map(([traceId]) => traceId);
   const stored = await countTraceRows(deps.clickhouse, projectId, counted);
   const atHand: LightSpan[][] = [];
@@ -98,7 +101,7 @@ async function summariseProject(
   rowsLeft.set(workspaceId, budget);
   const executions = await mapInSlices(atHand, (spans) => summariseExecution(projectId, spans, version));
   const groups = groupByRows(small);
-  // One by one: as arguments of one call, many of them overflow the stack.
+  // Pushed one by one: very many arguments of one call overflow the stack.
   for (const traceId of groups.slice(readsMax).flat()) left.push(traceId);
   for (const traceIds of groups.slice(0, readsMax)) {
     try {
@@ -111,7 +114,10 @@ async function summariseProject(
   return { project, executions, left };
 }
 
-/** All in one block; where that fails project by project, so that one costs the others nothing. */
+/**
+ * Inserts all in one block. If that fails, inserts project by project, so that one project does not
+ * affect the others.
+ */
 async function insertOutcomes(deps: SummariseBatchDeps, outcomes: readonly Outcome[]): Promise<readonly Outcome[]> {
   try {
     await insertExecutions(

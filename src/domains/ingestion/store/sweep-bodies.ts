@@ -7,7 +7,10 @@ export type SweepBodiesDeps = BodyQueues & { redis: Redis };
 
 const keysPerScan = 1_000;
 
-/** Removes bodies whose job is done: left behind when a worker died between finishing a job and dropping its body. */
+/**
+ * Removes bodies whose job is done. A worker leaves one behind when it dies between finishing the
+ * job and dropping the body.
+ */
 export async function sweepBodies(deps: SweepBodiesDeps): Promise<void> {
   const scan = deps.redis.scanStream({ match: bodyKeyPattern, count: keysPerScan });
   for await (const keys of scan as AsyncIterable<string[]>) {

@@ -3,9 +3,9 @@ import type { BatchEntry } from './span-batcher.ts';
 
 /** What a batch holds of one trace. */
 export interface TraceOfBatch {
-  /** Rows that the batch has stored of it. */
+  /** Rows of the trace that the batch has stored. */
   rows: number;
-  /** Its spans, each once; undefined when a body did not bring their light halves, or brings a span for the second time. */
+  /** Its spans, each once; undefined when a body came without light spans. */
   spans: Map<string, LightSpan> | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface ProjectOfBatch {
   traces: ReadonlyMap<string, TraceOfBatch>;
 }
 
-/** The traces that a batch has spans of, by project. */
+/** Returns the traces that a batch has spans of, by project. */
 export function tracesOfBatch(entries: readonly BatchEntry[]): ProjectOfBatch[] {
   const projects = new Map<string, ProjectOfBatch & { traces: Map<string, TraceOfBatch> }>();
   for (const { projectId, workspaceId, encoded } of entries) {
@@ -35,7 +35,10 @@ export function tracesOfBatch(entries: readonly BatchEntry[]): ProjectOfBatch[] 
   return [...projects.values()];
 }
 
-/** All spans of the trace, when the store holds exactly those that the batch has. */
+/**
+ * Returns all spans of the trace if the batch holds each stored row, and each span once; otherwise
+ * undefined.
+ */
 export function spansAtHand({ rows, spans }: TraceOfBatch, rowsStored: number): LightSpan[] | undefined {
   return spans !== undefined && spans.size === rows && rows === rowsStored ? [...spans.values()] : undefined;
 }

@@ -4,22 +4,27 @@ import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** Nothing is refused here: how many jobs are under way is bounded by the workers' concurrency. */
+/** The lanes refuse nothing: the concurrency of the workers bounds the jobs under way. */
 const unbounded = { waitingPerKey: Number.POSITIVE_INFINITY, waitingMax: Number.POSITIVE_INFINITY };
 
 /**
- * Inflated bytes that one worker has in memory, by lane. All workspaces share both; of small bodies one may hold three quarters,
- * which fills the batches that a worker writes alone. Of large ones it may hold all, for a body of 64 MiB must run by itself; those
- * of several workspaces then take turns.
+ * Inflated bytes that one worker holds in memory, by lane. All workspaces share both lanes. One
+ * workspace may hold three quarters of the memory for small bodies, enough to fill a worker's
+ * batches. It may hold all memory for large bodies, because a body of 64 MiB must run alone;
+ * several workspaces take turns.
  */
 const lanes = {
   ingest: { name: 'bodies', capacity: 48 * mebibyte, perKey: 36 * mebibyte, ...unbounded },
   'ingest-large': { name: 'large bodies', capacity: 26 * mebibyte, perKey: 26 * mebibyte, ...unbounded },
 } as const satisfies Record<IngestLane, FairLaneOptions>;
 
-/** Holds the memory for a body while it is worked on. Throws what `work` throws. */
+/**
+ * Holds the memory for a body while `work` runs.
+ * @throws what `work` throws
+ */
 export type HoldBody = <T>(payload: IngestBodyPayload, work: () => Promise<T>) => Promise<T>;
 
+/** Creates the two lanes. The returned function holds memory in the lane of a body. */
 export function createWorkLanes(): HoldBody {
   const ingest = new FairLane(lanes.ingest);
   const large = new FairLane(lanes['ingest-large']);
