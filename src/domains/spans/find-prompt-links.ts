@@ -21,8 +21,9 @@ type PromptColumns = Pick<
 type Row = PromptColumns & { id: string; parent: string; start: string; kind: string; response_id: string };
 
 /**
- * The prompt of every span that has one, its own or inherited, by span id; of the earliest spans of a very large trace. Reads next to
- * nothing of a trace without prompts. Throws UnavailableError.
+ * Returns the prompt of every span that has one, its own or inherited, by span id. Of a very large
+ * trace only the earliest spans are read. A trace without prompts costs almost nothing to read.
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findPromptLinks(
   { clickhouse, knownPrompts }: { clickhouse: ClickHouse; knownPrompts: PromptFinder },
@@ -57,7 +58,7 @@ function toLinkable(row: Row): LinkableSpan {
   };
 }
 
-/** What a span itself says of its prompt. */
+/** Returns what a span itself says about its prompt, or null. */
 export function ownPrompt(row: PromptColumns): SpanPrompt | null {
   if (row.prompt_source === '') return null;
   return {

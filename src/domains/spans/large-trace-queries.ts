@@ -5,7 +5,7 @@ import { noParent } from './light-span-queries.ts';
 import type { CostSource, SpanStatus } from './normalised-span.ts';
 import { ofTrace } from './trace-sql.ts';
 
-/** One thread of the engine: such a read is never in a hurry, and others are. */
+/** One ClickHouse thread: these reads are never urgent, and other queries are. */
 const settings: ClickHouseSettings = {
   max_threads: 1,
   max_execution_time: 60,
@@ -14,14 +14,14 @@ const settings: ClickHouseSettings = {
 };
 /** Distinct models, providers and prompts of a trace that are told apart. */
 export const facetsMax = 2_048;
-/** Of a text that is kept for every facet, in characters. */
+/** Characters kept of each text of a facet. */
 const facetCharsMax = 256;
 const started = '(start_unix_nano, spans.span_id)';
 const spanId = 'lower(hex(spans.span_id))';
 const speaks = `(parent_span_id = ${noParent} OR kind = 'llm')`;
 const facet = `toString(sipHash64(spans.provider, spans.model, prompt_id, prompt_name, prompt_version, prompt_raw_version, prompt_source, prompt_key))`;
 
-/** Of all spans of a trace, each as last received. */
+/** Totals over all spans of a trace, each span as last received. */
 export interface TraceTotals {
   spans: number;
   errors: number;
@@ -31,11 +31,14 @@ export interface TraceTotals {
   receivedAtMs: number;
   tags: string[];
   tagsDistinct: number;
-  /** The spans whose texts can stand for the trace: its earliest root, the earliest with each text, the last with an output. */
+  /**
+   * Spans whose texts can represent the trace: its earliest root, the earliest span with each text,
+   * and the last with an output.
+   */
   speakers: string[];
 }
 
-/** What counting and linking need of a span. */
+/** The fields of a span that counting and linking need. */
 export interface CompactSpan {
   spanId: string;
   parentSpanId: string;
@@ -56,7 +59,7 @@ export interface Facet extends SpanPrompt {
   model: string;
 }
 
-/** A span that can stand for its trace, with its texts. */
+/** A span that can represent its trace, with its texts. */
 export interface Speaker {
   spanId: string;
   parentSpanId: string;
@@ -75,7 +78,11 @@ export interface Speaker {
   outputPreview: string;
 }
 
-/** Sums over all spans of a trace, however many; the engine reads it row by row. Undefined for a trace without spans. */
+/**
+ * Returns totals over all spans of a trace, however many: ClickHouse reads it row by row. Undefined
+ * for a trace without spans.
+ * @throws the error of ClickHouse
+ */
 export async function findTraceTotals(
   clickhouse: ClickHouse,
   projectId: string,
@@ -109,7 +116,11 @@ export async function findTraceTotals(
     : { ...row, speakers: row.speakers.filter((id) => id !== '') };
 }
 
-/** The earliest `spansMax` spans of a trace. A response id that is long stands as its hash. */
+/**
+ * Returns the earliest `spansMax` spans of a trace. A response id over 64 bytes is replaced by its
+ * hash.
+ * @throws the error of ClickHouse
+ */
 export function findCompactSpans(
   clickhouse: ClickHouse,
   projectId: string,
@@ -129,7 +140,11 @@ export function findCompactSpans(
   );
 }
 
-/** What models, providers and prompts the spans name: the first {@link facetsMax} that the trace came to, their texts cut. */
+/**
+ * Returns the models, providers and prompts that the spans name, with their texts cut. At most
+ * {@link facetsMax}, the earliest used first.
+ * @throws the error of ClickHouse
+ */
 export function findFacets(clickhouse: ClickHouse, projectId: string, traceId: string): Promise<Facet[]> {
   const cut = (column: string, name: string) => `leftUTF8(any(${column}), ${facetCharsMax}) AS ${name}`;
   return rowsOf<Facet>(
@@ -142,7 +157,10 @@ export function findFacets(clickhouse: ClickHouse, projectId: string, traceId: s
   );
 }
 
-/** These spans with their texts. */
+/**
+ * Returns the given spans with their texts.
+ * @throws the error of ClickHouse
+ */
 export function findSpeakers(
   clickhouse: ClickHouse,
   projectId: string,

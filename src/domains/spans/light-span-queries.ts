@@ -7,14 +7,17 @@ import { toUsage } from './token-usage.ts';
 import type { TraceKey } from './trace-sql.ts';
 import { ofTrace, ofTraces } from './trace-sql.ts';
 
-/** Whole traces are large: so many bound an answer. */
+/** Traces per query. Whole traces are large, so this bounds one answer. */
 const wholeTracesPerQuery = 100;
-/** No more of one trace than the service shows of it. */
+/** The service shows no more spans of one trace than this. */
 export const spansPerTraceMax = 20_000;
 
 export const noParent = "unhex('0000000000000000')";
 
-/** Of the newest row of a span, in this order; {@link toLightSpan} reads by it. Previews only of spans that can represent their execution. */
+/**
+ * Columns of the newest row of a span. {@link toLightSpan} reads by this order. Previews are read
+ * only for spans that can represent their execution.
+ */
 const columns = [
   `if(parent_span_id = ${noParent}, '', lower(hex(parent_span_id)))`,
   'toUnixTimestamp64Milli(received_at)',
@@ -79,8 +82,10 @@ type Row = [traceId: string, spanId: string, block: string, ...Fields];
 type CollapsedRow = [traceId: string, spanId: string, copies: number, newest: Fields];
 
 /**
- * Every span of the traces, each once as last received, in no particular order. All of their rows are read, so each trace should have few:
- * of those it takes half the time that it takes where the engine looks for the newest. `traceIds` are 32 hex digits each.
+ * Returns every span of the traces, each once as last received, in no particular order. It reads
+ * all rows, so each trace should have few: for those it takes half the time that ClickHouse needs
+ * to find the newest rows. Each of `traceIds` has 32 hex digits.
+ * @throws the error of ClickHouse
  */
 export async function findLightSpans(
   clickhouse: ClickHouse,
@@ -97,7 +102,11 @@ export async function findLightSpans(
   return spans;
 }
 
-/** Every span of a trace of at most `rowsHereMax` rows, as {@link findLightSpans}. Throws LargeTraceError where it has more. */
+/**
+ * Returns every span of a trace with at most `rowsHereMax` rows, as {@link findLightSpans} does.
+ * @throws LargeTraceError when the trace has more rows
+ * @throws the error of ClickHouse
+ */
 export async function findFewLightSpans(
   clickhouse: ClickHouse,
   { projectId, traceId }: TraceKey,
@@ -107,8 +116,10 @@ export async function findFewLightSpans(
 }
 
 /**
- * The earliest `spansPerTraceMax` spans of a trace of any size, each once as last received however often it was sent. What FINAL would do,
- * but that reads every wanted column of all that stands near them in each part of the table, and takes two to five times as long.
+ * Returns the earliest `spansPerTraceMax` spans of a trace of any size, each once as last received.
+ * FINAL would give the same, but takes two to five times as long: it reads every wanted column of
+ * all neighboring rows in each data part.
+ * @throws the error of ClickHouse
  */
 export async function findEarliestLightSpans(clickhouse: ClickHouse, trace: TraceKey): Promise<LightSpan[]> {
   const result = await clickhouse.query({

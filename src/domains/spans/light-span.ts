@@ -3,13 +3,16 @@ import type { CostSource, SpanStatus } from './normalised-span.ts';
 import type { SpanRow } from './span-row.ts';
 import type { TokenUsage } from './token-usage.ts';
 
-/** A span without its heavy parts: what trees, totals and summaries are made of. `parentSpanId` is '' for a root. */
+/**
+ * A span without its large fields, for trees, totals and summaries. `parentSpanId` is '' for a
+ * root.
+ */
 export interface LightSpan {
   traceId: string;
   spanId: string;
   parentSpanId: string;
   receivedAtMs: number;
-  /** Whether it has been received once, as far as was seen. */
+  /** Whether the span has been received only once, as far as known. */
   sentOnce: boolean;
   retentionDays: number;
   startUnixNano: bigint;
@@ -22,20 +25,23 @@ export interface LightSpan {
   provider: string;
   model: string;
   usage: TokenUsage | null;
-  /** Nano-USD; null when no cost is known. */
+  /** In nano-USD; null when no cost is known. */
   costNanoUsd: bigint | null;
   costSource: CostSource;
   responseId: string;
   sessionId: string;
   userId: string;
   tags: readonly string[];
-  /** What the span itself says of its prompt. */
+  /** What the span itself says about its prompt. */
   prompt: SpanPrompt | null;
   inputPreview: string;
   outputPreview: string;
 }
 
-/** The light half of a row, as the store will answer it: lets a worker sum up a trace that it has seen whole. */
+/**
+ * Returns the light span of a row, as ClickHouse will return it. With it a worker can summarize a
+ * trace whose spans it has all seen.
+ */
 export function lightSpanOf({ receivedAtMs, retentionDays, span, normalised, prompt, cost }: SpanRow): LightSpan {
   const speaksForTrace = span.parentSpanId === '' || normalised.kind === 'llm';
   return {

@@ -3,25 +3,32 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
 export interface MergeDataPartsDeps {
-  /** With a time-out long enough for a merge. */
+  /** A client with a timeout long enough for a merge. */
   slowClickhouse: ClickHouse;
-  /** The lanes. */
+  /** The queues of both lanes. */
   ingest: readonly Queue[];
   /** Aborted when the worker must stop. */
   stopping: AbortSignal;
   logger: Logger;
 }
 
-/** A read looks into every part of a partition: each one more costs a list by attribute or word 3 ms. */
+/**
+ * Data parts of a partition without a merge. A read looks into each data part: each additional one
+ * costs a list by attribute or word 3 ms.
+ */
 const partsMax = 8;
-/** Of a partition that rests, of those parts that are quickly merged; what comes soon would have them written once more. */
+/**
+ * The same for data parts that merge quickly, in a partition at rest. New spans would make another
+ * merge necessary.
+ */
 export const restingPartsMax = 3;
 const quicklyMergedBytesMax = 512 * 1024 * 1024;
 
 /**
- * Has the engine merge the parts of `spans` where there are many, at a moment when no body waits: while spans come fast it leaves
- * them alone (`merge_selector_base`), because a merge costs as much as the inserts before it. It takes the small ones first. A
- * partition that nothing has come to for `restS` seconds is merged further.
+ * Merges the data parts of `spans` where there are many, at a moment when no body waits. While
+ * spans come fast, ClickHouse leaves these data parts alone (`merge_selector_base`), because a
+ * merge costs as much as the inserts before it. Small data parts are merged first. A partition
+ * without changes for `restS` seconds is merged further.
  */
 export async function mergeDataParts(
   { slowClickhouse, ingest, stopping, logger }: MergeDataPartsDeps,

@@ -1,25 +1,29 @@
-/** When a row was written, in the order of the engine's inserts. */
+/** The number of the insert that wrote a row. Later inserts have larger numbers. */
 export const blockColumn = "toUInt64(splitByChar('_', _part)[2])";
 
-/** What tells the rows of one span apart: one that was normalised again has the receipt of the row that it replaces. */
+/**
+ * What orders the rows of one span. A row that was normalized again has the same time of receipt as
+ * the row it replaces.
+ */
 export interface RowAge {
-  /** Absent where all rows are of one trace. */
+  /** Absent when all rows belong to one trace. */
   traceId?: string;
   spanId: string;
   receivedAtMs: number;
-  /** As {@link blockColumn} has it. */
+  /** The value of {@link blockColumn}. */
   block: number;
 }
 
 export interface NewestRow<Row> {
   row: Row;
-  /** Whether there is no other row of its span. */
+  /** Whether the span has no other row. */
   alone: boolean;
 }
 
 /**
- * The newest row of each span, in the order of the rows. What FINAL would do, but it would read every wanted column of all that stands
- * near them in each part of the table, and takes two to five times as long.
+ * Returns the newest row of each span, in the order of the rows. FINAL would give the same, but
+ * takes two to five times as long: it reads every wanted column of all neighboring rows in each
+ * data part.
  */
 export function newestRows<Row>(rows: readonly Row[], ageOf: (row: Row) => RowAge): NewestRow<Row>[] {
   const newest = new Map<string, NewestRow<Row> & { age: RowAge }>();

@@ -2,23 +2,26 @@ import type { SpanKind } from '../../lib/span-kind.ts';
 import type { PromptRef } from '../prompt-links/index.ts';
 import type { TokenUsage } from './token-usage.ts';
 
-/** Raised whenever the same span would come out differently, so that stored spans can be normalised again. */
+/**
+ * Must be raised whenever the same span would be normalized differently. Stored spans of a lower
+ * version can then be normalized again.
+ */
 export const NORMALISER_VERSION = 4;
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 
-/** Who says what a span cost: nobody, its client, or our price table. */
+/** Where the cost of a span comes from: nowhere, its client, or our price table. */
 export type CostSource = 'none' | 'reported' | 'computed';
 
-/** One span in one shape, whichever client sent it. Texts are '' and counts 0 when unknown. */
+/** A span in one shape, whichever client sent it. Unknown texts are '' and unknown counts 0. */
 export interface NormalisedSpan {
   kind: SpanKind;
-  /** What to show; the span's own name stays beside it. */
+  /** The name to show. The original name of the span is stored beside it. */
   name: string;
   service: string;
   environment: string;
   release: string;
-  /** The model that answered, else the one that was asked for. */
+  /** The model that answered, else the requested one. */
   model: string;
   requestModel: string;
   provider: string;
@@ -30,10 +33,10 @@ export interface NormalisedSpan {
   /** null when the span reports no usage at all. */
   usage: TokenUsage | null;
   reportedCostNanoUsd: bigint | null;
-  /** JSON of `[{role, parts}]` when the source is messages, else the text or JSON as it was sent. */
+  /** JSON of `[{role, parts}]` when the source is messages, else the text or JSON as sent. */
   input: string;
   output: string;
-  /** For people: at most 200 UTF-16 units. */
+  /** For display: at most 200 UTF-16 units. */
   inputPreview: string;
   outputPreview: string;
   sessionId: string;
@@ -45,8 +48,8 @@ export interface NormalisedSpan {
   promptRef: PromptRef | null;
   /** Request parameters as a JSON object, or ''. */
   params: string;
-  /** JSON list of what was judged of the span, its trace or its session, or ''. */
+  /** JSON list of evaluations of the span, its trace or its session, or ''. */
   evaluations: string;
-  /** What was bent while normalising, as short stable words. */
+  /** Short, stable codes for what was changed or dropped while normalizing. */
   warnings: string[];
 }

@@ -16,15 +16,16 @@ import { toUsage } from './token-usage.ts';
 export interface LargeTrace {
   /** Over all spans, however many. */
   totals: TraceTotals;
-  /** The earliest, and those that can stand for the trace; only these have texts. */
+  /** The earliest spans, and those that can represent the trace. Only the latter have texts. */
   spans: LightSpan[];
-  /** Whether some spans, models, providers or prompts are not among them. */
+  /** Whether some spans, models, providers or prompts are missing from `spans`. */
   isCut: boolean;
 }
 
 /**
- * What a trace of any size is summed up from: what counting needs of its earliest `spansMax` spans. Takes seconds of a processor.
- * Undefined for a trace without spans. Throws what ClickHouse throws.
+ * Reads what the summary of a trace of any size needs: totals, and of its earliest `spansMax` spans
+ * what counting needs. Takes seconds of CPU time. Undefined for a trace without spans.
+ * @throws the error of ClickHouse
  */
 export async function readLargeTrace(
   clickhouse: ClickHouse,
@@ -35,7 +36,8 @@ export async function readLargeTrace(
   if (totals === undefined) return undefined;
   const facets = await findFacets(clickhouse, projectId, traceId);
   const compact = await findCompactSpans(clickhouse, projectId, traceId, spansMax);
-  // Without a root the span that names the execution is one whose parent is missing, which only the whole tells.
+  // Without a root, a span with a missing parent names the execution. Only the list of all span ids
+  // tells which parent is missing.
   const speakers = totals.hasRoot ? totals.speakers : [...totals.speakers, ...firstOrphan(compact)];
   const speaking = await findSpeakers(clickhouse, projectId, traceId, speakers);
   return {
@@ -58,7 +60,7 @@ function lightSpans(
     unseen.delete(span.spanId);
     return { ...texts, ...placeOf(traceId, span), ...countsOf(span, facetOf.get(span.facet)) };
   });
-  // Those that started after the last that is counted.
+  // These spans started after the last counted one.
   for (const speaker of unseen.values()) spans.push({ ...speaker, ...placeOf(traceId, speaker), ...noCounts });
   return spans;
 }
@@ -115,7 +117,7 @@ function countsOf(span: CompactSpan, facet: Facet | undefined): Pick<LightSpan, 
   };
 }
 
-/** The earliest span whose parent has not arrived. */
+/** Returns the id of the earliest span whose parent has not arrived, as a list of at most one. */
 function firstOrphan(spans: readonly CompactSpan[]): string[] {
   const present = new Set(spans.map(({ spanId }) => spanId));
   const orphan = spans.find(({ parentSpanId }) => !present.has(parentSpanId));

@@ -1,13 +1,16 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 
-/** A month, read by key columns alone; ends before the worker stops waiting for it (15 s), so that none runs on unheard. */
+/**
+ * The query covers a month, but reads key columns only. It ends before the worker stops waiting for
+ * it (15 s), so that no query runs on without a reader.
+ */
 const settings = { max_execution_time: 12, max_threads: 1 } as const;
 
 /**
- * How many distinct spans that were received in [fromMs, toMs) are stored of each of these projects, each once however often it
- * was sent; a project without any is not there.
- * Throws UnavailableError when the trace store is away or takes too long.
+ * Returns the number of distinct spans per project that were received in [fromMs, toMs), each
+ * counted once however often it was sent. A project without spans is absent.
+ * @throws UnavailableError while ClickHouse is unavailable or too slow
  */
 export async function countReceivedSpans(
   clickhouse: ClickHouse,

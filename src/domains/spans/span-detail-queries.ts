@@ -4,13 +4,16 @@ import { blockColumn } from './newest-rows.ts';
 import { headColumns, partNames, type SpanDetail, type SpanPart, spanParts } from './span-detail.ts';
 import { ofTrace, type TraceKey } from './trace-sql.ts';
 
-/** Where a span stands in its trace: by start, then by id. */
+/** The position of a span in its trace: ordered by start, then by id. */
 export interface SpanPlace {
   startUnixNano: string;
   spanId: string;
 }
 
-/** The places of the first `limit` spans after a place, each span once. Throws UnavailableError. */
+/**
+ * Returns the positions of the first `limit` spans after a position, each span once.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
 export async function findSpanPlaces(
   clickhouse: ClickHouse,
   trace: TraceKey,
@@ -32,15 +35,16 @@ export async function findSpanPlaces(
 
 export interface SpanBounds {
   include: ReadonlySet<SpanPart>;
-  /** Parts of more bytes, as they are stored, are left out of the rows and named in `cut`. */
+  /** A part with more stored bytes is left out of its row and named in `cut`. */
   partBytesMax: number;
-  /** Rows after these bytes are left out; the first one never is. */
+  /** Rows beyond this many bytes are left out, but never the first one. */
   bytesMax: number;
 }
 
 /**
- * Those spans in their order as last received, as many as `bytesMax` lets through. What is over a bound never leaves the engine.
- * Throws UnavailableError.
+ * Returns the given spans as last received, ordered by position, as many as `bytesMax` allows.
+ * ClickHouse never sends what is over a bound.
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findSpanRows(
   clickhouse: ClickHouse,
@@ -55,7 +59,7 @@ export async function findSpanRows(
     ),
   );
   const cut = parts.map((part) => `if(${bytesOf(part)} > ${partBytesMax}, ['${part}'], [])`);
-  // A part that is left out is read once more, for its length and how it begins.
+  // A part that is left out is read once more, for its length and its beginning.
   const taken = parts.map((part) => `least(${bytesOf(part)}, ${partBytesMax}) + intDiv(${bytesOf(part)}, 8)`);
   const ofIds = "span_id IN reinterpret(unhex({spanIds:String}), 'Array(FixedString(8))')";
   const newest = `(span_id, received_at) IN
@@ -73,20 +77,26 @@ export async function findSpanRows(
   );
 }
 
-/** Of all rows together, whatever else holds for a reader: a part of 64 MiB, the most that one body can bring, has to pass. */
+/**
+ * Bytes of all rows together, whatever limit a reader has otherwise. A part of 64 MiB, the most
+ * that one body can bring, must pass.
+ */
 const rowBytesMax = '268435456';
 
 const fixedBytes =
   '1000 + length(status_message) + length(error_message) + length(error_stack) + length(params) + length(evaluations)';
 
-/** SQL of a part's size, as the engine holds it. */
+/** Returns the SQL for the size of a part, as ClickHouse stores it in memory. */
 const bytesOf = (part: SpanPart) => `byteSize(${spanParts[part].join(', ')})`;
 
 function emptyOf(column: string): string {
   return column.startsWith('attributes') ? `CAST(map(), toTypeName(${column}))` : "''";
 }
 
-/** Throws as `runClickHouse` does. */
+/**
+ * Runs a query and returns its rows.
+ * @throws the errors of `runClickHouse`
+ */
 export async function rowsOf<Row>(
   clickhouse: ClickHouse,
   query: string,
@@ -98,7 +108,8 @@ export async function rowsOf<Row>(
     const result = await clickhouse.query({
       query,
       query_params,
-      // Attribute values such as NaN would be null otherwise; and columns that are cut keep their names.
+      // Without the first setting, values such as NaN would become null. The second lets columns
+      // that are cut keep their names.
       clickhouse_settings: { ...settings, output_format_json_quote_denormals: 1, prefer_column_name_to_alias: 1 },
       format,
     });

@@ -1,6 +1,6 @@
 import type { CostSource, SpanStatus } from './normalised-span.ts';
 
-/** What `?include=` can leave out of a span, and the columns that it then does not read. */
+/** The parts of a span that `?include=` selects, and the columns each of them reads. */
 export const spanParts = {
   input: ['input'],
   output: ['output'],
@@ -14,7 +14,10 @@ export const spanParts = {
 export type SpanPart = keyof typeof spanParts;
 export const partNames = Object.keys(spanParts) as SpanPart[];
 
-/** A row of `spans`; parts that were not asked for are absent, and those over a bound empty and named in `cut`. */
+/**
+ * A row of `spans`. Parts that were not requested are absent. Parts over a bound are empty and
+ * named in `cut`.
+ */
 export interface SpanDetail {
   id: string;
   parent: string;
@@ -127,7 +130,7 @@ const columns: readonly (keyof SpanDetail)[] = [
   'warnings',
 ];
 
-/** SQL of all of a {@link SpanDetail} but its parts and what of them is cut. */
+/** SQL for all fields of a {@link SpanDetail} except its parts and `cut`. */
 export const headColumns: readonly string[] = [
   ...Object.entries(computed).map(([name, sql]) => `${sql} AS ${name}`),
   ...columns,

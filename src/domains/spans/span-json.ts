@@ -1,10 +1,13 @@
 import { attributesToJson } from '../../otlp/any-value-json.ts';
 import type { Resource, Scope, SpanEvent, SpanLink } from '../../otlp/span.ts';
 
-/** A request's spans share few resources and scopes, so each is written out once. */
+/**
+ * JSON already written. The spans of a request share few resources and scopes, so each is written
+ * once.
+ */
 const written = new WeakMap<Resource | Scope, string>();
 
-/** OTLP/JSON of a resource with the schema URL of its ResourceSpans. */
+/** Returns the OTLP/JSON of a resource, with the schema URL of its ResourceSpans. */
 export function resourceToJson(resource: Resource): string {
   return remembered(
     resource,
@@ -13,7 +16,7 @@ export function resourceToJson(resource: Resource): string {
   );
 }
 
-/** OTLP/JSON of an instrumentation scope with the schema URL of its ScopeSpans. */
+/** Returns the OTLP/JSON of an instrumentation scope, with the schema URL of its ScopeSpans. */
 export function scopeToJson(scope: Scope): string {
   return remembered(
     scope,
@@ -23,7 +26,7 @@ export function scopeToJson(scope: Scope): string {
   );
 }
 
-/** OTLP/JSON list of events; '' for none. */
+/** Returns an OTLP/JSON list of events; '' for none. */
 export function eventsToJson(events: readonly SpanEvent[]): string {
   return list(
     events,
@@ -33,7 +36,7 @@ export function eventsToJson(events: readonly SpanEvent[]): string {
   );
 }
 
-/** OTLP/JSON list of links; '' for none. */
+/** Returns an OTLP/JSON list of links; '' for none. */
 export function linksToJson(links: readonly SpanLink[]): string {
   return list(
     links,

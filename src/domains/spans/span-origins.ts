@@ -5,19 +5,19 @@ import { hostAttributes, hostKeyOf } from './host-key.ts';
 import { spansPerTraceMax } from './light-span-queries.ts';
 import { ofTrace } from './trace-sql.ts';
 
-/** What a tree says of the resource and the scope that a span came from. */
+/** What a tree shows about the resource and the scope of a span. */
 export interface Origin {
   scope: string;
   hostKey: string;
 }
 
-/** Names an origin by what it is made of, so that what was read of one holds for ever. */
+/** Identifies an origin by a hash of its contents, so that a cached origin stays valid forever. */
 export const originColumn = 'cityHash64(resource, scope)';
 
-/** Of what a trace of more origins than anybody looks at has beyond them. */
+/** Placeholder for origins above `originsMax`. */
 export const unknownOrigin: Origin = { scope: '', hostKey: '' };
 
-/** Of a resource's attributes; an address list has its addresses as an array. */
+/** Type of a resource's attributes. A list of addresses is an array value. */
 const attributesType = `Array(Tuple(key String, value Tuple(
   stringValue String, arrayValue Tuple(values Array(Tuple(stringValue String))))))`;
 const resourceAttributes = `JSONExtract(toString(resource), 'attributes', '${attributesType}')`;
@@ -32,15 +32,16 @@ const columns = [
 
 type Row = [hash: string, scope: string, hostAttributes: [string, string][], resourceHash: string];
 
-/** As many as a tree has spans. */
+/** A tree has at most this many spans, so it has no more origins. */
 const originsMax = spansPerTraceMax;
 const charsMax = 4_000_000;
-/** By project and hash: the same few processes send all of a project's spans. */
+/** Cache by project and hash: the same few processes send all spans of a project. */
 const known = new BoundedMemo<Origin>(originsMax, charsMax);
 
 /**
- * The origins of a trace's spans by {@link originColumn}; the engine is asked only for those not seen before, since taking their JSON
- * apart for every span is what a tree took longest for. Throws UnavailableError while the trace store is away.
+ * Returns the origins of a trace's spans by {@link originColumn}. ClickHouse is asked only for
+ * origins that are not cached: parsing their JSON for every span was the slowest step of a tree.
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findOrigins(
   clickhouse: ClickHouse,

@@ -24,14 +24,16 @@ import { NORMALISER_VERSION, type NormalisedSpan } from './normalised-span.ts';
 import { eventsToJson, linksToJson, resourceToJson, scopeToJson } from './span-json.ts';
 import type { TypedAttributes } from './typed-attributes.ts';
 
-/** What a span cost, in nano-USD, and who says so; `priceVersion` is '' unless it was computed. */
+/**
+ * The cost of a span in nano-USD and its source. `priceVersion` is '' unless the cost was computed.
+ */
 export interface SpanCost {
   nanoUsd: bigint | null;
   source: CostSource;
   priceVersion: string;
 }
 
-/** All that one row of `spans` is made of. */
+/** Everything that one row of `spans` contains. */
 export interface SpanRow {
   projectId: string;
   receivedAtMs: number;
@@ -39,7 +41,7 @@ export interface SpanRow {
   span: Span;
   attributes: TypedAttributes;
   normalised: NormalisedSpan;
-  /** `normalised.promptRef`, linked where the prompt is known. */
+  /** The prompt that `normalised.promptRef` names, linked when the prompt is known. */
   prompt: SpanPrompt | null;
   cost: SpanCost;
 }
@@ -48,7 +50,7 @@ const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
 const costSourceNumbers = { none: 0, reported: 1, computed: 2 } as const satisfies Record<CostSource, number>;
 const uint32Max = 0xffff_ffff;
 
-/** The columns of `spans`, one line each: nothing else to keep in step but the migration. */
+/** The columns of `spans`, one line each. Only the migration must match them. */
 export const spanTable = new NativeTable<SpanRow>({
   project_id: column(text, (r) => r.projectId),
   trace_id: column(hex(16), (r) => r.span.traceId),

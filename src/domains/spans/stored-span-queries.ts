@@ -3,9 +3,9 @@ import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { type StoredSpan, storedSpanColumns } from './stored-span.ts';
 
 export interface StoredSpansFilter {
-  /** Every project when undefined. */
+  /** Undefined for every project. */
   projectId: string | undefined;
-  /** Spans that an older normaliser than this one has read. */
+  /** Selects spans of a normalizer version below this one. */
   belowVersion: number;
   receivedBeforeMs: number;
 }
@@ -13,7 +13,9 @@ export interface StoredSpansFilter {
 const condition = `normaliser_version < {belowVersion:UInt32}
   AND received_at < fromUnixTimestamp64Milli({receivedBeforeMs:Int64})`;
 
-/** These queries walk through everything there is, unlike those of a request; one page of spans may be large. */
+/**
+ * These queries read everything stored, unlike those of a request. One page of spans may be large.
+ */
 const settings = {
   max_execution_time: 600,
   max_result_rows: '0',
@@ -22,7 +24,10 @@ const settings = {
   output_format_json_quote_denormals: 1,
 } as const;
 
-/** How many spans there are of each project, by project. Throws UnavailableError while the trace store is away. */
+/**
+ * Returns the number of matching spans by project.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
 export async function countStoredSpans(
   clickhouse: ClickHouse,
   { projectId, ...filter }: StoredSpansFilter,
@@ -43,15 +48,16 @@ export async function countStoredSpans(
 
 export interface ReadSpan {
   stored: StoredSpan;
-  /** Of its JSON, in UTF-16 units. */
+  /** Length of its JSON in UTF-16 units. */
   length: number;
 }
 
 const spansPerPage = 5_000;
 
 /**
- * The spans of one project in the order of their ids, as last received, read page by page and never held together. Spans that come
- * or change meanwhile are met or not. Throws UnavailableError while the trace store is away.
+ * Yields the spans of one project in the order of their ids, as last received. Reads page by page
+ * and never holds all of them. Spans that arrive or change meanwhile may or may not be included.
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function* readStoredSpans(
   clickhouse: ClickHouse,
@@ -68,7 +74,10 @@ export async function* readStoredSpans(
   }
 }
 
-/** The trace is compared twice, because only the comparison of its column alone is looked up in the primary key. */
+/**
+ * Reads one page. The query compares the trace id twice, because only the comparison of that column
+ * alone uses the primary key.
+ */
 async function* readPage(
   clickhouse: ClickHouse,
   filter: StoredSpansFilter & { projectId: string },

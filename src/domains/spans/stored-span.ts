@@ -7,7 +7,10 @@ import type { NormalisedSpan } from './normalised-span.ts';
 import type { SpanCost, SpanRow } from './span-row.ts';
 import { typeAttributes } from './typed-attributes.ts';
 
-/** A row of `spans` as `storedSpanColumns` select it: what was sent, and what normalising again must keep. */
+/**
+ * A row of `spans` as `storedSpanColumns` select it: what was sent, and what a new normalization
+ * must keep.
+ */
 export interface StoredSpan {
   project_id: string;
   trace_id: string;
@@ -54,7 +57,10 @@ export interface StoredSpan {
 
 const typed = ['string', 'int', 'double', 'bool', 'other'] as const;
 
-/** Maps as two lists each: a JSON object would put keys that look like numbers first. */
+/**
+ * Columns of a {@link StoredSpan}. Maps are read as two lists, because a JSON object would put keys
+ * that look like numbers first.
+ */
 export const storedSpanColumns: readonly string[] = [
   'project_id',
   'lower(hex(spans.trace_id)) AS trace_id',
@@ -74,7 +80,11 @@ export const storedSpanColumns: readonly string[] = [
   ...['prompt_id', 'prompt_name', 'prompt_version', 'prompt_raw_version', 'prompt_source', 'prompt_key'],
 ];
 
-/** The span as it was decoded, types kept; only the order of attributes of different types is lost. Throws MalformedError. */
+/**
+ * Rebuilds the span as it was decoded, with its types. Only the order of attributes of different
+ * types is lost.
+ * @throws MalformedError when stored JSON cannot be read
+ */
 export function rebuildSpan(stored: StoredSpan): Span {
   return {
     resource: shared(resources, stored.resource, readResource),
@@ -100,7 +110,10 @@ export function rebuildSpan(stored: StoredSpan): Span {
   };
 }
 
-/** The row again: what identifies it and when it was received stay, so a span that was received later still wins. */
+/**
+ * Returns the row again. Its ids and its time of receipt stay, so a span that was received later
+ * still replaces it.
+ */
 export function rebuiltRow(stored: StoredSpan, span: Span, normalised: NormalisedSpan, cost: SpanCost): SpanRow {
   return {
     projectId: stored.project_id,
@@ -114,7 +127,9 @@ export function rebuiltRow(stored: StoredSpan, span: Span, normalised: Normalise
   };
 }
 
-/** A link stays, also to a prompt that was deleted since; what was not linked is read again. */
+/**
+ * Keeps a link, even to a prompt that was deleted since. Without a link the prompt is read again.
+ */
 function keptPrompt(stored: StoredSpan, normalised: NormalisedSpan): SpanRow['prompt'] {
   if (stored.prompt_id === '') return promptMention(normalised.promptRef);
   return {
@@ -127,12 +142,13 @@ function keptPrompt(stored: StoredSpan, normalised: NormalisedSpan): SpanRow['pr
   };
 }
 
+/** Returns the cost that is stored with a span. */
 export function storedCost({ cost_source, cost_nano_usd, price_version }: StoredSpan): SpanCost {
   const nanoUsd = cost_source === 'none' ? null : BigInt(cost_nano_usd);
   return { nanoUsd, source: cost_source, priceVersion: price_version };
 }
 
-/** ClickHouse's names for what JSON has no number for. */
+/** ClickHouse's names for numbers that JSON cannot express. */
 const denormals: Readonly<Record<string, number>> = {
   nan: Number.NaN,
   '-nan': Number.NaN,
@@ -159,7 +175,9 @@ function toDouble(value: number | string): number {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Few resources and scopes are shared by many spans; as objects of their own each would be written out anew. */
+/**
+ * Many spans share few resources and scopes. As separate objects each would be written out again.
+ */
 const sharedMax = 1_000;
 const resources = new Map<string, Resource>();
 const scopes = new Map<string, Scope>();

@@ -1,4 +1,4 @@
-/** Token counts; the input's include cached ones, the output's reasoning. */
+/** Token counts. The input count includes cached tokens, the output count includes reasoning. */
 export interface TokenUsage {
   inputTokens: number;
   outputTokens: number;
@@ -17,6 +17,7 @@ export const usageParts = [
   'totalTokens',
 ] as const;
 
+/** Returns counts of zero. */
 export function noUsage(): TokenUsage {
   return {
     inputTokens: 0,
@@ -28,7 +29,7 @@ export function noUsage(): TokenUsage {
   };
 }
 
-/** Counts in the order of the columns; none for a span without usage. */
+/** Converts counts in the order of the columns. An empty list means a span without usage: null. */
 export function toUsage(counts: readonly number[]): TokenUsage | null {
   const [input, output = 0, cacheRead = 0, cacheWrite = 0, reasoning = 0, total = 0] = counts;
   if (input === undefined) return null;

@@ -1,14 +1,16 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { ofTraces } from './trace-sql.ts';
 
-/** Ids travel in the URL, of which a server takes 1 MiB. */
+/** Ids travel in the URL, and ClickHouse accepts at most 1 MiB of it. */
 const tracesPerQuery = 1_000;
-/** Ways of asking at once: one query of so many traces takes 10 to 30 ms, most of it waiting. */
+/** Parallel queries. One query of 1,000 traces takes 10 to 30 ms, mostly waiting. */
 const queriesAtOnce = 2;
 
 /**
- * The engine's clock in nanoseconds since the epoch. Asked before spans are read, it orders summaries: whoever stores spans reads the
- * clock after they are confirmed and before it reads them, so no summary without them has a later time than the one that has them all.
+ * Reads ClickHouse's clock, in nanoseconds since the epoch, to order summaries. A worker reads the
+ * clock after its spans are confirmed and before it reads the trace. So a summary without these
+ * spans never has a later time than the summary with all of them.
+ * @throws the error of ClickHouse
  */
 export async function readEngineClock(clickhouse: ClickHouse): Promise<bigint> {
   const result = await clickhouse.query({
@@ -20,7 +22,11 @@ export async function readEngineClock(clickhouse: ClickHouse): Promise<bigint> {
   return BigInt(row.now);
 }
 
-/** How many rows `spans` has of each trace. It counts rows that a resend has replaced; a trace without rows is left out. */
+/**
+ * Returns how many rows `spans` has of each trace, including rows that a resend replaced. A trace
+ * without rows is absent.
+ * @throws the error of ClickHouse
+ */
 export async function countTraceRows(
   clickhouse: ClickHouse,
   projectId: string,

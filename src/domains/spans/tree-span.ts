@@ -1,7 +1,7 @@
 import type { TimedSpan } from '../../lib/span-tree.ts';
 import type { LightSpan } from './light-span.ts';
 
-/** A span and whose clock measured it; see `host-key.ts`. */
+/** A span and the clock that measured it; see `host-key.ts`. */
 export interface ClockedSpan extends TimedSpan, SkewOfSpan {
   hostKey: string;
   otelKind: number;
@@ -9,9 +9,9 @@ export interface ClockedSpan extends TimedSpan, SkewOfSpan {
 }
 
 export interface SkewOfSpan {
-  /** What has been added to the span's times. */
+  /** Nanoseconds that were added to the span's times. */
   skewNano: bigint;
-  /** Whether it would have been over a day, and so is 0. */
+  /** Whether the skew would have been over a day, and is 0 for that reason. */
   skewRefused: boolean;
 }
 
@@ -25,6 +25,6 @@ export interface TreeSpan
   ttftMs: number | null;
   scope: string;
   events: readonly { name: string; timeUnixNano: bigint }[];
-  /** Codes, as stored. */
+  /** Warning codes, as stored. */
   warnings: readonly string[];
 }

@@ -2,7 +2,10 @@ import { anyValueToJson } from '../../otlp/any-value-json.ts';
 import type { Attributes } from '../../otlp/span.ts';
 import type { Entries } from '../../stores/clickhouse/native-columns.ts';
 
-/** Attributes by the column they are stored in: one for each OTLP type, the rest written out as OTLP/JSON. */
+/**
+ * Attributes by the column that stores them: one for each scalar OTLP type. Other values are
+ * OTLP/JSON.
+ */
 export interface TypedAttributes {
   string: Entries<string>;
   int: Entries<bigint>;
@@ -11,10 +14,10 @@ export interface TypedAttributes {
   other: Entries<string>;
 }
 
-/** One walk over the attributes for all of their columns; most spans have no more than three types. */
+/** Sorts the attributes into their columns in one pass. Most spans have at most three types. */
 export function typeAttributes(attributes: Attributes): TypedAttributes {
   const typed: TypedAttributes = { string: none, int: none, double: none, bool: none, other: none };
-  // forEach, because an iterator would make an array of every entry.
+  // `forEach`, because an iterator would create an array for every entry.
   attributes.forEach((value, key) => {
     if (typeof value === 'string') typed.string = put(typed.string, key, value);
     else if (typeof value === 'bigint') typed.int = put(typed.int, key, value);

@@ -11,7 +11,10 @@ import { toUsage } from './token-usage.ts';
 import type { TraceKey } from './trace-sql.ts';
 import { ofTrace } from './trace-sql.ts';
 
-/** All spans of a trace, once as they are answered, in order of start, and once as its summary is made of them. */
+/**
+ * All spans of a trace: `rows` as they are answered, in order of start, and `lights` for the
+ * summary.
+ */
 export interface WholeTrace {
   rows: SpanDetail[];
   lights: LightSpan[];
@@ -26,13 +29,14 @@ type WholeRow = SpanDetail & {
   output_preview: string;
 };
 
-/** What {@link LightSpan} has beyond a {@link SpanDetail}. */
+/** Columns that a {@link LightSpan} needs in addition to a {@link SpanDetail}. */
 const lightColumns = ['retention_days', 'response_id', 'input_preview', 'output_preview'];
 
 /**
- * All spans of a trace of at most {@link rowsHereMax} rows as last received, nothing of them cut; undefined where they have more than
- * `bytesMax`. It is one query, and the engine has nothing to sort. Throws LargeTraceError where the trace has more rows, and
- * UnavailableError.
+ * Returns all spans of a trace with at most {@link rowsHereMax} rows, as last received and not cut.
+ * Undefined when they have more than `bytesMax` bytes. One query, without sorting in ClickHouse.
+ * @throws LargeTraceError when the trace has more rows
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findWholeTrace(
   clickhouse: ClickHouse,
@@ -67,7 +71,7 @@ function ageOf(row: WholeRow): RowAge {
   return { spanId: row.id, receivedAtMs: Number(row.received_at_ms), block: Number(row.block) };
 }
 
-/** As `findLightSpans` reads it. */
+/** Returns the light span of a row, equal to what `findLightSpans` reads. */
 function toLightSpan(traceId: string, row: WholeRow, sentOnce: boolean): LightSpan {
   const hasPreviews = row.parent === '' || row.kind === 'llm';
   return {

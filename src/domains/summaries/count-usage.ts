@@ -1,7 +1,7 @@
 import { modelKinds } from '../../lib/span-kind.ts';
 import { noUsage, type TokenUsage, usageParts } from '../spans/index.ts';
 
-/** What counting needs of a span; ids are unique within one trace. */
+/** The fields of a span that counting needs. Ids are unique within one trace. */
 export interface CountableSpan {
   spanId: string;
   parentSpanId: string;
@@ -11,28 +11,33 @@ export interface CountableSpan {
   responseId: string;
 }
 
-/** A sum over spans that count. */
+/** A sum over counted spans. */
 export interface UsageTotal {
   usage: TokenUsage;
   costNanoUsd: bigint;
-  /** Spans that count and have no cost. */
+  /** Counted spans without a cost. */
   unpricedSpans: number;
-  /** Spans that count and have a cost. */
+  /** Counted spans with a cost. */
   pricedSpans: number;
 }
 
 export interface CountedUsage extends UsageTotal {
   countedSpanIds: Set<string>;
-  /** The innermost model calls that report nothing, also those below a span that knows their sum. */
+  /**
+   * The innermost model calls that report nothing, also those below a span that knows their sum.
+   */
   silentSpanIds: Set<string>;
 }
 
 /**
- * Totals of one trace in which nothing is counted twice: the own usage of every `llm` span; any other span, such as an agent or an
- * embedding that repeats the sum of its calls, only when nothing below it counted. Of nested calls with one response id (two instrumentations
- * on one call) the innermost counts. A model call that reports nothing, the innermost of nested ones, counts as one without a known
- * cost, unless a span above it counts and so knows the sum. A span id given twice counts as it was given last. A cycle of parents is
- * cut at the one of its spans that was given first. O(n), no recursion.
+ * Sums the usage of one trace so that nothing counts twice. The usage of every `llm` span counts.
+ * Any other span, such as an agent or an embedding that repeats the sum of its calls, counts only
+ * when nothing below it counted.
+ * Of nested calls with one response id (two instrumentations of one call) the innermost counts. A
+ * model call that reports nothing counts as one call of unknown cost, the innermost of nested ones,
+ * unless a span above it counts and so knows the sum.
+ * Of a repeated span id the last span counts. A cycle of parents is cut at its first given span.
+ * O(n), no recursion.
  */
 export function sumUsage(spans: readonly CountableSpan[]): CountedUsage {
   const nodes = nodesOf(spans);
@@ -42,7 +47,7 @@ export function sumUsage(spans: readonly CountableSpan[]): CountedUsage {
   return total;
 }
 
-/** A sum to which nothing has been added. */
+/** Returns a sum to which nothing has been added. */
 export function nothingUsed(): UsageTotal {
   return { usage: noUsage(), costNanoUsd: 0n, unpricedSpans: 0, pricedSpans: 0 };
 }
@@ -56,7 +61,7 @@ export function addSpan(total: UsageTotal, { usage, costNanoUsd }: CountableSpan
   for (const part of usageParts) total.usage[part] += usage[part];
 }
 
-/** Adds the sum of other spans. */
+/** Adds another sum. */
 export function addTotal(total: UsageTotal, other: UsageTotal): void {
   total.costNanoUsd += other.costNanoUsd;
   total.unpricedSpans += other.unpricedSpans;
@@ -64,7 +69,7 @@ export function addTotal(total: UsageTotal, other: UsageTotal): void {
   for (const part of usageParts) total.usage[part] += other.usage[part];
 }
 
-/** Nano-USD of what could be priced; null when nothing could. */
+/** Returns the nano-USD of all priced spans; null when counted spans exist and none has a cost. */
 export function knownCost({ costNanoUsd, pricedSpans, unpricedSpans }: UsageTotal): bigint | null {
   return pricedSpans === 0 && unpricedSpans > 0 ? null : costNanoUsd;
 }
@@ -75,10 +80,10 @@ interface Node {
   parent: Node | undefined;
   children: Node[];
   entered: boolean;
-  /** A call below has the same response id and counts instead. */
+  /** Whether a call below has the same response id and counts instead. */
   superseded: boolean;
   countedBelow: boolean;
-  /** How many silent calls were known when it was entered. */
+  /** The number of silent calls known when the walk entered this node. */
   silentBefore: number;
 }
 
@@ -103,10 +108,16 @@ function nodesOf(spans: readonly CountableSpan[]): Map<string, Node> {
   return nodes;
 }
 
-/** Depth first: on the way down a call supersedes the one above with its response id, on the way up spans are counted. */
+/**
+ * Walks the tree depth first. On the way down a call supersedes the call above with the same
+ * response id. On the way up spans are counted.
+ */
 function countBelow(root: Node, total: CountedUsage): void {
   const open = new Map<string, Node>();
-  /** Model calls that report nothing, in the order in which they were left, so those below a span are at the end. */
+  /**
+   * Model calls that report nothing, in the order in which the walk left them. So the calls below a
+   * span are at the end.
+   */
   const silent: CountableSpan[] = [];
   const stack = [root];
   for (let node = stack.at(-1); node !== undefined; node = stack.at(-1)) {
@@ -137,7 +148,7 @@ interface Walk {
 }
 
 function leave(node: Node, { open, silent, total }: Walk): void {
-  // A call above with this id is superseded for good, so it need not be put back.
+  // A call above with this id stays superseded, so it need not be put back.
   if (isIdentifiedCall(node)) open.delete(node.span.responseId);
   const counts = reports(node) && (node.span.kind === 'llm' ? !node.superseded : !node.countedBelow);
   if (counts) {
@@ -155,7 +166,7 @@ function count(span: CountableSpan, total: CountedUsage): void {
   addSpan(total, span);
 }
 
-/** Nothing below it counts, and what it cost nobody says. */
+/** Tells whether a model call reports neither usage nor cost, and nothing below it counts. */
 function isSilentCall({ span, countedBelow }: Node): boolean {
   return modelKinds.has(span.kind) && span.usage === null && span.costNanoUsd === null && !countedBelow;
 }
@@ -164,12 +175,15 @@ function isIdentifiedCall(node: Node): boolean {
   return modelKinds.has(node.span.kind) && node.span.responseId !== '' && reports(node);
 }
 
-/** A cost of 0 without tokens, as of a call that failed, adds nothing and must not silence the span above. */
+/**
+ * Tells whether a span reports usage or a cost. A cost of 0 without tokens, as of a failed call,
+ * adds nothing and must not hide the span above.
+ */
 function reports({ span }: Node): boolean {
   return span.usage !== null || (span.costNanoUsd ?? 0n) > 0n;
 }
 
-/** Where a cycle of parents is cut: a span on it, not one that merely hangs below. */
+/** Returns the span where a cycle of parents is cut. It is on the cycle, not merely below it. */
 function firstOnCycle(start: Node): Node {
   const seen = new Set<Node>();
   let at = start;

@@ -8,9 +8,11 @@ export interface DifferingTrace {
 const tracesPerProjectMax = 1_000;
 
 /**
- * Traces with spans received in a window of time whose execution is missing, has fewer spans than were received in the window, or is
- * older than one of them. The engine skips data parts whose receipts lie outside of the window. At most `tracesMax`, and no more of one
- * project than leaves room for others. Throws what ClickHouse throws.
+ * Finds traces with spans received in [fromMs, toMs) whose execution is missing, has fewer spans
+ * than the window, or is older than one of them. ClickHouse skips data parts without receipts in
+ * the window. Returns at most `tracesMax`, and at most 1,000 of one project, which leaves room for
+ * others.
+ * @throws the error of ClickHouse
  */
 export async function findDifferingTraces(
   clickhouse: ClickHouse,

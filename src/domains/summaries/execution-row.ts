@@ -69,10 +69,14 @@ const executionTable = new NativeTable<Execution>({
   summary: column(text, writeSummary),
 });
 
-/** Written as rows at a stretch, in some 10 ms. */
+/** Rows encoded without a pause, in about 10 ms. */
 const rowsAtOnce = 250;
 
-/** Stores the summaries as one block; resolves once the engine has confirmed it. The event loop goes on between rows. */
+/**
+ * Stores the summaries as one block. Resolves once ClickHouse has confirmed it. Other work runs
+ * between chunks of rows.
+ * @throws the error of ClickHouse
+ */
 export async function insertExecutions(clickhouse: ClickHouse, executions: readonly Execution[]): Promise<void> {
   if (executions.length === 0) return;
   const starts = Array.from({ length: Math.ceil(executions.length / rowsAtOnce) }, (_, index) => index * rowsAtOnce);

@@ -1,11 +1,14 @@
 import type { Execution } from './execution.ts';
 
-/** JSON has no integers beyond 2^53, so these are texts. */
+/** These are strings, because JSON numbers are not exact beyond 2^53. */
 type BigKey = 'version' | 'startUnixNano' | 'endUnixNano' | 'costNanoUsd';
 type Summary = Omit<Execution, BigKey> &
   Record<Exclude<BigKey, 'costNanoUsd'>, string> & { costNanoUsd: string | null };
 
-/** The column `executions.summary`: all of the row as JSON, so that a list reads one column instead of thirty. */
+/**
+ * Returns the column `executions.summary`: the whole row as JSON, so that a list reads one column
+ * instead of thirty.
+ */
 export function writeSummary(execution: Execution): string {
   const summary: Summary = {
     ...execution,
@@ -17,9 +20,10 @@ export function writeSummary(execution: Execution): string {
   return JSON.stringify(summary);
 }
 
-/** What summaries of older versions do not say. */
+/** Defaults for fields that older summaries do not have. */
 const additions = { totalsTruncated: false, omitted: { models: 0, providers: 0, prompts: 0, tags: 0 } } as const;
 
+/** Reads the column `executions.summary`. */
 export function readSummary(json: string): Execution {
   const summary: Summary = JSON.parse(json);
   return {

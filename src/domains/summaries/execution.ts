@@ -1,7 +1,7 @@
 import type { PromptUse } from '../prompt-links/index.ts';
 import type { SpanStatus, TokenUsage } from '../spans/index.ts';
 
-/** Of each set that an execution has. */
+/** A number for each set of an execution. */
 export interface SetSizes {
   models: number;
   providers: number;
@@ -9,11 +9,14 @@ export interface SetSizes {
   tags: number;
 }
 
-/** An execution: one trace, summed up from all of its spans. */
+/** An execution: the summary of all spans of one trace. */
 export interface Execution {
   projectId: string;
   traceId: string;
-  /** The engine's clock before its spans were read, in nanoseconds: of two rows the one that saw more has the larger. 0 when not stored. */
+  /**
+   * ClickHouse's clock before the spans were read, in nanoseconds. Of two rows, the one that saw
+   * more spans has the larger version. 0 when the summary is not stored.
+   */
   version: bigint;
   receivedAtMs: number;
   retentionDays: number;
@@ -24,22 +27,26 @@ export interface Execution {
   /** Whether a span without a parent has arrived. */
   complete: boolean;
   spanCount: number;
-  /** Whether each span has been received once, as far as was seen; no row of theirs has been replaced then. */
+  /**
+   * Whether each span has been received only once, as far as known. Then no row of the spans has
+   * been replaced.
+   */
   spansSentOnce: boolean;
   errorCount: number;
   models: readonly string[];
   providers: readonly string[];
   /**
-   * Whether `usage`, `costNanoUsd`, `unpricedSpans`, `models`, `providers` and `prompts` are of the earliest spans only, because the
-   * trace has more than are looked through. Everything else is of all spans.
+   * Whether `usage`, `costNanoUsd`, `unpricedSpans`, `models`, `providers` and `prompts` cover only
+   * the earliest spans, because the trace has more than are counted. All other fields cover all
+   * spans.
    */
   totalsTruncated: boolean;
-  /** How many members each set has beyond those that are kept. */
+  /** How many members of each set are left out. */
   omitted: SetSizes;
-  /** Those of a template's text alone are kept for when its prompt is known. */
+  /** A prompt known only by its template text is kept too: the prompt may be created later. */
   prompts: readonly PromptUse[];
   usage: TokenUsage;
-  /** Nano-USD of what could be priced; null when nothing could. */
+  /** Nano-USD of all priced spans; null when none could be priced. */
   costNanoUsd: bigint | null;
   unpricedSpans: number;
   sessionId: string;

@@ -1,7 +1,7 @@
-/** So many rows are read at once: 2 to 3 MB of JSON, whose parsing takes 20 ms. */
+/** Rows that are read at once: 2 to 3 MB of JSON, which takes 20 ms to parse. */
 const rowsAtOnceMax = 4_000;
 
-/** Groups of traces that are read at once, by their rows; ids in the order given. */
+/** Groups traces that are read at once, by their numbers of rows. Ids keep their order. */
 export function groupByRows(rowsOf: ReadonlyMap<string, number>): string[][] {
   const groups: string[][] = [];
   let rowsLeft = 0;

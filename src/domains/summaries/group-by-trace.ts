@@ -1,6 +1,6 @@
 import type { LightSpan } from '../spans/index.ts';
 
-/** The spans of each trace. */
+/** Returns the spans of each trace. */
 export function groupByTrace(spans: readonly LightSpan[]): Iterable<LightSpan[]> {
   const byTrace = new Map<string, LightSpan[]>();
   for (const span of spans) {

@@ -18,28 +18,34 @@ export interface ReconcileSummariesDeps {
 }
 
 const minuteMs = 60_000;
-/** What was received just now may be on its way. */
+/** Spans received within this time may still be on their way to a summary. */
 const settledMs = 5_000;
-/** Looked at in every run: where a loss would be new. */
+/** Every run checks this time span: a new loss would be here. */
 const recentMs = 10 * minuteMs;
-/** Looked at again and again in slices, as far as time allows. */
+/** The time span that runs check again and again in slices, as far as time allows. */
 const lookBackMs = 30 * 24 * 60 * minuteMs;
-/** A slice grows while slices are quick, because there is little in them, and shrinks when one is not. */
+/**
+ * A slice doubles while checks are quick, because it contains little. It halves when one is slow.
+ */
 const slice = { firstMs: 60 * minuteMs, minMs: 5 * minuteMs, maxMs: 24 * 60 * minuteMs, quickMs: 300, slowMs: 1_000 };
-/** A run begins no further slice after this. */
+/** A run begins no further slice after this time. */
 const runMsMax = 5_000;
-/** Of one slice; what differs beyond is found by the next run. */
+/** Traces of one slice. The next run finds the others. */
 const tracesMax = 10_000;
-/** Up to where older spans have been looked at, by all workers. No tenant's data, so the key has no tenant. */
+/**
+ * The time up to which older spans have been checked, shared by all workers. The key has no tenant,
+ * because it holds no tenant's data.
+ */
 const sweptKey = 'promptlane:summaries-swept-ms';
 
 /**
- * Proves spans against executions: traces whose execution is missing or short are put on the list of summaries and counted as mended,
- * which is 0 as long as nothing is lost. Every run looks at the last ten minutes, and goes on through the last thirty days.
+ * Compares spans with executions. Traces whose execution is missing or incomplete are put on the
+ * list of summaries and counted as mended: 0 as long as nothing is lost. Every run checks the last
+ * ten minutes, then continues through the last thirty days.
  */
 export async function reconcileSummaries(deps: ReconcileSummariesDeps, { nowMs }: { nowMs: number }): Promise<void> {
   const unfinishedAtMs = await unfinishedReceiptAtMs(deps.redis, [...deps.ingest, deps.isolation]);
-  if (unfinishedAtMs === undefined) return; // The workers are far behind; the next run may tell.
+  if (unfinishedAtMs === undefined) return; // The workers are far behind; a later run can compare.
   const endMs = Math.min(nowMs - settledMs, unfinishedAtMs);
   const startedAtMs = performance.now();
   await mend(deps, endMs - recentMs, endMs);
@@ -55,14 +61,14 @@ export async function reconcileSummaries(deps: ReconcileSummariesDeps, { nowMs }
   await deps.redis.set(sweptKey, at < endMs - recentMs ? at : begin);
 }
 
-/** Resolves to how long it took, in milliseconds. */
+/** Puts the lost traces of a time window on the list. Resolves to the milliseconds it took. */
 async function mend(deps: ReconcileSummariesDeps, fromMs: number, toMs: number): Promise<number> {
   const startedAtMs = performance.now();
   const byProject = await findLost(deps, { fromMs, toMs, tracesMax });
   const workspaces = await findProjectWorkspaces(deps.postgres, [...byProject.keys()]);
   for (const [projectId, traceIds] of byProject) {
     const workspaceId = workspaces.get(projectId);
-    if (workspaceId === undefined) continue; // The project is gone.
+    if (workspaceId === undefined) continue; // The project was deleted.
     const added = await listForSummary(deps.redis, { workspaceId, projectId }, traceIds);
     await countSummaries(deps.redis, 'mended', added);
     if (added > 0) deps.logger.warn({ project_id: projectId, traces: added }, 'executions differ from their spans');
@@ -71,8 +77,8 @@ async function mend(deps: ReconcileSummariesDeps, fromMs: number, toMs: number):
 }
 
 /**
- * Traces that differ, by project. One that is on the list, or was while it was looked for, is not lost: it has to differ once more after
- * it was seen to have no place there.
+ * Returns the traces that differ, by project. A trace that is or was on the list meanwhile is not
+ * lost: a lost trace must differ again after a check found no place for it on the list.
  */
 async function findLost(
   { clickhouse, redis }: ReconcileSummariesDeps,

@@ -7,18 +7,19 @@ import type { LightSpan } from '../spans/index.ts';
 import { knownCost, sumUsage } from './count-usage.ts';
 import type { Execution } from './execution.ts';
 
-/** The most that the column of an execution's cost holds, in nano-USD; what is more counts as this. */
+/** The largest cost that its column holds, in nano-USD. A larger cost is stored as this. */
 const costNanoUsdMax = 2n ** 63n - 1n;
 
 /**
- * Sums up all spans of one trace (at least one). A pure function of the set: order does not matter. `version` is the engine's clock
- * before the spans were read, in nanoseconds; left out for a summary that is not stored.
+ * Summarizes all spans of one trace (at least one). The order of the spans does not matter.
+ * `version` is ClickHouse's clock before the spans were read, in nanoseconds; 0 for a summary that
+ * is not stored.
  */
 export function summariseExecution(projectId: string, spans: readonly LightSpan[], version = 0n): Execution {
   const ordered = [...spans].sort(compareStarts);
   const head = headOf(ordered);
   const counted = sumUsage(ordered);
-  // Who filters by model looks for failures too, which have no usage to count.
+  // Failed calls have no usage to count, but a filter by model must find them too.
   const calls = ordered.filter(({ kind, spanId }) => modelKinds.has(kind) || counted.countedSpanIds.has(spanId));
   const start = ordered[0]?.startUnixNano ?? 0n;
   const models = boundSet(distinct(calls.map((span) => span.model)), lengthOf);
@@ -57,13 +58,16 @@ export function summariseExecution(projectId: string, spans: readonly LightSpan[
   };
 }
 
-/** Parents that are named but have not arrived. */
+/** Returns the ids of parents that are named but have not arrived. */
 export function missingParents(spans: readonly LightSpan[]): string[] {
   const present = new Set(spans.map((span) => span.spanId));
   return distinct(spans.map((span) => span.parentSpanId).filter((parent) => !present.has(parent))).sort();
 }
 
-/** The span that names the execution: the earliest root, else the earliest whose parent is missing, else the earliest. */
+/**
+ * Returns the span that names the execution: the earliest root, else the earliest span whose parent
+ * is missing, else the earliest span.
+ */
 function headOf(ordered: readonly LightSpan[]): LightSpan {
   const present = new Set(ordered.map((span) => span.spanId));
   const head =

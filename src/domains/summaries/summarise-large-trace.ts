@@ -5,15 +5,17 @@ import type { Execution } from './execution.ts';
 import { summariseExecution } from './summarise-execution.ts';
 
 /**
- * So many spans of one trace are counted exactly, the earliest: some 100 bytes each leave the engine, and summing them up takes 2 s.
- * Of what is beyond, {@link Execution.totalsTruncated} says so.
+ * The earliest spans of one trace that are counted exactly. ClickHouse sends about 100 bytes for
+ * each, and summarizing them takes 2 s. {@link Execution.totalsTruncated} tells whether a trace has
+ * more.
  */
 export const countedSpansMax = 200_000;
 
 /**
- * Sums up a trace of any size by the one rule, {@link summariseExecution}: it is given what counting needs of every span, and texts
- * of only those spans that can stand for the trace. Takes seconds of a processor, so it runs in a thread. Undefined for a trace
- * without spans. Throws what ClickHouse throws.
+ * Summarizes a trace of any size with {@link summariseExecution}. Only spans that can represent the
+ * trace are read with their texts. Takes seconds of CPU time, so it runs in a thread. Undefined for
+ * a trace without spans.
+ * @throws the error of ClickHouse
  */
 export async function summariseLargeTrace(
   clickhouse: ClickHouse,

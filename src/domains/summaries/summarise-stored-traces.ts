@@ -5,12 +5,18 @@ import { groupByTrace } from './group-by-trace.ts';
 import { summariseExecution } from './summarise-execution.ts';
 import { summariseLargeTrace } from './summarise-large-trace.ts';
 
-/** A trace of more rows is a large one: it is not read where others wait for it. */
+/** A trace with more rows is large and is not read where other work waits for it. */
 export const smallTraceRowsMax = 2_000;
-/** Texts of hostile length are no reason to hold the event loop: a read that is larger fails, and its traces go elsewhere. */
+/**
+ * Very long texts must not block the event loop: a larger read fails, and its traces are read
+ * elsewhere.
+ */
 const resultBytesMax = 12 * 1024 * 1024;
 
-/** Reads small traces whole and sums them up. Throws what ClickHouse throws, 396 for texts beyond what is read at once. */
+/**
+ * Reads small traces completely and summarizes them.
+ * @throws the error of ClickHouse: code 396 when the texts exceed what is read at once
+ */
 export async function summariseSmallTraces(
   clickhouse: ClickHouse,
   { projectId, traceIds, version }: { projectId: string; traceIds: readonly string[]; version: bigint },
@@ -19,7 +25,10 @@ export async function summariseSmallTraces(
   return [...groupByTrace(spans)].map((trace) => summariseExecution(projectId, trace, version));
 }
 
-/** Sums up a trace of any size from the store. Undefined when it has no spans. Throws what ClickHouse throws. */
+/**
+ * Summarizes a stored trace of any size. Undefined when it has no spans.
+ * @throws the error of ClickHouse
+ */
 export async function summariseStoredTrace(
   clickhouse: ClickHouse,
   projectId: string,
@@ -29,7 +38,7 @@ export async function summariseStoredTrace(
   const rows = (await countTraceRows(clickhouse, projectId, [traceId])).get(traceId) ?? 0;
   if (rows === 0) return undefined;
   if (rows <= smallTraceRowsMax) {
-    // Where this fails for the length of texts, the other way reads less of them.
+    // If the texts are too long for this read, the read of a large trace needs fewer of them.
     const small = await summariseSmallTraces(clickhouse, { projectId, traceIds: [traceId], version }).catch(() => []);
     if (small[0] !== undefined) return small[0];
   }

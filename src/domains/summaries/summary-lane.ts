@@ -10,7 +10,7 @@ import { SummaryTurns } from './summary-turns.ts';
 
 const lookEveryMs = 250;
 const threadsMax = 2;
-/** Of 200,000 spans, with room. */
+/** Enough for 200,000 spans. */
 const threadHeapMbMax = 1_024;
 
 export interface SummaryLaneDeps {
@@ -21,9 +21,10 @@ export interface SummaryLaneDeps {
 }
 
 /**
- * Works off the list of summaries. Shared by all workspaces: two of them have a turn at once, each with one trace at a time, the others
- * wait in order; a turn is a second, and the trace that it ends in. Small traces are read here in small pieces; large ones in a thread,
- * so that the event loop goes on.
+ * Works through the list of summaries. Shared by all workspaces: two have a turn at once, each with
+ * one trace at a time; others wait in order. A turn ends with the trace under way after one second.
+ * Small traces are read here in small groups, large ones in a thread, so that the event loop stays
+ * free.
  */
 export function startSummaryLane(deps: SummaryLaneDeps): { close: () => Promise<void> } {
   const stopping = new AbortController();
@@ -48,7 +49,7 @@ export function startSummaryLane(deps: SummaryLaneDeps): { close: () => Promise<
   };
 }
 
-/** Begins a turn for every workspace with something on the list, unless it has one. */
+/** Begins a turn for every workspace with traces on the list, unless it already has one. */
 async function look({ redis, logger }: SummaryLaneDeps, turns: SummaryTurns, stopping: AbortSignal): Promise<void> {
   const lane = new FairLane({
     name: 'summaries',

@@ -9,11 +9,15 @@ export interface SummaryTask {
   traceId: string;
 }
 
-/** A client of the thread's own, with a time-out above that of the largest read. */
+/** The thread has its own client, with a timeout above that of the largest read. */
 const requestTimeoutMs = 90_000;
 const clickhouse = connectClickHouse(workerData.clickhouseUrl, requestTimeoutMs);
 
-/** What the thread runs: reads one trace, sums it up and stores its execution; answers how long that took, in milliseconds. */
+/**
+ * Runs in the thread: reads one trace, summarizes it and stores its execution.
+ * @returns the milliseconds that took
+ * @throws the error of ClickHouse
+ */
 export async function summariseInThread({ projectId, traceId }: SummaryTask): Promise<number> {
   lowerThreadPriority();
   const startedAtMs = performance.now();

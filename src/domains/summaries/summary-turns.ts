@@ -16,15 +16,18 @@ import { groupByRows } from './group-by-rows.ts';
 import { smallTraceRowsMax, summariseSmallTraces } from './summarise-stored-traces.ts';
 import type { SummaryTask } from './summary-thread.ts';
 
-/** Taken of one project at a time. */
+/** Traces of one project that are leased at a time. */
 const tracesPerLease = 200;
-/** After this a turn begins no other trace. */
+/** After this time a turn begins no further trace. */
 const turnMsMax = 1_000;
-/** Well within a lease. */
+/** Well within the 15 s of a lease. */
 const renewEveryMs = 4_000;
-/** What was not worked on is left for this long. */
+/** Traces that were not worked on become due again after this time. */
 const releaseMs = 500;
-/** A large trace that goes on growing is read for a sixth of the time, however often it is sent to; its list is 10 s behind at most. */
+/**
+ * Milliseconds of rest per millisecond of work. So a large, growing trace is read for a sixth of
+ * the time, however often spans arrive. Its summary is at most 10 s behind.
+ */
 const restPerMs = 5;
 const restMsMax = 10_000;
 const logEveryMs = 60_000;
@@ -35,7 +38,7 @@ export interface SummaryTurnsDeps {
   logger: Logger;
 }
 
-/** What is done in a workspace's turn. Remembers when a failure was last told. */
+/** The work of a workspace's turn. Remembers when it last logged a failure. */
 export class SummaryTurns {
   readonly #deps: SummaryTurnsDeps;
   readonly #runInThread: (task: SummaryTask) => Promise<number>;
@@ -46,7 +49,10 @@ export class SummaryTurns {
     this.#runInThread = runInThread;
   }
 
-  /** Sums up what is due of a workspace's projects, for about a second. Throws what Redis throws. */
+  /**
+   * Summarizes the traces of a workspace's projects that are due, for about one second.
+   * @throws the error of Redis
+   */
   async take(projects: readonly SummaryProject[], stopping: AbortSignal): Promise<void> {
     const endMs = performance.now() + turnMsMax;
     const isOver = () => stopping.aborted || performance.now() > endMs;
@@ -63,13 +69,17 @@ export class SummaryTurns {
     }
   }
 
-  /** Whether no trace was left over. Throws what Redis throws. */
+  /**
+   * Works on one lease. Resolves to whether no trace is left.
+   * @throws the error of Redis
+   */
   async #workOff(lease: SummaryLease, isOver: () => boolean): Promise<boolean> {
     const left = new Set(lease.traceIds);
     if (left.size === 0) return true;
     const { redis } = this.#deps;
     const renewal = setInterval(() => {
-      renewSummaries(redis, lease, [...left]).catch(() => undefined); // Who works on them as well then does no harm.
+      // A failed renewal is ignored: a second worker on the same traces does no harm.
+      renewSummaries(redis, lease, [...left]).catch(() => undefined);
     }, renewEveryMs);
     try {
       await this.#summariseSmall(lease, left);
@@ -87,7 +97,10 @@ export class SummaryTurns {
     return left.size === 0;
   }
 
-  /** In small pieces; takes those that are done from `left`. A piece that fails is left, so that each of its traces is tried alone. */
+  /**
+   * Summarizes small traces in small groups and removes them from `left`. A group that fails stays,
+   * so that each of its traces is tried alone.
+   */
   async #summariseSmall(lease: SummaryLease, left: Set<string>): Promise<void> {
     const { clickhouse, redis } = this.#deps;
     const { projectId } = lease;

@@ -15,7 +15,7 @@ export interface ResolvedSpan extends Times {
   name: string;
   kind: SpanKind;
   environment: string;
-  /** As sent. */
+  /** The fields as sent. */
   fields: Omit<SpanBody, 'name' | 'kind'>;
 }
 
