@@ -27,8 +27,8 @@ export interface CostBreakdown {
 }
 
 /**
- * Splits the cost of the spans that count. No cost is included twice, and the parts add up to the
- * execution's cost.
+ * Splits the cost of the spans that count. No cost is included twice, and the costs by model add up
+ * to the execution's cost.
  */
 export function breakDownCost(spans: readonly LightSpan[]): CostBreakdown {
   const { countedSpanIds } = sumUsage(spans);

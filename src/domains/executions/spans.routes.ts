@@ -15,7 +15,8 @@ const spanParams = { ...traceParams, span_id: z.string() };
 const spansPath = '/api/projects/{project_id}/executions/{trace_id}/spans';
 
 /**
- * Endpoints for the spans of one execution: pages of spans, one span, and slices of one span part.
+ * Returns the endpoints for the spans of one execution: pages of spans, one span, and slices of one
+ * span part.
  */
 export function spansEndpoints(deps: ReadTraceDeps) {
   return [

@@ -12,7 +12,7 @@ type Span = TimedSpan & { otelKind: number };
 
 /**
  * Returns the work that delayed the end of `root`, earliest first: disjoint segments that add up to
- * its duration. Goes backwards from the end, always into the child that finished last (as
+ * its duration. Goes backwards from the end, always into the child that finished last (see
  * jaeger-ui, TracePage/CriticalPath). Children are clipped to their parent; work handed over to a
  * consumer is left out. Unlike in Jaeger, a child that ends exactly where the next begins is on the
  * path.

@@ -4,7 +4,7 @@ import type { Boundary } from './boundaries.ts';
 import { FreeLanes } from './free-lanes.ts';
 
 /**
- * Returns a lane of the timeline for every span, by its order in the tree. The lane is the smallest
+ * Returns a lane of the timeline for every span, by its order in the tree: the smallest number
  * above its parent's lane that is free while the span lasts. Spans are placed by start, then
  * longest first, then by id, but always after their parent. Spans of one lane never overlap. O(n
  * log n).
