@@ -3,8 +3,9 @@ import type { AnyValue, Span } from '../../otlp/span.ts';
 import { limits } from './limits.ts';
 
 /**
- * One source of one field: an attribute, a span event, or a family of attributes below a prefix.
- * `read` gets the attribute's value (null for the other two) and answers undefined when it says nothing.
+ * One source of one field: an attribute, a span event, or a family of attributes with a common
+ * prefix. `read` gets the attribute's value, or null for the other two. It returns undefined when
+ * the source has no value for the field.
  */
 export interface Row<T> {
   readonly source: 'attribute' | 'event' | 'family' | 'indexed';
@@ -14,30 +15,44 @@ export interface Row<T> {
 
 export type Reader<T> = (value: AnyValue, reading: Reading) => T | undefined;
 
-/** A field and its sources, best first. `slot` is its place in `Reading.best`, set once by `compileIndex`. */
+/**
+ * A field and its sources, best first. `slot` is its index in `Reading.best`; `compileIndex` sets
+ * it once.
+ */
 export interface Field<T> {
   readonly name: string;
   readonly rows: readonly Row<T>[];
   slot: number;
 }
 
-/** One span being normalised: for each field, the rank of the best source the span has. */
+/**
+ * One span that is being normalized. `best` has the rank of the best source present for each field.
+ */
 export interface Reading {
   readonly span: Span;
   readonly best: number[];
-  /** The attributes that belong to some family, in order, so that a family is read without a second walk. */
+  /**
+   * Attributes that belong to a family, in order. They are stored so that families need no second
+   * walk over all attributes.
+   */
   readonly familyKeys: string[];
   readonly warnings: string[];
-  /** Set once the kind is known; some sources hold for one kind only. */
+  /** 'other' until the kind has been read. Some sources are valid for one kind only. */
   kind: SpanKind;
-  /** Values already read for this span, by the JSON text or structure they were sent as; null until there is some. */
+  /**
+   * Values that were parsed already, by the JSON text or structure that was sent; null while there
+   * are none.
+   */
   parsed: Map<AnyValue, unknown> | null;
-  /** What may still be read of this span, and of its whole body. */
+  /**
+   * How many values may still be read for this span; `leftOfBody` is the same for the whole request
+   * body.
+   */
   readonly left: ValueBudget;
   readonly leftOfBody: ValueBudget;
 }
 
-/** How many more values of JSON and structures may be read. */
+/** How many more values in JSON and structures may be read. */
 export interface ValueBudget {
   values: number;
 }
@@ -53,45 +68,57 @@ interface Family extends Hit {
 }
 
 export interface Index {
-  /** What `Reading.best` starts as: every field absent. */
+  /** Initial content of `Reading.best`: every field is absent. */
   readonly absent: readonly number[];
   readonly attributes: ReadonlyMap<string, readonly Hit[]>;
   readonly events: ReadonlyMap<string, readonly Hit[]>;
-  /** By first character, so that most keys are turned away by one look. */
+  /** By first character, so that one lookup rules out most keys. */
   readonly families: ReadonlyMap<number, readonly Family[]>;
 }
 
 export const ABSENT = 255;
 
+/**
+ * Creates a field from its sources, best first.
+ * @throws RangeError when there are 255 sources or more
+ */
 export function field<T>(name: string, rows: readonly Row<T>[]): Field<T> {
   if (rows.length >= ABSENT) throw new RangeError(`field ${name} has ${rows.length} sources, at most ${ABSENT - 1}`);
   return { name, rows, slot: -1 };
 }
 
+/** Returns a source for one attribute. */
 export function attribute<T>(name: string, read: Reader<T>): Row<T> {
   return { source: 'attribute', name, read };
 }
 
-/** Several attributes with one reader, best first. */
+/** Returns sources for several attributes with the same reader, best first. */
 export function attributes<T>(names: readonly string[], read: Reader<T>): Row<T>[] {
   return names.map((name) => attribute(name, read));
 }
 
+/** Returns a source for span events of this name. */
 export function event<T>(name: string, read: Reader<T>): Row<T> {
   return { source: 'event', name, read };
 }
 
-/** Any attribute that starts with `prefix`. */
+/** Returns a source for all attributes that start with `prefix`. */
 export function family<T>(prefix: string, read: Reader<T>): Row<T> {
   return { source: 'family', name: prefix, read };
 }
 
-/** Any attribute that starts with `prefix` and a digit: `gen_ai.prompt.0.role`, but not `gen_ai.prompt.name`. */
+/**
+ * Returns a source for all attributes that start with `prefix` and a digit: `gen_ai.prompt.0.role`,
+ * but not `gen_ai.prompt.name`.
+ */
 export function indexed<T>(prefix: string, read: Reader<T>): Row<T> {
   return { source: 'indexed', name: prefix, read };
 }
 
-/** Turns the tables inside out, so that a span's keys are looked up instead of every known name being probed. */
+/**
+ * Builds an index from keys to fields, so that each key of a span is looked up once. Otherwise
+ * every known name would have to be searched for in every span.
+ */
 export function compileIndex(fields: readonly Field<unknown>[]): Index {
   const byAttribute = new Map<string, Hit[]>();
   const byEvent = new Map<string, Hit[]>();
@@ -107,7 +134,7 @@ export function compileIndex(fields: readonly Field<unknown>[]): Index {
   return { absent: fields.map(() => ABSENT), attributes: byAttribute, events: byEvent, families: byInitial };
 }
 
-/** Walks a span's keys once and notes, for every field, the best source present. */
+/** Walks over a span's keys once and records the best source present for every field. */
 export function startReading(index: Index, span: Span, leftOfBody: ValueBudget): Reading {
   const reading: Reading = {
     span,
@@ -131,7 +158,10 @@ export function startReading(index: Index, span: Span, leftOfBody: ValueBudget):
   return reading;
 }
 
-/** The first source, from the best present on, that says something. A reader that throws is passed over with a warning (N4). */
+/**
+ * Returns the value of the best source that has one. A source that throws is skipped with a
+ * warning.
+ */
 export function first<T>(reading: Reading, from: Field<T>): T | undefined {
   const rank = reading.best[from.slot] ?? ABSENT;
   return rank === ABSENT ? undefined : firstFrom(rank, reading, from);
@@ -153,7 +183,10 @@ function firstFrom<T>(bestRank: number, reading: Reading, { name, rows }: Field<
   return undefined;
 }
 
-/** Whatever goes wrong in one field costs that field only. */
+/**
+ * Runs `read` and returns `fallback` with a warning when it throws. An error then affects only one
+ * field.
+ */
 export function guarded<T>(reading: Reading, name: string, read: () => T, fallback: T): T {
   try {
     return read();
@@ -163,6 +196,7 @@ export function guarded<T>(reading: Reading, name: string, read: () => T, fallba
   }
 }
 
+/** Adds a warning to the span unless it has that warning already. */
 export function warn(reading: Reading, warning: string): void {
   if (!reading.warnings.includes(warning)) reading.warnings.push(warning);
 }
@@ -182,7 +216,10 @@ function noteFamilies(reading: Reading, families: readonly Family[] | undefined,
   if (belongs) reading.familyKeys.push(key);
 }
 
-/** `key.startsWith(prefix)`, looking at the prefix's last character first: most keys end there, at a third of the cost. */
+/**
+ * Returns `key.startsWith(prefix)`. Compares the last character of the prefix first, because that
+ * rules out most keys at a third of the cost.
+ */
 export function isBelow(key: string, prefix: string): boolean {
   const last = prefix.length - 1;
   return key.charCodeAt(last) === prefix.charCodeAt(last) && key.startsWith(prefix);

@@ -4,7 +4,10 @@ import { isObject, member, number, parsed } from './read-value.ts';
 
 const nanoPerUsd = 1e9;
 
-/** What the client says the call cost, in USD; the first that says so, 0 included. */
+/**
+ * The cost of the call in nano-USD, as the client reports it. The first source with a cost is used,
+ * even if the cost is 0.
+ */
 export const reportedCost = field<bigint>('cost', [
   attribute('langfuse.observation.cost_details', langfuseCost),
   ...attributes(['llm.cost.total', 'gen_ai.usage.cost'], nanoUsd),
@@ -20,7 +23,7 @@ function nanoUsd(usd: unknown, reading: Reading): bigint | undefined {
   return undefined;
 }
 
-/** Langfuse takes a missing total to be the sum of the parts. */
+/** Reads Langfuse's cost. As in Langfuse, a missing total is the sum of the other members. */
 function langfuseCost(value: AnyValue, reading: Reading): bigint | undefined {
   const details = parsed(value, reading);
   if (!isObject(details)) return undefined;

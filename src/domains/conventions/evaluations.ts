@@ -3,7 +3,10 @@ import { event, field, indexed, isBelow, type Reading, warn } from './candidates
 import { limits } from './limits.ts';
 import { isObject, longText, number, parsed, text } from './read-value.ts';
 
-/** A judgement somebody or something made: of the span that carries it, of its whole trace, or of its session. */
+/**
+ * An evaluation by a person or a program: of the span that carries it, of its trace, or of its
+ * session.
+ */
 interface Evaluation {
   name?: string;
   target: string;
@@ -18,7 +21,10 @@ interface Evaluation {
 
 const RESULT_EVENT = 'gen_ai.evaluation.result';
 
-/** OpenInference's `<prefix>N.annotation.<member>` and `<prefix>N.evaluation.<member>` (spec/annotations.md), by what they judge. */
+/**
+ * Prefixes and targets of OpenInference's `<prefix>N.annotation.<member>` and
+ * `<prefix>N.evaluation.<member>` (spec/annotations.md).
+ */
 const lists = [
   { prefix: 'annotations.', target: 'span' },
   { prefix: 'evaluations.', target: 'span' },
@@ -28,13 +34,13 @@ const lists = [
   { prefix: 'session.evaluations.', target: 'session' },
 ] as const;
 
-/** Sources do not exclude each other here, so every row reads all of them. */
+/** All sources count here, not only the best one, so every source has the reader of all. */
 export const evaluations = field<string>('evaluations', [
   event(RESULT_EVENT, all),
   ...lists.map(({ prefix }) => indexed(prefix, all)),
 ]);
 
-/** Attributes of the event, by the member they become. */
+/** Attributes of the event, and the member that each becomes. */
 const eventKeys = new Map([
   ['gen_ai.evaluation.name', 'name'],
   ['gen_ai.evaluation.score.value', 'score'],
@@ -45,7 +51,10 @@ const eventKeys = new Map([
 
 type Members = Map<string, AnyValue>;
 
-/** As a JSON list. The same result in both of OpenInference's forms is one. */
+/**
+ * Returns all evaluations as a JSON list. A result that was sent in both of OpenInference's forms
+ * is listed once.
+ */
 function all(_value: AnyValue, reading: Reading): string | undefined {
   const found = new Set<string>();
   const add = (members: Members, target: string) => {
@@ -77,7 +86,7 @@ function flattened(prefix: string, { span, familyKeys }: Reading): Members[] {
   return [...byIndex].sort(([a], [b]) => a - b).map(([, members]) => members);
 }
 
-/** Undefined when nothing is judged: there must be a score, a label or an explanation. */
+/** Returns undefined when there is no score, no label and no explanation. */
 function evaluation(members: Members, target: string, reading: Reading): Evaluation | undefined {
   const texts = ['name', 'label', 'annotator_kind', 'identifier', 'response_id'].map((member) => [
     member,

@@ -13,7 +13,7 @@ import { input, output, toolInput, toolOutput } from './text.ts';
 import { ttftMs } from './time-to-first-token.ts';
 import { cacheReadTokens, cacheWriteTokens, inputTokens, outputTokens, reasoningTokens, totalTokens } from './usage.ts';
 
-/** Every field with its table; the order carries no meaning. */
+/** All fields; their order has no meaning. */
 export const fields: readonly Field<unknown>[] = [
   kind,
   displayName,

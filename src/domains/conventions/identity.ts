@@ -61,16 +61,22 @@ export const tags = field<string[]>('tags', [
   family(mlflowTagPrefix, mlflowTags),
 ]);
 
-/** More than can be kept, for lists with empty or repeated tags; what lies beyond is not looked at. */
+/**
+ * More tags are read than kept, because some may be empty or repeated. Tags after this number are
+ * ignored.
+ */
 const tagsReadMax = limits.tagsMax * 4;
 
-/** A list, a JSON list sent as text, or a comma list. */
+/** Reads a list, a JSON list sent as text, or a comma-separated list. */
 function tagList(value: AnyValue, reading: Reading): string[] | undefined {
   const list = typeof value === 'string' ? (parsed(value, reading) ?? value.split(',', tagsReadMax)) : value;
   return Array.isArray(list) ? bounded(list.slice(0, tagsReadMax).map((each) => text(each)?.trim())) : undefined;
 }
 
-/** MLflow's tags are pairs; its own (`mlflow.traceName` and the like) are not the user's. */
+/**
+ * Reads MLflow's tags, which are pairs. MLflow's own tags (such as `mlflow.traceName`) are left
+ * out.
+ */
 function mlflowTags(_value: AnyValue, reading: Reading): string[] | undefined {
   const pairs: string[] = [];
   for (const key of reading.familyKeys) {

@@ -2,13 +2,17 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 
-/** A shorter text can neither be deep nor hold much; it is taken to hold a value for every so many characters. */
+/**
+ * A shorter text is not scanned, because it can be neither deep nor hold many values. It counts as
+ * one value for every `charsPerValue` characters.
+ */
 const countedCharsMin = 1_024;
 const charsPerValue = 8;
 
 /**
- * How many values (members, elements, structures) JSON text holds, give or take, without parsing it; Infinity when they are more than
- * `valuesMax` or nest deeper than `depthMax`. One pass, no recursion; whether it is JSON at all is not judged here.
+ * Returns the approximate number of values (members, elements, structures) in a JSON text without
+ * parsing it. Returns Infinity for more than `valuesMax` values or nesting deeper than `depthMax`.
+ * One pass, no recursion; does not check that the text is valid JSON.
  */
 export function countJsonValues(
   json: string,
@@ -30,7 +34,10 @@ export function countJsonValues(
   return values;
 }
 
-/** The closing quote of the string that opens at `start`: the first one behind an even number of backslashes. */
+/**
+ * Returns the index of the quote that closes the string opened at `start`: the first after an even
+ * number of backslashes.
+ */
 function endOfString(json: string, start: number): number {
   for (let at = json.indexOf('"', start + 1); at !== -1; at = json.indexOf('"', at + 1)) {
     let before = at;

@@ -145,7 +145,10 @@ export const kind = field<SpanKind>('kind', [
   ...attributes(['gen_ai.agent.name', 'agent.name'], always('agent')),
 ]);
 
-/** A convention's own words for kinds, in lower case; a word it does not list says nothing. */
+/**
+ * Returns a reader for the kind names of one convention, given in lower case. A name that is not
+ * listed has no kind.
+ */
 function named(words: Record<string, SpanKind>): Reader<SpanKind> {
   const kinds = new Map(Object.entries(words));
   return (value, reading) => kinds.get((unquoted(value, reading) ?? '').toLowerCase());
@@ -155,7 +158,10 @@ function always(result: SpanKind): Reader<SpanKind> {
   return (value) => (text(value) === undefined ? undefined : result);
 }
 
-/** `ai.streamText.doStream weather` is an llm call, every other `ai.*` wraps one. */
+/**
+ * Reads the AI SDK's operation. `ai.streamText.doStream weather` is an llm call. Operations that
+ * are not in `aiSdkSteps` wrap such steps.
+ */
 function aiSdkOperation(value: AnyValue): SpanKind | undefined {
   const operation = (text(value) ?? '').split(' ', 1)[0] ?? '';
   if (!operation.startsWith('ai.')) return undefined;

@@ -12,8 +12,9 @@ const partNames = {
 } as const;
 
 /**
- * Langfuse's `usage_details`: what its own clients send is exclusive (`input` 34 + `input_cached_tokens` 8 = 42), so parts are summed;
- * hand-written ones are often inclusive, which shows in parts that exceed the total.
+ * Reads Langfuse's `usage_details`. Langfuse's own clients send exclusive counts (`input` 34 +
+ * `input_cached_tokens` 8 = 42), so these are summed. Counts written by hand are often inclusive;
+ * then their sum exceeds the total.
  */
 export function langfuseUsage(value: AnyValue, reading: Reading): Partial<Record<LangfusePart, number>> | undefined {
   if (typeof value === 'string' && value.length > limits.usageCharsMax) return undefined;

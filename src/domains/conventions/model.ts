@@ -2,7 +2,7 @@ import type { AnyValue } from '../../otlp/span.ts';
 import { attribute, attributes, field, type Reader, type Reading } from './candidates.ts';
 import { member, text, unquoted } from './read-value.ts';
 
-/** Attributes whose value is a model's name, best first. */
+/** Attributes that contain a model's name, best first. */
 export const modelKeys = [
   'gen_ai.response.model',
   'llm.response.model_name',
@@ -47,7 +47,7 @@ export const provider = field('provider', [
 
 export const responseId = field('response_id', attributes(['gen_ai.response.id', 'ai.response.id'], text));
 
-/** What the AI SDK appends to a provider: which of its APIs was called. */
+/** The AI SDK appends the name of the called API to the provider. */
 const apiSuffixes = new Set([
   'chat',
   'responses',
@@ -82,7 +82,10 @@ const aliases = new Map([
   ['xai', 'x_ai'],
 ]);
 
-/** Genkit names a model `plugin/model`; other actions have a name too. */
+/**
+ * Returns a reader for one half of Genkit's `plugin/model`. Ignores other actions, which have a
+ * name too.
+ */
 function genkitModel(part: 0 | 1): Reader<string> {
   return (value, { kind }) => {
     const [, ...parts] = /^([^/]+)\/(.+)$/.exec(modelCallKinds.has(kind) ? (text(value) ?? '') : '') ?? [];
@@ -90,7 +93,7 @@ function genkitModel(part: 0 | 1): Reader<string> {
   };
 }
 
-/** The model among a call's parameters. */
+/** Returns the model named in a call's parameters. */
 export function invokedModel(value: AnyValue, reading: Reading): string | undefined {
   const name = member(value, ['model'], reading);
   return typeof name === 'string' ? text(name) : undefined;
@@ -101,7 +104,10 @@ function providerName(value: AnyValue, reading: Reading): string | undefined {
   return name === undefined ? undefined : canonicalProvider(name);
 }
 
-/** The one name of a provider that goes by several. Unknown ones stay as they are: a price is then looked up by model alone. */
+/**
+ * Returns the one name of a provider that has several names. An unknown provider keeps its name;
+ * its prices are then found by the model alone.
+ */
 export function canonicalProvider(given: string): string {
   const name = given.toLowerCase();
   const dot = name.lastIndexOf('.');

@@ -21,14 +21,15 @@ import { readUsage } from './usage.ts';
 
 const index = compileIndex(fields);
 
-/** What the spans of one body may read together, all of them. */
+/** Returns the number of values that all spans of one request body may read together. */
 export function bodyBudget(): ValueBudget {
   return { values: limits.bodyValuesMax };
 }
 
 /**
- * A decoded span in one shape, whichever convention it speaks. Never throws: a field that fails is empty and warned of (N4). What
- * would exceed the span's budget of values, or `leftOfBody`, is kept as sent.
+ * Converts a decoded span of any convention to one format. Never throws: a field that fails is
+ * empty and adds a warning. Values that would exceed the budget of the span, or `leftOfBody`, are
+ * not parsed.
  */
 export function normaliseSpan(span: Span, leftOfBody = bodyBudget()): NormalisedSpan {
   const reading = startReading(index, span, leftOfBody);
@@ -47,7 +48,7 @@ export function normaliseSpan(span: Span, leftOfBody = bodyBudget()): Normalised
     requestModel: first(reading, requestModel) ?? '',
     provider: first(reading, provider) ?? '',
     status,
-    // Error details belong to failed spans only: an exception that was handled is in the span's events.
+    // Only failed spans have error details. A handled exception stays in the span's events.
     errorType: failed ? (first(reading, errorType) ?? '') : '',
     errorMessage: failed ? messageOf(reading) : '',
     errorStack: failed ? (first(reading, errorStack) ?? '') : '',

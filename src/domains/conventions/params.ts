@@ -3,7 +3,7 @@ import { attribute, family, field, isBelow, type Reading, warn } from './candida
 import { limits } from './limits.ts';
 import { isObject, parsed, plain } from './read-value.ts';
 
-/** What the call was asked with, as a JSON object. The model is a field of its own. */
+/** The parameters of the call as a JSON object. The model is a separate field. */
 export const params = field<string>('params', [
   family('gen_ai.request.', below('gen_ai.request.')),
   attribute('llm.invocation_parameters', object),
@@ -14,8 +14,8 @@ export const params = field<string>('params', [
 ]);
 
 /**
- * Written as text member by member: an object with keys cut out of other strings costs three times as much, and most model calls
- * come through here.
+ * Returns a reader that writes JSON text member by member. Most model calls use it, and building an
+ * object with keys cut from other strings costs three times as much.
  */
 function below(prefix: string) {
   return (_value: AnyValue, reading: Reading): string | undefined => {
@@ -40,7 +40,10 @@ function bounded(json: string, reading: Reading): string | undefined {
   return undefined;
 }
 
-/** Parameter names as JSON, by attribute key: a client uses the same few all the time. Full, it stays as it is. */
+/**
+ * Parameter names as JSON text by attribute key, because clients use the same few names all the
+ * time. When the map is full, no more names are added. Shared by all workspaces.
+ */
 const memberNames = new Map<string, string>();
 const memberNamesMax = 500;
 

@@ -2,10 +2,13 @@ import { limits } from './limits.ts';
 import type { Content, Message, Part } from './messages/message.ts';
 import { cut, parseJson } from './read-value.ts';
 
-/** More than a preview needs even when half of it is white space. */
+/** More characters than a preview needs, even when half of them are white space. */
 const sourceCharsMax = limits.previewCharsMax * 4;
 
-/** A line for people: of messages the last text of `role`, else of anyone, else the last tool call; of text its beginning. */
+/**
+ * Returns a line for people to read. For messages it is the last text of `role`, else the last
+ * text, else the last tool call. For other text it is the beginning.
+ */
 export function preview(content: Content | undefined, role: 'user' | 'assistant'): string {
   if (content === undefined) return '';
   const { messages } = content;
@@ -16,13 +19,16 @@ export function preview(content: Content | undefined, role: 'user' | 'assistant'
   return cut(inOneLine(cut(text, sourceCharsMax)), limits.previewCharsMax);
 }
 
-/** Most texts begin with a line of single spaces, which a look at the few characters that are shown tells. */
+/**
+ * Replaces runs of white space by one space. Checks only the shown characters first, because most
+ * texts need no change.
+ */
 function inOneLine(text: string): string {
   const shown = cut(text, limits.previewCharsMax);
   return /^\s|\s\s|[^\S ]/.test(shown) ? text.replace(/\s+/g, ' ').trim() : shown;
 }
 
-/** Some clients send a plain text as a JSON string. */
+/** Removes the quotes of a plain text that was sent as a JSON string, as some clients do. */
 function plainText(text: string): string {
   if (!text.startsWith('"') || text.length > sourceCharsMax) return text;
   const inner = parseJson(text);

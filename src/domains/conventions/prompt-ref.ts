@@ -6,7 +6,10 @@ import { isObject, parsed, text, unquoted } from './read-value.ts';
 
 const logfirePrefix = 'logfire.variables.prompt__';
 
-/** Which managed prompt the span used, in resolve order: our own id, names of other conventions, a template's text last. */
+/**
+ * The managed prompt that the span used, best source first: our own id, then names of other
+ * conventions, then the text of a template.
+ */
 export const promptRef = field<PromptRef>('prompt_ref', [
   attribute('promptlane.prompt.id', ownPrompt),
   attribute('gen_ai.prompt.name', named('gen_ai.prompt.version')),
@@ -23,7 +26,7 @@ export const promptRef = field<PromptRef>('prompt_ref', [
   ...attributes(['traceloop.prompt.template'], template('traceloop.prompt.version')),
 ]);
 
-/** `3` and `v3` are version 3; anything else links to the prompt only. */
+/** Returns 3 for `3` and `v3`. Returns 0 for anything else, which then links to the prompt only. */
 export function versionNumber(raw: string): number {
   const digits = /^v?(\d{1,10})$/.exec(raw)?.[1];
   const version = Number(digits ?? 0);
@@ -45,7 +48,10 @@ function named(versionKey: string, otherwiseKey = versionKey): Reader<PromptRef>
   };
 }
 
-/** Logfire's prompts are variables: the attribute's value is the label that was resolved, its version has `.version` behind it. */
+/**
+ * Reads Logfire's prompt variables. The attribute's value is the label that was resolved; the
+ * attribute with `.version` appended has the version.
+ */
 function managedVariable(_value: AnyValue, reading: Reading): PromptRef | undefined {
   const key = reading.familyKeys.find((each) => isBelow(each, logfirePrefix));
   const name = text(key?.slice(logfirePrefix.length).replace(/\.version$/, '') ?? null);
@@ -54,7 +60,10 @@ function managedVariable(_value: AnyValue, reading: Reading): PromptRef | undefi
   return ref({ name, version: attributeText(reading, `${label}.version`) || attributeText(reading, label) });
 }
 
-/** A `prompt.id` of another vendor's is not an id of ours. */
+/**
+ * Reads OpenInference's `prompt.id`. Ignores an id of another vendor, because it is not one of
+ * ours.
+ */
 function openInferencePrompt(value: AnyValue, reading: Reading): PromptRef | undefined {
   const id = text(value);
   const vendor = attributeText(reading, 'prompt.vendor').toLowerCase();
@@ -62,7 +71,10 @@ function openInferencePrompt(value: AnyValue, reading: Reading): PromptRef | und
   return ref({ id, version: attributeText(reading, 'llm.prompt_template.version') });
 }
 
-/** `{"name","version"}` or a list of such: the first that has a name, and those after it. */
+/**
+ * Reads `{"name","version"}` or a list of these. Returns the first that has a name, with the
+ * following ones as `others`.
+ */
 function linkedPrompts(value: AnyValue, reading: Reading): PromptRef | undefined {
   const linked = parsed(value, reading);
   const list = Array.isArray(linked) ? linked.slice(0, limits.linkedPromptsMax) : [linked];

@@ -3,25 +3,37 @@ import { type Reading, warn } from './candidates.ts';
 import { countJsonValues } from './json-values.ts';
 import { limits } from './limits.ts';
 
-/** A scalar as non-empty text of at most `identifierCharsMax` units; undefined for anything else. */
+/**
+ * Returns a scalar as non-empty text of at most `identifierCharsMax` UTF-16 units, or undefined for
+ * anything else.
+ */
 export function text(value: AnyValue): string | undefined {
   return longText(value, limits.identifierCharsMax);
 }
 
+/**
+ * Returns a scalar as non-empty text of at most `charsMax` UTF-16 units, or undefined for anything
+ * else.
+ */
 export function longText(value: AnyValue, charsMax: number): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : cut(value, charsMax);
   if (typeof value === 'bigint' || typeof value === 'number' || typeof value === 'boolean') return String(value);
   return undefined;
 }
 
-/** Text that some clients send as a JSON string: `"\"LLM\""` is `LLM`. */
+/**
+ * Returns text without the quotes of a JSON string, which some clients send: `"\"LLM\""` is `LLM`.
+ */
 export function unquoted(value: AnyValue, reading: Reading): string | undefined {
   if (typeof value !== 'string' || !value.startsWith('"')) return text(value);
   const inner = parsed(value, reading);
   return text(typeof inner === 'string' ? inner : value);
 }
 
-/** A scalar as a number; numeric strings count. NaN stands for a text that is no number. */
+/**
+ * Returns a scalar as a number, including numeric text. Other text becomes NaN, any other value
+ * undefined.
+ */
 export function number(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);
@@ -29,7 +41,10 @@ export function number(value: unknown): number | undefined {
   return undefined;
 }
 
-/** A token count; a negative, fractional or absurd one is dropped with the warning `bad_token_count` (N5). */
+/**
+ * Returns a token count. A negative, fractional or too large one is dropped with the warning
+ * `bad_token_count`.
+ */
 export function count(value: unknown, reading: Reading): number | undefined {
   const read = number(value);
   if (read === undefined) return undefined;
@@ -38,7 +53,10 @@ export function count(value: unknown, reading: Reading): number | undefined {
   return undefined;
 }
 
-/** The value below a path of a JSON object, sent as text or as a kvlist; undefined when there is none. */
+/**
+ * Returns the value at a path of a JSON object that was sent as text or as a kvlist, or undefined
+ * when there is none.
+ */
 export function member(value: AnyValue, path: readonly string[], reading: Reading): unknown {
   let at = parsed(value, reading);
   for (const key of path) {
@@ -49,8 +67,9 @@ export function member(value: AnyValue, path: readonly string[], reading: Readin
 }
 
 /**
- * A value as JSON would hold it: structures as they are, text parsed when it is a JSON object, array or string. Each is read once a
- * span, and what exceeds the budget not at all (`json_unparsed`): undefined then, as for text that is no JSON.
+ * Returns a value as JSON. Structures are converted; text is parsed when it is a JSON object, array
+ * or string. Each value is read once for a span. Returns undefined for text that is not JSON, and
+ * for values over the budget (`json_unparsed`).
  */
 export function parsed(value: AnyValue, reading: Reading): unknown {
   if (typeof value === 'string' ? !looksLikeJson(value) || value.length > limits.jsonCharsMax : !isStructure(value)) {
@@ -83,7 +102,10 @@ function isStructure(value: AnyValue): value is AnyValue[] | Attributes {
   return Array.isArray(value) || value instanceof Map;
 }
 
-/** The values of a structure, itself included; about `max` are looked at. The decoder bounds the depth. */
+/**
+ * Counts the values of a structure, including itself. Stops soon after `max`. The decoder limits
+ * the depth.
+ */
 function countValues(value: AnyValue, max: number): number {
   if (!isStructure(value)) return 1;
   let values = 1;
@@ -94,7 +116,10 @@ function countValues(value: AnyValue, max: number): number {
   return values;
 }
 
-/** Undefined when it is not JSON. For text that is known to be small: everything else is read by {@link parsed}. */
+/**
+ * Returns undefined when the text is not JSON. Use only for text that is known to be small, and
+ * {@link parsed} for all other text.
+ */
 export function parseJson(value: string): unknown {
   try {
     return JSON.parse(value);
@@ -103,7 +128,10 @@ export function parseJson(value: string): unknown {
   }
 }
 
-/** True when it is worth calling `JSON.parse`: a throw costs as much as normalising a whole span. */
+/**
+ * Returns whether calling `JSON.parse` is worthwhile. An exception costs as much as normalizing a
+ * whole span.
+ */
 export function looksLikeJson(value: string): boolean {
   for (let i = 0; i < value.length; i++) {
     const code = value.charCodeAt(i);
@@ -113,7 +141,10 @@ export function looksLikeJson(value: string): boolean {
   return false;
 }
 
-/** An OTLP value as plain JSON: integers beyond 2^53 and non-finite numbers become text, bytes base64, too deep null. */
+/**
+ * Converts an OTLP value to plain JSON. Integers beyond 2^53 and non-finite numbers become text,
+ * bytes become base64, and levels that are too deep become null.
+ */
 export function plain(value: AnyValue, depth = 0): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
@@ -124,11 +155,14 @@ export function plain(value: AnyValue, depth = 0): unknown {
   return Object.fromEntries(Array.from(value, ([key, each]) => [key, plain(each, depth + 1)]));
 }
 
+/** Returns whether a value is an object and not an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The first `charsMax` UTF-16 units, one less where that would split a surrogate pair. */
+/**
+ * Returns the first `charsMax` UTF-16 units, or one less where that would split a surrogate pair.
+ */
 export function cut(value: string, charsMax: number): string {
   if (value.length <= charsMax) return value;
   const last = value.charCodeAt(charsMax - 1);

@@ -6,7 +6,7 @@ const environmentKeys = ['deployment.environment.name', 'deployment.environment'
 const releaseKeys = ['service.version', 'langfuse.release'];
 const serviceKeys = ['service.name'];
 
-/** On spans, for clients that cannot set resource attributes. */
+/** Read from spans, for clients that cannot set resource attributes. */
 export const spanEnvironment = field('environment', attributes(environmentKeys, text));
 export const spanRelease = field('release', attributes(releaseKeys, text));
 
@@ -16,9 +16,10 @@ export interface Deployment {
   release: string;
 }
 
-/** Resources are shared by all spans of a batch, so each is read once. */
+/** All spans of a batch share their resource, so each resource is read once. */
 const known = new WeakMap<Resource, Deployment>();
 
+/** Returns service, environment and release of a resource; '' when not set. */
 export function deploymentOf(resource: Resource): Deployment {
   const found = known.get(resource);
   if (found !== undefined) return found;

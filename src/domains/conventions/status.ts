@@ -4,7 +4,10 @@ import { attribute, attributes, event, field, first, type Reading, type Row } fr
 import { limits } from './limits.ts';
 import { longText, number, text } from './read-value.ts';
 
-/** The GenAI conventions have a log event of their own for a failed call, which some put on the span. */
+/**
+ * The GenAI conventions define a separate log event for a failed call. Some clients put it on the
+ * span.
+ */
 const EXCEPTION_EVENTS = ['exception', 'gen_ai.client.operation.exception'];
 
 const STATUS_OK = 1;
@@ -19,7 +22,7 @@ export const errorType = field('error_type', [
   ...exceptionEvents('exception.type', limits.identifierCharsMax),
 ]);
 
-/** `status.message` comes before these; it is a member of the span, not an attribute. */
+/** The span's `status.message` comes before these. It is a member of the span, not an attribute. */
 export const errorMessage = field('error_message', [
   attribute('langfuse.observation.status_message', (value) => longText(value, limits.errorMessageCharsMax)),
   ...exceptionEvents('exception.message', limits.errorMessageCharsMax),
@@ -32,7 +35,10 @@ export const httpStatusCode = field(
   attributes(['http.response.status_code', 'http.status_code'], statusCode),
 );
 
-/** The first rule that holds. Langfuse reports failure as a level only; LangSmith sets OK before it records the exception. */
+/**
+ * The first matching rule is used. Langfuse reports failure only as a level. LangSmith sets OK
+ * before it records the exception.
+ */
 const rules: readonly { status: SpanStatus; holds: (reading: Reading) => boolean }[] = [
   { status: 'error', holds: ({ span }) => span.statusCode === STATUS_ERROR },
   { status: 'error', holds: (reading) => first(reading, errorLevel) === true },
@@ -44,6 +50,7 @@ const rules: readonly { status: SpanStatus; holds: (reading: Reading) => boolean
   },
 ];
 
+/** Returns the status of the span, or `unset` when no rule matches. */
 export function readStatus(reading: Reading): SpanStatus {
   return rules.find(({ holds }) => holds(reading))?.status ?? 'unset';
 }
@@ -53,7 +60,10 @@ function exceptionEvents(key: string, charsMax: number): Row<string>[] {
   return EXCEPTION_EVENTS.map((name) => event(name, read));
 }
 
-/** The last exception is the one that ended the span; earlier ones were survived. */
+/**
+ * Returns the attributes of the last exception, which ended the span. Earlier exceptions were
+ * handled.
+ */
 function exceptionOf(events: readonly { name: string; attributes: Attributes }[]): Attributes | undefined {
   return events.findLast(({ name }) => EXCEPTION_EVENTS.includes(name))?.attributes;
 }

@@ -92,7 +92,10 @@ export const output = field<Content>('output', [
   attribute('events', loggedChoices),
 ]);
 
-/** What went into the span and what came out; a tool's are data, everything else's may be messages. */
+/**
+ * Returns the input and output of the span. Those of a tool are data; those of other kinds may be
+ * messages.
+ */
 export function readText(reading: Reading): { input: Content | undefined; output: Content | undefined } {
   const isTool = reading.kind === 'tool';
   return {
@@ -101,7 +104,7 @@ export function readText(reading: Reading): { input: Content | undefined; output
   };
 }
 
-/** The last event of a name, by one of its attributes. */
+/** Returns a reader for one attribute of the last event of a name. */
 function ofEvent(name: string, key: string, read: Reader<Content> = data): Reader<Content> {
   return (_value, reading) => {
     const value = reading.span.events.findLast((each) => each.name === name)?.attributes.get(key);
@@ -109,7 +112,10 @@ function ofEvent(name: string, key: string, read: Reader<Content> = data): Reade
   };
 }
 
-/** The AI SDK splits an answer in text and tool calls; with calls it is a message, without it stays the text. */
+/**
+ * Reads an answer of the AI SDK, which sends text and tool calls apart. With tool calls it becomes
+ * a message, without them it stays text.
+ */
 function aiSdkAnswer(_value: AnyValue, reading: Reading): Content | undefined {
   const { attributes: sent } = reading.span;
   const text = sent.get('ai.response.text');

@@ -2,7 +2,7 @@ import type { AnyValue, Span } from '../../otlp/span.ts';
 import { attribute, attributes, event, field, type Reading } from './candidates.ts';
 import { number, unquoted } from './read-value.ts';
 
-/** Milliseconds from the span's start to the first piece of the answer. */
+/** Milliseconds from the span's start to the first chunk of the answer. */
 export const ttftMs = field<number>('ttft_ms', [
   ...attributes(
     [
@@ -23,7 +23,10 @@ function duration(ms: number): number | undefined {
   return Number.isFinite(ms) && ms >= 0 ? ms : undefined;
 }
 
-/** An ISO time, double-quoted by the client. It has whole milliseconds, so it may seem to lie just before the start. */
+/**
+ * Reads an ISO time that the client sends in quotes. It has whole milliseconds, so it can be up to
+ * 1 ms before the start; that counts as 0.
+ */
 function sinceStart(value: AnyValue, reading: Reading): number | undefined {
   const at = Date.parse(unquoted(value, reading) ?? '');
   const ms = at - Number(reading.span.startUnixNano) / 1e6;

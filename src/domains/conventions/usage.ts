@@ -108,7 +108,10 @@ export const reasoningTokens = field('reasoning_tokens', [
   attribute('genkit:output', within('usage', 'thoughtsTokens')),
 ]);
 
-/** The tokens a span reports, or null when it reports none; a total that is not reported is input and output. */
+/**
+ * Returns the tokens that a span reports, or null when it reports none. A missing total is input
+ * plus output.
+ */
 export function readUsage(reading: Reading): TokenUsage | null {
   const input = first(reading, inputTokens);
   const output = first(reading, outputTokens);
@@ -133,7 +136,7 @@ function langfuse(part: LangfusePart): Row<number> {
   );
 }
 
-/** A count inside a JSON attribute. */
+/** Returns a reader for a count inside a JSON attribute. */
 function within(...path: readonly string[]): Reader<number> {
   return (value: AnyValue, reading) => count(member(value, path, reading), reading);
 }

@@ -9,21 +9,21 @@ import { TraceThreads } from './trace-threads.ts';
 
 export type Executions = ListExecutionsDeps & ReadTraceDeps & { close(): Promise<void> };
 
-/** What reads of executions share, made once in a process. */
+/** Creates what all reads of executions share. Called once in a process. */
 export function createExecutions(deps: {
   clickhouse: ClickHouse;
-  /** The threads for large traces connect on their own. */
+  /** Used by the worker threads for large traces, which open their own connections. */
   clickhouseUrl: string;
   postgres: Postgres;
   cursorSecret: string;
-  /** Why reads cannot go on at the moment, if they cannot. */
+  /** Returns why reads cannot continue at the moment, or undefined when they can. */
   whyStuck: () => Error | undefined;
   logger: Logger;
 }): Executions {
   const { clickhouse, clickhouseUrl, postgres, cursorSecret, whyStuck, logger } = deps;
   const knownPrompts = new KnownPrompts({
     find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
-    // A reader sees a prompt as soon as it is there.
+    // A prompt must be visible to readers as soon as it exists, so unknown names are not cached.
     unknownMs: 0,
     logger,
   });

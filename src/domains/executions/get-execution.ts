@@ -23,15 +23,21 @@ import { readSpanPage, readSpans, type SpanPage, storedSpans } from './read-span
 import { resolveExecutionPrompts } from './resolve-execution-prompts.ts';
 import type { TraceReadDeps } from './trace-read-deps.ts';
 
-/** As many spans, and as many missing parents, as one answer gives out. */
+/** Maximum numbers of spans and of missing parents in one answer. */
 const spansMax = 10_000;
 const missingParentsMax = 1_000;
-/** Spans that are read at once, before it is known how many there are: parsing so many bytes takes some 20 ms. */
+/**
+ * Maximum bytes of spans that are read before their number is known. Parsing this many takes about
+ * 20 ms.
+ */
 const wholeBytesMax = 4 * 1024 * 1024;
 
 /**
- * One execution with its earliest spans, or without any. Throws NotFoundError, UnavailableError while the trace store is unavailable,
- * and, where what is large may not be read, LargeTraceError and LargePartError.
+ * Returns one execution as JSON text, with its earliest spans or without any.
+ * @throws NotFoundError when the trace has no spans
+ * @throws UnavailableError while ClickHouse is unavailable
+ * @throws LargeTraceError or LargePartError when `deps.large` is false and the trace or a span part
+ * is too large
  */
 export async function getExecution(
   deps: TraceReadDeps,
@@ -68,7 +74,10 @@ export async function getExecution(
   return `${JSON.stringify(head).slice(0, -1)},"spans":[${spans.join()}],${JSON.stringify(tail).slice(1)}`;
 }
 
-/** Of its spans as they are now; of more than are read, as it is listed. */
+/**
+ * Summarizes the current spans. When the trace has more spans than are read, returns the stored
+ * summary instead.
+ */
 async function summaryOf(deps: TraceReadDeps, trace: TraceKey, lights: readonly LightSpan[]): Promise<Execution> {
   if (lights.length < spansPerTraceMax) return summariseExecution(trace.projectId, lights);
   const large = await readLargeExecution(deps.clickhouse, trace.projectId, trace.traceId);
@@ -83,7 +92,7 @@ function findLights({ clickhouse, large }: TraceReadDeps, trace: TraceKey): Prom
   return large ? findEarliestLightSpans(clickhouse, trace) : findFewLightSpans(clickhouse, trace);
 }
 
-/** From the whole trace where it has been read. */
+/** Reads the first page of spans; uses `whole` when the whole trace has been read already. */
 async function firstSpans(
   deps: TraceReadDeps,
   trace: TraceKey,

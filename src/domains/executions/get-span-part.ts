@@ -4,7 +4,12 @@ import { readPart } from './read-part.ts';
 import { textSlice } from './span-text.ts';
 import type { TraceReadDeps } from './trace-read-deps.ts';
 
-/** A slice of the JSON text of one part of a span. Throws NotFoundError, UnavailableError, and LargePartError as {@link readPart} does. */
+/**
+ * Returns a slice of the JSON text of one span part.
+ * @throws NotFoundError when there is no such span
+ * @throws UnavailableError while ClickHouse is unavailable
+ * @throws LargePartError as {@link readPart} does
+ */
 export async function getSpanPart(
   deps: TraceReadDeps,
   input: { projectId: string; traceId: string; spanId: string; part: SpanPart; offset: number; limit: number },

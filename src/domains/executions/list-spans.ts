@@ -13,7 +13,12 @@ import { largePartReader } from './read-part.ts';
 import { readSpanPage, storedSpans } from './read-span-page.ts';
 import type { TraceReadDeps } from './trace-read-deps.ts';
 
-/** The spans of one trace in order of start, a page. Throws NotFoundError, MalformedError for a foreign cursor, UnavailableError. */
+/**
+ * Returns a page of the spans of one trace in order of start, as JSON text.
+ * @throws NotFoundError when the trace has no spans
+ * @throws MalformedError for a cursor of another list
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
 export async function listSpans(
   deps: TraceReadDeps,
   input: {
@@ -47,7 +52,7 @@ export async function listSpans(
   return `{"data":[${spans.join()}],"page":${JSON.stringify(page)}}`;
 }
 
-/** The cursor that goes on after a span of the trace. */
+/** Returns the cursor of the page that begins after this span. */
 export function spanCursor(secret: string, trace: TraceKey, { startUnixNano, spanId }: SpanPlace): string {
   return encodeCursor(secret, fingerprint(trace), [startUnixNano, spanId]);
 }

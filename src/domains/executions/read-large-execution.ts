@@ -3,12 +3,15 @@ import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { type Execution, summariseLargeTrace } from '../summaries/index.ts';
 import { findExecutions } from './execution-queries.ts';
 
-/** For a reader who asks before a large trace was summed up. */
+/**
+ * Number of spans to summarize when a reader asks for a large trace before its summary is stored.
+ */
 const unsummarisedSpansMax = 20_000;
 
 /**
- * The summary of a trace of more spans than a small one has: as it is listed, or of its earliest spans where it is not listed yet.
- * Undefined when the trace has no spans. Throws UnavailableError while the trace store is unavailable.
+ * Returns the summary of a large trace: the stored one, or a summary of its earliest spans if none
+ * is stored yet. Returns undefined when the trace has no spans.
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function readLargeExecution(
   clickhouse: ClickHouse,

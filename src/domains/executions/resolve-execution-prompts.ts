@@ -1,7 +1,10 @@
 import { mergeUses, type PromptFinder, resolvePromptRefs } from '../prompt-links/index.ts';
 import type { Execution } from '../summaries/index.ts';
 
-/** The stored summaries of one project with their prompts as they are known today. Never rejects. */
+/**
+ * Returns the stored executions of one project with their prompts resolved to the prompts known
+ * today. Never rejects.
+ */
 export async function resolveExecutionPrompts(
   known: PromptFinder,
   projectId: string,

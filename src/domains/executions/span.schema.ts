@@ -82,12 +82,15 @@ export type SpanWire = z.infer<typeof spanSchema>;
 
 const otelKinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'];
 
-/** The word for a SpanKind of OTLP; a number that no specification knows stays a number. */
+/** Returns the name of an OTLP SpanKind. An unknown number is returned as text. */
 export function otelKindName(number: number): string {
   return otelKinds[number] ?? String(number);
 }
 
-/** What is said of a span beside its parts. `prompt` is its own or inherited. */
+/**
+ * Returns the API JSON of a span without its span parts. `prompt` is the span's own prompt or an
+ * inherited one.
+ */
 export function spanHeadToWire(
   row: SpanDetail,
   prompt: SpanPrompt | null,
@@ -144,6 +147,7 @@ function errorToWire(row: SpanDetail): SpanWire['error'] {
   return { type: type || null, message: message || null, stack: stack || null };
 }
 
+/** Converts the prompt of a span to its API JSON; '' and 0 become null. */
 export function promptToWire(prompt: SpanPrompt | null): SpanWire['prompt_ref'] {
   if (prompt === null) return null;
   const { name, version, rawVersion, source } = prompt;

@@ -14,7 +14,10 @@ const traceParams = { project_id: z.string(), trace_id: z.string() };
 const spanParams = { ...traceParams, span_id: z.string() };
 const spansPath = '/api/projects/{project_id}/executions/{trace_id}/spans';
 
-/** The spans of one execution: page by page, one by one, and their parts in slices. */
+/**
+ * Returns the endpoints for the spans of one execution: pages of spans, one span, and slices of one
+ * span part.
+ */
 export function spansEndpoints(deps: ReadTraceDeps) {
   return [
     endpoint({

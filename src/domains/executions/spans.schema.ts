@@ -5,7 +5,7 @@ import { partNames, type SpanPart } from '../spans/index.ts';
 import { partCharsMax } from './read-span-page.ts';
 import { spanSchema } from './span.schema.ts';
 
-/** The parts of a span that a reader wants. */
+/** Query parameter that names the span parts to answer. */
 export const include = z
   .string()
   .default(partNames.join())

@@ -1,11 +1,14 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { PromptFinder } from '../prompt-links/index.ts';
 
-/** What a read of one trace needs, in the API's own thread or in one beside it. */
+/** Dependencies of a read of one trace, in the main thread or in a worker thread. */
 export interface TraceReadDeps {
   clickhouse: ClickHouse;
   knownPrompts: PromptFinder;
   cursorSecret: string;
-  /** Whether what is large may be read here; where it may not, a large trace is LargeTraceError and a large part LargePartError. */
+  /**
+   * Whether large data may be read in this thread. If not, a large trace throws LargeTraceError and
+   * a large span part LargePartError.
+   */
   large: boolean;
 }

@@ -22,12 +22,18 @@ const reads = {
 export type TraceReadName = keyof typeof reads;
 export type TraceReadInput<Name extends TraceReadName> = Parameters<(typeof reads)[Name]>[1];
 
-/** Every read of one trace, by its operation: answers JSON text. All of them throw NotFoundError and UnavailableError. */
+/**
+ * All reads of one trace by operation. Each returns JSON text and throws NotFoundError or
+ * UnavailableError.
+ */
 export const traceReads: {
   readonly [Name in TraceReadName]: (deps: TraceReadDeps, input: TraceReadInput<Name>) => Promise<string>;
 } = reads;
 
-/** For reads that have the engine look through all rows of a trace, however few they answer; the others count what they read. */
+/**
+ * Wraps a read for which ClickHouse scans all rows of a trace, even if it returns few. Counts the
+ * rows first; the other reads check what they read themselves.
+ */
 function ofFewRows<Input extends { projectId: string; traceId: string }>(
   read: (deps: TraceReadDeps, input: Input) => Promise<string>,
 ): typeof read {

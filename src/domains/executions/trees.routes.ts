@@ -36,7 +36,7 @@ const timelineQuery = z.strictObject({
     .meta({ description: 'As many spans, parents before children' }),
 });
 
-/** The shapes of one execution: its tree, and its layout in time. */
+/** Returns the endpoints for the tree of one execution and for its layout in time. */
 export function treesEndpoints(deps: ReadTraceDeps) {
   return [
     endpoint({

@@ -2,21 +2,29 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { hashOfTemplateKey } from './prompt.ts';
 import { findKnownPrompts, findPromptNames } from './prompt-link-store.ts';
 
-/** How stored mentions call one prompt, those that were stored before it was known among them. */
+/**
+ * The names and keys that stored mentions of one prompt may contain, including mentions from before
+ * the prompt was known.
+ */
 export interface PromptMentions {
   id: string;
   names: readonly string[];
   keys: readonly string[];
 }
 
-/** Texts of templates that are looked for, of all prompts that one request asks about together; the newest of each. */
+/**
+ * Maximum number of template texts to search for: of all prompts of one request together, and of
+ * one prompt. The newest texts of each prompt are used.
+ */
 const textsMax = 2_000;
 const textsPerPromptMax = 1_000;
 
 /**
- * By what executions and spans of these prompts are found, in two statements however many they are. Only names and texts that mean a
- * prompt today count: a slug that another prompt has taken over is that one's. An unknown id finds what was sent with it. Throws
- * UnavailableError.
+ * Returns the names and keys by which executions and spans of these prompts are found, with two
+ * statements for any number of prompts. A name or text counts only if it belongs to the prompt
+ * today. A slug that another prompt has taken over is left out. An unknown id is searched for as it
+ * was sent.
+ * @throws UnavailableError while Postgres is unavailable
  */
 export async function findPromptMentions(
   postgres: Postgres,

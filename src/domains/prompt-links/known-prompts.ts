@@ -2,26 +2,34 @@ import { within } from '../../lib/within.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { KnownPrompt } from './prompt.ts';
 
-/** A renamed or replaced prompt is noticed after this. */
+/** A prompt that was renamed or replaced is noticed after this time. */
 const knownMs = 5_000;
-/** Longest anybody waits for the database; what is not known by then is looked up by a later reader. */
+/**
+ * Longest time that a caller waits for Postgres. A later reader looks up what is not known by then.
+ */
 const waitMsMax = 250;
-/** How long nobody asks after the database did not answer. */
+/** Pause without queries after Postgres did not answer. */
 const restMs = 2_000;
 const projectsMax = 200;
 const entriesMax = 500;
-/** Names asked for in one statement; a body with more distinct ones leaves the rest to its readers. */
+/**
+ * Maximum number of names in one statement. If a request body has more distinct names, its readers
+ * look up the rest.
+ */
 const askedMax = 200;
-/** Nothing longer is a name, a slug, an id or a key. */
+/** No name, slug, id or key is longer. */
 const wantedCharsMax = 200;
 
-/** Who can say which prompts a project has: {@link KnownPrompts}, or somebody who asks it. */
+/**
+ * Finds the prompts of a project: {@link KnownPrompts} itself, or a proxy that asks it from another
+ * thread.
+ */
 export type PromptFinder = Pick<KnownPrompts, 'find'>;
 
 export interface KnownPromptsOptions {
-  /** Answers what exists; rejects while it cannot say. */
+  /** Returns the prompts that exist; rejects while Postgres is unavailable. */
   find: (projectId: string, wanted: readonly string[]) => Promise<ReadonlyMap<string, KnownPrompt>>;
-  /** How long a name that nothing bears is taken to stay so. */
+  /** How long a name without a prompt is assumed to stay without one. */
   unknownMs: number;
   logger: Logger;
 }
@@ -33,8 +41,9 @@ interface Entry {
 }
 
 /**
- * Prompts by what they are called, remembered for each project within bounds. While the database is away the last answer holds and
- * what was never asked is not known; nobody waits for it longer than a quarter of a second every two.
+ * Caches prompts by the names that refer to them: 500 entries for each of 200 projects. While
+ * Postgres is unavailable, the last answers stay valid and names that were never looked up are
+ * unknown. Then callers wait for Postgres at most 250 ms in every 2 s.
  */
 export class KnownPrompts {
   readonly #options: KnownPromptsOptions;
@@ -45,7 +54,7 @@ export class KnownPrompts {
     this.#options = options;
   }
 
-  /** Those of the wanted that are known to exist in the project. Never rejects. */
+  /** Returns those of the wanted prompts that are known to exist in the project. Never rejects. */
   async find(projectId: string, wanted: ReadonlySet<string>): Promise<ReadonlyMap<string, KnownPrompt>> {
     const entries = this.#entriesOf(projectId);
     if (Date.now() >= this.#restUntilMs) {
@@ -60,7 +69,10 @@ export class KnownPrompts {
     return found;
   }
 
-  /** What is under way for the wanted, begun here where nobody else has asked. */
+  /**
+   * Returns the pending lookups of the wanted names. Starts a lookup for names that nobody has
+   * asked for yet.
+   */
   #load(projectId: string, entries: Map<string, Entry>, wanted: readonly string[]): Promise<void>[] {
     const nowMs = Date.now();
     const stale = wanted.filter((each) => (entries.get(each)?.freshUntilMs ?? 0) <= nowMs);
@@ -104,12 +116,12 @@ export class KnownPrompts {
 
 const nothing: Entry = { prompt: undefined, freshUntilMs: 0, loading: undefined };
 
-/** Postgres holds no U+0000. */
+/** Returns whether the text can refer to a prompt. Postgres cannot store U+0000. */
 function canBeOne(wanted: string): boolean {
   return wanted.length <= wantedCharsMax && !wanted.includes('\u0000');
 }
 
-/** Sets an entry as the youngest; the oldest gives way to a new one. */
+/** Sets an entry as the newest. Removes the oldest entry when the map is full. */
 function remember<T>(map: Map<string, T>, key: string, value: T, sizeMax: number): void {
   map.delete(key);
   map.set(key, value);

@@ -9,8 +9,9 @@ interface MentioningRow {
 }
 
 /**
- * The rows, their first mentions looked up already: one that lists several prompts has the first of them that the project knows, or
- * stays as it is when it knows none. Asks nothing when no row has others to look for. Never rejects.
+ * Links rows whose span lists several prompts, after the first prompt of each has been looked up.
+ * If that one is unknown, the row gets the first of the others that the project knows, or stays
+ * unchanged. Looks up nothing when no row has other prompts. Never rejects.
  */
 export async function linkListedPrompts<Row extends MentioningRow>(
   known: PromptFinder,

@@ -1,7 +1,7 @@
 import { buildTree, type StartedSpan, type TreeNode } from '../../lib/span-tree.ts';
 import type { SpanPrompt } from './prompt.ts';
 
-/** What linking needs of a span; ids are unique within one trace. */
+/** The fields of a span that linking needs. Ids are unique within one trace. */
 export interface LinkableSpan extends StartedSpan {
   kind: string;
   responseId: string;
@@ -9,24 +9,26 @@ export interface LinkableSpan extends StartedSpan {
 }
 
 /**
- * The prompt of every span that has one, by span id: its own, or for a model call without one that of the nearest span above
- *. A template's text that no prompt is known for gives way to a prompt above. O(n), no recursion.
+ * Returns the prompt of every span that has one, by span id. A model call without a prompt inherits
+ * that of the nearest span above. A template text without a known prompt is replaced by a prompt
+ * from above. O(n), no recursion.
  */
 export function linkPrompts(spans: readonly LinkableSpan[]): Map<string, SpanPrompt> {
   return walk(spans).links;
 }
 
 /**
- * The uses of prompts in one trace, by the span that counts: every model call with a prompt, the innermost of nested
- * ones with one response id; and a span that names a prompt when nothing below it is a model call or names the same one.
+ * Returns the uses of prompts in one trace, by the id of the span that counts. Every model call
+ * with a prompt counts; of nested calls with one response id only the innermost does. Another span
+ * that names a prompt counts if no span below it is a model call or names the same prompt.
  */
 export function promptCalls(spans: readonly LinkableSpan[]): Map<string, SpanPrompt> {
   return walk(spans).calls;
 }
 
-/** Two mentions with one key are of one version of one prompt. */
+/** Returns a key that two mentions share if they mean the same version of the same prompt. */
 export function promptKey({ id, name, key, version }: Pick<SpanPrompt, 'id' | 'name' | 'key' | 'version'>): string {
-  // The length tells where a name ends, whatever is in it.
+  // The length marks where the name ends, because the name may contain any character.
   return id === '' ? `${name.length}:${name}${key}:${version}` : `${id}:${version}`;
 }
 
@@ -35,16 +37,19 @@ interface Links {
   calls: Map<string, SpanPrompt>;
 }
 
-/** What the walk notes of a span. */
+/** State of the walk for one span. */
 interface Visit {
   node: TreeNode<LinkableSpan>;
   above: Visit | undefined;
-  /** What a model call below inherits. */
+  /** The prompt that model calls below inherit. */
   handsDown: SpanPrompt | null;
   callBelow: boolean;
-  /** Something below is the same use. */
+  /** Whether a span below is the same use. */
   superseded: boolean;
-  /** The spans above that this one took the place of, put back when the walk leaves it. */
+  /**
+   * Entries of outer spans in `open` that this span replaced. They are restored when the walk
+   * leaves it.
+   */
   hidden: { key: string; visit: Visit | undefined }[];
   left: boolean;
 }
@@ -72,7 +77,10 @@ function visitOf(node: TreeNode<LinkableSpan>, above: Visit | undefined): Visit 
   return { node, above, handsDown, callBelow: false, superseded: false, hidden: [], left: false };
 }
 
-/** One use is seen by several spans, one inside the other: the innermost stands for it. */
+/**
+ * Marks outer spans that show the same use. Nested spans can show one use; only the innermost
+ * counts.
+ */
 function enter(visit: Visit, open: Map<string, Visit>): void {
   const { kind, responseId, prompt } = visit.node.span;
   const uses: string[] = [];

@@ -10,10 +10,13 @@ interface Row {
   versions: number[] | null;
 }
 
-/** A text may be that of many versions; this many of the newest are told apart. */
+/** A template text can belong to many versions. Only this many of the newest are returned. */
 const versionsMax = 100;
 
-/** Live prompts come before deleted ones, of which the last deleted is first; of equals the oldest, which a newer one cannot displace. */
+/**
+ * Live prompts come first, then deleted ones with the latest deletion first. Of otherwise equal
+ * prompts the oldest comes first, so that a newer one cannot replace it.
+ */
 const lookUp = `
   select id as wanted, id, slug, null::integer[] as versions
     from prompts where project_id = :projectId and id = any(:ids)
@@ -35,8 +38,9 @@ const lookUp = `
       order by deleted_at is null desc, deleted_at desc, prompts.id limit 1) as found`;
 
 /**
- * The project's prompts by what they are called: an id, a slug or else the exact name, or a template's key. What is unknown is
- * absent. Deleted prompts are found too, because executions keep their link. Throws UnavailableError.
+ * Finds prompts of the project by id, by slug or else exact name, or by the key of a template text.
+ * Unknown ones are absent. Deleted prompts are found too, because executions keep their link.
+ * @throws UnavailableError while Postgres is unavailable
  */
 export async function findKnownPrompts(
   postgres: Postgres,
@@ -59,8 +63,9 @@ export interface PromptNames {
 }
 
 /**
- * What prompts may have been called, by id: slug, name and the keys of their `textsMax` newest texts. A prompt that does not exist is
- * absent. Throws UnavailableError.
+ * Returns the names of prompts by id: slug, name and the keys of their `textsMax` newest texts. A
+ * prompt that does not exist is absent.
+ * @throws UnavailableError while Postgres is unavailable
  */
 export async function findPromptNames(
   postgres: Postgres,

@@ -1,6 +1,9 @@
 import type { PromptRef, SpanPrompt } from './prompt.ts';
 
-/** What a span says of its prompt, not yet looked up. An id that is sent alone is a name until it turns out to be the project's. */
+/**
+ * Converts the prompt reference of a span to a mention that has not been looked up. An id without a
+ * name is treated as a name until the project is found to have that prompt.
+ */
 export function promptMention(ref: PromptRef | null): SpanPrompt | null {
   if (ref === null) return null;
   const { id, name, version, rawVersion, source } = ref;

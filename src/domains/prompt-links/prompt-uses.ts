@@ -1,12 +1,15 @@
 import { type LinkableSpan, promptCalls, promptKey } from './link-prompts.ts';
 import type { PromptMention } from './prompt.ts';
 
-/** A version of a prompt and how often an execution used it; 0 when only spans above the uses of other prompts name it. */
+/**
+ * A version of a prompt and how often an execution used it. `calls` is 0 when the prompt is named
+ * only by spans above the uses of other prompts.
+ */
 export interface PromptUse extends PromptMention {
   calls: number;
 }
 
-/** The prompts that the spans name, in their order, with their uses counted once. */
+/** Returns the prompts that the spans name, in that order. Each use is counted once. */
 export function usesOf(ordered: readonly LinkableSpan[]): PromptUse[] {
   const named = ordered.flatMap(({ prompt }) => (prompt === null ? [] : useOf(prompt, 0)));
   if (named.length === 0) return [];
@@ -14,7 +17,7 @@ export function usesOf(ordered: readonly LinkableSpan[]): PromptUse[] {
   return mergeUses([...named, ...called]);
 }
 
-/** One use for each version, as it was first named. */
+/** Merges the uses of each version into the first of them and adds up their calls. */
 export function mergeUses(uses: readonly PromptUse[]): PromptUse[] {
   const merged = new Map<string, PromptUse>();
   for (const use of uses) {

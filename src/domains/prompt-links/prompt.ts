@@ -1,60 +1,78 @@
 import { templateHash } from '../../lib/template-hash.ts';
 
-/** A prompt as somebody refers to it who need not know whether it exists. */
+/** A reference to a prompt, which may not exist. */
 export interface PromptMention {
-  /** The prompt's id once it is known, else ''. */
+  /** The prompt's id once it is known, otherwise ''. */
   id: string;
-  /** As it was given; ids and slugs are taken for names. */
+  /** As it was given. An id or a slug can stand here as well. */
   name: string;
   /** 0 when it is not a number. */
   version: number;
-  /** Looked for before the name while the prompt is not known: an id as it was sent, or a template's {@link templateKey}. */
+  /**
+   * Searched for before the name while the prompt is unknown: an id as it was sent, or the {@link
+   * templateKey} of a template.
+   */
   key: string;
 }
 
-/** What a span says of its prompt. */
+/** The prompt of a span. */
 export interface SpanPrompt extends PromptMention {
   rawVersion: string;
-  /** `self` when the span names a prompt, `template_match` when it has only a text, `inherited` when a span above says it. */
+  /**
+   * `self` when the span names a prompt, `template_match` when it has only a template text,
+   * `inherited` when a span above names it.
+   */
   source: string;
 }
 
-/** What linking needs of a prompt that exists. */
+/** The fields of an existing prompt that linking needs. */
 export interface KnownPrompt {
   id: string;
   slug: string;
-  /** Those with the text that it was found by, newest first; empty when it was found otherwise. */
+  /**
+   * Versions with the template text that it was found by, newest first. Empty when it was found
+   * otherwise.
+   */
   versions: readonly number[];
 }
 
 const templatePrefix = 'sha256:';
 
-/** A template's text as something to look for. */
+/** Returns the key by which a template text is searched for. */
 export function templateKey(template: string): string {
   return templatePrefix + templateHash(template);
 }
 
-/** The id of a mention's prompt: the known one, else the one that was sent with it; '' when there is neither. */
+/**
+ * Returns the id of a mention's prompt: the known id, or else the id that was sent. '' when there
+ * is neither.
+ */
 export function statedPromptId({ id, name, key }: Pick<PromptMention, 'id' | 'name' | 'key'>): string {
   if (id !== '') return id;
   if (key !== '' && hashOfTemplateKey(key) === undefined) return key;
   return name.startsWith('prm_') ? name : '';
 }
 
-/** The hash within a {@link templateKey}; undefined for anything else. */
+/** Returns the hash in a {@link templateKey}, or undefined for any other text. */
 export function hashOfTemplateKey(key: string): string | undefined {
   return key.startsWith(templatePrefix) ? key.slice(templatePrefix.length) : undefined;
 }
 
-/** The managed prompt a span says it used, not yet looked up. `version` is 0 when it is not a number; `rawVersion` is what was sent. */
+/**
+ * The managed prompt that a span names, before it is looked up. `rawVersion` is the version as
+ * sent; `version` is 0 when that is not a number.
+ */
 export interface PromptRef {
-  /** As sent, or the key of a template's text. */
+  /** As sent, or the key of a template text. */
   id: string;
   name: string;
   version: number;
   rawVersion: string;
-  /** `self` when the span names a prompt, `template_match` when only a template text can find it. */
+  /**
+   * `self` when the span names a prompt, `template_match` when it can be found only by a template
+   * text.
+   */
   source: string;
-  /** Where the span lists several prompts, those after this one, as each was named. */
+  /** The other prompts after this one, if the span lists several. */
   others?: readonly PromptRef[];
 }

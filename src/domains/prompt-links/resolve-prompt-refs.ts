@@ -2,8 +2,9 @@ import type { PromptFinder } from './known-prompts.ts';
 import type { KnownPrompt, PromptMention } from './prompt.ts';
 
 /**
- * The mentions in their order, those of prompts that the project has linked to them and the others as they were. Asks nothing
- * when all are linked already. Never rejects: a database that is away leaves mentions for a later reader.
+ * Returns the mentions in their order. Mentions of prompts that the project has are linked, the
+ * others stay unchanged. Looks up nothing when all are linked already. Never rejects: while
+ * Postgres is unavailable, mentions stay unlinked until a later read.
  */
 export async function resolvePromptRefs<Mention extends PromptMention>(
   known: PromptFinder,
@@ -25,8 +26,9 @@ export async function resolvePromptRefs<Mention extends PromptMention>(
 }
 
 /**
- * A text that several versions share is that of the version the mention says, if it is one of them, else of the newest. A prompt
- * that was mentioned by its id alone is called by its slug.
+ * Links a mention. If several versions share the template text, the mentioned version is kept when
+ * it is one of them; otherwise the newest is used. A prompt that was mentioned only by its id gets
+ * its slug as name.
  */
 function linked<Mention extends PromptMention>(mention: Mention, { id, slug, versions }: KnownPrompt): Mention {
   const [newest = mention.version] = versions;

@@ -2,7 +2,10 @@ import type { PromptFinder } from './known-prompts.ts';
 import type { SpanPrompt } from './prompt.ts';
 import { resolvePromptRefs } from './resolve-prompt-refs.ts';
 
-/** The spans with their prompts as they are known today, so that a prompt that was created later links up. Never rejects. */
+/**
+ * Returns the spans with their prompts as known today, so that a prompt created later is linked
+ * too. Never rejects.
+ */
 export async function resolveSpanPrompts<Span extends { prompt: SpanPrompt | null }>(
   known: PromptFinder,
   projectId: string,

@@ -6,7 +6,10 @@ import type { Content, Message } from './message.ts';
 import { isInOurShape } from './recognise-message.ts';
 import { shapeMessages, systemMessage } from './shape-messages.ts';
 
-/** An attribute as messages when it is messages, else as it was. `{}`, `[]` and the like count as nothing. */
+/**
+ * Returns a reader that gives an attribute as messages if it contains messages, and unchanged
+ * otherwise. `{}`, `[]` and similar values count as absent.
+ */
 export function content(role: string): Reader<Content> {
   return (value, reading) => {
     const raw = rawText(value, reading);
@@ -18,19 +21,25 @@ export function content(role: string): Reader<Content> {
   };
 }
 
-/** An attribute as it was: tool arguments and results are data even when they look like a message. */
+/**
+ * Returns an attribute unchanged. Tool arguments and results are data even when they look like a
+ * message.
+ */
 export function data(value: AnyValue, reading: Reading): Content | undefined {
   const raw = rawText(value, reading);
   return raw === '' || isNothing(parsed(value, reading)) ? undefined : { text: raw, messages: null };
 }
 
-/** An attribute as it was, whatever it looks like: `{}` and `[]` are values, too. */
+/** Returns an attribute unchanged. Here `{}` and `[]` are values too. */
 export function asSent(value: AnyValue, reading: Reading): Content | undefined {
   const raw = rawText(value, reading);
   return raw === '' ? undefined : { text: raw, messages: null };
 }
 
-/** For attributes whose text is JSON whatever it holds, alone or in a list: a JSON string is read without its quotes. */
+/**
+ * Wraps a reader for attributes whose text is always JSON, alone or in a list. A JSON string is
+ * read without its quotes.
+ */
 export function ofJsonText(read: Reader<Content>): Reader<Content> {
   return (value, reading) => {
     if (Array.isArray(value)) return read(`[${value.map((each) => jsonText(each, reading)).join()}]`, reading);
@@ -39,7 +48,10 @@ export function ofJsonText(read: Reader<Content>): Reader<Content> {
   };
 }
 
-/** Messages as stored JSON. Too long for that: the source's own text, or the first messages that fit. */
+/**
+ * Returns messages as JSON to store. If that is too long, returns the raw text, or without one the
+ * first messages that fit.
+ */
 export function ofMessages(messages: readonly Message[], reading: Reading, raw?: string): Content | undefined {
   if (messages.length === 0) return undefined;
   const text = JSON.stringify(messages);
@@ -52,7 +64,10 @@ export function ofMessages(messages: readonly Message[], reading: Reading, raw?:
     : { text: JSON.stringify(kept), messages: kept };
 }
 
-/** `gen_ai.input.messages` with `gen_ai.system_instructions`, which the convention keeps apart, as its first message. */
+/**
+ * Reads `gen_ai.input.messages`. Puts `gen_ai.system_instructions`, which the convention sends
+ * separately, first.
+ */
 export function withSystemInstructions(value: AnyValue, reading: Reading): Content | undefined {
   const read = content('user')(value, reading);
   const system = instructions(reading);
@@ -61,7 +76,7 @@ export function withSystemInstructions(value: AnyValue, reading: Reading): Conte
   return ofMessages([system, ...said], reading) ?? read;
 }
 
-/** Instructions alone, for clients that keep the messages to themselves. */
+/** Reads the instructions alone, for clients that do not send messages. */
 export function instructionsOnly(_value: AnyValue, reading: Reading): Content | undefined {
   const system = instructions(reading);
   return system === undefined ? undefined : ofMessages([system], reading);
@@ -72,7 +87,7 @@ function instructions(reading: Reading): Message | undefined {
   return value === undefined ? undefined : systemMessage(parsed(value, reading) ?? value, reading);
 }
 
-/** The value as text: text itself, a structure as JSON. */
+/** Returns the value as text; a structure becomes JSON. */
 function rawText(value: AnyValue, reading: Reading): string {
   if (value === null) return '';
   const text = typeof value === 'object' ? JSON.stringify(parsed(value, reading)) : String(value);

@@ -10,7 +10,10 @@ export const DETAILS_EVENT = 'gen_ai.client.inference.operation.details';
 export const CHOICE_EVENT = 'gen_ai.choice';
 export const MESSAGE_EVENTS = ['system', 'user', 'assistant', 'tool'].map((role) => `gen_ai.${role}.message`);
 
-/** Messages of every operation-details event of the span: Strands spreads one call over several. */
+/**
+ * Returns a reader for the messages of all operation-details events of the span. Strands spreads
+ * one call over several events.
+ */
 export function detailsMessages(key: string, role: string): Reader<Content> {
   return (_value, reading) => {
     const messages: Message[] = [];
@@ -26,7 +29,7 @@ export function detailsMessages(key: string, role: string): Reader<Content> {
   };
 }
 
-/** One event per message, in order (semantic conventions up to 1.36). */
+/** Reads one message from each event, in order (semantic conventions up to 1.36). */
 export function messageEvents(_value: unknown, reading: Reading): Content | undefined {
   const messages: Message[] = [];
   for (const { name, attributes } of reading.span.events) {
@@ -40,7 +43,7 @@ export function messageEvents(_value: unknown, reading: Reading): Content | unde
   );
 }
 
-/** `gen_ai.choice`: the answer, or each of them. */
+/** Reads the answers from `gen_ai.choice` events. */
 export function choiceEvents(_value: unknown, reading: Reading): Content | undefined {
   const messages: Message[] = [];
   for (const { name, attributes } of reading.span.events) {
@@ -53,13 +56,17 @@ export function choiceEvents(_value: unknown, reading: Reading): Content | undef
   );
 }
 
-/** Events that are an attribute instead, as a JSON list of their bodies (Pydantic AI's first format): all but the choices. */
+/**
+ * Reads events that are sent in an attribute, as a JSON list of their bodies (Pydantic AI's first
+ * format). Leaves out the choices.
+ */
 export function loggedMessages(value: AnyValue, reading: Reading): Content | undefined {
   const sent = parsed(value, reading);
   const messages = Array.isArray(sent) ? sent.filter((each) => !isChoice(each)) : [];
   return ofMessages(shapeMessages(messages, 'user', reading) ?? [], reading);
 }
 
+/** Reads the choices from such an attribute; see {@link loggedMessages}. */
 export function loggedChoices(value: AnyValue, reading: Reading): Content | undefined {
   const sent = parsed(value, reading);
   const choices = Array.isArray(sent) ? sent.filter(isChoice).map(({ message }) => message) : [];
@@ -78,8 +85,9 @@ function detailsOf(attributes: Attributes, key: string, role: string, reading: R
 }
 
 /**
- * The body is in `gen_ai.event.content` as JSON (Azure, older SDKs) or in the attributes themselves; the text is
- * `content` or, in a choice, `message`, and may be a JSON list of parts (Strands).
+ * Reads the message of an event. Its body is in `gen_ai.event.content` as JSON (Azure, older SDKs)
+ * or in the attributes. The text is in `content`, or in `message` for a choice, and may be a JSON
+ * list of message parts (Strands).
  */
 function eventMessage(attributes: Attributes, role: string, reading: Reading): Message {
   const packed = parsed(attributes.get('gen_ai.event.content') ?? null, reading);
@@ -91,7 +99,10 @@ function eventMessage(attributes: Attributes, role: string, reading: Reading): M
   return shapeMessage({ ...body, content: unpacked(said, reading), parts: undefined }, role, reading);
 }
 
-/** A choice's message may be a whole message as JSON text. */
+/**
+ * Returns the content of a choice whose message is a whole message as JSON text; other text is
+ * unchanged.
+ */
 function unpacked(said: unknown, reading: Reading): unknown {
   if (typeof said !== 'string' || !said.startsWith('{')) return said;
   const inner = parsed(said, reading);

@@ -6,18 +6,19 @@ import { ofMessages } from './content.ts';
 import type { Content } from './message.ts';
 import { embeddedParts, shapeMessage } from './shape-messages.ts';
 
-/** How deep a flattened key may go below a message's number; real ones need 5. */
+/** Maximum depth of a flattened key below a message's number. Real keys need 5. */
 const segmentsMax = 10;
 
-/** A tree of flattened keys: `0.message.role` is a leaf three levels down. */
+/** A tree of flattened keys. `0.message.role` is a leaf on the third level. */
 interface Branch {
   value: AnyValue;
   children: Map<string, Branch>;
 }
 
 /**
- * Messages flattened into one attribute per leaf: OpenInference's `llm.input_messages.0.message.content`,
- * Traceloop's older `gen_ai.prompt.0.content`.
+ * Returns a reader for messages that are flattened into one attribute for each leaf:
+ * OpenInference's `llm.input_messages.0.message.content`, Traceloop's older
+ * `gen_ai.prompt.0.content`.
  */
 export function flattened(prefix: string, role: string): Reader<Content> {
   return (_value, reading) => {
@@ -56,7 +57,7 @@ function plant(root: Branch, path: readonly string[], value: AnyValue): void {
   at.value = value;
 }
 
-/** Recurses at most `segmentsMax` deep. */
+/** Converts a tree to JSON. Recurses at most `segmentsMax` levels. */
 function unflattened({ value, children }: Branch): unknown {
   if (children.size === 0) return plain(value);
   const entries = Array.from(children, ([key, child]): [string, unknown] => [key, unflattened(child)]);
@@ -83,7 +84,10 @@ function toMessage(flat: unknown, role: string, reading: Reading) {
   );
 }
 
-/** OpenInference names every level: `contents.0.message_content`, `tool_calls.0.tool_call`, `image.image.url`. */
+/**
+ * Removes the names that OpenInference adds on every level: `contents.0.message_content`,
+ * `tool_calls.0.tool_call`, `image.image.url`.
+ */
 function held(each: unknown, name: string): unknown {
   const inner = isObject(each) && isObject(each[name]) ? each[name] : each;
   const image = isObject(inner) && isObject(inner.image) ? inner.image.image : undefined;

@@ -1,4 +1,7 @@
-/** A part of a message, named as in OpenTelemetry's GenAI messages; kinds nobody knows keep their own `type` and members. */
+/**
+ * A message part, named as in OpenTelemetry's GenAI messages. An unknown type is kept whole as
+ * `other`.
+ */
 export type Part =
   | { type: 'text' | 'reasoning'; content: string }
   | { type: 'tool_call'; id: string; name: string; arguments: unknown }
@@ -14,7 +17,10 @@ export interface Message {
   finish_reason?: string;
 }
 
-/** What a span holds as input or output: text to store, and the messages it is made of when it is. */
+/**
+ * Input or output of a span: the text to store, and its messages, or null when it does not consist
+ * of messages.
+ */
 export interface Content {
   text: string;
   messages: readonly Message[] | null;

@@ -20,14 +20,22 @@ const roles = new Map([
   ['reasoning', 'assistant'],
 ]);
 
-/** `type` values that make an object a message without a `role`: LangChain's, and the items of OpenAI's Responses API. */
+/**
+ * Values of `type` that mark an object without a `role` as a message: those of LangChain, and the
+ * items of OpenAI's Responses API.
+ */
 const messageTypes = new Set(['human', 'ai', 'system', 'tool', 'function_call', 'function_call_output', 'reasoning']);
 const itemTypes = new Set(['function_call', 'function_call_output', 'reasoning']);
-/** Roles that are kept as they are, and whose texts are texts: a tool's are answers. */
+/**
+ * Roles that are stored unchanged and whose texts stay texts. A tool's texts are answers instead.
+ */
 const plainRoles = new Set(['user', 'assistant', 'system']);
 const bodyMembers = ['content', 'parts', 'contents', 'tool_calls', 'toolCalls', 'function_call', 'data'];
 
-/** Whether an object is a message: by its role, by LangChain's marks, by the Responses API's item types, or by Gemini's parts. */
+/**
+ * Returns whether an object is a message: by its role, LangChain's members, the item types of the
+ * Responses API, or Gemini's `parts`.
+ */
 export function isMessage(value: Json): boolean {
   if (typeof value.type === 'string' && itemTypes.has(value.type)) return true;
   const body = bodyMembers.some((member) => value[member] !== undefined);
@@ -38,7 +46,10 @@ export function isMessage(value: Json): boolean {
   return typeof value.type === 'string' && messageTypes.has(value.type) && body;
 }
 
-/** Messages of plain texts exactly as we keep them, as current OpenTelemetry clients send: nothing is left to shape. */
+/**
+ * Returns whether a value is a list of plain text messages in the stored format already, as current
+ * OpenTelemetry clients send. Such a list needs no conversion.
+ */
 export function isInOurShape(value: unknown): value is Message[] {
   return (
     Array.isArray(value) && value.length > 0 && value.length <= limits.messagesMax && value.every(isPlainTextMessage)
@@ -63,19 +74,27 @@ function isTextPart(part: unknown): boolean {
   );
 }
 
-/** Counts without making a list of the names. */
+/**
+ * Returns whether the object has this number of members, without building a list of their names.
+ */
 function hasMembers(value: Json, count: number): boolean {
   let left = count;
   for (const _ in value) left--;
   return left === 0;
 }
 
-/** LangChain's serialised object: its class path and what it was built with. */
+/**
+ * Returns whether the object is a serialized LangChain object: class path and constructor
+ * arguments.
+ */
 function isConstructor(value: Json): boolean {
   return Array.isArray(value.id) && isObject(value.kwargs);
 }
 
-/** LangChain keeps a message's members below `kwargs` or `data`, the Responses API makes an item of each part. */
+/**
+ * Moves a message's members to the top. LangChain keeps them in `kwargs` or `data`; the Responses
+ * API sends each message part as an item.
+ */
 export function lifted(message: Json): Json {
   const type = message.type;
   if (typeof type === 'string' && itemTypes.has(type)) return { role: type, content: [message] };
@@ -85,6 +104,7 @@ export function lifted(message: Json): Json {
   return { ...below, role: below.role ?? (Array.isArray(id) ? id.at(-1) : (below.type ?? type)) };
 }
 
+/** Returns the role of a message in the stored format, or `defaultRole` when it has none. */
 export function roleOf(message: Json, defaultRole: string): string {
   const named = message.role ?? message.type;
   if (typeof named === 'string' && named !== '' && named !== 'message') return roles.get(named) ?? named;
@@ -92,7 +112,7 @@ export function roleOf(message: Json, defaultRole: string): string {
   return event ?? defaultRole;
 }
 
-/** Whether a value is messages beyond doubt: one, or a list of nothing else, each with a role. */
+/** Returns whether a value clearly is one message or a list of only messages, each with a role. */
 export function isMessageList(value: unknown): boolean {
   const list = Array.isArray(value) ? value : [value];
   return list.length > 0 && list.every((each) => isObject(each) && typeof each.role === 'string' && isMessage(each));

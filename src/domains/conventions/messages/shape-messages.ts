@@ -7,8 +7,9 @@ import { reasoningPart, shapePart, toolCallPart, toolResponsePart } from './shap
 import { list, unwrapped } from './unwrap-messages.ts';
 
 /**
- * Messages of any client as ours, or undefined when the value is not messages (then it is kept as it was).
- * `role` is for messages that do not say theirs. More than `messagesMax` entries are not messages either.
+ * Converts messages of any client to the stored format. Messages without a role get `role`. Returns
+ * undefined when the value does not consist of messages or has more than `messagesMax` entries; it
+ * is then stored unchanged.
  */
 export function shapeMessages(value: unknown, role: string, reading: Reading): Message[] | undefined {
   const found = Array.isArray(value) ? list(value) : isObject(value) ? unwrapped(value, role) : undefined;
@@ -23,7 +24,7 @@ export function shapeMessages(value: unknown, role: string, reading: Reading): M
   return messages.some(({ parts }) => parts.length > 0) ? messages : undefined;
 }
 
-/** One message; its members may be spelled as any client does. */
+/** Converts one message. Accepts the member names of all known clients. */
 export function shapeMessage(message: Json, defaultRole: string, reading: Reading): Message {
   const from = lifted(message);
   const role = roleOf(from, defaultRole);
@@ -42,6 +43,7 @@ export function shapeMessage(message: Json, defaultRole: string, reading: Readin
   return shaped;
 }
 
+/** Returns the instructions as a system message, or undefined when they are empty. */
 export function systemMessage(instructions: unknown, reading: Reading): Message | undefined {
   const parts = contentParts(instructions, reading);
   return parts.length === 0 ? undefined : { role: 'system', parts };
@@ -57,7 +59,10 @@ function contentParts(content: unknown, reading: Reading): Part[] {
   return parts;
 }
 
-/** Text that is itself a JSON list of parts (Traceloop, Strands) as that list. */
+/**
+ * Returns the list in a text that is a JSON list of message parts (Traceloop, Strands), or the
+ * content unchanged.
+ */
 export function embeddedParts(content: unknown, reading: Reading): unknown {
   if (typeof content !== 'string' || !content.startsWith('[')) return content;
   const inner = parsed(content, reading);

@@ -6,8 +6,9 @@ type Json = Record<string, unknown>;
 type Shape = (part: Json, reading: Reading) => Part | undefined;
 
 /**
- * One content part of any client as ours, or undefined when it carries nothing.
- * A part says what it is by its `type` (OpenAI, Anthropic, AI SDK, OpenTelemetry) or by the member it has (Gemini, Bedrock, Genkit).
+ * Converts one message part of any client to the stored format, or returns undefined when it is
+ * empty. A part is recognized by its `type` (OpenAI, Anthropic, AI SDK, OpenTelemetry) or by one of
+ * its members (Gemini, Bedrock, Genkit).
  */
 export function shapePart(part: unknown, reading: Reading): Part | undefined {
   if (typeof part === 'string') return textPart(part);
@@ -18,15 +19,20 @@ export function shapePart(part: unknown, reading: Reading): Part | undefined {
   return { type: 'other', value: part };
 }
 
+/** Returns a message part of type `text`, or undefined without text. */
 export function textPart(content: unknown): Part | undefined {
   return typeof content === 'string' && content !== '' ? { type: 'text', content } : undefined;
 }
 
+/** Returns a message part of type `reasoning`, or undefined without text. */
 export function reasoningPart(content: unknown): Part | undefined {
   return typeof content === 'string' && content !== '' ? { type: 'reasoning', content } : undefined;
 }
 
-/** `{id, function: {name, arguments}}` of OpenAI, `{toolCallId, toolName, input}` of the AI SDK, `{id, name, args}` of LangChain. */
+/**
+ * Converts a tool call: `{id, function: {name, arguments}}` of OpenAI, `{toolCallId, toolName,
+ * input}` of the AI SDK, `{id, name, args}` of LangChain.
+ */
 export function toolCallPart(call: unknown, reading: Reading): Part | undefined {
   if (!isObject(call)) return undefined;
   const at = isObject(call.function) ? call.function : call;
@@ -36,10 +42,12 @@ export function toolCallPart(call: unknown, reading: Reading): Part | undefined 
   return { type: 'tool_call', id, name, arguments: structured(at.arguments ?? at.args ?? at.input ?? null, reading) };
 }
 
+/** Returns a message part with the response to a tool call. */
 export function toolResponsePart(id: unknown, response: unknown, reading: Reading): Part {
   return { type: 'tool_call_response', id: string(id), response: structured(response ?? null, reading) };
 }
 
+/** Returns text or a number as text, and '' for anything else. */
 export function string(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'number' ? String(value) : '';
@@ -83,7 +91,7 @@ const byTypeName = new Map<string, Shape>([
   ),
 ]);
 
-/** Parts without a `type`: the member that says what they are, most telling first. */
+/** Members that identify a message part without a `type`, most specific first. */
 const byMember: readonly (readonly [string, Shape])[] = [
   ['functionCall', inner('functionCall', toolCall)],
   ['function_call', inner('function_call', toolCall)],
@@ -122,7 +130,7 @@ function summaryText(summary: unknown): string {
     .join('\n');
 }
 
-/** Arguments and results often come as JSON text inside the JSON. */
+/** Parses arguments and results that are JSON text inside the JSON, as they often are. */
 function structured(value: unknown, reading: Reading): unknown {
   if (typeof value !== 'string' || !(value.startsWith('{') || value.startsWith('['))) return value;
   return parsed(value, reading) ?? value;

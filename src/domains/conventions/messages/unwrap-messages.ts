@@ -1,12 +1,12 @@
 import { isObject } from '../read-value.ts';
 import { isMessage, type Json } from './recognise-message.ts';
 
-/** LangChain wraps a batch of one: `[[message]]`. */
+/** Returns the inner list of LangChain's batch of one: `[[message]]`. */
 export function list(value: readonly unknown[]): readonly unknown[] {
   return value.length === 1 && Array.isArray(value[0]) ? value[0] : value;
 }
 
-/** Objects that hold messages, by the member that holds them. */
+/** Members of objects that hold messages, and how to read each. */
 const wrappers: readonly (readonly [
   string,
   (held: unknown, whole: Json, role: string) => readonly unknown[] | undefined,
@@ -22,7 +22,7 @@ const wrappers: readonly (readonly [
   ['prompt', (held, whole) => (typeof held === 'string' && isPrompt(whole) ? prompted(whole.system, held) : undefined)],
 ];
 
-/** The messages an object holds, or undefined when it holds none. */
+/** Returns the messages that an object holds, or undefined when it holds none. */
 export function unwrapped(value: Json, role: string): readonly unknown[] | undefined {
   if (isMessage(value)) return [value];
   for (const [member, unwrap] of wrappers) {
@@ -59,7 +59,10 @@ function generation(each: unknown): unknown {
   return isObject(each.message) ? each.message : { role: 'assistant', content: each.text };
 }
 
-/** The AI SDK's `{"system", "prompt"}`; anything with more members is the caller's own structure. */
+/**
+ * Returns whether the object is the AI SDK's `{"system", "prompt"}`. An object with other members
+ * is the caller's own structure.
+ */
 function isPrompt(whole: Json): boolean {
   return Object.keys(whole).every((member) => member === 'prompt' || member === 'system');
 }

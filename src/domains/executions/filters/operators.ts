@@ -1,4 +1,4 @@
-/** What a field may be compared by. */
+/** The comparison operators of filters. */
 export const operators = [
   'eq',
   'ne',
