@@ -1,7 +1,7 @@
 import type { JsonObject } from '../versioned/index.ts';
 import type { CompiledPrompt } from './compile-prompt.ts';
 
-/** The parts of a saved prompt or draft that are compared. */
+/** The fields of a saved prompt or a draft that are compared. */
 export type Comparable = Pick<CompiledPrompt, 'placeholders' | 'variables'> & {
   type: 'text' | 'chat';
   inputSchema: JsonObject | null;
