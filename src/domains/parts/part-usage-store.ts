@@ -10,18 +10,21 @@ export interface PartUser {
   version: number;
   isLatest: boolean;
   labels: string[];
-  /** By a tag of its own, and not only through other parts. */
+  /** True when it has a tag of the part itself, not only through other parts. */
   isDirect: boolean;
 }
 
 export interface UsagePage {
   after?: readonly [type: string, id: string, version: number] | undefined;
   limit: number;
-  /** Only versions that are the newest or labelled, and of those the nearest ones: what includes them in turn is left out. */
+  /**
+   * Only newest or labeled versions, and only the nearest of them: versions that include those in
+   * turn are omitted.
+   */
   inForce?: boolean;
 }
 
-/** Everything that includes any version of the part, by type, id and version. */
+/** Lists all versions that include any version of the part, sorted by type, id and version. */
 export async function findPartUsers(
   postgres: Postgres,
   projectId: ProjectId,

@@ -56,6 +56,7 @@ const templateProblems = ['invalid_template', 'template_limit', 'part_cycle', 'w
 
 type PartsExposure = Exposure<PartContent>;
 
+/** Returns all endpoints of parts. */
 export function partsEndpoints(deps: PartsDeps) {
   const exposure = expose(deps, {
     collection: partCollection(deps),

@@ -64,6 +64,7 @@ const contentProblems = [
   ...(['workspace_busy', 'server_busy'] as const),
 ] as const;
 
+/** Returns all endpoints of prompts except rendering. */
 export function promptsEndpoints(deps: PromptsDeps) {
   const exposure = expose(deps, {
     collection: promptCollection(deps),

@@ -4,11 +4,14 @@ import type { Item, ItemCache } from '../versioned/index.ts';
 import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts';
 import { arePicksCurrent, type PartSource, type PartsProject } from './load-parts.ts';
 
-/** Twice as much is kept at most. */
+/** Compiled prompts cached, by count and bytes; at most twice as much is kept. */
 const promptsMax = 2_000;
 const bytesMax = 32 * 1024 * 1024;
 
-/** Versions of prompts compiled, each once as long as its parts come to the same versions. */
+/**
+ * Caches compiled versions of prompts. Each is compiled once as long as its parts resolve to the
+ * same versions.
+ */
 export class CompiledPrompts {
   readonly #prompts: ItemCache<PromptContent>;
   readonly #source: PartSource;
@@ -20,7 +23,10 @@ export class CompiledPrompts {
     this.#source = source;
   }
 
-  /** Throws NotFoundError (`version_not_found`) and as `compilePrompt`. */
+  /**
+   * Returns a compiled version of a prompt.
+   * @throws NotFoundError (`version_not_found`), and the errors of `compilePrompt`
+   */
   async find(project: PartsProject, prompt: Item, number: number): Promise<CompiledPrompt> {
     const key = `${prompt.id} ${number}`;
     const kept = this.#kept.get(key);

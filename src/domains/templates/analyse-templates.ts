@@ -4,20 +4,26 @@ import { type Position, TemplateLimitError } from './problems.ts';
 import { hasDefault, isRequiredBy } from './schema/schema-paths.ts';
 import type { ParsedTemplate, Parts, PartUse, VariableUse } from './template.ts';
 
-/** A place of a variable; for one within a part, the part's tag and in `message` which part. */
+/**
+ * One place where a variable is used. For a use inside a part, the position is that of the part's
+ * tag and `message` names the part.
+ */
 export interface Occurrence extends Position {
   message?: string;
-  /** Which of the texts it is in, from 0. */
+  /** Index of the text that contains it, from 0. */
   text: number;
-  /** Sections and loops around it: what is used within them may be a field of theirs. */
+  /**
+   * Sections and loops around the place, outermost first. A name used inside them may be one of
+   * their fields.
+   */
   within: readonly string[];
 }
 
 export interface TemplateVariable {
-  /** The top-level variable, `user` of `user.name`. */
+  /** The top-level variable: `user` for `user.name`. */
   name: string;
   path: string;
-  /** Whether a render with `on_missing: error` fails when it is the only one that is absent. */
+  /** True when a render with `on_missing: error` fails because only this variable is absent. */
   required: boolean;
   occurrences: Occurrence[];
 }
@@ -25,12 +31,15 @@ export interface TemplateVariable {
 export interface TemplatePart {
   slug: string;
   ref: string;
-  /** Names of the arguments given in any of the places. */
+  /** Names of the arguments that any of the tags gives. */
   arguments: string[];
   positions: Position[];
 }
 
-/** What a part needs and cannot see, because it only sees its arguments and this tag gives it no such one. */
+/**
+ * A variable that a part needs but cannot see: the part only sees its arguments, and this tag does
+ * not pass that one.
+ */
 export interface MissingArgument extends Position {
   text: number;
   ref: string;
@@ -43,19 +52,19 @@ export interface TemplateAnalysis {
   missingArguments: MissingArgument[];
 }
 
-/** Names within a part -> the variable they stand for; null for a literal. */
+/** Names inside a part, mapped to the variable they stand for; null for a literal. */
 type Bindings = ReadonlyMap<string, string | null>;
 
 interface Place {
   bindings: Bindings;
-  /** Only the arguments are seen. */
+  /** The part only sees its arguments. */
   isolated: boolean;
   unconditional: boolean;
   within: readonly string[];
-  /** The tag in the outermost template, and the part that stands there. */
+  /** The tag in the outermost template. The problem or variable is reported at its position. */
   tag: PartUse | undefined;
   ref: string;
-  /** From the outermost template inwards. */
+  /** Templates from the outermost one to this one. */
   path: readonly ParsedTemplate[];
 }
 
@@ -70,10 +79,13 @@ interface Walk {
 }
 
 /**
- * Variables and parts of texts that are rendered together, with their parts. Required is what is inserted whatever the others are:
- * not within a section, loop or condition, not as a condition, without liquid's `default` filter; what leads there (`user` of a
- * required `user.name`); what `inputSchema` requires; but nothing that it has a default for. Parts in a cycle or beyond the limits
- * are left out: `expandParts` reports them. Throws TemplateLimitError.
+ * Lists the variables and parts of texts that are rendered together, including those inside their
+ * parts. A variable is required when its value is inserted unconditionally: not within a section,
+ * loop or condition, not as a condition itself, and not through liquid's `default` filter. The
+ * parents of a required path (`user` of `user.name`) and what `inputSchema` requires are required
+ * too. A variable with a default in `inputSchema` is not required. Parts in a cycle or beyond the
+ * limits are skipped; `expandParts` reports them.
+ * @throws TemplateLimitError when there are too many uses of variables
  */
 export function analyseTemplates(
   templates: readonly ParsedTemplate[],
@@ -103,7 +115,10 @@ export function analyseTemplates(
   };
 }
 
-/** A default within an object fills nothing where that object is absent, so the object is required instead. */
+/**
+ * Marks the objects around a variable as required. A default inside an object fills nothing when
+ * the object itself is absent.
+ */
 function requireAround(variables: Map<string, TemplateVariable>, filled: TemplateVariable, inputSchema: unknown): void {
   for (const path of pathsTo(filled.path)) {
     if (hasDefault(inputSchema, path.split('.'))) return;
@@ -122,7 +137,7 @@ const outermost = {
   ref: '',
 } as const;
 
-/** `a` and `a.b` of `a.b.c`. */
+/** Returns the parents of a path: `a` and `a.b` for `a.b.c`. */
 function pathsTo(path: string): string[] {
   const paths: string[] = [];
   for (let dot = path.indexOf('.'); dot > 0; dot = path.indexOf('.', dot + 1)) paths.push(path.slice(0, dot));
@@ -150,7 +165,7 @@ function visit(walk: Walk, template: ParsedTemplate, place: Place): void {
 }
 
 function noteVariable(walk: Walk, use: VariableUse, place: Place): void {
-  // As many as a render may take steps.
+  // The same bound as for the steps of a render.
   if (++walk.variableUses > templateLimits.stepsMax) {
     throw new TemplateLimitError(
       `With its parts, it has more than ${templateLimits.stepsMax} uses of variables`,
@@ -177,11 +192,15 @@ function noteVariable(walk: Walk, use: VariableUse, place: Place): void {
   variable.occurrences.push({ text: walk.text, line, column, length, within, ...message });
 }
 
-/** What is beyond these counts, but is not listed. */
+/** Places listed of one variable. Further places still decide whether the variable is required. */
 const occurrencesOfOneMax = 100;
+/** Places listed of all variables together, and missing arguments listed. */
 const occurrencesMax = 5_000;
 
-/** A name by what the outermost template calls it; null for a literal, undefined for what the part cannot see. */
+/**
+ * Translates a name inside a part to the name in the outermost template. Returns null for a literal
+ * and undefined for a variable the part cannot see.
+ */
 function translate(path: string, { bindings, isolated }: Place): string | null | undefined {
   const [first = '', ...rest] = path.split('.');
   const bound = bindings.get(first);
