@@ -138,7 +138,9 @@ export interface JsonResult extends ResultMeta {
 }
 export type Result = JsonResult | ContentResult;
 
-/** The results a handler may return: the statuses of the contract, each with a body of its schema. */
+/**
+ * The results a handler may return: the statuses of the contract, each with a body of its schema.
+ */
 export type ResultOf<R extends Responses> = {
   [S in keyof R & Status]:
     | ContentResult

@@ -58,7 +58,9 @@ export interface JsonEndpoint<P> extends Contract {
   call(raw: RawCall<P>): Promise<Result>;
 }
 
-/** An endpoint that reads its own body and writes its own response (OTLP, signed webhooks, streams). */
+/**
+ * An endpoint that reads its own body and writes its own response (OTLP, signed webhooks, streams).
+ */
 export interface RawEndpoint<P> extends Contract {
   kind: 'raw';
   call(req: Request, res: Response, raw: CommonCall<P>): Promise<void>;

@@ -32,7 +32,9 @@ export function formatPath(path: readonly PropertyKey[]): string {
   }, '');
 }
 
-/** Formats a bad value for a message: JSON of at most 80 characters; for containers only their type. */
+/**
+ * Formats a bad value for a message: JSON of at most 80 characters; for containers only their type.
+ */
 export function quote(value: unknown): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';

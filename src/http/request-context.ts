@@ -101,7 +101,9 @@ function observe({ logger, metrics, latency }: Observers, res: Response, bytesOu
 }
 
 const saneRequestId = /^[A-Za-z0-9._-]{1,128}$/;
-/** The code nginx logs for a client that left before its response. It is only logged, never sent. */
+/**
+ * The code nginx logs for a client that left before its response. It is only logged, never sent.
+ */
 const clientClosedRequest = 499;
 const lingerMs = 5_000;
 

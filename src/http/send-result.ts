@@ -56,7 +56,9 @@ const sliceBytes = 256 * 1024;
 const stalledMs = 10_000;
 const sendingMs = 120_000;
 
-/** Sends content at the speed of the client, so that a slow client does not hold resources for long. */
+/**
+ * Sends content at the speed of the client, so that a slow client does not hold resources for long.
+ */
 async function sendSlices(res: Response, content: Uint8Array): Promise<void> {
   const endsAtMs = performance.now() + sendingMs;
   for (let start = 0; start < content.length && !res.destroyed; start += sliceBytes) {

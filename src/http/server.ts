@@ -116,7 +116,9 @@ const options = {
   headersTimeout: 15_000,
   requestTimeout: 60_000,
   keepAliveTimeout: 65_000,
-  /** How often Node looks for timed-out connections. Its default of 30 s would exceed the timeouts. */
+  /**
+   * How often Node looks for timed-out connections. Its default of 30 s would exceed the timeouts.
+   */
   connectionsCheckingInterval: 5_000,
 };
 

@@ -36,7 +36,9 @@ function givenExample(schema: JsonObject, { knownFields }: Context, field: strin
   return isLeaf && Object.hasOwn(knownFields, field) ? knownFields[field]?.example : undefined;
 }
 
-/** Returns the first alternative that is not null, so that nullable values are shown with a value. */
+/**
+ * Returns the first alternative that is not null, so that nullable values are shown with a value.
+ */
 function firstBranch(schema: JsonObject): unknown {
   for (const key of ['anyOf', 'oneOf', 'allOf']) {
     const branches = schema[key];
