@@ -38,7 +38,7 @@ export async function addAcceptHandles(server: HttpServer, count: number): Promi
   } finally {
     child.removeAllListeners('message');
     child.kill('SIGKILL');
-    await closed; // Until the helper ends, the socket stays open even if all servers here are closed.
+    await closed; // Until the helper ends, the socket stays open though all servers are closed.
   }
   return added;
 }

@@ -180,10 +180,9 @@ const settlings = new FairLane({
 });
 
 /**
- * Stores the outcome of a request that is already answered, with one try a second for up to 60
- * tries. When the database restarts, the connections for the effect and for the outcome both break.
- * At most the requests in progress at that moment come here, since none begins without the
- * database.
+ * Stores the outcome of an answered request, with one try a second and at most 60. A restart of the
+ * database breaks the connections for the effect and the outcome. Only requests then in progress
+ * come here, since none begins without the database.
  */
 async function settleLater(tenant: string, settling: () => Promise<void>): Promise<void> {
   for (let tries = 0; tries < settleAgainMax; tries++) {

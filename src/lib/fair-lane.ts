@@ -253,8 +253,8 @@ export class FairLane {
   }
 
   /**
-   * Starts waiting work. The next piece in turn starts as soon as it fits. Other work passes it
-   * only if its key holds its maximum.
+   * Starts waiting work. The next piece in turn starts as soon as it fits. Other waiting work
+   * passes it only if its key holds its maximum.
    */
   #startWaiting(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
