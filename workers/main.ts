@@ -16,11 +16,14 @@ import { connectQueue, startWorkers } from './start-workers.ts';
 import { startWatchdog } from './watchdog.ts';
 import { createIngestion } from './worker-container.ts';
 
-/** Jobs under way get this long, which is more than an engine gets to answer; then they are left to stall. */
+/**
+ * Time for jobs in progress to finish, longer than ClickHouse gets to answer. After it they are
+ * left to stall.
+ */
 const drainMs = 16_000;
 const farewellMs = 1_000;
 const clockMsMax = 1_000;
-/** Below the jobs' lock of 6 s: a worker that is silent for longer has lost its jobs anyway. */
+/** Less than the job lock of 6 s: a worker that is blocked for longer has lost its jobs anyway. */
 const silenceMaxS = 5;
 const figuresEveryMs = 1_000;
 
@@ -32,7 +35,8 @@ const isolated = new IsolatedProcess();
 const workerId = `${hostname()}:${process.pid}`;
 let storedSpans = 0;
 const clock = new RedisClock();
-await within(clockMsMax, () => clock.look(redis)).catch(() => undefined); // Without Redis there is nothing to time.
+// Without Redis there are no jobs whose times matter.
+await within(clockMsMax, () => clock.look(redis)).catch(() => undefined);
 const ingest = ingestLanes.map((lane) => connectQueue(lane, redis));
 const reserve = new MemoryReserve({ redis, ingest, logger });
 reserve.start();
@@ -82,7 +86,7 @@ async function stop(signal: string): Promise<void> {
   ingestion.batcher.flush();
   await Promise.race([drained, sleep(drainMs)]);
   watchdog.stop();
-  // An engine that is away would keep this waiting for ever.
+  // An unavailable dependency would delay this forever.
   await within(farewellMs, async () => {
     await removeWorkerFigures(redis, workerId);
     await ingestion.close();

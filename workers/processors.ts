@@ -30,7 +30,7 @@ type Processors = {
   ) => Promise<unknown>;
 };
 
-/** Every job of the catalog and what does it. */
+/** Maps every job of the catalog to its processor. */
 export const processors = {
   ingestBody: (deps, job, payload) => ingestOrIsolate(deps, job, payload),
   ingestLargeBody: (deps, job, payload) => ingestOrIsolate(deps, job, payload),

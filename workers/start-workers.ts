@@ -12,9 +12,14 @@ import { runJob } from './run-job.ts';
 import { keepOrderOfStalled } from './stalled-jobs.ts';
 import { ingestConcurrency, largeIngestConcurrency } from './worker-container.ts';
 
-/** A dead worker's jobs start again after at most a lock and an interval. Crashes are counted by us, so BullMQ never gives up. */
+/**
+ * Jobs of a dead worker start again after at most one lock and one interval. The application counts
+ * crashes itself, so BullMQ must never give up.
+ */
 const stallSettings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledCount: 1_000_000 };
-/** BullMQ asks again at once after an error, so a worker that Redis has no memory for rests so long. */
+/**
+ * BullMQ retries at once after an error, so a worker pauses this long when Redis is out of memory.
+ */
 const outOfMemoryRestMs = 500;
 
 const concurrency = {
@@ -30,7 +35,7 @@ const concurrency = {
   settleUsage: 1,
 } as const satisfies Record<JobName, number>;
 
-/** Jobs that come again and again, by the name of their scheduler. */
+/** Repeated jobs, by the id of their scheduler. */
 const schedules = [
   { id: 'sweep-bodies', name: 'sweepBodies', everyMs: 60_000 },
   { id: 'merge-data-parts', name: 'mergeDataParts', everyMs: 15_000 },
@@ -40,22 +45,25 @@ const schedules = [
   { id: 'prune-identity-events', name: 'pruneIdentityEvents', everyMs: 60 * 60_000 },
 ] as const satisfies { id: string; name: JobName; everyMs: number }[];
 
-/** Jobs with a body that waits beside them. */
+/** Jobs with a body that is stored beside the job. */
 const bodyJobs: ReadonlySet<JobName> = new Set(['ingestBody', 'ingestLargeBody', 'isolateBody'] as const);
 
 export type WorkersDeps = ProcessorDeps & {
   logger: Logger;
   reserve: Pick<MemoryReserve, 'release'>;
-  /** Told of every body that is begun, and whether it was done with when it ended. */
+  /** Called for every body that begins, and when it ends, with whether it is done. */
   progress: { begin(): void; end(done: boolean): void };
 };
 
 export interface RunningWorkers {
-  /** Takes no new jobs and resolves once those under way are done; never while Redis is away. */
+  /**
+   * Takes no new jobs. Resolves when the jobs in progress are done, and never while Redis is
+   * unavailable.
+   */
   close(): Promise<void>;
 }
 
-/** Runs a worker for every job of the catalog. */
+/** Starts a worker for every job of the catalog. */
 export async function startWorkers(deps: WorkersDeps, redisUrl: string): Promise<RunningWorkers> {
   const log = new QuietLog(deps.logger);
   const names = Object.keys(jobCatalog) as JobName[];
@@ -66,7 +74,9 @@ export async function startWorkers(deps: WorkersDeps, redisUrl: string): Promise
   };
 }
 
-/** A Redis without memory is waited for; throws any other error. */
+/**
+ * Creates or updates a job scheduler. Waits while Redis is out of memory. Throws any other error.
+ */
 async function keepScheduled({ id, name, everyMs }: (typeof schedules)[number], deps: WorkersDeps): Promise<void> {
   const { queue, attempts, removeOnComplete } = jobCatalog[name];
   const opts = { attempts, removeOnComplete, removeOnFail: { count: 10 } };
@@ -82,7 +92,10 @@ async function keepScheduled({ id, name, everyMs }: (typeof schedules)[number], 
   }
 }
 
-/** A queue over a connection whose own listener logs its errors; without one here BullMQ would print each of them again. */
+/**
+ * Creates a queue on a connection whose own listener logs errors. The listener here keeps BullMQ
+ * from printing each error again.
+ */
 export function connectQueue(name: string, connection: Redis): Queue {
   const queue = new Queue(name, { connection });
   queue.on('error', () => undefined);
@@ -91,7 +104,7 @@ export function connectQueue(name: string, connection: Redis): Queue {
 
 interface UnderWay {
   running: Promise<unknown>;
-  /** Of the lock under which the job came last. */
+  /** The token of the lock under which the job was last received. */
   token: string;
 }
 
@@ -115,7 +128,8 @@ function startWorker(
       const id = String(job.id);
       const isOurs = async () => (await deps.redis.get(`${worker.toKey(id)}:lock`)) === underWay.get(id)?.token;
       const facts = { id, attemptsMade: job.attemptsMade, stalledCounter: job.stalledCounter, isOurs };
-      // A job whose lock ran out while Redis was away comes here again, although nothing has crashed: it joins its first run.
+      // When a job's lock expired while Redis was unavailable, the job arrives again although no
+      // worker crashed. It joins its first run.
       const running = underWay.get(id)?.running ?? run(facts, job.data).finally(() => underWay.delete(id));
       underWay.set(id, { running, token });
       return running;
@@ -141,7 +155,7 @@ function startWorker(
     onTrouble(error);
   });
   worker.on('completed', (job, result) => {
-    // What cannot be dropped now, the sweep finds.
+    // The sweep finds bodies that cannot be dropped now.
     if (result === 'isolated' || !bodyJobs.has(name)) return;
     const body = { projectId: job.data.projectId, jobId: String(job.id) };
     dropBody(deps.redis, deps, body).catch(() => undefined);
@@ -161,7 +175,10 @@ async function followed({ progress }: Pick<WorkersDeps, 'progress'>, running: Pr
   }
 }
 
-/** Takes no jobs for a moment and has memory given up; locks of jobs under way go on being renewed. */
+/**
+ * Pauses the worker for a moment and releases the memory reserve. BullMQ still renews the locks of
+ * jobs in progress.
+ */
 async function rest(worker: Worker, reserve: WorkersDeps['reserve']): Promise<void> {
   if (worker.isPaused() || worker.closing !== undefined) return;
   setTimeout(() => {
@@ -170,7 +187,7 @@ async function rest(worker: Worker, reserve: WorkersDeps['reserve']): Promise<vo
   await Promise.all([worker.pause(true), reserve.release()]);
 }
 
-/** Messages of one kind differ in numbers and ids. */
+/** Returns the start of the message, because messages of one kind differ in numbers and ids. */
 function kindOf(error: Error): string {
   return error.message.slice(0, 40);
 }

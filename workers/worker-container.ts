@@ -15,47 +15,59 @@ import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
 import { createLogger, type Logger } from '../src/telemetry/logger.ts';
 
-/** How many small bodies one worker has under way; half of them fill a batch while the other half is being written. */
+/**
+ * Number of small bodies one worker has in progress. Half of them fill a batch while the other half
+ * is written.
+ */
 export const ingestConcurrency = 500;
-/** How many large ones: their memory is held one after the other mostly, so more would only wait. */
+/**
+ * Number of large bodies in progress. Mostly their memory is held one after the other, so more
+ * would only wait.
+ */
 export const largeIngestConcurrency = 4;
 
 const batchLimits = {
   rowsMax: 20_000,
   bytesMax: 32 * 1024 * 1024,
   entriesMax: ingestConcurrency / 2,
-  // The engine takes some 30 ms for as much as this (0.8 s for 100 MiB, on two cores).
+  // ClickHouse takes about 30 ms to store this much (0.8 s for 100 MiB, on two cores).
   togetherBytesMax: 4 * 1024 * 1024,
-  // Of a trace each: some 0.2 s with their summaries.
+  // If each row belongs to another trace, they take about 0.2 s with their summaries.
   togetherRowsMax: 2_000,
   patientRowsMin: 1_200,
   patientWaitMsMax: 600,
-  // One for those who send much, one for the others meanwhile.
+  // One write for workspaces that send much, one for the others meanwhile.
   writesMax: 2,
 };
 const batchWaitMs = 200;
-/** A black-holed engine is noticed after this; the jobs' locks are renewed meanwhile. */
+/**
+ * An unreachable ClickHouse is noticed after this time. The locks of the jobs are renewed
+ * meanwhile.
+ */
 const insertTimeoutMs = 15_000;
 const slowTimeoutMs = 30 * 60_000;
-/** A name that nothing bears is asked for again after this, however many spans carry it. */
+/** An unknown prompt name is looked up again after this time, however many spans carry it. */
 const unknownPromptMs = 2_000;
 
 export interface Ingestion extends IngestBodyDeps {
   postgres: Postgres;
   clickhouse: ClickHouse;
-  /** For what takes minutes. */
+  /** For queries that take minutes. */
   slowClickhouse: ClickHouse;
   /** Aborted by `stop`. */
   stopping: AbortSignal;
   redis: Redis;
   logger: Logger;
   defaultPlan: Config['defaultPlan'];
-  /** Makes jobs give up that an engine keeps waiting, so that they go back to the queue. */
+  /** Makes jobs stop waiting for an unavailable ClickHouse, so that they go back to the queue. */
   stop(): void;
   close(): Promise<void>;
 }
 
-/** Everything a process needs to turn bodies into stored spans. A batch is written at the latest `waitMsMax` after it began. */
+/**
+ * Creates everything a process needs to turn bodies into stored spans. A batch is written at the
+ * latest `waitMsMax` after it began.
+ */
 export function createIngestion(config: Config, name: string, waitMsMax = batchWaitMs): Ingestion {
   const logger = createLogger({ level: config.logLevel, name });
   const postgres = connectPostgres(config.databaseUrl, 4);

@@ -8,15 +8,18 @@ import { connectPostgres, type Postgres } from '../stores/postgres/client.ts';
 import { connectRequestRedis, type Redis } from '../stores/redis/client.ts';
 import type { Logger } from '../telemetry/logger.ts';
 
-/** What the API process is connected to. */
+/** The connections of the API process. */
 export interface Clients {
-  /** Ten connections for handlers, which `RequestLanes` shares out between workspaces. */
+  /** Ten connections for handlers, which `RequestLanes` shares between workspaces. */
   postgres: Postgres;
-  /** Connections of their own for credentials, which are looked up for everybody before it is known whose share they use. */
+  /**
+   * Separate connections for credentials, which are looked up for all callers before it is known
+   * which workspace they belong to.
+   */
   credentials: Postgres;
   clickhouse: ClickHouse;
   redis: Redis;
-  /** The time as Redis has it. */
+  /** The time according to Redis. */
   clock: RedisClock;
   publisher: BodyPublisher;
   identityEvents: IdentityEventPublisher;
@@ -24,6 +27,7 @@ export interface Clients {
 
 const credentialConnectionsMax = 4;
 
+/** Creates the clients of the API process. */
 export function connectClients(config: Config, logger: Logger): Clients {
   const redis = connectRequestRedis(config.redisUrl);
   redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));
@@ -40,6 +44,7 @@ export function connectClients(config: Config, logger: Logger): Clients {
   };
 }
 
+/** Closes all clients; the queues first, because they use the Redis connection. */
 export async function closeClients(clients: Clients): Promise<void> {
   const { postgres, credentials, clickhouse, redis, publisher, identityEvents } = clients;
   await Promise.all([publisher.close(), identityEvents.close()]);

@@ -14,7 +14,7 @@ import { renderingEndpoints } from '../domains/rendering/rendering.routes.ts';
 import { workspacesEndpoints } from '../domains/workspaces/workspaces.routes.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 
-/** What the endpoints of each domain need. */
+/** The dependencies of each domain's endpoints. */
 export interface EndpointDeps {
   apiKeys: Parameters<typeof apiKeysEndpoints>[0];
   audit: Parameters<typeof auditEndpoints>[0];
@@ -31,7 +31,7 @@ export interface EndpointDeps {
   workspaces: Omit<Parameters<typeof workspacesEndpoints<Principal>>[0], 'callerOf'>;
 }
 
-/** Every endpoint of the API: what is not here does not exist. */
+/** Returns every endpoint of the API. No other endpoints exist. */
 export function createEndpoints(deps: EndpointDeps): Endpoint<Principal>[] {
   return [
     ...authEndpoints(deps.auth),

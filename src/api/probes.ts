@@ -7,7 +7,7 @@ import { postgresAway } from '../stores/postgres/errors.ts';
 import type { Redis } from '../stores/redis/client.ts';
 import { createProbe, type Probe } from '../telemetry/health.ts';
 
-/** What the health of the API process is asked of; `checkQueue` may resolve to a concern. */
+/** Creates the health probes of the API process. `checkQueue` may resolve to a `Concern`. */
 export function createProbes(
   { postgres, clickhouse, redis }: { postgres: Postgres; clickhouse: ClickHouse; redis: Redis },
   checkQueue: () => Promise<unknown>,
@@ -25,7 +25,10 @@ export function createProbes(
   };
 }
 
-/** What the requests of a lane wait for in vain, as the error that they are answered with; undefined while nothing is. */
+/**
+ * Returns the error for requests of a lane whose database does not answer now; undefined while it
+ * answers.
+ */
 export function whyStuck(probes: Readonly<Record<DependencyName, Probe>>, lane: LaneName): Error | undefined {
   if (lane === 'analysis') return probes.clickhouse.isSilent ? clickHouseAway() : undefined;
   return probes.postgres.isSilent ? postgresAway() : undefined;

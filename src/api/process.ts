@@ -41,19 +41,23 @@ export interface ApiProcess {
   app: ReturnType<typeof createApp>;
   endpoints: readonly Endpoint<Principal>[];
   logger: Logger;
-  /** Begins to watch the dependencies; resolves after the first look at the queue. */
+  /** Starts to watch the dependencies. Resolves after the first check of the queue. */
   start(): Promise<void>;
-  /** Makes what is dear and always the same, before requests come: it holds up the event loop. */
+  /** Creates expensive constant data before requests arrive, because this blocks the event loop. */
   prepare(): void;
-  /** Starts in the background what the first requests would wait for. */
+  /** Starts in the background what the first requests would otherwise wait for. */
   warmUp(): void;
   close(): Promise<void>;
 }
 
-/** Three checks in a row that get no answer, a second each and one after it, end before a request has waited in vain: see `requestWaitMsMax`. */
+/**
+ * Interval of the probes. A dependency counts as silent after three checks without an answer. Each
+ * takes a second, with a second after it, so this is known before a waiting request reaches
+ * `requestWaitMsMax`.
+ */
 const probeEveryMs = 500;
 
-/** Builds the API process: the one place where its clients are made and handed down. */
+/** Builds the API process. This is the only place where its clients are created and passed on. */
 export function createApiProcess(config: Config): ApiProcess {
   const logger = createLogger({ level: config.logLevel, name: 'api' });
   const clients = connectClients(config, logger);
@@ -136,7 +140,7 @@ export function createApiProcess(config: Config): ApiProcess {
       const { queue, ...engines } = probes;
       for (const probe of Object.values(engines)) probe.start(probeEveryMs);
       await receiving.start();
-      queue.start(probeEveryMs); // It says what the gate has seen.
+      queue.start(probeEveryMs); // The queue probe reports what the gate has seen.
     },
     prepare: () => operations.documents.make(),
     warmUp: () => threads.warmUp(),

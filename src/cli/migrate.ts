@@ -6,12 +6,17 @@ import { allowStatements, connectPostgres, type Postgres } from '../stores/postg
 import { migratePostgres } from '../stores/postgres/migrate.ts';
 import { putServiceUser } from '../stores/postgres/service-role.ts';
 
-/** The key of the advisory lock that makes concurrent starts take turns: "plmigrat" as a 64-bit number. */
+/**
+ * The key of the advisory lock that makes concurrent starts take turns: "plmigrat" as a 64-bit
+ * number.
+ */
 const lockKey = '8100122917497462132';
 
 /**
- * Brings both stores to the current schema; returns what was applied. Safe to call from several processes at once. `databaseUrl` is that
- * of the tables' owner; with a `serviceUrl` its user is made and may use the tables.
+ * Migrates both stores to the current schema. Safe to call from several processes at once.
+ * `databaseUrl` names the owner of the tables. With `serviceUrl`, its user is created and gets
+ * access to the tables.
+ * @returns the names of the applied migrations
  */
 export async function migrate(urls: {
   databaseUrl: string;
@@ -33,7 +38,7 @@ export async function migrate(urls: {
 
 const lockWaitMsMax = 120_000;
 
-/** The lock lives as long as its transaction, so a process that dies lets it go. */
+/** Holds the lock in a transaction, so that a process that dies releases it. */
 async function withMigrationLock<T>(postgres: Postgres, work: () => Promise<T>): Promise<T> {
   return postgres.transaction(async (lockHolder) => {
     await allowStatements(lockHolder, lockWaitMsMax);

@@ -13,7 +13,7 @@ that a normaliser older than ${NORMALISER_VERSION} has read. Costs that are know
 
 /** A page of large spans may take this long. */
 const requestTimeoutMs = 600_000;
-/** What came in just now is the workers', who may still be at it. */
+/** Spans received more recently are skipped, because the workers may still process them. */
 const ageMsMin = 120_000;
 const unreadableShownMax = 10;
 
@@ -23,7 +23,10 @@ export interface RenormaliseOptions {
   dryRun: boolean;
 }
 
-/** The options of the command line. Throws an Error that quotes what is wrong. */
+/**
+ * Reads the command-line options.
+ * @throws Error that quotes the invalid option
+ */
 export function readOptions(args: readonly string[]): RenormaliseOptions {
   const { values } = parseArgs({
     args: [...args],
@@ -34,7 +37,10 @@ export function readOptions(args: readonly string[]): RenormaliseOptions {
   return { projectId: values.project, belowVersion: Number(below), dryRun: values['dry-run'] };
 }
 
-/** Normalises again what the options ask for; resolves to whether every span could be read. Throws UnavailableError. */
+/**
+ * Normalizes the selected spans again. Resolves to whether every span could be read.
+ * @throws UnavailableError when ClickHouse is unavailable
+ */
 export async function renormalise(
   clickhouse: ClickHouse,
   { dryRun, ...options }: RenormaliseOptions,
@@ -59,7 +65,7 @@ export async function renormalise(
   return unreadable === 0;
 }
 
-/** Runs the command and returns its exit code: 0 done, 1 not all of it, 2 not understood. */
+/** Runs the command and returns its exit code: 0 all done, 1 not all done, 2 invalid options. */
 async function main(): Promise<number> {
   let options: RenormaliseOptions;
   try {

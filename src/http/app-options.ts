@@ -10,21 +10,43 @@ import type { PathParams } from './validate.ts';
 
 export interface AppOptions<P> {
   endpoints: readonly Endpoint<P>[];
-  /** Who calls, and may they: runs before the body is read, for every endpoint that is not open. Throws AppErrors. */
+  /**
+   * Authenticates and authorizes the caller. Runs before the body is read, for every endpoint that
+   * is not open.
+   * @throws AppError when the caller may not call the endpoint
+   */
   authorise: (req: Request, endpoint: Endpoint<P>, params: PathParams) => Promise<P>;
-  /** Rate limits and quotas: runs after `authorise` and before the body is read, for every endpoint. May set headers. */
+  /**
+   * Applies rate limits and quotas. Runs after `authorise` and before the body is read, for every
+   * endpoint. May set headers.
+   */
   admit?: (req: Request, res: Response, endpoint: Endpoint<P>, principal: P | undefined) => Promise<void>;
-  /** Whose share of this process a request uses, a workspace or another name; asked after `authorise`. One for all unless given. */
+  /**
+   * Returns the name under which a request shares this process: a workspace or another name. Called
+   * after `authorise`. Without it, all requests share one name.
+   */
   sharerOf?: (req: Request, principal: P | undefined) => string;
-  /** Asked before reads of executions begin, and when work of any lane is refused. */
+  /**
+   * Tells why a lane cannot make progress. Called before reads of executions begin, and when any
+   * lane refuses work.
+   */
   whyStuck?: WhyStuck;
-  /** Bounds the memory that bodies take; a new one unless given. */
+  /** Limits the memory of request bodies. Default: a new instance. */
   intake?: BodyIntake;
-  /** Keeps answers for `Idempotency-Key`; `tenantOf` is the project or workspace a key belongs to. */
+  /**
+   * Stores responses for `Idempotency-Key`. `tenantOf` returns the project or workspace that a key
+   * belongs to.
+   */
   idempotency?: { store: IdempotencyStore; tenantOf: (principal: P, params: PathParams) => string };
-  /** What a handler threw as an AppError, where it is known to be one in other words, such as an engine that is away. */
+  /**
+   * Converts an error that is not an AppError into one when its cause is known, such as an
+   * unavailable database.
+   */
   recogniseError?: (error: unknown) => unknown;
-  /** Set on every answer first, errors and unknown routes included; later stages may overwrite them. */
+  /**
+   * Returns headers that are set first on every response, including errors and unknown routes.
+   * Later stages may overwrite them.
+   */
   headers?: () => Headers;
   logger: Logger;
   metrics: Metrics;

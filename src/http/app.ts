@@ -9,9 +9,11 @@ import { RequestLanes } from './request-lanes.ts';
 import { mountRoutes } from './routes.ts';
 
 /**
- * The Express application for a list of contracts. Order per request: request id, security headers, route,
- * `authorise`, `admit`, path and query validation, body, body validation, idempotency, handler; errors become problems.
- * @throws Error at start-up listing every fault of the contracts, such as an endpoint without access.
+ * Creates the Express application for a list of contracts. Order per request: request id, security
+ * headers, route, `authorise`, `admit`, path and query validation, body, body validation,
+ * idempotency, handler. Errors become problem responses.
+ * @throws Error at start-up that lists every fault of the contracts, such as an endpoint without
+ * access
  */
 export function createApp<P>(options: AppOptions<P>): Express {
   checkEndpoints(options.endpoints);

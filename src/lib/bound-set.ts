@@ -1,8 +1,14 @@
-/** A summary is read for every row of a list, so what a trace's spans put into it is bounded. */
+/**
+ * Maximum members of a set in a summary. A summary is read for every row of a list, so what the
+ * spans of a trace add to it is bounded.
+ */
 export const setMembersMax = 64;
 const setCharsMax = 8_192;
 
-/** The first members of a set as far as they fit into a summary, and how many do not. `charsOf` is how long a member is, in UTF-16 units. */
+/**
+ * Returns the first members of a set that fit into a summary, and the number of those that do not.
+ * `charsOf` returns the length of a member in UTF-16 code units.
+ */
 export function boundSet<T>(members: readonly T[], charsOf: (member: T) => number): { kept: T[]; omitted: number } {
   const kept: T[] = [];
   let chars = 0;

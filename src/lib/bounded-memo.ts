@@ -1,13 +1,14 @@
-/** A value with its size in whatever unit `sizeMax` has. */
+/** A value with its size, in the unit of `sizeMax`. */
 interface Kept<Value> {
   value: Value;
   size: number;
 }
 
 /**
- * What was looked up last, by key, and never more than `2 * entriesMax` of it, nor twice `sizeMax` of the sizes given: when a
- * generation is full the one before it is forgotten, except for what was asked for meanwhile. So no flood of new keys pushes out the
- * busy ones. What alone is larger than `sizeMax` is not kept.
+ * A cache of the values used last, by key. It never holds more than `2 * entriesMax` values or
+ * twice `sizeMax` of their sizes. When a generation is full, the one before it is dropped, except
+ * for the values that were read meanwhile, so many new keys do not push out frequently used ones. A
+ * value larger than `sizeMax` is not kept.
  */
 export class BoundedMemo<Value> {
   readonly #entriesMax: number;

@@ -1,4 +1,4 @@
-/** What a span is, whatever convention said so. */
+/** The kinds of spans, independent of the convention that a span follows. */
 export const spanKinds = [
   'other',
   'llm',

@@ -1,4 +1,4 @@
-/** What a span's place in its trace follows from; `parentSpanId` is '' for a root. */
+/** The fields that determine the place of a span in its trace; `parentSpanId` is '' for a root. */
 export interface StartedSpan {
   spanId: string;
   parentSpanId: string;
@@ -9,14 +9,17 @@ export interface TimedSpan extends StartedSpan {
   endUnixNano: bigint;
 }
 
-/** Why a span has no parent in the tree: it names none, an absent one, or one of those below it (`cut`). */
+/**
+ * Why a span has no parent in the tree: it names none (`root`), it names an absent one (`orphan`),
+ * or it names one of its own descendants (`cut`).
+ */
 export type Place = 'child' | 'root' | 'orphan' | 'cut';
 
 export interface TreeNode<S extends StartedSpan = TimedSpan> {
   span: S;
   place: Place;
   parent: TreeNode<S> | undefined;
-  /** By start, then by id. */
+  /** Ordered by start, then by id. */
   children: TreeNode<S>[];
   /** 0 for a span without a parent in the tree. */
   depth: number;
@@ -25,15 +28,15 @@ export interface TreeNode<S extends StartedSpan = TimedSpan> {
 }
 
 export interface Tree<S extends StartedSpan = TimedSpan> {
-  /** Depth first: a parent before its children, and a span's subtree in one run. */
+  /** Depth first: a parent comes before its children, and a subtree is contiguous. */
   nodes: readonly TreeNode<S>[];
   /** Roots by start, then the other spans without a parent by start. */
   tops: readonly TreeNode<S>[];
 }
 
 /**
- * The forest of a trace's spans, whose ids are unique; the same for every order of them. A cycle of parents is cut at its earliest
- * span. O(n log n), no recursion.
+ * Builds the forest of a trace's spans, whose ids are unique. The result does not depend on the
+ * order of the spans. A cycle of parents is cut at its earliest span. O(n log n), no recursion.
  */
 export function buildTree<S extends StartedSpan>(spans: readonly S[]): Tree<S> {
   const byId = new Map<string, TreeNode<S>>();
@@ -49,7 +52,7 @@ export function buildTree<S extends StartedSpan>(spans: readonly S[]): Tree<S> {
   return { nodes: depthFirst(tops), tops };
 }
 
-/** The order of siblings everywhere: by start, then by id. */
+/** Compares siblings: by start, then by id. */
 export function compareStarts(a: Omit<StartedSpan, 'parentSpanId'>, b: Omit<StartedSpan, 'parentSpanId'>): number {
   if (a.startUnixNano !== b.startUnixNano) return a.startUnixNano < b.startUnixNano ? -1 : 1;
   return a.spanId < b.spanId ? -1 : 1;
@@ -61,7 +64,10 @@ function link<S extends StartedSpan>(node: TreeNode<S>, byId: ReadonlyMap<string
   if (node.parent === undefined) node.place = parentSpanId === '' ? 'root' : 'orphan';
 }
 
-/** Walks up from every span until it meets one that an earlier walk has passed; on meeting its own, it has closed a cycle. */
+/**
+ * Cuts every cycle. Walks up from each span until it meets a span that an earlier walk has visited.
+ * A walk that meets its own path has found a cycle.
+ */
 function cutCycles<S extends StartedSpan>(sorted: readonly TreeNode<S>[]): void {
   const passedBy = new Map<TreeNode<S>, TreeNode<S>>();
   for (const start of sorted) {

@@ -1,18 +1,22 @@
-/** Where one item is in a {@link Bag}. */
+/** The place of one item in a {@link Bag}. */
 interface Place<Item> {
   readonly item: Item;
   index: number;
 }
 
 /**
- * Items that come and go with every request, in no order. A Set would keep dead ones alive: when its table is used up V8 makes a new
- * one and lets the old one point to it, so once a table has grown old all that was ever in its successors outlives the quick
- * collections, which then take three times as long.
+ * Items that come and go with every request, in no order. A Set would keep removed items alive:
+ * when its table is full, V8 creates a new one that the old one points to. Once an old table is in
+ * the old generation, all items of its successors survive the minor garbage collections, which then
+ * take three times as long.
  */
 export class Bag<Item> {
   readonly #places: Place<Item>[] = [];
 
-  /** Returns what takes it out again, to be called once. */
+  /**
+   * Adds an item.
+   * @returns a function that removes it, to be called once
+   */
   add(item: Item): () => void {
     const place = { item, index: this.#places.length };
     this.#places.push(place);
@@ -23,7 +27,7 @@ export class Bag<Item> {
     return this.#places.map(({ item }) => item);
   }
 
-  /** The last item takes the place. */
+  /** Moves the last item into the freed place. */
   #remove(place: Place<Item>): void {
     const last = this.#places.pop();
     if (last === undefined || last === place) return;

@@ -1,8 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * V8 collects the young objects of all threads of a process in helper threads of ordinary priority, those of threads that have little as
- * well: large work then takes a third more of the processor from others than it was given. So each thread collects its own. To be
- * imported before threads are made.
+ * Makes each thread collect its own garbage. By default V8 collects the young objects of all
+ * threads in helper threads of normal priority, even for threads of low priority, so large work
+ * takes a third more of the processor from other work than intended. Import it before threads are
+ * created.
  */
 setFlagsFromString('--no-parallel-scavenge');

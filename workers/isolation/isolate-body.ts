@@ -4,7 +4,10 @@ import { UnavailableError } from '../../src/lib/errors.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import type { IsolatedOutcome, IsolatedProcess } from './isolated-process.ts';
 
-/** How often a body is tried alone that ends so, and what its quarantine says of it; `waiting` has no end. */
+/**
+ * Maximum tries of a body alone per outcome, and how the quarantine entry reports them. `waiting`
+ * has no limit.
+ */
 const tries = {
   hopeless: { max: 1, said: () => '' },
   failed: { max: 3, said: (count: number) => `Failed ${count} times alone: ` },
@@ -16,10 +19,12 @@ const pauseMs = 500;
 export type IsolateBodyDeps = QuarantineBodyDeps & { isolated: Pick<IsolatedProcess, 'run'> };
 
 /**
- * Works on a body alone, in a process of its own, after it was under way in several crashes or failed for no known reason. An innocent
- * one is stored; one that fails again with nothing beside it goes to the quarantine. The lane is shared by all workspaces, and served
- * in turn between them: one body at a time, for a minute a try at most. Throws UnavailableError when it waits for an engine: the
- * others then have their turn first.
+ * Processes a body alone in a separate process, after it was in progress during several crashes or
+ * failed for an unknown reason. A body without a fault is stored; one that fails again alone goes
+ * to the quarantine. All workspaces share this and are served in turn: one body at a time, for at
+ * most a minute per try.
+ * @throws UnavailableError when the body waits for an unavailable dependency, so that the other
+ * bodies go first
  */
 export async function isolateBody(deps: IsolateBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
   const counts = { hopeless: 0, failed: 0, crashed: 0 };

@@ -4,11 +4,14 @@ import { startWatchdog } from '../watchdog.ts';
 import { createIngestion } from '../worker-container.ts';
 import type { IsolatedOutcome, IsolatedTask } from './isolated-process.ts';
 
-/** More patient than the worker's: what is killed here ends in quarantine. */
+/** More than the limit of the worker, because a body that is killed here ends in quarantine. */
 const silenceMaxS = 8;
-/** After this long a body that waits for an engine gives its place to the next one. Redis and an insert are given up a little later. */
+/**
+ * A body that waits for an unavailable dependency gives its place to the next one after this time.
+ * A wait for Redis or an insert ends a little later.
+ */
 const patienceMs = 20_000;
-/** A body alone has nothing to wait for. */
+/** A batch limit of 0 ms: a body alone has no other rows to wait for. */
 const ingestion = createIngestion(readConfig(), 'worker-isolated', 0);
 startWatchdog(silenceMaxS);
 
@@ -19,7 +22,7 @@ process.on('message', async ({ jobId, payload }: IsolatedTask) => {
   process.send?.(outcome);
 });
 process.on('disconnect', () => process.exit(0));
-process.on('SIGINT', () => undefined); // The worker decides when this ends.
+process.on('SIGINT', () => undefined); // The worker decides when this process ends.
 
 async function run(jobId: string, payload: IsolatedTask['payload']): Promise<IsolatedOutcome> {
   try {
@@ -31,7 +34,10 @@ async function run(jobId: string, payload: IsolatedTask['payload']): Promise<Iso
   }
 }
 
-/** What waits for ClickHouse fails now, as waiting; what waits for Redis would never answer. */
+/**
+ * Aborts waits for ClickHouse, so that the body ends as `waiting`. A wait for Redis would never
+ * end, so it is reported here.
+ */
 function giveUpWaiting(): void {
   ingestion.stop();
   if (ingestion.redis.status === 'ready') return;

@@ -7,7 +7,10 @@ export interface IsolatedTask {
   payload: IngestBodyPayload;
 }
 
-/** What became of a body that was worked on alone; `waiting` for an engine is nobody's fault. */
+/**
+ * The outcome of a body that was processed alone. `waiting` means that a dependency was
+ * unavailable, which is not a fault of the body.
+ */
 export type IsolatedOutcome =
   | { outcome: 'stored' }
   | { outcome: 'hopeless'; reason: string }
@@ -19,10 +22,15 @@ const stopping: IsolatedOutcome = { outcome: 'waiting', reason: 'The worker is s
 const entry = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './isolated-main.ts' : './isolated-main.js', import.meta.url),
 );
-/** Longer than a child takes to start, to lose its patience with an engine, and to await an insert. */
+/**
+ * Longer than a child needs to start, to stop waiting for a dependency, and to finish an insert.
+ */
 const answerMsMax = 60_000;
 
-/** A child process that works on one suspect body at a time, so that a crash costs nobody else. Started anew after a crash. */
+/**
+ * A child process that processes one suspect body at a time, so that a crash affects no other body.
+ * A new child is started after a crash.
+ */
 export class IsolatedProcess {
   readonly #entry: string;
   readonly #answerMsMax: number;
@@ -35,8 +43,9 @@ export class IsolatedProcess {
   }
 
   /**
-   * Never throws: a child that dies is the outcome `crashed`, and so is one that gives no answer within `answerMsMax`. One whose event
-   * loop is stuck is killed earlier, by its own watchdog. One call at a time.
+   * Processes one body. Only one call at a time. Never throws: a child that dies, or gives no
+   * answer within `answerMsMax`, results in `crashed`. The child's own watchdog kills it earlier
+   * when its event loop is blocked.
    */
   run(task: IsolatedTask): Promise<IsolatedOutcome> {
     if (this.#closed) return Promise.resolve(stopping);
@@ -65,13 +74,16 @@ export class IsolatedProcess {
     });
   }
 
-  /** Ends the child; what it worked on is `waiting`, so that it is tried again elsewhere. */
+  /**
+   * Ends the child. The outcome of its body is `waiting`, so that the body is tried again
+   * elsewhere.
+   */
   close(): void {
     this.#closed = true;
     this.#child?.kill('SIGKILL');
   }
 
-  /** A child that has given up waiting for an engine is of no use any more. */
+  /** Ends a child that has stopped waiting for a dependency, because it cannot be used again. */
   #drop(child: ChildProcess): void {
     if (this.#child === child) this.#child = undefined;
     child.kill('SIGKILL');

@@ -8,8 +8,10 @@ import { operation } from './operation.ts';
 import { createSchemaRegistry } from './schemas.ts';
 
 /**
- * An OpenAPI 3.1 document of the contracts: the same schemas that validate, the same codes that errors carry.
- * @param knownFields what fields and parameters are that bear the same name everywhere
+ * Builds an OpenAPI 3.1 document from the contracts, with the schemas that validate requests and
+ * the codes that errors carry.
+ * @param knownFields descriptions and examples of fields and parameters that mean the same
+ * everywhere
  */
 export function openApiDocument({
   title,
@@ -24,7 +26,7 @@ export function openApiDocument({
   description?: string;
   contracts: readonly Contract[];
   knownFields?: KnownFields;
-  /** The role with which a user may do what a key needs the scope for. */
+  /** Returns the lowest role that allows a user to do what a key needs the scope for. */
   leastRoleOf?: (scope: string) => string | undefined;
 }): JsonObject {
   const schemas = createSchemaRegistry({ Problem: problemSchema }, knownFields);

@@ -1,15 +1,16 @@
 import type { JsonObject, KnownFields } from './json-object.ts';
 
 interface Context {
-  /** Of a request: only what is required, and what its schema has an example for. Of an answer: everything. */
+  /** For a request, only required fields and fields with an example; for a response, all fields. */
   io: 'input' | 'output';
   knownFields: KnownFields;
   resolve: (ref: string) => unknown;
 }
 
 /**
- * A value that fits a JSON Schema: its `example`, constant, default or first choice, else the smallest thing of its type.
- * A pattern is not read: a schema with one needs an example, which a test over all contracts sees to.
+ * Returns a value that fits a JSON Schema: its `example`, constant, default or first enum value,
+ * else the smallest value of its type. Patterns are ignored: a schema with a pattern needs an
+ * example, which a test over all contracts checks.
  */
 export function exampleOf(schema: unknown, context: Context, field = '', depth = 0): unknown {
   if (!isObject(schema) || depth > depthMax) return null;
@@ -35,7 +36,9 @@ function givenExample(schema: JsonObject, { knownFields }: Context, field: strin
   return isLeaf && Object.hasOwn(knownFields, field) ? knownFields[field]?.example : undefined;
 }
 
-/** Of alternatives the first that is something: nullable values are shown with their value. */
+/**
+ * Returns the first alternative that is not null, so that nullable values are shown with a value.
+ */
 function firstBranch(schema: JsonObject): unknown {
   for (const key of ['anyOf', 'oneOf', 'allOf']) {
     const branches = schema[key];
@@ -49,7 +52,7 @@ const makers: Readonly<Record<string, (schema: JsonObject, context: Context, dep
   array: (schema, context, depth) => {
     if (Array.isArray(schema.prefixItems))
       return schema.prefixItems.map((item) => exampleOf(item, context, '', depth + 1));
-    // A list of what holds such lists itself ends here.
+    // Ends recursion: a list of items that contain such lists themselves stays empty here.
     return isObject(schema.items) && !(typeof schema.items.$ref === 'string' && depth > 3)
       ? [exampleOf(schema.items, context, '', depth + 1)]
       : [];
@@ -68,7 +71,7 @@ function objectExample(schema: JsonObject, context: Context, depth: number): Jso
     ([name, property]) =>
       context.io === 'output' || required.includes(name) || (isObject(property) && 'example' in property),
   );
-  // A body of optional fields usually wants one of them.
+  // A body with only optional fields usually needs one of them.
   const fields = (shown.length > 0 ? shown : properties.slice(0, 1)).map(([name, property]) => [
     name,
     exampleOf(property, context, name, depth + 1),

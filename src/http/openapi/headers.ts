@@ -39,7 +39,7 @@ const always = [
   'X-RateLimit-Reset',
 ];
 
-/** The headers an answer of this status carries. */
+/** Returns the headers that a response with this status carries. */
 export function responseHeaders(contract: Contract, status: number): JsonObject {
   const names = [...always];
   if (status === 401) names.push('WWW-Authenticate');
@@ -51,7 +51,7 @@ export function responseHeaders(contract: Contract, status: number): JsonObject 
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The request headers an operation hears, beside credentials. */
+/** Returns the request headers that an operation supports, except credentials. */
 export function requestHeaders(contract: Contract): JsonObject[] {
   const headers = [];
   if (isIdempotent(contract)) {

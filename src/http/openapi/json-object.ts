@@ -1,4 +1,4 @@
 export type JsonObject = Record<string, unknown>;
 
-/** Fields and parameters that are the same wherever they occur, by name. */
+/** Descriptions and examples of fields and parameters that mean the same everywhere, by name. */
 export type KnownFields = Readonly<Record<string, { description: string; example: unknown }>>;

@@ -7,7 +7,7 @@ import type { JsonObject } from './json-object.ts';
 import { problemsOf } from './problems.ts';
 import type { SchemaRegistry } from './schemas.ts';
 
-/** One operation of the document. */
+/** Builds one operation of the document. */
 export function operation(
   contract: Contract,
   schemas: SchemaRegistry,
@@ -43,11 +43,11 @@ function security(access: Access): JsonObject[] {
 function parameters(contract: Contract, part: 'params' | 'query', schemas: SchemaRegistry): JsonObject[] {
   return Object.entries(contract[part]?.shape ?? {}).map(([name, schema]) => {
     const converted = schemas.convert(schema, 'input', `${contract.operationId}_${name.replace('.', '')}`);
-    // zod leaves the default out where a text is converted first, as every number in a query is.
+    // zod omits the default when a text is converted first, as for every number in a query.
     const fallback = z.safeParse(schema, undefined).data;
     const { description } = converted;
     return {
-      // OpenAPI has no parameters by prefix: this one stands for all of them.
+      // OpenAPI has no parameters by prefix, so this one stands for all of them.
       name: isPrefix(name) ? `${name}<key>` : name,
       in: part === 'params' ? 'path' : 'query',
       required: part === 'params' || !acceptsAbsence(schema),
@@ -83,7 +83,10 @@ function mediaTypes(
   return Object.fromEntries(described);
 }
 
-/** The contract's own answers and those of its errors; a status that can be either has both contents. */
+/**
+ * Returns the contract's own responses and those of its errors. A status that can be either has
+ * both contents.
+ */
 function responses(contract: Contract, schemas: SchemaRegistry): JsonObject {
   const answers: Record<number, JsonObject> = {};
   for (const [key, { description, schema, contentType, example }] of Object.entries(contract.responses)) {

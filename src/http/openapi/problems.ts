@@ -15,7 +15,10 @@ const bodyCodes = [
   'corrupt_body',
 ] as const satisfies readonly ProblemCode[];
 
-/** The codes of the errors an endpoint of this shape may answer, and those its contract adds, by status. */
+/**
+ * Returns the error codes of an endpoint by status: those that follow from its shape, and those its
+ * contract adds.
+ */
 export function problemsOf(contract: Contract): ReadonlyMap<number, ProblemCode[]> {
   const kinds = new Map(listProblemCodes().map(({ code, kind }) => [code, kind]));
   const byStatus = new Map<number, ProblemCode[]>();

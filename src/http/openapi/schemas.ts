@@ -3,17 +3,23 @@ import { exampleOf } from './examples.ts';
 import type { JsonObject, KnownFields } from './json-object.ts';
 
 export interface SchemaRegistry {
-  /** JSON Schema of a zod schema; definitions it shares or repeats become components. `name` must be unique in the document. */
+  /**
+   * Converts a zod schema to JSON Schema. Shared or repeated definitions become components. `name`
+   * must be unique in the document.
+   */
   convert(schema: z.core.$ZodType, io: 'input' | 'output', name: string): JsonObject;
-  /** A value of a converted schema: from what the schema says, else from what is known of fields by their name. */
+  /**
+   * Returns a value for a converted schema: from the schema itself, else from the known fields by
+   * name.
+   */
   example(converted: JsonObject, io: 'input' | 'output', field?: string): unknown;
   describe(field: string): string | undefined;
   components(): JsonObject;
 }
 
 /**
- * zod puts definitions under `$defs` of each schema and refers to the schema itself as `#`; within a document
- * both have to be components.
+ * Creates the registry of a document's schemas. zod puts definitions under `$defs` of each schema
+ * and refers to the schema itself as `#`; in an OpenAPI document both must be components.
  */
 export function createSchemaRegistry(
   named: Readonly<Record<string, z.ZodType>>,
