@@ -1,6 +1,9 @@
 import type { Resource, Scope, Span, SpanLink } from './span.ts';
 
-/** Protobuf's defaults; every span is made here, so that all have one shape. */
+/**
+ * Creates a span with protobuf's default values. Every span is created here, so that all have the
+ * same object shape.
+ */
 export function blankSpan(resource: Resource, scope: Scope): Span {
   return {
     resource,

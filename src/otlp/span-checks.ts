@@ -9,7 +9,7 @@ export const idRules = {
   parentSpanId: 'parentSpanId must be empty, all zero or 8 bytes (16 hex characters)',
 } as const;
 
-/** Where the ids of one span lie in its bytes; the scan and the decoder both fill one in. */
+/** Byte ranges of the ids of one span. The scan and the decoder both fill one. */
 export interface IdRanges {
   traceStart: number;
   traceEnd: number;
@@ -32,7 +32,7 @@ export function resetIdRanges(ids: IdRanges): void {
   ids.parentEnd = 0;
 }
 
-/** V1 and V2 for a protobuf span; undefined when it may pass. */
+/** Returns the first invalid id of a protobuf span, or undefined if all are valid. */
 export function idFault(bytes: Buffer, ids: IdRanges): SpanFault | undefined {
   if (!isId(bytes, ids.traceStart, ids.traceEnd, traceIdBytes))
     return { rule: idRules.traceId, value: shownBytes(bytes, ids.traceStart, ids.traceEnd) };
@@ -43,7 +43,10 @@ export function idFault(bytes: Buffer, ids: IdRanges): SpanFault | undefined {
   return undefined;
 }
 
-/** L1: spans past the limit are refused one by one, so that the first ones are kept. */
+/**
+ * Returns the fault of a span above the limit. Such spans are rejected one by one, so that the
+ * first ones are kept.
+ */
 export function overLimitFault(spansMax: number): SpanFault {
   return { rule: `a request may hold at most ${spansMax} spans`, value: `span ${spansMax + 1} and later` };
 }
