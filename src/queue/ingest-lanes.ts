@@ -7,8 +7,8 @@ import type { IngestBodyPayload } from './job-catalog.ts';
 export const largeBodyBytes = 512 * 1024;
 
 /**
- * The queues of bodies. All workspaces share them. Each is served by deadline, see {@link
- * LaneSchedule}.
+ * The queues of bodies. All workspaces share them. Each is served by deadline, see
+ * {@link LaneSchedule}.
  */
 export const ingestLanes = ['ingest', 'ingest-large'] as const;
 

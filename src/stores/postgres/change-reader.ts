@@ -42,8 +42,8 @@ export class ChangeReader {
   readonly #databaseUrl: string;
   #client: pg.Client | undefined;
   /**
-   * All transactions below it have been reported. Undefined before the first read and after {@link
-   * reset}.
+   * All transactions below it have been reported. Undefined before the first read and after
+   * {@link reset}.
    */
   #horizon: bigint | undefined;
   /**
