@@ -43,7 +43,10 @@ export async function insertApiKey(postgres: Postgres, apiKey: ApiKey, digest: B
   });
 }
 
-/** Newest first, revoked and expired ones too. Ids sort by time, and unlike times are never equal. */
+/**
+ * Lists keys, newest first, including revoked and expired ones. Ids sort by time and, unlike times,
+ * are never equal.
+ */
 export async function listApiKeys(
   postgres: Postgres,
   { projectId, beforeId, limit }: { projectId: ProjectId; beforeId: string | undefined; limit: number },
@@ -61,7 +64,7 @@ export async function findApiKey(postgres: Postgres, projectId: ProjectId, id: s
   return row && toApiKey(row);
 }
 
-/** Within a transaction: the key, which nobody else changes before its end. */
+/** Returns the key and locks it against changes until the transaction ends. */
 export async function lockApiKey(transaction: Postgres, projectId: ProjectId, id: string): Promise<ApiKey | undefined> {
   const row = await transaction('api_keys')
     .where({ project_id: projectId, id })
