@@ -29,14 +29,17 @@ export function blankSpan(resource: Resource, scope: Scope): Span {
   };
 }
 
+/** Creates a link with protobuf's default values. */
 export function blankLink(): SpanLink {
   return { traceId: '', spanId: '', traceState: '', attributes: new Map(), droppedAttributesCount: 0, flags: 0 };
 }
 
+/** Creates a resource with protobuf's default values. */
 export function blankResource(): Resource {
   return { attributes: new Map(), droppedAttributesCount: 0, schemaUrl: '' };
 }
 
+/** Creates a scope with protobuf's default values. */
 export function blankScope(): Scope {
   return { name: '', version: '', attributes: new Map(), droppedAttributesCount: 0, schemaUrl: '' };
 }

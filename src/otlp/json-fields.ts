@@ -77,16 +77,19 @@ export function mayHoldLoneSurrogates(json: string): boolean {
   return /\\u[dD][89a-fA-F]/.test(json);
 }
 
+/** Returns whether a JSON value is an object, not an array or null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Reads a string; '' when absent. Refuses any other value. */
 export function readString(context: JsonContext, value: unknown, field: string): string {
   if (typeof value === 'string') return context.wellFormed(value);
   if (value !== undefined && value !== null) context.refuse(`${field} must be a string`, value);
   return '';
 }
 
+/** Reads an unsigned 32-bit integer; 0 when absent. Refuses any other value. */
 export function readUint32(context: JsonContext, value: unknown, field: string): number {
   if (value === undefined || value === null) return 0;
   const number = integer(value, uint32Max);
@@ -128,6 +131,7 @@ export function readTime(context: JsonContext, value: unknown, field: string): b
   return 0n;
 }
 
+/** Reads a signed 64-bit integer. Refuses any other value and then returns 0. */
 export function readInt64(context: JsonContext, value: unknown, field: string): bigint {
   const number = integer(value, int64Max);
   if (number !== undefined && BigInt.asIntN(64, number) === number) return number;

@@ -158,6 +158,7 @@ export function valueTooDeep(reader: WireReader): never {
   reader.fail(`attribute values nested over ${reader.limits.depthMax} deep`, reader.pos);
 }
 
+/** Returns whether the trace id and the span id of a link are valid. */
 export function isLink(bytes: Buffer, ids: IdRanges): boolean {
   return (
     isId(bytes, ids.traceStart, ids.traceEnd, traceIdBytes) && isId(bytes, ids.spanStart, ids.spanEnd, spanIdBytes)

@@ -19,10 +19,12 @@ export interface IdRanges {
   parentEnd: number;
 }
 
+/** Creates ranges in which all ids are absent. */
 export function emptyIdRanges(): IdRanges {
   return { traceStart: 0, traceEnd: 0, spanStart: 0, spanEnd: 0, parentStart: 0, parentEnd: 0 };
 }
 
+/** Marks all ids as absent, so that one object can be reused for every span. */
 export function resetIdRanges(ids: IdRanges): void {
   ids.traceStart = 0;
   ids.traceEnd = 0;
@@ -51,10 +53,12 @@ export function overLimitFault(spansMax: number): SpanFault {
   return { rule: `a request may hold at most ${spansMax} spans`, value: `span ${spansMax + 1} and later` };
 }
 
+/** Returns whether the bytes have the length of an id and are not all zero. */
 export function isId(bytes: Buffer, start: number, end: number, length: number): boolean {
   return end - start === length && !isZero(bytes, start, end);
 }
 
+/** Returns whether all bytes in `[start, end)` are zero. True for an empty range. */
 export function isZero(bytes: Buffer, start: number, end: number): boolean {
   for (let index = start; index < end; index++) if (bytes[index] !== 0) return false;
   return true;

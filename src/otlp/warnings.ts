@@ -48,6 +48,7 @@ export function isDecodeWarning(word: string): boolean {
   return wordSet.has(word);
 }
 
+/** Converts bits of `warning` to stable words. */
 export function warningWords(bits: number): string[] {
   return bits === 0 ? [] : words.filter((_, index) => bits & (1 << index));
 }
@@ -59,6 +60,7 @@ export function noteOnSpans(spans: readonly Span[], bits: number): void {
   for (const span of spans) span.warnings.push(...added.filter((word) => !span.warnings.includes(word)));
 }
 
+/** Converts bits of `warning` to sentences for the sender. */
 export function warningSentences(bits: number, limits: OtlpLimits): string[] {
   return sentences.filter(([bit]) => bits & bit).map(([, sentence]) => sentence(limits));
 }

@@ -28,6 +28,7 @@ export interface BacklogShare {
   cost: number;
 }
 
+/** Returns the share of a body: its lane, bytes in Redis and cost. */
 export function backlogShareOf(payload: Pick<IngestBodyPayload, 'inflatedBytes'>, body: Buffer): BacklogShare {
   return { lane: laneOf(payload), bytes: body.length + jobBytes, cost: costOf(payload) };
 }

@@ -222,6 +222,10 @@ const countedSummaries = ['listed', 'failed', 'mended'] as const;
  */
 export type CountedSummaries = (typeof countedSummaries)[number];
 
+/**
+ * Adds to a counter of summaries.
+ * @throws the error of Redis
+ */
 export async function countSummaries(redis: Redis, outcome: CountedSummaries, count: number): Promise<void> {
   if (count > 0) await redis.hincrby(countsKey, outcome, count);
 }

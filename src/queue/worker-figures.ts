@@ -32,6 +32,7 @@ export async function writeWorkerFigures(redis: Redis, { workerId, ...values }: 
   await redis.hset(key, workerId, JSON.stringify(values));
 }
 
+/** Deletes the figures of a worker. */
 export async function removeWorkerFigures(redis: Redis, workerId: string): Promise<void> {
   await redis.hdel(key, workerId);
 }

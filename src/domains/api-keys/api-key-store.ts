@@ -29,6 +29,7 @@ const columns = [
   'created_at',
 ] as const;
 
+/** Stores a key with the digest of its secret. */
 export async function insertApiKey(postgres: Postgres, apiKey: ApiKey, digest: Buffer): Promise<void> {
   await postgres('api_keys').insert({
     id: apiKey.id,
@@ -57,6 +58,7 @@ export async function listApiKeys(
   return rows.map(toApiKey);
 }
 
+/** Finds a key of the project, also a revoked or expired one. */
 export async function findApiKey(postgres: Postgres, projectId: ProjectId, id: string): Promise<ApiKey | undefined> {
   const row = await postgres('api_keys')
     .where({ project_id: projectId, id })

@@ -38,6 +38,9 @@ const missingMs = 800;
 const loadMsMax = 2_000;
 const staleOnErrorMs = 10 * 60_000;
 
+/**
+ * Creates the cached lookups. Changes that `invalidations` reports drop the affected cache entries.
+ */
 export function createTenancy(deps: {
   postgres: Postgres;
   invalidations: Invalidations;

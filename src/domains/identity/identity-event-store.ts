@@ -8,6 +8,10 @@ import { runPostgres } from '../../stores/postgres/errors.ts';
  */
 export type IdentityOutcome = 'applied' | 'outdated';
 
+/**
+ * Returns whether the event was applied before.
+ * @throws UnavailableError when the database is unavailable
+ */
 export async function hasIdentityEvent(
   postgres: Postgres,
   provider: IdentityProviderName,
@@ -40,6 +44,7 @@ export async function insertIdentityEvent(transaction: Postgres, event: Identity
   return rows.length === 1;
 }
 
+/** Records that newer data was already known when the event was applied. */
 export async function markOutdated(transaction: Postgres, event: IdentityEvent): Promise<void> {
   await transaction('identity_events')
     .where({ provider: event.provider, event_id: event.eventId })

@@ -94,6 +94,7 @@ export async function findMembershipsToSettle(
   }));
 }
 
+/** Stores the role and the removal that are in force. */
 export async function saveSettled(
   transaction: Postgres,
   workspaceId: WorkspaceId,
@@ -104,6 +105,7 @@ export async function saveSettled(
     .update({ role, removed_at: removedAtMs === undefined ? null : new Date(removedAtMs) });
 }
 
+/** Returns whether the workspace is marked as deleted. */
 export async function isWorkspaceDeleted(transaction: Postgres, workspaceId: WorkspaceId): Promise<boolean> {
   const row = await transaction('workspaces').where({ id: workspaceId }).whereNotNull('deleted_at').first('id');
   return row !== undefined;

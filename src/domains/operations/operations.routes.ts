@@ -18,6 +18,7 @@ const metricsExample = 'http_request_duration_seconds_count{operation="getHealth
 /** Open routes that query a dependency cache its answer for one second. */
 const cacheMs = 1_000;
 
+/** Creates the endpoints for health, latency, metrics and the API description. */
 export function operationsEndpoints(deps: OperationsDeps) {
   const latency = cachedFor(cacheMs, () => reportLatency(deps));
   return [

@@ -48,6 +48,7 @@ const rateWire = {
   analytics: { class: 'analytics', unit: 'request' },
 } as const satisfies Record<RateLimitName, Pick<QuotaWire['rate_limits'][number], 'class' | 'unit'>>;
 
+/** Converts a quota report to its API form. */
 export function quotaToWire({ workspace, limits, month, quotas, ratesLeft }: QuotaReport): QuotaWire {
   const end = new Date(month.endMs).toISOString();
   return {

@@ -12,6 +12,7 @@ export interface Month {
 /** A cache: every body asks for the month, and it is nearly always the same one. */
 let lastMonth: Month = { name: '', startMs: 0, endMs: 0 };
 
+/** Returns the UTC calendar month of a time in milliseconds since the epoch. */
 export function monthOf(atMs: number): Month {
   if (atMs < lastMonth.startMs || atMs >= lastMonth.endMs) lastMonth = reckonMonth(atMs);
   return lastMonth;
@@ -51,6 +52,7 @@ export function usageEntry(workspaceId: string, quota: QuotaName, receivedAtMs: 
   };
 }
 
+/** Returns the Redis key of a monthly counter. It starts with the workspace. */
 export function usageKey(workspaceId: string, quota: QuotaName, month: Month): string {
   return `${workspaceId}:usage:${quota}:${month.name}`;
 }
@@ -60,14 +62,17 @@ export function workspaceOfUsageKey(key: string): string {
   return key.slice(0, key.indexOf(':'));
 }
 
+/** Returns the slot of a time: minutes since the epoch. */
 export function slotNumber(atMs: number): number {
   return Math.floor(atMs / slotMs);
 }
 
+/** Returns when a slot begins, in milliseconds since the epoch. */
 export function slotStartMs(slot: number): number {
   return slot * slotMs;
 }
 
+/** Returns when the counters of a month expire, in seconds since the epoch. */
 export function counterExpiryS(month: Month): number {
   return (month.endMs + keptMs) / 1_000;
 }

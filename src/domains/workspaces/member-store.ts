@@ -29,6 +29,7 @@ export async function listMembers(
   return rows.map(toMember);
 }
 
+/** Finds a current member of the workspace. Deleted users are excluded. */
 export async function findMember(
   transaction: Postgres,
   workspaceId: string,
@@ -47,6 +48,7 @@ export async function hasOtherOwner(transaction: Postgres, workspaceId: string, 
   return row !== undefined;
 }
 
+/** Sets the role of a member. This replaces older statements of the identity provider. */
 export async function setRole(transaction: Postgres, workspaceId: string, userId: string, role: Role): Promise<void> {
   await transaction('memberships')
     .where({ workspace_id: workspaceId, user_id: userId })

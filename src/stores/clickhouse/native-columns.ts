@@ -53,6 +53,7 @@ export const hex = (bytes: number): Scalar<string> => ({
   write: (writer, value) => writer.fixedHex(value, bytes),
 });
 
+/** Builds a column of a plain type from the value that `read` returns for each row. */
 export function column<Row, Value>(scalar: Scalar<Value>, read: (row: Row) => Value): Column<Row> {
   const values = new ByteWriter();
   const { type, write } = scalar;
@@ -114,6 +115,7 @@ export interface ArrayField<Item> {
   write: Write<Item>;
 }
 
+/** Builds a field of an array of tuples from the value that `read` returns for each item. */
 export function field<Item, Value>(scalar: Scalar<Value>, read: (item: Item) => Value): ArrayField<Item> {
   return { type: scalar.type, write: (writer, item) => scalar.write(writer, read(item)) };
 }
