@@ -4,9 +4,12 @@ import { createApiProcess } from './api/process.ts';
 import { readConfig } from './config.ts';
 import { listen } from './http/server.ts';
 
-/** Requests that still run when the process is told to stop get this long. */
+/** Time for running requests to finish after the process is told to stop. */
 const drainMs = 15_000;
-/** Turns of the event loop take some 10 ms under load, so these are a thousand new connections a second. */
+/**
+ * A turn of the event loop takes about 10 ms under load, so this allows about a thousand new
+ * connections per second.
+ */
 const acceptHandles = 16;
 
 const config = readConfig();

@@ -5,7 +5,10 @@ import { defaultOtlpLimits, type OtlpLimits } from './limits.ts';
 import type { AnyValue, Attributes } from './span.ts';
 import { wellFormed } from './text.ts';
 
-/** What was accepted once is read back whole, so only nesting is bounded here. */
+/**
+ * Stored values were accepted before and must be read back whole, so only the nesting depth is
+ * limited.
+ */
 const storedLimits: OtlpLimits = {
   ...defaultOtlpLimits,
   attributeValueBytesMax: Number.POSITIVE_INFINITY,
@@ -17,31 +20,49 @@ const keptKeysMax = 4096;
 const keptKeyLengthMax = 64;
 const entryStarts = new Map<string, string>();
 
-/** Anything but what a JSON string holds as it is; surrogates too, as they may be lone. */
+/**
+ * Matches characters that a JSON string cannot hold unescaped, and all surrogates, because they may
+ * be lone.
+ */
 const needsEscape = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
-/** Canonical OTLP/JSON of a value: 64-bit integers as strings, bytes as base64. Throws MalformedError past 1,000 levels. */
+/**
+ * Returns the canonical OTLP/JSON of a value: 64-bit integers as strings, bytes as base64.
+ * @throws MalformedError when the value is nested over 1,000 levels deep
+ */
 export function anyValueToJson(value: AnyValue): string {
   return writeValue(value, 1);
 }
 
-/** `[{"key":..,"value":{..}}]`, as OTLP/JSON has it. Throws MalformedError past 1,000 levels. */
+/**
+ * Returns attributes as OTLP/JSON: `[{"key":..,"value":{..}}]`.
+ * @throws MalformedError when a value is nested over 1,000 levels deep
+ */
 export function attributesToJson(attributes: Attributes): string {
   return writeEntries(attributes, 1);
 }
 
-/** The inverse of `attributesToJson`. Throws MalformedError for anything else. */
+/**
+ * Reads what `attributesToJson` wrote.
+ * @throws MalformedError for anything else
+ */
 export function attributesFromJson(text: string): Attributes {
   const context = new JsonContext(storedLimits, mayHoldLoneSurrogates(text));
   return readAttributes(context, parse(text)).attributes;
 }
 
-/** What `attributesToJson` wrote, parsed already, as in the middle of an event. Throws MalformedError for anything else. */
+/**
+ * Reads the parsed form of what `attributesToJson` wrote, for example inside an event.
+ * @throws MalformedError for anything else
+ */
 export function attributesFromStored(json: unknown): Attributes {
   return readAttributes(new JsonContext(storedLimits, false), json).attributes;
 }
 
-/** The inverse of `anyValueToJson`. Throws MalformedError for anything else. */
+/**
+ * Reads what `anyValueToJson` wrote.
+ * @throws MalformedError for anything else
+ */
 export function anyValueFromJson(text: string): AnyValue {
   return readAnyValue(new JsonContext(storedLimits, mayHoldLoneSurrogates(text)), parse(text), 1);
 }
@@ -67,7 +88,10 @@ function writeEntries(attributes: Attributes, depth: number): string {
   return `${text}]`;
 }
 
-/** `{"key":..,"value":`. The same few keys come with every span, and a look-up costs a fifth of writing them anew. */
+/**
+ * Returns `{"key":..,"value":`. The same few keys occur in every span, and a cache lookup costs a
+ * fifth of writing them again.
+ */
 function entryStart(key: string): string {
   const known = entryStarts.get(key);
   if (known !== undefined) return known;
@@ -78,14 +102,17 @@ function entryStart(key: string): string {
   return start;
 }
 
-/** JSON.stringify escapes lone surrogates only, so an escape that starts like one asks for a closer look. */
+/**
+ * Quotes a JSON string. JSON.stringify escapes lone surrogates only, so an escape with `\ud` needs
+ * a check.
+ */
 function quoted(text: string): string {
   if (!needsEscape.test(text)) return `"${text}"`;
   const json = JSON.stringify(text);
   return json.includes('\\ud') ? JSON.stringify(wellFormed(text)) : json;
 }
 
-/** JSON has no word for these, and JSON.stringify loses the sign of zero. */
+/** Writes a double. JSON has no NaN or Infinity, and JSON.stringify loses the sign of zero. */
 function writeDouble(value: number): string {
   if (!Number.isFinite(value)) return `"${value}"`;
   return Object.is(value, -0) ? '-0' : String(value);

@@ -1,6 +1,9 @@
 import type { Resource, Scope, Span, SpanLink } from './span.ts';
 
-/** Protobuf's defaults; every span is made here, so that all have one shape. */
+/**
+ * Creates a span with protobuf's default values. Every span is created here, so that all have the
+ * same object shape.
+ */
 export function blankSpan(resource: Resource, scope: Scope): Span {
   return {
     resource,
@@ -26,14 +29,17 @@ export function blankSpan(resource: Resource, scope: Scope): Span {
   };
 }
 
+/** Creates a link with protobuf's default values. */
 export function blankLink(): SpanLink {
   return { traceId: '', spanId: '', traceState: '', attributes: new Map(), droppedAttributesCount: 0, flags: 0 };
 }
 
+/** Creates a resource with protobuf's default values. */
 export function blankResource(): Resource {
   return { attributes: new Map(), droppedAttributesCount: 0, schemaUrl: '' };
 }
 
+/** Creates a scope with protobuf's default values. */
 export function blankScope(): Scope {
   return { name: '', version: '', attributes: new Map(), droppedAttributesCount: 0, schemaUrl: '' };
 }

@@ -7,7 +7,10 @@ import { message } from './otlp-schema.ts';
 import type { Resource, Scope, Span } from './span.ts';
 import { noteOnSpans } from './warnings.ts';
 
-/** Decodes the spans that the scan accepts, in one pass. Throws MalformedError on bad wire data. */
+/**
+ * Decodes the spans that the scan accepts, in one pass.
+ * @throws MalformedError on invalid protobuf data
+ */
 export function decodeProtobuf(bytes: Uint8Array, limits: OtlpLimits): Span[] {
   const reader = new DecodeReader(bytes, limits);
   const end = bytes.length;
@@ -78,7 +81,7 @@ function readScope(reader: DecodeReader, end: number, scope: Scope): void {
   scope.droppedAttributesCount = plusDropped(scope.droppedAttributesCount, attributes, reader.limits.attributesMax);
 }
 
-/** L1: past `spansMax` accepted spans the others are only checked. */
+/** Adds a span. After `spansMax` accepted spans the others are only validated. */
 function addSpan(reader: DecodeReader, end: number, resource: Resource, scope: Scope, spans: Span[]): void {
   if (spans.length >= reader.limits.spansMax) reader.leaveOut(message.span, end);
   else {

@@ -4,9 +4,12 @@ import { cutUtf8, readText } from './text.ts';
 import { warning } from './warnings.ts';
 import { WireReader } from './wire.ts';
 
-/** The decoder's cursor: strings and bytes on top of the wire, what was bent so far, and the walk for what is left out. */
+/**
+ * The cursor of the decoder. It extends the wire reader by strings and bytes, collects warnings,
+ * and validates the messages that are not decoded.
+ */
 export class DecodeReader extends WireReader {
-  /** Bits of `warning` since `takeWarnings`. */
+  /** Bits of `warning` since the last `takeWarnings`. */
   warnings = 0;
   #walk: ProtobufWalk | undefined;
   #traceStart = -1;
@@ -19,7 +22,7 @@ export class DecodeReader extends WireReader {
     return readText(this, start, fieldEnd);
   }
 
-  /** A string of an attribute value, cut to the limit of L1. */
+  /** Reads a string of an attribute value and cuts it to `attributeValueBytesMax`. */
   valueText(end: number): string {
     const fieldEnd = this.length(end);
     const start = this.pos;
@@ -27,7 +30,10 @@ export class DecodeReader extends WireReader {
     return readText(this, start, this.#cut(start, fieldEnd, cutUtf8));
   }
 
-  /** Bytes of an attribute value, cut to the limit of L1; a copy, so that the request body can go. */
+  /**
+   * Reads the bytes of an attribute value and cuts them to `attributeValueBytesMax`. Returns a
+   * copy, so that the request body can be freed.
+   */
   valueBytes(end: number): Uint8Array {
     const fieldEnd = this.length(end);
     const start = this.pos;
@@ -35,13 +41,13 @@ export class DecodeReader extends WireReader {
     return new Uint8Array(this.bytes.subarray(start, this.#cut(start, fieldEnd, cutBytes)));
   }
 
-  /** Steps over a message of `type` that is left out, finding it malformed as the scan would. */
+  /** Skips a message of `type`, but validates it as the scan does. */
   leaveOut(type: number, end: number): void {
     this.#walk ??= new ProtobufWalk(this);
     this.#walk.walk(type, this.message(end));
   }
 
-  /** Hex of the trace id at `start`; the spans of a trace share one string. */
+  /** Returns the hex of the trace id at `start`. The spans of a trace share one string. */
   traceIdAt(start: number): string {
     const { bytes } = this;
     if (

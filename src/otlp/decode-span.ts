@@ -11,7 +11,7 @@ import { timeWarnings, warning, warningWords } from './warnings.ts';
 const ids = emptyIdRanges();
 const linkIds = emptyIdRanges();
 
-/** Reads one span, or gives undefined for one that the scan rejects for its ids. */
+/** Reads one span. Returns undefined for a span that the scan rejects because of its ids. */
 export function readSpan(reader: DecodeReader, end: number, resource: Resource, scope: Scope): Span | undefined {
   const span = blankSpan(resource, scope);
   let attributes = 0;

@@ -5,8 +5,9 @@ import type { AnyValue, Attributes } from './span.ts';
 import { warning } from './warnings.ts';
 
 /**
- * Reads the entry at `count` of an attribute list into `attributes`, or leaves it out past the limit of L1.
- * Entries count, not distinct keys, so that the scan can tell without reading keys.
+ * Reads entry number `count` of an attribute list into `attributes`, or skips it above
+ * `attributesMax`. The limit counts entries, not distinct keys, so that the scan need not read
+ * keys.
  */
 export function readAttribute(reader: DecodeReader, end: number, attributes: Attributes, count: number): void {
   if (count < reader.limits.attributesMax) readKeyValue(reader, reader.message(end), attributes, 0);
@@ -16,7 +17,7 @@ export function readAttribute(reader: DecodeReader, end: number, attributes: Att
   }
 }
 
-/** What a list of `count` entries adds to the dropped count its sender gave. */
+/** Adds the entries of a list above `max` to the dropped count that the sender gave. */
 export function plusDropped(sent: number, count: number, max: number): number {
   return count <= max ? sent : Math.min(sent + count - max, 0xffff_ffff);
 }
@@ -33,7 +34,10 @@ function readKeyValue(reader: DecodeReader, end: number, into: Attributes, depth
   into.set(key, value);
 }
 
-/** P5: of several members the last wins; an array or list that comes again is continued, as protobuf merges messages. */
+/**
+ * Reads an AnyValue. If it has several members, the last one wins. A repeated array or key-value
+ * list is continued, as protobuf merges messages.
+ */
 function readAnyValue(reader: DecodeReader, end: number, before: AnyValue, depth: number): AnyValue {
   if (depth > reader.limits.depthMax) valueTooDeep(reader);
   let value = before;

@@ -7,7 +7,10 @@ interface Inflated {
   engine: { bytesWritten: number };
 }
 
-/** Looked up by name: the types of Node 20 know neither zstd nor what `info` does to the result. */
+/**
+ * The functions are looked up by name: the types of Node 20 know neither zstd nor the result of the
+ * `info` option.
+ */
 type Inflate = (
   body: Buffer,
   options: { info: true; chunkSize: number; maxOutputLength: number },
@@ -16,7 +19,10 @@ type Inflate = (
 
 const functionNames = { gzip: 'gunzip', deflate: 'inflate', zstd: 'zstdDecompress' } as const;
 
-/** OTLP compresses about threefold to sixfold: with this much room one round trip to the thread pool is enough. */
+/**
+ * OTLP compresses about threefold to sixfold. With this output size, one round trip to the thread
+ * pool is enough.
+ */
 const roomPerByte = 8;
 const smallBytesMax = 256 * 1024;
 /** Header and trailer. */
@@ -24,9 +30,10 @@ const gzipBytesMin = 18;
 const chunkBytes = { min: 16 * 1024, max: 1024 * 1024 };
 
 /**
- * Inflates, larger bodies on the thread pool, and stops at `inflatedBytesMax`, whatever the body claims to hold.
- * Throws TooLargeError (`body_too_large`) at the cap, MalformedError (`corrupt_body`) for corrupt or cut data and for
- * bytes after its end. Gzip of several members is legal (RFC 1952, 2.2).
+ * Inflates a body, larger ones on the thread pool. Stops at `inflatedBytesMax`, whatever size the
+ * body claims. Gzip with several members is valid (RFC 1952, 2.2).
+ * @throws TooLargeError (`body_too_large`) at the limit
+ * @throws MalformedError (`corrupt_body`) for corrupt or truncated data and for bytes after the end
  */
 export async function inflateBounded(coding: ContentCoding, body: Buffer, inflatedBytesMax: number): Promise<Buffer> {
   if (coding === 'identity') {
@@ -45,8 +52,9 @@ export async function inflateBounded(coding: ContentCoding, body: Buffer, inflat
 }
 
 /**
- * A small body at once: for those the way to the thread pool and back costs as much CPU as the work (0.4 ms for 160 KB). The
- * size that gzip states at its end (RFC 1952, 2.3.1) is only a hint. Undefined for whatever is not plainly small and sound.
+ * Inflates a small body synchronously, because the thread pool would cost as much CPU as the work
+ * itself (0.4 ms for 160 KB). The size at the end of gzip data (RFC 1952, 2.3.1) is only a hint.
+ * Returns undefined unless the body is small and valid.
  */
 function gunzipSmall(body: Buffer, inflatedBytesMax: number): Buffer | undefined {
   if (body.length < gzipBytesMin) return undefined;
@@ -61,7 +69,10 @@ function gunzipSmall(body: Buffer, inflatedBytesMax: number): Buffer | undefined
   }
 }
 
-/** T6: `deflate` means zlib (RFC 9110, 8.4.1.2), but some send it raw; which was meant is only seen by trying. */
+/**
+ * Inflates raw deflate data. `deflate` means zlib (RFC 9110, 8.4.1.2), but some senders use the raw
+ * format. Only trying shows which one was meant.
+ */
 async function inflateRaw(body: Buffer, inflatedBytesMax: number, zlibError: unknown): Promise<Buffer> {
   if (zlibError instanceof TooLargeError) throw zlibError;
   try {

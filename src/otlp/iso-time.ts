@@ -1,6 +1,9 @@
 const isoTime = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:[.,](\d{1,18}))?([Zz]|[+-]\d{2}:\d{2})?$/;
 
-/** Nanoseconds since 1970 of an ISO 8601 time, UTC when it names no zone; undefined when it is none. Past nanoseconds it is cut. */
+/**
+ * Converts an ISO 8601 time to nanoseconds since 1970. A time without a zone is UTC. Digits below
+ * nanoseconds are cut off. Returns undefined for any other text.
+ */
 export function readIsoTime(text: string): bigint | undefined {
   const [, date, time, fraction = '', zone = 'Z'] = isoTime.exec(text) ?? [];
   const ms = Date.parse(`${date}T${time}${zone.toUpperCase()}`);

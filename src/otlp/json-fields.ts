@@ -12,12 +12,15 @@ const int64Max = 2n ** 63n - 1n;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What the reading of one JSON body carries along. A fault inside a span is noted, so that only that span is lost. */
+/**
+ * State of reading one JSON body. A fault inside a span is recorded, so that only this span is
+ * rejected.
+ */
 export class JsonContext {
   readonly limits: OtlpLimits;
-  /** Bits of `warning` since `takeWarnings`. */
+  /** Bits of `warning` since the last `takeWarnings`. */
   warnings = 0;
-  /** Where we are, for messages. */
+  /** The current position in the body, for messages. */
   path = '';
   readonly #mayHoldLoneSurrogates: boolean;
   #inSpan = false;
@@ -33,7 +36,7 @@ export class JsonContext {
     this.#fault = undefined;
   }
 
-  /** The first fault of the span begun last, if any. */
+  /** Returns the first fault of the current span, if any. */
   endSpan(): SpanFault | undefined {
     this.#inSpan = false;
     return this.#fault;
@@ -45,7 +48,10 @@ export class JsonContext {
     return warnings;
   }
 
-  /** A value that breaks a rule: rejects the span it is in, or the body when it is outside of spans. */
+  /**
+   * Records a value that breaks a rule. Inside a span only the span is rejected.
+   * @throws MalformedError outside of spans
+   */
   refuse(rule: string, value: unknown): void {
     if (!this.#inSpan) this.malformed(`${rule}, not ${shown(value)}`);
     this.#fault ??= { rule, value: shown(value) };
@@ -63,21 +69,27 @@ export class JsonContext {
   }
 }
 
-/** Lone surrogates can only come from escapes, as JSON text from UTF-8 has none; most bodies need no closer look. */
+/**
+ * Returns whether the text may contain lone surrogates. JSON decoded from UTF-8 has none, so only
+ * escapes can produce them. Most bodies have no such escape and need no further check.
+ */
 export function mayHoldLoneSurrogates(json: string): boolean {
   return /\\u[dD][89a-fA-F]/.test(json);
 }
 
+/** Returns whether a JSON value is an object, not an array or null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Reads a string; '' when absent. Refuses any other value. */
 export function readString(context: JsonContext, value: unknown, field: string): string {
   if (typeof value === 'string') return context.wellFormed(value);
   if (value !== undefined && value !== null) context.refuse(`${field} must be a string`, value);
   return '';
 }
 
+/** Reads an unsigned 32-bit integer; 0 when absent. Refuses any other value. */
 export function readUint32(context: JsonContext, value: unknown, field: string): number {
   if (value === undefined || value === null) return 0;
   const number = integer(value, uint32Max);
@@ -86,12 +98,15 @@ export function readUint32(context: JsonContext, value: unknown, field: string):
   return 0;
 }
 
-/** The count of what the sender dropped, plus what we drop. */
+/** Adds the number of entries that we drop to the dropped count of the sender. */
 export function plusDropped(context: JsonContext, sent: unknown, field: string, dropped: number): number {
   return Math.min(readUint32(context, sent, field) + dropped, Number(uint32Max));
 }
 
-/** J4: an integer; names such as SPAN_KIND_SERVER, SERVER or server are taken although OTLP/JSON has none. */
+/**
+ * Reads an integer enum. Accepts names such as SPAN_KIND_SERVER, SERVER or server too, although
+ * OTLP/JSON forbids them.
+ */
 export function readEnum(context: JsonContext, value: unknown, prefix: string, names: readonly string[]): number {
   if (value === undefined || value === null) return 0;
   if (typeof value === 'string') {
@@ -105,7 +120,9 @@ export function readEnum(context: JsonContext, value: unknown, prefix: string, n
   return 0;
 }
 
-/** J5: nanoseconds as string or number; ISO 8601 is taken although OTLP/JSON has none. */
+/**
+ * Reads nanoseconds from a string or number. Accepts ISO 8601 too, although OTLP/JSON forbids it.
+ */
 export function readTime(context: JsonContext, value: unknown, field: string): bigint {
   if (value === undefined || value === null) return 0n;
   const nanos = integer(value, uint64Max) ?? (typeof value === 'string' ? readIsoTime(value) : undefined);
@@ -114,6 +131,7 @@ export function readTime(context: JsonContext, value: unknown, field: string): b
   return 0n;
 }
 
+/** Reads a signed 64-bit integer. Refuses any other value and then returns 0. */
 export function readInt64(context: JsonContext, value: unknown, field: string): bigint {
   const number = integer(value, int64Max);
   if (number !== undefined && BigInt.asIntN(64, number) === number) return number;
@@ -122,8 +140,9 @@ export function readInt64(context: JsonContext, value: unknown, field: string): 
 }
 
 /**
- * An integer as proto3 JSON writes one: a number, or a string with or without an exponent. A number past 2^53 has lost
- * digits: its shortest decimal is what a JavaScript sender meant, and one that rounded up past `max` meant `max`.
+ * Reads an integer as proto3 JSON writes it: a number, or a string with or without an exponent. A
+ * number above 2^53 has lost digits: its shortest decimal is what a JavaScript sender meant, and a
+ * number that was rounded up above `max` meant `max`.
  */
 function integer(value: unknown, max: bigint): bigint | undefined {
   if (typeof value === 'string') {

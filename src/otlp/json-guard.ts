@@ -1,19 +1,20 @@
 import { MalformedError } from '../lib/errors.ts';
 import type { OtlpLimits } from './limits.ts';
 
-/** Below this size JSON.parse can neither take long nor much memory, whatever the text. */
+/** Below this size JSON.parse needs little time and memory for any text. */
 const guardedBytesMin = 1024 * 1024;
 const nestingMax = 10_000;
-/** A message of OTLP/JSON is a brace and, mostly, a comma. */
+/** A message in OTLP/JSON has one brace and usually one comma. */
 const tokensPerMessage = 2;
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
- * Refuses what JSON.parse would choke on: it takes seconds for millions of nested arrays, and a two-byte `{}` becomes
- * an object of fifty. Only counts, one pass, no recursion; whether it is JSON at all is not judged here.
- * Throws MalformedError (`malformed_otlp`).
+ * Rejects text that is too expensive for JSON.parse: millions of nested arrays take seconds, and a
+ * two-byte `{}` becomes an object of fifty bytes. It counts in one pass without recursion, and does
+ * not check whether the text is JSON.
+ * @throws MalformedError (`malformed_otlp`)
  */
 export function guardJson(bytes: Uint8Array, limits: OtlpLimits): void {
   if (bytes.length < guardedBytesMin) return;

@@ -18,7 +18,7 @@ import { timeWarnings, warning, warningWords } from './warnings.ts';
 const kinds = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
 const statusCodes = ['UNSET', 'OK', 'ERROR'];
 
-/** One span of OTLP/JSON, or why it is rejected. */
+/** Reads one OTLP/JSON span. Returns the fault if the span is rejected. */
 export function readSpan(context: JsonContext, value: unknown, resource: Resource, scope: Scope): Span | SpanFault {
   const span = blankSpan(resource, scope);
   context.beginSpan();
@@ -44,7 +44,10 @@ function readFields(context: JsonContext, sent: JsonObject, span: Span): void {
   readStatus(context, sent.status, span);
 }
 
-/** V1, V2, J1, J12. */
+/**
+ * Reads and validates the ids, which are hex of any case. A parent id that is empty or all zero
+ * means a root span.
+ */
 function readIds(context: JsonContext, sent: JsonObject, span: Span): void {
   span.traceId = hexId(sent.traceId, traceIdBytes) ?? '';
   span.spanId = hexId(sent.spanId, spanIdBytes) ?? '';

@@ -29,8 +29,9 @@ const unknownKeysMax = 5;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads OTLP/JSON. The scan and the decoder are this one function, as JSON.parse is most of the cost of both.
- * Throws MalformedError when the body is not UTF-8, not JSON, or not an envelope of OTLP.
+ * Reads OTLP/JSON. The scan and the decoder both use this function, because JSON.parse is most of
+ * the cost of both.
+ * @throws MalformedError when the body is not UTF-8, not JSON, or not an OTLP envelope
  */
 export function readJsonTraces(bytes: Uint8Array, limits: OtlpLimits): JsonTraces {
   const text = decodeUtf8(bytes);
@@ -117,7 +118,10 @@ function object(context: JsonContext, value: unknown): JsonObject {
   return isObject(value) ? value : context.malformed(`expected an object, not ${shown(value)}`);
 }
 
-/** S4: a misspelt root would otherwise be a silent success. */
+/**
+ * Reports unknown top-level keys. Without this, a body with a misspelled root key would silently
+ * succeed.
+ */
 function unknownKeys(root: JsonObject): string[] {
   const keys = Object.keys(root).filter((key) => key !== 'resourceSpans');
   return keys
@@ -133,7 +137,10 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** S2: no bytes are the empty request in protobuf only; in JSON that is `{}`. */
+/**
+ * Parses JSON. An empty body is invalid: only protobuf encodes the empty request as no bytes, JSON
+ * needs `{}`.
+ */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

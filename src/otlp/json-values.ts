@@ -3,7 +3,7 @@ import type { AnyValue, Attributes } from './span.ts';
 import { cutUtf8 } from './text.ts';
 import { warning } from './warnings.ts';
 
-/** Attributes and how many the sender's list had past the limit. */
+/** Attributes, and the number of entries above the limit. */
 export interface ReadAttributes {
   attributes: Attributes;
   dropped: number;
@@ -11,7 +11,7 @@ export interface ReadAttributes {
 
 type MemberReader = (context: JsonContext, value: unknown, depth: number) => AnyValue;
 
-/** The members of AnyValue's oneof. */
+/** The members of the oneof of AnyValue. */
 const members: ReadonlyMap<string, MemberReader> = new Map<string, MemberReader>([
   ['stringValue', readStringValue],
   ['boolValue', readBool],
@@ -28,7 +28,7 @@ const numberWords: ReadonlyMap<string, number> = new Map([
   ['-Infinity', Number.NEGATIVE_INFINITY],
 ]);
 
-/** An attribute list, or a plain object in its place, which strict OTLP/JSON would refuse. */
+/** Reads an attribute list. Also accepts a plain object, although OTLP/JSON forbids it. */
 export function readAttributes(context: JsonContext, value: unknown): ReadAttributes {
   const attributes: Attributes = new Map();
   const total = readEntries(context, value, attributes, context.limits.attributesMax, 1);
@@ -37,7 +37,7 @@ export function readAttributes(context: JsonContext, value: unknown): ReadAttrib
   return { attributes, dropped };
 }
 
-/** Reads at most `max` entries into `into` and gives how many there are. */
+/** Reads at most `max` entries into `into` and returns the total number of entries. */
 function readEntries(context: JsonContext, value: unknown, into: Attributes, max: number, depth: number): number {
   if (value === undefined || value === null) return 0;
   if (Array.isArray(value)) {
@@ -59,7 +59,7 @@ function readKeyValue(context: JsonContext, entry: unknown, into: Attributes, de
   into.set(readString(context, entry.key, 'attribute key'), readAnyValue(context, entry.value, depth));
 }
 
-/** An AnyValue, or a bare scalar or array in its place, which strict OTLP/JSON would refuse. */
+/** Reads an AnyValue. Also accepts a bare scalar or array, although OTLP/JSON forbids it. */
 export function readAnyValue(context: JsonContext, value: unknown, depth: number): AnyValue {
   const { depthMax } = context.limits;
   if (depth > depthMax) context.malformed(`attribute values nested over ${depthMax} deep`);
@@ -70,7 +70,9 @@ export function readAnyValue(context: JsonContext, value: unknown, depth: number
   return isObject(value) ? readMembers(context, value, depth) : null;
 }
 
-/** P5: of several members the last wins. J3, J8: unknown names and null are as if absent. */
+/**
+ * Reads the members of an AnyValue. The last member wins. Unknown names and null count as absent.
+ */
 function readMembers(context: JsonContext, value: JsonObject, depth: number): AnyValue {
   let result: AnyValue = null;
   for (const name of Object.keys(value)) {
@@ -97,7 +99,10 @@ function readBool(context: JsonContext, value: unknown): boolean {
   return value === true;
 }
 
-/** J6: a number, a numeric string, or one of the words that JSON numbers lack. */
+/**
+ * Reads a number, a numeric string, or one of the words for values that JSON numbers cannot
+ * express.
+ */
 function readDouble(context: JsonContext, value: unknown): number {
   if (typeof value === 'number') return value;
   if (typeof value === 'string') {
@@ -109,7 +114,7 @@ function readDouble(context: JsonContext, value: unknown): number {
   return 0;
 }
 
-/** J7: base64 in the standard or the URL alphabet, padding optional. */
+/** Reads base64 in the standard or the URL alphabet. Padding is optional. */
 function readBytes(context: JsonContext, value: unknown): Uint8Array {
   if (typeof value !== 'string' || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(value)) {
     context.refuse('bytesValue must be base64', value);

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 
-/** Bounds on one OTLP request. Sizes in bytes. */
+/** Limits of one OTLP request. Sizes are in bytes. */
 export interface OtlpLimits {
   bodyBytesMax: number;
   inflatedBytesMax: number;
@@ -9,11 +9,12 @@ export interface OtlpLimits {
   attributesMax: number;
   eventsMax: number;
   linksMax: number;
-  /** AnyValue nesting, in protobuf and JSON alike. */
+  /** Nesting depth of AnyValue, for protobuf and JSON. */
   depthMax: number;
   /**
-   * Messages (resources, spans, events, key-values, values) in one request; past it the body is malformed.
-   * A two-byte message costs a hundred bytes once decoded, so the byte limits alone do not bound memory.
+   * Messages (resources, spans, events, key-values, values) in one request. Above it the body is
+   * malformed. A two-byte message takes a hundred bytes once decoded, so the byte limits alone do
+   * not limit memory.
    */
   messagesMax: number;
 }
@@ -30,7 +31,7 @@ export const defaultOtlpLimits: OtlpLimits = {
   messagesMax: 2_000_000,
 };
 
-/** The limits of one request, with the two sizes that an operator may change. */
+/** Returns the limits of one request, with the two sizes that an operator may configure. */
 export function otlpLimits(config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflatedBytesMax'>): OtlpLimits {
   return {
     ...defaultOtlpLimits,

@@ -8,7 +8,7 @@ const encodings: ReadonlyMap<string, OtlpEncoding> = new Map([
   ['application/json', 'json'],
 ]);
 
-/** zstd came to Node with 22.15. */
+/** Node supports zstd since 22.15. */
 const codings: ReadonlyMap<string, ContentCoding> = new Map<string, ContentCoding>([
   ['', 'identity'],
   ['identity', 'identity'],
@@ -18,7 +18,10 @@ const codings: ReadonlyMap<string, ContentCoding> = new Map<string, ContentCodin
   ...('zstdDecompress' in zlib ? ([['zstd', 'zstd']] as const) : []),
 ]);
 
-/** T2: the encoding a Content-Type asks for; undefined (415) for any other type, and for JSON not in UTF-8. */
+/**
+ * Returns the encoding for a Content-Type; undefined (HTTP 415) for any other type, and for JSON
+ * that is not UTF-8.
+ */
 export function readEncoding(contentType: string | undefined): OtlpEncoding | undefined {
   if (contentType === undefined) return undefined;
   const [type = '', ...parameters] = contentType.split(';');
@@ -26,7 +29,10 @@ export function readEncoding(contentType: string | undefined): OtlpEncoding | un
   return encoding === 'json' && !parameters.every(isUtf8OrOther) ? undefined : encoding;
 }
 
-/** T6: the one coding of the body; undefined (415) for an unknown one and for several. */
+/**
+ * Returns the content coding of the body; undefined (HTTP 415) for an unknown coding or several
+ * codings.
+ */
 export function readContentCoding(contentEncoding: string | undefined): ContentCoding | undefined {
   return codings.get((contentEncoding ?? '').trim().toLowerCase());
 }

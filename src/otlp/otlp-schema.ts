@@ -1,6 +1,7 @@
 /**
- * The messages of opentelemetry/proto/trace/v1/trace.proto (1.11) that a walk has to enter, as a table:
- * per message and tag (field number * 8 + wire type) what lies there. A tag that is absent is stepped over.
+ * The messages of opentelemetry/proto/trace/v1/trace.proto (1.11) that a walk enters, as a table.
+ * It maps each message and tag (field number * 8 + wire type) to the field's content. Tags that are
+ * not listed are skipped.
  */
 export const message = {
   request: 0,
@@ -18,7 +19,7 @@ export const message = {
   keyValueList: 12,
 } as const;
 
-/** What to do with a field that is not a message to enter. */
+/** Actions for fields that are not messages to enter. */
 export const mark = { limited: 32, traceId: 33, spanId: 34, parentSpanId: 35, strindex: 64 } as const;
 
 export const tagsPerMessage = 256;
@@ -77,7 +78,10 @@ const rows: Readonly<Record<number, MessageRow>> = {
 
 export const messageNames: readonly string[] = Object.values(rows).map((row) => row.name);
 
-/** `actions[message * tagsPerMessage + tag]`: 0 step over, below 32 a message to enter, else a mark. */
+/**
+ * `actions[message * tagsPerMessage + tag]`: 0 means skip, below 32 is the message to enter, other
+ * values are marks.
+ */
 export const actions: Uint8Array = buildActions();
 
 function buildActions(): Uint8Array {

@@ -1,4 +1,7 @@
-/** Why a span is refused: the rule it breaks and the value that breaks it, fit to be shown to the sender. */
+/**
+ * Why a span is rejected: the rule that it breaks and the invalid value. Safe to show to the
+ * sender.
+ */
 export interface SpanFault {
   rule: string;
   value: string;
@@ -7,7 +10,7 @@ export interface SpanFault {
 const reasonsMax = 10;
 const shownCharactersMax = 60;
 
-/** Counts refused spans by rule; the first bad value of each rule stands for the others. */
+/** Counts rejected spans per rule. Keeps the first invalid value of each rule as the example. */
 export class Rejections {
   count = 0;
   readonly #byRule = new Map<string, { count: number; example: string }>();
@@ -27,7 +30,10 @@ export class Rejections {
   }
 }
 
-/** A value from outside as it may appear in a message: scalars shortened, structures only by their kind. */
+/**
+ * Formats an external value for a message. Strings are shortened; of objects and arrays only the
+ * type is shown.
+ */
 export function shown(value: unknown): string {
   if (typeof value === 'string') {
     const cut = value.length > shownCharactersMax;

@@ -3,7 +3,7 @@ import type { OtlpEncoding } from './media-type.ts';
 import { cutUtf8 } from './text.ts';
 
 export interface ExportOutcome {
-  /** Spans refused for good; the client must not send them again. */
+  /** Permanently rejected spans. The client must not send them again. */
   rejected: number;
   message: string;
 }
@@ -20,7 +20,7 @@ export interface Status {
   fieldViolations?: readonly FieldViolation[];
 }
 
-/** google.rpc.Code for an HTTP status, as gRPC maps them. */
+/** Maps an HTTP status to google.rpc.Code, as gRPC does. */
 export const rpcCodes: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,
@@ -35,14 +35,20 @@ export const rpcCodes: Readonly<Record<number, number>> = {
   503: 14,
 };
 
-/** T9: with six bytes per character at worst (JSON's \u0000), all together stays under 4 MiB. */
+/**
+ * At worst JSON needs six bytes per character (`\u0000`); then a whole response still stays under 4
+ * MiB.
+ */
 const messageBytesMax = 512 * 1024;
 const violationsMax = 50;
 const violationBytesMax = 1024;
 
 const badRequestType = 'type.googleapis.com/google.rpc.BadRequest';
 
-/** ExportTraceServiceResponse; nothing to say is the empty message, never a partial success of 0 and '' (S1, S5). */
+/**
+ * Encodes an ExportTraceServiceResponse. If there is nothing to report, it is the empty message,
+ * not a partial success of 0 and ''.
+ */
 export function encodeExportResponse(encoding: OtlpEncoding, outcome: ExportOutcome): Buffer {
   const { rejected } = outcome;
   const message = cut(outcome.message, messageBytesMax);
@@ -64,7 +70,7 @@ export function encodeExportResponse(encoding: OtlpEncoding, outcome: ExportOutc
   return Buffer.from(writer.finish());
 }
 
-/** google.rpc.Status, with the violations as a BadRequest detail (S6, S7). */
+/** Encodes a google.rpc.Status, with the violations as a BadRequest detail. */
 export function encodeStatus(encoding: OtlpEncoding, status: Status): Buffer {
   const message = cut(status.message, messageBytesMax);
   const fieldViolations = (status.fieldViolations ?? []).slice(0, violationsMax).map((violation) => ({

@@ -15,13 +15,14 @@ import {
 import { warning } from './warnings.ts';
 import type { WireReader } from './wire.ts';
 
-/** Frames above the values of an attribute, and the most frames one level of AnyValue takes. */
+/** Stack frames above the values of an attribute, and the maximum frames per level of AnyValue. */
 const framesOutsideValues = 8;
 const framesPerValue = 3;
 
 /**
- * Walks the whole structure of OTLP protobuf bytes with a stack of its own: no objects, no strings, no recursion.
- * The decoder uses it too, for the parts it leaves out, so that both find the same bodies malformed.
+ * Walks the structure of OTLP protobuf bytes with its own stack: no objects, no strings, no
+ * recursion. The decoder uses it for the messages that it skips, so that both find the same bodies
+ * malformed.
  */
 export class ProtobufWalk {
   spans = 0;
@@ -46,7 +47,10 @@ export class ProtobufWalk {
     this.#attributeCounts = new Int32Array(frames);
   }
 
-  /** Walks one message of type `root` from the reader's position to `rootEnd`. Throws MalformedError on bad wire data. */
+  /**
+   * Walks one message of type `root` from the position of the reader to `rootEnd`.
+   * @throws MalformedError on invalid protobuf data
+   */
   walk(root: number, rootEnd: number): void {
     const reader = this.#reader;
     let type = root;
@@ -146,11 +150,15 @@ export class ProtobufWalk {
   }
 }
 
-/** P4: the same words from the scan and the decoder. */
+/**
+ * Fails for a value that is nested too deep. The scan and the decoder share this message.
+ * @throws MalformedError
+ */
 export function valueTooDeep(reader: WireReader): never {
   reader.fail(`attribute values nested over ${reader.limits.depthMax} deep`, reader.pos);
 }
 
+/** Returns whether the trace id and the span id of a link are valid. */
 export function isLink(bytes: Buffer, ids: IdRanges): boolean {
   return (
     isId(bytes, ids.traceStart, ids.traceEnd, traceIdBytes) && isId(bytes, ids.spanStart, ids.spanEnd, spanIdBytes)

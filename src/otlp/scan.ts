@@ -7,18 +7,19 @@ import { warningSentences } from './warnings.ts';
 import { WireReader } from './wire.ts';
 
 export interface ScanResult {
-  /** Spans accepted: as many as `decodeTraces` gives for the same bytes. */
+  /** Number of accepted spans: as many as `decodeTraces` returns for the same bytes. */
   spans: number;
   rejected: number;
   /** Why spans were rejected, in English with counts, at most eleven lines. */
   reasons: string[];
-  /** What was accepted but bent, or is likely a mistake of the sender. */
+  /** What was accepted with changes, or is probably a mistake of the sender. */
   warnings: string[];
 }
 
 /**
- * Judges a request body at the edge without decoding it: what it passes, `decodeTraces` decodes.
- * Throws MalformedError (`malformed_otlp`) when the body as a whole is not OTLP; bad single spans are only counted.
+ * Validates a request body without decoding it. `decodeTraces` can decode every body that passes.
+ * Single invalid spans are only counted.
+ * @throws MalformedError (`malformed_otlp`) when the body as a whole is not OTLP
  */
 export function scanTraces(encoding: OtlpEncoding, bytes: Uint8Array, limits: OtlpLimits): ScanResult {
   return encoding === 'protobuf' ? scanProtobuf(bytes, limits) : scanJson(bytes, limits);

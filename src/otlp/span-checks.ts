@@ -9,7 +9,7 @@ export const idRules = {
   parentSpanId: 'parentSpanId must be empty, all zero or 8 bytes (16 hex characters)',
 } as const;
 
-/** Where the ids of one span lie in its bytes; the scan and the decoder both fill one in. */
+/** Byte ranges of the ids of one span. The scan and the decoder both fill one. */
 export interface IdRanges {
   traceStart: number;
   traceEnd: number;
@@ -19,10 +19,12 @@ export interface IdRanges {
   parentEnd: number;
 }
 
+/** Creates ranges in which all ids are absent. */
 export function emptyIdRanges(): IdRanges {
   return { traceStart: 0, traceEnd: 0, spanStart: 0, spanEnd: 0, parentStart: 0, parentEnd: 0 };
 }
 
+/** Marks all ids as absent, so that one object can be reused for every span. */
 export function resetIdRanges(ids: IdRanges): void {
   ids.traceStart = 0;
   ids.traceEnd = 0;
@@ -32,7 +34,7 @@ export function resetIdRanges(ids: IdRanges): void {
   ids.parentEnd = 0;
 }
 
-/** V1 and V2 for a protobuf span; undefined when it may pass. */
+/** Returns the first invalid id of a protobuf span, or undefined if all are valid. */
 export function idFault(bytes: Buffer, ids: IdRanges): SpanFault | undefined {
   if (!isId(bytes, ids.traceStart, ids.traceEnd, traceIdBytes))
     return { rule: idRules.traceId, value: shownBytes(bytes, ids.traceStart, ids.traceEnd) };
@@ -43,15 +45,20 @@ export function idFault(bytes: Buffer, ids: IdRanges): SpanFault | undefined {
   return undefined;
 }
 
-/** L1: spans past the limit are refused one by one, so that the first ones are kept. */
+/**
+ * Returns the fault of a span above the limit. Such spans are rejected one by one, so that the
+ * first ones are kept.
+ */
 export function overLimitFault(spansMax: number): SpanFault {
   return { rule: `a request may hold at most ${spansMax} spans`, value: `span ${spansMax + 1} and later` };
 }
 
+/** Returns whether the bytes have the length of an id and are not all zero. */
 export function isId(bytes: Buffer, start: number, end: number, length: number): boolean {
   return end - start === length && !isZero(bytes, start, end);
 }
 
+/** Returns whether all bytes in `[start, end)` are zero. True for an empty range. */
 export function isZero(bytes: Buffer, start: number, end: number): boolean {
   for (let index = start; index < end; index++) if (bytes[index] !== 0) return false;
   return true;

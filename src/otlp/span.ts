@@ -1,11 +1,14 @@
 /**
- * A decoded OTLP AnyValue. The JavaScript type carries the OTLP type, so nothing is wrapped:
- * string, bool = boolean, int = bigint (64 bits kept exact), double = number, bytes = Uint8Array,
- * array = Array, kvlist = Map, empty = null.
+ * A decoded OTLP AnyValue. The JavaScript type tells the OTLP type, so no wrapper is needed:
+ * string, bool = boolean, int = bigint (exact 64 bits), double = number, bytes = Uint8Array, array
+ * = Array, kvlist = Map, empty = null.
  */
 export type AnyValue = string | boolean | bigint | number | Uint8Array | null | AnyValue[] | Attributes;
 
-/** Attributes by key; a Map, because keys such as `__proto__` are data. A repeated key: the last one wins. */
+/**
+ * Attributes by key. A Map, because keys such as `__proto__` are data. If a key is repeated, the
+ * last one wins.
+ */
 export type Attributes = Map<string, AnyValue>;
 
 export interface Resource {
@@ -38,7 +41,10 @@ export interface SpanLink {
   flags: number;
 }
 
-/** One accepted OTLP span. Ids are lower-case hex; `parentSpanId` is '' for a root. Resource and scope are shared objects. */
+/**
+ * One accepted OTLP span. Ids are lowercase hex; `parentSpanId` is '' for a root. Spans share their
+ * resource and scope objects.
+ */
 export interface Span {
   resource: Resource;
   scope: Scope;
@@ -48,7 +54,7 @@ export interface Span {
   traceState: string;
   flags: number;
   name: string;
-  /** OTLP SpanKind number as sent; unknown numbers are kept. */
+  /** OTLP SpanKind number as sent. Unknown numbers are kept. */
   kind: number;
   startUnixNano: bigint;
   endUnixNano: bigint;
@@ -61,6 +67,9 @@ export interface Span {
   /** OTLP status code: 0 unset, 1 ok, 2 error. */
   statusCode: number;
   statusMessage: string;
-  /** What was bent while decoding, as short stable words, such as `attribute_truncated` or `invalid_utf8`. */
+  /**
+   * Changes made while decoding, as short stable words such as `attribute_truncated` or
+   * `invalid_utf8`.
+   */
   warnings: string[];
 }

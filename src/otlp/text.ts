@@ -5,22 +5,23 @@ const internedBytesMax = 40;
 const slots = 8192;
 
 /**
- * Short ASCII strings by their bytes. Attribute keys, model names and the like recur in every span, and finding one
- * here costs a third of building it anew. Direct-mapped: a collision replaces, so it stays small whatever is sent.
+ * Cache of short ASCII strings by their bytes. Attribute keys, model names and similar strings
+ * recur in every span, and a cache hit costs a third of creating the string. Direct-mapped: a
+ * collision replaces the entry, so the size is fixed.
  */
 const interned: string[] = new Array<string>(slots).fill('');
 
 const hexCodes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0')).join(''));
 
-/** What a text is read from, and where it is noted that U+FFFD had to stand in (V7). */
+/** The source of a text. `warnings` notes when invalid UTF-8 was replaced by U+FFFD. */
 export interface TextSource {
   readonly bytes: Buffer;
-  /** The same bytes. */
+  /** A view of the same bytes. */
   readonly view: DataView;
   warnings: number;
 }
 
-/** The string in `[start, end)` of the source. */
+/** Returns the string in `[start, end)` of the source. */
 export function readText(source: TextSource, start: number, end: number): string {
   if (end === start) return '';
   if (end - start <= internedBytesMax) {
@@ -32,7 +33,7 @@ export function readText(source: TextSource, start: number, end: number): string
   return text;
 }
 
-/** Where to cut UTF-8 so that at most `bytesMax` bytes are left and no character is halved. */
+/** Returns where to cut UTF-8 so that at most `bytesMax` bytes remain and no character is split. */
 export function cutUtf8(bytes: Uint8Array, start: number, end: number, bytesMax: number): number {
   if (end - start <= bytesMax) return end;
   const limit = start + bytesMax;
@@ -41,12 +42,12 @@ export function cutUtf8(bytes: Uint8Array, start: number, end: number, bytesMax:
   return limit;
 }
 
-/** Lone surrogates become U+FFFD, as UTF-8 cannot hold them. */
+/** Replaces lone surrogates by U+FFFD, because UTF-8 cannot encode them. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
-/** Sixteen hex characters of the eight bytes at `start`. */
+/** Returns sixteen hex characters for the eight bytes at `start`. */
 export function hex8(bytes: Buffer, start: number): string {
   const [a, b, c, d] = [
     hexPair(bytes, start),
@@ -85,7 +86,10 @@ function hexPair(bytes: Buffer, start: number): number {
   );
 }
 
-/** The interned string of these bytes, or undefined when they are not all ASCII. Hashes four bytes at a time. */
+/**
+ * Returns the cached string of these bytes, or undefined when they are not all ASCII. Hashes four
+ * bytes at a time.
+ */
 function internAscii({ bytes, view }: TextSource, start: number, end: number): string | undefined {
   let hash = end - start;
   let union = 0;

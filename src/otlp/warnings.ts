@@ -1,7 +1,9 @@
 import type { OtlpLimits } from './limits.ts';
 import type { Span } from './span.ts';
 
-/** What can be bent in a span while it is accepted, one bit each, so that noting it costs nothing. */
+/**
+ * What can be changed in a span that is accepted. One bit each, so that recording costs nothing.
+ */
 export const warning = {
   attributeTruncated: 1,
   attributesDropped: 2,
@@ -27,7 +29,9 @@ const words = [
   'zero_start_time',
 ] as const;
 
-/** Sentences for the sender, for what it can do something about; the rest is only noted on the span. */
+/**
+ * Sentences for problems that the sender can fix. The other warnings are only recorded on the span.
+ */
 const sentences: readonly [bit: number, sentence: (limits: OtlpLimits) => string][] = [
   [warning.attributeTruncated, (l) => `attribute values over ${l.attributeValueBytesMax} bytes were truncated`],
   [warning.attributesDropped, (l) => `attributes past the first ${l.attributesMax} of a list were dropped`],
@@ -39,27 +43,31 @@ const sentences: readonly [bit: number, sentence: (limits: OtlpLimits) => string
 
 const wordSet: ReadonlySet<string> = new Set(words);
 
-/** Whether a stored warning is of the decoding rather than of what came after. */
+/** Returns whether a stored warning comes from decoding rather than from a later step. */
 export function isDecodeWarning(word: string): boolean {
   return wordSet.has(word);
 }
 
+/** Converts bits of `warning` to stable words. */
 export function warningWords(bits: number): string[] {
   return bits === 0 ? [] : words.filter((_, index) => bits & (1 << index));
 }
 
-/** What was bent in a shared resource or scope is noted on each of its spans. */
+/** Adds the warnings of a shared resource or scope to each of its spans. */
 export function noteOnSpans(spans: readonly Span[], bits: number): void {
   if (bits === 0) return;
   const added = warningWords(bits);
   for (const span of spans) span.warnings.push(...added.filter((word) => !span.warnings.includes(word)));
 }
 
+/** Converts bits of `warning` to sentences for the sender. */
 export function warningSentences(bits: number, limits: OtlpLimits): string[] {
   return sentences.filter(([bit]) => bits & bit).map(([, sentence]) => sentence(limits));
 }
 
-/** V4: times are never altered and never a reason to refuse, only noted. */
+/**
+ * Returns the warnings about times. Times are never changed and never a reason to reject a span.
+ */
 export function timeWarnings(startUnixNano: bigint, endUnixNano: bigint): number {
   const zero = startUnixNano === 0n ? warning.zeroStartTime : 0;
   return endUnixNano < startUnixNano ? zero | warning.endBeforeStart : zero;

@@ -4,16 +4,16 @@ import type { OtlpLimits } from './limits.ts';
 const groupDepthMax = 100;
 const varintBytesMax = 10;
 const twoTo28 = 268_435_456;
-/** Below it, 28 more bits fit into the 53 of a number. */
+/** Below this value 28 more bits fit into the 53 bits of a number. */
 const middleExactMax = 33_554_432;
 
 /**
- * A cursor over protobuf bytes (https://protobuf.dev/programming-guides/encoding/). `end` is the end of the message
- * being read; no read goes past it. Every fault throws `MalformedError` naming the byte offset.
- *
- * Rules the scan and the decoder share: a known field number with another wire type is an unknown field; unknown
- * fields are skipped, groups included; a varint of more than ten bytes, a field number 0, wire types 6 and 7, an
- * unbalanced group and anything cut short are malformed; over-long varints of at most ten bytes are not.
+ * Reads protobuf bytes (https://protobuf.dev/programming-guides/encoding/). `end` is the end of the
+ * current message; no read goes beyond it. Every fault throws MalformedError with the byte offset.
+ * The scan and the decoder share these rules. A known field number with another wire type is an
+ * unknown field. Unknown fields are skipped, including groups. Malformed are: a varint of more than
+ * ten bytes, field number 0, wire types 6 and 7, an unbalanced group, and truncated data. A varint
+ * that is longer than necessary but has at most ten bytes is valid.
  */
 export class WireReader {
   readonly bytes: Buffer;
@@ -28,7 +28,7 @@ export class WireReader {
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** The next tag: field number times eight plus wire type. Only `skip` judges whether it is a legal one. */
+  /** Reads the next tag: field number * 8 + wire type. Only `skip` checks whether it is valid. */
   tag(end: number): number {
     const first = this.bytes[this.pos] as number;
     if (first < 0x80) {
@@ -40,7 +40,7 @@ export class WireReader {
     return tag <= 0xffff_ffff ? tag : this.fail('field number over 536870911', start);
   }
 
-  /** Reads a length and gives the end of what it announces. */
+  /** Reads a length and returns the end position of its field. */
   length(end: number): number {
     const start = this.pos;
     const first = start < end ? (this.bytes[start] as number) : 0x80;
@@ -53,14 +53,14 @@ export class WireReader {
       : this.fail(`length ${length} goes past the end of its message, ${end - this.pos} bytes away`, start);
   }
 
-  /** Like `length`, for a message: it also counts towards `messagesMax`. */
+  /** Like `length`, but for a message: it also counts towards `messagesMax`. */
   message(end: number): number {
     if (++this.#messages > this.limits.messagesMax)
       this.fail(`more than ${this.limits.messagesMax} messages`, this.pos);
     return this.length(end);
   }
 
-  /** The low 32 bits of a varint, signed. */
+  /** Reads the low 32 bits of a varint, signed. */
   int32(end: number): number {
     let value = 0;
     for (let shift = 0; ; shift += 7) {
@@ -110,7 +110,7 @@ export class WireReader {
     return this.view.getFloat64(this.#take(8, end), true);
   }
 
-  /** Steps over the field whose tag was just read. */
+  /** Skips the field whose tag was just read. */
   skip(tag: number, end: number): void {
     const wireType = tag & 7;
     if (tag < 8) this.fail('field number 0', this.pos - 1);
@@ -158,7 +158,10 @@ export class WireReader {
     return this.bytes[this.pos++] as number;
   }
 
-  /** A varint as a number; inexact past 2^53, which is past every limit it is compared with. */
+  /**
+   * Reads a varint as a number. It is inexact above 2^53, which is above every limit that it is
+   * compared with.
+   */
   #number(end: number): number {
     let value = 0;
     let factor = 1;

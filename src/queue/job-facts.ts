@@ -1,9 +1,12 @@
-/** What a processor is told of its job beside the payload. */
+/** Facts about a job that a processor receives besides the payload. */
 export interface JobFacts {
   id: string;
   attemptsMade: number;
-  /** How many workers died or hung with this job under way. */
+  /** Number of workers that died or hung while they processed this job. */
   stalledCounter: number;
-  /** Whether this worker still holds the job; another may have taken and ended it while this one was paused. */
+  /**
+   * Returns whether this worker still holds the job. Another worker may have taken and finished it
+   * during a pause.
+   */
   isOurs: () => Promise<boolean>;
 }

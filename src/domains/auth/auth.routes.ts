@@ -6,6 +6,7 @@ import type { Principal } from './principal.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
+/** Creates the endpoint that describes the caller. */
 export function authEndpoints(deps: { postgres: Postgres }) {
   return [
     endpoint({

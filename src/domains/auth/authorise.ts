@@ -12,8 +12,9 @@ type Closed = Exclude<Access, { open: true }>;
 type Params = Readonly<Record<string, string>>;
 
 /**
- * Decides, before a body is read, whether the request may reach its handler. A project or workspace that is not the caller's is 404
- * in the same words as one that does not exist. Throws UnauthenticatedError, ForbiddenError or NotFoundError.
+ * Decides before the body is read whether a request may reach its handler. A project or workspace
+ * of somebody else gets the same 404 as one that does not exist.
+ * @throws UnauthenticatedError, ForbiddenError or NotFoundError
  */
 export async function authorise(
   deps: AuthenticateDeps,
@@ -27,7 +28,7 @@ export async function authorise(
   return caller.type === 'api_key' ? admitApiKey(caller, access, params) : admitUser(deps, caller, access, params);
 }
 
-/** The operator may do everything, to what exists. */
+/** Admits the operator, who may do everything with existing projects and workspaces. */
 async function admitAdmin({ tenancy }: AuthenticateDeps, params: Params): Promise<Principal> {
   const { project_id: projectId, workspace_id: workspaceId } = params;
   const workspace = workspaceId === undefined ? undefined : await tenancy.findWorkspace(workspaceId);
@@ -49,7 +50,10 @@ function admitApiKey({ record }: Extract<Identity, { type: 'api_key' }>, access:
   return { type: 'api_key', keyId: record.id, scopes: record.scopes, project };
 }
 
-/** The path's workspace must be one of the user's; where the path names none, it is the one of the token. */
+/**
+ * Admits a user. The workspace of the path must be one of the user's. Without one in the path, the
+ * workspace of the token applies.
+ */
 async function admitUser(
   { tenancy }: AuthenticateDeps,
   { record, home }: Extract<Identity, { type: 'user' }>,
@@ -78,7 +82,7 @@ async function admitUser(
 function leastRole(access: Exclude<Closed, { operator: true }>): Role {
   if ('role' in access) return access.role;
   if ('authenticated' in access) return 'viewer';
-  // A scope that no table knows is nobody's.
+  // An unknown scope is open to no user.
   if (!isScope(access.scope)) throw new ForbiddenError('forbidden', 'This operation is not open to users.');
   return leastRoleOf[access.scope];
 }

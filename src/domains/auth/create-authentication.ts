@@ -10,15 +10,15 @@ import { createTokenVerifier } from './token/token-verifier.ts';
 import { UnknownKeys } from './unknown-keys.ts';
 
 export interface Authentication extends AuthenticateDeps {
-  /** Stores which keys were used since the last time. */
+  /** Stores the uses of keys that are not written yet. */
   close(): Promise<void>;
 }
 
-/** What checks credentials and remembers who they belong to, made once in a process. */
+/** Creates everything that checks credentials and caches their owners, once per process. */
 export function createAuthentication(deps: {
   config: Pick<Config, 'jwt' | 'defaultPlan' | 'apiKeyPepper' | 'adminApiKey'>;
   postgres: Postgres;
-  /** The pool that looks credentials up. */
+  /** The connection pool for looking up credentials. */
   credentials: Postgres;
   invalidations: Invalidations;
   logger: Logger;

@@ -10,13 +10,18 @@ export interface ApplyOrGiveUpDeps extends ApplyIdentityEventDeps {
   redis: Redis;
 }
 
-/** With the backoff of jobs these take about two minutes, in which what is no fault of the event has passed. */
+/**
+ * With the backoff of jobs these attempts take about two minutes. Problems that the event did not
+ * cause end within this time.
+ */
 export const triesMax = 10;
 const triesKeptS = 24 * 60 * 60;
 
 /**
- * Applies the event and counts what became of it. While the database is away it is tried for ever; an event that fails otherwise is
- * given up after ten such tries, with its reason, and waits among the failed ones. Throws UnrecoverableError then.
+ * Applies the event and counts its outcome. Retries without end while the database is unavailable.
+ * After ten other failures it gives up: the event stays in the list of failed events with its
+ * reason.
+ * @throws UnrecoverableError when it gives up; before that, the error of the attempt
  */
 export async function applyOrGiveUp(
   deps: ApplyOrGiveUpDeps,
@@ -37,12 +42,15 @@ export async function applyOrGiveUp(
   }
 }
 
-/** Apart from the job's own count, which goes up in an outage too. */
+/**
+ * Counts an attempt. The counter of the job is not usable, because it also increases during an
+ * outage.
+ */
 async function countTry(redis: Redis, jobId: string): Promise<number> {
   const tries = await redis.incr(triesKey(jobId));
   await redis.expire(triesKey(jobId), triesKeptS);
   return tries;
 }
 
-/** Where the tries of a job are counted. */
+/** Returns the key of the attempt counter of a job. */
 export const triesKey = (jobId: string) => `promptlane:identity-event-tries:${jobId}`;

@@ -12,7 +12,10 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { createDocuments } from './documents.ts';
 import type { DependencyName } from './operations.schema.ts';
 
-/** What the service tells of itself, made once in a process; adds the figures of queues and events to `metrics`. */
+/**
+ * Creates what the operations endpoints report, once per process. Adds the queue gauges and the
+ * counters of events and summaries to `metrics`.
+ */
 export function createOperations(deps: {
   version: string;
   redis: Redis;

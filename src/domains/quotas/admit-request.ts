@@ -8,15 +8,18 @@ import { refusalError } from './refusals.ts';
 
 export interface AdmittedRequest {
   rateClass: RateClass;
-  /** The workspace whose limits apply; undefined where none do: on open routes and for the operator. */
+  /**
+   * The workspace whose limits apply. Undefined if none apply: on open routes and for the operator.
+   */
   limited: WorkspaceScope | undefined;
   setHeaders: (headers: Headers) => void;
 }
 
 /**
- * Counts a request against its class, before its body is read; says on every answer what is left. Ingestion is counted once its
- * size is known (see `charge-ingest.ts`), so it is only refused here when that is known to be in vain. Fails open to the limits of
- * this process. Throws RateLimitedError, or ExhaustedError for ingestion.
+ * Counts a request for its rate class before its body is read, and sets the rate headers. Ingestion
+ * is counted when its size is known (see `charge-ingest.ts`); here it is only refused if a limit is
+ * known to be used up. If Redis is unavailable, the limits of this process apply.
+ * @throws RateLimitedError, or ExhaustedError for ingestion
  */
 export async function admitRequest(
   { limiter }: { limiter: Limiter },
@@ -29,7 +32,10 @@ export async function admitRequest(
   settleOutcome(await limiter.drawOpen(draws), draws, setHeaders);
 }
 
-/** Puts the outcome on the answer. Throws the error of a draw that was refused. */
+/**
+ * Sets the rate headers of an outcome.
+ * @throws RateLimitedError or ExhaustedError for a refused draw
+ */
 export function settleOutcome(
   outcome: DrawOutcome,
   policies: readonly RateDraw[],

@@ -7,9 +7,9 @@ import { quotaDraws, rateDraws } from './draws-of.ts';
 import type { Limiter } from './limiter.ts';
 import { usageEntry } from './usage.ts';
 
-/** What a body costs, as received. */
+/** The cost of a body as received. */
 export interface IngestCost {
-  /** Undefined where the request is counted in another class. */
+  /** Undefined if the request is counted in another class. */
   requests: number | undefined;
   bytes: number;
   spans: number;
@@ -17,15 +17,17 @@ export interface IngestCost {
 
 export interface IngestCaller {
   workspaceId: WorkspaceId;
-  /** The same workspace, where its limits apply: the operator has none. */
+  /** The same workspace if its limits apply. Undefined for the operator, who has no limits. */
   limited: WorkspaceScope | undefined;
-  /** Puts the limits on the answer. */
+  /** Sets the rate headers of the answer. */
   setHeaders: (headers: Headers) => void;
 }
 
 /**
- * Draws on all limits of ingestion and the month's spans at once; one round trip, none where all is unlimited. Resolves to how the
- * spans are metered when their body is published. Throws RateLimitedError, ExhaustedError, and UnavailableError while Redis is away.
+ * Draws on all ingestion limits and the monthly spans at once, in one round trip; none if all are
+ * unlimited. Resolves to how the spans are metered when their body is published.
+ * @throws RateLimitedError or ExhaustedError when a limit is exceeded
+ * @throws UnavailableError when Redis is unavailable
  */
 export async function chargeIngest(
   { limiter }: { limiter: Limiter },

@@ -7,6 +7,7 @@ import { reportQuota } from './report-quota.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
+/** Creates the endpoint that reports limits and usage of a workspace. */
 export function quotasEndpoints(deps: { redis: Redis }) {
   return [
     endpoint({

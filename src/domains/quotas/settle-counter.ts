@@ -2,8 +2,9 @@ import type { Redis } from '../../stores/redis/client.ts';
 import { createScript } from '../../stores/redis/script.ts';
 
 /**
- * Sets a counter right: what is stored of everything received before a minute, plus what was entered for that minute and later ones.
- * Whatever is entered meanwhile stays. ARGV: stored, the first minute that is not settled, whether the total may fall, now, expiry.
+ * Corrects a counter: the stored units received before a minute, plus what was counted for that
+ * minute and later. Concurrent additions are kept. ARGV: stored units, the first minute that is not
+ * settled, whether the total may decrease, now, expiry.
  */
 const lua = `
 local fields = redis.call('HGETALL', KEYS[1])
@@ -25,23 +26,23 @@ const script = createScript(lua);
 
 export interface SettledUsage {
   key: string;
-  /** How many units received before `firstOpenSlot` are stored. */
+  /** Number of stored units that were received before `firstOpenSlot`. */
   stored: number;
   firstOpenSlot: number;
-  /** False where some of what was received may have been deleted since, which must not give its quota back. */
+  /** False if some received data may already be deleted. Deletion must not give quota back. */
   mayFall: boolean;
   nowMs: number;
   expiresAtS: number;
 }
 
-/** Sets the counter of a month right; resolves to by how much it changed. */
+/** Corrects the counter of a month. Resolves to the change. */
 export async function settleCounter(redis: Redis, settled: SettledUsage): Promise<number> {
   const { key, stored, firstOpenSlot, mayFall, nowMs, expiresAtS } = settled;
   const change = await script.run(redis, [key], [stored, firstOpenSlot, mayFall ? 1 : 0, nowMs, expiresAtS]);
   return Number(change);
 }
 
-/** Puts off the next attempt at a counter that could not be settled. */
+/** Delays the next attempt at a counter that could not be settled. */
 export async function noteSettleAttempt(
   redis: Redis,
   { key, nowMs, expiresAtS }: Pick<SettledUsage, 'key' | 'nowMs' | 'expiresAtS'>,
@@ -49,7 +50,10 @@ export async function noteSettleAttempt(
   await redis.multi().hset(key, 'settled_at_ms', nowMs).expireat(key, expiresAtS).exec();
 }
 
-/** When a counter was last settled or tried to be, in milliseconds since the epoch; 0 for never. */
+/**
+ * Returns the time of the last attempt to settle a counter, in milliseconds since the epoch; 0 for
+ * never.
+ */
 export async function settledAtMs(redis: Redis, key: string): Promise<number> {
   return Number((await redis.hget(key, 'settled_at_ms')) ?? 0);
 }

@@ -30,26 +30,26 @@ export interface SettleUsageDeps {
 
 export interface SettleUsageTiming {
   nowMs: number;
-  /** What was received so long ago has been published or will never be: longer than a request may take. */
+  /** Older received data has been published or never will be. Longer than a request may take. */
   requestMsMax?: number;
-  /** How old what is known of a workspace may become while it is used. */
+  /** Minimum time between two settlements of a workspace. */
   everyMs?: number;
 }
 
-/** Asked about at once. */
+/** Number of workspaces per count query. */
 const workspacesPerGroup = 200;
 const dayMs = 86_400_000;
 
 /**
- * Compares the month's counters of spans with what is stored: work that was counted and never stored is given back, and counters
- * that Redis lost are built anew. What was received before the oldest body still in the queue is settled, so a count of it cannot
- * change any more; what came later stays as it was counted.
+ * Compares the monthly counters of spans with the stored spans. Gives back spans that were counted
+ * but never stored, and rebuilds counters that Redis lost. Only data received before the oldest
+ * unfinished body is settled, because its count cannot change. Later data stays as counted.
  */
 export async function settleMonthlyUsage(deps: SettleUsageDeps, timing: SettleUsageTiming): Promise<void> {
   const { nowMs, requestMsMax = 5 * 60_000, everyMs = 15 * 60_000 } = timing;
   const month = monthOf(nowMs);
   const unfinishedAtMs = await unfinishedReceiptAtMs(deps.redis, [...deps.ingest, deps.isolation]);
-  if (unfinishedAtMs === undefined) return; // The workers are far behind; the next run may tell.
+  if (unfinishedAtMs === undefined) return; // The workers are far behind; the next run may succeed.
   const firstOpenSlot = slotNumber(Math.min(nowMs - requestMsMax, unfinishedAtMs));
   const rebuiltKey = `promptlane:usage-rebuilt:${month.name}`;
   const known = (await deps.redis.exists(rebuiltKey)) === 1;
@@ -72,7 +72,10 @@ interface Settlement {
   nowMs: number;
 }
 
-/** With one count for all of them; where it fails, with one for each half. Resolves to how many could not be settled. */
+/**
+ * Settles a group with one count query. If it fails, settles each half. Resolves to the number of
+ * failed workspaces.
+ */
 async function settleGroup(
   deps: SettleUsageDeps,
   group: readonly MeteredWorkspace[],
@@ -93,7 +96,7 @@ async function settleGroup(
       const failures = await settleGroup(deps, group.slice(0, middle), settlement);
       return failures + (await settleGroup(deps, group.slice(middle), settlement));
     }
-    // Its counter stays as it is: one workspace that cannot be counted must not keep the others from it.
+    // Keep its counter unchanged: one workspace that cannot be counted must not block the others.
     deps.logger.warn({ err: error, workspace_id: first.id }, 'usage could not be settled');
     await noteSettleAttempt(deps.redis, counterOf(first, settlement));
     return 1;
@@ -117,7 +120,7 @@ function counterOf({ id }: MeteredWorkspace, { month, nowMs }: Settlement) {
   return { key: usageKey(id, 'spans', month), nowMs, expiresAtS: counterExpiryS(month) };
 }
 
-/** Whether nothing received this month can have reached its retention. */
+/** Returns whether no data received this month can have reached its retention. */
 function keepsWholeMonth(workspace: MeteredWorkspace, month: Month, nowMs: number): boolean {
   const { retentionDays } = limitsOf(workspace);
   return retentionDays === 0 || nowMs - month.startMs < retentionDays * dayMs;

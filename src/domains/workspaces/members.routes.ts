@@ -16,6 +16,7 @@ import type { WorkspacesDeps } from './workspaces-deps.ts';
 
 const position = z.tuple([z.string()]);
 
+/** Creates the endpoints for the members of a workspace. */
 export function membersEndpoints<P>(deps: WorkspacesDeps<P>) {
   return [listMembersEndpoint(deps), ...changeEndpoints(deps)];
 }

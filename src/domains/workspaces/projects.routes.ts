@@ -9,6 +9,7 @@ import type { WorkspacesDeps } from './workspaces-deps.ts';
 
 const position = z.tuple([z.string()]);
 
+/** Creates the endpoints for the projects of a workspace. */
 export function projectsEndpoints<P>(deps: WorkspacesDeps<P>) {
   const { endpoint } = endpointsFor<P>();
   const common = {

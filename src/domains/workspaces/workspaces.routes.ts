@@ -5,6 +5,7 @@ import { updateWorkspace } from './update-workspace.ts';
 import { updateWorkspaceBody, workspaceParams, workspaceSchema, workspaceToWire } from './workspaces.schema.ts';
 import type { WorkspacesDeps } from './workspaces-deps.ts';
 
+/** Creates the endpoints for a workspace, its projects and its members. */
 export function workspacesEndpoints<P>(deps: WorkspacesDeps<P>) {
   return [updateWorkspaceEndpoint(deps), ...projectsEndpoints(deps), ...membersEndpoints(deps)];
 }
