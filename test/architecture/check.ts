@@ -25,15 +25,24 @@ export function breaches(files: readonly SourceFile[]): string[] {
   );
 }
 
-/** The module names a file imports, exports from, or loads with `import()`; comments do not count. */
-export function importedModules(text: string): string[] {
+export interface Import {
+  module: string;
+  /** Whether nothing of it exists at run time. */
+  isType: boolean;
+}
+
+/** What a file imports, exports from, or loads with `import()`; comments do not count. */
+export function importsOf(text: string): Import[] {
   const code = withoutComments(text);
-  const statements = [
-    ...code.matchAll(/^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm),
+  const named = [...code.matchAll(/^\s*(?:import|export)\b(\s+type\b)?[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm)];
+  const others = [
     ...code.matchAll(/^\s*import\s*['"]([^'"]+)['"]/gm),
     ...code.matchAll(/\bimport\s*\(\s*['"]([^'"]+)['"]/g),
   ];
-  return statements.flatMap((match) => match[1] ?? []);
+  return [
+    ...named.map(([, type, module = '']) => ({ module, isType: type !== undefined })),
+    ...others.map(([, module = '']) => ({ module, isType: false })),
+  ];
 }
 
 const mayImportEndpoints = (path: string) => isRoutes(path) || endpointImporters.test(path);
@@ -41,7 +50,7 @@ const isRoutes = (path: string) => path.endsWith('.routes.ts');
 const isProduct = (path: string) => /^(?:src|workers)\//.test(path);
 
 function importBreaches({ path, text }: SourceFile): string[] {
-  return importedModules(text).flatMap((module) => {
+  return importsOf(text).flatMap(({ module }) => {
     if (module.startsWith('.')) return pathBreaches(path, posix.join(posix.dirname(path), module));
     const name = module.split('/', module.startsWith('@') ? 2 : 1).join('/');
     const home = Object.hasOwn(packageHomes, name) ? packageHomes[name] : undefined;

@@ -1,25 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { breaches, importedModules, type SourceFile } from './check.ts';
+import { breaches, importsOf } from './check.ts';
 import { longFiles } from './rules.ts';
-
-const root = join(import.meta.dirname, '../..');
-const folders = ['src', 'workers', 'migrations', 'dev', 'test', 'bench'];
-
-function sources(): SourceFile[] {
-  const inFolders = folders
-    .filter((folder) => existsSync(join(root, folder)))
-    .flatMap((folder) =>
-      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
-    );
-  return inFolders
-    .filter((name) => /\.m?ts$/.test(name) && !/\b(?:fixtures|node_modules)\b/.test(name))
-    .map((name) => ({
-      path: name.split(sep).join('/'),
-      text: readFileSync(join(root, name), 'utf8'),
-    }));
-}
+import { sources } from './sources.ts';
 
 describe('the tree', () => {
   test('keeps every rule', () => {
@@ -95,6 +77,11 @@ describe('the check', () => {
 
   test('reads every form of import', () => {
     const text = "import a from 'a';\nimport 'b';\nexport * from 'c';\nimport type { D } from 'd';\nawait import('e');";
-    expect(importedModules(text).sort()).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(
+      importsOf(text)
+        .map(({ module }) => module)
+        .sort(),
+    ).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(importsOf(text).filter(({ isType }) => isType)).toEqual([{ module: 'd', isType: true }]);
   });
 });
