@@ -10,35 +10,11 @@ import { type ProcessorDeps, processors } from './processors.ts';
 import { QuietLog } from './quiet-log.ts';
 import { runJob } from './run-job.ts';
 import { keepOrderOfStalled } from './stalled-jobs.ts';
-import { ingestConcurrency, largeIngestConcurrency } from './worker-container.ts';
 
 /** A dead worker's jobs start again after at most a lock and an interval. Crashes are counted by us, so BullMQ never gives up. */
 const stallSettings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledCount: 1_000_000 };
 /** BullMQ asks again at once after an error, so a worker that Redis has no memory for rests so long. */
 const outOfMemoryRestMs = 500;
-
-const concurrency = {
-  ingestBody: ingestConcurrency,
-  ingestLargeBody: largeIngestConcurrency,
-  isolateBody: 1,
-  sweepBodies: 1,
-  applyIdentityEvent: 2,
-  pruneIdentityEvents: 1,
-  pruneChanges: 1,
-  mergeDataParts: 1,
-  reconcileSummaries: 1,
-  settleUsage: 1,
-} as const satisfies Record<JobName, number>;
-
-/** Jobs that come again and again, by the name of their scheduler. */
-const schedules = [
-  { id: 'sweep-bodies', name: 'sweepBodies', everyMs: 60_000 },
-  { id: 'merge-data-parts', name: 'mergeDataParts', everyMs: 15_000 },
-  { id: 'reconcile-summaries', name: 'reconcileSummaries', everyMs: 60_000 },
-  { id: 'settle-usage', name: 'settleUsage', everyMs: 60_000 },
-  { id: 'prune-changes', name: 'pruneChanges', everyMs: 60_000 },
-  { id: 'prune-identity-events', name: 'pruneIdentityEvents', everyMs: 60 * 60_000 },
-] as const satisfies { id: string; name: JobName; everyMs: number }[];
 
 /** Jobs with a body that waits beside them. */
 const bodyJobs: ReadonlySet<JobName> = new Set(['ingestBody', 'ingestLargeBody', 'isolateBody'] as const);
@@ -60,19 +36,21 @@ export async function startWorkers(deps: WorkersDeps, redisUrl: string): Promise
   const log = new QuietLog(deps.logger);
   const names = Object.keys(jobCatalog) as JobName[];
   const workers = names.map((name) => startWorker(name, deps, { redisUrl, log }));
-  await Promise.all(schedules.map((schedule) => keepScheduled(schedule, deps)));
+  await Promise.all(names.map((name) => keepScheduled(name, deps)));
   return {
     close: async () => void (await Promise.all(workers.map(({ worker }) => worker.close()))),
   };
 }
 
-/** A Redis without memory is waited for; throws any other error. */
-async function keepScheduled({ id, name, everyMs }: (typeof schedules)[number], deps: WorkersDeps): Promise<void> {
-  const { queue, attempts, removeOnComplete } = jobCatalog[name];
+/** Has a job that comes again and again come. A Redis without memory is waited for; throws any other error. */
+async function keepScheduled(name: JobName, deps: WorkersDeps): Promise<void> {
+  const job = jobCatalog[name];
+  if (!('everyMs' in job)) return;
+  const { queue, attempts, removeOnComplete, everyMs } = job;
   const opts = { attempts, removeOnComplete, removeOnFail: { count: 10 } };
   for (;;) {
     try {
-      await connectQueue(queue, deps.redis).upsertJobScheduler(id, { every: everyMs }, { name, data: {}, opts });
+      await connectQueue(queue, deps.redis).upsertJobScheduler(name, { every: everyMs }, { name, data: {}, opts });
       return;
     } catch (error) {
       if (!isOutOfMemory(error)) throw error;
@@ -100,7 +78,7 @@ function startWorker(
   deps: WorkersDeps,
   { redisUrl, log }: { redisUrl: string; log: QuietLog },
 ): { worker: Worker } {
-  const { queue, payload: schema } = jobCatalog[name];
+  const { queue, payload: schema, concurrency } = jobCatalog[name];
   const process = processors[name] as (...args: Parameters<(typeof processors)['ingestBody']>) => Promise<unknown>;
   const connection = connectWorkerRedis(redisUrl);
   connection.on('error', () => undefined); // The worker's own listener below logs it.
@@ -122,7 +100,7 @@ function startWorker(
     },
     {
       connection,
-      concurrency: concurrency[name],
+      concurrency,
       ...stallSettings,
       settings: { backoffStrategy: backoffMs },
       removeOnFail: { count: 1_000_000 },

@@ -35,61 +35,79 @@ const ingestJob = {
 
 /**
  * Every queue and its job. Ingest jobs are tried until their rows are stored or their body is in the quarantine, so none ends
- * as failed; identity events end so when they cannot be applied. `removeOnComplete` is how long a finished id is remembered: a resend within it is the same delivery.
+ * as failed; identity events end so when they cannot be applied. `concurrency` is of one worker process; a job with `everyMs` comes again and again. `removeOnComplete` is how long a finished id is remembered: a resend within it is the same delivery.
  */
 export const jobCatalog = {
   ingestBody: {
     queue: 'ingest',
+    /** Bodies that one worker has under way; one half of them fills a batch while the other half is written. */
+    concurrency: 500,
     ...ingestJob,
   },
   ingestLargeBody: {
     queue: 'ingest-large',
+    /** Their memory is held one after the other mostly, so more would only wait. */
+    concurrency: 4,
     ...ingestJob,
   },
   isolateBody: {
     queue: 'ingest-isolation',
+    concurrency: 1,
     payload: ingestBodyPayload,
     attempts: 1_000_000,
     removeOnComplete: true,
   },
   sweepBodies: {
     queue: 'maintenance',
+    concurrency: 1,
+    everyMs: 60_000,
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,
   },
   applyIdentityEvent: {
     queue: 'identity',
+    concurrency: 2,
     payload: applyIdentityEventPayload,
     attempts: 1_000_000,
     removeOnComplete: { age: 600, count: 20_000 },
   },
   pruneIdentityEvents: {
     queue: 'identity-pruning',
+    concurrency: 1,
+    everyMs: 60 * 60_000,
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,
   },
   pruneChanges: {
     queue: 'change-pruning',
+    concurrency: 1,
+    everyMs: 60_000,
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,
   },
   mergeDataParts: {
     queue: 'merging',
+    concurrency: 1,
+    everyMs: 15_000,
     payload: z.strictObject({}),
     attempts: 1,
     removeOnComplete: true,
   },
   reconcileSummaries: {
     queue: 'summaries',
+    concurrency: 1,
+    everyMs: 60_000,
     payload: z.strictObject({}),
     attempts: 1,
     removeOnComplete: true,
   },
   settleUsage: {
     queue: 'usage',
+    concurrency: 1,
+    everyMs: 60_000,
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,

@@ -49,6 +49,7 @@ describe('the check', () => {
       "import { a } from '../auth/a.routes.ts';",
       /imports endpoints/,
     ],
+    ['jobs outside a worker', 'src/api/x.ts', "import { a } from '../domains/auth/jobs.ts';", /use its index/],
     ['an unlisted domain', 'src/domains/novel/x.ts', 'export const a = 1;', /not in the order/],
     ['express in a verb', 'src/domains/auth/log-in.ts', "import type { Request } from 'express';", /imports express/],
     ['knex outside a store', 'src/domains/auth/log-in.ts', "import { knex } from 'knex';", /imports knex/],
@@ -66,6 +67,7 @@ describe('the check', () => {
   test.each<[string, string, string]>([
     ['a domain importing an earlier one', 'src/domains/prompts/x.ts', "import { a } from '../auth/index.ts';"],
     ['the list of endpoints', 'src/api/endpoints.ts', "import { a } from '../domains/auth/a.routes.ts';"],
+    ['jobs in a worker', 'workers/x.ts', "import { a } from '../src/domains/auth/jobs.ts';"],
     ['express in routes', 'src/domains/auth/auth.routes.ts', "import type { Request } from 'express';"],
     ['knex in a store', 'src/domains/auth/user-store.ts', "import type { Knex } from 'knex';"],
     ['a test reaching inside', 'test/unit/x.test.ts', "import { a } from '../../src/domains/auth/jwt.ts';"],

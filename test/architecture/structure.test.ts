@@ -14,7 +14,7 @@ describe('the worker process', () => {
     expect(foreign).toEqual([]);
   });
   test('loads few files', () => {
-    expect(figures.workerFiles.length).toBeLessThanOrEqual(240);
+    expect(figures.workerFiles.length).toBeLessThanOrEqual(230);
   });
 });
 

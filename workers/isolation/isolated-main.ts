@@ -1,15 +1,16 @@
 import { readConfig } from '../../src/config.ts';
-import { ingestBody, isHopeless, isKnownToPass } from '../../src/domains/ingestion/index.ts';
+import { createStoring, ingestBody, isHopeless, isKnownToPass } from '../../src/domains/ingestion/jobs.ts';
+import { connectClients } from '../clients.ts';
 import { startWatchdog } from '../watchdog.ts';
-import { createIngestion } from '../worker-container.ts';
 import type { IsolatedOutcome, IsolatedTask } from './isolated-process.ts';
 
 /** More patient than the worker's: what is killed here ends in quarantine. */
 const silenceMaxS = 8;
 /** After this long a body that waits for an engine gives its place to the next one. Redis and an insert are given up a little later. */
 const patienceMs = 20_000;
+const clients = connectClients(readConfig(), 'worker-isolated');
 /** A body alone has nothing to wait for. */
-const ingestion = createIngestion(readConfig(), 'worker-isolated', 0);
+const storing = createStoring(clients, 0);
 startWatchdog(silenceMaxS);
 
 process.on('message', async ({ jobId, payload }: IsolatedTask) => {
@@ -23,7 +24,7 @@ process.on('SIGINT', () => undefined); // The worker decides when this ends.
 
 async function run(jobId: string, payload: IsolatedTask['payload']): Promise<IsolatedOutcome> {
   try {
-    await ingestBody(ingestion, jobId, payload);
+    await ingestBody(storing, jobId, payload);
     return { outcome: 'stored' };
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'unknown';
@@ -33,7 +34,7 @@ async function run(jobId: string, payload: IsolatedTask['payload']): Promise<Iso
 
 /** What waits for ClickHouse fails now, as waiting; what waits for Redis would never answer. */
 function giveUpWaiting(): void {
-  ingestion.stop();
-  if (ingestion.redis.status === 'ready') return;
+  clients.stop();
+  if (clients.redis.status === 'ready') return;
   process.send?.({ outcome: 'waiting', reason: 'Redis is unavailable' } satisfies IsolatedOutcome);
 }
