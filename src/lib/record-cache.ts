@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 /** How a {@link RecordCache} loads and for how long its answers hold. */
 export interface RecordCacheOptions<T> {
   /** Undefined when there is no such record; rejects while that cannot be said. */
@@ -31,14 +32,15 @@ const missingMax = 2_000;
  */
 export class RecordCache<T> {
   readonly #options: RecordCacheOptions<T>;
-  readonly #entries = new Map<string, Entry<T>>();
+  readonly #entries: LRUCache<string, Entry<T>>;
   /** Apart from the entries, so that a flood of unknown keys displaces none that exists. */
-  readonly #missingUntilMs = new Map<string, number>();
+  readonly #missingUntilMs = new LRUCache<string, number>({ max: missingMax });
   readonly #loading = new Map<string, Promise<T | undefined>>();
   #generation = 0;
 
   constructor(options: RecordCacheOptions<T>) {
     this.#options = options;
+    this.#entries = new LRUCache({ max: options.entriesMax });
   }
 
   /** The record, or undefined when there is none. Throws what the loader throws when nothing is remembered. */
@@ -104,13 +106,8 @@ export class RecordCache<T> {
   #remember(key: string, value: T | undefined, loadedAtMs: number): void {
     this.#entries.delete(key);
     if (value === undefined) {
-      if (this.#missingUntilMs.size >= missingMax) this.#missingUntilMs.clear();
       this.#missingUntilMs.set(key, performance.now() + this.#options.missingMs);
       return;
-    }
-    if (this.#entries.size >= this.#options.entriesMax) {
-      const oldest = this.#entries.keys().next();
-      if (!oldest.done) this.#entries.delete(oldest.value);
     }
     this.#entries.set(key, { value, loadedAtMs, doubtful: false, retryAtMs: 0 });
   }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { BacklogShare } from './backlog.ts';
 
 /** What one workspace may expect of the workers however many others send, in inflated bytes a second. */
@@ -23,7 +24,7 @@ interface KnownBacklog {
  * Of the backlog a process knows what Redis answered to its last publish, and what it has sent since; it shrinks at the fair rate.
  */
 export class LaneSchedule {
-  readonly #backlogs = new Map<string, KnownBacklog>();
+  readonly #backlogs = new LRUCache<string, KnownBacklog>({ max: workspacesMax });
 
   /** The priority of a body that is published now, and counts it as waiting until {@link learn} tells more. */
   priorityOf(workspaceId: string, { lane, cost }: BacklogShare, { nowMs, baseS }: { nowMs: number; baseS: number }) {
@@ -46,10 +47,6 @@ export class LaneSchedule {
   }
 
   #remember(workspaceId: string, lane: string, known: KnownBacklog): void {
-    const key = `${workspaceId} ${lane}`;
-    this.#backlogs.delete(key);
-    this.#backlogs.set(key, known);
-    const [oldest] = this.#backlogs.keys();
-    if (this.#backlogs.size > workspacesMax && oldest !== undefined) this.#backlogs.delete(oldest);
+    this.#backlogs.set(`${workspaceId} ${lane}`, known);
   }
 }

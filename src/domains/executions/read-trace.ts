@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import { isTooLarge } from '../../stores/clickhouse/errors.ts';
 import type { PromptFinder } from '../prompt-links/index.ts';
@@ -12,7 +12,7 @@ import type { TraceThreads } from './trace-threads.ts';
 const hereSettings = { max_result_bytes: `${8 * 1024 * 1024}` } as const;
 
 /** Reads that turned out too large, which are not tried here again: a thread reads what has become small as well. Shared by all workspaces. */
-const knownLarge = new BoundedMemo<true>(5_000);
+const knownLarge = new LRUCache<string, true>({ max: 5_000 });
 
 export interface ReadTraceDeps {
   clickhouse: ClickHouse;

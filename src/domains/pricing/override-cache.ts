@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { within } from '../../lib/within.ts';
 import { noOverrides, type PriceOverrides } from './price-overrides.ts';
 
@@ -18,7 +19,7 @@ interface Entry {
  * database is away the last answer holds; of a project without one nothing is assumed.
  */
 export class OverrideCache {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new LRUCache<string, Entry>({ max: projectsMax });
   readonly #load: (projectId: string) => Promise<PriceOverrides | undefined>;
 
   constructor(load: (projectId: string) => Promise<PriceOverrides | undefined>) {
@@ -53,12 +54,9 @@ export class OverrideCache {
 
   #entry(projectId: string): Entry {
     const known = this.#entries.get(projectId);
-    // The least recently used is the first to be forgotten.
-    if (known !== undefined) this.#entries.delete(projectId);
-    const entry = known ?? { overrides: undefined, askedAtMs: 0, loading: undefined };
+    if (known !== undefined) return known;
+    const entry: Entry = { overrides: undefined, askedAtMs: 0, loading: undefined };
     this.#entries.set(projectId, entry);
-    const oldest = this.#entries.keys().next();
-    if (this.#entries.size > projectsMax && !oldest.done) this.#entries.delete(oldest.value);
     return entry;
   }
 }

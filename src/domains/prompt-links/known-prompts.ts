@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { within } from '../../lib/within.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { KnownPrompt } from './prompt.ts';
@@ -32,13 +33,15 @@ interface Entry {
   loading: Promise<void> | undefined;
 }
 
+type Entries = LRUCache<string, Entry>;
+
 /**
  * Prompts by what they are called, remembered for each project within bounds. While the database is away the last answer holds and
  * what was never asked is not known; nobody waits for it longer than a quarter of a second every two.
  */
 export class KnownPrompts {
   readonly #options: KnownPromptsOptions;
-  readonly #projects = new Map<string, Map<string, Entry>>();
+  readonly #projects = new LRUCache<string, Entries>({ max: projectsMax });
   #restUntilMs = 0;
 
   constructor(options: KnownPromptsOptions) {
@@ -61,24 +64,24 @@ export class KnownPrompts {
   }
 
   /** What is under way for the wanted, begun here where nobody else has asked. */
-  #load(projectId: string, entries: Map<string, Entry>, wanted: readonly string[]): Promise<void>[] {
+  #load(projectId: string, entries: Entries, wanted: readonly string[]): Promise<void>[] {
     const nowMs = Date.now();
     const stale = wanted.filter((each) => (entries.get(each)?.freshUntilMs ?? 0) <= nowMs);
     const missing = stale.filter((each) => entries.get(each)?.loading === undefined).slice(0, askedMax);
     if (missing.length > 0) {
       const loading = this.#ask(projectId, entries, missing);
-      for (const each of missing) remember(entries, each, { ...(entries.get(each) ?? nothing), loading }, entriesMax);
+      for (const each of missing) entries.set(each, { ...(entries.get(each) ?? nothing), loading });
     }
     return [...new Set(stale.flatMap((each) => entries.get(each)?.loading ?? []))];
   }
 
-  async #ask(projectId: string, entries: Map<string, Entry>, wanted: readonly string[]): Promise<void> {
+  async #ask(projectId: string, entries: Entries, wanted: readonly string[]): Promise<void> {
     try {
       const found = await this.#options.find(projectId, wanted);
       for (const each of wanted) {
         const prompt = found.get(each);
         const freshUntilMs = Date.now() + (prompt === undefined ? this.#options.unknownMs : knownMs);
-        remember(entries, each, { prompt, freshUntilMs, loading: undefined }, entriesMax);
+        entries.set(each, { prompt, freshUntilMs, loading: undefined });
       }
     } catch (error) {
       for (const each of wanted) {
@@ -95,9 +98,11 @@ export class KnownPrompts {
     this.#options.logger.warn({ err: error }, 'prompts could not be looked up; their spans are linked when read');
   }
 
-  #entriesOf(projectId: string): Map<string, Entry> {
-    const entries = this.#projects.get(projectId) ?? new Map<string, Entry>();
-    remember(this.#projects, projectId, entries, projectsMax);
+  #entriesOf(projectId: string): Entries {
+    const known = this.#projects.get(projectId);
+    if (known !== undefined) return known;
+    const entries: Entries = new LRUCache({ max: entriesMax });
+    this.#projects.set(projectId, entries);
     return entries;
   }
 }
@@ -107,13 +112,4 @@ const nothing: Entry = { prompt: undefined, freshUntilMs: 0, loading: undefined 
 /** Postgres holds no U+0000. */
 function canBeOne(wanted: string): boolean {
   return wanted.length <= wantedCharsMax && !wanted.includes('\u0000');
-}
-
-/** Sets an entry as the youngest; the oldest gives way to a new one. */
-function remember<T>(map: Map<string, T>, key: string, value: T, sizeMax: number): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= sizeMax) return;
-  const oldest = map.keys().next();
-  if (!oldest.done) map.delete(oldest.value);
 }

@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { DrawOutcome, DrawResult, RateDraw } from './draw.ts';
 
 interface Level {
@@ -10,7 +10,7 @@ const keysMax = 10_000;
 
 /** The rates of this process alone, by the same arithmetic as in Redis: what holds while Redis is away. */
 export class LocalRates {
-  readonly #levels = new BoundedMemo<Level>(keysMax);
+  readonly #levels = new LRUCache<string, Level>({ max: keysMax });
   readonly #nowMs: () => number;
 
   /** `nowMs` never goes back. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { PartContent } from '../parts/index.ts';
 import {
   type ParsedTemplate,
@@ -17,7 +17,7 @@ import { parsedSizeOf } from './parsed-size.ts';
 export interface PartSource {
   parts: ItemCache<PartContent>;
   threads: TemplateThreads;
-  parsed: BoundedMemo<ParsedTemplate>;
+  parsed: LRUCache<string, ParsedTemplate>;
 }
 
 /** What a reference comes to, which changes with the part's versions and labels. */
@@ -43,7 +43,7 @@ const parsedBytesMax = 32 * 1024 * 1024;
 const loadingMax = 4;
 
 export function createPartSource(deps: Omit<PartSource, 'parsed'>): PartSource {
-  return { ...deps, parsed: new BoundedMemo(parsedMax, parsedBytesMax) };
+  return { ...deps, parsed: new LRUCache({ max: parsedMax, maxSize: parsedBytesMax }) };
 }
 
 /** Every part the templates reach, directly and through others. Throws TemplateLimitError, UnavailableError. */
@@ -102,7 +102,7 @@ async function loadPart(
   if (!isThere) return undefined;
   const key = `${item.id} ${version}`;
   const template = source.parsed.get(key) ?? (await parsePart(source, project, item, version));
-  source.parsed.set(key, template, parsedSizeOf(template));
+  source.parsed.set(key, template, { size: Math.max(1, parsedSizeOf(template)) });
   return { slug: item.slug, version, template };
 }
 

@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { Fault } from '../../../lib/errors.ts';
 
 /** What checking said: the variables with the schema's defaults, or what is wrong with them. */
@@ -13,7 +13,7 @@ export interface CheckedVariables {
 
 const faultsMax = 100;
 const keptMax = 200;
-const compiledKept = new BoundedMemo<ValidateFunction | string>(keptMax);
+const compiledKept = new LRUCache<string, ValidateFunction | string>({ max: keptMax });
 
 /**
  * A validator, or in words why the schema is none. Schemas reach nothing outside themselves: there is no loader. Holding one

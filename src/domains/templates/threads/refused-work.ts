@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
 
 const refusedForMs = 10_000;
@@ -19,7 +19,7 @@ interface Refusal {
  * variables. Other variables are other work, so nobody can have a prompt refused to the users it works for.
  */
 export class RefusedWork {
-  readonly #kept = new BoundedMemo<Refusal>(keptMax);
+  readonly #kept = new LRUCache<string, Refusal>({ max: keptMax });
 
   /** Throws the TemplateLimitError that the same work ended with, or runs it. `work` is JSON: whose it is and what it is. */
   async orRun<T>(work: readonly unknown[], run: () => Promise<T>): Promise<T> {
