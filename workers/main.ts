@@ -2,7 +2,8 @@ import '../src/runtime/own-garbage.ts';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../src/config.ts';
-import { startSummaryLane } from '../src/domains/summaries/index.ts';
+import { createStoring } from '../src/domains/ingestion/jobs.ts';
+import { startSummaryLane } from '../src/domains/summaries/jobs.ts';
 import { within } from '../src/lib/within.ts';
 import { ingestLanes } from '../src/queue/ingest-lanes.ts';
 import { jobCatalog } from '../src/queue/job-catalog.ts';
@@ -10,11 +11,11 @@ import { RedisClock } from '../src/queue/redis-clock.ts';
 import { removeWorkerFigures, writeWorkerFigures } from '../src/queue/worker-figures.ts';
 import { createLatencyRecorder } from '../src/telemetry/latency.ts';
 import { BodyProgress } from './body-progress.ts';
+import { connectClients } from './clients.ts';
 import { IsolatedProcess } from './isolation/isolated-process.ts';
 import { MemoryReserve } from './memory-reserve.ts';
 import { connectQueue, startWorkers } from './start-workers.ts';
 import { startWatchdog } from './watchdog.ts';
-import { createIngestion } from './worker-container.ts';
 
 /**
  * Time for jobs in progress to finish, longer than ClickHouse gets to answer. After it they are
@@ -28,8 +29,9 @@ const silenceMaxS = 5;
 const figuresEveryMs = 1_000;
 
 const config = readConfig();
-const ingestion = createIngestion(config, 'worker');
-const { logger, redis } = ingestion;
+const clients = connectClients(config, 'worker');
+const storing = createStoring(clients);
+const { logger, redis } = clients;
 const latency = createLatencyRecorder();
 const isolated = new IsolatedProcess();
 const workerId = `${hostname()}:${process.pid}`;
@@ -44,7 +46,9 @@ const progress = new BodyProgress();
 
 const workers = await startWorkers(
   {
-    ...ingestion,
+    ...clients,
+    defaultPlan: config.defaultPlan,
+    ...storing,
     latency,
     isolated,
     clock,
@@ -61,7 +65,7 @@ const workers = await startWorkers(
   },
   config.redisUrl,
 );
-const summaries = startSummaryLane({ ...ingestion, clickhouseUrl: config.clickhouseUrl });
+const summaries = startSummaryLane({ ...clients, clickhouseUrl: config.clickhouseUrl });
 const watchdog = startWatchdog(silenceMaxS);
 const figures = setInterval(() => {
   const freshnessP95Ms = latency.summary('freshness').p95_ms;
@@ -81,15 +85,15 @@ async function stop(signal: string): Promise<void> {
   clearInterval(figures);
   reserve.stop();
   const drained = Promise.all([workers.close(), summaries.close()]);
-  ingestion.stop();
+  clients.stop();
   isolated.close();
-  ingestion.batcher.flush();
+  storing.batcher.flush();
   await Promise.race([drained, sleep(drainMs)]);
   watchdog.stop();
   // An unavailable dependency would delay this forever.
   await within(farewellMs, async () => {
     await removeWorkerFigures(redis, workerId);
-    await ingestion.close();
+    await Promise.all([storing.close(), clients.close()]);
   }).catch(() => undefined);
   process.exit(0);
 }

@@ -1,14 +1,14 @@
 import type { z } from 'zod';
-import { type ApplyOrGiveUpDeps, applyOrGiveUp, pruneIdentityEvents } from '../src/domains/identity/index.ts';
+import { type ApplyOrGiveUpDeps, applyOrGiveUp, pruneIdentityEvents } from '../src/domains/identity/jobs.ts';
 import {
   type IngestOrIsolateDeps,
   ingestOrIsolate,
   type SweepBodiesDeps,
   sweepBodies,
-} from '../src/domains/ingestion/index.ts';
-import { type SettleUsageDeps, settleMonthlyUsage } from '../src/domains/quotas/index.ts';
-import { type MergeDataPartsDeps, mergeDataParts } from '../src/domains/spans/index.ts';
-import { type ReconcileSummariesDeps, reconcileSummaries } from '../src/domains/summaries/index.ts';
+} from '../src/domains/ingestion/jobs.ts';
+import { type SettleUsageDeps, settleMonthlyUsage } from '../src/domains/quotas/jobs.ts';
+import { type MergeDataPartsDeps, mergeDataParts } from '../src/domains/spans/jobs.ts';
+import { type ReconcileSummariesDeps, reconcileSummaries } from '../src/domains/summaries/jobs.ts';
 import type { JobName, jobCatalog } from '../src/queue/job-catalog.ts';
 import type { JobFacts } from '../src/queue/job-facts.ts';
 import { pruneChanges } from '../src/stores/postgres/change-reader.ts';

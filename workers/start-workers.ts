@@ -10,7 +10,6 @@ import { type ProcessorDeps, processors } from './processors.ts';
 import { QuietLog } from './quiet-log.ts';
 import { runJob } from './run-job.ts';
 import { keepOrderOfStalled } from './stalled-jobs.ts';
-import { ingestConcurrency, largeIngestConcurrency } from './worker-container.ts';
 
 /**
  * Jobs of a dead worker start again after at most one lock and one interval. The application counts
@@ -21,29 +20,6 @@ const stallSettings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledC
  * BullMQ retries at once after an error, so a worker pauses this long when Redis is out of memory.
  */
 const outOfMemoryRestMs = 500;
-
-const concurrency = {
-  ingestBody: ingestConcurrency,
-  ingestLargeBody: largeIngestConcurrency,
-  isolateBody: 1,
-  sweepBodies: 1,
-  applyIdentityEvent: 2,
-  pruneIdentityEvents: 1,
-  pruneChanges: 1,
-  mergeDataParts: 1,
-  reconcileSummaries: 1,
-  settleUsage: 1,
-} as const satisfies Record<JobName, number>;
-
-/** Repeated jobs, by the id of their scheduler. */
-const schedules = [
-  { id: 'sweep-bodies', name: 'sweepBodies', everyMs: 60_000 },
-  { id: 'merge-data-parts', name: 'mergeDataParts', everyMs: 15_000 },
-  { id: 'reconcile-summaries', name: 'reconcileSummaries', everyMs: 60_000 },
-  { id: 'settle-usage', name: 'settleUsage', everyMs: 60_000 },
-  { id: 'prune-changes', name: 'pruneChanges', everyMs: 60_000 },
-  { id: 'prune-identity-events', name: 'pruneIdentityEvents', everyMs: 60 * 60_000 },
-] as const satisfies { id: string; name: JobName; everyMs: number }[];
 
 /** Jobs with a body that is stored beside the job. */
 const bodyJobs: ReadonlySet<JobName> = new Set(['ingestBody', 'ingestLargeBody', 'isolateBody'] as const);
@@ -68,21 +44,24 @@ export async function startWorkers(deps: WorkersDeps, redisUrl: string): Promise
   const log = new QuietLog(deps.logger);
   const names = Object.keys(jobCatalog) as JobName[];
   const workers = names.map((name) => startWorker(name, deps, { redisUrl, log }));
-  await Promise.all(schedules.map((schedule) => keepScheduled(schedule, deps)));
+  await Promise.all(names.map((name) => keepScheduled(name, deps)));
   return {
     close: async () => void (await Promise.all(workers.map(({ worker }) => worker.close()))),
   };
 }
 
 /**
- * Creates or updates a job scheduler. Waits while Redis is out of memory. Throws any other error.
+ * Creates or updates the scheduler of a repeated job. Waits while Redis is out of memory. Throws any
+ * other error.
  */
-async function keepScheduled({ id, name, everyMs }: (typeof schedules)[number], deps: WorkersDeps): Promise<void> {
-  const { queue, attempts, removeOnComplete } = jobCatalog[name];
+async function keepScheduled(name: JobName, deps: WorkersDeps): Promise<void> {
+  const job = jobCatalog[name];
+  if (!('everyMs' in job)) return;
+  const { queue, attempts, removeOnComplete, everyMs } = job;
   const opts = { attempts, removeOnComplete, removeOnFail: { count: 10 } };
   for (;;) {
     try {
-      await connectQueue(queue, deps.redis).upsertJobScheduler(id, { every: everyMs }, { name, data: {}, opts });
+      await connectQueue(queue, deps.redis).upsertJobScheduler(name, { every: everyMs }, { name, data: {}, opts });
       return;
     } catch (error) {
       if (!isOutOfMemory(error)) throw error;
@@ -113,7 +92,7 @@ function startWorker(
   deps: WorkersDeps,
   { redisUrl, log }: { redisUrl: string; log: QuietLog },
 ): { worker: Worker } {
-  const { queue, payload: schema } = jobCatalog[name];
+  const { queue, payload: schema, concurrency } = jobCatalog[name];
   const process = processors[name] as (...args: Parameters<(typeof processors)['ingestBody']>) => Promise<unknown>;
   const connection = connectWorkerRedis(redisUrl);
   connection.on('error', () => undefined); // The worker's own listener below logs it.
@@ -136,7 +115,7 @@ function startWorker(
     },
     {
       connection,
-      concurrency: concurrency[name],
+      concurrency,
       ...stallSettings,
       settings: { backoffStrategy: backoffMs },
       removeOnFail: { count: 1_000_000 },

@@ -1,6 +1,6 @@
-import { Bag } from '../runtime/bag.ts';
-import { FewPerTurn } from '../lib/few-per-turn.ts';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { FewPerTurn } from '../lib/few-per-turn.ts';
+import { Bag } from '../runtime/bag.ts';
 import { addAcceptHandles } from './accept-handles.ts';
 import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-errors.ts';
 import { ConnectionRoom } from './connection-room.ts';

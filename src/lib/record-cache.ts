@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** How a {@link RecordCache} loads records, and how long they stay valid. */
 export interface RecordCacheOptions<T> {
   /** Loads a record. Resolves to undefined when there is none; rejects while this is unknown. */
@@ -38,14 +40,15 @@ const missingMax = 2_000;
  */
 export class RecordCache<T> {
   readonly #options: RecordCacheOptions<T>;
-  readonly #entries = new Map<string, Entry<T>>();
+  readonly #entries: LRUCache<string, Entry<T>>;
   /** Separate from the entries, so that many unknown keys do not push out existing records. */
-  readonly #missingUntilMs = new Map<string, number>();
+  readonly #missingUntilMs = new LRUCache<string, number>({ max: missingMax });
   readonly #loading = new Map<string, Promise<T | undefined>>();
   #generation = 0;
 
   constructor(options: RecordCacheOptions<T>) {
     this.#options = options;
+    this.#entries = new LRUCache({ max: options.entriesMax });
   }
 
   /**
@@ -123,13 +126,8 @@ export class RecordCache<T> {
   #remember(key: string, value: T | undefined, loadedAtMs: number): void {
     this.#entries.delete(key);
     if (value === undefined) {
-      if (this.#missingUntilMs.size >= missingMax) this.#missingUntilMs.clear();
       this.#missingUntilMs.set(key, performance.now() + this.#options.missingMs);
       return;
-    }
-    if (this.#entries.size >= this.#options.entriesMax) {
-      const oldest = this.#entries.keys().next();
-      if (!oldest.done) this.#entries.delete(oldest.value);
     }
     this.#entries.set(key, { value, loadedAtMs, doubtful: false, retryAtMs: 0 });
   }

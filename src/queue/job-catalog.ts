@@ -50,62 +50,81 @@ const ingestJob = {
 /**
  * Lists every queue and its job. An ingest job is retried until its rows are stored or its body is
  * quarantined, so it never fails. An identity event fails when it cannot be applied.
- * `removeOnComplete` sets how long a finished id is remembered. A resend within this time is the
+ * `concurrency` is the number of jobs that one worker process runs at once. `everyMs` is the interval
+ * of a repeated job. `removeOnComplete` sets how long a finished id is remembered. A resend within this time is the
  * same delivery.
  */
 export const jobCatalog = {
   ingestBody: {
     queue: 'ingest',
+    /** Bodies that one worker has under way; one half of them fills a batch while the other half is written. */
+    concurrency: 500,
     ...ingestJob,
   },
   ingestLargeBody: {
     queue: 'ingest-large',
+    /** Their memory is held one after the other mostly, so more would only wait. */
+    concurrency: 4,
     ...ingestJob,
   },
   isolateBody: {
     queue: 'ingest-isolation',
+    concurrency: 1,
     payload: ingestBodyPayload,
     attempts: 1_000_000,
     removeOnComplete: true,
   },
   sweepBodies: {
     queue: 'maintenance',
+    concurrency: 1,
+    everyMs: 60_000,
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,
   },
   applyIdentityEvent: {
     queue: 'identity',
+    concurrency: 2,
     payload: applyIdentityEventPayload,
     attempts: 1_000_000,
     removeOnComplete: { age: 600, count: 20_000 },
   },
   pruneIdentityEvents: {
     queue: 'identity-pruning',
+    concurrency: 1,
+    everyMs: 60 * 60_000,
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,
   },
   pruneChanges: {
     queue: 'change-pruning',
+    concurrency: 1,
+    everyMs: 60_000,
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,
   },
   mergeDataParts: {
     queue: 'merging',
+    concurrency: 1,
+    everyMs: 15_000,
     payload: z.strictObject({}),
     attempts: 1,
     removeOnComplete: true,
   },
   reconcileSummaries: {
     queue: 'summaries',
+    concurrency: 1,
+    everyMs: 60_000,
     payload: z.strictObject({}),
     attempts: 1,
     removeOnComplete: true,
   },
   settleUsage: {
     queue: 'usage',
+    concurrency: 1,
+    everyMs: 60_000,
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { BacklogShare } from './backlog.ts';
 
 /**
@@ -30,7 +31,7 @@ interface KnownBacklog {
  * sent since. The estimate shrinks at the fair rate.
  */
 export class LaneSchedule {
-  readonly #backlogs = new Map<string, KnownBacklog>();
+  readonly #backlogs = new LRUCache<string, KnownBacklog>({ max: workspacesMax });
 
   /**
    * Returns the priority of a body that is published now. Counts the body as waiting until
@@ -56,10 +57,6 @@ export class LaneSchedule {
   }
 
   #remember(workspaceId: string, lane: string, known: KnownBacklog): void {
-    const key = `${workspaceId} ${lane}`;
-    this.#backlogs.delete(key);
-    this.#backlogs.set(key, known);
-    const [oldest] = this.#backlogs.keys();
-    if (this.#backlogs.size > workspacesMax && oldest !== undefined) this.#backlogs.delete(oldest);
+    this.#backlogs.set(`${workspaceId} ${lane}`, known);
   }
 }

@@ -19,7 +19,7 @@ export const layers: readonly { name: string; files: RegExp; mayImport: readonly
   { name: 'migrations', files: /^migrations\//, mayImport: ['lib'] },
 ];
 
-/** A domain may import those before it, and only their `index.ts`. */
+/** A domain may import those before it, and only their `index.ts`. Workers also import `jobs.ts`: what background jobs do. */
 export const domainOrder: readonly string[] = [
   'operations',
   'audit',

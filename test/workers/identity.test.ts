@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { applyIdentityEvent } from '../../src/domains/identity/apply-identity-event.ts';
-import { pruneIdentityEvents } from '../../src/domains/identity/index.ts';
+import { pruneIdentityEvents } from '../../src/domains/identity/jobs.ts';
 import { expectProblem, startApi, type TestApi } from '../support/api.ts';
 import { identityEvent } from '../support/identity-state.ts';
 import { identityWebhookSecrets, postClerk, postWebhook, workosHeaders } from '../support/identity-webhooks.ts';

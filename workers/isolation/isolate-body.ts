@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type QuarantineBodyDeps, quarantineBody } from '../../src/domains/ingestion/index.ts';
+import { type QuarantineBodyDeps, quarantineBody } from '../../src/domains/ingestion/jobs.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import type { IsolatedOutcome, IsolatedProcess } from './isolated-process.ts';

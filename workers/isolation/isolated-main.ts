@@ -1,7 +1,7 @@
 import { readConfig } from '../../src/config.ts';
-import { ingestBody, isHopeless, isKnownToPass } from '../../src/domains/ingestion/index.ts';
+import { createStoring, ingestBody, isHopeless, isKnownToPass } from '../../src/domains/ingestion/jobs.ts';
+import { connectClients } from '../clients.ts';
 import { startWatchdog } from '../watchdog.ts';
-import { createIngestion } from '../worker-container.ts';
 import type { IsolatedOutcome, IsolatedTask } from './isolated-process.ts';
 
 /** More than the limit of the worker, because a body that is killed here ends in quarantine. */
@@ -11,8 +11,9 @@ const silenceMaxS = 8;
  * A wait for Redis or an insert ends a little later.
  */
 const patienceMs = 20_000;
-/** A batch limit of 0 ms: a body alone has no other rows to wait for. */
-const ingestion = createIngestion(readConfig(), 'worker-isolated', 0);
+const clients = connectClients(readConfig(), 'worker-isolated');
+/** A batch waits 0 ms: a body alone has no other rows to wait for. */
+const storing = createStoring(clients, 0);
 startWatchdog(silenceMaxS);
 
 process.on('message', async ({ jobId, payload }: IsolatedTask) => {
@@ -26,7 +27,7 @@ process.on('SIGINT', () => undefined); // The worker decides when this process e
 
 async function run(jobId: string, payload: IsolatedTask['payload']): Promise<IsolatedOutcome> {
   try {
-    await ingestBody(ingestion, jobId, payload);
+    await ingestBody(storing, jobId, payload);
     return { outcome: 'stored' };
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'unknown';
@@ -39,7 +40,7 @@ async function run(jobId: string, payload: IsolatedTask['payload']): Promise<Iso
  * end, so it is reported here.
  */
 function giveUpWaiting(): void {
-  ingestion.stop();
-  if (ingestion.redis.status === 'ready') return;
+  clients.stop();
+  if (clients.redis.status === 'ready') return;
   process.send?.({ outcome: 'waiting', reason: 'Redis is unavailable' } satisfies IsolatedOutcome);
 }

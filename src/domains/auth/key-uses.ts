@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../telemetry/logger.ts';
 
 /** A key's last use is written at most this often, so the stored time may be this much too old. */
@@ -10,7 +11,7 @@ const keysMax = 20_000;
 export class KeyUses {
   readonly #write: (keyIds: readonly string[]) => Promise<void>;
   readonly #logger: Logger;
-  readonly #notedAtMs = new Map<string, number>();
+  readonly #notedAtMs = new LRUCache<string, number>({ max: keysMax });
   readonly #pending = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -23,7 +24,6 @@ export class KeyUses {
     const nowMs = performance.now();
     const notedAtMs = this.#notedAtMs.get(keyId);
     if (notedAtMs !== undefined && nowMs - notedAtMs < everyMs) return;
-    if (this.#notedAtMs.size >= keysMax) this.#notedAtMs.clear();
     this.#notedAtMs.set(keyId, nowMs);
     this.#pending.add(keyId);
     this.#timer ??= setTimeout(() => void this.flush(), gatherMs).unref();

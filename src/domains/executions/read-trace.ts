@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import { isTooLarge } from '../../stores/clickhouse/errors.ts';
 import type { PromptFinder } from '../prompt-links/index.ts';
@@ -13,9 +13,9 @@ const hereSettings = { max_result_bytes: `${8 * 1024 * 1024}` } as const;
 
 /**
  * Reads that were too large for the main thread. They go to a worker thread directly, even if the
- * trace has become small since. Shared by all workspaces; at most 10,000 entries.
+ * trace has become small since. Shared by all workspaces; at most 5,000 entries.
  */
-const knownLarge = new BoundedMemo<true>(5_000);
+const knownLarge = new LRUCache<string, true>({ max: 5_000 });
 
 export interface ReadTraceDeps {
   clickhouse: ClickHouse;

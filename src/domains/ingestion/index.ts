@@ -1,11 +1,2 @@
-export { type QuarantineBodyDeps, quarantineBody } from './quarantine/quarantine-body.ts';
 export { createReceiving } from './receive/create-receiving.ts';
-export { createBodyEncoder } from './store/body-encoder.ts';
-export { type IngestBodyDeps, ingestBody, isHopeless } from './store/ingest-body.ts';
-export { type IngestOrIsolateDeps, ingestOrIsolate } from './store/ingest-or-isolate.ts';
-export { isKnownToPass } from './store/passing-errors.ts';
 export { renormaliseSpans } from './store/renormalise-spans.ts';
-export { SpanBatcher } from './store/span-batcher.ts';
-export { storeBatch } from './store/store-batch.ts';
-export { type SweepBodiesDeps, sweepBodies } from './store/sweep-bodies.ts';
-export { createWorkLanes } from './store/work-lanes.ts';

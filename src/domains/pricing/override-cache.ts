@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { within } from '../../lib/within.ts';
 import { noOverrides, type PriceOverrides } from './price-overrides.ts';
 
@@ -22,7 +23,7 @@ interface Entry {
  * without one gets the error.
  */
 export class OverrideCache {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new LRUCache<string, Entry>({ max: projectsMax });
   readonly #load: (projectId: string) => Promise<PriceOverrides | undefined>;
 
   constructor(load: (projectId: string) => Promise<PriceOverrides | undefined>) {
@@ -60,12 +61,9 @@ export class OverrideCache {
 
   #entry(projectId: string): Entry {
     const known = this.#entries.get(projectId);
-    // Reinserting moves the entry to the end, so the least recently used one is removed first.
-    if (known !== undefined) this.#entries.delete(projectId);
-    const entry = known ?? { overrides: undefined, askedAtMs: 0, loading: undefined };
+    if (known !== undefined) return known;
+    const entry: Entry = { overrides: undefined, askedAtMs: 0, loading: undefined };
     this.#entries.set(projectId, entry);
-    const oldest = this.#entries.keys().next();
-    if (this.#entries.size > projectsMax && !oldest.done) this.#entries.delete(oldest.value);
     return entry;
   }
 }

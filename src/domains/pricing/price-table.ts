@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { calcPrice, findProvider, type ModelInfo, type PriceOptions } from '@pydantic/genai-prices';
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { compileModel, type ModelRates } from './model-rates.ts';
 
 /**
@@ -59,7 +59,7 @@ const unlistedProviders = new Set([
 export class PriceTable {
   /** Package and version, as stored with every cost. */
   readonly version = `genai-prices@${packageVersion()}`;
-  readonly #memo = new BoundedMemo<ModelRates | null>(memoEntriesMax);
+  readonly #memo = new LRUCache<string, { rates: ModelRates | null }>({ max: memoEntriesMax });
 
   /**
    * Returns a model's prices at a provider. For a provider that the table does not know, returns
@@ -70,11 +70,11 @@ export class PriceTable {
     if (model === '' || model.length > nameCharactersMax || provider.length > nameCharactersMax) return null;
     const key = `${provider}\n${model}`;
     const known = this.#memo.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.rates;
     if (budget.left <= 0) return null;
     budget.left--;
     const found = search(provider, model);
-    this.#memo.set(key, found);
+    this.#memo.set(key, { rates: found });
     return found;
   }
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { within } from '../../lib/within.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { KnownPrompt } from './prompt.ts';
@@ -40,6 +41,8 @@ interface Entry {
   loading: Promise<void> | undefined;
 }
 
+type Entries = LRUCache<string, Entry>;
+
 /**
  * Caches prompts by the names that refer to them: 500 entries for each of 200 projects. While
  * Postgres is unavailable, the last answers stay valid and names that were never looked up are
@@ -47,7 +50,7 @@ interface Entry {
  */
 export class KnownPrompts {
   readonly #options: KnownPromptsOptions;
-  readonly #projects = new Map<string, Map<string, Entry>>();
+  readonly #projects = new LRUCache<string, Entries>({ max: projectsMax });
   #restUntilMs = 0;
 
   constructor(options: KnownPromptsOptions) {
@@ -73,24 +76,24 @@ export class KnownPrompts {
    * Returns the pending lookups of the wanted names. Starts a lookup for names that nobody has
    * asked for yet.
    */
-  #load(projectId: string, entries: Map<string, Entry>, wanted: readonly string[]): Promise<void>[] {
+  #load(projectId: string, entries: Entries, wanted: readonly string[]): Promise<void>[] {
     const nowMs = Date.now();
     const stale = wanted.filter((each) => (entries.get(each)?.freshUntilMs ?? 0) <= nowMs);
     const missing = stale.filter((each) => entries.get(each)?.loading === undefined).slice(0, askedMax);
     if (missing.length > 0) {
       const loading = this.#ask(projectId, entries, missing);
-      for (const each of missing) remember(entries, each, { ...(entries.get(each) ?? nothing), loading }, entriesMax);
+      for (const each of missing) entries.set(each, { ...(entries.get(each) ?? nothing), loading });
     }
     return [...new Set(stale.flatMap((each) => entries.get(each)?.loading ?? []))];
   }
 
-  async #ask(projectId: string, entries: Map<string, Entry>, wanted: readonly string[]): Promise<void> {
+  async #ask(projectId: string, entries: Entries, wanted: readonly string[]): Promise<void> {
     try {
       const found = await this.#options.find(projectId, wanted);
       for (const each of wanted) {
         const prompt = found.get(each);
         const freshUntilMs = Date.now() + (prompt === undefined ? this.#options.unknownMs : knownMs);
-        remember(entries, each, { prompt, freshUntilMs, loading: undefined }, entriesMax);
+        entries.set(each, { prompt, freshUntilMs, loading: undefined });
       }
     } catch (error) {
       for (const each of wanted) {
@@ -107,9 +110,11 @@ export class KnownPrompts {
     this.#options.logger.warn({ err: error }, 'prompts could not be looked up; their spans are linked when read');
   }
 
-  #entriesOf(projectId: string): Map<string, Entry> {
-    const entries = this.#projects.get(projectId) ?? new Map<string, Entry>();
-    remember(this.#projects, projectId, entries, projectsMax);
+  #entriesOf(projectId: string): Entries {
+    const known = this.#projects.get(projectId);
+    if (known !== undefined) return known;
+    const entries: Entries = new LRUCache({ max: entriesMax });
+    this.#projects.set(projectId, entries);
     return entries;
   }
 }
@@ -119,13 +124,4 @@ const nothing: Entry = { prompt: undefined, freshUntilMs: 0, loading: undefined 
 /** Returns whether the text can refer to a prompt. Postgres cannot store U+0000. */
 function canBeOne(wanted: string): boolean {
   return wanted.length <= wantedCharsMax && !wanted.includes('\u0000');
-}
-
-/** Sets an entry as the newest. Removes the oldest entry when the map is full. */
-function remember<T>(map: Map<string, T>, key: string, value: T, sizeMax: number): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= sizeMax) return;
-  const oldest = map.keys().next();
-  if (!oldest.done) map.delete(oldest.value);
 }

@@ -4,4 +4,3 @@ export { chargeIngest, type IngestCaller, type IngestCost } from './charge-inges
 export { Limiter } from './limiter.ts';
 export { unlimitedHeaders } from './rate-headers.ts';
 export { RefusedCredentials } from './refused-credentials.ts';
-export { type SettleUsageDeps, settleMonthlyUsage } from './settle-monthly-usage.ts';

@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { UnavailableError } from '../../lib/errors.ts';
 import type { Redis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -32,7 +32,7 @@ export class Limiter {
   readonly #redis: Redis;
   readonly #logger: Logger;
   readonly #local = new LocalRates();
-  readonly #usedUp = new BoundedMemo<UsedUp>(rememberedMax);
+  readonly #usedUp = new LRUCache<string, UsedUp>({ max: rememberedMax });
   #awayUntilMs = 0;
   #away = false;
 

@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { DrawOutcome, DrawResult, RateDraw } from './draw.ts';
 
 interface Level {
@@ -10,7 +10,7 @@ const keysMax = 10_000;
 
 /** Rates of this process alone, calculated as in Redis. They apply while Redis is unavailable. */
 export class LocalRates {
-  readonly #levels = new BoundedMemo<Level>(keysMax);
+  readonly #levels = new LRUCache<string, Level>({ max: keysMax });
   readonly #nowMs: () => number;
 
   /** `nowMs` must be monotonic. */

@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { PromptContent } from '../prompts/index.ts';
 import type { Item, ItemCache } from '../versioned/index.ts';
 import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts';
@@ -15,7 +15,7 @@ const bytesMax = 32 * 1024 * 1024;
 export class CompiledPrompts {
   readonly #prompts: ItemCache<PromptContent>;
   readonly #source: PartSource;
-  readonly #kept = new BoundedMemo<CompiledPrompt>(promptsMax, bytesMax);
+  readonly #kept = new LRUCache<string, CompiledPrompt>({ max: promptsMax, maxSize: bytesMax });
   readonly #compiling = new Map<string, Promise<CompiledPrompt>>();
 
   constructor(prompts: ItemCache<PromptContent>, source: PartSource) {
@@ -46,7 +46,7 @@ export class CompiledPrompts {
   ): Promise<CompiledPrompt> {
     const content = stale?.content ?? (await this.#prompts.readVersion(prompt, number)).content;
     const compiled = await compilePrompt(this.#source, project, content);
-    this.#kept.set(`${prompt.id} ${number}`, compiled, compiled.bytes);
+    this.#kept.set(`${prompt.id} ${number}`, compiled, { size: compiled.bytes });
     return compiled;
   }
 }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { PartContent } from '../parts/index.ts';
 import {
   type ParsedTemplate,
@@ -17,7 +17,7 @@ import { parsedSizeOf } from './parsed-size.ts';
 export interface PartSource {
   parts: ItemCache<PartContent>;
   threads: TemplateThreads;
-  parsed: BoundedMemo<ParsedTemplate>;
+  parsed: LRUCache<string, ParsedTemplate>;
 }
 
 /** The version that a reference resolves to. It changes with the part's versions and labels. */
@@ -44,7 +44,7 @@ const loadingMax = 4;
 
 /** Creates a source of parts with an empty cache. */
 export function createPartSource(deps: Omit<PartSource, 'parsed'>): PartSource {
-  return { ...deps, parsed: new BoundedMemo(parsedMax, parsedBytesMax) };
+  return { ...deps, parsed: new LRUCache({ max: parsedMax, maxSize: parsedBytesMax }) };
 }
 
 /**
@@ -109,7 +109,7 @@ async function loadPart(
   if (!isThere) return undefined;
   const key = `${item.id} ${version}`;
   const template = source.parsed.get(key) ?? (await parsePart(source, project, item, version));
-  source.parsed.set(key, template, parsedSizeOf(template));
+  source.parsed.set(key, template, { size: Math.max(1, parsedSizeOf(template)) });
   return { slug: item.slug, version, template };
 }
 

@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { hostAttributes, hostKeyOf } from './host-key.ts';
@@ -36,7 +36,7 @@ type Row = [hash: string, scope: string, hostAttributes: [string, string][], res
 const originsMax = spansPerTraceMax;
 const charsMax = 4_000_000;
 /** Cache by project and hash: the same few processes send all spans of a project. */
-const known = new BoundedMemo<Origin>(originsMax, charsMax);
+const known = new LRUCache<string, Origin>({ max: originsMax, maxSize: charsMax });
 
 /**
  * Returns the origins of a trace's spans by {@link originColumn}. ClickHouse is asked only for
@@ -64,7 +64,7 @@ export async function findOrigins(
   });
   for (const [hash, scope, attributes, resourceHash] of rows) {
     const origin = { scope, hostKey: hostKeyOf({ attributes: Object.fromEntries(attributes), resourceHash }) };
-    known.set(projectId + hash, origin, scope.length + origin.hostKey.length);
+    known.set(projectId + hash, origin, { size: 1 + scope.length + origin.hostKey.length });
     found.set(hash, origin);
   }
   return found;

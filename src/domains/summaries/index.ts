@@ -12,8 +12,6 @@ export { insertExecutions } from './execution-row.ts';
 export { readSummary } from './execution-summary.ts';
 export { groupByRows } from './group-by-rows.ts';
 export { groupByTrace } from './group-by-trace.ts';
-export { type ReconcileSummariesDeps, reconcileSummaries } from './reconcile-summaries.ts';
 export { missingParents, summariseExecution } from './summarise-execution.ts';
 export { summariseLargeTrace } from './summarise-large-trace.ts';
 export { smallTraceRowsMax, summariseSmallTraces, summariseStoredTrace } from './summarise-stored-traces.ts';
-export { startSummaryLane } from './summary-lane.ts';

@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { ProjectId } from '../../lib/ids.ts';
 import { RecordCache } from '../../lib/record-cache.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
@@ -34,7 +34,7 @@ export class ItemCache<Content> {
   readonly #kind: Kind<Content>;
   readonly #postgres: Postgres;
   readonly #items: RecordCache<Item>;
-  readonly #versions = new BoundedMemo<Version<Content>>(versionsMax);
+  readonly #versions = new LRUCache<string, Version<Content>>({ max: versionsMax });
 
   constructor({ kind, postgres, invalidations }: CacheOptions<Content>) {
     this.#kind = kind;

@@ -1,5 +1,6 @@
 import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
 import jsonwebtoken from 'jsonwebtoken';
+import { LRUCache } from 'lru-cache';
 import type { JwtConfig } from '../../../config.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import { readClaims, type TokenClaims } from './claims.ts';
@@ -26,7 +27,7 @@ export function createTokenVerifier(config: JwtConfig, logger: Logger): VerifyTo
   const secret = config.secret === undefined ? undefined : createSecretKey(Buffer.from(config.secret));
   const published = config.jwksUrl === undefined ? undefined : new PublishedKeys(config.jwksUrl, logger);
   const keyOf = async (header: TokenHeader) => (header.alg === 'HS256' ? secret : published?.find(header));
-  const remembered = new Map<string, { claims: TokenClaims; untilMs: number }>();
+  const remembered = new LRUCache<string, { claims: TokenClaims; untilMs: number }>({ max: rememberedMax });
 
   return async (token) => {
     if (token.length > tokenCharsMax) return undefined;
@@ -37,7 +38,6 @@ export function createTokenVerifier(config: JwtConfig, logger: Logger): VerifyTo
     const key = header && (await keyOf(header));
     const claims = header && key && verify(token, key, header, config);
     if (claims === undefined) return undefined;
-    if (remembered.size >= rememberedMax) remembered.clear();
     remembered.set(digest, { claims, untilMs: Math.min(Date.now() + rememberedMs, claims.expiresAtMs) });
     return claims;
   };

@@ -1,7 +1,7 @@
 import { calcPrice } from '@pydantic/genai-prices';
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 
-const memo = new BoundedMemo<{ window: number | undefined }>(1_000);
+const memo = new LRUCache<string, { window: number | undefined }>({ max: 1_000 });
 
 /**
  * Returns how many tokens a model accepts, from the table of genai-prices; undefined when the table

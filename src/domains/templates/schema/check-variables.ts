@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { Fault } from '../../../lib/errors.ts';
 
 /** The result of a check: the variables with the schema's defaults, and the faults found. */
@@ -13,7 +13,7 @@ export interface CheckedVariables {
 
 const faultsMax = 100;
 const keptMax = 200;
-const compiledKept = new BoundedMemo<ValidateFunction | string>(keptMax);
+const compiledKept = new LRUCache<string, ValidateFunction | string>({ max: keptMax });
 
 /**
  * Compiles a schema. Returns a validator, or the reason why the schema is invalid. A schema cannot

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
 
 const refusedForMs = 10_000;
@@ -26,7 +26,7 @@ interface Refusal {
  * nobody can get a prompt refused for the users it works for.
  */
 export class RefusedWork {
-  readonly #kept = new BoundedMemo<Refusal>(keptMax);
+  readonly #kept = new LRUCache<string, Refusal>({ max: keptMax });
 
   /**
    * Runs the work unless the same work was refused recently. `work` is JSON of the workspace and

@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../lib/errors.ts';
 import { diffContent } from '../diff-content.ts';
 import { type CompiledLiquid, compileLiquid } from '../liquid/compile-liquid.ts';
@@ -77,7 +77,7 @@ function renderTask(task: ThreadWork['render']['task']): RenderedTexts {
   );
 }
 
-const parsedKept = new BoundedMemo<ParsedTemplate>(keptMax);
+const parsedKept = new LRUCache<string, ParsedTemplate>({ max: keptMax });
 
 function parse({ format, source }: TemplateSource): ParsedTemplate {
   if (format === 'liquid') return compile(source).parsed;
@@ -89,7 +89,7 @@ function parse({ format, source }: TemplateSource): ParsedTemplate {
   return parsed;
 }
 
-const compiledKept = new BoundedMemo<CompiledLiquid>(keptMax);
+const compiledKept = new LRUCache<string, CompiledLiquid>({ max: keptMax });
 
 function compile(source: string): CompiledLiquid {
   const kept = compiledKept.get(source);

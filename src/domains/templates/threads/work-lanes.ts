@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { RateLimitedError } from '../../../lib/errors.ts';
 import { FairLane, requestWaitMsMax, type Waiter } from '../../../lib/fair-lane.ts';
 import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
@@ -41,7 +41,7 @@ export class WorkLanes {
     quick: new FairLane(lanes.quick),
     slow: new FairLane(lanes.slow),
   };
-  readonly #slowUntilMs = new BoundedMemo<number>(slowWorkspacesMax);
+  readonly #slowUntilMs = new LRUCache<string, number>({ max: slowWorkspacesMax });
 
   isSlow(workspaceId: string): boolean {
     return (this.#slowUntilMs.get(workspaceId) ?? 0) > performance.now();

@@ -1,5 +1,5 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { FairLane } from '../../../lib/fair-lane.ts';
 import type { TemplateThreads } from '../threads/template-threads.ts';
 import type { EncodingName, TextTokens } from './count-in.ts';
@@ -62,7 +62,7 @@ export interface Countable {
  */
 export class TokenCounter {
   readonly #threads: TemplateThreads;
-  readonly #kept = new BoundedMemo<TextTokens>(keptMax, keptCharactersMax);
+  readonly #kept = new LRUCache<string, TextTokens>({ max: keptMax, maxSize: keptCharactersMax });
   readonly #lane = new FairLane({ name: 'token counts', ...shares });
   /** Pieces for the next turn. */
   #wanted: Wanted[] = [];
@@ -127,7 +127,7 @@ export class TokenCounter {
     );
     if (!counted.every((each) => each !== undefined)) return undefined;
     const tokens = { count: sum(counted), exact: exact && counted.every((each) => each.exact) };
-    this.#kept.set(keyOf(encoding, text), tokens, text.length);
+    this.#kept.set(keyOf(encoding, text), tokens, { size: Math.max(1, text.length) });
     return tokens;
   }
 
