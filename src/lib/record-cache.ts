@@ -78,7 +78,8 @@ export class RecordCache<T> {
    */
   drop(affected: (value: T) => boolean): void {
     this.#forgetLoading();
-    for (const [key, { value }] of this.#entries) if (affected(value)) this.#entries.delete(key);
+    // A copy: an LRUCache must not lose entries while it is iterated.
+    for (const [key, { value }] of [...this.#entries]) if (affected(value)) this.#entries.delete(key);
   }
 
   /**
