@@ -22,7 +22,7 @@ setInterval(() => {
  * Kills the process when its event loop is blocked for `silenceMaxS`, as by a body whose processing
  * never ends: its jobs then count as stalled and the supervisor starts another worker. No valid
  * body takes so long: large ones become rows in threads with limits of their own, and the worst
- * small one blocks the event loop for less than 250 ms (test/unit/body-encoder.test.ts). Time is
+ * small one blocks the event loop for less than 250 ms (test/unit/ingestion/body-encoder.test.ts). Time is
  * counted in checks, one a second, because a machine that was suspended made no checks.
  */
 export function startWatchdog(silenceMaxS: number): { stop: () => void } {
