@@ -5,7 +5,7 @@ import type { LightSpan } from '../../src/domains/spans/index.ts';
 import { lightSpanOf, spanTable } from '../../src/domains/spans/index.ts';
 import { insertExecutions } from '../../src/domains/summaries/execution-row.ts';
 import type { Execution } from '../../src/domains/summaries/index.ts';
-import { summariseExecution } from '../../src/domains/summaries/summarise-execution.ts';
+import { summarizeExecution } from '../../src/domains/summaries/summarize-execution.ts';
 import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
@@ -72,7 +72,7 @@ function payloadOf(projectId: string, spans: number, inflatedBytes: number, rece
 /** A tenth has no cost, a fiftieth failed. */
 function embellished(projectId: string, spans: readonly LightSpan[], random: Random): Execution {
   const number = (below: number) => Math.floor(random() * below);
-  const summary = summariseExecution(projectId, spans);
+  const summary = summarizeExecution(projectId, spans);
   return {
     ...summary,
     status: random() < 0.02 ? 'error' : 'ok',

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Config } from '../config.ts';
 import {
-  authorise,
+  authorize,
   createAuthentication,
   isScope,
   leastRoleOf,
@@ -25,7 +25,7 @@ import type { Endpoint } from '../http/endpoint.ts';
 import { openApiDocument } from '../http/openapi/document.ts';
 import { setHeaders } from '../http/request-context.ts';
 import { queueConcern } from '../queue/queue-health.ts';
-import { recognisePostgresError } from '../stores/postgres/errors.ts';
+import { recognizePostgresError } from '../stores/postgres/errors.ts';
 import { createInvalidations } from '../stores/postgres/invalidations.ts';
 import { hintIfOwner } from '../stores/postgres/service-role.ts';
 import { firstConnection } from '../stores/redis/client.ts';
@@ -108,9 +108,9 @@ export function createApiProcess(config: Config): ApiProcess {
     endpoints,
     headers: () => unlimitedHeaders('none'),
     sharerOf: (request, principal) => sharerOf(principal, request.socket.remoteAddress),
-    authorise: (request, endpoint, params) =>
+    authorize: (request, endpoint, params) =>
       refusedCredentials.count(request.socket.remoteAddress, () =>
-        authorise(authentication, request, endpoint.access, params),
+        authorize(authentication, request, endpoint.access, params),
       ),
     admit: (_request, response, { rateClass }, principal) =>
       admitRequest(
@@ -122,7 +122,7 @@ export function createApiProcess(config: Config): ApiProcess {
         },
       ),
     idempotency: { store: createIdempotencyStore(postgres), tenantOf },
-    recogniseError: recognisePostgresError,
+    recognizeError: recognizePostgresError,
     whyStuck: (lane) => whyStuck(probes, lane),
     logger,
     metrics,

@@ -15,15 +15,15 @@ export interface AppOptions<P> {
    * is not open.
    * @throws AppError when the caller may not call the endpoint
    */
-  authorise: (req: Request, endpoint: Endpoint<P>, params: PathParams) => Promise<P>;
+  authorize: (req: Request, endpoint: Endpoint<P>, params: PathParams) => Promise<P>;
   /**
-   * Applies rate limits and quotas. Runs after `authorise` and before the body is read, for every
+   * Applies rate limits and quotas. Runs after `authorize` and before the body is read, for every
    * endpoint. May set headers.
    */
   admit?: (req: Request, res: Response, endpoint: Endpoint<P>, principal: P | undefined) => Promise<void>;
   /**
    * Returns the name under which a request shares this process: a workspace or another name. Called
-   * after `authorise`. Without it, all requests share one name.
+   * after `authorize`. Without it, all requests share one name.
    */
   sharerOf?: (req: Request, principal: P | undefined) => string;
   /**
@@ -42,7 +42,7 @@ export interface AppOptions<P> {
    * Converts an error that is not an AppError into one when its cause is known, such as an
    * unavailable database.
    */
-  recogniseError?: (error: unknown) => unknown;
+  recognizeError?: (error: unknown) => unknown;
   /**
    * Returns headers that are set first on every response, including errors and unknown routes.
    * Later stages may overwrite them.

@@ -10,7 +10,7 @@ import { mountRoutes } from './routes.ts';
 
 /**
  * Creates the Express application for a list of contracts. Order per request: request id, security
- * headers, route, `authorise`, `admit`, path and query validation, body, body validation,
+ * headers, route, `authorize`, `admit`, path and query validation, body, body validation,
  * idempotency, handler. Errors become problem responses.
  * @throws Error at start-up that lists every fault of the contracts, such as an endpoint without
  * access

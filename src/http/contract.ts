@@ -11,7 +11,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type RateClass = 'ingest' | 'read' | 'write' | 'render' | 'analytics' | 'webhook' | 'none';
 
 /**
- * Who may call an endpoint. The HTTP layer knows only `open`. The injected `authorise` gives the
+ * Who may call an endpoint. The HTTP layer knows only `open`. The injected `authorize` gives the
  * others their meaning: `scope`: a key with the scope, or a user whose role includes it; `role`: a
  * user with at least this role; `authenticated`: any key or user; `operator`: the admin.
  */

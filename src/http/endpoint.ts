@@ -114,7 +114,7 @@ interface Shapes<Params extends z.ZodObject, Query extends z.ZodObject, R extend
 
 /**
  * Creates `endpoint` and `rawEndpoint` for one type of principal. Handlers of `{ open: true }`
- * contracts get no principal; all others get the `P` that `authorise` of `createApp` returned.
+ * contracts get no principal; all others get the `P` that `authorize` of `createApp` returned.
  */
 export function endpointsFor<P>() {
   function endpoint<

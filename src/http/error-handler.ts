@@ -18,7 +18,7 @@ export function errorHandler(options: AnswerErrorOptions): ErrorRequestHandler {
 export interface AnswerErrorOptions {
   logger: Logger;
   /** See `AppOptions`. */
-  recogniseError?: ((error: unknown) => unknown) | undefined;
+  recognizeError?: ((error: unknown) => unknown) | undefined;
   renderError?: RenderError | undefined;
 }
 
@@ -29,10 +29,10 @@ export interface AnswerErrorOptions {
 export function answerError(
   error: unknown,
   { req, res }: { req: Request; res: Response },
-  { logger, recogniseError = (unknown) => unknown, renderError = sendProblem }: AnswerErrorOptions,
+  { logger, recognizeError = (unknown) => unknown, renderError = sendProblem }: AnswerErrorOptions,
 ): void {
   const context = contextOf(res);
-  const known = error instanceof AppError ? error : recogniseError(recogniseUriError(error));
+  const known = error instanceof AppError ? error : recognizeError(recognizeUriError(error));
   const problem = toProblem(known, { requestId: context.requestId, instance: req.path.slice(0, 2_000) });
   context.problemCode = problem.code;
   if (problem.code === 'internal_error') logger.error({ err: known, request_id: context.requestId }, 'request failed');
@@ -66,7 +66,7 @@ function sendProblem(problem: Problem, _req: Request, res: Response): void {
  * Converts the URIError that Express throws, with status 400, when a path segment does not decode
  * (router/lib/layer.js).
  */
-function recogniseUriError(error: unknown): unknown {
+function recognizeUriError(error: unknown): unknown {
   if (!(error instanceof URIError)) return error;
   return new MalformedError('malformed_path', 'The path holds malformed percent-encoding', { cause: error });
 }

@@ -79,7 +79,7 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
 
 async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, options: RouteOptions<P>): Promise<void> {
   const params = pathParams(req);
-  const principal = 'open' in endpoint.access ? undefined : await options.authorise(req, endpoint, params);
+  const principal = 'open' in endpoint.access ? undefined : await options.authorize(req, endpoint, params);
   await options.admit?.(req, res, endpoint, principal);
   const sharer = options.sharerOf?.(req, principal) ?? everybody;
   const bodies = new Bodies(req, sharer, options);

@@ -13,7 +13,7 @@ export type PathParams = Readonly<Record<string, string>>;
 export function parseParams<S extends z.ZodType>(schema: S, params: PathParams): z.output<S> {
   const result = check(schema, params);
   if (result.ok) return result.value;
-  throw new InvalidError('invalid_path_parameter', summarise(result.faults), { errors: result.faults });
+  throw new InvalidError('invalid_path_parameter', summarize(result.faults), { errors: result.faults });
 }
 
 /**
@@ -29,7 +29,7 @@ export function parseQuery<S extends z.ZodObject>(schema: S, query: QueryValues)
     code: fault.code === 'unknown_field' ? 'unknown_parameter' : fault.code,
   }));
   const unknown = faults.some((fault) => fault.code === 'unknown_parameter');
-  throw new MalformedError(unknown ? 'unknown_parameter' : 'invalid_parameter', summarise(faults), { errors: faults });
+  throw new MalformedError(unknown ? 'unknown_parameter' : 'invalid_parameter', summarize(faults), { errors: faults });
 }
 
 /**
@@ -49,9 +49,9 @@ export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.outp
  */
 export function refuseBody(faults: readonly Fault[]): never {
   if (faults.some((fault) => fault.code === 'unknown_field')) {
-    throw new MalformedError('unknown_field', summarise(faults), { errors: faults });
+    throw new MalformedError('unknown_field', summarize(faults), { errors: faults });
   }
-  throw new InvalidError('invalid_body', summarise(faults), { errors: faults });
+  throw new InvalidError('invalid_body', summarize(faults), { errors: faults });
 }
 
 /** Converts `["attr."]["user.id"]` to `attr.user.id`, as the caller wrote it. */
@@ -59,7 +59,7 @@ function parameterName(path: string): string {
   return path.replace(/^\["(\w+\.)"\]\.?(?:\["(.*)"\])?/, '$1$2');
 }
 
-function summarise(faults: readonly Fault[]): string {
+function summarize(faults: readonly Fault[]): string {
   const [first] = faults;
   if (!first) return 'The input is not valid';
   const text = `${first.path || 'body'}: ${first.message}`;

@@ -36,7 +36,7 @@ export const problemCodes = {
     insufficient_role: 'The role does not allow this',
     admin_required: 'This needs a workspace administrator',
     api_key_required: 'This needs an API key',
-    organization_not_accessible: 'The token names an organisation the user is not a member of',
+    organization_not_accessible: 'The token names an organization the user is not a member of',
   },
   not_found: {
     route_not_found: 'There is no such route',

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { normaliseSpan } from '../../src/domains/conventions/index.ts';
+import { normalizeSpan } from '../../src/domains/conventions/index.ts';
 import { checkSpans } from '../../src/domains/ingestion/create-execution/check-spans.ts';
 import { encodeExecution } from '../../src/domains/ingestion/create-execution/encode-execution.ts';
 import { type ExecutionBody, executionBody } from '../../src/domains/ingestion/create-execution/execution-body.ts';
 import { resolveSpans } from '../../src/domains/ingestion/create-execution/resolve-spans.ts';
-import type { NormalisedSpan } from '../../src/domains/spans/normalised-span.ts';
+import type { NormalizedSpan } from '../../src/domains/spans/normalized-span.ts';
 import { parseBody } from '../../src/http/validate.ts';
 import { oneTurn } from '../../src/lib/pace.ts';
 import { spanKinds } from '../../src/lib/span-kind.ts';
@@ -17,16 +17,16 @@ export const nowMs = Date.UTC(2026, 10, 20, 12);
 
 export interface TravelledSpan {
   span: Span;
-  normalised: NormalisedSpan;
+  normalized: NormalizedSpan;
 }
 
-/** A body as JSON through the schema, OTLP and the worker's decoding and normalising: the root first. */
+/** A body as JSON through the schema, OTLP and the worker's decoding and normalizing: the root first. */
 export async function travel(body: unknown): Promise<[TravelledSpan, ...TravelledSpan[]]> {
   const parsed: ExecutionBody = parseBody(executionBody, JSON.parse(JSON.stringify(body)));
   const traceId = parsed.trace_id ?? aTraceId;
   const resolved = await resolveSpans(await checkSpans(parsed, oneTurn), { traceId, nowMs, rest: oneTurn });
   const decoded = decodeTraces('json', await encodeExecution(traceId, resolved, oneTurn), defaultOtlpLimits);
-  const byId = new Map(decoded.map((span) => [span.spanId, { span, normalised: normaliseSpan(span) }]));
+  const byId = new Map(decoded.map((span) => [span.spanId, { span, normalized: normalizeSpan(span) }]));
   const [root, ...others] = resolved.map(({ spanId }) => {
     const found = byId.get(spanId);
     if (found === undefined) throw new Error(`Span ${spanId} was lost`);

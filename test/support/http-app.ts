@@ -19,10 +19,10 @@ export function keptLog() {
   return { destination, text: () => lines.join(''), records: () => lines.map((line) => JSON.parse(line)) };
 }
 
-/** An application over `endpoints` on a free port of loopback. `authorise` refuses nobody unless given. */
+/** An application over `endpoints` on a free port of loopback. `authorize` refuses nobody unless given. */
 export async function serve<P = unknown>(
   endpoints: readonly Endpoint<P>[],
-  options: Pick<AppOptions<P>, 'authorise'> & Partial<AppOptions<P>>,
+  options: Pick<AppOptions<P>, 'authorize'> & Partial<AppOptions<P>>,
 ) {
   const log = keptLog();
   const metrics = createMetrics();

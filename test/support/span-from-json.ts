@@ -35,7 +35,7 @@ interface SpanJson {
   status?: { code?: number; message?: string };
 }
 
-/** The spans of an independent decode, as our own decoder would give them; only what normalising reads. */
+/** The spans of an independent decode, as our own decoder would give them; only what normalizing reads. */
 export function spansFromJson(json: TracesJson): Span[] {
   return (json.resourceSpans ?? []).flatMap((group) => {
     const resource = resourceOf(group.resource?.attributes);

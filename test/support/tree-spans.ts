@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { normaliseSpan } from '../../src/domains/conventions/normalise-span.ts';
+import { normalizeSpan } from '../../src/domains/conventions/normalize-span.ts';
 import { hostKeyOf } from '../../src/domains/spans/host-key.ts';
 import type { TreeSpan } from '../../src/domains/spans/tree-span.ts';
 import { decodeTraces } from '../../src/otlp/decode.ts';
@@ -104,7 +104,7 @@ export function capturedTraces(client: string): TreeSpan[][] {
 }
 
 function toTreeSpan(span: Span): TreeSpan {
-  const normalised = normaliseSpan(span);
+  const normalized = normalizeSpan(span);
   return treeSpan({
     spanId: span.spanId,
     parentSpanId: span.parentSpanId,
@@ -112,12 +112,12 @@ function toTreeSpan(span: Span): TreeSpan {
     endUnixNano: span.endUnixNano,
     otelKind: span.kind,
     flags: span.flags,
-    kind: normalised.kind,
-    name: normalised.name,
-    status: normalised.status,
-    service: normalised.service,
-    model: normalised.model,
-    usage: normalised.usage,
+    kind: normalized.kind,
+    name: normalized.name,
+    status: normalized.status,
+    service: normalized.service,
+    model: normalized.model,
+    usage: normalized.usage,
     scope: span.scope.name,
     hostKey: hostKeyOf({ attributes: textAttributes(span), resourceHash: 'hash' }),
     events: span.events,

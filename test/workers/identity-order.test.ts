@@ -92,7 +92,7 @@ async function stateAfter(history: readonly Told[], how: 'in turn' | 'at once'):
   return readIdentityState(postgres, prefix);
 }
 
-describe('events of users, organisations and memberships', () => {
+describe('events of users, organizations and memberships', () => {
   test('end in the same state in any order and with any repetition', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async ({ history, shuffled }) => {

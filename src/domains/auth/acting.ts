@@ -3,7 +3,7 @@ import { type Principal, workspaceOf } from './principal.ts';
 
 /**
  * Returns the project of the path.
- * @throws Error on a route without a project. That is a bug: authorise() finds the project or
+ * @throws Error on a route without a project. That is a bug: authorize() finds the project or
  * refuses the request.
  */
 export function projectOf(principal: Principal): ProjectScope {

@@ -95,7 +95,7 @@ function homeOf(record: UserRecord, orgId: string | undefined): Membership {
   if (home !== undefined) return home;
   throw new ForbiddenError(
     'organization_not_accessible',
-    'The token names an organisation that does not exist or that the user is not a member of.',
+    'The token names an organization that does not exist or that the user is not a member of.',
   );
 }
 

@@ -1,6 +1,6 @@
 export { projectOf, tenantOf } from './acting.ts';
 export { mintApiKey } from './api-key-token.ts';
-export { authorise } from './authorise.ts';
+export { authorize } from './authorize.ts';
 export { auditActorOf, callerOf } from './caller-of.ts';
 export { createAuthentication } from './create-authentication.ts';
 export { limitedWorkspaceOf, type Principal, sharerOf, workspaceOf } from './principal.ts';

@@ -31,7 +31,7 @@ export interface Place {
  */
 export interface Stamp {
   version: string;
-  summarisedAtMs: number;
+  summarizedAtMs: number;
 }
 
 export interface PresentPlace extends Place {
@@ -47,7 +47,7 @@ export interface PresentPlace extends Place {
 }
 
 /** Columns of a {@link Stamp}. ClickHouse sends 64-bit integers as text. */
-const stampColumns = 'version, toUnixTimestamp64Milli(summarised_at)::Float64 AS summarisedAtMs';
+const stampColumns = 'version, toUnixTimestamp64Milli(summarised_at)::Float64 AS summarizedAtMs';
 export const newestFirst = 'executions.version DESC, executions.summarised_at DESC';
 
 /** A row is visible this long after its `summarised_at` was set. */
@@ -79,9 +79,9 @@ export async function findPlaces(
      LIMIT ${parameters.bind('UInt32', limit)}`,
     parameters,
   );
-  const places = rows.map(({ version, summarisedAtMs, shown, ...place }) => ({
+  const places = rows.map(({ version, summarizedAtMs, shown, ...place }) => ({
     ...{ ...place, summary: shown },
-    stamp: { version, summarisedAtMs },
+    stamp: { version, summarizedAtMs },
   }));
   return fillCutSummaries(clickhouse, list.projectId, places);
 }
@@ -102,7 +102,7 @@ export async function findStamps(
   const stamps = `SELECT lower(hex(trace_id)) AS traceId, ${stampColumns} FROM executions
                   PREWHERE project_id = ${project} AND ${isOneOfTraces(traceIds, parameters)}
                   ORDER BY ${newestFirst} LIMIT 1 BY trace_id`;
-  const moved = `SELECT '${anyMoved}' AS traceId, 0::UInt64 AS version, 0::Float64 AS summarisedAtMs FROM
+  const moved = `SELECT '${anyMoved}' AS traceId, 0::UInt64 AS version, 0::Float64 AS summarizedAtMs FROM
                    (SELECT 1 FROM executions WHERE project_id = ${project} AND summarised_at > ${momentSql(asOfMs, parameters)} LIMIT 1)`;
   const rows = await rowsOf<Stamp & { traceId: string }>(clickhouse, `${stamps} UNION ALL ${moved}`, parameters);
   const found = new Map(rows.map(({ traceId, ...stamp }) => [traceId, stamp]));

@@ -12,7 +12,7 @@ import {
   type TraceKey,
   type WholeTrace,
 } from '../spans/index.ts';
-import { type Execution, missingParents, summariseExecution } from '../summaries/index.ts';
+import { type Execution, missingParents, summarizeExecution } from '../summaries/index.ts';
 import { breakDownCost, costBreakdownToWire } from './cost-breakdown.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { executionToWire } from './executions.schema.ts';
@@ -79,7 +79,7 @@ export async function getExecution(
  * summary instead.
  */
 async function summaryOf(deps: TraceReadDeps, trace: TraceKey, lights: readonly LightSpan[]): Promise<Execution> {
-  if (lights.length < spansPerTraceMax) return summariseExecution(trace.projectId, lights);
+  if (lights.length < spansPerTraceMax) return summarizeExecution(trace.projectId, lights);
   const large = await readLargeExecution(deps.clickhouse, trace.projectId, trace.traceId);
   if (large === undefined) throw unknownExecution();
   const [resolved = large] = await resolveExecutionPrompts(deps.knownPrompts, trace.projectId, [large]);

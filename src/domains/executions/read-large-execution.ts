@@ -1,12 +1,12 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
-import { type Execution, summariseLargeTrace } from '../summaries/index.ts';
+import { type Execution, summarizeLargeTrace } from '../summaries/index.ts';
 import { findExecutions } from './execution-queries.ts';
 
 /**
  * Number of spans to summarize when a reader asks for a large trace before its summary is stored.
  */
-const unsummarisedSpansMax = 20_000;
+const unsummarizedSpansMax = 20_000;
 
 /**
  * Returns the summary of a large trace: the stored one, or a summary of its earliest spans if none
@@ -20,5 +20,5 @@ export async function readLargeExecution(
 ): Promise<Execution | undefined> {
   const listed = (await findExecutions(clickhouse, projectId, [traceId])).get(traceId);
   const trace = { projectId, traceId, version: 0n };
-  return listed ?? runClickHouse(() => summariseLargeTrace(clickhouse, trace, unsummarisedSpansMax));
+  return listed ?? runClickHouse(() => summarizeLargeTrace(clickhouse, trace, unsummarizedSpansMax));
 }

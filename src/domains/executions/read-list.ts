@@ -68,7 +68,7 @@ async function readPlaces(
   wanted: number,
 ): Promise<{ kept: ListedExecution[]; former: Place[]; listed: ListedExecution[] }> {
   const unmoved = await mapInSlices(
-    present.filter(({ stamp }) => stamp.summarisedAtMs <= asOfMs),
+    present.filter(({ stamp }) => stamp.summarizedAtMs <= asOfMs),
     (place) => ({ place, execution: readSummary(place.summary) }),
   );
   const executions = unmoved.map(({ execution }) => execution);
@@ -82,7 +82,7 @@ async function readPlaces(
     findUnsatisfying(clickhouse, list, executions),
   ]);
   const known = new Set(idsOf(first));
-  const changedMeanwhile = [...stamps].some(([id, { summarisedAtMs }]) => summarisedAtMs > asOfMs && !known.has(id));
+  const changedMeanwhile = [...stamps].some(([id, { summarizedAtMs }]) => summarizedAtMs > asOfMs && !known.has(id));
   const former = changedMeanwhile ? await findFormer() : first;
   const kept = unmoved.filter(
     ({ place }) => isNewest(place, stamps.get(place.traceId)) && !unsatisfying.has(place.traceId),
@@ -96,7 +96,7 @@ async function readPlaces(
 }
 
 function isNewest({ stamp }: PresentPlace, newest: Stamp | undefined): boolean {
-  return newest?.version === stamp.version && newest.summarisedAtMs === stamp.summarisedAtMs;
+  return newest?.version === stamp.version && newest.summarizedAtMs === stamp.summarizedAtMs;
 }
 
 /**

@@ -1,2 +1,2 @@
 export { createReceiving } from './receive/create-receiving.ts';
-export { renormaliseSpans } from './store/renormalise-spans.ts';
+export { renormalizeSpans } from './store/renormalize-spans.ts';

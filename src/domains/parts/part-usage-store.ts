@@ -48,18 +48,18 @@ export async function findPartUsers(
        union all
        select 'part', id, slug, name, latest_version from parts
          where project_id = :projectId and deleted_at is null),
-     labelled as (
+     labeled as (
        select prompt_id as id, version, label from prompt_labels where project_id = :projectId
        union all
        select part_id, version, label from part_labels where project_id = :projectId)
      select users.kind as type, users.id, slug, name, users.version, users.version = latest_version as "isLatest",
-       array(select label from labelled where labelled.id = users.id and labelled.version = users.version order by 1)
+       array(select label from labeled where labeled.id = users.id and labeled.version = users.version order by 1)
          as labels,
        bool_or(direct) as "isDirect"
      from users join items on items.kind = users.kind and items.id = users.id
      where users.id <> :partId
        and (not :inForce or users.version = latest_version
-         or exists (select from labelled where labelled.id = users.id and labelled.version = users.version))
+         or exists (select from labeled where labeled.id = users.id and labeled.version = users.version))
        and (cast(:afterType as text) is null or (users.kind, users.id, users.version) > (:afterType, :afterId, :afterVersion))
      group by 1, 2, 3, 4, 5, latest_version
      order by 1, 2, 5 limit :limit`,

@@ -73,7 +73,7 @@ export function partsEndpoints(deps: PartsDeps) {
     getEndpoint(exposure),
     updateEndpoint(exposure),
     ...itemEndpoints(exposure, {
-      description: 'Refused while the newest or a labelled version of a prompt or of another part includes it.',
+      description: 'Refused while the newest or a labeled version of a prompt or of another part includes it.',
       problems: ['part_in_use'],
     }),
     usageEndpoint(exposure),

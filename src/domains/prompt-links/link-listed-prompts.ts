@@ -5,7 +5,7 @@ import { resolvePromptRefs } from './resolve-prompt-refs.ts';
 
 interface MentioningRow {
   prompt: SpanPrompt | null;
-  normalised: { promptRef: PromptRef | null };
+  normalized: { promptRef: PromptRef | null };
 }
 
 /**
@@ -29,7 +29,7 @@ export async function linkListedPrompts<Row extends MentioningRow>(
   });
 }
 
-function othersOf({ prompt, normalised }: MentioningRow): SpanPrompt[] {
+function othersOf({ prompt, normalized }: MentioningRow): SpanPrompt[] {
   if (prompt?.id !== '') return [];
-  return (normalised.promptRef?.others ?? []).flatMap((ref) => promptMention(ref) ?? []);
+  return (normalized.promptRef?.others ?? []).flatMap((ref) => promptMention(ref) ?? []);
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvalidError } from '../../lib/errors.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
-  analyseTemplates,
+  analyzeTemplates,
   type ExpandedParts,
   expandParts,
   requiredPaths,
@@ -52,7 +52,7 @@ export async function compilePrompt(
   refuseProblems(expanded);
   // Yields to other requests: parsing, expanding and analyzing may take about 20 ms each.
   await nextTurn();
-  const analysis = analyseTemplates(templates, expanded.parts, content.inputSchema);
+  const analysis = analyzeTemplates(templates, expanded.parts, content.inputSchema);
   const sizes = [...templates, ...expanded.parts.values()].map(parsedSizeOf);
   return {
     content,

@@ -3,7 +3,7 @@ import type { Waiter } from '../../lib/fair-lane.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
-  analyseTemplates,
+  analyzeTemplates,
   checkInputSchema,
   type ExpandedParts,
   type Lint,
@@ -103,7 +103,7 @@ async function understand(
   const templates = textsOf(prompt).map(({ template }) => template);
   const expanded = await expandDraft(source, project, templates, partSlug);
   await nextTurn();
-  const analysis = analyseTemplates(templates, expanded.parts, content.inputSchema);
+  const analysis = analyzeTemplates(templates, expanded.parts, content.inputSchema);
   await nextTurn();
   return { prompt, expanded, analysis };
 }

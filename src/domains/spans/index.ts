@@ -2,7 +2,7 @@ export { findPromptLinks, ownPrompt } from './find-prompt-links.ts';
 export { countRows, LargeTraceError, rowsHereMax } from './large-trace.ts';
 export { type LightSpan, lightSpanOf } from './light-span.ts';
 export { findEarliestLightSpans, findFewLightSpans, findLightSpans, spansPerTraceMax } from './light-span-queries.ts';
-export { NORMALISER_VERSION, type NormalisedSpan, type SpanStatus } from './normalised-span.ts';
+export { NORMALIZER_VERSION, type NormalizedSpan, type SpanStatus } from './normalized-span.ts';
 export { readLargeTrace } from './read-large-trace.ts';
 export { countReceivedSpans } from './received-span-queries.ts';
 export { partNames, type SpanDetail, type SpanPart } from './span-detail.ts';

@@ -2,7 +2,7 @@ import { setMembersMax } from '../../lib/bound-set.ts';
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
 import { noParent } from './light-span-queries.ts';
-import type { CostSource, SpanStatus } from './normalised-span.ts';
+import type { CostSource, SpanStatus } from './normalized-span.ts';
 import { ofTrace } from './trace-sql.ts';
 
 /** One ClickHouse thread: these reads are never urgent, and other queries are. */

@@ -2,7 +2,7 @@ import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/cli
 import { assertSmall, rowsHereMax } from './large-trace.ts';
 import type { LightSpan } from './light-span.ts';
 import { blockColumn, newestRows, type RowAge } from './newest-rows.ts';
-import type { CostSource, SpanStatus } from './normalised-span.ts';
+import type { CostSource, SpanStatus } from './normalized-span.ts';
 import { toUsage } from './token-usage.ts';
 import type { TraceKey } from './trace-sql.ts';
 import { ofTrace, ofTraces } from './trace-sql.ts';

@@ -1,5 +1,5 @@
 import type { SpanPrompt } from '../prompt-links/index.ts';
-import type { CostSource, SpanStatus } from './normalised-span.ts';
+import type { CostSource, SpanStatus } from './normalized-span.ts';
 import type { SpanRow } from './span-row.ts';
 import type { TokenUsage } from './token-usage.ts';
 
@@ -42,8 +42,8 @@ export interface LightSpan {
  * Returns the light span of a row, as ClickHouse will return it. With it a worker can summarize a
  * trace whose spans it has all seen.
  */
-export function lightSpanOf({ receivedAtMs, retentionDays, span, normalised, prompt, cost }: SpanRow): LightSpan {
-  const speaksForTrace = span.parentSpanId === '' || normalised.kind === 'llm';
+export function lightSpanOf({ receivedAtMs, retentionDays, span, normalized, prompt, cost }: SpanRow): LightSpan {
+  const speaksForTrace = span.parentSpanId === '' || normalized.kind === 'llm';
   return {
     traceId: span.traceId,
     spanId: span.spanId,
@@ -53,22 +53,22 @@ export function lightSpanOf({ receivedAtMs, retentionDays, span, normalised, pro
     retentionDays,
     startUnixNano: span.startUnixNano,
     endUnixNano: span.endUnixNano,
-    kind: normalised.kind,
-    name: normalised.name,
-    status: normalised.status,
-    service: normalised.service,
-    environment: normalised.environment,
-    provider: normalised.provider,
-    model: normalised.model,
-    usage: normalised.usage,
+    kind: normalized.kind,
+    name: normalized.name,
+    status: normalized.status,
+    service: normalized.service,
+    environment: normalized.environment,
+    provider: normalized.provider,
+    model: normalized.model,
+    usage: normalized.usage,
     costNanoUsd: cost.nanoUsd,
     costSource: cost.source,
-    responseId: normalised.responseId,
-    sessionId: normalised.sessionId,
-    userId: normalised.userId,
-    tags: normalised.tags,
+    responseId: normalized.responseId,
+    sessionId: normalized.sessionId,
+    userId: normalized.userId,
+    tags: normalized.tags,
     prompt,
-    inputPreview: speaksForTrace ? normalised.inputPreview : '',
-    outputPreview: speaksForTrace ? normalised.outputPreview : '',
+    inputPreview: speaksForTrace ? normalized.inputPreview : '',
+    outputPreview: speaksForTrace ? normalized.outputPreview : '',
   };
 }

@@ -1,4 +1,4 @@
-import type { CostSource, SpanStatus } from './normalised-span.ts';
+import type { CostSource, SpanStatus } from './normalized-span.ts';
 
 /** The parts of a span that `?include=` selects, and the columns each of them reads. */
 export const spanParts = {

@@ -19,8 +19,8 @@ import {
 } from '../../stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
-import type { CostSource } from './normalised-span.ts';
-import { NORMALISER_VERSION, type NormalisedSpan } from './normalised-span.ts';
+import type { CostSource } from './normalized-span.ts';
+import { NORMALIZER_VERSION, type NormalizedSpan } from './normalized-span.ts';
 import { eventsToJson, linksToJson, resourceToJson, scopeToJson } from './span-json.ts';
 import type { TypedAttributes } from './typed-attributes.ts';
 
@@ -40,8 +40,8 @@ export interface SpanRow {
   retentionDays: number;
   span: Span;
   attributes: TypedAttributes;
-  normalised: NormalisedSpan;
-  /** The prompt that `normalised.promptRef` names, linked when the prompt is known. */
+  normalized: NormalizedSpan;
+  /** The prompt that `normalized.promptRef` names, linked when the prompt is known. */
   prompt: SpanPrompt | null;
   cost: SpanCost;
 }
@@ -78,47 +78,47 @@ export const spanTable = new NativeTable<SpanRow>({
   dropped_attributes_count: column(uint32, (r) => r.span.droppedAttributesCount),
   dropped_events_count: column(uint32, (r) => r.span.droppedEventsCount),
   dropped_links_count: column(uint32, (r) => r.span.droppedLinksCount),
-  normaliser_version: column(uint16, () => NORMALISER_VERSION),
-  kind: column(text, (r) => r.normalised.kind),
-  name: column(text, (r) => r.normalised.name),
-  status: column(int8, (r) => statusNumbers[r.normalised.status]),
-  error_type: column(text, (r) => r.normalised.errorType),
-  error_message: column(text, (r) => r.normalised.errorMessage),
-  error_stack: column(text, (r) => r.normalised.errorStack),
-  http_status_code: column(uint16, (r) => r.normalised.httpStatusCode),
-  service: column(text, (r) => r.normalised.service),
-  environment: column(text, (r) => r.normalised.environment),
-  release: column(text, (r) => r.normalised.release),
-  provider: column(text, (r) => r.normalised.provider),
-  model: column(text, (r) => r.normalised.model),
-  request_model: column(text, (r) => r.normalised.requestModel),
-  has_usage: column(bool, (r) => r.normalised.usage !== null),
-  input_tokens: column(uint32, (r) => r.normalised.usage?.inputTokens ?? 0),
-  output_tokens: column(uint32, (r) => r.normalised.usage?.outputTokens ?? 0),
-  cache_read_tokens: column(uint32, (r) => r.normalised.usage?.cacheReadTokens ?? 0),
-  cache_write_tokens: column(uint32, (r) => r.normalised.usage?.cacheWriteTokens ?? 0),
-  reasoning_tokens: column(uint32, (r) => r.normalised.usage?.reasoningTokens ?? 0),
-  total_tokens: column(uint32, (r) => Math.min(r.normalised.usage?.totalTokens ?? 0, uint32Max)),
+  normaliser_version: column(uint16, () => NORMALIZER_VERSION),
+  kind: column(text, (r) => r.normalized.kind),
+  name: column(text, (r) => r.normalized.name),
+  status: column(int8, (r) => statusNumbers[r.normalized.status]),
+  error_type: column(text, (r) => r.normalized.errorType),
+  error_message: column(text, (r) => r.normalized.errorMessage),
+  error_stack: column(text, (r) => r.normalized.errorStack),
+  http_status_code: column(uint16, (r) => r.normalized.httpStatusCode),
+  service: column(text, (r) => r.normalized.service),
+  environment: column(text, (r) => r.normalized.environment),
+  release: column(text, (r) => r.normalized.release),
+  provider: column(text, (r) => r.normalized.provider),
+  model: column(text, (r) => r.normalized.model),
+  request_model: column(text, (r) => r.normalized.requestModel),
+  has_usage: column(bool, (r) => r.normalized.usage !== null),
+  input_tokens: column(uint32, (r) => r.normalized.usage?.inputTokens ?? 0),
+  output_tokens: column(uint32, (r) => r.normalized.usage?.outputTokens ?? 0),
+  cache_read_tokens: column(uint32, (r) => r.normalized.usage?.cacheReadTokens ?? 0),
+  cache_write_tokens: column(uint32, (r) => r.normalized.usage?.cacheWriteTokens ?? 0),
+  reasoning_tokens: column(uint32, (r) => r.normalized.usage?.reasoningTokens ?? 0),
+  total_tokens: column(uint32, (r) => Math.min(r.normalized.usage?.totalTokens ?? 0, uint32Max)),
   cost_nano_usd: column(int64, (r) => r.cost.nanoUsd ?? 0n),
   cost_source: column(int8, (r) => costSourceNumbers[r.cost.source]),
   price_version: column(text, (r) => r.cost.priceVersion),
-  ttft_ms: nullable(float64, 0, (r) => r.normalised.ttftMs),
-  response_id: column(text, (r) => r.normalised.responseId),
-  session_id: column(text, (r) => r.normalised.sessionId),
-  conversation_id: column(text, (r) => r.normalised.conversationId),
-  user_id: column(text, (r) => r.normalised.userId),
-  tags: array(texts, (r) => r.normalised.tags),
+  ttft_ms: nullable(float64, 0, (r) => r.normalized.ttftMs),
+  response_id: column(text, (r) => r.normalized.responseId),
+  session_id: column(text, (r) => r.normalized.sessionId),
+  conversation_id: column(text, (r) => r.normalized.conversationId),
+  user_id: column(text, (r) => r.normalized.userId),
+  tags: array(texts, (r) => r.normalized.tags),
   prompt_id: column(text, (r) => r.prompt?.id ?? ''),
   prompt_name: column(text, (r) => r.prompt?.name ?? ''),
   prompt_version: column(uint32, (r) => r.prompt?.version ?? 0),
   prompt_raw_version: column(text, (r) => r.prompt?.rawVersion ?? ''),
   prompt_source: column(text, (r) => r.prompt?.source ?? ''),
   prompt_key: column(text, (r) => r.prompt?.key ?? ''),
-  params: column(text, (r) => r.normalised.params),
-  evaluations: column(text, (r) => r.normalised.evaluations),
-  input_preview: column(text, (r) => r.normalised.inputPreview),
-  output_preview: column(text, (r) => r.normalised.outputPreview),
-  input: column(text, (r) => r.normalised.input),
-  output: column(text, (r) => r.normalised.output),
-  warnings: array(texts, (r) => [...r.span.warnings, ...r.normalised.warnings]),
+  params: column(text, (r) => r.normalized.params),
+  evaluations: column(text, (r) => r.normalized.evaluations),
+  input_preview: column(text, (r) => r.normalized.inputPreview),
+  output_preview: column(text, (r) => r.normalized.outputPreview),
+  input: column(text, (r) => r.normalized.input),
+  output: column(text, (r) => r.normalized.output),
+  warnings: array(texts, (r) => [...r.span.warnings, ...r.normalized.warnings]),
 });

@@ -3,7 +3,7 @@ import { blankLink, blankResource, blankScope } from '../../otlp/blank.ts';
 import type { AnyValue, Attributes, Resource, Scope, Span, SpanEvent, SpanLink } from '../../otlp/span.ts';
 import { isDecodeWarning } from '../../otlp/warnings.ts';
 import { promptMention } from '../prompt-links/index.ts';
-import type { NormalisedSpan } from './normalised-span.ts';
+import type { NormalizedSpan } from './normalized-span.ts';
 import type { SpanCost, SpanRow } from './span-row.ts';
 import { typeAttributes } from './typed-attributes.ts';
 
@@ -114,15 +114,15 @@ export function rebuildSpan(stored: StoredSpan): Span {
  * Returns the row again. Its ids and its time of receipt stay, so a span that was received later
  * still replaces it.
  */
-export function rebuiltRow(stored: StoredSpan, span: Span, normalised: NormalisedSpan, cost: SpanCost): SpanRow {
+export function rebuiltRow(stored: StoredSpan, span: Span, normalized: NormalizedSpan, cost: SpanCost): SpanRow {
   return {
     projectId: stored.project_id,
     receivedAtMs: Number(stored.received_at_ms),
     retentionDays: stored.retention_days,
     span,
     attributes: typeAttributes(span.attributes),
-    normalised,
-    prompt: keptPrompt(stored, normalised),
+    normalized,
+    prompt: keptPrompt(stored, normalized),
     cost,
   };
 }
@@ -130,8 +130,8 @@ export function rebuiltRow(stored: StoredSpan, span: Span, normalised: Normalise
 /**
  * Keeps a link, even to a prompt that was deleted since. Without a link the prompt is read again.
  */
-function keptPrompt(stored: StoredSpan, normalised: NormalisedSpan): SpanRow['prompt'] {
-  if (stored.prompt_id === '') return promptMention(normalised.promptRef);
+function keptPrompt(stored: StoredSpan, normalized: NormalizedSpan): SpanRow['prompt'] {
+  if (stored.prompt_id === '') return promptMention(normalized.promptRef);
   return {
     id: stored.prompt_id,
     name: stored.prompt_name,

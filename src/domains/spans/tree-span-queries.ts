@@ -4,7 +4,7 @@ import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
 import { spansPerTraceMax } from './light-span-queries.ts';
 import { blockColumn, newestRows, type RowAge } from './newest-rows.ts';
-import type { CostSource, SpanStatus } from './normalised-span.ts';
+import type { CostSource, SpanStatus } from './normalized-span.ts';
 import { findOrigins, type Origin, originColumn, unknownOrigin } from './span-origins.ts';
 import { toUsage } from './token-usage.ts';
 import type { TraceKey } from './trace-sql.ts';

@@ -31,7 +31,7 @@ export function startSummaryLane(deps: SummaryLaneDeps): { close: () => Promise<
   const threads = new Piscina<SummaryTask, number>({
     filename: new URL(import.meta.url.endsWith('.ts') ? './summary-thread.ts' : './summary-thread.js', import.meta.url)
       .href,
-    name: 'summariseInThread',
+    name: 'summarizeInThread',
     workerData: { clickhouseUrl: deps.clickhouseUrl },
     minThreads: 0,
     maxThreads: threadsMax,

@@ -2,7 +2,7 @@ import { workerData } from 'node:worker_threads';
 import { lowerThreadPriority } from '../../runtime/low-priority.ts';
 import { connectClickHouse } from '../../stores/clickhouse/client.ts';
 import { insertExecutions } from './execution-row.ts';
-import { summariseStoredTrace } from './summarise-stored-traces.ts';
+import { summarizeStoredTrace } from './summarize-stored-traces.ts';
 
 export interface SummaryTask {
   projectId: string;
@@ -18,10 +18,10 @@ const clickhouse = connectClickHouse(workerData.clickhouseUrl, requestTimeoutMs)
  * @returns the milliseconds that took
  * @throws the error of ClickHouse
  */
-export async function summariseInThread({ projectId, traceId }: SummaryTask): Promise<number> {
+export async function summarizeInThread({ projectId, traceId }: SummaryTask): Promise<number> {
   lowerThreadPriority();
   const startedAtMs = performance.now();
-  const execution = await summariseStoredTrace(clickhouse, projectId, traceId);
+  const execution = await summarizeStoredTrace(clickhouse, projectId, traceId);
   if (execution !== undefined) await insertExecutions(clickhouse, [execution]);
   return performance.now() - startedAtMs;
 }

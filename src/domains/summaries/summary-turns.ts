@@ -13,7 +13,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import { countTraceRows, readEngineClock } from '../spans/index.ts';
 import { insertExecutions } from './execution-row.ts';
 import { groupByRows } from './group-by-rows.ts';
-import { smallTraceRowsMax, summariseSmallTraces } from './summarise-stored-traces.ts';
+import { smallTraceRowsMax, summarizeSmallTraces } from './summarize-stored-traces.ts';
 import type { SummaryTask } from './summary-thread.ts';
 
 /** Traces of one project that are leased at a time. */
@@ -82,10 +82,10 @@ export class SummaryTurns {
       renewSummaries(redis, lease, [...left]).catch(() => undefined);
     }, renewEveryMs);
     try {
-      await this.#summariseSmall(lease, left);
+      await this.#summarizeSmall(lease, left);
       for (const traceId of left) {
         if (isOver()) break;
-        await this.#summariseAlone(lease, traceId);
+        await this.#summarizeAlone(lease, traceId);
         left.delete(traceId);
       }
     } catch (error) {
@@ -101,7 +101,7 @@ export class SummaryTurns {
    * Summarizes small traces in small groups and removes them from `left`. A group that fails stays,
    * so that each of its traces is tried alone.
    */
-  async #summariseSmall(lease: SummaryLease, left: Set<string>): Promise<void> {
+  async #summarizeSmall(lease: SummaryLease, left: Set<string>): Promise<void> {
     const { clickhouse, redis } = this.#deps;
     const { projectId } = lease;
     const version = await readEngineClock(clickhouse);
@@ -111,7 +111,7 @@ export class SummaryTurns {
       .filter(([, n]) => n <= smallTraceRowsMax);
     for (const traceIds of groupByRows(new Map(small))) {
       try {
-        const executions = await summariseSmallTraces(clickhouse, { projectId, traceIds, version });
+        const executions = await summarizeSmallTraces(clickhouse, { projectId, traceIds, version });
         await insertExecutions(clickhouse, executions);
       } catch (error) {
         this.#log(error, lease);
@@ -122,7 +122,7 @@ export class SummaryTurns {
     }
   }
 
-  async #summariseAlone(lease: SummaryLease, traceId: string): Promise<void> {
+  async #summarizeAlone(lease: SummaryLease, traceId: string): Promise<void> {
     const { redis } = this.#deps;
     try {
       const tookMs = await this.#runInThread({ projectId: lease.projectId, traceId });

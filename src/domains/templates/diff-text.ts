@@ -81,11 +81,11 @@ function backtrack(a: readonly string[], b: readonly string[], trace: readonly I
   let [x, y] = [a.length, b.length];
   for (let edits = trace.length - 1; edits >= 0; edits--) {
     const furthest = trace[edits] ?? new Int32Array();
-    const centre = edits + 1;
+    const center = edits + 1;
     const diagonal = x - y;
-    const down = isDown(furthest, centre + diagonal, diagonal, edits);
+    const down = isDown(furthest, center + diagonal, diagonal, edits);
     const before = down ? diagonal + 1 : diagonal - 1;
-    const beforeX = edits === 0 ? 0 : (furthest[centre + before] ?? 0);
+    const beforeX = edits === 0 ? 0 : (furthest[center + before] ?? 0);
     const beforeY = edits === 0 ? 0 : beforeX - before;
     while (x > beforeX && y > beforeY) {
       lines.push({ kind: ' ', text: a[--x] ?? '' });

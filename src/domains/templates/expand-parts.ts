@@ -32,7 +32,7 @@ export interface PartProblem extends TemplateProblem {
 }
 
 export interface ExpandedParts {
-  /** Templates by reference, for `renderTemplate` and `analyseTemplates`. */
+  /** Templates by reference, for `renderTemplate` and `analyzeTemplates`. */
   parts: Map<string, ParsedTemplate>;
   states: PartState[];
   /** Problems with the codes `unknown_part`, `part_cycle` and `template_limit`. */

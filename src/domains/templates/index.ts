@@ -1,4 +1,4 @@
-export { analyseTemplates, type TemplateAnalysis, type TemplateVariable } from './analyse-templates.ts';
+export { analyzeTemplates, type TemplateAnalysis, type TemplateVariable } from './analyze-templates.ts';
 export { type ExpandedParts, expandParts, type ResolvedPart } from './expand-parts.ts';
 export { templateLimits } from './limits.ts';
 export { contextWindowOf } from './lint/context-window.ts';

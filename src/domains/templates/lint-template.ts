@@ -1,6 +1,6 @@
 import { closest } from '../../lib/closest.ts';
 import { itemAt } from '../../lib/item-at.ts';
-import type { TemplateAnalysis } from './analyse-templates.ts';
+import type { TemplateAnalysis } from './analyze-templates.ts';
 import type { ExpandedParts } from './expand-parts.ts';
 import { indexLines } from './line-index.ts';
 import { contextWindowOf } from './lint/context-window.ts';
@@ -63,7 +63,7 @@ export function lintTemplate(input: LintInput): Lint[] {
 }
 
 /**
- * Returns the texts of a prompt that are templates, in the order that `analyseTemplates` and
+ * Returns the texts of a prompt that are templates, in the order that `analyzeTemplates` and
  * `expandParts` expect.
  */
 export function textsOf(prompt: LintInput['prompt']): Text[] {

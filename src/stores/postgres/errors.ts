@@ -23,7 +23,7 @@ export async function runPostgres<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    throw recognisePostgresError(error);
+    throw recognizePostgresError(error);
   }
 }
 
@@ -31,7 +31,7 @@ export async function runPostgres<T>(call: () => Promise<T>): Promise<T> {
  * Converts an error to UnavailableError if the database is unavailable. Returns any other error
  * unchanged.
  */
-export function recognisePostgresError(error: unknown): unknown {
+export function recognizePostgresError(error: unknown): unknown {
   if (!isUnavailable(error)) return error;
   return postgresAway(error);
 }

@@ -31,7 +31,7 @@ afterAll(() => api.close());
 const context = (credential: { key?: string; token?: string; adminKey?: string }) =>
   api.call<Context>('getContext', credential);
 
-/** An organisation's workspace as the identity provider would have announced it. */
+/** An organization's workspace as the identity provider would have announced it. */
 async function newOrganization(): Promise<{ workspaceId: string; orgId: string }> {
   const [workspaceId, orgId] = [newId('wsp'), `org_${randomUUID()}`];
   await api.postgres('workspaces').insert({ id: workspaceId, name: orgId, plan: 'team', external_org_id: orgId });
@@ -114,7 +114,7 @@ describe('200', () => {
     expect(body).toMatchObject({ user: { id: user.id, name: 'Test' }, role: 'owner', workspace: { name: 'Personal' } });
   });
 
-  test('a token acts in the organisation it names, with the role there', async () => {
+  test('a token acts in the organization it names, with the role there', async () => {
     const { workspaceId, orgId } = await newOrganization();
     const user = await newUser(api, { workspaceId, role: 'viewer' });
     const { body } = await context({ token: tokenFor(api, user.subject, { org_id: orgId }) });
@@ -200,7 +200,7 @@ describe('401', () => {
 });
 
 describe('403', () => {
-  test('an organisation nobody has announced and one of others are refused in the same words', async () => {
+  test('an organization nobody has announced and one of others are refused in the same words', async () => {
     const { orgId } = await newOrganization();
     const subject = `user_${randomUUID()}`;
     const problems = await Promise.all(

@@ -44,7 +44,7 @@ describe('409', () => {
     await it.ok('updatePrompt', prompt.id, { body: { template: `{{> ${outer.slug}}}` } });
     expect((await it.call('deletePart', id)).status).toBe(204);
   });
-  test('a labelled version that names it keeps it', async () => {
+  test('a labeled version that names it keeps it', async () => {
     const { id, slug } = await it.newPart();
     const prompt = await it.newPrompt({ template: `{{> ${slug}}}`, labels: ['production'] });
     await it.ok('updatePrompt', prompt.id, { body: { template: 'without' } });

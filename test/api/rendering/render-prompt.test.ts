@@ -107,7 +107,7 @@ describe('200', () => {
     });
   });
 
-  test('the version is the one that is named, or labelled, or the newest', async () => {
+  test('the version is the one that is named, or labeled, or the newest', async () => {
     const { id } = await it.newPrompt({ template: 'one', labels: ['production'] });
     await it.ok('updatePrompt', id, { body: { template: 'two' } });
     expect(await render(it, id)).toMatchObject({ version: 2, rendered: 'two' });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { summariseLargeTrace } from '../../../src/domains/summaries/summarise-large-trace.ts';
+import { summarizeLargeTrace } from '../../../src/domains/summaries/summarize-large-trace.ts';
 import { newProject, startApi, type TestApi } from '../../support/api.ts';
 import { connectExecutions } from '../../support/executions.ts';
 import { newTraceId } from '../../support/spans.ts';
@@ -30,7 +30,7 @@ test('an execution of more spans than are counted says in list and detail that i
   const usage = { has_usage: 'true', input_tokens: '1', cost_source: "'reported'", cost_nano_usd: '1000000' };
   const columns = { kind: "'llm'", ...usage };
   await storeSpans(store.clickhouse, project, { traceId: trace.traceId, count: spans, columns });
-  const execution = await summariseLargeTrace(store.clickhouse, { ...trace, version }, counted);
+  const execution = await summarizeLargeTrace(store.clickhouse, { ...trace, version }, counted);
   if (execution === undefined) throw new Error('The trace has no spans');
   await store.store([execution]);
 

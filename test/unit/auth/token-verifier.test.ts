@@ -44,7 +44,7 @@ describe('a token that is right', () => {
     expect(await verify(token)).toMatchObject({ subject: 'user_1', orgId: undefined, name: undefined });
   });
 
-  test('says who, of which organisation and until when', async () => {
+  test('says who, of which organization and until when', async () => {
     expect(await verify(hs({ ...good, org_id: 'org_1', email: 'a@b.example', name: 'Ada' }))).toEqual({
       subject: 'user_1',
       orgId: 'org_1',
@@ -87,7 +87,7 @@ describe('a token that is wrong', () => {
     ['a sub with NUL', hs({ ...good, sub: 'a\u0000b' })],
     ['a sub with half a surrogate pair', hs({ ...good, sub: 'a\ud800' })],
     ['a sub of 256 characters', hs({ ...good, sub: 'x'.repeat(256) })],
-    ['an organisation that is not text', hs({ ...good, org_id: ['org_1'] })],
+    ['an organization that is not text', hs({ ...good, org_id: ['org_1'] })],
     ['nbf in the future', hs({ ...good, nbf: nowS + 60 })],
     ['nbf as text', hs({ ...good, nbf: '0' })],
     ['the wrong issuer', hs({ ...good, iss: 'https://idp.example.evil' })],

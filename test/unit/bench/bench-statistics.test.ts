@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { percentile, round, summariseLatencies } from '../../../bench/statistics.ts';
+import { percentile, round, summarizeLatencies } from '../../../bench/statistics.ts';
 
 describe('percentile', () => {
   const hundred = Float64Array.from({ length: 100 }, (_, index) => index + 1);
@@ -24,15 +24,15 @@ describe('percentile', () => {
   });
 });
 
-describe('summariseLatencies', () => {
+describe('summarizeLatencies', () => {
   it('of unsorted values sorts by size, not by text, and leaves its argument as it was', () => {
     const latenciesMs = Float64Array.of(100, 9, 20.26, 3);
-    expect(summariseLatencies(latenciesMs)).toEqual({ count: 4, p50_ms: 9, p95_ms: 100, p99_ms: 100, max_ms: 100 });
+    expect(summarizeLatencies(latenciesMs)).toEqual({ count: 4, p50_ms: 9, p95_ms: 100, p99_ms: 100, max_ms: 100 });
     expect([...latenciesMs]).toEqual([100, 9, 20.26, 3]);
   });
 
   it('of nothing says so instead of zero', () => {
-    expect(summariseLatencies(new Float64Array())).toEqual({
+    expect(summarizeLatencies(new Float64Array())).toEqual({
       count: 0,
       p50_ms: null,
       p95_ms: null,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/domains/conventions/limits.ts';
-import { bodyBudget, normaliseSpan } from '../../../src/domains/conventions/normalise-span.ts';
+import { bodyBudget, normalizeSpan } from '../../../src/domains/conventions/normalize-span.ts';
 import type { AnyValue } from '../../../src/otlp/span.ts';
 import { buildEvent, buildSpan } from '../../support/span-from-json.ts';
 
@@ -30,28 +30,28 @@ describe('JSON within a span that holds more values than the span may read', () 
       'input',
     ],
   ])('%s: stays as it was sent, with a warning', (_what, given, side) => {
-    const found = normaliseSpan(spanWith(given));
+    const found = normalizeSpan(spanWith(given));
     expect(found.warnings).toEqual(['json_unparsed']);
     expect(found[side]).toContain('{},{},{}');
   });
 
   test('in an event: stays as it was sent, with a warning', () => {
     const event = buildEvent('gen_ai.user.message', { content: manyObjects });
-    const found = normaliseSpan(buildSpan({ events: [event] }));
+    const found = normalizeSpan(buildSpan({ events: [event] }));
     expect(found.warnings).toEqual(['json_unparsed']);
     expect(found.input).toContain('{},{},{}');
   });
 
   test('as a structure rather than text: is kept among the attributes only, with a warning', () => {
     const structure = Array.from({ length: limits.spanValuesMax + 1 }, () => null);
-    const found = normaliseSpan(spanWith({ 'gen_ai.prompt': structure, 'gen_ai.request.model': 'm' }));
+    const found = normalizeSpan(spanWith({ 'gen_ai.prompt': structure, 'gen_ai.request.model': 'm' }));
     expect(found).toMatchObject({ input: '', model: 'm', warnings: ['json_unparsed'] });
   });
 
   test('spread over many attributes: what comes first is read, and one span reads no more than its share', () => {
     const each = Math.floor(limits.spanValuesMax * 0.6);
     const budget = bodyBudget();
-    const found = normaliseSpan(
+    const found = normalizeSpan(
       spanWith({ 'gen_ai.input.messages': messages(each), 'gen_ai.output.messages': messages(each, 'assistant') }),
       budget,
     );
@@ -63,7 +63,7 @@ describe('JSON within a span that holds more values than the span may read', () 
 test('once the spans of a body have read all that it may read, the rest stays as sent, with a warning', () => {
   const budget = bodyBudget();
   const text = messages(limits.spanValuesMax - 100);
-  const sent = Array.from({ length: 10 }, () => normaliseSpan(spanWith({ 'gen_ai.input.messages': text }), budget));
+  const sent = Array.from({ length: 10 }, () => normalizeSpan(spanWith({ 'gen_ai.input.messages': text }), budget));
   const unparsed = sent.map(({ warnings }) => warnings.includes('json_unparsed'));
   expect(unparsed).toEqual([...Array(8).fill(false), true, true]);
   expect(sent.at(-1)?.input).toBe(text);
@@ -74,7 +74,7 @@ test('a conversation of a mebibyte with long texts is read whole', () => {
   const text = JSON.stringify(
     Array.from({ length: 900 }, (_, index) => ({ role: 'user', content: `${index} ${'a, b; {c} '.repeat(110)}` })),
   );
-  const found = normaliseSpan(spanWith({ 'gen_ai.input.messages': text }));
+  const found = normalizeSpan(spanWith({ 'gen_ai.input.messages': text }));
   expect(found.warnings).toEqual([]);
   expect(JSON.parse(found.input)).toHaveLength(900);
 });

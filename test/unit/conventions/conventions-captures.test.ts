@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { normaliseSpan } from '../../../src/domains/conventions/normalise-span.ts';
-import type { NormalisedSpan } from '../../../src/domains/spans/normalised-span.ts';
+import { normalizeSpan } from '../../../src/domains/conventions/normalize-span.ts';
+import type { NormalizedSpan } from '../../../src/domains/spans/normalized-span.ts';
 import { sumUsage } from '../../../src/domains/summaries/count-usage.ts';
 import type { Span } from '../../../src/otlp/span.ts';
 import { captureFolder, type ExpectedTrace, manifest } from '../../support/captures.ts';
 import { spansFromJson, type TracesJson } from '../../support/span-from-json.ts';
 
-type Pair = readonly [Span, NormalisedSpan];
+type Pair = readonly [Span, NormalizedSpan];
 
 describe.each(Object.entries(manifest))('spans of %s', (client, expected) => {
   const received = spansOf(client);
@@ -18,7 +18,7 @@ describe.each(Object.entries(manifest))('spans of %s', (client, expected) => {
     expect([received.length, unique.length]).toEqual([expected.spans_received, expected.spans_unique]);
   });
 
-  test('normalise to what the manifest says of each trace', () => {
+  test('normalize to what the manifest says of each trace', () => {
     const summaries = tracesOf(unique).map(summary);
     expect(sorted(summaries)).toEqual(sorted(expected.traces.map(withSortedLists)));
   });
@@ -31,7 +31,7 @@ describe.each(Object.entries(manifest))('spans of %s', (client, expected) => {
   });
 
   test('need no warning', () => {
-    expect(received.flatMap((span) => normaliseSpan(span).warnings)).toEqual([]);
+    expect(received.flatMap((span) => normalizeSpan(span).warnings)).toEqual([]);
   });
 });
 
@@ -50,15 +50,15 @@ function tracesOf(spans: readonly Span[]): Span[][] {
 
 function countable(spans: readonly Span[]) {
   return spans.map((span) => {
-    const { kind, usage, reportedCostNanoUsd, responseId } = normaliseSpan(span);
+    const { kind, usage, reportedCostNanoUsd, responseId } = normalizeSpan(span);
     const { spanId, parentSpanId } = span;
     return { spanId, parentSpanId, kind, usage, costNanoUsd: reportedCostNanoUsd, responseId };
   });
 }
 
 function summary(spans: readonly Span[]): ExpectedTrace {
-  const pairs = spans.map((span): Pair => [span, normaliseSpan(span)]);
-  const all = pairs.map(([, normalised]) => normalised);
+  const pairs = spans.map((span): Pair => [span, normalizeSpan(span)]);
+  const all = pairs.map(([, normalized]) => normalized);
   const ids = new Set(spans.map(({ spanId }) => spanId));
   const counted = sumUsage(countable(spans));
   const reported = all.some(({ reportedCostNanoUsd }) => reportedCostNanoUsd !== null);

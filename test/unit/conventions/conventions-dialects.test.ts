@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { normaliseSpan } from '../../../src/domains/conventions/normalise-span.ts';
+import { normalizeSpan } from '../../../src/domains/conventions/normalize-span.ts';
 import type { AnyValue, Span } from '../../../src/otlp/span.ts';
 import { buildEvent, buildSpan, resourceWith, scopeOf } from '../../support/span-from-json.ts';
 
 /** Dialects no capture speaks, from what their projects document. */
-function normalised(attributes: Record<string, AnyValue>, given: Partial<Span> = {}) {
-  return normaliseSpan(buildSpan({ attributes: new Map(Object.entries(attributes)), ...given }));
+function normalized(attributes: Record<string, AnyValue>, given: Partial<Span> = {}) {
+  return normalizeSpan(buildSpan({ attributes: new Map(Object.entries(attributes)), ...given }));
 }
 
 const asked = (content: string) => ({ role: 'user', parts: [{ type: 'text', content }] });
 const answered = (content: string) => ({ role: 'assistant', parts: [{ type: 'text', content }] });
 
 describe('an OpenLIT chat span', () => {
-  const span = normalised({
+  const span = normalized({
     'gen_ai.operation.name': 'chat',
     'gen_ai.system': 'OpenAI',
     'gen_ai.request.model': 'gpt-4o',
@@ -49,22 +49,22 @@ describe('a LangSmith span', () => {
   };
 
   test('of a retriever is a retrieval although its operation says embeddings', () =>
-    expect(normalised({ 'gen_ai.operation.name': 'embeddings', 'langsmith.span.kind': 'retriever' }).kind).toBe(
+    expect(normalized({ 'gen_ai.operation.name': 'embeddings', 'langsmith.span.kind': 'retriever' }).kind).toBe(
       'retrieval',
     ));
 
   test('that recorded an exception failed although it set OK before', () => {
-    const { status, errorMessage } = normalised({ 'langsmith.span.kind': 'chain' }, failed);
+    const { status, errorMessage } = normalized({ 'langsmith.span.kind': 'chain' }, failed);
     expect([status, errorMessage]).toEqual(['error', 'no']);
   });
 
   test('of another scope keeps its OK beside an exception it handled', () => {
-    const { status, errorMessage } = normalised({}, { ...failed, scope: scopeOf('app') });
+    const { status, errorMessage } = normalized({}, { ...failed, scope: scopeOf('app') });
     expect([status, errorMessage]).toEqual(['ok', '']);
   });
 
   test('carries LangChain messages, tags, thread and token details', () => {
-    const span = normalised({
+    const span = normalized({
       'langsmith.span.kind': 'llm',
       'gen_ai.system': 'langchain',
       'gen_ai.prompt': JSON.stringify(prompt),
@@ -105,7 +105,7 @@ describe('an MLflow span', () => {
   const usage = { input_tokens: 10n, output_tokens: 5n, total_tokens: 15n, cache_read_input_tokens: 4n };
 
   test('whose attributes are JSON texts is read through the quotes', () => {
-    const span = normalised(chat);
+    const span = normalized(chat);
     expect([span.kind, span.model, span.provider, span.sessionId]).toEqual(['llm', 'gpt-4o', 'openai', 's-1']);
     expect(JSON.parse(span.input)).toEqual([asked('Hi')]);
     expect(JSON.parse(span.output)).toEqual([{ ...answered('Hello'), finish_reason: 'stop' }]);
@@ -118,7 +118,7 @@ describe('an MLflow span', () => {
 
   test('that lists prompts without end names its first 32, without those that have no name', () => {
     const names = Array.from({ length: 1_000 }, (_, index) => ({ name: index % 2 === 0 ? `p${index}` : 7 }));
-    const { promptRef } = normalised({ 'mlflow.linkedPrompts': JSON.stringify(names) });
+    const { promptRef } = normalized({ 'mlflow.linkedPrompts': JSON.stringify(names) });
     expect([promptRef?.name, promptRef?.others?.map(({ name }) => name)]).toEqual([
       'p0',
       Array.from({ length: 15 }, (_, index) => `p${2 * index + 2}`),
@@ -127,15 +127,15 @@ describe('an MLflow span', () => {
 
   test('whose usage is a structure instead of text counts the same', () => {
     const asText = JSON.stringify({ input_tokens: 10, output_tokens: 5, total_tokens: 15, cache_read_input_tokens: 4 });
-    const structured = normalised({ 'mlflow.chat.tokenUsage': new Map(Object.entries(usage)) }).usage;
+    const structured = normalized({ 'mlflow.chat.tokenUsage': new Map(Object.entries(usage)) }).usage;
     expect(structured).toMatchObject({ inputTokens: 10, outputTokens: 5, totalTokens: 15, cacheReadTokens: 4 });
-    expect(normalised({ 'mlflow.chat.tokenUsage': asText }).usage).toEqual(structured);
+    expect(normalized({ 'mlflow.chat.tokenUsage': asText }).usage).toEqual(structured);
   });
 });
 
 describe('a Pydantic AI span', () => {
   test('of a model call has its messages and the name Logfire shows', () => {
-    const span = normalised({
+    const span = normalized({
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': 'mistralai',
       'logfire.msg': 'chat mistral-large',
@@ -152,7 +152,7 @@ describe('a Pydantic AI span', () => {
   });
 
   test('of a tool has its arguments and response as they were', () => {
-    const span = normalised({
+    const span = normalized({
       'gen_ai.tool.name': 'add',
       tool_arguments: '{"a":1}',
       tool_response: '3',
@@ -164,7 +164,7 @@ describe('a Pydantic AI span', () => {
   test('of an agent run has all messages, in either of its formats, and the final result', () => {
     const events =
       '[{"event.name":"gen_ai.system.message","content":"Be brief."},{"event.name":"gen_ai.user.message","content":"Hi"}]';
-    const span = normalised({
+    const span = normalized({
       agent_name: 'a',
       'agent.name': 'a',
       'pydantic_ai.all_messages': events,
@@ -190,7 +190,7 @@ describe('a Strands span', () => {
         'gen_ai.output.messages': JSON.stringify([{ ...answered('three'), finish_reason: 'end_turn' }]),
       }),
     ];
-    const span = normalised({ 'gen_ai.operation.name': 'chat' }, { events });
+    const span = normalized({ 'gen_ai.operation.name': 'chat' }, { events });
     expect(JSON.parse(span.input)).toEqual([asked('one'), asked('two')]);
     expect(JSON.parse(span.output)).toEqual([{ ...answered('three'), finish_reason: 'end_turn' }]);
   });
@@ -204,7 +204,7 @@ describe('a Strands span', () => {
       buildEvent('gen_ai.tool.message', { content: '[{"toolResult":{"toolUseId":"t1","content":[{"text":"18C"}]}}]' }),
       buildEvent('gen_ai.choice', { finish_reason: 'end_turn', message: '[{"text":"It is 18C."}]' }),
     ];
-    const span = normalised({ 'gen_ai.operation.name': 'chat', 'gen_ai.system': 'strands-agents' }, { events });
+    const span = normalized({ 'gen_ai.operation.name': 'chat', 'gen_ai.system': 'strands-agents' }, { events });
     expect(JSON.parse(span.input)).toEqual([
       asked('Weather?'),
       { role: 'assistant', parts: [{ type: 'tool_call', id: 't1', name: 'weather', arguments: { city: 'Paris' } }] },
@@ -219,9 +219,9 @@ describe('a Strands span', () => {
       buildEvent('gen_ai.tool.message', { content: '{"city":"Paris"}' }),
       buildEvent('gen_ai.choice', { message: '"18C"' }),
     ];
-    const tool = normalised({ 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'weather' }, { events });
+    const tool = normalized({ 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'weather' }, { events });
     expect([tool.name, tool.input, tool.outputPreview]).toEqual(['weather', '{"city":"Paris"}', '18C']);
-    expect(normalised({ 'event_loop.cycle_id': 'c-1' }).kind).toBe('chain');
+    expect(normalized({ 'event_loop.cycle_id': 'c-1' }).kind).toBe('chain');
   });
 });
 
@@ -241,7 +241,7 @@ describe('a Google ADK span', () => {
   };
 
   test('of a model call has Gemini contents, cached and thought tokens', () => {
-    const span = normalised({
+    const span = normalized({
       'gen_ai.system': 'gcp.vertex.agent',
       'gen_ai.request.model': 'gemini-2.5-pro',
       'gcp.vertex.agent.llm_request': JSON.stringify(request),
@@ -271,7 +271,7 @@ describe('a Google ADK span', () => {
   });
 
   test('of a tool ignores the empty model request it carries', () => {
-    const span = normalised({
+    const span = normalized({
       'gcp.vertex.agent.llm_request': '{}',
       'gcp.vertex.agent.llm_response': '{}',
       'gen_ai.tool.name': 'weather',
@@ -284,7 +284,7 @@ describe('a Google ADK span', () => {
 
 describe('a Laminar span', () => {
   test('has its type, association properties and Anthropic content', () => {
-    const span = normalised({
+    const span = normalized({
       'lmnr.span.type': 'LLM',
       'lmnr.span.input':
         '[{"role":"user","content":[{"type":"text","text":"Hi"},{"type":"image","source":{"type":"url","media_type":"image/png","url":"http://x/y.png"}}]}]',
@@ -306,12 +306,12 @@ describe('a Laminar span', () => {
   });
 
   test('of the default type is judged by its other attributes', () =>
-    expect(normalised({ 'lmnr.span.type': 'DEFAULT', 'gen_ai.request.model': 'x' }).kind).toBe('llm'));
+    expect(normalized({ 'lmnr.span.type': 'DEFAULT', 'gen_ai.request.model': 'x' }).kind).toBe('llm'));
 });
 
 describe('an AI SDK span linked to a Langfuse prompt', () => {
   test('refers to that prompt', () => {
-    const span = normalised({
+    const span = normalized({
       'ai.operationId': 'ai.streamText.doStream',
       'ai.model.provider': 'google.generative-ai',
       'ai.telemetry.metadata.langfusePrompt': '{"name":"greet","version":4,"isFallback":false}',
@@ -324,7 +324,7 @@ describe('an AI SDK span linked to a Langfuse prompt', () => {
 });
 
 describe('an older Traceloop span', () => {
-  const span = normalised({
+  const span = normalized({
     'llm.request.type': 'chat',
     'gen_ai.system': 'Anthropic',
     'gen_ai.prompt.1.role': 'user',
@@ -366,7 +366,7 @@ describe('an older Traceloop span', () => {
     expect(span.usage).toMatchObject({ inputTokens: 30, outputTokens: 6, totalTokens: 36 }));
 
   test('without numbered messages has none for a prompt reference alone', () =>
-    expect(normalised({ 'gen_ai.prompt.name': 'weather', 'gen_ai.prompt.version': '3' }).input).toBe(''));
+    expect(normalized({ 'gen_ai.prompt.name': 'weather', 'gen_ai.prompt.version': '3' }).input).toBe(''));
 });
 
 describe('structured messages', () => {
@@ -381,11 +381,11 @@ describe('structured messages', () => {
   ]);
 
   test('sent as arrays and kvlists equal those sent as text', () => {
-    const structured = normalised({
+    const structured = normalized({
       'gen_ai.input.messages': [message],
       'gen_ai.system_instructions': [part('Be brief.')],
     });
-    const asText = normalised({
+    const asText = normalized({
       'gen_ai.input.messages': JSON.stringify([asked('Hi')]),
       'gen_ai.system_instructions': '[{"type":"text","content":"Be brief."}]',
     });
@@ -397,7 +397,7 @@ describe('structured messages', () => {
   });
 
   test('with plain system instructions begin with them', () => {
-    const span = normalised({ 'gen_ai.input.messages': 'Hi', 'gen_ai.system_instructions': 'Be brief.' });
+    const span = normalized({ 'gen_ai.input.messages': 'Hi', 'gen_ai.system_instructions': 'Be brief.' });
     expect(JSON.parse(span.input)).toEqual([
       { role: 'system', parts: [{ type: 'text', content: 'Be brief.' }] },
       asked('Hi'),
@@ -413,9 +413,9 @@ describe('where a span runs', () => {
       'service.version': '1.2',
       'deployment.environment': 'prod',
     });
-    const { service, environment, release } = normalised({ 'langfuse.environment': 'test' }, { resource });
+    const { service, environment, release } = normalized({ 'langfuse.environment': 'test' }, { resource });
     expect([service, environment, release]).toEqual(['api', 'prod', '1.2']);
-    const bare = normalised({ 'langfuse.environment': 'test', 'langfuse.release': 'r1' });
+    const bare = normalized({ 'langfuse.environment': 'test', 'langfuse.release': 'r1' });
     expect([bare.service, bare.environment, bare.release]).toEqual(['', 'test', 'r1']);
   });
 });

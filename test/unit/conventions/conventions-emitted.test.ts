@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { normaliseSpan } from '../../../src/domains/conventions/normalise-span.ts';
+import { normalizeSpan } from '../../../src/domains/conventions/normalize-span.ts';
 import { sumUsage } from '../../../src/domains/summaries/count-usage.ts';
 import type { AnyValue, Span } from '../../../src/otlp/span.ts';
 import { buildEvent, buildSpan } from '../../support/span-from-json.ts';
 
 /** What libraries without a capture emit, attribute by attribute as their sources set them; each source is named with its commit. */
-function normalised(attributes: Record<string, AnyValue>, given: Partial<Span> = {}) {
-  return normaliseSpan(buildSpan({ attributes: new Map(Object.entries(attributes)), ...given }));
+function normalized(attributes: Record<string, AnyValue>, given: Partial<Span> = {}) {
+  return normalizeSpan(buildSpan({ attributes: new Map(Object.entries(attributes)), ...given }));
 }
 
 const said = (role: string, ...parts: object[]) => ({ role, parts });
@@ -16,7 +16,7 @@ const parse = (value: string): unknown => JSON.parse(value);
 
 // mlflow/mlflow mlflow/tracing/constant.py @0044946: SpanAttributeKey, TokenUsageKey, CostKey, TraceTagKey.
 describe('an MLflow span as exported over OTLP', () => {
-  const root = normalised({
+  const root = normalized({
     'mlflow.traceRequestId': '"tr-1"',
     'mlflow.spanType': '"AGENT"',
     'mlflow.spanFunctionName': '"answer"',
@@ -45,7 +45,7 @@ describe('an MLflow span as exported over OTLP', () => {
     ['PARSER', 'chain'],
     ['UNKNOWN', 'other'],
   ])('of type %s is of kind %s', (type, kind) =>
-    expect(normalised({ 'mlflow.spanType': `"${type}"` }).kind).toBe(kind),
+    expect(normalized({ 'mlflow.spanType': `"${type}"` }).kind).toBe(kind),
   );
 
   test('of a model call counts cache reads and writes', () => {
@@ -53,7 +53,7 @@ describe('an MLflow span as exported over OTLP', () => {
       ...{ input_tokens: 20, output_tokens: 5, total_tokens: 25 },
       ...{ cache_read_input_tokens: 8, cache_creation_input_tokens: 6 },
     };
-    expect(normalised({ 'mlflow.chat.tokenUsage': json(usage) }).usage).toEqual({
+    expect(normalized({ 'mlflow.chat.tokenUsage': json(usage) }).usage).toEqual({
       ...{ inputTokens: 20, outputTokens: 5, totalTokens: 25 },
       ...{ cacheReadTokens: 8, cacheWriteTokens: 6, reasoningTokens: 0 },
     });
@@ -78,7 +78,7 @@ describe('a Pydantic AI span of the first format', () => {
   ];
 
   test('of a model call has its events, an attribute, as messages in and out', () => {
-    const span = normalised({
+    const span = normalized({
       'gen_ai.operation.name': 'chat',
       'gen_ai.system': 'openai',
       'gen_ai.request.model': 'gpt-4o',
@@ -100,13 +100,13 @@ describe('a Pydantic AI span of the first format', () => {
   });
 
   test('of a run has every message and the result', () => {
-    const span = normalised({ 'gen_ai.agent.name': 'a', all_messages_events: json(events), final_result: 'Two.' });
+    const span = normalized({ 'gen_ai.agent.name': 'a', all_messages_events: json(events), final_result: 'Two.' });
     expect([span.kind, span.output]).toEqual(['agent', 'Two.']);
     expect(parse(span.input)).toMatchObject(input);
   });
 
   test('does not take events of somebody else for messages', () => {
-    const span = normalised({ 'gen_ai.operation.name': 'chat', events: '[{"type":"click"},{"type":"key"}]' });
+    const span = normalized({ 'gen_ai.operation.name': 'chat', events: '[{"type":"click"},{"type":"key"}]' });
     expect([span.input, span.output]).toEqual(['', '']);
   });
 });
@@ -116,16 +116,16 @@ describe('a span within a Logfire managed prompt', () => {
   const variable = 'logfire.variables.prompt__support_reply';
 
   test('refers to the prompt and the version that was resolved', () =>
-    expect(normalised({ [variable]: 'production', [`${variable}.version`]: '3' }).promptRef).toEqual({
+    expect(normalized({ [variable]: 'production', [`${variable}.version`]: '3' }).promptRef).toEqual({
       ...{ id: '', name: 'support_reply', version: 3, rawVersion: '3', source: 'self' },
     }));
 
   test('has the label where no version was resolved, and other variables are no prompts', () => {
-    expect(normalised({ [variable]: 'code_default' }).promptRef).toMatchObject({
+    expect(normalized({ [variable]: 'code_default' }).promptRef).toMatchObject({
       version: 0,
       rawVersion: 'code_default',
     });
-    expect(normalised({ 'logfire.variables.ranking': 'a' }).promptRef).toBeNull();
+    expect(normalized({ 'logfire.variables.ranking': 'a' }).promptRef).toBeNull();
   });
 });
 
@@ -139,7 +139,7 @@ describe('a Strands span of the latest conventions', () => {
   const common = { 'gen_ai.provider.name': 'strands-agents', 'gen_ai.agent.name': 'Agent' };
 
   test('of an agent repeats its sums under old and new names, and a Langfuse type that says nothing', () => {
-    const span = normalised(
+    const span = normalized(
       {
         ...common,
         'gen_ai.operation.name': 'invoke_agent',
@@ -169,7 +169,7 @@ describe('a Strands span of the latest conventions', () => {
   test('of a tool has its call and its result from two events', () => {
     const call = { type: 'tool_call', name: 'weather', id: 't1', arguments: { city: 'Paris' } };
     const result = { type: 'tool_call_response', id: 't1', response: [{ text: '18C' }] };
-    const span = normalised(
+    const span = normalized(
       {
         ...common,
         'gen_ai.operation.name': 'execute_tool',
@@ -189,15 +189,15 @@ describe('a Strands span of the latest conventions', () => {
   });
 
   test('of a swarm is an agent, of a cycle a chain', () => {
-    expect(normalised({ ...common, 'gen_ai.operation.name': 'invoke_swarm' }).kind).toBe('agent');
-    expect(normalised({ 'event_loop.cycle_id': '9b1d', 'event_loop.parent_cycle_id': '3c2e' }).kind).toBe('chain');
+    expect(normalized({ ...common, 'gen_ai.operation.name': 'invoke_swarm' }).kind).toBe('agent');
+    expect(normalized({ 'event_loop.cycle_id': '9b1d', 'event_loop.parent_cycle_id': '3c2e' }).kind).toBe('chain');
   });
 });
 
 // google/adk-python src/google/adk/telemetry/tracing.py @0798a74: trace_call_llm, trace_merged_tool_calls.
 describe('a Google ADK span', () => {
   test('of a call without captured content is an llm call by its model', () => {
-    const span = normalised({
+    const span = normalized({
       'gen_ai.system': 'gcp.vertex.agent',
       'gen_ai.request.model': 'gemini-2.5-flash',
       'gcp.vertex.agent.invocation_id': 'e-1',
@@ -218,7 +218,7 @@ describe('a Google ADK span', () => {
   });
 
   test('of merged tools is a tool with their responses', () => {
-    const span = normalised({
+    const span = normalized({
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': '(merged tools)',
       'gen_ai.tool.call.id': 'ev-2',
@@ -238,7 +238,7 @@ describe('a Google ADK span', () => {
 
 // openlit/openlit sdk/python instrumentation/*/utils.py common_chat_logic (stored file 10319671541) and semcov SemanticConvention.
 describe('an OpenLIT span', () => {
-  const span = normalised(
+  const span = normalized(
     {
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': 'mistral_ai',
@@ -271,7 +271,7 @@ describe('an OpenLIT span', () => {
 
 // lmnr-ai/lmnr-ts packages/lmnr/src/opentelemetry-lib/tracing/attributes.ts @3dd3a95: LaminarAttributes, ASSOCIATION_PROPERTIES.
 describe('a Laminar span with the minimum set of attributes', () => {
-  const span = normalised({
+  const span = normalized({
     'lmnr.span.type': 'LLM',
     'lmnr.span.path': ['handle', 'openai.chat'],
     'gen_ai.system': 'openai',
@@ -300,13 +300,13 @@ describe('a Laminar span with the minimum set of attributes', () => {
     ['HUMAN_EVALUATOR', 'evaluator'],
     ['EVALUATION', 'evaluator'],
     ['CACHED', 'other'],
-  ])('of type %s is of kind %s', (type, kind) => expect(normalised({ 'lmnr.span.type': type }).kind).toBe(kind));
+  ])('of type %s is of kind %s', (type, kind) => expect(normalized({ 'lmnr.span.type': type }).kind).toBe(kind));
 });
 
 // langchain-ai/langsmith-sdk js/src/experimental/otel/translator.ts @1927be6: LangSmithToOTELTranslator.
 describe('a LangSmith span', () => {
   test('of a model call has the message, the finish reason and metadata that are texts', () => {
-    const span = normalised({
+    const span = normalized({
       'langsmith.span.kind': 'llm',
       'gen_ai.operation.name': 'chat',
       'langsmith.trace.name': 'ChatOpenAI',
@@ -347,7 +347,7 @@ describe('a LangSmith span', () => {
     ['retriever', 'embeddings', 'retrieval'],
     ['embedding', 'embeddings', 'embedding'],
   ])('of a %s run, whose operation is %s, is of kind %s', (run, operation, kind) =>
-    expect(normalised({ 'langsmith.span.kind': run, 'gen_ai.operation.name': operation }).kind).toBe(kind),
+    expect(normalized({ 'langsmith.span.kind': run, 'gen_ai.operation.name': operation }).kind).toBe(kind),
   );
 });
 
@@ -377,7 +377,7 @@ describe('a run of the AI SDK 7', () => {
     ['step2', 'agent', step],
     ['chat2', 'step2', { ...chat, 'gen_ai.response.id': 'r2' }],
   ];
-  const spans = run.map(([spanId, parentSpanId, attributes]) => ({ spanId, parentSpanId, ...normalised(attributes) }));
+  const spans = run.map(([spanId, parentSpanId, attributes]) => ({ spanId, parentSpanId, ...normalized(attributes) }));
 
   test('is an agent of steps, calls and tools', () =>
     expect(spans.map(({ kind }) => kind)).toEqual(['agent', 'chain', 'llm', 'tool', 'chain', 'llm']));
@@ -398,7 +398,7 @@ describe('a run of the AI SDK 7', () => {
 describe('a Genkit span', () => {
   test('of a model action has its model, messages and usage', () => {
     const call = { toolRequest: { name: 'weather', ref: 'c1', input: { city: 'Paris' } } };
-    const span = normalised({
+    const span = normalized({
       'genkit:name': 'googleai/gemini-2.5-flash',
       'genkit:type': 'action',
       'genkit:metadata:subtype': 'model',
@@ -435,14 +435,14 @@ describe('a Genkit span', () => {
     ['evaluator', 'evaluator'],
     ['util', 'other'],
   ])('of subtype %s is of kind %s and has no model', (subtype, kind) =>
-    expect(normalised({ 'genkit:metadata:subtype': subtype, 'genkit:name': 'weather' })).toMatchObject({
+    expect(normalized({ 'genkit:metadata:subtype': subtype, 'genkit:name': 'weather' })).toMatchObject({
       kind,
       model: '',
     }),
   );
 
   test('of a tool has its input and output as they were', () => {
-    const span = normalised({
+    const span = normalized({
       'genkit:metadata:subtype': 'tool.v2',
       'genkit:input': '{"city":"Paris"}',
       'genkit:output': '{"tempC":18}',
@@ -463,14 +463,14 @@ describe('an MCP span', () => {
   };
 
   test('of a tool call is that tool, and an error when its type says so', () => {
-    const span = normalised({ ...call, 'error.type': 'tool_error' }, { name: 'tools/call get-weather' });
+    const span = normalized({ ...call, 'error.type': 'tool_error' }, { name: 'tools/call get-weather' });
     expect([span.kind, span.name, span.status, span.errorType]).toEqual(['tool', 'get-weather', 'error', 'tool_error']);
     expect(span.sessionId).toBe('');
   });
 
   test('with an operation name is what that says', () =>
-    expect(normalised({ ...call, 'gen_ai.operation.name': 'execute_tool' }).kind).toBe('tool'));
+    expect(normalized({ ...call, 'gen_ai.operation.name': 'execute_tool' }).kind).toBe('tool'));
 
   test('of another method is of no kind of its own', () =>
-    expect(normalised({ 'mcp.method.name': 'tools/list' }, { name: 'tools/list' }).kind).toBe('other'));
+    expect(normalized({ 'mcp.method.name': 'tools/list' }, { name: 'tools/list' }).kind).toBe('other'));
 });

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { normaliseSpan } from '../../../src/domains/conventions/normalise-span.ts';
+import { normalizeSpan } from '../../../src/domains/conventions/normalize-span.ts';
 import type { AnyValue, Span } from '../../../src/otlp/span.ts';
 import { buildEvent, buildSpan } from '../../support/span-from-json.ts';
 
-function normalised(attributes: Record<string, AnyValue>, given: Partial<Span> = {}) {
-  return normaliseSpan(buildSpan({ attributes: new Map(Object.entries(attributes)), ...given }));
+function normalized(attributes: Record<string, AnyValue>, given: Partial<Span> = {}) {
+  return normalizeSpan(buildSpan({ attributes: new Map(Object.entries(attributes)), ...given }));
 }
 
 const langfuseUsage = (details: Record<string, unknown>) =>
-  normalised({ 'langfuse.observation.usage_details': JSON.stringify(details) });
+  normalized({ 'langfuse.observation.usage_details': JSON.stringify(details) });
 
 describe('token usage', () => {
   test('nobody reports is null, and of zeros is zeros', () => {
-    expect(normalised({ 'gen_ai.request.model': 'x' }).usage).toBeNull();
-    expect(normalised({ 'gen_ai.usage.input_tokens': 0n }).usage).toMatchObject({ inputTokens: 0, totalTokens: 0 });
+    expect(normalized({ 'gen_ai.request.model': 'x' }).usage).toBeNull();
+    expect(normalized({ 'gen_ai.usage.input_tokens': 0n }).usage).toMatchObject({ inputTokens: 0, totalTokens: 0 });
   });
 
   test.each([
@@ -24,14 +24,14 @@ describe('token usage', () => {
     ['fractional', 1.5],
     ['a word', 'many'],
   ])('that is %s is dropped with a warning, the rest kept', (_what, bad) => {
-    const span = normalised({ 'gen_ai.usage.input_tokens': bad, 'gen_ai.usage.output_tokens': 5n });
+    const span = normalized({ 'gen_ai.usage.input_tokens': bad, 'gen_ai.usage.output_tokens': 5n });
     expect(span.usage).toMatchObject({ inputTokens: 0, outputTokens: 5, totalTokens: 5 });
     expect(span.warnings).toEqual(['bad_token_count']);
-    expect(normalised({ 'gen_ai.usage.input_tokens': bad }).usage).toBeNull();
+    expect(normalized({ 'gen_ai.usage.input_tokens': bad }).usage).toBeNull();
   });
 
   test('as numeric text or double counts as a number', () => {
-    const { usage } = normalised({ 'gen_ai.usage.input_tokens': '42', 'gen_ai.usage.output_tokens': 17 });
+    const { usage } = normalized({ 'gen_ai.usage.input_tokens': '42', 'gen_ai.usage.output_tokens': 17 });
     expect(usage).toMatchObject({ inputTokens: 42, outputTokens: 17, totalTokens: 59 });
   });
 
@@ -63,7 +63,7 @@ describe('token usage', () => {
   });
 
   test('in broken JSON falls back to the next source', () => {
-    const { usage } = normalised({
+    const { usage } = normalized({
       'langfuse.observation.usage_details': '{"input":',
       'gen_ai.usage.input_tokens': 3n,
     });
@@ -73,22 +73,22 @@ describe('token usage', () => {
 
 describe('a reported cost', () => {
   test('of 0 is 0 and not absent', () => {
-    expect(normalised({ 'gen_ai.usage.cost': 0 }).reportedCostNanoUsd).toBe(0n);
-    expect(normalised({}).reportedCostNanoUsd).toBeNull();
+    expect(normalized({ 'gen_ai.usage.cost': 0 }).reportedCostNanoUsd).toBe(0n);
+    expect(normalized({}).reportedCostNanoUsd).toBeNull();
   });
 
   test('with float noise is rounded to whole nano-USD', () =>
-    expect(normalised({ 'llm.cost.total': 0.000010199999999999999 }).reportedCostNanoUsd).toBe(10_200n));
+    expect(normalized({ 'llm.cost.total': 0.000010199999999999999 }).reportedCostNanoUsd).toBe(10_200n));
 
   test.each([-1, Number.NaN, 1e300, 'free'])('of %s is dropped with a warning', (bad) => {
-    const span = normalised({ 'gen_ai.usage.cost': bad });
+    const span = normalized({ 'gen_ai.usage.cost': bad });
     expect([span.reportedCostNanoUsd, span.warnings]).toEqual([null, ['bad_cost']]);
   });
 });
 
 describe('a prompt reference', () => {
   test('by our own id comes before a name and takes the version beside either', () => {
-    const ref = normalised({
+    const ref = normalized({
       'langfuse.observation.prompt.name': 'other',
       'gen_ai.prompt.name': 'greet',
       'gen_ai.prompt.version': '3',
@@ -107,20 +107,20 @@ describe('a prompt reference', () => {
     ['9999999999', 0],
     ['', 0],
   ])('of version %s has number %i', (raw, version) => {
-    const ref = normalised({ 'gen_ai.prompt.name': 'greet', 'gen_ai.prompt.version': raw }).promptRef;
+    const ref = normalized({ 'gen_ai.prompt.name': 'greet', 'gen_ai.prompt.version': raw }).promptRef;
     expect(ref).toMatchObject({ version, rawVersion: String(raw) });
   });
 
   test('by id of another vendor is not ours', () => {
-    expect(normalised({ 'prompt.id': 'p', 'prompt.vendor': 'acme' }).promptRef).toBeNull();
-    expect(normalised({ 'prompt.id': 'p' }).promptRef).toMatchObject({ id: 'p' });
-    expect(normalised({ 'prompt.id': 'p', 'prompt.vendor': 'Promptlane' }).promptRef).toMatchObject({ id: 'p' });
+    expect(normalized({ 'prompt.id': 'p', 'prompt.vendor': 'acme' }).promptRef).toBeNull();
+    expect(normalized({ 'prompt.id': 'p' }).promptRef).toMatchObject({ id: 'p' });
+    expect(normalized({ 'prompt.id': 'p', 'prompt.vendor': 'Promptlane' }).promptRef).toMatchObject({ id: 'p' });
   });
 
   test('by a template alone is left to be matched by the hash of its whole text', () => {
     // printf %s 'Hi {{x}}' | sha256sum
     const id = 'sha256:45c811767782f3887a2084d362f9e64e1b9b6dab2743bfcd381f595b419252dc';
-    expect(normalised({ 'traceloop.prompt.template': 'Hi {{x}}', 'traceloop.prompt.version': 2n }).promptRef).toEqual({
+    expect(normalized({ 'traceloop.prompt.template': 'Hi {{x}}', 'traceloop.prompt.version': 2n }).promptRef).toEqual({
       id,
       name: '',
       version: 2,
@@ -128,7 +128,7 @@ describe('a prompt reference', () => {
       source: 'template_match',
     });
     const long = 'x'.repeat(5_000);
-    const keys = [long, `${long}y`].map((text) => normalised({ 'llm.prompt_template.template': text }).promptRef?.id);
+    const keys = [long, `${long}y`].map((text) => normalized({ 'llm.prompt_template.template': text }).promptRef?.id);
     expect(new Set(keys).size).toBe(2);
   });
 });
@@ -140,25 +140,25 @@ describe('a status', () => {
       'exception.message': 'x',
       'exception.stacktrace': 'at y',
     });
-    expect(normalised({}, { events: [exception] })).toMatchObject({
+    expect(normalized({}, { events: [exception] })).toMatchObject({
       status: 'error',
       errorType: 'TypeError',
       errorMessage: 'x',
       errorStack: 'at y',
     });
-    expect(normalised({ 'error.type': '500' })).toMatchObject({ status: 'error', errorType: '500' });
-    expect(normalised({ 'error.type': '' }).status).toBe('unset');
+    expect(normalized({ 'error.type': '500' })).toMatchObject({ status: 'error', errorType: '500' });
+    expect(normalized({ 'error.type': '' }).status).toBe('unset');
   });
 
   test('of Langfuse is an error at level ERROR only', () => {
     const at = (level: string) =>
-      normalised({ 'langfuse.observation.level': level, 'langfuse.observation.status_message': 'm' });
+      normalized({ 'langfuse.observation.level': level, 'langfuse.observation.status_message': 'm' });
     expect([at('ERROR').status, at('ERROR').errorMessage]).toEqual(['error', 'm']);
     expect([at('WARNING').status, at('WARNING').errorMessage]).toEqual(['unset', '']);
   });
 
   test('has the HTTP status code beside it', () =>
-    expect(normalised({ 'http.response.status_code': 503n }, { statusCode: 2, statusMessage: 'away' })).toMatchObject({
+    expect(normalized({ 'http.response.status_code': 503n }, { statusCode: 2, statusMessage: 'away' })).toMatchObject({
       status: 'error',
       errorMessage: 'away',
       httpStatusCode: 503,
@@ -173,7 +173,7 @@ describe('a preview', () => {
       { role: 'user', content: 'second\n\n  line' },
       { role: 'assistant', content: [{ type: 'text', text: 'more' }] },
     ];
-    const span = normalised({
+    const span = normalized({
       'input.value': JSON.stringify({ messages: said }),
       'output.value': JSON.stringify(said),
     });
@@ -181,7 +181,7 @@ describe('a preview', () => {
   });
 
   test.each([199, 200, 201])('is at most 200 units and never half a character, with an emoji at %i', (at) => {
-    const { inputPreview } = normalised({ 'input.value': `${'x'.repeat(at - 1)}😀 and more` });
+    const { inputPreview } = normalized({ 'input.value': `${'x'.repeat(at - 1)}😀 and more` });
     expect(inputPreview.length).toBeLessThanOrEqual(200);
     expect(() => encodeURIComponent(inputPreview)).not.toThrow();
     expect(inputPreview.length).toBe(at === 200 ? 199 : 200);
@@ -199,15 +199,15 @@ describe('text that is not messages', () => {
     '{"parts":["wheel"],"car":1}',
     '{"broken":',
     'plain',
-  ])('%s stays as it was', (text) => expect(normalised({ 'input.value': text }).input).toBe(text));
+  ])('%s stays as it was', (text) => expect(normalized({ 'input.value': text }).input).toBe(text));
 
   test.each(['', '{}', '[]', '""', ' {} '])('%j is no input', (text) =>
-    expect(normalised({ 'input.value': text }).input).toBe(''),
+    expect(normalized({ 'input.value': text }).input).toBe(''),
   );
 
   test('a tool is given stays as it was although it looks like a message', () => {
     const text = '{"role":"user","content":"x"}';
-    expect(normalised({ 'openinference.span.kind': 'TOOL', 'input.value': text }).input).toBe(text);
+    expect(normalized({ 'openinference.span.kind': 'TOOL', 'input.value': text }).input).toBe(text);
   });
 });
 
@@ -218,16 +218,16 @@ describe('text that a client sends as JSON whatever it is', () => {
     ['a list of texts', { 'ai.values': ['"hello"', '"you"', '7'] }, '["hello","you","7"]'],
     ['an object', { 'traceloop.entity.input': '{"args":["x"]}' }, '{"args":["x"]}'],
   ])('is read as %s', (_what, attributes, input) => {
-    expect(normalised(attributes).input).toBe(input);
+    expect(normalized(attributes).input).toBe(input);
   });
 
   test('of a list of vectors becomes vectors', () => {
-    expect(normalised({ 'ai.embeddings': ['[0.5,1]', '[2]'] }).output).toBe('[[0.5,1],[2]]');
+    expect(normalized({ 'ai.embeddings': ['[0.5,1]', '[2]'] }).output).toBe('[[0.5,1],[2]]');
   });
 
   test('of a tool result is the text without its quotes', () => {
     const call = { 'ai.operationId': 'ai.toolCall', 'ai.toolCall.args': '{"city":"Paris"}' };
-    expect(normalised({ ...call, 'ai.toolCall.result': '"mild"' })).toMatchObject({
+    expect(normalized({ ...call, 'ai.toolCall.result': '"mild"' })).toMatchObject({
       kind: 'tool',
       input: '{"city":"Paris"}',
       output: 'mild',
@@ -240,8 +240,8 @@ describe('a name', () => {
 
   test('of an AI SDK tool call is the tool, not the function that called the model', () => {
     const call = { 'ai.operationId': 'ai.toolCall', 'ai.toolCall.name': 'get_weather', ...functionOfCall };
-    expect(normalised(call).name).toBe('get_weather');
-    expect(normalised({ 'ai.operationId': 'ai.generateText', ...functionOfCall }).name).toBe('answer');
+    expect(normalized(call).name).toBe('get_weather');
+    expect(normalized({ 'ai.operationId': 'ai.generateText', ...functionOfCall }).name).toBe('answer');
   });
 });
 
@@ -250,13 +250,13 @@ describe('bounds', () => {
 
   test('more than 1,000 messages stay raw text', () => {
     const raw = JSON.stringify(said(1001));
-    expect(normalised({ 'gen_ai.input.messages': raw }).input).toBe(raw);
-    expect(JSON.parse(normalised({ 'gen_ai.input.messages': JSON.stringify(said(1000)) }).input)).toHaveLength(1000);
+    expect(normalized({ 'gen_ai.input.messages': raw }).input).toBe(raw);
+    expect(JSON.parse(normalized({ 'gen_ai.input.messages': JSON.stringify(said(1000)) }).input)).toHaveLength(1000);
   });
 
   test('JSON above 1 MiB is not parsed and kept as text', () => {
     const raw = JSON.stringify([{ role: 'user', content: 'x'.repeat(1_048_576) }]);
-    const span = normalised({ 'gen_ai.input.messages': raw });
+    const span = normalized({ 'gen_ai.input.messages': raw });
     expect(span.input).toBe(raw.slice(0, 1_048_576));
     expect(span.warnings).toEqual(['text_truncated']);
   });
@@ -264,13 +264,13 @@ describe('bounds', () => {
   test('arguments nested deeper than 500 leave the text as it was, brackets in texts do not count', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     const said = [{ role: 'user', parts: [{ type: 'text', content: `\\"${'['.repeat(5_000)}\\` }] }];
-    expect(normalised({ 'gen_ai.input.messages': JSON.stringify(said) }).inputPreview).toMatch(/^\\"\[+$/);
+    expect(normalized({ 'gen_ai.input.messages': JSON.stringify(said) }).inputPreview).toMatch(/^\\"\[+$/);
     const raw = `[{"role":"assistant","parts":[{"type":"tool_call","id":"1","name":"f","arguments":${deep}}]}]`;
-    expect(normalised({ 'gen_ai.output.messages': raw }).output).toBe(raw);
+    expect(normalized({ 'gen_ai.output.messages': raw }).output).toBe(raw);
   });
 
   test('a numbered message beyond 1,000 is left out with a warning', () => {
-    const span = normalised({
+    const span = normalized({
       'gen_ai.prompt.0.role': 'user',
       'gen_ai.prompt.0.content': 'Hi',
       'gen_ai.prompt.99999.content': 'far',
@@ -284,7 +284,7 @@ describe('bounds', () => {
     unreadable.slice = () => {
       throw new Error('unreadable');
     };
-    const span = normalised({
+    const span = normalized({
       'gen_ai.request.model': 'm',
       'tag.tags': unreadable,
       'logfire.tags': ['a'],
@@ -295,7 +295,7 @@ describe('bounds', () => {
   });
 
   test('keys that are names of object members are data', () => {
-    const span = normalised({
+    const span = normalized({
       'gen_ai.request.__proto__': 'x',
       'langfuse.observation.type': 'constructor',
       'gen_ai.operation.name': '__proto__',

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fields } from '../../../src/domains/conventions/fields.ts';
 import { limits } from '../../../src/domains/conventions/limits.ts';
-import { normaliseSpan } from '../../../src/domains/conventions/normalise-span.ts';
-import type { NormalisedSpan } from '../../../src/domains/spans/normalised-span.ts';
+import { normalizeSpan } from '../../../src/domains/conventions/normalize-span.ts';
+import type { NormalizedSpan } from '../../../src/domains/spans/normalized-span.ts';
 import { spanKinds } from '../../../src/lib/span-kind.ts';
 import type { AnyValue } from '../../../src/otlp/span.ts';
 import { buildEvent, buildSpan, scopeOf } from '../../support/span-from-json.ts';
@@ -123,21 +123,21 @@ const span = fc
 test('a span with any values under known keys never throws and stays within the bounds', () => {
   fc.assert(
     fc.property(span, (each) => {
-      expectBounded(normaliseSpan(each));
+      expectBounded(normalizeSpan(each));
     }),
     { numRuns: 1_000 },
   );
 });
 
-test('a span normalised twice comes out the same', () => {
+test('a span normalized twice comes out the same', () => {
   fc.assert(
     fc.property(span, (each) => {
-      expect(normaliseSpan(each)).toEqual(normaliseSpan(each));
+      expect(normalizeSpan(each)).toEqual(normalizeSpan(each));
     }),
   );
 });
 
-function expectBounded(found: NormalisedSpan): void {
+function expectBounded(found: NormalizedSpan): void {
   expect(spanKinds).toContain(found.kind);
   for (const text of [found.inputPreview, found.outputPreview]) {
     expect(text.length).toBeLessThanOrEqual(limits.previewCharsMax);

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { normaliseSpan } from '../../../src/domains/conventions/normalise-span.ts';
+import { normalizeSpan } from '../../../src/domains/conventions/normalize-span.ts';
 import type { AnyValue, Span } from '../../../src/otlp/span.ts';
 import { buildEvent, buildSpan } from '../../support/span-from-json.ts';
 
 /** Event forms and deprecated names of OpenTelemetry's own GenAI conventions, and what they and OpenInference say of evaluations. */
-function normalised(attributes: Record<string, AnyValue>, given: Partial<Span> = {}) {
-  return normaliseSpan(buildSpan({ attributes: new Map(Object.entries(attributes)), ...given }));
+function normalized(attributes: Record<string, AnyValue>, given: Partial<Span> = {}) {
+  return normalizeSpan(buildSpan({ attributes: new Map(Object.entries(attributes)), ...given }));
 }
 
 const message = (role: string, content: string) => ({ role, parts: [{ type: 'text', content }] });
 
 // open-telemetry/semantic-conventions v1.27 to v1.41, docs/gen-ai; deprecations in model/gen-ai/deprecated.
 describe('deprecated names of the conventions', () => {
-  const old = normalised({
+  const old = normalized({
     'gen_ai.operation.name': 'chat',
     'gen_ai.system': 'az.ai.openai',
     'gen_ai.request.model': 'gpt-4o',
@@ -34,7 +34,7 @@ describe('deprecated names of the conventions', () => {
   });
 
   test('give way to the current ones beside them', () => {
-    const span = normalised({
+    const span = normalized({
       'gen_ai.system': 'openai',
       'gen_ai.provider.name': 'azure.ai.openai',
       'gen_ai.usage.prompt_tokens': 1n,
@@ -53,7 +53,7 @@ describe('deprecated names of the conventions', () => {
     ['OpenAI', 'openai'],
     ['acme-llm', 'acme-llm'],
   ])('of the provider %s become %s', (system, provider) =>
-    expect(normalised({ 'gen_ai.system': system }).provider).toBe(provider),
+    expect(normalized({ 'gen_ai.system': system }).provider).toBe(provider),
   );
 });
 
@@ -75,11 +75,11 @@ describe('every operation of the conventions', () => {
     ['create_memory_store', 'other'],
     ['delete_memory_store', 'other'],
   ])('%s is of kind %s, whatever model it names', (operation, kind) =>
-    expect(normalised({ 'gen_ai.operation.name': operation, 'gen_ai.request.model': 'm' }).kind).toBe(kind),
+    expect(normalized({ 'gen_ai.operation.name': operation, 'gen_ai.request.model': 'm' }).kind).toBe(kind),
   );
 
   test('of a retrieval keeps what it asked for', () => {
-    const span = normalised({
+    const span = normalized({
       'gen_ai.operation.name': 'retrieval',
       'gen_ai.retrieval.query.text': 'umbrella',
       'gen_ai.retrieval.documents': '[{"id":"d1","score":0.9}]',
@@ -89,7 +89,7 @@ describe('every operation of the conventions', () => {
   });
 
   test('is a model call when only the parameters of OpenInference name the model', () =>
-    expect(normalised({ 'llm.invocation_parameters': '{"model":"gpt-4o","n":1}' })).toMatchObject({
+    expect(normalized({ 'llm.invocation_parameters': '{"model":"gpt-4o","n":1}' })).toMatchObject({
       ...{ kind: 'llm', model: 'gpt-4o', requestModel: 'gpt-4o' },
     }));
 });
@@ -109,7 +109,7 @@ describe('messages sent as span events', () => {
       }),
       buildEvent('gen_ai.choice', { index: 1n, finish_reason: 'length', message: new Map([['content', 'Hey']]) }),
     ];
-    const span = normalised({ 'gen_ai.operation.name': 'chat' }, { events });
+    const span = normalized({ 'gen_ai.operation.name': 'chat' }, { events });
     expect(JSON.parse(span.input)).toEqual(expectedIn);
     expect(JSON.parse(span.output)).toEqual([
       { ...message('assistant', 'Hello'), finish_reason: 'stop' },
@@ -120,7 +120,7 @@ describe('messages sent as span events', () => {
   test('in an attribute of the event are the same', () => {
     const event = (name: string, body: object) =>
       buildEvent(name, { 'gen_ai.system': 'az.ai.inference', 'gen_ai.event.content': JSON.stringify(body) });
-    const span = normalised(
+    const span = normalized(
       {},
       {
         events: [
@@ -142,7 +142,7 @@ describe('messages sent as span events', () => {
         'gen_ai.output.messages': JSON.stringify([message('assistant', 'Hello')]),
       }),
     ];
-    const span = normalised({}, { events });
+    const span = normalized({}, { events });
     expect([JSON.parse(span.input), JSON.parse(span.output)]).toEqual([expectedIn, [message('assistant', 'Hello')]]);
   });
 
@@ -152,7 +152,7 @@ describe('messages sent as span events', () => {
       buildEvent('gen_ai.content.prompt', { 'gen_ai.prompt': '{"role":"user","content":"Hi"}' }),
       buildEvent('gen_ai.content.completion', { 'gen_ai.completion': 'Hello' }),
     ];
-    const span = normalised({}, { events });
+    const span = normalized({}, { events });
     expect([JSON.parse(span.input), span.output]).toEqual([[message('user', 'Hi')], 'Hello']);
   });
 });
@@ -161,7 +161,7 @@ describe('a failed call', () => {
   // LiteLLM since 1.93 puts the log event gen_ai.client.operation.exception on the span.
   test.each(['exception', 'gen_ai.client.operation.exception'])('is an error by its event %s alone', (name) => {
     const failure = { 'exception.type': 'RateLimitError', 'exception.message': '429', 'exception.stacktrace': 'at x' };
-    const span = normalised({ 'gen_ai.operation.name': 'chat' }, { events: [buildEvent(name, failure)] });
+    const span = normalized({ 'gen_ai.operation.name': 'chat' }, { events: [buildEvent(name, failure)] });
     expect(span).toMatchObject({
       status: 'error',
       errorType: 'RateLimitError',
@@ -174,7 +174,7 @@ describe('a failed call', () => {
 // open-telemetry/semantic-conventions-genai docs/gen-ai/gen-ai-events.md; Arize-ai/openinference spec/annotations.md @10e86fc.
 describe('evaluations', () => {
   const evaluations = (attributes: Record<string, AnyValue>, given: Partial<Span> = {}): unknown => {
-    const json = normalised(attributes, given).evaluations;
+    const json = normalized(attributes, given).evaluations;
     return json === '' ? '' : JSON.parse(json);
   };
   const hallucination = (form: string, of = '') => ({
@@ -254,24 +254,24 @@ describe('evaluations', () => {
   });
 
   test('with a score that is no number keep the rest, with a warning', () => {
-    const span = normalised({ 'annotations.0.annotation.score': Number.NaN, 'annotations.0.annotation.label': 'bad' });
+    const span = normalized({ 'annotations.0.annotation.score': Number.NaN, 'annotations.0.annotation.label': 'bad' });
     expect([span.evaluations, span.warnings]).toEqual(['[{"target":"span","label":"bad"}]', ['bad_evaluation_score']]);
   });
 
   test('past 100 are left out with a warning', () => {
     const many = Array.from({ length: 101 }, (_, index) => [`annotations.${index}.annotation.score`, index]);
-    const span = normalised(Object.fromEntries(many));
+    const span = normalized(Object.fromEntries(many));
     expect(JSON.parse(span.evaluations)).toHaveLength(100);
     expect(span.warnings).toEqual(['evaluations_truncated']);
   });
 
   test('of a session do not make the session id', () =>
-    expect(normalised({ 'session.id': 's', ...hallucination('annotation', 'session.') }).sessionId).toBe('s'));
+    expect(normalized({ 'session.id': 's', ...hallucination('annotation', 'session.') }).sessionId).toBe('s'));
 });
 
 describe('a reference to a prompt', () => {
   test('of Traceloop has the name of its version where it has no number', () =>
     expect(
-      normalised({ 'traceloop.prompt.key': 'greet', 'traceloop.prompt.version_name': 'staging' }).promptRef,
+      normalized({ 'traceloop.prompt.key': 'greet', 'traceloop.prompt.version_name': 'staging' }).promptRef,
     ).toMatchObject({ name: 'greet', version: 0, rawVersion: 'staging' }));
 });

@@ -16,22 +16,22 @@ type Sent = Record<string, unknown> & {
 const nanoPerUsd = 1_000_000_000n;
 
 /** A travelled span in the words of the body; what was not sent is absent. */
-function asBody({ span, normalised }: TravelledSpan): Record<string, unknown> {
-  const { usage, promptRef } = normalised;
+function asBody({ span, normalized }: TravelledSpan): Record<string, unknown> {
+  const { usage, promptRef } = normalized;
   const attributes = plainFromKeyValues(JSON.parse(attributesToJson(span.attributes)));
   const below = (prefix: string) =>
     Object.entries(attributes).flatMap(([key, value]) =>
       key.startsWith(prefix) ? [[key.slice(prefix.length), value]] : [],
     );
   return {
-    name: normalised.name,
-    kind: normalised.kind,
-    model: normalised.model,
-    provider: normalised.provider,
-    input: contentOf(normalised.input),
-    output: contentOf(normalised.output),
-    status: normalised.status,
-    error: { type: normalised.errorType, message: normalised.errorMessage },
+    name: normalized.name,
+    kind: normalized.kind,
+    model: normalized.model,
+    provider: normalized.provider,
+    input: contentOf(normalized.input),
+    output: contentOf(normalized.output),
+    status: normalized.status,
+    error: { type: normalized.errorType, message: normalized.errorMessage },
     start: span.startUnixNano,
     end: span.endUnixNano,
     usage: usage && {
@@ -42,15 +42,15 @@ function asBody({ span, normalised }: TravelledSpan): Record<string, unknown> {
       reasoning_tokens: usage.reasoningTokens,
       total_tokens: usage.totalTokens,
     },
-    cost: normalised.reportedCostNanoUsd,
-    session_id: normalised.sessionId,
-    user_id: normalised.userId,
-    environment: normalised.environment,
-    tags: normalised.tags,
+    cost: normalized.reportedCostNanoUsd,
+    session_id: normalized.sessionId,
+    user_id: normalized.userId,
+    environment: normalized.environment,
+    tags: normalized.tags,
     prompt: [promptRef?.id, promptRef?.version],
     variables: below('gen_ai.prompt.variable.'),
     metadata: below('promptlane.metadata.'),
-    warnings: [...span.warnings, ...normalised.warnings],
+    warnings: [...span.warnings, ...normalized.warnings],
   };
 }
 
@@ -98,7 +98,7 @@ function contentOf(text: string): unknown {
   return /^[[{]/.test(text) ? JSON.parse(text) : text;
 }
 
-test('an execution that went through OTLP and the normaliser says what was sent, nothing more, nothing less', async () => {
+test('an execution that went through OTLP and the normalizer says what was sent, nothing more, nothing less', async () => {
   await fc.assert(
     fc.asyncProperty(executions, async (body) => {
       const [root, ...others] = await travel(body);

@@ -119,7 +119,7 @@ let app: Awaited<ReturnType<typeof serve<Caller>>>;
 const admitted: string[] = [];
 beforeAll(async () => {
   app = await serve<Caller>(endpoints, {
-    authorise: async (req) => {
+    authorize: async (req) => {
       const name = req.get('x-api-key');
       if (!name) throw new UnauthenticatedError('credentials_required', 'No credentials were given');
       return { name };

@@ -50,7 +50,7 @@ const endpoints = [
 
 let app: Awaited<ReturnType<typeof serve>>;
 beforeAll(async () => {
-  app = await serve(endpoints, { authorise: async () => undefined, headers: () => ({ 'X-RateLimit-Limit': '10' }) });
+  app = await serve(endpoints, { authorize: async () => undefined, headers: () => ({ 'X-RateLimit-Limit': '10' }) });
 });
 afterAll(() => app.close());
 

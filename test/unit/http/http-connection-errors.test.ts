@@ -27,7 +27,7 @@ beforeAll(async () => {
     responses: { 204: { description: 'ok' } },
     handle: async () => ({ status: 204 }),
   });
-  app = await serve([read, write], { authorise: async () => undefined });
+  app = await serve([read, write], { authorize: async () => undefined });
 });
 afterAll(() => app.close());
 

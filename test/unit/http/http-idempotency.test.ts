@@ -128,7 +128,7 @@ const endpoints = [
 let app: Awaited<ReturnType<typeof serve>>;
 beforeAll(async () => {
   app = await serve(endpoints, {
-    authorise: async () => 'someone',
+    authorize: async () => 'someone',
     idempotency: { store, tenantOf: (_principal, params) => params.project_id ?? 'none' },
   });
 });

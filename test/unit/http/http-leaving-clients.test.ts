@@ -27,7 +27,7 @@ test.each(Object.entries(handlers))(
   'a client that leaves within a refused body, %s: what is done five seconds later does no harm',
   async (_name, handle) => {
     const endpoint = rawEndpoint({ ...common, operationId: 'take', path: '/take', responses, handle });
-    const app = await serve([endpoint], { authorise: async () => undefined });
+    const app = await serve([endpoint], { authorize: async () => undefined });
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const socket = connect(app.port, '127.0.0.1');
     socket.on('error', () => undefined);

@@ -28,7 +28,7 @@ const waits = endpoint({
 let app: Awaited<ReturnType<typeof serve>>;
 beforeAll(async () => {
   app = await serve<string>([waits], {
-    authorise: async () => 'anybody',
+    authorize: async () => 'anybody',
     sharerOf: (_req, principal) => String(principal),
   });
 });

@@ -56,7 +56,7 @@ const endpoints = [
 let app: Awaited<ReturnType<typeof serve>>;
 beforeAll(async () => {
   app = await serve<string>(endpoints, {
-    authorise: async (req) => String(req.headers['x-api-key']),
+    authorize: async (req) => String(req.headers['x-api-key']),
     sharerOf: (_req, principal) => principal ?? 'nobody',
   });
 });

@@ -22,7 +22,7 @@ test("a handler's signal is aborted when its client goes away, and not before", 
       return { status: 204 };
     },
   });
-  const app = await serve([never], { authorise: async () => undefined });
+  const app = await serve([never], { authorize: async () => undefined });
   try {
     const client = new AbortController();
     const answer = fetch(`${app.url}/wait`, { signal: client.signal });

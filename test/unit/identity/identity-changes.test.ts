@@ -70,7 +70,7 @@ describe('Clerk', () => {
     expect(clerk.extractOccurredAt(event(deletion))).toBe(sentAtMs);
   });
 
-  test('organisations come with their creator, memberships with the role by its name', () => {
+  test('organizations come with their creator, memberships with the role by its name', () => {
     const organization = { id: 'org_1', name: ' Acme Inc ', created_by: 'user_1', updated_at: 1654013202977 };
     expect(clerk.toChange(event({ type: 'organization.updated', data: organization }))).toEqual({
       kind: 'organization',
@@ -147,7 +147,7 @@ describe('WorkOS', () => {
     expect(workos.extractOccurredAt(workosEvent({ ...payload, created_at: null, data: {} }))).toBe(sentAtMs);
   });
 
-  test('users and organisations are read', () => {
+  test('users and organizations are read', () => {
     const user = { id: 'user_1', email: 'todd@example.com', first_name: 'Todd', last_name: null };
     expect(workos.toChange(workosEvent({ event: 'user.updated', data: user }))).toMatchObject({
       kind: 'user',
@@ -209,7 +209,7 @@ describe('any provider', () => {
     expect(() => clerk.extractOccurredAt(event(payload))).toThrow('data.updated_at');
   });
 
-  test('names are trimmed, cut by characters and never empty for an organisation', () => {
+  test('names are trimmed, cut by characters and never empty for an organization', () => {
     const nameOf = (name: unknown) =>
       generic.toChange(event({ type: 'organization.created', data: { id: 'org_1', name } }));
     expect(nameOf('  ')).toMatchObject({ name: 'org_1' });

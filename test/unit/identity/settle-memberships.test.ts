@@ -23,7 +23,7 @@ function inForce(all: KnownMembership[], workspace = { deleted: false }): string
     .map(({ userId, role, keptAsLastOwner }) => `${userId.slice(4)}: ${role}${keptAsLastOwner ? '*' : ''}`);
 }
 
-describe('who owns an organisation', () => {
+describe('who owns an organization', () => {
   test('its creator, as long as they are an admin; other admins stay admins', () => {
     const admins = [known('ann', { sourceRole: 'admin', isCreator: true }), known('bob', { sourceRole: 'admin' })];
     expect(inForce(admins)).toEqual(['ann: owner', 'bob: admin']);
@@ -66,7 +66,7 @@ describe('the last owner', () => {
     expect(inForce([...tied].reverse())).toEqual(['ann: owner*']);
   });
 
-  test('of a deleted organisation is not kept', () => {
+  test('of a deleted organization is not kept', () => {
     expect(inForce([known('ann', removed)], { deleted: true })).toEqual([]);
   });
 

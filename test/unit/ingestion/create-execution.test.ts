@@ -23,10 +23,10 @@ async function faultsOf(body: unknown): Promise<string[]> {
 
 describe('what is not given', async () => {
   test('is the name `execution`, status ok, kind other, and now', async () => {
-    const [{ span, normalised }] = await travel({});
-    expect([normalised.name, normalised.status, normalised.kind]).toEqual(['execution', 'ok', 'other']);
+    const [{ span, normalized }] = await travel({});
+    expect([normalized.name, normalized.status, normalized.kind]).toEqual(['execution', 'ok', 'other']);
     expect([span.startUnixNano, span.endUnixNano]).toEqual([nano(nowMs), nano(nowMs)]);
-    expect([normalised.usage, normalised.reportedCostNanoUsd, normalised.promptRef]).toEqual([null, null, null]);
+    expect([normalized.usage, normalized.reportedCostNanoUsd, normalized.promptRef]).toEqual([null, null, null]);
   });
 
   test('may be null, as in an answer of ours', async () => {
@@ -43,7 +43,7 @@ describe('what is not given', async () => {
     [{ model: 'm', kind: 'agent' }, 'agent'],
     [{ spans: [] }, 'other'],
   ])('of %j is the kind %s', async (body, kind) => {
-    expect((await travel(body))[0].normalised.kind).toBe(kind);
+    expect((await travel(body))[0].normalized.kind).toBe(kind);
   });
 
   test.each([
@@ -84,21 +84,21 @@ describe('what is not given', async () => {
       { name: 'b', kind: 'other', environment: 'staging' },
     ];
     const travelled = await travel({ environment: 'production', user_id: 'u', session_id: 's', spans });
-    expect(travelled.map(({ normalised }) => normalised.environment)).toEqual(['production', 'production', 'staging']);
-    expect(travelled.map(({ normalised }) => normalised.userId + normalised.sessionId)).toEqual(['us', '', '']);
+    expect(travelled.map(({ normalized }) => normalized.environment)).toEqual(['production', 'production', 'staging']);
+    expect(travelled.map(({ normalized }) => normalized.userId + normalized.sessionId)).toEqual(['us', '', '']);
   });
 });
 
 describe('content', async () => {
-  const inputOf = async (body: object) => (await travel(body))[0].normalised.input;
+  const inputOf = async (body: object) => (await travel(body))[0].normalized.input;
 
   test('that is messages is stored as the messages of any client, with its raw form beside it', async () => {
     const input = [{ role: 'user', content: 'hi' }];
-    const [{ span, normalised }] = await travel({ input, output: { role: 'assistant', content: 'ho' } });
-    expect(JSON.parse(normalised.input)).toEqual([{ role: 'user', parts: [{ type: 'text', content: 'hi' }] }]);
-    expect(JSON.parse(normalised.output)).toEqual([{ role: 'assistant', parts: [{ type: 'text', content: 'ho' }] }]);
+    const [{ span, normalized }] = await travel({ input, output: { role: 'assistant', content: 'ho' } });
+    expect(JSON.parse(normalized.input)).toEqual([{ role: 'user', parts: [{ type: 'text', content: 'hi' }] }]);
+    expect(JSON.parse(normalized.output)).toEqual([{ role: 'assistant', parts: [{ type: 'text', content: 'ho' }] }]);
     expect(span.attributes.get('gen_ai.input.messages')).toBe(JSON.stringify(input));
-    expect([normalised.inputPreview, normalised.outputPreview]).toEqual(['hi', 'ho']);
+    expect([normalized.inputPreview, normalized.outputPreview]).toEqual(['hi', 'ho']);
   });
 
   test.each([
@@ -271,7 +271,7 @@ describe('cost', async () => {
     [0, 0n],
     [1e-7, 100n],
   ])('%j is exact to the nano-dollar', async (cost, expected) => {
-    expect((await travel({ cost }))[0].normalised.reportedCostNanoUsd).toBe(expected);
+    expect((await travel({ cost }))[0].normalized.reportedCostNanoUsd).toBe(expected);
   });
 });
 

@@ -46,7 +46,7 @@ async function start(
   });
   const app = await serve<string>(endpoints, {
     latency,
-    authorise: async (req) => {
+    authorize: async (req) => {
       if (req.get('x-admin-key') === 'admin') return 'operator';
       throw new UnauthenticatedError('credentials_required', 'No credentials were given');
     },

@@ -25,7 +25,7 @@ function named(name: string, others: string[] = []): PromptRef {
 /** Rows as they are after their first mentions were looked up. */
 function row(promptRef: PromptRef | null, id = '') {
   const prompt = promptMention(promptRef);
-  return { prompt: prompt === null ? null : { ...prompt, id }, normalised: { promptRef } };
+  return { prompt: prompt === null ? null : { ...prompt, id }, normalized: { promptRef } };
 }
 
 describe('spans that list several prompts', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import {
-  analyseTemplates,
+  analyzeTemplates,
   type ParsedTemplate,
   parseTemplate,
   renderTemplate,
@@ -18,13 +18,13 @@ const threads = allThreads.of('wsp_test');
 afterAll(() => allThreads.close());
 
 const requiredOf = (template: ParsedTemplate, parts = noParts, schema?: unknown) =>
-  analyseTemplates([template], parts, schema)
+  analyzeTemplates([template], parts, schema)
     .variables.filter(({ required }) => required)
     .map(({ path }) => path);
 
 test('variables have their paths, places and whether they are required', () => {
   const source = 'Hi {{user.name}},\n{{#vip}}{{tier}} {{user.name}}{{/vip}}{{^vip}}{{offer}}{{/vip}}';
-  const { variables } = analyseTemplates([parseMustache(source)], noParts);
+  const { variables } = analyzeTemplates([parseMustache(source)], noParts);
   expect(variables.map(({ name, path, required }) => [name, path, required])).toEqual([
     ['user', 'user.name', true],
     ['vip', 'vip', false],
@@ -43,7 +43,7 @@ test('what leads to a required variable is required, even when it is only a cond
 
 test('variables of parts are placed at the tag, by the name the caller gives them', () => {
   const parts = partsOf({ sig: '{{who.first}} {{tone}} {{#opt}}{{deep}}{{/opt}}', 'wrap@2': '{{> sig who=person}}' });
-  const { variables, parts: found } = analyseTemplates([parseMustache('a\n {{> wrap@2 person=user tone="x"}}')], parts);
+  const { variables, parts: found } = analyzeTemplates([parseMustache('a\n {{> wrap@2 person=user tone="x"}}')], parts);
   expect(variables.map(({ path, required }) => [path, required])).toEqual([
     ['user', true],
     ['user.first', true],
@@ -101,7 +101,7 @@ test('what a schema says by references within it and by allOf counts, also of on
 
 test('a part that only sees its arguments says what its tag does not give it', async () => {
   const part = await parseTemplate(threads, 'liquid', '{{ tone }}{{ who }}');
-  const { variables, missingArguments } = analyseTemplates([parseMustache('{{> p who=user}}')], new Map([['p', part]]));
+  const { variables, missingArguments } = analyzeTemplates([parseMustache('{{> p who=user}}')], new Map([['p', part]]));
   expect(variables.map(({ path }) => path)).toEqual(['user']);
   expect(missingArguments).toEqual([{ ref: 'p', name: 'tone', text: 0, line: 1, column: 1, length: 16 }]);
 });
@@ -174,7 +174,7 @@ async function failsWithout(template: ParsedTemplate, path: string, given = part
 async function expectExact(template: ParsedTemplate, given = parts): Promise<void> {
   await renderTemplate(threads, template, { variables: complete(), parts: given, onMissing: 'error' });
   const required = requiredOf(template, given);
-  const listed = analyseTemplates([template], given).variables.map(({ path }) => path);
+  const listed = analyzeTemplates([template], given).variables.map(({ path }) => path);
   for (const path of new Set([...listed.filter((each) => /^(?:a(?:\.[bd])?|c|e|l)$/.test(each)), ...names])) {
     expect([path, await failsWithout(template, path, given)]).toEqual([path, required.includes(path)]);
   }

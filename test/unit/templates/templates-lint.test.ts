@@ -1,6 +1,6 @@
 import { afterAll, expect, test, vi } from 'vitest';
 import {
-  analyseTemplates,
+  analyzeTemplates,
   contextWindowOf,
   expandParts,
   lintTemplate,
@@ -23,7 +23,7 @@ const nothing = { parts: new Map(), states: [], problems: [] };
 
 function lint(source: string, more: Partial<LintInput> = {}) {
   const template = parseMustache(source);
-  const analysis = analyseTemplates([template], nothing.parts, more.inputSchema);
+  const analysis = analyzeTemplates([template], nothing.parts, more.inputSchema);
   return lintTemplate({ prompt: { template }, analysis, expanded: nothing, knownParts: [], ...more });
 }
 
@@ -35,7 +35,7 @@ test('an unknown part is an error with a suggestion, and a cycle one with its pa
   const template = parseMustache('{{> singature}} {{> loop}}');
   const loop = { slug: 'loop', version: 1, template: parseMustache('{{> loop}}') };
   const expanded = expandParts([template], (slug) => (slug === 'loop' ? loop : undefined));
-  const analysis = analyseTemplates([template], expanded.parts);
+  const analysis = analyzeTemplates([template], expanded.parts);
   expect(lintTemplate({ prompt: { template }, analysis, expanded, knownParts: ['signature', 'loop'] })).toMatchObject([
     { code: 'unknown_part', severity: 'error', path: 'template', column: 1, length: 15, suggestion: 'signature' },
     { code: 'part_cycle', severity: 'error', column: 17, message: expect.stringContaining('loop > loop') },
@@ -93,7 +93,7 @@ test('variables in a system message and an overfull context window are warned of
   const model = 'gpt-4o';
   const window = contextWindowOf(model, 'openai') ?? 0;
   expect(window).toBeGreaterThan(100_000);
-  const analysis = analyseTemplates(
+  const analysis = analyzeTemplates(
     messages.flatMap((each) => ('content' in each ? [each.content] : [])),
     nothing.parts,
   );
@@ -141,7 +141,7 @@ test.each(['mustache', 'liquid', 'plain'] as const)('a %s chat takes messages at
 test('a liquid template that needs a part it cannot see through says so', async () => {
   const template = await parseTemplate(threads, 'liquid', "{% render 'sig' %}");
   const expanded = { ...nothing, parts: new Map([['sig', parseMustache('{{who}}')]]) };
-  const analysis = analyseTemplates([template], expanded.parts);
+  const analysis = analyzeTemplates([template], expanded.parts);
   expect(lintTemplate({ prompt: { template }, analysis, expanded, knownParts: [] })).toMatchObject([
     { code: 'missing_argument', message: expect.stringContaining('`who`'), severity: 'warning' },
   ]);

@@ -3,7 +3,7 @@ import { type Reader, type Reading, warn } from '../candidates.ts';
 import { limits } from '../limits.ts';
 import { cut, isObject, parsed, plain } from '../read-value.ts';
 import type { Content, Message } from './message.ts';
-import { isInOurShape } from './recognise-message.ts';
+import { isInOurShape } from './recognize-message.ts';
 import { shapeMessages, systemMessage } from './shape-messages.ts';
 
 /**

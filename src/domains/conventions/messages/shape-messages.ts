@@ -2,7 +2,7 @@ import type { Reading } from '../candidates.ts';
 import { limits } from '../limits.ts';
 import { isObject, parsed } from '../read-value.ts';
 import type { Message, Part } from './message.ts';
-import { isMessage, type Json, lifted, roleOf } from './recognise-message.ts';
+import { isMessage, type Json, lifted, roleOf } from './recognize-message.ts';
 import { reasoningPart, shapePart, toolCallPart, toolResponsePart } from './shape-part.ts';
 import { list, unwrapped } from './unwrap-messages.ts';
 

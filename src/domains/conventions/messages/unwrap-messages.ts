@@ -1,5 +1,5 @@
 import { isObject } from '../read-value.ts';
-import { isMessage, type Json } from './recognise-message.ts';
+import { isMessage, type Json } from './recognize-message.ts';
 
 /** Returns the inner list of LangChain's batch of one: `[[message]]`. */
 export function list(value: readonly unknown[]): readonly unknown[] {

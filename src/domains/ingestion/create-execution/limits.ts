@@ -1,5 +1,5 @@
 import { defaultOtlpLimits } from '../../../otlp/limits.ts';
-import { limits as normalised } from '../../conventions/index.ts';
+import { limits as normalized } from '../../conventions/index.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -13,8 +13,8 @@ export const executionLimits = {
   /** Including the root span. */
   spansMax: defaultOtlpLimits.spansMax,
   /** Names, models, user ids and similar. */
-  textCharsMax: normalised.identifierCharsMax,
-  errorMessageCharsMax: normalised.errorMessageCharsMax,
+  textCharsMax: normalized.identifierCharsMax,
+  errorMessageCharsMax: normalized.errorMessageCharsMax,
   /** Input and output, each. */
   contentBytesMax: defaultOtlpLimits.attributeValueBytesMax,
   /** Keys of all variables, or of all metadata, of one span. */
@@ -24,9 +24,9 @@ export const executionLimits = {
   metadataBytesMax: mebibyte / 4,
   /** Levels of objects and arrays below `variables` and `metadata`. */
   entryDepthMax: 8,
-  tagsMax: normalised.tagsMax,
-  tagCharsMax: normalised.tagCharsMax,
-  tokensMax: normalised.tokenCountMax,
+  tagsMax: normalized.tagsMax,
+  tagCharsMax: normalized.tagCharsMax,
+  tokensMax: normalized.tokenCountMax,
   /** Up to this amount a double represents nano-dollars exactly. */
   costUsdMax: 1_000_000,
   /** A leap year. */

@@ -1,5 +1,5 @@
 import { type Prices, priceCall } from '../../pricing/index.ts';
-import type { NormalisedSpan, SpanCost } from '../../spans/index.ts';
+import type { NormalizedSpan, SpanCost } from '../../spans/index.ts';
 import { costAsReported } from './span-cost.ts';
 
 /**
@@ -13,7 +13,7 @@ export const priceSearchesMax = 256;
  * the prices at the span's start. The cost stays unknown without a price, and where a token count
  * was dropped: the remaining counts would give a wrong cost.
  */
-export function costOfSpan(prices: Prices, span: NormalisedSpan, startUnixNano: bigint): SpanCost {
+export function costOfSpan(prices: Prices, span: NormalizedSpan, startUnixNano: bigint): SpanCost {
   const { usage, provider, model, requestModel } = span;
   const reported = costAsReported(span);
   if (reported.source === 'reported' || usage === null || span.warnings.includes('bad_token_count')) return reported;

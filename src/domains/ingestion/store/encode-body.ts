@@ -3,7 +3,7 @@ import { decodeTraces, lastSent } from '../../../otlp/decode.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { EncodedRows } from '../../../stores/clickhouse/native-table.ts';
-import { bodyBudget, normaliseSpan } from '../../conventions/index.ts';
+import { bodyBudget, normalizeSpan } from '../../conventions/index.ts';
 import type { Prices } from '../../pricing/index.ts';
 import { linkListedPrompts, type PromptFinder, promptMention, resolveSpanPrompts } from '../../prompt-links/index.ts';
 import { type LightSpan, lightSpanOf, type SpanRow, spanTable, typeAttributes } from '../../spans/index.ts';
@@ -46,16 +46,16 @@ export async function readRows(
   const decoded = decode(payload, inflated, limits);
   const budget = bodyBudget();
   return mapInSlices(lastSent(decoded), (span): SpanRow => {
-    const normalised = normaliseSpan(span, budget);
+    const normalized = normalizeSpan(span, budget);
     return {
       projectId,
       receivedAtMs,
       retentionDays,
       span,
       attributes: typeAttributes(span.attributes),
-      normalised,
-      prompt: promptMention(normalised.promptRef),
-      cost: costOfSpan(prices, normalised, span.startUnixNano),
+      normalized,
+      prompt: promptMention(normalized.promptRef),
+      cost: costOfSpan(prices, normalized, span.startUnixNano),
     };
   });
 }

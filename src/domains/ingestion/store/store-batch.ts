@@ -5,7 +5,7 @@ import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import { insertSpans } from './insert-spans.ts';
 import type { BatchEntry } from './span-batcher.ts';
-import { summariseBatch } from './summarise-batch.ts';
+import { summarizeBatch } from './summarize-batch.ts';
 
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
@@ -64,9 +64,9 @@ export async function storeBatch(
 ): Promise<ReadonlyMap<BatchEntry, unknown>> {
   try {
     const insertMs = await timed(() => retrying(deps, tries, () => insertSpans(deps.clickhouse, entries)));
-    const summariseMs = await timed(() => summariseBatch(deps, entries));
+    const summarizeMs = await timed(() => summarizeBatch(deps, entries));
     const spans = entries.reduce((sum, { encoded }) => sum + encoded.spanCount, 0);
-    const facts = { bodies: entries.length, spans, insert_ms: insertMs, summarise_ms: summariseMs };
+    const facts = { bodies: entries.length, spans, insert_ms: insertMs, summarise_ms: summarizeMs };
     deps.logger.debug(facts, 'batch stored');
     return new Map();
   } catch (error) {

@@ -1,14 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { readOptions, renormalise } from '../../src/cli/renormalise.ts';
-import { normaliseSpan } from '../../src/domains/conventions/index.ts';
-import { renormaliseSpans } from '../../src/domains/ingestion/index.ts';
+import { readOptions, renormalize } from '../../src/cli/renormalize.ts';
+import { normalizeSpan } from '../../src/domains/conventions/index.ts';
+import { renormalizeSpans } from '../../src/domains/ingestion/index.ts';
 import { costAsReported } from '../../src/domains/ingestion/store/span-cost.ts';
 import { promptMention } from '../../src/domains/prompt-links/index.ts';
 import {
   countStoredSpans,
-  NORMALISER_VERSION,
+  NORMALIZER_VERSION,
   type SpanRow,
   spanTable,
   typeAttributes,
@@ -78,8 +78,8 @@ describe('a stored span', () => {
   });
 });
 
-describe('renormalise', () => {
-  test('a span that an older normaliser read wrongly comes out right, and so does its execution', async () => {
+describe('renormalize', () => {
+  test('a span that an older normalizer read wrongly comes out right, and so does its execution', async () => {
     project = await newProject(api);
     const [call, root] = aTrace();
     await store(decode([call, root]), Date.now() - hourMs, misread);
@@ -98,7 +98,7 @@ describe('renormalise', () => {
     expect(body.spans.find(({ span_id }) => span_id === call.spanId)).toMatchObject({
       kind: 'llm',
       model: 'gpt-4o',
-      normaliser_version: NORMALISER_VERSION,
+      normaliser_version: NORMALIZER_VERSION,
       evaluations: [{ name: 'quality', target: 'span', score: 0.5, label: null, metadata: { rubric: 2 } }],
       attributes: { 'annotations.0.annotation.score': 0.5, 'session.id': 's' },
       attribute_types: { 'annotations.0.annotation.score': 'double' },
@@ -116,8 +116,8 @@ describe('renormalise', () => {
     const lines: string[] = [];
     await run({}, lines);
     expect(lines[0]).toMatch(/^0 spans of 0 projects/);
-    await run({ belowVersion: NORMALISER_VERSION + 1 }, lines);
-    expect(lines.at(-1)).toMatch(/^Normalised 2 spans again; 0 could not be read/);
+    await run({ belowVersion: NORMALIZER_VERSION + 1 }, lines);
+    expect(lines.at(-1)).toMatch(/^Normalized 2 spans again; 0 could not be read/);
     expect((await getExecution(api, project, call.traceId)).body).toEqual(first.body);
     await clickhouse.command({ query: 'OPTIMIZE TABLE spans FINAL' });
     await clickhouse.command({ query: 'OPTIMIZE TABLE executions FINAL' });
@@ -130,7 +130,7 @@ describe('renormalise', () => {
     const [call, root] = aTrace();
     await store(decode([call, root]), Date.now() - hourMs, misread);
     const newer = decode([{ ...call, name: 'newer' }]);
-    await store(newer, Date.now() - hourMs + 1, (row) => ({ ...misread(row), version: NORMALISER_VERSION }));
+    await store(newer, Date.now() - hourMs + 1, (row) => ({ ...misread(row), version: NORMALIZER_VERSION }));
     const fresh = aModelCall(1, 2);
     await store(decode([fresh]), Date.now(), misread);
     await run({});
@@ -140,8 +140,8 @@ describe('renormalise', () => {
     );
     expect(rows).toEqual([
       { span_name: 'chat gpt-4o', normaliser_version: 0, kind: 'other' },
-      { span_name: 'newer', normaliser_version: NORMALISER_VERSION, kind: 'other' },
-      { span_name: 'root', normaliser_version: NORMALISER_VERSION, kind: 'agent' },
+      { span_name: 'newer', normaliser_version: NORMALIZER_VERSION, kind: 'other' },
+      { span_name: 'root', normaliser_version: NORMALIZER_VERSION, kind: 'agent' },
     ]);
   });
 
@@ -184,7 +184,7 @@ describe('renormalise', () => {
     await store(decode([aModelCall(1, 1)]), Date.now() - hourMs, misread);
     const lines: string[] = [];
     await run({ dryRun: true }, lines);
-    expect(lines).toEqual([`1 spans of 1 projects were read by a normaliser below ${NORMALISER_VERSION}.`]);
+    expect(lines).toEqual([`1 spans of 1 projects were read by a normalizer below ${NORMALIZER_VERSION}.`]);
     await run({});
     const versions = await allRows<{ project_id: string; versions: number[] }>(
       clickhouse,
@@ -192,7 +192,7 @@ describe('renormalise', () => {
        WHERE project_id IN ('${project.id}', '${other.id}') GROUP BY project_id`,
     );
     expect(Object.fromEntries(versions.map(({ project_id, versions: of }) => [project_id, of]))).toEqual({
-      [project.id]: [NORMALISER_VERSION],
+      [project.id]: [NORMALIZER_VERSION],
       [other.id]: [0],
     });
   });
@@ -218,17 +218,17 @@ describe('renormalise', () => {
     });
     const later = {
       projectId: project.id,
-      belowVersion: NORMALISER_VERSION + 1,
+      belowVersion: NORMALIZER_VERSION + 1,
       receivedBeforeMs: Date.now() + hourMs,
     };
     const deps = { clickhouse, onProgress: () => undefined, onUnreadable: () => undefined };
-    expect(await renormaliseSpans(deps, later)).toBe(1);
+    expect(await renormalizeSpans(deps, later)).toBe(1);
     const mended = await getExecution(api, project, span.traceId);
     expect(mended.body).toMatchObject({ models: ['gpt-4o'], spans: [{ kind: 'llm', model: 'gpt-4o' }] });
     await sendSpans(api, project.key, [{ ...span, name: 'sent again' }]);
     const renamed = ({ name }: { name: string }) => name === 'sent again';
     await untilExecution(api, project, span.traceId, renamed);
-    expect(await renormaliseSpans(deps, later)).toBe(1);
+    expect(await renormalizeSpans(deps, later)).toBe(1);
     expect((await getExecution(api, project, span.traceId)).body).toMatchObject({ name: 'sent again', span_count: 1 });
     expect((await listExecutions(api, project, window)).body.data).toMatchObject([{ name: 'sent again' }]);
   });
@@ -237,7 +237,7 @@ describe('renormalise', () => {
 describe('the command', () => {
   const command = (url: string, ...args: string[]) =>
     new Promise<{ code: unknown; out: string; err: string }>((resolve) => {
-      const child = ['--import', 'tsx', 'src/cli/renormalise.ts', ...args];
+      const child = ['--import', 'tsx', 'src/cli/renormalize.ts', ...args];
       execFile(process.execPath, child, { env: { ...process.env, CLICKHOUSE_URL: url } }, (error, out, err) =>
         resolve({ code: error === null ? 0 : error.code, out, err }),
       );
@@ -249,9 +249,9 @@ describe('the command', () => {
     const { code, out, err } = await command(api.config.clickhouseUrl, '--project', project.id);
     expect([code, err]).toEqual([0, '']);
     expect(out.trim().split('\n')).toEqual([
-      `2 spans of 1 projects were read by a normaliser below ${NORMALISER_VERSION}.`,
+      `2 spans of 1 projects were read by a normalizer below ${NORMALIZER_VERSION}.`,
       `${project.id}: 2 of 2; 2 of 2 in all`,
-      'Normalised 2 spans again; 0 could not be read.',
+      'Normalized 2 spans again; 0 could not be read.',
     ]);
   });
 
@@ -260,14 +260,14 @@ describe('the command', () => {
     const spans = Array.from({ length: 10_000 }, (_, index) => aModelCall(1, 2, { attributes: { n: BigInt(index) } }));
     await store(decode(spans), Date.now() - hourMs, misread);
     const options = { env: { ...process.env, CLICKHOUSE_URL: api.config.clickhouseUrl } };
-    const args = ['--import', 'tsx', 'src/cli/renormalise.ts', '--project', project.id];
+    const args = ['--import', 'tsx', 'src/cli/renormalize.ts', '--project', project.id];
     const child = spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
     const killed = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
     child.stdout.on('data', (line: Buffer) => {
       if (/ of 10000;/.test(line.toString())) child.kill('SIGKILL');
     });
     expect(await killed).toBe('SIGKILL');
-    const filter = { projectId: project.id, belowVersion: NORMALISER_VERSION, receivedBeforeMs: Date.now() };
+    const filter = { projectId: project.id, belowVersion: NORMALIZER_VERSION, receivedBeforeMs: Date.now() };
     const left = (await countStoredSpans(clickhouse, filter)).get(project.id) ?? 0;
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThan(10_000);
@@ -292,7 +292,7 @@ describe('the command', () => {
     const { code, err } = await command('http://127.0.0.1:9', ...args);
     expect(code).toBe(2);
     expect(err).toContain(args[0]);
-    expect(err).toContain('Usage: npm run renormalise');
+    expect(err).toContain('Usage: npm run renormalize');
   });
 });
 
@@ -303,32 +303,32 @@ interface OldRow extends SpanRow {
 }
 
 function misread(row: SpanRow): OldRow {
-  const nothing = normaliseSpan({ ...row.span, attributes: new Map(), events: [] });
-  return { ...row, normalised: nothing, version: 0 };
+  const nothing = normalizeSpan({ ...row.span, attributes: new Map(), events: [] });
+  return { ...row, normalized: nothing, version: 0 };
 }
 
 /** Stores spans by the product's own table, except for what `change` says an older version did otherwise. */
 async function store(
   spans: readonly Span[],
   receivedAtMs: number,
-  change: (row: SpanRow) => OldRow = (row) => ({ ...row, version: NORMALISER_VERSION }),
+  change: (row: SpanRow) => OldRow = (row) => ({ ...row, version: NORMALIZER_VERSION }),
 ): Promise<void> {
   const rows = spans.map((span) => {
-    const normalised = normaliseSpan(span);
+    const normalized = normalizeSpan(span);
     const row = change({
       projectId: project.id,
       receivedAtMs,
       retentionDays: 0,
       span,
       attributes: typeAttributes(span.attributes),
-      normalised,
-      prompt: promptMention(normalised.promptRef),
-      cost: costAsReported(normalised),
+      normalized,
+      prompt: promptMention(normalized.promptRef),
+      cost: costAsReported(normalized),
     });
     const other = row.badOther === undefined ? row.attributes.other : { keys: ['k'], values: [row.badOther] };
     return { ...row, attributes: { ...row.attributes, other } };
   });
-  const version = rows[0]?.version ?? NORMALISER_VERSION;
+  const version = rows[0]?.version ?? NORMALIZER_VERSION;
   const staging = `staging_${newSpanId()}`;
   await clickhouse.command({ query: `CREATE TABLE ${staging} AS spans` });
   const block = spanTable.block([spanTable.encode(rows)]);
@@ -342,7 +342,7 @@ async function store(
 }
 
 async function run(given: { belowVersion?: number; dryRun?: boolean }, lines: string[] = []): Promise<boolean> {
-  return renormalise(clickhouse, { ...readOptions(['--project', project.id]), ...given }, (line) => lines.push(line));
+  return renormalize(clickhouse, { ...readOptions(['--project', project.id]), ...given }, (line) => lines.push(line));
 }
 
 function encode(spans: readonly SpanInput[]): Buffer {

@@ -9,13 +9,13 @@ import {
   groupByRows,
   insertExecutions,
   smallTraceRowsMax,
-  summariseExecution,
-  summariseSmallTraces,
+  summarizeExecution,
+  summarizeSmallTraces,
 } from '../../summaries/index.ts';
 import type { BatchEntry } from './span-batcher.ts';
 import { type ProjectOfBatch, spansAtHand, tracesOfBatch } from './traces-of-batch.ts';
 
-export interface SummariseBatchDeps {
+export interface SummarizeBatchDeps {
   clickhouse: ClickHouse;
   redis: Redis;
   logger: Logger;
@@ -46,9 +46,9 @@ interface Outcome {
  * sees all spans and has the latest clock.
  * @throws the error of Redis, only when the list cannot be written
  */
-export async function summariseBatch(deps: SummariseBatchDeps, entries: readonly BatchEntry[]): Promise<void> {
+export async function summarizeBatch(deps: SummarizeBatchDeps, entries: readonly BatchEntry[]): Promise<void> {
   const projects = tracesOfBatch(entries);
-  const outcomes = await summariseProjects(deps, projects);
+  const outcomes = await summarizeProjects(deps, projects);
   for (const outcome of await insertOutcomes(deps, outcomes)) {
     if (outcome.left.length === 0) continue;
     await listForSummary(deps.redis, outcome.project, outcome.left);
@@ -56,7 +56,7 @@ export async function summariseBatch(deps: SummariseBatchDeps, entries: readonly
   }
 }
 
-async function summariseProjects(deps: SummariseBatchDeps, projects: readonly ProjectOfBatch[]): Promise<Outcome[]> {
+async function summarizeProjects(deps: SummarizeBatchDeps, projects: readonly ProjectOfBatch[]): Promise<Outcome[]> {
   const rowsLeft = new Map<string, number>();
   for (const { workspaceId, rows } of projects) {
     rowsLeft.set(workspaceId, (rowsLeft.get(workspaceId) ?? rowsReadMin) + rows * rowsReadPerRow);
@@ -66,7 +66,7 @@ async function summariseProjects(deps: SummariseBatchDeps, projects: readonly Pr
   for (const project of projects) {
     try {
       version ??= await readEngineClock(deps.clickhouse);
-      outcomes.push(await summariseProject(deps, project, version, rowsLeft));
+      outcomes.push(await summarizeProject(deps, project, version, rowsLeft));
     } catch (error) {
       outcomes.push(leftWhole(deps, project, error));
     }
@@ -74,8 +74,8 @@ async function summariseProjects(deps: SummariseBatchDeps, projects: readonly Pr
   return outcomes;
 }
 
-async function summariseProject(
-  deps: SummariseBatchDeps,
+async function summarizeProject(
+  deps: SummarizeBatchDeps,
   project: ProjectOfBatch,
   version: bigint,
   rowsLeft: Map<string, number>,
@@ -99,13 +99,13 @@ async function summariseProject(
     }
   }
   rowsLeft.set(workspaceId, budget);
-  const executions = await mapInSlices(atHand, (spans) => summariseExecution(projectId, spans, version));
+  const executions = await mapInSlices(atHand, (spans) => summarizeExecution(projectId, spans, version));
   const groups = groupByRows(small);
   // Pushed one by one: very many arguments of one call overflow the stack.
   for (const traceId of groups.slice(readsMax).flat()) left.push(traceId);
   for (const traceIds of groups.slice(0, readsMax)) {
     try {
-      executions.push(...(await summariseSmallTraces(deps.clickhouse, { projectId, traceIds, version })));
+      executions.push(...(await summarizeSmallTraces(deps.clickhouse, { projectId, traceIds, version })));
     } catch (error) {
       deps.logger.warn({ err: error, project_id: projectId, traces: traceIds.length }, 'traces could not be read');
       left.push(...traceIds);
@@ -118,7 +118,7 @@ async function summariseProject(
  * Inserts all in one block. If that fails, inserts project by project, so that one project does not
  * affect the others.
  */
-async function insertOutcomes(deps: SummariseBatchDeps, outcomes: readonly Outcome[]): Promise<readonly Outcome[]> {
+async function insertOutcomes(deps: SummarizeBatchDeps, outcomes: readonly Outcome[]): Promise<readonly Outcome[]> {
   try {
     await insertExecutions(
       deps.clickhouse,
@@ -129,9 +129,9 @@ async function insertOutcomes(deps: SummariseBatchDeps, outcomes: readonly Outco
     const [only, ...others] = outcomes;
     if (only === undefined) return [];
     if (others.length === 0) {
-      const summarised = only.executions.map(({ traceId }) => traceId);
+      const summarized = only.executions.map(({ traceId }) => traceId);
       deps.logger.warn({ err: error, project_id: only.project.projectId }, 'executions could not be stored');
-      return [{ ...only, executions: [], left: [...only.left, ...summarised] }];
+      return [{ ...only, executions: [], left: [...only.left, ...summarized] }];
     }
   }
   const inserted: Outcome[] = [];
@@ -139,7 +139,7 @@ async function insertOutcomes(deps: SummariseBatchDeps, outcomes: readonly Outco
   return inserted;
 }
 
-function leftWhole(deps: SummariseBatchDeps, project: ProjectOfBatch, error: unknown): Outcome {
+function leftWhole(deps: SummarizeBatchDeps, project: ProjectOfBatch, error: unknown): Outcome {
   deps.logger.warn({ err: error, project_id: project.projectId }, 'traces could not be summed up');
   return { project, executions: [], left: [...project.traces.keys()] };
 }

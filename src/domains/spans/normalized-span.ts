@@ -6,7 +6,7 @@ import type { TokenUsage } from './token-usage.ts';
  * Must be raised whenever the same span would be normalized differently. Stored spans of a lower
  * version can then be normalized again.
  */
-export const NORMALISER_VERSION = 4;
+export const NORMALIZER_VERSION = 4;
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 
@@ -14,7 +14,7 @@ export type SpanStatus = 'unset' | 'ok' | 'error';
 export type CostSource = 'none' | 'reported' | 'computed';
 
 /** A span in one shape, whichever client sent it. Unknown texts are '' and unknown counts 0. */
-export interface NormalisedSpan {
+export interface NormalizedSpan {
   kind: SpanKind;
   /** The name to show. The original name of the span is stored beside it. */
   name: string;

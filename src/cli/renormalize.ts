@@ -1,15 +1,15 @@
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { readClickHouseUrl } from '../config.ts';
-import { renormaliseSpans } from '../domains/ingestion/index.ts';
-import { countStoredSpans, NORMALISER_VERSION } from '../domains/spans/index.ts';
+import { renormalizeSpans } from '../domains/ingestion/index.ts';
+import { countStoredSpans, NORMALIZER_VERSION } from '../domains/spans/index.ts';
 import { UnavailableError } from '../lib/errors.ts';
 import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
 
-const usage = `Usage: npm run renormalise -- [--project <id>] [--below <normaliser version>] [--dry-run]
+const usage = `Usage: npm run renormalize -- [--project <id>] [--below <normalizer version>] [--dry-run]
 
 Reads stored spans again by today's conventions and sums up their executions anew. Without options: every span
-that a normaliser older than ${NORMALISER_VERSION} has read. Costs that are known stay. May be broken off and run again.`;
+that a normalizer older than ${NORMALIZER_VERSION} has read. Costs that are known stay. May be broken off and run again.`;
 
 /** A page of large spans may take this long. */
 const requestTimeoutMs = 600_000;
@@ -17,7 +17,7 @@ const requestTimeoutMs = 600_000;
 const ageMsMin = 120_000;
 const unreadableShownMax = 10;
 
-export interface RenormaliseOptions {
+export interface RenormalizeOptions {
   projectId: string | undefined;
   belowVersion: number;
   dryRun: boolean;
@@ -27,13 +27,13 @@ export interface RenormaliseOptions {
  * Reads the command-line options.
  * @throws Error that quotes the invalid option
  */
-export function readOptions(args: readonly string[]): RenormaliseOptions {
+export function readOptions(args: readonly string[]): RenormalizeOptions {
   const { values } = parseArgs({
     args: [...args],
     options: { project: { type: 'string' }, below: { type: 'string' }, 'dry-run': { type: 'boolean', default: false } },
   });
-  const below = values.below ?? String(NORMALISER_VERSION);
-  if (!/^\d{1,5}$/.test(below)) throw new Error(`--below must be a normaliser version such as 2, not ${below}`);
+  const below = values.below ?? String(NORMALIZER_VERSION);
+  if (!/^\d{1,5}$/.test(below)) throw new Error(`--below must be a normalizer version such as 2, not ${below}`);
   return { projectId: values.project, belowVersion: Number(below), dryRun: values['dry-run'] };
 }
 
@@ -41,15 +41,15 @@ export function readOptions(args: readonly string[]): RenormaliseOptions {
  * Normalizes the selected spans again. Resolves to whether every span could be read.
  * @throws UnavailableError when ClickHouse is unavailable
  */
-export async function renormalise(
+export async function renormalize(
   clickhouse: ClickHouse,
-  { dryRun, ...options }: RenormaliseOptions,
+  { dryRun, ...options }: RenormalizeOptions,
   print: (line: string) => void,
 ): Promise<boolean> {
   const filter = { ...options, receivedBeforeMs: Date.now() - ageMsMin };
   const projects = await countStoredSpans(clickhouse, filter);
   const total = [...projects.values()].reduce((sum, count) => sum + count, 0);
-  print(`${total} spans of ${projects.size} projects were read by a normaliser below ${filter.belowVersion}.`);
+  print(`${total} spans of ${projects.size} projects were read by a normalizer below ${filter.belowVersion}.`);
   if (dryRun) return true;
   let unreadable = 0;
   const onUnreadable = (traceId: string, spanId: string, error: unknown) => {
@@ -59,15 +59,15 @@ export async function renormalise(
   for (const [projectId, count] of projects) {
     const onProgress = (spans: number) =>
       print(`${projectId}: ${spans} of ${count}; ${done + spans} of ${total} in all`);
-    done += await renormaliseSpans({ clickhouse, onProgress, onUnreadable }, { ...filter, projectId });
+    done += await renormalizeSpans({ clickhouse, onProgress, onUnreadable }, { ...filter, projectId });
   }
-  print(`Normalised ${done} spans again; ${unreadable} could not be read.`);
+  print(`Normalized ${done} spans again; ${unreadable} could not be read.`);
   return unreadable === 0;
 }
 
 /** Runs the command and returns its exit code: 0 all done, 1 not all done, 2 invalid options. */
 async function main(): Promise<number> {
-  let options: RenormaliseOptions;
+  let options: RenormalizeOptions;
   try {
     options = readOptions(process.argv.slice(2));
   } catch (error) {
@@ -77,7 +77,7 @@ async function main(): Promise<number> {
   const url = readClickHouseUrl();
   const clickhouse = connectClickHouse(url, requestTimeoutMs);
   try {
-    return (await renormalise(clickhouse, options, console.log)) ? 0 : 1;
+    return (await renormalize(clickhouse, options, console.log)) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
     const cause = error.cause instanceof Error ? error.cause.message || error.cause.name : String(error.cause);

@@ -15,7 +15,7 @@ const costNanoUsdMax = 2n ** 63n - 1n;
  * `version` is ClickHouse's clock before the spans were read, in nanoseconds; 0 for a summary that
  * is not stored.
  */
-export function summariseExecution(projectId: string, spans: readonly LightSpan[], version = 0n): Execution {
+export function summarizeExecution(projectId: string, spans: readonly LightSpan[], version = 0n): Execution {
   const ordered = [...spans].sort(compareStarts);
   const head = headOf(ordered);
   const counted = sumUsage(ordered);

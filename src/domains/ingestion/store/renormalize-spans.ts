@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../../stores/clickhouse/errors.ts';
 import { insertBlock } from '../../../stores/clickhouse/insert-block.ts';
-import { normaliseSpan } from '../../conventions/index.ts';
+import { normalizeSpan } from '../../conventions/index.ts';
 import {
   countTraceRows,
   findLightSpans,
@@ -23,8 +23,8 @@ import {
   groupByTrace,
   insertExecutions,
   smallTraceRowsMax,
-  summariseExecution,
-  summariseStoredTrace,
+  summarizeExecution,
+  summarizeStoredTrace,
 } from '../../summaries/index.ts';
 import { keptCost } from './span-cost.ts';
 
@@ -37,7 +37,7 @@ const chunkLengthMax = 16 * 1024 * 1024;
 const settleMs = 1_000;
 const settlingMax = 50;
 
-export interface RenormaliseDeps {
+export interface RenormalizeDeps {
   clickhouse: ClickHouse;
   /** Called after every chunk with the number of spans rewritten so far. */
   onProgress: (spans: number) => void;
@@ -51,8 +51,8 @@ export interface RenormaliseDeps {
  * again, and run beside ingestion.
  * @throws UnavailableError while ClickHouse is unavailable
  */
-export async function renormaliseSpans(
-  deps: RenormaliseDeps,
+export async function renormalizeSpans(
+  deps: RenormalizeDeps,
   filter: StoredSpansFilter & { projectId: string },
 ): Promise<number> {
   const { projectId } = filter;
@@ -60,16 +60,16 @@ export async function renormaliseSpans(
   const settle = async (left: number) => {
     for (const { traceIds, writtenAtMs } of settling.splice(0, settling.length - left)) {
       await sleep(Math.max(0, writtenAtMs + settleMs - Date.now()));
-      await summarise(deps.clickhouse, projectId, traceIds);
+      await summarize(deps.clickhouse, projectId, traceIds);
     }
   };
   let spans = 0;
   for await (const chunk of chunks(readStoredSpans(deps.clickhouse, filter))) {
-    const rows = chunk.flatMap((stored) => normalisedAgain(deps, stored) ?? []);
+    const rows = chunk.flatMap((stored) => normalizedAgain(deps, stored) ?? []);
     const traceIds = [...new Set(rows.map(({ span }) => span.traceId))];
     // Summaries come before the spans: after an interruption the spans still have the old version
     // and are read again.
-    await summarise(deps.clickhouse, projectId, traceIds, rows);
+    await summarize(deps.clickhouse, projectId, traceIds, rows);
     await writeSpans(deps.clickhouse, rows);
     settling.push({ traceIds, writtenAtMs: Date.now() });
     if (settling.length > settlingMax) await settle(settlingMax);
@@ -94,11 +94,11 @@ async function* chunks(spans: AsyncIterable<ReadSpan>): AsyncGenerator<StoredSpa
   if (chunk.length > 0) yield chunk;
 }
 
-function normalisedAgain(deps: RenormaliseDeps, stored: StoredSpan): SpanRow | undefined {
+function normalizedAgain(deps: RenormalizeDeps, stored: StoredSpan): SpanRow | undefined {
   try {
     const span = rebuildSpan(stored);
-    const normalised = normaliseSpan(span);
-    return rebuiltRow(stored, span, normalised, keptCost(storedCost(stored), normalised));
+    const normalized = normalizeSpan(span);
+    return rebuiltRow(stored, span, normalized, keptCost(storedCost(stored), normalized));
   } catch (error) {
     deps.onUnreadable(stored.trace_id, stored.span_id, error);
     return undefined;
@@ -116,7 +116,7 @@ async function writeSpans(clickhouse: ClickHouse, rows: readonly SpanRow[]): Pro
 }
 
 /** Stores the executions as they are, or as they will be once `rows` are written. */
-async function summarise(
+async function summarize(
   clickhouse: ClickHouse,
   projectId: string,
   traceIds: readonly string[],
@@ -128,11 +128,11 @@ async function summarise(
   const small = traceIds.filter((traceId) => (counts.get(traceId) ?? 0) <= smallTraceRowsMax);
   const stored = await runClickHouse(() => findLightSpans(clickhouse, projectId, small));
   const executions = [...groupByTrace(stored.map((span) => newer(span, coming.get(span.traceId + span.spanId))))].map(
-    (trace) => summariseExecution(projectId, trace, version),
+    (trace) => summarizeExecution(projectId, trace, version),
   );
   await runClickHouse(() => insertExecutions(clickhouse, executions));
   if (rows.length === 0)
-    await summariseLarge(
+    await summarizeLarge(
       clickhouse,
       projectId,
       traceIds.filter((id) => !small.includes(id)),
@@ -143,9 +143,9 @@ async function summarise(
  * Summarizes large traces, only after their spans are written: new rows cannot be combined with a
  * trace that is not read completely.
  */
-async function summariseLarge(clickhouse: ClickHouse, projectId: string, traceIds: readonly string[]): Promise<void> {
+async function summarizeLarge(clickhouse: ClickHouse, projectId: string, traceIds: readonly string[]): Promise<void> {
   for (const traceId of traceIds) {
-    const execution = await runClickHouse(() => summariseStoredTrace(clickhouse, projectId, traceId));
+    const execution = await runClickHouse(() => summarizeStoredTrace(clickhouse, projectId, traceId));
     if (execution !== undefined) await runClickHouse(() => insertExecutions(clickhouse, [execution]));
   }
 }

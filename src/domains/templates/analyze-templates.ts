@@ -87,7 +87,7 @@ interface Walk {
  * limits are skipped; `expandParts` reports them.
  * @throws TemplateLimitError when there are too many uses of variables
  */
-export function analyseTemplates(
+export function analyzeTemplates(
   templates: readonly ParsedTemplate[],
   parts: Parts,
   inputSchema?: unknown,

@@ -2,7 +2,7 @@ import { setMembersMax } from '../../lib/bound-set.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { readLargeTrace } from '../spans/index.ts';
 import type { Execution } from './execution.ts';
-import { summariseExecution } from './summarise-execution.ts';
+import { summarizeExecution } from './summarize-execution.ts';
 
 /**
  * The earliest spans of one trace that are counted exactly. ClickHouse sends about 100 bytes for
@@ -12,12 +12,12 @@ import { summariseExecution } from './summarise-execution.ts';
 export const countedSpansMax = 200_000;
 
 /**
- * Summarizes a trace of any size with {@link summariseExecution}. Only spans that can represent the
+ * Summarizes a trace of any size with {@link summarizeExecution}. Only spans that can represent the
  * trace are read with their texts. Takes seconds of CPU time, so it runs in a thread. Undefined for
  * a trace without spans.
  * @throws the error of ClickHouse
  */
-export async function summariseLargeTrace(
+export async function summarizeLargeTrace(
   clickhouse: ClickHouse,
   { projectId, traceId, version }: { projectId: string; traceId: string; version: bigint },
   spansMax = countedSpansMax,
@@ -25,7 +25,7 @@ export async function summariseLargeTrace(
   const trace = await readLargeTrace(clickhouse, { projectId, traceId }, spansMax);
   if (trace === undefined) return undefined;
   const { totals, spans, isCut } = trace;
-  const execution = summariseExecution(projectId, spans, version);
+  const execution = summarizeExecution(projectId, spans, version);
   return {
     ...execution,
     receivedAtMs: totals.receivedAtMs,

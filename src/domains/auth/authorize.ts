@@ -16,7 +16,7 @@ type Params = Readonly<Record<string, string>>;
  * of somebody else gets the same 404 as one that does not exist.
  * @throws UnauthenticatedError, ForbiddenError or NotFoundError
  */
-export async function authorise(
+export async function authorize(
   deps: AuthenticateDeps,
   request: Pick<IncomingMessage, 'rawHeaders' | 'socket'>,
   access: Access,

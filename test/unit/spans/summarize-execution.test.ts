@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LightSpan } from '../../../src/domains/spans/light-span.ts';
-import { missingParents, summariseExecution } from '../../../src/domains/summaries/summarise-execution.ts';
+import { missingParents, summarizeExecution } from '../../../src/domains/summaries/summarize-execution.ts';
 
 const traceId = 'a'.repeat(32);
 const receivedAtMs = Date.UTC(2026, 5, 1);
@@ -83,7 +83,7 @@ describe('a summary', () => {
     );
     fc.assert(
       fc.property(shuffled, ([spans, others]) => {
-        expect(summariseExecution('p', others)).toEqual(summariseExecution('p', spans));
+        expect(summarizeExecution('p', others)).toEqual(summarizeExecution('p', spans));
       }),
     );
   });
@@ -91,8 +91,8 @@ describe('a summary', () => {
   test('has the version that it is given, and 0 without one', () => {
     fc.assert(
       fc.property(anySpans, fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }), (spans, version) => {
-        expect(summariseExecution('p', spans, version).version).toBe(version);
-        expect(summariseExecution('p', spans).version).toBe(0n);
+        expect(summarizeExecution('p', spans, version).version).toBe(version);
+        expect(summarizeExecution('p', spans).version).toBe(0n);
       }),
     );
   });
@@ -110,7 +110,7 @@ describe('a summary', () => {
         tags: [`tag ${index}`, `other ${index}`],
       }),
     );
-    const summary = summariseExecution('p', spans);
+    const summary = summarizeExecution('p', spans);
     expect(summary.omitted).toEqual({ models: 36, providers: 36, prompts: 36, tags: 136 });
     const { models, providers, prompts, tags } = summary;
     expect([models, providers, prompts, tags].map((set) => set.length)).toEqual([64, 64, 64, 64]);
@@ -130,7 +130,7 @@ describe('a summary', () => {
         prompt: { id: '', name: name(index), version: 1, key: name(index), rawVersion: '', source: 'self' },
       }),
     );
-    const summary = summariseExecution('p', spans);
+    const summary = summarizeExecution('p', spans);
     expect(
       JSON.stringify({ ...summary, version: '', startUnixNano: '', endUnixNano: '', costNanoUsd: '' }).length,
     ).toBeLessThan(40_000);
@@ -140,14 +140,14 @@ describe('a summary', () => {
   test('of costs beyond 64 bits costs what 64 bits can say', () => {
     const costly = (spanId: string) => light({ spanId, kind: 'llm', costNanoUsd: 2n ** 62n });
     const spans = ['1', '2', '3'].map((digit) => costly(digit.repeat(16)));
-    expect(summariseExecution('p', spans.slice(0, 1)).costNanoUsd).toBe(2n ** 62n);
-    expect(summariseExecution('p', spans).costNanoUsd).toBe(2n ** 63n - 1n);
+    expect(summarizeExecution('p', spans.slice(0, 1)).costNanoUsd).toBe(2n ** 62n);
+    expect(summarizeExecution('p', spans).costNanoUsd).toBe(2n ** 63n - 1n);
   });
 
   test('counts every span once and spans its earliest start to its latest end', () => {
     fc.assert(
       fc.property(anySpans, (spans) => {
-        const summary = summariseExecution('p', spans);
+        const summary = summarizeExecution('p', spans);
         expect(summary.spanCount).toBe(spans.length);
         expect(summary.complete).toBe(spans.some(({ parentSpanId }) => parentSpanId === ''));
         expect(spans.every(({ startUnixNano }) => summary.startUnixNano <= startUnixNano)).toBe(true);
@@ -164,7 +164,7 @@ describe('a summary', () => {
       light({ spanId: '0000000000000002', startUnixNano: 4n, name: 'early root', status: 'ok' }),
       light({ spanId: '0000000000000003', startUnixNano: 1n, name: 'orphan', parentSpanId: 'ffffffffffffffff' }),
     ];
-    expect(summariseExecution('p', spans)).toMatchObject({ name: 'early root', status: 'ok', errorCount: 1 });
+    expect(summarizeExecution('p', spans)).toMatchObject({ name: 'early root', status: 'ok', errorCount: 1 });
   });
 
   test('without a root is named by the earliest orphan, not by the earliest span', () => {
@@ -172,14 +172,14 @@ describe('a summary', () => {
       light({ spanId: '0000000000000001', parentSpanId: '0000000000000002', startUnixNano: 1n, name: 'child' }),
       light({ spanId: '0000000000000002', parentSpanId: 'ffffffffffffffff', startUnixNano: 2n, name: 'orphan' }),
     ];
-    expect(summariseExecution('p', spans)).toMatchObject({ name: 'orphan', complete: false });
+    expect(summarizeExecution('p', spans)).toMatchObject({ name: 'orphan', complete: false });
     expect(missingParents(spans)).toEqual(['ffffffffffffffff']);
   });
 
   test("has its root's session and user, also when a child with a fast clock began before it", () => {
     const root = light({ startUnixNano: 5n, sessionId: 'of the root', userId: '' });
     const child = { parentSpanId: root.spanId, startUnixNano: 1n, sessionId: 'of the child', userId: 'of the child' };
-    const summary = summariseExecution('p', [root, light({ spanId: '0000000000000002', ...child })]);
+    const summary = summarizeExecution('p', [root, light({ spanId: '0000000000000002', ...child })]);
     expect(summary).toMatchObject({ sessionId: 'of the root', userId: 'of the child', startUnixNano: 1n });
   });
 
@@ -208,7 +208,7 @@ describe('a summary', () => {
       call(5, { kind: 'tool', model: 'of a tool', provider: 'd' }),
     ];
     for (const given of [spans, spans.toReversed()]) {
-      expect(summariseExecution('p', given)).toMatchObject({
+      expect(summarizeExecution('p', given)).toMatchObject({
         models: ['failed', 'embedded', 'ranked', 'counted'],
         providers: ['a', 'b', 'c'],
       });
@@ -218,7 +218,7 @@ describe('a summary', () => {
   test('names the model of another span whose usage counts', () => {
     const usage = { inputTokens: 1, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
     const agent = light({ kind: 'agent', model: 'm', provider: 'p', usage: { ...usage, totalTokens: 1 } });
-    expect(summariseExecution('p', [agent])).toMatchObject({ models: ['m'], providers: ['p'] });
+    expect(summarizeExecution('p', [agent])).toMatchObject({ models: ['m'], providers: ['p'] });
   });
 
   test('names each version of a prompt once, with its uses', () => {
@@ -228,7 +228,7 @@ describe('a summary', () => {
       light({ spanId: '0000000000000002', prompt }),
       light({ spanId: '0000000000000003', prompt: { ...prompt, rawVersion: 'v3' } }),
     ];
-    expect(summariseExecution('p', spans).prompts).toEqual([
+    expect(summarizeExecution('p', spans).prompts).toEqual([
       { id: '', name: '', version: 3, key: 'sha256:00', calls: 1 },
       { id: '', name: 'greet', version: 3, key: '', calls: 2 },
     ]);

@@ -1,5 +1,5 @@
 import type { Span } from '../../otlp/span.ts';
-import type { NormalisedSpan } from '../spans/index.ts';
+import type { NormalizedSpan } from '../spans/index.ts';
 import { compileIndex, first, guarded, type Reading, startReading, type ValueBudget } from './candidates.ts';
 import { reportedCost } from './cost.ts';
 import { evaluations } from './evaluations.ts';
@@ -31,7 +31,7 @@ export function bodyBudget(): ValueBudget {
  * empty and adds a warning. Values that would exceed the budget of the span, or `leftOfBody`, are
  * not parsed.
  */
-export function normaliseSpan(span: Span, leftOfBody = bodyBudget()): NormalisedSpan {
+export function normalizeSpan(span: Span, leftOfBody = bodyBudget()): NormalizedSpan {
   const reading = startReading(index, span, leftOfBody);
   reading.kind = first(reading, kind) ?? 'other';
   const deployment = deploymentOf(span.resource);
