@@ -4,7 +4,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { BodyIntake } from './body-intake.ts';
 import type { Endpoint, Headers } from './endpoint.ts';
-import type { IdempotencyStore } from './idempotency.ts';
+import type { IdempotencyStore } from './idempotent-request.ts';
 import type { WhyStuck } from './request-lanes.ts';
 import type { PathParams } from './validate.ts';
 

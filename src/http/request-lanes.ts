@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FairLane, requestWaitMsMax, type Waiter } from '../lib/fair-lane.ts';
+import { FairLane } from '../lib/fair-lane.ts';
+import { requestWaitMsMax, type Waiter } from '../lib/fair-lane-options.ts';
 import { sharedThird } from '../lib/pace.ts';
 import type { Contract, LaneName, RateClass } from './contract.ts';
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { KeptCounts } from '../telemetry/metrics.ts';
+import { countSummaries } from './summary-counts.ts';
 
 /**
  * Keys of one project's list of traces whose spans are stored but whose execution is not summarized
@@ -17,7 +17,6 @@ interface Keys {
  * no tenant.
  */
 const projectsKey = 'promptlane:summary-projects';
-const countsKey = 'promptlane:summary-counts';
 
 /**
  * If a worker dies or hangs, others take its traces after this time. A worker that is alive renews
@@ -212,38 +211,6 @@ export async function failSummary(redis: Redis, lease: SummaryLease, traceId: st
   const pauses = [failurePauseFirstMs, failurePauseMaxMs];
   await redis.eval(failedLua, 3, due, rest, failures, traceId, Date.now(), ...pauses);
   await countSummaries(redis, 'failed', 1);
-}
-
-const countedSummaries = ['listed', 'failed', 'mended'] as const;
-
-/**
- * What is counted: `listed` by a batch, `failed` attempts, and `mended`, which the reconciler found
- * missing.
- */
-export type CountedSummaries = (typeof countedSummaries)[number];
-
-/**
- * Adds to a counter of summaries.
- * @throws the error of Redis
- */
-export async function countSummaries(redis: Redis, outcome: CountedSummaries, count: number): Promise<void> {
-  if (count > 0) await redis.hincrby(countsKey, outcome, count);
-}
-
-/**
- * Returns the Prometheus counters of all workers since the Redis data set was created; 0 if nothing
- * has happened.
- */
-export function summaryCounts(redis: Redis): KeptCounts<'outcome'> {
-  return {
-    name: 'execution_summaries_total',
-    help: 'Executions that were left to the list of summaries (listed), could not be summed up (failed), were found missing or short (mended)',
-    labels: ['outcome'],
-    async read() {
-      const counts = await redis.hmget(countsKey, ...countedSummaries);
-      return countedSummaries.map((outcome, index) => ({ outcome, count: Number(counts[index] ?? 0) }));
-    },
-  };
 }
 
 function placeOf(leaseEndMs: number): string {

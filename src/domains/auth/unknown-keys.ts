@@ -1,5 +1,6 @@
 import { RateLimitedError } from '../../lib/errors.ts';
-import { FairLane, requestWaitMsMax } from '../../lib/fair-lane.ts';
+import { FairLane } from '../../lib/fair-lane.ts';
+import { requestWaitMsMax } from '../../lib/fair-lane-options.ts';
 
 const waitingPerAddressMax = 64;
 /**

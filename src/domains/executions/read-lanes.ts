@@ -1,4 +1,5 @@
-import { FairLane, type FairLaneOptions, requestWaitMsMax } from '../../lib/fair-lane.ts';
+import { FairLane } from '../../lib/fair-lane.ts';
+import { type FairLaneOptions, requestWaitMsMax } from '../../lib/fair-lane-options.ts';
 
 /**
  * The workspace that a read counts against, and a signal that aborts when the client has

@@ -1,4 +1,4 @@
-import type { Begun, IdempotencyStore, IdempotentRequest, StoredAnswer } from '../../http/idempotency.ts';
+import type { Begun, IdempotencyStore, IdempotentRequest, StoredAnswer } from '../../http/idempotent-request.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
 

@@ -3,7 +3,7 @@ import { identityEventCounts } from '../../queue/identity-event-counts.ts';
 import { queueGauges } from '../../queue/queue-gauges.ts';
 import { readQueueStats } from '../../queue/queue-stats.ts';
 import type { RedisClock } from '../../queue/redis-clock.ts';
-import { summaryCounts } from '../../queue/summary-list.ts';
+import { summaryCounts } from '../../queue/summary-counts.ts';
 import { readWorkerFigures } from '../../queue/worker-figures.ts';
 import type { Redis } from '../../stores/redis/client.ts';
 import type { Probe } from '../../telemetry/health.ts';

@@ -1,5 +1,5 @@
 import { InvalidError } from '../../lib/errors.ts';
-import type { Waiter } from '../../lib/fair-lane.ts';
+import type { Waiter } from '../../lib/fair-lane-options.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
   contextWindowOf,

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Waiter } from '../../lib/fair-lane.ts';
+import type { Waiter } from '../../lib/fair-lane-options.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {

@@ -1,5 +1,6 @@
 import type { Queue } from 'bullmq';
-import { countSummaries, listForSummary, withoutPlace } from '../../queue/summary-list.ts';
+import { countSummaries } from '../../queue/summary-counts.ts';
+import { listForSummary, withoutPlace } from '../../queue/summary-list.ts';
 import { unfinishedReceiptAtMs } from '../../queue/unfinished-receipt.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';

@@ -2,14 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { endpoint, rawEndpoint } from '../../../src/http/endpoint.ts';
-import {
-  type Begun,
-  type IdempotencyStore,
-  type IdempotentRequest,
-  isIdempotent,
-  type StoredAnswer,
-  storedBytesMax,
-} from '../../../src/http/idempotency.ts';
+import { isIdempotent, storedBytesMax } from '../../../src/http/idempotency.ts';
+import type { Begun, IdempotencyStore, IdempotentRequest, StoredAnswer } from '../../../src/http/idempotent-request.ts';
 import { ConflictError, OutcomeUnknownError, RateLimitedError, UnavailableError } from '../../../src/lib/errors.ts';
 import { serve } from '../../support/http-app.ts';
 import { until } from '../../support/until.ts';

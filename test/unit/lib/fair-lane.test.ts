@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { FairLane, type FairLaneOptions, type Waiter } from '../../../src/lib/fair-lane.ts';
+import { FairLane } from '../../../src/lib/fair-lane.ts';
+import type { FairLaneOptions, Waiter } from '../../../src/lib/fair-lane-options.ts';
 
 const options: FairLaneOptions = { name: 'tests', capacity: 2, perKey: 2, waitingPerKey: 100, waitingMax: 1_000 };
 

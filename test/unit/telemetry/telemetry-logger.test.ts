@@ -75,7 +75,7 @@ test.each(['process.exit(0)', "throw new Error('the end')"])(
   'a process that ends with %s has written all its lines',
   (end) => {
     const program = `
-    import { createLogger } from '../../../src/telemetry/logger.ts';
+    import { createLogger } from './src/telemetry/logger.ts';
     const logger = createLogger({ level: 'info', name: 'test' });
     for (const line of [1, 2, 3]) logger.info({ line }, 'a line');
     ${end};`;

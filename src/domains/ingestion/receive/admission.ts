@@ -1,4 +1,5 @@
-import { FairLane, requestWaitMsMax } from '../../../lib/fair-lane.ts';
+import { FairLane } from '../../../lib/fair-lane.ts';
+import { requestWaitMsMax } from '../../../lib/fair-lane-options.ts';
 import type { WorkspaceId } from '../../../lib/ids.ts';
 
 const requestsMax = 64;

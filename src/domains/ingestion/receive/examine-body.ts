@@ -1,6 +1,7 @@
 import { Piscina } from 'piscina';
 import { TooLargeError } from '../../../lib/errors.ts';
-import { FairLane, requestWaitMsMax } from '../../../lib/fair-lane.ts';
+import { FairLane } from '../../../lib/fair-lane.ts';
+import { requestWaitMsMax } from '../../../lib/fair-lane-options.ts';
 import type { WorkspaceId } from '../../../lib/ids.ts';
 import { inflateBounded } from '../../../otlp/inflate.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';

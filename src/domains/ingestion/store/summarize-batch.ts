@@ -1,5 +1,6 @@
 import { mapInSlices } from '../../../lib/pace.ts';
-import { countSummaries, listForSummary } from '../../../queue/summary-list.ts';
+import { countSummaries } from '../../../queue/summary-counts.ts';
+import { listForSummary } from '../../../queue/summary-list.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';

@@ -1,4 +1,5 @@
-import { FairLane, type FairLaneOptions } from '../../../lib/fair-lane.ts';
+import { FairLane } from '../../../lib/fair-lane.ts';
+import type { FairLaneOptions } from '../../../lib/fair-lane-options.ts';
 import { costOf, type IngestLane, laneOf } from '../../../queue/ingest-lanes.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 

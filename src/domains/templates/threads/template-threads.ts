@@ -1,5 +1,5 @@
 import { UnavailableError } from '../../../lib/errors.ts';
-import type { Waiter } from '../../../lib/fair-lane.ts';
+import type { Waiter } from '../../../lib/fair-lane-options.ts';
 import type { EncodingName, TextTokens } from '../tokens/count-in.ts';
 import { RefusedWork } from './refused-work.ts';
 import type { ThreadWork, WorkName } from './tasks.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { RateLimitedError } from '../../../lib/errors.ts';
-import { FairLane, requestWaitMsMax, type Waiter } from '../../../lib/fair-lane.ts';
+import { FairLane } from '../../../lib/fair-lane.ts';
+import { requestWaitMsMax, type Waiter } from '../../../lib/fair-lane-options.ts';
 import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
 
 /**
