@@ -12,7 +12,7 @@ import {
 } from '../lib/errors.ts';
 import { FairLane } from '../lib/fair-lane.ts';
 import { mapInSlices, sharedThird } from '../lib/pace.ts';
-import type { Contract, Headers, Result, Status } from './endpoint.ts';
+import type { Contract, Result, Status } from './endpoint.ts';
 import type { IdempotencyStore, IdempotentRequest, StoredAnswer } from './idempotent-request.ts';
 import { problemContentType, problemHeaders, toProblem } from './problem.ts';
 import type { QueryValues } from './query.ts';
