@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { readStoreUrls } from './src/config.ts';
 import { postgresMigrations } from './src/stores/postgres/migrate.ts';
 
-/** For the knex command line; the processes migrate through src/migrate.ts. */
+/** For the knex command line; the processes migrate through src/cli/migrate.ts. */
 const config: Knex.Config = {
   client: 'pg',
   connection: readStoreUrls().databaseUrl,

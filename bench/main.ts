@@ -4,7 +4,7 @@ import { connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { LoadGenerator } from './load-generator.ts';
 import { help, type Options, readOptions } from './options.ts';
 import { build, type OwnTarget, startOwnTarget } from './own-target.ts';
-import { summariseProfiles } from './profile.ts';
+import { summarizeProfiles } from './profile.ts';
 import { ack } from './scenarios/ack.ts';
 import type { Bench } from './scenarios/bench.ts';
 import { bomb } from './scenarios/bomb.ts';
@@ -96,7 +96,7 @@ async function startOwn(options: Options): Promise<OwnTarget> {
 
 async function readProfiles(own: OwnTarget): Promise<object> {
   await own.stopApps();
-  return summariseProfiles(own.profileDir);
+  return summarizeProfiles(own.profileDir);
 }
 
 async function readVersion(clickhouse: ReturnType<typeof connectClickHouse>): Promise<string> {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { attributesFromJson, attributesToJson } from '../src/domains/ingestion/otlp/any-value-json.ts';
-import { decodeTraces } from '../src/domains/ingestion/otlp/decode.ts';
-import { defaultOtlpLimits } from '../src/domains/ingestion/otlp/limits.ts';
-import { scanTraces } from '../src/domains/ingestion/otlp/scan.ts';
+import { attributesFromJson, attributesToJson } from '../src/otlp/any-value-json.ts';
+import { decodeTraces } from '../src/otlp/decode.ts';
+import { defaultOtlpLimits } from '../src/otlp/limits.ts';
+import { scanTraces } from '../src/otlp/scan.ts';
 import { encodeTraces, type SpanInput } from '../test/support/otlp-encode.ts';
 
 /** Microseconds per span of the OTLP codec, best of several rounds: `npx tsx bench/otlp-codec.ts`. */

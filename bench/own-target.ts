@@ -11,7 +11,7 @@ import { type Child, spawnChild } from '../dev/process/child.ts';
 import { startReaper } from '../dev/process/reaper.ts';
 import { seed } from '../dev/seed.ts';
 import { untilHealthy } from '../dev/up/apps.ts';
-import { migrate } from '../src/migrate.ts';
+import { migrate } from '../src/cli/migrate.ts';
 import type { Target } from './target.ts';
 
 export interface OwnTarget extends Target {

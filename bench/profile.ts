@@ -17,12 +17,12 @@ const deltaUsMax = 5_000;
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Where each profiled process spent its own time, largest first; idle time is left out of the shares. */
-export function summariseProfiles(directory: string): Record<string, object> {
+export function summarizeProfiles(directory: string): Record<string, object> {
   const files = readdirSync(directory).filter((file) => file.endsWith('.cpuprofile'));
-  return Object.fromEntries(files.map((file) => [file.replace('.cpuprofile', ''), summarise(join(directory, file))]));
+  return Object.fromEntries(files.map((file) => [file.replace('.cpuprofile', ''), summarize(join(directory, file))]));
 }
 
-function summarise(file: string): object {
+function summarize(file: string): object {
   const profile: CpuProfile = JSON.parse(readFileSync(file, 'utf8'));
   const names = new Map(profile.nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]));
   const selfUs = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
 import { startOwnTarget } from './own-target.ts';
-import { summariseLatencies } from './statistics.ts';
+import { summarizeLatencies } from './statistics.ts';
 
 /**
  * How long lists, searches and reads of prompts take over HTTP with 10,000 prompts of 50 versions each, one request at a time.
@@ -46,7 +46,7 @@ try {
   for (const [name, path] of Object.entries(paths)) {
     const took = new Float64Array(requests);
     for (let index = 0; index < requests; index++) took[index] = await timed(() => get(path(index)));
-    measured[name] = summariseLatencies(took);
+    measured[name] = summarizeLatencies(took);
   }
   console.log(JSON.stringify({ prompts, versions, filled_ms: Math.round(filledMs), measured }, null, 2));
 } finally {

@@ -13,7 +13,7 @@ export function percentile(sorted: ArrayLike<number>, share: number): number | n
   return sorted[rank - 1] ?? null;
 }
 
-export function summariseLatencies(latenciesMs: Float64Array, decimals = 1): LatencySummary {
+export function summarizeLatencies(latenciesMs: Float64Array, decimals = 1): LatencySummary {
   const sorted = Float64Array.from(latenciesMs).sort();
   const at = (share: number) => {
     const value = percentile(sorted, share);

@@ -1,4 +1,5 @@
-import { describeApiKey, mintApiKey, scopes } from '../src/domains/auth/index.ts';
+import { describeApiKey } from '../src/domains/auth/api-key-token.ts';
+import { mintApiKey, scopes } from '../src/domains/auth/index.ts';
 import { newId } from '../src/lib/ids.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
 

@@ -61,7 +61,7 @@ async function runSession(
     stopRequested.throwIfAborted();
     const app = describeApps(session, root, appEnvironment(env, config, secrets, urls));
     const migrateUrl = env.DATABASE_MIGRATE_URL || urls.postgres;
-    const migrating = app('migrate', 'src/migrate.ts');
+    const migrating = app('migrate', 'src/cli/migrate.ts');
     migrating.env = { ...migrating.env, DATABASE_MIGRATE_URL: migrateUrl };
     await timed('migrations applied', () => runScript(migrating, stopRequested));
     stopRequested.throwIfAborted();

@@ -9,7 +9,7 @@ const list = z
   .transform((text) => text.split(',').flatMap((item) => item.trim() || []));
 const bytes = (fallback: number) => z.coerce.number().int().min(1_024).default(fallback);
 
-/** A comma list of secrets, each of which `keyOf` turns into its key. */
+/** Parses a comma-separated list of secrets. `keyOf` converts a secret to its key. */
 const secrets = (keyOf: (secret: string) => Uint8Array | undefined) =>
   z
     .string()
@@ -48,16 +48,16 @@ const environment = z.object({
   INGEST_QUEUE_BYTES_MAX: bytes(1024 * 1024 * 1024),
 });
 
-/** What makes a user's token valid; without secret and key set none is. */
+/** How user tokens are verified. Without a secret and a key set no token is valid. */
 export interface JwtConfig {
   secret: string | undefined;
   jwksUrl: string | undefined;
-  /** Accepted issuers and audiences; empty accepts all. */
+  /** Accepted issuers and audiences. An empty list accepts all. */
   issuers: readonly string[];
   audiences: readonly string[];
 }
 
-/** Everything the processes read from their environment, checked. Sizes in bytes. */
+/** All validated settings that the processes read from their environment. Sizes are in bytes. */
 export interface Config {
   port: number;
   host: string;
@@ -69,15 +69,21 @@ export interface Config {
   jwt: JwtConfig;
   logLevel: z.infer<typeof environment>['LOG_LEVEL'];
   defaultPlan: z.infer<typeof environment>['DEFAULT_PLAN'];
-  /** By identity provider, each as the provider shows it. One without secrets is not served. */
+  /**
+   * Secrets by identity provider, in the provider's own format. A provider without secrets is not
+   * served.
+   */
   identityWebhookSecrets: { clerk: readonly string[]; workos: readonly string[]; generic: readonly string[] };
   otlpBodyBytesMax: number;
   otlpInflatedBytesMax: number;
-  /** Bodies waiting for the worker may fill this much of Redis before ingestion answers 503. */
+  /** Bytes in Redis that waiting bodies may use before ingestion answers 503. */
   ingestQueueBytesMax: number;
 }
 
-/** Reads the environment. Throws one Error that lists every fault, with the variable's name and never its value. */
+/**
+ * Reads the environment.
+ * @throws Error that lists every fault with the name of the variable, never with its value
+ */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const values = parse(environment, env);
   return {
@@ -109,7 +115,10 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 
 const clickhouseUrl = environment.pick({ CLICKHOUSE_URL: true });
 
-/** The URL of the trace store alone. Throws an Error that names the variable. */
+/**
+ * Reads only the URL of ClickHouse.
+ * @throws Error that names the variable
+ */
 export function readClickHouseUrl(env: NodeJS.ProcessEnv = process.env): string {
   const result = clickhouseUrl.safeParse(env);
   if (!result.success) throw new Error('CLICKHOUSE_URL must be the http(s) address of ClickHouse.');
@@ -120,8 +129,9 @@ const ownerUrl = { DATABASE_MIGRATE_URL: environment.shape.DATABASE_URL.optional
 const storeUrls = environment.pick({ DATABASE_URL: true, CLICKHOUSE_URL: true }).extend(ownerUrl);
 
 /**
- * The URLs that migrations need. `serviceUrl` only where the service connects as another user than the one that migrates. Throws like
- * {@link readConfig}.
+ * Reads the URLs that migrations need. `serviceUrl` is set only if the service connects as another
+ * user than the migrations.
+ * @throws Error as {@link readConfig} does
  */
 export function readStoreUrls(env: NodeJS.ProcessEnv = process.env): {
   databaseUrl: string;
@@ -136,7 +146,10 @@ export function readStoreUrls(env: NodeJS.ProcessEnv = process.env): {
 
 const everything = environment.extend(ownerUrl);
 
-/** What keeps processes and migrations from starting in this environment, as "NAME: why" and never with a value; empty when nothing does. */
+/**
+ * Returns the faults that prevent processes and migrations from starting, as "NAME: why" and never
+ * with a value. Empty if there are none.
+ */
 export function environmentFaults(env: NodeJS.ProcessEnv): string[] {
   const result = everything.safeParse(present(env));
   return result.success ? [] : describe(result.error);
@@ -149,7 +162,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv)
   throw new Error(`The environment is not complete:\n${faults.join('\n')}\nSee the table of variables in README.md.`);
 }
 
-/** A variable that is empty counts as not set. */
+/** Removes empty variables, because they count as not set. */
 const present = (env: NodeJS.ProcessEnv) => Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 
 const describe = (error: z.ZodError) => error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);

@@ -1,29 +1,32 @@
-import './lib/own-garbage.ts';
-import './lib/young-objects.ts';
+import './runtime/own-garbage.ts';
+import './runtime/young-objects.ts';
+import { createApiProcess } from './api/process.ts';
 import { readConfig } from './config.ts';
-import { createContainer } from './container.ts';
 import { listen } from './http/server.ts';
 
-/** Requests that still run when the process is told to stop get this long. */
+/** Time for running requests to finish after the process is told to stop. */
 const drainMs = 15_000;
-/** Turns of the event loop take some 10 ms under load, so these are a thousand new connections a second. */
+/**
+ * A turn of the event loop takes about 10 ms under load, so this allows about a thousand new
+ * connections per second.
+ */
 const acceptHandles = 16;
 
 const config = readConfig();
-const container = createContainer(config);
-await container.start();
-container.prepare();
-const server = await listen({ app: container.app, port: config.port, host: config.host, acceptHandles });
-container.logger.info({ port: server.port, host: config.host }, 'listening');
-container.warmUp();
+const api = createApiProcess(config);
+await api.start();
+api.prepare();
+const server = await listen({ app: api.app, port: config.port, host: config.host, acceptHandles });
+api.logger.info({ port: server.port, host: config.host }, 'listening');
+api.warmUp();
 
 let stopping = false;
 async function stop(signal: string): Promise<void> {
   if (stopping) return;
   stopping = true;
-  container.logger.info({ signal }, 'draining');
+  api.logger.info({ signal }, 'draining');
   await server.close(drainMs);
-  await container.close();
+  await api.close();
   process.exit(0);
 }
 

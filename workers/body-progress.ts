@@ -1,9 +1,12 @@
-/** Knows since when a worker has had bodies under way without ending one: "takes but does not store". */
+/**
+ * Records since when a worker has had bodies in progress without finishing one, to detect a worker
+ * that takes bodies but stores none.
+ */
 export class BodyProgress {
   #underWay = 0;
   #sinceMs: number | undefined;
 
-  /** In milliseconds since the epoch; null while nothing is under way. */
+  /** In milliseconds since the epoch; null while no body is in progress. */
   get busySinceMs(): number | null {
     return this.#underWay > 0 ? (this.#sinceMs ?? null) : null;
   }
@@ -13,7 +16,7 @@ export class BodyProgress {
     this.#sinceMs ??= nowMs;
   }
 
-  /** `done` is false when the body has to be tried again, which is no progress. */
+  /** `done` is false when the body must be tried again, which does not count as progress. */
   end(nowMs: number, done: boolean): void {
     this.#underWay--;
     if (this.#underWay === 0) this.#sinceMs = undefined;

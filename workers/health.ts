@@ -4,7 +4,10 @@ import { RedisClock } from '../src/queue/redis-clock.ts';
 import { readWorkerFigures } from '../src/queue/worker-figures.ts';
 import { connectRequestRedis } from '../src/stores/redis/client.ts';
 
-/** For container health checks: exits 0 when a worker of this host has reported within the last five seconds, else 1. */
+/**
+ * Container health check. The process exits with 0 when a worker on this host has reported within
+ * the last five seconds, else with 1.
+ */
 const redis = connectRequestRedis(readConfig().redisUrl);
 redis.on('error', () => undefined);
 redis.once('ready', async () => {

@@ -1,7 +1,9 @@
-import '../src/lib/own-garbage.ts';
+import '../src/runtime/own-garbage.ts';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../src/config.ts';
+import { createStoring } from '../src/domains/ingestion/jobs.ts';
+import { startSummaryLane } from '../src/domains/summaries/jobs.ts';
 import { within } from '../src/lib/within.ts';
 import { ingestLanes } from '../src/queue/ingest-lanes.ts';
 import { jobCatalog } from '../src/queue/job-catalog.ts';
@@ -9,30 +11,34 @@ import { RedisClock } from '../src/queue/redis-clock.ts';
 import { removeWorkerFigures, writeWorkerFigures } from '../src/queue/worker-figures.ts';
 import { createLatencyRecorder } from '../src/telemetry/latency.ts';
 import { BodyProgress } from './body-progress.ts';
-import { IsolatedProcess } from './ingestion/isolated-process.ts';
+import { connectClients } from './clients.ts';
+import { IsolatedProcess } from './isolation/isolated-process.ts';
 import { MemoryReserve } from './memory-reserve.ts';
 import { connectQueue, startWorkers } from './start-workers.ts';
-import { startSummaryLane } from './summaries/summary-lane.ts';
 import { startWatchdog } from './watchdog.ts';
-import { createIngestion } from './worker-container.ts';
 
-/** Jobs under way get this long, which is more than an engine gets to answer; then they are left to stall. */
+/**
+ * Time for jobs in progress to finish, longer than ClickHouse gets to answer. After it they are
+ * left to stall.
+ */
 const drainMs = 16_000;
 const farewellMs = 1_000;
 const clockMsMax = 1_000;
-/** Below the jobs' lock of 6 s: a worker that is silent for longer has lost its jobs anyway. */
+/** Less than the job lock of 6 s: a worker that is blocked for longer has lost its jobs anyway. */
 const silenceMaxS = 5;
 const figuresEveryMs = 1_000;
 
 const config = readConfig();
-const ingestion = createIngestion(config, 'worker');
-const { logger, redis } = ingestion;
+const clients = connectClients(config, 'worker');
+const storing = createStoring(clients);
+const { logger, redis } = clients;
 const latency = createLatencyRecorder();
 const isolated = new IsolatedProcess();
 const workerId = `${hostname()}:${process.pid}`;
 let storedSpans = 0;
 const clock = new RedisClock();
-await within(clockMsMax, () => clock.look(redis)).catch(() => undefined); // Without Redis there is nothing to time.
+// Without Redis there are no jobs whose times matter.
+await within(clockMsMax, () => clock.look(redis)).catch(() => undefined);
 const ingest = ingestLanes.map((lane) => connectQueue(lane, redis));
 const reserve = new MemoryReserve({ redis, ingest, logger });
 reserve.start();
@@ -40,7 +46,9 @@ const progress = new BodyProgress();
 
 const workers = await startWorkers(
   {
-    ...ingestion,
+    ...clients,
+    defaultPlan: config.defaultPlan,
+    ...storing,
     latency,
     isolated,
     clock,
@@ -57,7 +65,7 @@ const workers = await startWorkers(
   },
   config.redisUrl,
 );
-const summaries = startSummaryLane({ ...ingestion, clickhouseUrl: config.clickhouseUrl });
+const summaries = startSummaryLane({ ...clients, clickhouseUrl: config.clickhouseUrl });
 const watchdog = startWatchdog(silenceMaxS);
 const figures = setInterval(() => {
   const freshnessP95Ms = latency.summary('freshness').p95_ms;
@@ -77,15 +85,15 @@ async function stop(signal: string): Promise<void> {
   clearInterval(figures);
   reserve.stop();
   const drained = Promise.all([workers.close(), summaries.close()]);
-  ingestion.stop();
+  clients.stop();
   isolated.close();
-  ingestion.batcher.flush();
+  storing.batcher.flush();
   await Promise.race([drained, sleep(drainMs)]);
   watchdog.stop();
-  // An engine that is away would keep this waiting for ever.
+  // An unavailable dependency would delay this forever.
   await within(farewellMs, async () => {
     await removeWorkerFigures(redis, workerId);
-    await ingestion.close();
+    await Promise.all([storing.close(), clients.close()]);
   }).catch(() => undefined);
   process.exit(0);
 }

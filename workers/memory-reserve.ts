@@ -3,33 +3,43 @@ import { infoFields } from '../src/queue/redis-info.ts';
 import type { Redis } from '../src/stores/redis/client.ts';
 import type { Logger } from '../src/telemetry/logger.ts';
 
-/** No tenant's data, so the key has no tenant. All workers share it. */
+/** The key belongs to no tenant, because it holds no tenant's data. All workers share it. */
 export const memoryReserveKey = 'promptlane:memory-reserve';
-/** What some hundred jobs under way write before they free memory, with room: a job takes 2 KB beside its body. */
+/**
+ * What about a hundred jobs in progress write before they free memory, with a margin: a job takes 2
+ * KB beside its body.
+ */
 const reserveBytes = 8 * 1024 * 1024;
-/** The part of `maxmemory` below which the reserve is put by, and above which it is given up before anything fails. */
+/**
+ * Shares of `maxmemory`. Below the first the reserve is set aside; above the second it is released
+ * before commands fail.
+ */
 const plentifulShare = 0.5;
 const scarceShare = 0.95;
 const lookEveryMs = 1_000;
-/** Finished bodies are forgotten only after a shortage of so long: until then a resend is still known as one. */
+/**
+ * Finished bodies are forgotten only after a shortage of this length. Until then a body that is
+ * sent again is still recognized.
+ */
 const shortageMsMin = 5_000;
 const keysPerScan = 1_000;
 
-/** Whether Redis refused a command because it holds as much as it may. */
+/** Returns whether Redis refused a command because it has reached `maxmemory`. */
 export function isOutOfMemory(error: unknown): boolean {
   return error instanceof Error && error.message.includes('OOM command not allowed');
 }
 
 export interface MemoryReserveDeps {
   redis: Redis;
-  /** The lanes. */
+  /** The lanes of bodies. */
   ingest: readonly Queue[];
   logger: Logger;
 }
 
 /**
- * Memory that is kept in Redis while there is plenty, and given up when there is none: a Redis at its `maxmemory` refuses the moves
- * of jobs too, so without it the workers could not drain what fills it. Every body that is drained then frees more.
+ * Memory that is kept in Redis while there is plenty and released when there is none. A Redis at
+ * its `maxmemory` also refuses to move jobs, so without the reserve the workers could not process
+ * the jobs that fill it. Each processed body then frees more memory.
  */
 export class MemoryReserve {
   readonly #deps: MemoryReserveDeps;
@@ -50,7 +60,10 @@ export class MemoryReserve {
     clearInterval(this.#timer);
   }
 
-  /** Puts the reserve by or gives it up, as Redis' memory is. Throws what Redis throws. */
+  /**
+   * Sets the reserve aside or releases it, depending on the memory of Redis. Throws what Redis
+   * throws.
+   */
   async look(): Promise<void> {
     const field = infoFields(await this.#deps.redis.info('memory'));
     const [used, max] = [Number(field('used_memory')), Number(field('maxmemory'))];
@@ -62,10 +75,13 @@ export class MemoryReserve {
     }
   }
 
-  /** Gives it up; when it is given up already, what is not needed to drain goes too. Never throws. */
+  /**
+   * Releases the reserve. If it is already released, data that workers do not need goes too. Never
+   * throws.
+   */
   release(): Promise<void> {
     this.#releasing ??= this.#release()
-      .catch(() => undefined) // What is still short of memory asks again.
+      .catch(() => undefined) // Code that is still short of memory calls again.
       .finally(() => {
         this.#releasing = undefined;
       });
@@ -94,7 +110,10 @@ export class MemoryReserve {
   }
 }
 
-/** Of a finished job nothing is left but what became of it (see dropBody): no `data`. Resolves to how many there were. */
+/**
+ * Deletes finished jobs. A finished job has no `data`, only its outcome (see `dropBody`). Resolves
+ * to the number of jobs deleted.
+ */
 async function forgetFinished(redis: Redis, lane: Queue): Promise<number> {
   let forgotten = 0;
   const scan = redis.scanStream({ match: `${lane.toKey('b_')}*`, count: keysPerScan, type: 'hash' });

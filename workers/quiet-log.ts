@@ -1,10 +1,13 @@
 import type { Logger } from '../src/telemetry/logger.ts';
 
 const everyMs = 5_000;
-/** Kinds that are told apart; more than these begin anew. */
+/** Maximum kinds of messages that are told apart. When it is reached, all kinds are forgotten. */
 const kindsMax = 1_000;
 
-/** Warns at most once in five seconds about each kind of thing; the next line says how many were left out. */
+/**
+ * Logs at most one warning per kind in five seconds. The next line gives the number of lines left
+ * out.
+ */
 export class QuietLog {
   readonly #logger: Logger;
   readonly #kinds = new Map<string, { atMs: number; leftOut: number }>();

@@ -3,7 +3,10 @@ import type { z } from 'zod';
 import { AppError } from '../src/lib/errors.ts';
 import type { ErrorKind } from '../src/lib/problem-codes.ts';
 
-/** What becomes of a job whose processor failed: tried again later, or given up with its reason. */
+/**
+ * What happens to a job whose processor failed: a later retry, or the end of the job with its
+ * reason.
+ */
 const outcomes = {
   malformed: 'give_up',
   unauthenticated: 'give_up',
@@ -20,7 +23,10 @@ const outcomes = {
   unavailable: 'retry',
 } as const satisfies Record<ErrorKind, 'retry' | 'give_up'>;
 
-/** Parses the payload by the job's schema and runs the processor; a fault that repeating cannot mend ends the job. */
+/**
+ * Parses the payload with the job's schema and runs the processor.
+ * @throws UnrecoverableError, which ends the job, for an error that a retry cannot fix
+ */
 export async function runJob<S extends z.ZodType>(
   schema: S,
   data: unknown,

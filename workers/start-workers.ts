@@ -2,76 +2,66 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue, Worker } from 'bullmq';
 import { dropBody } from '../src/queue/drop-body.ts';
 import { backoffMs, type JobName, jobCatalog } from '../src/queue/job-catalog.ts';
+import type { JobFacts } from '../src/queue/job-facts.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
 import type { Logger } from '../src/telemetry/logger.ts';
 import { isOutOfMemory, type MemoryReserve } from './memory-reserve.ts';
-import { type JobFacts, type ProcessorDeps, processors } from './processors.ts';
+import { type ProcessorDeps, processors } from './processors.ts';
 import { QuietLog } from './quiet-log.ts';
 import { runJob } from './run-job.ts';
 import { keepOrderOfStalled } from './stalled-jobs.ts';
-import { ingestConcurrency, largeIngestConcurrency } from './worker-container.ts';
 
-/** A dead worker's jobs start again after at most a lock and an interval. Crashes are counted by us, so BullMQ never gives up. */
+/**
+ * Jobs of a dead worker start again after at most one lock and one interval. The application counts
+ * crashes itself, so BullMQ must never give up.
+ */
 const stallSettings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledCount: 1_000_000 };
-/** BullMQ asks again at once after an error, so a worker that Redis has no memory for rests so long. */
+/**
+ * BullMQ retries at once after an error, so a worker pauses this long when Redis is out of memory.
+ */
 const outOfMemoryRestMs = 500;
 
-const concurrency = {
-  ingestBody: ingestConcurrency,
-  ingestLargeBody: largeIngestConcurrency,
-  isolateBody: 1,
-  sweepBodies: 1,
-  applyIdentityEvent: 2,
-  pruneIdentityEvents: 1,
-  pruneChanges: 1,
-  mergeParts: 1,
-  reconcileSummaries: 1,
-  settleUsage: 1,
-} as const satisfies Record<JobName, number>;
-
-/** Jobs that come again and again, by the name of their scheduler. */
-const schedules = [
-  { id: 'sweep-bodies', name: 'sweepBodies', everyMs: 60_000 },
-  { id: 'merge-parts', name: 'mergeParts', everyMs: 15_000 },
-  { id: 'reconcile-summaries', name: 'reconcileSummaries', everyMs: 60_000 },
-  { id: 'settle-usage', name: 'settleUsage', everyMs: 60_000 },
-  { id: 'prune-changes', name: 'pruneChanges', everyMs: 60_000 },
-  { id: 'prune-identity-events', name: 'pruneIdentityEvents', everyMs: 60 * 60_000 },
-] as const satisfies { id: string; name: JobName; everyMs: number }[];
-
-/** Jobs with a body that waits beside them. */
+/** Jobs with a body that is stored beside the job. */
 const bodyJobs: ReadonlySet<JobName> = new Set(['ingestBody', 'ingestLargeBody', 'isolateBody'] as const);
 
 export type WorkersDeps = ProcessorDeps & {
   logger: Logger;
   reserve: Pick<MemoryReserve, 'release'>;
-  /** Told of every body that is begun, and whether it was done with when it ended. */
+  /** Called for every body that begins, and when it ends, with whether it is done. */
   progress: { begin(): void; end(done: boolean): void };
 };
 
 export interface RunningWorkers {
-  /** Takes no new jobs and resolves once those under way are done; never while Redis is away. */
+  /**
+   * Takes no new jobs. Resolves when the jobs in progress are done, and never while Redis is
+   * unavailable.
+   */
   close(): Promise<void>;
 }
 
-/** Runs a worker for every job of the catalog. */
+/** Starts a worker for every job of the catalog. */
 export async function startWorkers(deps: WorkersDeps, redisUrl: string): Promise<RunningWorkers> {
   const log = new QuietLog(deps.logger);
   const names = Object.keys(jobCatalog) as JobName[];
   const workers = names.map((name) => startWorker(name, deps, { redisUrl, log }));
-  await Promise.all(schedules.map((schedule) => keepScheduled(schedule, deps)));
+  await Promise.all(names.map((name) => keepScheduled(name, deps)));
   return {
     close: async () => void (await Promise.all(workers.map(({ worker }) => worker.close()))),
   };
 }
 
-/** A Redis without memory is waited for; throws any other error. */
-async function keepScheduled({ id, name, everyMs }: (typeof schedules)[number], deps: WorkersDeps): Promise<void> {
-  const { queue, attempts, removeOnComplete } = jobCatalog[name];
+/**
+ * Creates or updates the scheduler of a repeated job. Waits while Redis is out of memory. Throws any
+ * other error.
+ */
+async function keepScheduled(name: JobName, deps: WorkersDeps): Promise<void> {
+  const job = jobCatalog[name];
+  if (!('everyMs' in job)) return;
+  const { queue, attempts, removeOnComplete, everyMs } = job;
   const opts = { attempts, removeOnComplete, removeOnFail: { count: 10 } };
   for (;;) {
     try {
-      await connectQueue(queue, deps.redis).upsertJobScheduler(id, { every: everyMs }, { name, data: {}, opts });
+      await connectQueue(queue, deps.redis).upsertJobScheduler(name, { every: everyMs }, { name, data: {}, opts });
       return;
     } catch (error) {
       if (!isOutOfMemory(error)) throw error;
@@ -81,7 +71,10 @@ async function keepScheduled({ id, name, everyMs }: (typeof schedules)[number], 
   }
 }
 
-/** A queue over a connection whose own listener logs its errors; without one here BullMQ would print each of them again. */
+/**
+ * Creates a queue on a connection whose own listener logs errors. The listener here keeps BullMQ
+ * from printing each error again.
+ */
 export function connectQueue(name: string, connection: Redis): Queue {
   const queue = new Queue(name, { connection });
   queue.on('error', () => undefined);
@@ -90,7 +83,7 @@ export function connectQueue(name: string, connection: Redis): Queue {
 
 interface UnderWay {
   running: Promise<unknown>;
-  /** Of the lock under which the job came last. */
+  /** The token of the lock under which the job was last received. */
   token: string;
 }
 
@@ -99,7 +92,7 @@ function startWorker(
   deps: WorkersDeps,
   { redisUrl, log }: { redisUrl: string; log: QuietLog },
 ): { worker: Worker } {
-  const { queue, payload: schema } = jobCatalog[name];
+  const { queue, payload: schema, concurrency } = jobCatalog[name];
   const process = processors[name] as (...args: Parameters<(typeof processors)['ingestBody']>) => Promise<unknown>;
   const connection = connectWorkerRedis(redisUrl);
   connection.on('error', () => undefined); // The worker's own listener below logs it.
@@ -114,14 +107,15 @@ function startWorker(
       const id = String(job.id);
       const isOurs = async () => (await deps.redis.get(`${worker.toKey(id)}:lock`)) === underWay.get(id)?.token;
       const facts = { id, attemptsMade: job.attemptsMade, stalledCounter: job.stalledCounter, isOurs };
-      // A job whose lock ran out while Redis was away comes here again, although nothing has crashed: it joins its first run.
+      // When a job's lock expired while Redis was unavailable, the job arrives again although no
+      // worker crashed. It joins its first run.
       const running = underWay.get(id)?.running ?? run(facts, job.data).finally(() => underWay.delete(id));
       underWay.set(id, { running, token });
       return running;
     },
     {
       connection,
-      concurrency: concurrency[name],
+      concurrency,
       ...stallSettings,
       settings: { backoffStrategy: backoffMs },
       removeOnFail: { count: 1_000_000 },
@@ -140,7 +134,7 @@ function startWorker(
     onTrouble(error);
   });
   worker.on('completed', (job, result) => {
-    // What cannot be dropped now, the sweep finds.
+    // The sweep finds bodies that cannot be dropped now.
     if (result === 'isolated' || !bodyJobs.has(name)) return;
     const body = { projectId: job.data.projectId, jobId: String(job.id) };
     dropBody(deps.redis, deps, body).catch(() => undefined);
@@ -160,7 +154,10 @@ async function followed({ progress }: Pick<WorkersDeps, 'progress'>, running: Pr
   }
 }
 
-/** Takes no jobs for a moment and has memory given up; locks of jobs under way go on being renewed. */
+/**
+ * Pauses the worker for a moment and releases the memory reserve. BullMQ still renews the locks of
+ * jobs in progress.
+ */
 async function rest(worker: Worker, reserve: WorkersDeps['reserve']): Promise<void> {
   if (worker.isPaused() || worker.closing !== undefined) return;
   setTimeout(() => {
@@ -169,7 +166,7 @@ async function rest(worker: Worker, reserve: WorkersDeps['reserve']): Promise<vo
   await Promise.all([worker.pause(true), reserve.release()]);
 }
 
-/** Messages of one kind differ in numbers and ids. */
+/** Returns the start of the message, because messages of one kind differ in numbers and ids. */
 function kindOf(error: Error): string {
   return error.message.slice(0, 40);
 }

@@ -2,7 +2,10 @@ import { Worker } from 'node:worker_threads';
 
 const beatEveryMs = 500;
 
-/** Runs in a thread, which goes on while the main thread is stuck. Kept as text: it is the same in source and build. */
+/**
+ * Code of the thread, which runs even while the main thread is blocked. It is text, so that it is
+ * the same in source and build.
+ */
 const code = `
 const { workerData } = require('node:worker_threads');
 const beats = new Int32Array(workerData.shared);
@@ -16,10 +19,11 @@ setInterval(() => {
 }, 1000);`;
 
 /**
- * Kills the process when its event loop stands still for `silenceMaxS`, as it does on a body that is worked on for ever: its jobs
- * are then seen as stalled and the supervisor starts another worker. No body takes so long: large ones become rows in threads, which
- * have bounds of their own, and the worst small one holds the event loop for less than 250 ms (test/unit/body-encoder.test.ts). Counted
- * in looks, one a second, rather than by the clock: a machine that slept did not look.
+ * Kills the process when its event loop is blocked for `silenceMaxS`, as by a body whose processing
+ * never ends: its jobs then count as stalled and the supervisor starts another worker. No valid
+ * body takes so long: large ones become rows in threads with limits of their own, and the worst
+ * small one blocks the event loop for less than 250 ms (test/unit/ingestion/body-encoder.test.ts). Time is
+ * counted in checks, one a second, because a machine that was suspended made no checks.
  */
 export function startWatchdog(silenceMaxS: number): { stop: () => void } {
   const shared = new SharedArrayBuffer(4);

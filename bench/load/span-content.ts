@@ -3,7 +3,7 @@ import type { SpanInput } from '../../test/support/otlp-encode.ts';
 type Attributes = NonNullable<Extract<SpanInput['attributes'], Readonly<Record<string, unknown>>>>;
 export type Random = () => number;
 
-/** A vocabulary of about the size that makes text compress as prose does, some threefold; `text` favours its beginning. */
+/** A vocabulary of about the size that makes text compress as prose does, some threefold; `text` favors its beginning. */
 const wordCount = 4_000;
 const syllables =
   'an be co da er fi go hu in ja ke li mo na or pe qui ra so ti un ve wa xi yo zu tion ment ing est'.split(' ');

@@ -1,14 +1,14 @@
-import {
-  type Execution,
-  insertExecutions,
-  type LightSpan,
-  summariseExecution,
-} from '../../src/domains/executions/index.ts';
-import { defaultOtlpLimits, lightSpanOf, spanTable } from '../../src/domains/ingestion/index.ts';
-import { compileOverrides, PriceTable } from '../../src/domains/pricing/index.ts';
+import { encodeRows, readRows } from '../../src/domains/ingestion/store/encode-body.ts';
+import { PriceTable } from '../../src/domains/pricing/index.ts';
+import { compileOverrides } from '../../src/domains/pricing/price-overrides.ts';
+import type { LightSpan } from '../../src/domains/spans/index.ts';
+import { lightSpanOf, spanTable } from '../../src/domains/spans/index.ts';
+import { insertExecutions } from '../../src/domains/summaries/execution-row.ts';
+import type { Execution } from '../../src/domains/summaries/index.ts';
+import { summarizeExecution } from '../../src/domains/summaries/summarize-execution.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
-import { encodeRows, readRows } from '../../workers/ingestion/encode-body.ts';
 import { createTraceBody } from '../load/body-template.ts';
 import { type Random, seededRandom } from '../load/span-content.ts';
 
@@ -72,7 +72,7 @@ function payloadOf(projectId: string, spans: number, inflatedBytes: number, rece
 /** A tenth has no cost, a fiftieth failed. */
 function embellished(projectId: string, spans: readonly LightSpan[], random: Random): Execution {
   const number = (below: number) => Math.floor(random() * below);
-  const summary = summariseExecution(projectId, spans);
+  const summary = summarizeExecution(projectId, spans);
   return {
     ...summary,
     status: random() < 0.02 ? 'error' : 'ok',

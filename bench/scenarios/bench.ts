@@ -4,7 +4,7 @@ import type { SendResult } from '../load/send-result.ts';
 import type { LoadGenerator } from '../load-generator.ts';
 import type { Options } from '../options.ts';
 import { type ResourceUse, ResourceWatch } from '../resources.ts';
-import { round, summariseLatencies } from '../statistics.ts';
+import { round, summarizeLatencies } from '../statistics.ts';
 import { checkStored, type TraceRange, untilStored } from '../stored.ts';
 import type { Target } from '../target.ts';
 
@@ -58,7 +58,7 @@ export async function measure<Result extends SendResult>(
     bodies: sent.bodies,
     acknowledged_spans: spans,
     answers: sent.statuses,
-    ack: summariseLatencies(sent.ackMs),
+    ack: summarizeLatencies(sent.ackMs),
     send_s: round((sent.lastAnsweredAtMs - sent.firstSentAtMs) / 1_000, 2),
     readable_after_last_answer_s: round(Math.max(0, readableAtMs - sent.lastAnsweredAtMs) / 1_000, 2),
     executions_listed_after_last_answer_s: round(Math.max(0, listedAtMs - sent.lastAnsweredAtMs) / 1_000, 2),

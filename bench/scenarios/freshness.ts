@@ -1,4 +1,4 @@
-import { summariseLatencies } from '../statistics.ts';
+import { summarizeLatencies } from '../statistics.ts';
 import { type Bench, bodiesFor, measure, prepareBodies } from './bench.ts';
 
 const spansPerS = 2_000;
@@ -26,8 +26,8 @@ export async function freshness(bench: Bench): Promise<object> {
       poll_every_ms: pollEveryMs,
       ...bodies,
     },
-    cold: { seconds: coldSeconds, readable: summariseLatencies(cold.sent.readableMs) },
-    readable: summariseLatencies(sent.readableMs),
+    cold: { seconds: coldSeconds, readable: summarizeLatencies(cold.sent.readableMs) },
+    readable: summarizeLatencies(sent.readableMs),
     never_readable: cold.sent.unreadable + sent.unreadable,
     polls: sent.polls,
     ...figures,

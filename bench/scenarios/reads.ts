@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { restingPartsMax } from '../../workers/maintenance/merge-parts.ts';
+import { restingPartsMax } from '../../src/domains/spans/merge-data-parts.ts';
 import { detailRequests, listRequests } from '../reads/read-requests.ts';
 import { seedExecutions } from '../reads/seed-executions.ts';
-import { type LatencySummary, round, summariseLatencies } from '../statistics.ts';
+import { type LatencySummary, round, summarizeLatencies } from '../statistics.ts';
 import { type Bench, watchResources } from './bench.ts';
 
 interface Measured extends LatencySummary {
@@ -81,7 +81,7 @@ async function measureOne(bench: Bench, pathOf: (turn: number) => string): Promi
   const { api, clickhouse } = watch.stop().byProcess;
   const cpuS = api?.cpu_s == null || clickhouse?.cpu_s == null ? null : api.cpu_s + clickhouse.cpu_s;
   return {
-    ...summariseLatencies(latenciesMs.subarray(warmUps)),
+    ...summarizeLatencies(latenciesMs.subarray(warmUps)),
     cpu_ms: cpuS === null ? null : round((cpuS * 1_000) / paths.length, 1),
   };
 }

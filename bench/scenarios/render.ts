@@ -1,5 +1,5 @@
 import type { SendResult } from '../load/send-result.ts';
-import { round, summariseLatencies } from '../statistics.ts';
+import { round, summarizeLatencies } from '../statistics.ts';
 import type { Target } from '../target.ts';
 import { type Bench, watchResources } from './bench.ts';
 
@@ -68,7 +68,7 @@ async function measure(bench: Bench, send: () => Promise<SendResult>): Promise<o
   return {
     answers: sent.statuses,
     renders_per_s: round(answered / sendS),
-    latency: summariseLatencies(sent.ackMs),
+    latency: summarizeLatencies(sent.ackMs),
     api_cpu_us_per_render: cpuS === null ? null : round((cpuS * 1e6) / answered, 1),
     others_cpu_s,
     resources,

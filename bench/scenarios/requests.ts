@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestLoad } from '../load/requests.ts';
-import { round, summariseLatencies } from '../statistics.ts';
+import { round, summarizeLatencies } from '../statistics.ts';
 import { type Bench, watchResources } from './bench.ts';
 
 const defaultSeconds = 5;
@@ -65,8 +65,8 @@ async function measure(bench: Bench, load: RequestLoad): Promise<object> {
     requests_per_api_cpu_s: perCpuS(cpuUs('api')),
     cpu_us_per_request: Object.fromEntries(Object.keys(byProcess).map((name) => [name, cpuUs(name)])),
     answers: statuses,
-    latency: summariseLatencies(latenciesMs, 3),
-    unloaded: summariseLatencies(unloaded.latenciesMs, 3),
+    latency: summarizeLatencies(latenciesMs, 3),
+    unloaded: summarizeLatencies(unloaded.latenciesMs, 3),
     others_cpu_s,
   };
 }

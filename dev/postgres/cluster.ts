@@ -43,7 +43,7 @@ export function ensureCluster(dataDir: string, binaries: PostgresBinaries, owner
   // Under another name until it is complete: a half-made cluster is never mistaken for one.
   const partial = `${directory}.new`;
   rmSync(partial, { recursive: true, force: true });
-  initialise(partial, password, binaries, owner);
+  initialize(partial, password, binaries, owner);
   renameSync(partial, directory);
   return { directory, password };
 }
@@ -58,7 +58,7 @@ function moveOut(dataDir: string): string {
   return directory;
 }
 
-function initialise(directory: string, password: string, binaries: PostgresBinaries, owner: Owner | undefined): void {
+function initialize(directory: string, password: string, binaries: PostgresBinaries, owner: Owner | undefined): void {
   mkdirSync(directory, { mode: 0o700 });
   const passwordFile = `${directory}.password`;
   writeFileSync(passwordFile, password, { mode: 0o600 });

@@ -4,10 +4,13 @@ import type { Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { within } from '../lib/within.ts';
 
-/** A process starts in a tenth of this. */
+/** Longest wait for the helper process. It usually starts within a tenth of this time. */
 const duplicateMsMax = 5_000;
 
-/** Sends the handle that it is given back so often, and ends with its parent. */
+/**
+ * Code of the helper process. It sends the received handle back `count` times and ends when its
+ * parent ends.
+ */
 const sendBack = `
 process.once('message', (count, handle) => {
   for (let sent = 0; sent < count; sent++) process.send('', handle, { keepOpen: true });
@@ -15,12 +18,13 @@ process.once('message', (count, handle) => {
 process.once('disconnect', () => process.exit());`;
 
 /**
- * Gives a listening server `count` more handles of its socket, whose connections it serves like its own. libuv accepts one connection
- * per handle and turn of the event loop (`uv__server_io`): while turns take 15 ms, a server with one handle accepts 67 connections a
- * second, and all that exceed it wait in the kernel, whoever they belong to.
- *
- * Node can duplicate a handle only by sending it to another process, so a short-lived one sends it back. It never listens itself.
- * @returns the servers of the handles, which the caller closes: fewer than `count` when the other process does not answer within 5 s
+ * Adds `count` handles of the socket of a listening server; the server serves their connections
+ * like its own. libuv accepts one connection per handle and turn of the event loop
+ * (`uv__server_io`): with turns of 15 ms and one handle, a server accepts 67 connections a second,
+ * and all others wait in the kernel. Node can duplicate a handle only by sending it to another
+ * process, so a short-lived helper process sends it back. The helper never listens itself.
+ * @returns the servers of the handles, which the caller must close; fewer than `count` when the
+ * helper does not answer within 5 s
  */
 export async function addAcceptHandles(server: HttpServer, count: number): Promise<Server[]> {
   if (count === 0) return [];
@@ -30,11 +34,11 @@ export async function addAcceptHandles(server: HttpServer, count: number): Promi
   try {
     await within(duplicateMsMax, () => receiveHandles(child, { server, count, added }));
   } catch {
-    // Connections are accepted all the same, only not as many at a time.
+    // Without these handles the server still accepts connections, only fewer per turn.
   } finally {
     child.removeAllListeners('message');
     child.kill('SIGKILL');
-    await closed; // Until then the socket would go on listening when all servers are closed.
+    await closed; // Until the helper ends, the socket stays open though all servers are closed.
   }
   return added;
 }
@@ -47,7 +51,7 @@ function receiveHandles(
     child.once('error', reject);
     child.once('exit', () => reject(new Error('The process ended before it had sent all handles')));
     child.on('message', (_message, handle) => {
-      // To listen to nothing would open another port.
+      // `listen` without a handle would open another port.
       if (handle === undefined || handle === null) return reject(new Error('The process sent no handle'));
       const accepting = createServer({ allowHalfOpen: true, noDelay: true });
       accepting.on('connection', (socket: Socket) => server.emit('connection', socket));
@@ -55,7 +59,8 @@ function receiveHandles(
       added.push(accepting);
       if (added.length === count) resolve();
     });
-    // A bare handle, where Node's types know only servers and sockets: the other process would listen to a server it is sent.
+    // Sends the bare handle, although Node's types allow only servers and sockets: a process that
+    // receives a server starts to listen on it.
     const { _handle } = server as unknown as { _handle: Server };
     child.send(count, _handle, (error) => error && reject(error));
   });

@@ -3,13 +3,13 @@ import { RateLimitedError, UnavailableError } from '../lib/errors.ts';
 const mebibyte = 1024 * 1024;
 
 export interface IntakeLimits {
-  /** Bytes of bodies that this process holds at once. */
+  /** Maximum bytes of request bodies that this process holds at once. */
   bytesMax: number;
-  /** Of these for one sharer; at least as much as the largest body. */
+  /** Maximum bytes per sharer. Must be at least the size of the largest allowed body. */
   bytesPerSharerMax: number;
-  /** Bodies on their way at once. */
+  /** Maximum number of bodies that are arriving at once. */
   bodiesMax: number;
-  /** Of these for one sharer. */
+  /** Maximum number of arriving bodies per sharer. */
   bodiesPerSharerMax: number;
 }
 
@@ -20,17 +20,21 @@ const defaultLimits: IntakeLimits = {
   bodiesPerSharerMax: 512,
 };
 
-/** What one request holds of the intake. */
+/** The share of the intake that one request holds. */
 export interface BodyHold {
-  /** Who takes part in the sharing: a workspace, or an address. */
+  /** The workspace or address that the bytes are counted for. */
   readonly sharer: string;
   /** Bytes held now. */
   readonly bytes: number;
-  /** Counts bytes as they arrive. Throws RateLimitedError `workspace_busy` or UnavailableError `server_busy` when there is no room. */
+  /**
+   * Counts bytes as they arrive.
+   * @throws RateLimitedError `workspace_busy` when the sharer has no room left
+   * @throws UnavailableError `server_busy` when this process has no room left
+   */
   take(bytes: number): void;
-  /** The body is there as a whole, or will not come: it no longer counts as one on its way. */
+  /** Stops counting the body as arriving: it is complete, or the rest will not come. */
   arrived(): void;
-  /** The bytes are needed no longer. */
+  /** Frees the bytes when they are no longer needed. */
   release(): void;
 }
 
@@ -40,9 +44,10 @@ interface Held {
 }
 
 /**
- * Bounds the request bodies in the memory of this process, counted byte by byte as they arrive. Shared by all workspaces, and by
- * callers without one; each holds at most its part (48 of 128 MiB, 512 of 4,096 bodies on their way), so that a connection that
- * sends nothing costs the others nothing. What does not fit is refused at once rather than kept waiting in memory.
+ * Limits the memory of request bodies in this process, counted as the bytes arrive. All workspaces,
+ * and callers without one, share it. Each sharer holds at most a fixed amount (48 of 128 MiB, 512
+ * of 4,096 arriving bodies), so a connection that sends nothing does not affect others. A body that
+ * does not fit is refused at once, because a waiting body would also use memory.
  */
 export class BodyIntake {
   readonly #limits: IntakeLimits;
@@ -53,12 +58,16 @@ export class BodyIntake {
     this.#limits = { ...defaultLimits, ...limits };
   }
 
-  /** Bytes held now, all sharers together. */
+  /** Bytes held now by all sharers together. */
   get bytes(): number {
     return this.#all.bytes;
   }
 
-  /** Begins one body of a sharer. Throws RateLimitedError `workspace_busy` or UnavailableError `server_busy` when too many are on their way. */
+  /**
+   * Begins one body of a sharer.
+   * @throws RateLimitedError `workspace_busy` when too many bodies of the sharer are arriving
+   * @throws UnavailableError `server_busy` when too many bodies are arriving in this process
+   */
   open(sharer: string): BodyHold {
     const { bodiesMax, bodiesPerSharerMax, bytesMax, bytesPerSharerMax } = this.#limits;
     const own = this.#heldOf(sharer);

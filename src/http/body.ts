@@ -5,14 +5,15 @@ import { Pace, runInSlices, sharedThird } from '../lib/pace.ts';
 import type { BodyHold } from './body-intake.ts';
 import { parseJson, parseSteps } from './parse-json.ts';
 
-/** A larger body is parsed in steps, between which others have their turn. */
+/** A larger body is parsed in steps, so that other requests run in between. */
 const atOnceBytesMax = 256 * 1024;
 
 /**
- * Reads a JSON body; `undefined` when there is none. The bound holds for the bytes sent and for the inflated bytes,
- * both counted while reading, so that a bomb costs no more than `bytesMax` of memory.
- * @throws UnsupportedMediaTypeError, TooLargeError, MalformedError (`malformed_json`, `json_too_deep`, ...), InvalidError, and what
- * `hold` and `inTurn` throw when there is no room
+ * Reads a JSON body. Returns `undefined` when there is none. `bytesMax` limits the bytes sent and
+ * the inflated bytes. Both are counted while reading, so a decompression bomb uses at most
+ * `bytesMax` of memory.
+ * @throws UnsupportedMediaTypeError, TooLargeError, InvalidError, MalformedError (`malformed_json`,
+ * `json_too_deep`, ...), and what `hold` and `inTurn` throw when there is no room
  */
 export async function readJsonBody(
   req: IncomingMessage,
@@ -29,7 +30,9 @@ export async function readJsonBody(
 
 /**
  * Reads a body as bytes, inflated when Content-Encoding is gzip or deflate.
- * @throws TooLargeError over `bytesMax`, UnsupportedMediaTypeError for other encodings, MalformedError when it breaks off
+ * @throws TooLargeError over `bytesMax`
+ * @throws UnsupportedMediaTypeError for other encodings
+ * @throws MalformedError when the connection closes within the body
  */
 async function readBytes(req: IncomingMessage, bytesMax: number, hold: BodyHold): Promise<Buffer> {
   const inflater = inflaterFor(req.headers['content-encoding']);
@@ -46,7 +49,10 @@ async function readBytes(req: IncomingMessage, bytesMax: number, hold: BodyHold)
 
 /**
  * Reads a body as it was sent.
- * @throws UnsupportedMediaTypeError for a transfer coding, TooLargeError over `bytesMax`, MalformedError `incomplete_body` when it breaks off, and what `hold` throws when there is no room
+ * @throws UnsupportedMediaTypeError for a transfer coding other than chunked
+ * @throws TooLargeError over `bytesMax`
+ * @throws MalformedError `incomplete_body` when the connection closes within the body
+ * @throws what `hold` throws when there is no room
  */
 export async function receiveBody(req: IncomingMessage, bytesMax: number, hold: BodyHold): Promise<Buffer> {
   checkTransferEncoding(req.headers['transfer-encoding']);
@@ -59,7 +65,10 @@ export async function receiveBody(req: IncomingMessage, bytesMax: number, hold: 
   }
 }
 
-/** @throws UnsupportedMediaTypeError for a transfer coding that would have to be taken off before the body can be read */
+/**
+ * @throws UnsupportedMediaTypeError for a transfer coding other than chunked, which would have to
+ * be decoded before the body can be read
+ */
 function checkTransferEncoding(header: string | undefined): void {
   if (header === undefined || header.trim().toLowerCase() === 'chunked') return;
   throw new UnsupportedMediaTypeError(
@@ -72,7 +81,10 @@ function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }
 
-/** @throws UnsupportedMediaTypeError for anything but JSON in UTF-8 */
+/**
+ * Checks that the body is JSON in UTF-8.
+ * @throws UnsupportedMediaTypeError for any other media type or charset
+ */
 export function checkJsonContentType(header: string | undefined): void {
   const [type = '', ...parameters] = (header ?? '').toLowerCase().split(';');
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='));
@@ -99,7 +111,10 @@ function inflaterFor(header: string | undefined) {
   );
 }
 
-/** Of a body, after which it waits for its turn: copying them takes one to two milliseconds. */
+/**
+ * Reading pauses after each such amount of bytes, because copying them takes one to two
+ * milliseconds.
+ */
 const slackBytes = 1024 * 1024;
 
 function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold): Promise<Buffer> {
@@ -128,11 +143,12 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
       void rest().then(() => stream.resume());
     };
     const cutOff = () => refuse(new MalformedError('incomplete_body', 'The connection closed within the body'));
-    // A client that has left already is not announced again.
+    // A stream that is already destroyed emits no further `close` event.
     if (isDestroyed(stream)) return cutOff();
     stream.on('data', take);
     stream.once('end', () => {
-      // It closes after its end too, and an error costs a stack.
+      // The stream also emits `close` after `end`, and creating an error there would capture a
+      // stack trace.
       stream.off('close', cutOff);
       resolve(Buffer.concat(chunks, length));
     });

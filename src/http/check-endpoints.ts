@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import type { Contract } from './endpoint.ts';
 
-/** @throws Error naming every fault of every contract, so that a bad one stops the start and not a request. */
+/**
+ * Checks all contracts, so that a faulty one stops the start-up instead of failing a request.
+ * @throws Error that lists every fault of every contract
+ */
 export function checkEndpoints(contracts: readonly Contract[]): void {
   const faults = [
     ...contracts.flatMap((contract) => faultsOf(contract).map((fault) => `${contract.operationId}: ${fault}`)),
@@ -13,7 +16,7 @@ export function checkEndpoints(contracts: readonly Contract[]): void {
   if (faults.length > 0) throw new Error(`Endpoint contracts have faults:\n  ${faults.join('\n  ')}`);
 }
 
-/** Names of the `{parameters}` in a path. */
+/** Returns the names of the `{parameters}` in a path. */
 function pathParameterNames(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].flatMap((match) => match[1] ?? []);
 }
@@ -38,7 +41,10 @@ function faultsOf(contract: Contract): string[] {
   return faults;
 }
 
-/** Contracts may come from untyped places in the end, and a missing access must never mean open. */
+/**
+ * Checks at runtime too, because a contract may come from untyped code and a missing access must
+ * never mean open.
+ */
 function hasAccess(access: unknown): boolean {
   if (typeof access !== 'object' || access === null) return false;
   const [[key, value] = ['', undefined], ...more] = Object.entries(access);
@@ -48,7 +54,10 @@ function hasAccess(access: unknown): boolean {
   return (key === 'open' || key === 'authenticated' || key === 'operator') && value === true;
 }
 
-/** A zod object that strips unknown keys has `properties` but no `additionalProperties` in its input schema. */
+/**
+ * Returns false when an object drops unknown keys: its input schema then has `properties` but no
+ * `additionalProperties`.
+ */
 function isClosed(node: unknown): boolean {
   if (typeof node !== 'object' || node === null) return true;
   if ('properties' in node && 'type' in node && node.type === 'object' && !('additionalProperties' in node))

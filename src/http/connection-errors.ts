@@ -4,9 +4,11 @@ import type { Duplex } from 'node:stream';
 import { type Problem, problemContentType, problemOf } from './problem.ts';
 
 /**
- * Answers what never became a request: Node's parser and its timers give up before any handler runs, and write a bare
- * status line unless told otherwise (`clientError` in the documentation of node:http).
- * @param answering whether an answer has begun on this connection; then nothing more can be said and it is cut off
+ * Refuses input that never became a request. Node's parser and its timers stop before any handler
+ * runs, and by default Node writes only a status line (`clientError` in the documentation of
+ * node:http).
+ * @param answering whether an answer has begun on this connection; then the connection is closed
+ * without a message
  */
 export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, answering: boolean): void {
   if (error.code === 'ECONNRESET' || !socket.writable || answering) {
@@ -16,21 +18,25 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, a
   writeProblem(socket, problemOfParser(error));
 }
 
-/** CONNECT asks for a tunnel; Node hands it over with the bare socket. */
+/** Refuses CONNECT, which asks for a tunnel. Node hands over the bare socket for it. */
 export function refuseTunnel(socket: Duplex): void {
   const detail = 'CONNECT is not served: this is no proxy';
-  // Node has taken its own listeners off, and an error that nobody hears ends the process.
+  // Node has removed its own listeners, and an `error` event without a listener ends the process.
   socket.on('error', () => socket.destroy());
   writeProblem(socket, problemOf('method_not_allowed', 'method_not_allowed', detail, newWhere()), ['Allow: ']);
 }
 
-/** Ends a request whose body does not arrive in time. Whoever reads it finds the connection closed. */
+/**
+ * Refuses a request whose body does not arrive in time. Code that reads the body sees a closed
+ * connection.
+ */
 export function refuseSlowBody(response: ServerResponse, detail: string): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  // Node forgets a request that is answered, so that whoever still reads its body would never hear of the end.
+  // Node drops its reference to an answered request, so code that reads the body would never see
+  // the close.
   const { req } = response;
   req.socket.once('close', () => req.destroy());
   const requestId = response.getHeader('X-Request-Id');
@@ -58,7 +64,7 @@ function problemOfParser(error: NodeJS.ErrnoException): Problem {
   if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
     return problemOf('too_large', 'body_too_large', 'Chunk extensions are limited to 16384 bytes', where);
   }
-  // The parser's words name the fault and quote nothing of the request.
+  // The parser's message names the fault and quotes nothing of the request.
   return problemOf('malformed', 'malformed_request', error.message.slice(0, 200), where);
 }
 

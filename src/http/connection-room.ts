@@ -1,24 +1,29 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** So many new connections may be about to send their first request at any moment; a process serves some thousand a second. */
+/**
+ * Number of connections that may be about to send their first request. A process serves some
+ * thousand connections a second.
+ */
 const newMin = 512;
 
 interface Connection {
   /** Whether it has sent no request yet. */
   isSilent: boolean;
-  /** How many of its requests are under way. */
+  /** How many of its requests are in progress. */
   underWay: number;
 }
 
 /**
- * The connections of a process, which all who call share. When there is one too many, the oldest that waits for a request is closed:
- * first of those that never sent one, which a client has no reason to hold for longer than a moment, then of those between two
- * requests. A connection whose request is under way is never closed; when all are so, the new one is.
+ * Limits the connections of a process, which all callers share. When there is one too many, the
+ * oldest connection that waits for a request is closed. If more than `newMin` connections (or half
+ * the maximum) have never sent a request, it is one of these, because no client needs to stay
+ * silent for longer than a moment. Otherwise it is one between two requests. A connection with a
+ * request in progress is never closed; if all have one, the new connection is closed.
  */
 export class ConnectionRoom {
   readonly #max: number;
-  /** In the order of their arrival. */
+  /** In order of arrival. */
   readonly #open = new Map<Socket, Connection>();
   #silent = 0;
 
@@ -35,7 +40,10 @@ export class ConnectionRoom {
     });
   }
 
-  /** Called for every request, however many arrive ahead on one connection. */
+  /**
+   * Counts a request as in progress. Called for every request, also when several arrive at once on
+   * one connection.
+   */
   begin({ socket }: IncomingMessage, res: ServerResponse): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;

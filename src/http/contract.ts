@@ -1,13 +1,19 @@
 import type { z } from 'zod';
 import type { ProblemCode } from '../lib/problem-codes.ts';
-import type { LaneName } from './request-lanes.ts';
+
+/**
+ * The lane in which the handlers of a contract run; `none` for handlers that bound their work
+ * themselves.
+ */
+export type LaneName = 'records' | 'renders' | 'analysis' | 'none';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type RateClass = 'ingest' | 'read' | 'write' | 'render' | 'analytics' | 'webhook' | 'none';
 
 /**
- * Who may call an endpoint. The kit only knows `open`; what the others mean is up to the injected `authorise`:
- * a key with the scope or a user whose role suffices for it; a user with at least the role; any key or user; the operator.
+ * Who may call an endpoint. The HTTP layer knows only `open`. The injected `authorize` gives the
+ * others their meaning: `scope`: a key with the scope, or a user whose role includes it; `role`: a
+ * user with at least this role; `authenticated`: any key or user; `operator`: the admin.
  */
 export type Access =
   | { readonly open: true }
@@ -21,16 +27,19 @@ export interface ResponseSpec {
   schema?: z.ZodType;
   /** Default `application/json` when there is a schema. */
   contentType?: string;
-  /** For the document, where a schema cannot give one. */
+  /** For the OpenAPI document, when the schema gives no example. */
   example?: unknown;
 }
-/** A body of one media type, for the document. */
+/** A body of one media type, for the OpenAPI document. */
 export interface MediaType {
   schema?: z.ZodType;
-  /** Where the schema cannot give one. */
+  /** Needed when the schema gives no example. */
   example?: unknown;
 }
-/** Statuses an endpoint may answer by itself; those of errors come from `problem.ts`. A union, so that results keep their literal. */
+/**
+ * Statuses that an endpoint may return itself; statuses of errors come from `problem.ts`. A union,
+ * so that results keep their literal type.
+ */
 export type Status =
   | 200
   | 201
@@ -52,7 +61,7 @@ export type Status =
   | 503;
 export type Responses = Partial<Record<Status, ResponseSpec>>;
 
-/** What every contract says, whoever reads the body. */
+/** The fields of every contract, for JSON and raw endpoints. */
 export interface Contract<A extends Access = Access> {
   operationId: string;
   method: Method;
@@ -63,40 +72,61 @@ export interface Contract<A extends Access = Access> {
   tag: string;
   access: A;
   rateClass: RateClass;
-  /** Where its handler has its place among those that use Postgres. Default: by `rateClass`, see `RequestLanes`. */
+  /** The lane in which its handler runs. Default: by `rateClass`, see `RequestLanes`. */
   lane?: LaneName;
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
-  /** Bound on the body, compressed and inflated alike. Default 1 MiB. */
+  /** Maximum size of the body, both compressed and inflated. Default 1 MiB. */
   bodyBytesMax?: number;
   responses: Responses;
-  /** Whether `Idempotency-Key` is heard. Default: a POST that answers 201 or 202, unless it is open or reads its own body. */
+  /**
+   * Whether `Idempotency-Key` is supported. Default: a POST that returns 201 or 202, unless it is
+   * open or reads its own body.
+   */
   idempotent?: boolean;
-  /** Top-level fields of the answer that are shown once: they are not stored, and a replay comes without them. */
+  /**
+   * Top-level response fields that are shown only once. They are not stored, and a replayed
+   * response omits them.
+   */
   shownOnce?: readonly string[];
-  /** Whether the answer carries an `ETag` (GET) or `If-Match` is heard (others); for the document. */
+  /**
+   * Whether the response carries an `ETag` (GET) or `If-Match` is supported (others); for the
+   * OpenAPI document.
+   */
   conditional?: boolean;
-  /** The longest wait, in seconds, that the endpoint grants to `Prefer: wait=N`; for the document. */
+  /**
+   * The longest wait, in seconds, that the endpoint grants to `Prefer: wait=N`; for the OpenAPI
+   * document.
+   */
   preferredWaitSMax?: number;
-  /** Bodies a raw endpoint reads, and its errors where they are no problems, by media type; for the document. */
+  /**
+   * For the OpenAPI document, by media type: bodies that a raw endpoint reads, and its error bodies
+   * when they are not problem details.
+   */
   reads?: Readonly<Record<string, MediaType>>;
   errors?: Readonly<Record<string, MediaType>>;
-  /** Codes of the errors this endpoint adds to those every endpoint may answer, for the document. */
+  /**
+   * Error codes of this endpoint beside those that every endpoint may return; for the OpenAPI
+   * document.
+   */
   problems?: readonly ProblemCode[];
 }
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** What any answer may carry beside its content. */
+/** Fields that any result may have beside its content. */
 export interface ResultMeta {
   headers?: Headers;
-  /** Strong entity tag without its quotes, from a version or `contentEtag`; the kit answers `If-None-Match`. */
+  /**
+   * Strong entity tag without its quotes, from a version or `contentEtag`. `sendResult` evaluates
+   * `If-None-Match` with it.
+   */
   etag?: string;
-  /** What is at this address never changes. */
+  /** Whether the content at this URL never changes. */
   immutable?: true;
 }
-/** An answer that is text or bytes rather than JSON. */
+/** A response that is text or bytes instead of JSON. */
 export interface ContentResult extends ResultMeta {
   status: Status;
   content: string | Uint8Array;
@@ -108,7 +138,9 @@ export interface JsonResult extends ResultMeta {
 }
 export type Result = JsonResult | ContentResult;
 
-/** The results a handler may give: the statuses of the contract, each with a body of its schema. */
+/**
+ * The results a handler may return: the statuses of the contract, each with a body of its schema.
+ */
 export type ResultOf<R extends Responses> = {
   [S in keyof R & Status]:
     | ContentResult

@@ -19,38 +19,55 @@ export type {
   Status,
 } from './contract.ts';
 
-/** What the pipeline hands over before validation; see `app.ts` for the order. */
+/** What the pipeline passes on before validation; see `app.ts` for the order. */
 export interface CommonCall<P> {
   params: PathParams;
   query: QueryValues;
   headers: IncomingHttpHeaders;
   principal: P | undefined;
   requestId: string;
-  /** Aborted once the answer is out or the client has gone: nobody needs what is still under way. Made when first asked for. */
+  /**
+   * Aborted when the response has been sent or the client has left, so that work nobody needs can
+   * stop. Created on first use.
+   */
   signal: AbortSignal;
-  /** Puts headers on the answer, whatever it will be, errors included. */
+  /** Sets headers on the response, also when it becomes an error. */
   setHeaders: (headers: Headers) => void;
-  /** Reads the body as it was sent, within what the caller may hold of this process's memory. Throws as `receiveBody`. */
+  /**
+   * Reads the body as it was sent, within the caller's limit of this process's memory. Throws as
+   * `receiveBody`.
+   */
   receive: (bytesMax: number) => Promise<Buffer>;
 }
 export interface RawCall<P> extends CommonCall<P> {
-  /** Reads and parses the JSON body; only called when the contract has a body. `undefined` for an empty body. */
+  /**
+   * Reads and parses the JSON body; `undefined` for an empty body. Called only when the contract
+   * has a body.
+   */
   readBody: () => Promise<unknown>;
-  /** Runs the handler, or gives the answer it gave before to the same request; `body` is the parsed JSON. */
+  /**
+   * Runs the handler, or returns the stored response of the same earlier request. `body` is the
+   * parsed JSON.
+   */
   once: (body: unknown, run: (effectId: string) => Promise<Result>) => Promise<Result>;
 }
 
-/** An endpoint whose body the kit reads: types of params, query and body are erased into `call`. */
+/** An endpoint whose JSON body is read for it. `call` hides the types of params, query and body. */
 export interface JsonEndpoint<P> extends Contract {
   kind: 'json';
   call(raw: RawCall<P>): Promise<Result>;
 }
 
-/** An endpoint that reads its own body and writes its own answer (OTLP, signed webhooks, streams). */
+/**
+ * An endpoint that reads its own body and writes its own response (OTLP, signed webhooks, streams).
+ */
 export interface RawEndpoint<P> extends Contract {
   kind: 'raw';
   call(req: Request, res: Response, raw: CommonCall<P>): Promise<void>;
-  /** Writes an error answer of its own shape; status and protocol headers such as Retry-After are set already. */
+  /**
+   * Writes an error response of its own shape. The status and headers such as Retry-After are
+   * already set.
+   */
   renderError?(problem: Problem, req: Request, res: Response): void;
 }
 
@@ -70,7 +87,7 @@ interface Parsed<A extends Access, P, Params extends z.ZodObject, Query extends 
   signal: AbortSignal;
   setHeaders: (headers: Headers) => void;
   receive: (bytesMax: number) => Promise<Buffer>;
-  /** What `If-Match` names, for `requireMatch`. */
+  /** The entity tags in `If-Match`, for `requireMatch`. */
   ifMatch: IfMatch | undefined;
 }
 interface ParsedWithBody<
@@ -82,8 +99,9 @@ interface ParsedWithBody<
 > extends Parsed<A, P, Params, Query> {
   body: z.output<Body>;
   /**
-   * The same whenever this request runs again under its `Idempotency-Key` because nobody knew what became of it; new for every
-   * other request. What a handler makes of it alone is never made twice.
+   * Identifies the effect of this request. It stays the same when the request runs again under its
+   * `Idempotency-Key` because its outcome was unknown; any other request gets a new one. A handler
+   * that derives ids only from it never creates a thing twice.
    */
   effectId: string;
 }
@@ -95,8 +113,8 @@ interface Shapes<Params extends z.ZodObject, Query extends z.ZodObject, R extend
 }
 
 /**
- * Makes `endpoint` and `rawEndpoint` for one type of principal. Handlers of `{ open: true }` contracts get no
- * principal; all others get `P`, as `createApp`'s `authorise` returned it.
+ * Creates `endpoint` and `rawEndpoint` for one type of principal. Handlers of `{ open: true }`
+ * contracts get no principal; all others get the `P` that `authorize` of `createApp` returned.
  */
 export function endpointsFor<P>() {
   function endpoint<
@@ -148,7 +166,7 @@ export function endpointsFor<P>() {
   return { endpoint, rawEndpoint };
 }
 
-/** For endpoints that do not look at the principal. */
+/** For endpoints that do not use the principal. */
 export const { endpoint, rawEndpoint } = endpointsFor<unknown>();
 
 function parseCommon<A extends Access, P, Params extends z.ZodObject, Query extends z.ZodObject>(
@@ -157,11 +175,14 @@ function parseCommon<A extends Access, P, Params extends z.ZodObject, Query exte
 ): Parsed<A, P, Params, Query> {
   const params = parseParams((spec.params ?? noFields) as Params, raw.params);
   const query = parseQuery((spec.query ?? noFields) as Query, raw.query);
-  // Sound by construction: the pipeline refuses a call without a principal unless the access is open.
+  // Safe: the pipeline refuses a call without a principal unless the access is open.
   return new ParsedCall(raw, raw.principal as PrincipalFor<A, P>, params, query);
 }
 
-/** A class for its getter: one in an object literal makes V8 keep a map, and with it the request, of every single call. */
+/**
+ * A class because of its getter: with a getter in an object literal, V8 keeps a map for every
+ * single call, and with it the request.
+ */
 class ParsedCall<Principal, Params, Query> {
   readonly params: Params;
   readonly query: Query;

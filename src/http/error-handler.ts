@@ -4,29 +4,35 @@ import type { Logger } from '../telemetry/logger.ts';
 import { type Problem, problemContentType, problemHeaders, toProblem } from './problem.ts';
 import { contextOf } from './request-context.ts';
 
-/** Writes an error answer in another shape than a problem. */
+/** Writes an error response in a shape other than a problem. */
 export type RenderError = (problem: Problem, req: Request, res: Response) => void;
 
-/** The last middleware: every error that no endpoint rendered itself becomes a problem. */
+/**
+ * Creates the last middleware. It turns every error that no endpoint rendered itself into a problem
+ * response.
+ */
 export function errorHandler(options: AnswerErrorOptions): ErrorRequestHandler {
   return (error, req, res, _next) => answerError(error, { req, res }, options);
 }
 
 export interface AnswerErrorOptions {
   logger: Logger;
-  /** See AppOptions. */
-  recogniseError?: ((error: unknown) => unknown) | undefined;
+  /** See `AppOptions`. */
+  recognizeError?: ((error: unknown) => unknown) | undefined;
   renderError?: RenderError | undefined;
 }
 
-/** Turns an error into the answer. Faults of ours are logged whole, faults of the caller only by their code. */
+/**
+ * Turns an error into the response. Internal errors are logged in full, other server errors in one
+ * line, and errors of the caller only by their code.
+ */
 export function answerError(
   error: unknown,
   { req, res }: { req: Request; res: Response },
-  { logger, recogniseError = (unknown) => unknown, renderError = sendProblem }: AnswerErrorOptions,
+  { logger, recognizeError = (unknown) => unknown, renderError = sendProblem }: AnswerErrorOptions,
 ): void {
   const context = contextOf(res);
-  const known = error instanceof AppError ? error : recogniseError(recogniseUriError(error));
+  const known = error instanceof AppError ? error : recognizeError(recognizeUriError(error));
   const problem = toProblem(known, { requestId: context.requestId, instance: req.path.slice(0, 2_000) });
   context.problemCode = problem.code;
   if (problem.code === 'internal_error') logger.error({ err: known, request_id: context.requestId }, 'request failed');
@@ -42,7 +48,7 @@ export function answerError(
   renderError(problem, req, res);
 }
 
-/** In one short line: in an outage there is one for every request. */
+/** Logs one short line, because in an outage there is one for every request. */
 function logUnavailable(logger: Logger, problem: Problem, error: unknown, requestId: string): void {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
   const causeCode = cause !== undefined && 'code' in cause ? String(cause.code) : cause?.name;
@@ -56,8 +62,11 @@ function sendProblem(problem: Problem, _req: Request, res: Response): void {
   res.end(body);
 }
 
-/** Express throws a URIError with status 400 when a path segment does not decode (router/lib/layer.js). */
-function recogniseUriError(error: unknown): unknown {
+/**
+ * Converts the URIError that Express throws, with status 400, when a path segment does not decode
+ * (router/lib/layer.js).
+ */
+function recognizeUriError(error: unknown): unknown {
   if (!(error instanceof URIError)) return error;
   return new MalformedError('malformed_path', 'The path holds malformed percent-encoding', { cause: error });
 }

@@ -1,22 +1,29 @@
 import { createHash } from 'node:crypto';
 import { MalformedError, PreconditionFailedError } from '../lib/errors.ts';
 
-/** What `If-Match` names: anything that exists, or these entity tags, strong ones only and without their quotes. */
+/**
+ * The content of `If-Match`: `*` for anything that exists, or strong entity tags without their
+ * quotes.
+ */
 export type IfMatch = '*' | readonly string[];
 
-/** A strong entity tag of content, without its quotes. */
+/** Returns a strong entity tag for content, without its quotes. */
 export function contentEtag(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 27);
 }
 
-/** The header's form of an entity tag. Throws an Error for a tag that RFC 9110, 8.8.3 does not allow, which is our fault. */
+/**
+ * Formats an entity tag for a header.
+ * @throws Error for a tag that RFC 9110, 8.8.3 does not allow, which is an internal fault
+ */
 export function formatEtag(etag: string): string {
   if (!/^[\x21\x23-\x7e]+$/.test(etag)) throw new Error(`${JSON.stringify(etag)} cannot be an entity tag`);
   return `"${etag}"`;
 }
 
 /**
- * Reads `If-Match` (RFC 9110, 13.1.1). Weak tags are read and left out: they never match strongly.
+ * Reads `If-Match` (RFC 9110, 13.1.1). Leaves weak tags out, because they never match in a strong
+ * comparison.
  * @throws MalformedError `invalid_header`
  */
 export function parseIfMatch(header: string | undefined): IfMatch | undefined {
@@ -31,7 +38,8 @@ export function parseIfMatch(header: string | undefined): IfMatch | undefined {
 }
 
 /**
- * Holds `If-Match` against the current entity tag, `undefined` when there is nothing yet. Without the header all is well.
+ * Compares `If-Match` with the current entity tag, which is `undefined` when nothing exists yet.
+ * Without the header nothing is checked.
  * @throws PreconditionFailedError with `current_etag`
  */
 export function requireMatch(ifMatch: IfMatch | undefined, currentEtag: string | undefined): void {
@@ -47,7 +55,10 @@ export function requireMatch(ifMatch: IfMatch | undefined, currentEtag: string |
   );
 }
 
-/** Whether `If-None-Match` holds the tag, compared weakly (RFC 9110, 13.1.2); a malformed header holds nothing. */
+/**
+ * Returns whether `If-None-Match` holds the tag, compared weakly (RFC 9110, 13.1.2). A malformed
+ * header holds no tag.
+ */
 export function noneMatchHolds(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header.trim() === '*' || (parseTags(header) ?? []).some(({ tag }) => tag === etag);
@@ -55,7 +66,10 @@ export function noneMatchHolds(header: string | undefined, etag: string): boolea
 
 const listItem = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)")?[ \t]*(?:,|$)/y;
 
-/** A list of entity tags with empty elements allowed (RFC 9110, 5.6.1.2); undefined when malformed or without any tag. */
+/**
+ * Reads a list of entity tags, which may have empty elements (RFC 9110, 5.6.1.2). Returns undefined
+ * when it is malformed or has no tag.
+ */
 function parseTags(header: string): { weak: boolean; tag: string }[] | undefined {
   const tags: { weak: boolean; tag: string }[] = [];
   listItem.lastIndex = 0;

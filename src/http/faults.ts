@@ -5,8 +5,9 @@ import type { Fault } from '../lib/errors.ts';
 type Issue = z.core.$ZodIssue;
 
 /**
- * Validates and says every fault with path, code and the bad value.
- * Unknown keys become one `unknown_field` each, with a suggestion when a known key is close.
+ * Validates a value and reports each fault with path, code and the bad value. Each unknown key
+ * becomes one `unknown_field`, with a suggestion when a known key is similar. At most 50 faults are
+ * reported.
  */
 export function check<S extends z.ZodType>(
   schema: S,
@@ -15,12 +16,13 @@ export function check<S extends z.ZodType>(
   const result = schema._zod.run({ value, issues: [] }, { async: false, ...wording });
   if (result instanceof Promise) throw new Error('A schema must not be asynchronous');
   if (result.issues.length === 0) return { ok: true, value: result.value as z.output<S> };
-  // As `safeParse` does, but it words every issue, of which a hostile body can have fifty thousand.
+  // Does what `safeParse` does, but creates messages only for the first issues: a hostile body can
+  // have fifty thousand.
   const issues = result.issues.slice(0, faultsMax).map((raw) => z.core.util.finalizeIssue(raw, wording, z.config()));
   return { ok: false, faults: issues.flatMap((issue) => toFaults(issue, [])).slice(0, faultsMax) };
 }
 
-/** `spans[0].name`, with quotes around keys that are not plain words. */
+/** Formats a path as `spans[0].name`, with quotes around keys that are not plain words. */
 export function formatPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, key) => {
     if (typeof key === 'number') return `${text}[${key}]`;
@@ -30,7 +32,9 @@ export function formatPath(path: readonly PropertyKey[]): string {
   }, '');
 }
 
-/** A bad value as it may be quoted in a message: JSON, at most 80 characters; containers by their type only. */
+/**
+ * Formats a bad value for a message: JSON of at most 80 characters; for containers only their type.
+ */
 export function quote(value: unknown): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
@@ -41,10 +45,13 @@ export function quote(value: unknown): string {
 }
 
 const quotedCharsMax = 80;
-/** A hostile body can hold a million unknown keys; nobody reads more than this. */
+/** A hostile body can hold a million unknown keys, and no reader needs more faults than this. */
 const faultsMax = 50;
 
-/** One line per unknown key: zod asks for one message per issue, and an issue holds all unknown keys of an object. */
+/**
+ * Returns one line per unknown key. zod asks for one message per issue, and an issue holds all
+ * unknown keys of an object.
+ */
 function describe(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_format' && issue.format === 'datetime') return datetimeFault;
   if (issue.code !== 'unrecognized_keys') return undefined;
@@ -61,7 +68,10 @@ const datetimeFault = 'must be a time of ISO 8601 with its offset, such as 2026-
 
 const wording = { error: describe, reportInput: true };
 
-/** The keys of the strict object that raised the issue; zod hands the schema to error maps as `inst`. */
+/**
+ * Returns the keys of the strict object that raised the issue. zod passes the schema to error maps
+ * as `inst`.
+ */
 function knownKeys(inst: unknown): string[] {
   return typeof inst === 'object' && inst !== null && 'shape' in inst && typeof inst.shape === 'object' && inst.shape
     ? Object.keys(inst.shape)
@@ -85,7 +95,10 @@ function unknownFields(issue: Extract<Issue, { code: 'unrecognized_keys' }>, pat
   }));
 }
 
-/** Of a union's branches, the one the value came furthest in: the deepest first fault, then the fewest faults. */
+/**
+ * Returns the union branch that accepted most of the value: the one with the deepest first fault,
+ * then with the fewest faults.
+ */
 function likeliestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] {
   const depth = (branch: readonly Issue[]) => branch[0]?.path.length ?? 0;
   const [best] = [...branches].sort((a, b) => depth(b) - depth(a) || a.length - b.length);
@@ -100,7 +113,8 @@ function faultCode(issue: Issue): string {
 
 function message(issue: Issue): string {
   if (faultCode(issue) === 'required') return 'is required';
-  // What a rule of its own says of an object names one field, which is not the object.
+  // The message of a custom rule on an object names one of its fields, so quoting the whole object
+  // would mislead.
   const isOfObject = issue.code === 'custom' && typeof issue.input === 'object' && issue.input !== null;
   return 'input' in issue && issue.input !== undefined && !isOfObject
     ? `${issue.message}; given ${quote(issue.input)}`

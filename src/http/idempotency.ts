@@ -12,66 +12,28 @@ import {
 } from '../lib/errors.ts';
 import { FairLane } from '../lib/fair-lane.ts';
 import { mapInSlices, sharedThird } from '../lib/pace.ts';
-import type { Contract, Headers, Result, Status } from './endpoint.ts';
+import type { Contract, Result, Status } from './endpoint.ts';
+import type { IdempotencyStore, IdempotentRequest, StoredAnswer } from './idempotent-request.ts';
 import { problemContentType, problemHeaders, toProblem } from './problem.ts';
 import type { QueryValues } from './query.ts';
 import { toWireAnswer } from './send-result.ts';
 import type { PathParams } from './validate.ts';
 
-/** A request that is to have its effect once. The digest tells another request under the same key. */
-export interface IdempotentRequest {
-  /** Project or workspace: keys of different tenants never meet. */
-  tenant: string;
-  operationId: string;
-  key: string;
-  /** 32 bytes. */
-  digest: Buffer;
-}
-
-export interface StoredAnswer {
-  status: number;
-  headers: Headers;
-  contentType?: string;
-  /** Absent when the answer had none; null when it was too large to keep. */
-  content?: Buffer | null;
-}
-
-/** What the first sight of a key, or a later one, finds. */
-export type Begun =
-  /** The lease is the one it had before when the request was postponed. */
-  | { outcome: 'begun'; lease: string }
-  | { outcome: 'answered'; answer: StoredAnswer }
-  | { outcome: 'unfinished'; ageMs: number }
-  /** Whether it had its effect is not known, and will not be. */
-  | { outcome: 'lost'; ageMs: number }
-  | { outcome: 'reused' };
-
-/**
- * Where answers are kept. `begin` is exact over all processes: of any number of equal requests one gets `begun`, until its
- * lease is finished, postponed, abandoned, or 24 h old. A postponed one is begun again by the same request, with the same lease.
- */
-export interface IdempotencyStore {
-  begin(request: IdempotentRequest): Promise<Begun>;
-  finish(request: IdempotentRequest, lease: string, answer: StoredAnswer): Promise<void>;
-  /** What became of it is not known: it may run again, as the same. */
-  postpone(request: IdempotentRequest, lease: string): Promise<void>;
-  /** What became of it is not known, and it must not run again. */
-  lose(request: IdempotentRequest, lease: string): Promise<void>;
-  /** It had no effect. */
-  abandon(request: IdempotentRequest, lease: string): Promise<void>;
-}
-
-/** Larger answers are not kept; a repeat of theirs is told so. */
+/** Larger responses are not stored. A repeated request gets an error that says so. */
 export const storedBytesMax = 1024 * 1024;
 
-/** Whether a contract hears `Idempotency-Key`. */
+/** Returns whether an endpoint supports `Idempotency-Key`. */
 export function isIdempotent(contract: Contract): boolean {
   const creates = contract.method === 'POST' && (201 in contract.responses || 202 in contract.responses);
   const isRaw = 'kind' in contract && contract.kind === 'raw';
   return contract.idempotent ?? (creates && !isRaw && !('open' in contract.access));
 }
 
-/** @throws MalformedError `invalid_header` unless it is 1 to 255 visible ASCII characters; a repeated header is none, for Node joins it with a blank */
+/**
+ * Reads the header. A repeated header is refused, because Node joins its values with a comma and a
+ * space.
+ * @throws MalformedError `invalid_header` unless the key is 1 to 255 visible ASCII characters
+ */
 export function readIdempotencyKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
   if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header;
@@ -82,7 +44,10 @@ export function readIdempotencyKey(header: string | string[] | undefined): strin
   );
 }
 
-/** The same for the same request, whatever the order of fields and parameters. Lists of the body are taken in slices. */
+/**
+ * Returns a digest that is equal for equal requests, whatever the order of fields and parameters.
+ * Lists in the body are digested in slices, so that other requests run in between.
+ */
 export async function digestRequest(
   request: { params: PathParams; query: QueryValues; body: unknown },
   sharer: string,
@@ -99,7 +64,7 @@ export async function digestRequest(
 
 async function digestList(list: readonly unknown[], sharer: string): Promise<string> {
   const hash = createHash('sha256');
-  // JSON of one line each, so that no two lists read the same.
+  // One line of JSON per item, so that different lists never produce the same input.
   await mapInSlices(list, (item) => void hash.update(`${fingerprintOf(item)}\n`), sharedThird(sharer));
   return hash.digest('hex');
 }
@@ -109,16 +74,21 @@ interface OnceDeps {
   request: IdempotentRequest;
   shownOnce: readonly string[];
   where: { requestId: string; instance: string };
-  /** The effect has happened, so its answer is given although it could not be kept. */
+  /**
+   * Called when the response could not be stored. The request has already taken effect, so its
+   * response is still returned.
+   */
   onStoreError: (error: unknown) => void;
 }
 
 /**
- * Runs the handler for the first request with a key, and gives its answer again to the others. What was refused for now (429,
- * 402) is forgotten, so that the key can be tried again. What failed on our side (5xx) may have had its effect: it runs again for the
- * same request only, with the same `effectId`. Where the database went away within a commit, or the process died in between, the
- * effect may have happened: it is never repeated, and until the key expires the answer is 409.
- * @throws InvalidError `idempotency_key_reused`, ConflictError `idempotency_in_flight` or `idempotency_answer_lost`
+ * Runs the handler for the first request with a key, and returns its response again to later ones.
+ * A temporary refusal (429, 402) is forgotten, so the key can be used again. An internal failure
+ * (5xx) may have taken effect: the same request runs again with the same `effectId`. If the
+ * connection to the database broke during a commit, or the process died, the request never runs
+ * again, and until the key expires the response is 409.
+ * @throws InvalidError `idempotency_key_reused`
+ * @throws ConflictError `idempotency_in_flight` or `idempotency_answer_lost`
  */
 export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Promise<Result>): Promise<Result> {
   const { store, request, where } = deps;
@@ -151,7 +121,10 @@ export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Prom
 
 const settleAgainMs = 1_000;
 const settleAgainMax = 60;
-/** Shared by all tenants, in turn: two connections at most are asked for, and what one tenant has too much of is tried a second later. */
+/**
+ * Stores outcomes that could not be stored at once. All tenants share it in turn, and it uses at
+ * most two connections. Work beyond a tenant's limit is tried again a second later.
+ */
 const settlings = new FairLane({
   name: 'answers to be stored',
   capacity: 2,
@@ -161,8 +134,9 @@ const settlings = new FairLane({
 });
 
 /**
- * Of a request that is answered already: a database that restarts takes its connections with it, of the effect and of the answer alike.
- * There are as many as requests were under way when it went away, since none begins without it.
+ * Stores the outcome of an answered request, with one try a second and at most 60. A restart of the
+ * database breaks the connections for the effect and the outcome. Only requests then in progress
+ * come here, since none begins without the database.
  */
 async function settleLater(tenant: string, settling: () => Promise<void>): Promise<void> {
   for (let tries = 0; tries < settleAgainMax; tries++) {
@@ -175,7 +149,7 @@ async function settleLater(tenant: string, settling: () => Promise<void>): Promi
   }
 }
 
-/** What is refused for now is refused before anything is done. */
+/** Returns whether the request was refused temporarily, which happens before it does anything. */
 function hadNoEffect(error: unknown): boolean {
   return error instanceof RateLimitedError || error instanceof ExhaustedError;
 }
@@ -217,7 +191,8 @@ function replay(key: string, { status, headers, contentType, content }: StoredAn
   }
   const replayed = { ...headers, 'Idempotency-Replayed': 'true' };
   if (content === undefined || contentType === undefined) return { status, headers: replayed };
-  // A problem names the request it answers, which is this one.
+  // A problem names the request it answers, so its request id is replaced with that of this
+  // request.
   const text = content.toString();
   const mended =
     contentType === problemContentType ? JSON.stringify({ ...JSON.parse(text), request_id: requestId }) : text;
@@ -231,7 +206,7 @@ function reused(key: string): InvalidError {
   );
 }
 
-/** No request runs as long as this: its time to arrive and to answer is bounded well below. */
+/** Longer than any request runs: the time to arrive and to answer is limited to much less. */
 const runningMsMax = 120_000;
 
 function unfinished(key: string, { outcome, ageMs }: { outcome: string; ageMs: number }): ConflictError {

@@ -1,25 +1,31 @@
 import { TooLargeError } from '../lib/errors.ts';
 import { jsonDepthMax, tooDeep } from './json-walk.ts';
 
-/** What a byte costs to parse, check and validate, in the time of one more number in a list: some 0.1 us. Members are
- * dear where there are many with different names, and an escape is a sixteenth. */
+/**
+ * Cost per byte of parsing, checking and validating. The unit is the time for one more number in a
+ * list, about 0.1 us. Members are expensive when there are many with different names; an escape
+ * costs a sixteenth.
+ */
 const costs = { container: 4, member: 8, separator: 1, escape: 1 / 16 };
-/** The cost of what is worked on without a pause: some 20 ms. */
+/** Maximum cost of work without a pause, about 20 ms. */
 const pieceCostMax = 160_000;
 const bodyCostMax = 5_000_000;
 const elementsMax = 10_000;
-/** Looked through in one step, which takes three milliseconds at most. */
+/** Bytes scanned in one step, which takes at most three milliseconds. */
 const stepBytes = 128 * 1024;
 
-/** Where something is in the bytes: from `start`, before `end`. */
+/** A range of bytes from `start` up to, but not including, `end`. */
 export interface Span {
   start: number;
   end: number;
 }
 
-/** The arrays that are members of a root object, which are parsed element by element, and what is around them. */
+/**
+ * The arrays that are members of a root object, which are parsed element by element, and the JSON
+ * around them.
+ */
 export interface JsonPieces {
-  /** JSON in which the array number `n` is `[n]`. */
+  /** JSON in which array number `n` is replaced with `[n]`. */
   frame: Buffer;
   arrays: Span[][];
 }
@@ -31,9 +37,11 @@ const closers: ReadonlySet<number> = new Set([0x7d, 0x5d]);
 const elementDepth = 2;
 
 /**
- * Counts the values of a text before anything is made of them, and finds where it can be taken apart. One pass in steps, no recursion;
- * whether it is JSON at all is for the parser to say, piece by piece.
- * Throws MalformedError `json_too_deep`, TooLargeError for more values than fit.
+ * Counts the values of a JSON text before it is parsed, and finds where it can be split. Makes one
+ * pass in steps, without recursion. Does not check that the text is JSON; the parser does that
+ * piece by piece.
+ * @throws MalformedError `json_too_deep`
+ * @throws TooLargeError for more values than allowed
  */
 export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
   const arrays: Span[][] = [];
@@ -100,7 +108,7 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
       if (depth === elementDepth && elements !== undefined) endElement(index);
     }
   }
-  // Cut off within an array: the frame lacks its end, so the parser refuses it.
+  // If the text ends within an array, the frame lacks its end and the parser refuses it.
   if (elements === undefined) frame.push(bytes.subarray(frameStart));
   return { frame: Buffer.concat(frame), arrays };
 }

@@ -1,22 +1,34 @@
 import { InvalidError, MalformedError } from '../lib/errors.ts';
 import { formatPath, quote } from './faults.ts';
 
-/** Nesting of JSON bodies (R-LIM-3); engines and `JSON.stringify` recurse, so this is checked before anything else. */
+/**
+ * Maximum nesting of JSON bodies. Databases and `JSON.stringify` recurse, so this is checked before
+ * anything else.
+ */
 export const jsonDepthMax = 64;
 
-/** Text no engine of ours can store: NUL (Postgres refuses it) and lone surrogates (not encodable as UTF-8). */
+/**
+ * Returns whether the databases can store a text. Postgres refuses NUL, and UTF-8 cannot encode
+ * lone surrogates.
+ */
 export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
 
-/** JSON forbids raw NUL in strings and UTF-8 forbids surrogates, so both need an escape. */
+/**
+ * JSON forbids raw NUL in strings and UTF-8 forbids surrogates, so both can occur only as an
+ * escape.
+ */
 const escapesUnstorable = /\\u(?:0000|d[89a-f])/i;
 
 /**
- * Refuses parsed JSON that is nested over `jsonDepthMax` (`json_too_deep`), holds unstorable text in a value
- * or a key, or a number that only infinity is near to (`invalid_body`). It recurses, but never deeper than the bound, so a million levels cost no stack.
- * @param source the JSON itself: unless it escapes such text, none can be in it, and strings need no look
+ * Checks parsed JSON. The check recurses, but never deeper than `jsonDepthMax`, so a million levels
+ * do not exhaust the stack.
+ * @param source the JSON text; when it has no escape for unstorable text, strings are not checked
  * @param at where `root` is in the body
+ * @throws MalformedError `json_too_deep` for nesting over `jsonDepthMax`
+ * @throws InvalidError `invalid_body` for unstorable text in a value or a key, or for a number
+ * beyond the range of a double
  */
 export function checkJson(root: unknown, source: string, at: readonly (string | number)[] = []): void {
   const looksAtText = escapesUnstorable.test(source);
@@ -33,7 +45,7 @@ export function checkJson(root: unknown, source: string, at: readonly (string | 
     }
   }
   function visitAt(key: string | number, child: unknown): void {
-    // Bodies are mostly leaves; only what can be at fault is worth a path.
+    // Most values in a body are leaves, and a path is needed only for values that can be faulty.
     const mayBeAtFault = typeof child === 'string' ? looksAtText : typeof child === 'object' || isInfinite(child);
     if (!mayBeAtFault) return;
     path.push(key);
@@ -53,11 +65,15 @@ export function checkJson(root: unknown, source: string, at: readonly (string | 
   visit(root);
 }
 
+/** Returns the error for JSON that is nested over `jsonDepthMax`. */
 export function tooDeep(): MalformedError {
   return new MalformedError('json_too_deep', `The body is nested more than ${jsonDepthMax} levels deep`);
 }
 
-/** What `JSON.parse` makes of 1e400, and `JSON.stringify` of that null. */
+/**
+ * Returns whether a number is infinite: `JSON.parse` turns 1e400 into infinity, and
+ * `JSON.stringify` turns infinity into null.
+ */
 function isInfinite(value: unknown): boolean {
   return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY;
 }

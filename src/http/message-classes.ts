@@ -1,11 +1,12 @@
 import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 
 /**
- * Classes for a server whose requests and answers are born with the prototypes of the application. Express otherwise replaces both
- * on every request (express/lib/application.js, handle), after which V8 finds nothing of them in its caches: 90 us rather than 20.
+ * Returns message classes that have the prototypes of the application from the start. Express would
+ * replace both prototypes on every request (express/lib/application.js, handle), so V8's inline
+ * caches would miss: 90 us instead of 20.
  */
 export function messageClassesFor(app: RequestListener) {
-  // A plain listener has none.
+  // A plain request listener has no such prototypes.
   if (!('request' in app && 'response' in app)) return {};
   class AppRequest extends IncomingMessage {}
   class AppResponse extends ServerResponse {}

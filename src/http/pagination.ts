@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { integerParam } from './query.ts';
 
-/** Query parameters of every list; spread into its query schema. */
+/** Query parameters of every list, to be spread into its query schema. */
 export const pageParams = {
   limit: integerParam({ min: 1, max: 100 }).default(20).meta({ description: 'How many items a page holds' }),
   cursor: z
@@ -11,7 +11,7 @@ export const pageParams = {
     .meta({ description: '`next_cursor` of the page before; bound to its filters', example: 'AbCdEf0123456789' }),
 };
 
-/** The envelope of every list. */
+/** Returns the response schema of a list. */
 export function listOf<S extends z.ZodType>(item: S) {
   return z.object({
     data: z.array(item),
@@ -25,8 +25,9 @@ export function listOf<S extends z.ZodType>(item: S) {
 }
 
 /**
- * The envelope for rows read with `LIMIT limit + 1`: the row too many says that there is more and is not given out.
- * @param cursorAfter cursor that goes on after a row
+ * Builds the response of a list from rows that were read with `LIMIT limit + 1`. The extra row only
+ * shows that there is a next page.
+ * @param cursorAfter returns the cursor that continues after a row
  */
 export function toPage<Row, Item>(
   rows: readonly Row[],

@@ -11,17 +11,22 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 const pieceOptions = { fatal: true, ignoreBOM: true };
 const utf8Piece = new TextDecoder('utf-8', pieceOptions);
 
-/** Decoded at once, which takes some two milliseconds. */
+/** Bytes that are decoded at once, which takes about two milliseconds. */
 const decodedBytes = 256 * 1024;
 
-/** @throws MalformedError `malformed_json`, `json_too_deep`, InvalidError for text that cannot be stored */
+/**
+ * Parses and checks a JSON body.
+ * @throws MalformedError `malformed_json` or `json_too_deep`
+ * @throws InvalidError for text that cannot be stored
+ */
 export function parseJson(bytes: Buffer): unknown {
   return parsePiece(bytes, utf8, []);
 }
 
 /**
- * The same in steps, for a body that would hold up the event loop: lists that are members of the root are parsed element by element.
- * Refuses what no pause would help against.
+ * Parses a body in steps when it would otherwise block the event loop. Lists that are members of
+ * the root are parsed element by element. Bodies whose single pieces would still take too long are
+ * refused.
  * @throws as {@link parseJson}, and TooLargeError for too many values
  */
 export function* parseSteps(bytes: Buffer): Generator<void, unknown> {
@@ -34,7 +39,7 @@ export function* parseSteps(bytes: Buffer): Generator<void, unknown> {
     for (const [index, { start, end }] of (arrays[Number(value[0])] ?? []).entries()) {
       elements.push(yield* pieceSteps(bytes.subarray(start, end), utf8Piece, [key, index]));
     }
-    // An assignment would change the prototype of a body with a member `__proto__`.
+    // An assignment to a member `__proto__` would change the prototype of the body.
     Object.defineProperty(root, key, { value: elements, enumerable: true, writable: true, configurable: true });
   }
   return root;

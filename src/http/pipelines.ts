@@ -3,13 +3,20 @@ import type { Socket } from 'node:net';
 import { FewPerTurn } from '../lib/few-per-turn.ts';
 
 /**
- * A client that sends so many requests ahead of their answers is cut off. Each is an object until its turn, and all of them end when the
- * client leaves, in one turn of the event loop.
+ * A client that sends more than this many requests ahead of their responses is disconnected. Each
+ * waiting request is an object, and when the client leaves all of them end in one turn of the event
+ * loop.
  */
 const waitingMax = 8;
-/** Of all such requests so many begin in a turn of the event loop: they are a millisecond of it. */
+/**
+ * Number of waiting requests that begin in one turn of the event loop. They take about a
+ * millisecond of it.
+ */
 const begunPerTurn = 4;
-/** Anything but 0, 1 and 2: the parser stops with an error, which closes the connection (llhttp, `on_headers_complete`). */
+/**
+ * Makes the parser stop with an error, which closes the connection (llhttp, `on_headers_complete`).
+ * Any value except 0, 1 and 2 does so.
+ */
 const stopParsing = -1;
 
 interface Pipeline {
@@ -17,23 +24,26 @@ interface Pipeline {
   waiting: (() => void)[];
 }
 
-/** What Node has of the parser of a connection; it is not documented. */
+/** The parser that Node attaches to a connection. It is not documented. */
 interface Parsed {
   parser?: { onIncoming?: (req: IncomingMessage, keepAlive: boolean) => number } | null;
 }
 
 /**
- * Requests that a client sends on one connection without waiting for answers (RFC 9112, 9.3.2). They are answered in order anyway, so
- * each begins when the one before it has ended, and few in one turn of the event loop: Node would begin all that arrived together,
- * some hundreds. Shared by all connections of the process, in the order in which those before them ended.
+ * Orders requests that a client sends on one connection without waiting for responses (RFC 9112,
+ * 9.3.2). Responses must be in order, so each request begins when the one before it has ended, and
+ * only a few begin per turn of the event loop: Node would begin hundreds at once if they arrived
+ * together. Shared by all connections of the process, in the order in which the earlier requests
+ * ended.
  */
 export class Pipelines {
   readonly #ofSockets = new WeakMap<Socket, Pipeline>();
   readonly #due = new FewPerTurn(begunPerTurn);
 
   /**
-   * Has the parser of each connection stop where the client is cut off. Otherwise Node makes an object of all of a thousand short
-   * requests that arrive together: 10 ms of the event loop, at every connection anew.
+   * Stops the parser of a connection whose client sends too far ahead. Otherwise Node would create
+   * objects for a thousand short requests that arrive together, which takes 10 ms of the event loop
+   * for every new connection.
    */
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => {
@@ -44,7 +54,7 @@ export class Pipelines {
     });
   }
 
-  /** Begins a request in its turn; never when its connection closes before. */
+  /** Begins a request in its turn, or never if its connection closes first. */
   serve(res: ServerResponse, begin: () => void): void {
     const { socket } = res.req;
     const pipeline = this.#pipelineOf(socket);

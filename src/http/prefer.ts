@@ -1,6 +1,7 @@
 /**
- * The seconds of `Prefer: wait=N` (RFC 7240), at most `secondsMax`; undefined without the preference or when it is malformed, which
- * is to be ignored. Of several the first counts.
+ * Returns the seconds of `Prefer: wait=N` (RFC 7240), at most `secondsMax`. Returns undefined when
+ * the preference is absent or malformed, because a malformed preference must be ignored. The first
+ * of several counts.
  */
 export function preferredWaitS(header: string | string[] | undefined, secondsMax: number): number | undefined {
   for (const preference of String(header ?? '').split(',')) {

@@ -1,7 +1,7 @@
 import { AppError, type Fault } from '../lib/errors.ts';
 import { type CodeOf, type ProblemCode, type ProblemKind, problemCodes } from '../lib/problem-codes.ts';
 
-/** RFC 9457 problem details, as every JSON endpoint answers an error. */
+/** RFC 9457 problem details, the error format of every JSON endpoint. */
 export interface Problem {
   type: string;
   title: string;
@@ -36,7 +36,10 @@ export const statusByKind = {
   internal: 500,
 } as const satisfies Record<ProblemKind, number>;
 
-/** Any thrown thing as a problem. What is not an `AppError` says nothing but `internal_error`. */
+/**
+ * Converts any thrown value to a problem. The details of an error that is not an `AppError` are
+ * hidden behind `internal_error`.
+ */
 export function toProblem(error: unknown, where: { requestId: string; instance: string }): Problem {
   if (!(error instanceof AppError)) {
     const detail = `Something went wrong on our side; quote request id ${where.requestId} when reporting it`;
@@ -50,7 +53,7 @@ export function toProblem(error: unknown, where: { requestId: string; instance: 
   };
 }
 
-/** A problem of a registered code, for answers that no `AppError` stands for. */
+/** Builds a problem for a registered code, for responses without an `AppError`. */
 export function problemOf<K extends ProblemKind>(
   kind: K,
   code: CodeOf<K>,
@@ -69,7 +72,10 @@ export function problemOf<K extends ProblemKind>(
   };
 }
 
-/** Headers the protocol wants beside the status: whole seconds >= 1 for 429 and 503 (RFC 9110 10.2.3), a challenge for 401. */
+/**
+ * Returns the headers that HTTP requires with the status: `Retry-After` in whole seconds >= 1 for
+ * 429 and 503 (RFC 9110, 10.2.3), and a challenge for 401.
+ */
 export function problemHeaders(problem: Problem, error: unknown): Record<string, string> {
   if (problem.status === 429 || problem.status === 503) {
     const afterS = error instanceof AppError ? (error.retryAfterS ?? 1) : 1;

@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { MalformedError } from '../lib/errors.ts';
 import { isStorableText } from './json-walk.ts';
 
-/** Query parameters as decoded from the URL; a list when a name was repeated. */
+/** Query parameters as decoded from the URL; a list when a name is repeated. */
 export type QueryValues = Readonly<Record<string, string | string[]>>;
 
 /**
- * Decodes a query string strictly: what `URLSearchParams` would silently mend is a fault.
- * @throws MalformedError `invalid_parameter` for bad percent-encoding, NUL characters or too many parameters
+ * Decodes a query string strictly: input that `URLSearchParams` would repair silently is an error.
+ * @throws MalformedError `invalid_parameter` for bad percent-encoding, NUL characters or too many
+ * parameters
  */
 export function parseQueryString(search: string): QueryValues {
   if (search === '') return noValues;
@@ -26,7 +27,10 @@ export function parseQueryString(search: string): QueryValues {
   return values;
 }
 
-/** A whole number written as digits; `1e3`, `0x10`, blanks and the empty string are faults, unlike with `z.coerce`. */
+/**
+ * Accepts a whole number written as digits. Refuses `1e3`, `0x10`, spaces and the empty string,
+ * unlike `z.coerce`.
+ */
 export function integerParam({ min, max }: { min: number; max: number }) {
   const error = `must be a whole number from ${min} to ${max}`;
   return z.preprocess(
@@ -35,7 +39,7 @@ export function integerParam({ min, max }: { min: number; max: number }) {
   );
 }
 
-/** A number written as digits with at most six decimals, at least 0. */
+/** Accepts a number of at least 0, written as digits with at most six decimals. */
 export function decimalParam({ max }: { max: number }) {
   const error = `must be a number from 0 to ${max} with at most six decimals`;
   return z.preprocess(
@@ -44,33 +48,37 @@ export function decimalParam({ max }: { max: number }) {
   );
 }
 
-/** `true` or `false`, nothing else. */
+/** Accepts only `true` or `false`. */
 export function booleanParam() {
   return z.preprocess((text) => (text === 'true' ? true : text === 'false' ? false : text), z.boolean());
 }
 
-/** A parameter that may be repeated; always a list for the handler. */
+/** Accepts a parameter that may be repeated. The handler always gets a list. */
 export function repeatedParam<S extends z.ZodType>(item: S) {
   return z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item));
 }
 
 /**
- * Parameters whose names begin with the key that this has in its schema, a word and a dot: `attr.` takes every `attr.<key>=value`, and
- * the handler gets a record by key.
+ * Accepts all parameters whose names begin with the key of this schema, which is a word and a dot:
+ * `attr.` accepts every `attr.<key>=value`. The handler gets a record by key.
  */
 export function prefixedParams<S extends z.ZodType>(item: S) {
   return z.record(z.string().min(1).max(prefixedNameMax), item).optional();
 }
 
-/** Whether a key of a query schema stands for {@link prefixedParams}. */
+/** Returns whether a key of a query schema stands for {@link prefixedParams}. */
 export const isPrefix = (name: string) => name.endsWith('.');
 
-/** The values with all parameters of one prefix under it, as its schema takes them. */
+/**
+ * Groups all parameters with the same prefix under that prefix, in the shape that the schema
+ * expects.
+ */
 export function gatherPrefixed(names: readonly string[], query: QueryValues): Readonly<Record<string, unknown>> {
   const prefixes = names.filter(isPrefix);
   const gathered: Record<string, unknown> = Object.create(null);
   for (const [name, value] of Object.entries(query)) {
-    // zod leaves `__proto__` out of records without a word; here it stays an unknown parameter.
+    // zod drops `__proto__` from records silently, so it is kept apart and reported as an unknown
+    // parameter.
     const prefix = prefixes.find((known) => name.startsWith(known) && name !== `${known}__proto__`);
     if (prefix === undefined) gathered[name] = value;
     else

@@ -8,24 +8,30 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Contract, Headers } from './endpoint.ts';
 import { fixedHeaders } from './fixed-headers.ts';
 
-/** What the kit knows of a request while it runs. */
+/** What the HTTP layer knows about a request in progress. */
 export interface RequestContext {
   requestId: string;
   startedAtMs: number;
   /** Set once a route has matched. */
   contract?: Contract;
-  /** Code of the problem answered, for the log line. */
+  /** Code of the problem in the response, for the log line. */
   problemCode?: string;
 }
 
-/** On the answer itself: a WeakMap costs the garbage collector a look at every entry. */
+/**
+ * The context is a property of the response, because the garbage collector must visit every entry
+ * of a WeakMap.
+ */
 const contextKey = Symbol('request context');
 
 interface WithContext {
   [contextKey]?: RequestContext;
 }
 
-/** @throws Error when `startRequest` has not run, which is a fault of the set-up. */
+/**
+ * Returns the context of a request.
+ * @throws Error when `startRequest` has not run, which is a set-up fault
+ */
 export function contextOf(res: Response & WithContext): RequestContext {
   const context = res[contextKey];
   if (!context) throw new Error('startRequest() must be mounted first');
@@ -39,8 +45,9 @@ interface Observers {
 }
 
 /**
- * Gives every request its id (the client's when sane) and every answer its headers, has it observed, and refuses what lacks Host
- * (RFC 9112, 3.2). One middleware, because every step of Express costs each request a microsecond.
+ * Creates the first middleware. It sets the request id (the client's id when valid) and the
+ * response headers, records the request when it ends, and refuses a request without Host (RFC 9112,
+ * 3.2). It is one middleware because each step of Express costs a request a microsecond.
  */
 export function startRequest({ headers, ...observers }: Observers & { headers?: () => Headers }): RequestHandler {
   return (req, res: Response & WithContext, next) => {
@@ -61,11 +68,15 @@ export function startRequest({ headers, ...observers }: Observers & { headers?: 
   };
 }
 
+/** Sets headers on a response. */
 export function setHeaders(res: Response, headers: Headers): void {
   for (const name in headers) res.setHeader(name, headers[name] ?? '');
 }
 
-/** One log line, one histogram sample and one latency sample per request; the pattern of the path, never the query. */
+/**
+ * Records one log line, one histogram sample and one latency sample per request. They use the path
+ * pattern and never the query.
+ */
 function observe({ logger, metrics, latency }: Observers, res: Response, bytesOut: number): void {
   const { req } = res;
   const { requestId, startedAtMs, contract, problemCode } = contextOf(res);
@@ -82,7 +93,7 @@ function observe({ logger, metrics, latency }: Observers, res: Response, bytesOu
       ms: Math.round(ms * 100) / 100,
       bytes_in: Number(req.headers['content-length'] ?? 0),
       bytes_out: bytesOut,
-      // pino leaves out what is undefined.
+      // pino omits undefined fields.
       code: problemCode,
     },
     'request',
@@ -90,13 +101,16 @@ function observe({ logger, metrics, latency }: Observers, res: Response, bytesOu
 }
 
 const saneRequestId = /^[A-Za-z0-9._-]{1,128}$/;
-/** nginx's word for a client that left before its answer; never sent, only logged. */
+/**
+ * The code nginx logs for a client that left before its response. It is only logged, never sent.
+ */
 const clientClosedRequest = 499;
 const lingerMs = 5_000;
 
 /**
- * An answer sent before the body was read lets the client finish sending for a while (as nginx lingers), then cuts it off. The socket
- * is the one the request came over: Node takes it from a request whose client has gone.
+ * Closes the connection when a response was sent before the whole body was read. The client first
+ * gets 5 s to finish sending, as with `lingering_close` in nginx. The socket is passed in because
+ * Node removes it from a request whose client has left.
  */
 function lingerThenClose({ req, writableFinished }: Response, socket: Socket): void {
   if (req.complete || !writableFinished || socket.destroyed) return;

@@ -1,15 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FairLane, requestWaitMsMax, type Waiter } from '../lib/fair-lane.ts';
+import { FairLane } from '../lib/fair-lane.ts';
+import { requestWaitMsMax, type Waiter } from '../lib/fair-lane-options.ts';
 import { sharedThird } from '../lib/pace.ts';
-import type { Contract, RateClass } from './contract.ts';
-
-/** Where the handlers of a contract have their places; `none` for those that bound their work themselves. */
-export type LaneName = 'records' | 'renders' | 'analysis' | 'none';
+import type { Contract, LaneName, RateClass } from './contract.ts';
 
 /**
- * By rate class, unless the contract names another. Ingestion has places of its own (`Admission`), webhooks are bounded by provider,
- * and what has no limit answers from memory.
+ * The lane per rate class, unless the contract names one. Ingestion has its own limits
+ * (`Admission`), webhooks are limited per provider, and requests without a rate limit are answered
+ * from memory.
  */
 const laneOfClass: Readonly<Record<RateClass, LaneName>> = {
   read: 'records',
@@ -21,28 +20,39 @@ const laneOfClass: Readonly<Record<RateClass, LaneName>> = {
   none: 'none',
 };
 
-/** Why the handlers of a lane can do nothing now, such as an engine that is away. */
+/**
+ * Returns why the handlers of a lane cannot make progress now, such as an unavailable dependency;
+ * undefined while they can.
+ */
 export type WhyStuck = (lane: LaneName) => Error | undefined;
 
 const waiting = { waitingPerKey: 64, waitingMax: 512, waitMsMax: requestWaitMsMax };
-/** Of reads that wait on the engine, which is kept busy by as many as there are processors: a workspace that asks for more leaves half of it. */
+/**
+ * Running reads of one workspace while others use the lane. As many reads as there are processors
+ * keep ClickHouse busy, so a workspace that asks for more leaves half of that to the others.
+ */
 const perBusyKey = Math.max(1, Math.floor(availableParallelism() / 2));
-/** A request takes one place more for each of these that its body has: a mebibyte is 10 ms of the event loop, a small one a third of one. */
+/**
+ * A request takes one more place for each such amount of body bytes: a body of 1 MiB takes 10 ms of
+ * the event loop, a small one a third of a millisecond.
+ */
 const bytesPerPlace = 64 * 1024;
-/** What is done with a larger body shares the third of the event loop that is for large work. */
+/** Handlers of larger bodies share a third of the event loop with other large work. */
 const pacedBytesMin = 256 * 1024;
 
 /**
- * The places of requests whose handlers use Postgres, which has ten connections for them. Shared by all workspaces (and by callers
- * without one, by their address), and who waits is served in turn: one holds at most half the connections in each lane. Of renders it
- * may have more under way, since they mostly wait for threads: their prompts are remembered, and one that is not takes two short reads.
- * Of requests with a mebibyte of body it has one under way, so that others have their turn in between.
+ * Lanes for requests whose handlers use Postgres, which has ten connections for them. All
+ * workspaces share them, and callers without one by address; waiting requests are served in turn.
+ * In each lane a workspace holds at most half the connections. It may have more renders in
+ * progress, because renders mostly wait for threads: prompts are cached, and an uncached one takes
+ * two short reads. It has one request with a body of 1 MiB in progress at a time, so that others
+ * run in between.
  */
 export class RequestLanes {
   readonly #records: FairLane;
   readonly #lanes: Readonly<Record<LaneName, FairLane | undefined>>;
   readonly #whyStuck: WhyStuck;
-  /** Shared in the same way: one large body is parsed at a time. */
+  /** Shared in the same way. One large body is parsed at a time. */
   readonly #largeBodies = new FairLane({ name: 'large request bodies', capacity: 1, perKey: 1, ...waiting });
 
   constructor(whyStuck: WhyStuck = () => undefined) {
@@ -60,7 +70,12 @@ export class RequestLanes {
     };
   }
 
-  /** Runs a handler in its turn. Throws RateLimitedError `workspace_busy`, UnavailableError `server_busy`, why it is stuck, and what it throws. */
+  /**
+   * Runs a handler in its turn.
+   * @throws RateLimitedError `workspace_busy`
+   * @throws UnavailableError `server_busy`
+   * @throws what `whyStuck` returns, and what the handler throws
+   */
   async run<T>(
     { lane, rateClass }: Pick<Contract, 'lane' | 'rateClass'>,
     { sharer, waiter, bodyBytes }: { sharer: string; waiter: Waiter; bodyBytes: number },
@@ -69,7 +84,8 @@ export class RequestLanes {
     const name = lane ?? laneOfClass[rateClass];
     const fairLane = this.#lanes[name];
     if (fairLane === undefined) return handle();
-    // Of records and prompts many are answered from memory.
+    // Many reads of records and prompts are answered from memory, so only `analysis` is refused
+    // early.
     const stuck = name === 'analysis' ? this.#whyStuck(name) : undefined;
     if (stuck !== undefined) throw stuck;
     const cost = 1 + Math.floor(bodyBytes / bytesPerPlace);
@@ -77,12 +93,12 @@ export class RequestLanes {
     return fairLane.run(sharer, cost === 1 ? handle : () => rest().then(handle), { cost, waiter });
   }
 
-  /** Parses a large body in its turn, between which the event loop goes on. Throws as {@link run}. */
+  /** Parses a large body in its turn. Other work runs between the steps. Throws as {@link run}. */
   async runParse<T>(sharer: string, parse: () => Promise<T>): Promise<T> {
     return this.#largeBodies.run(sharer, () => sharedThird(sharer)().then(parse));
   }
 
-  /** For one short piece of work of a request whose handler has no place. */
+  /** Runs one short piece of work for a request whose handler is in no lane. */
   async runRecord<T>(sharer: string, work: () => Promise<T>): Promise<T> {
     return this.#records.run(sharer, work);
   }

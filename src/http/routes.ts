@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
-import type { AppOptions } from './app.ts';
+import type { AppOptions } from './app-options.ts';
 import { readJsonBody, receiveBody } from './body.ts';
 import type { BodyHold, BodyIntake } from './body-intake.ts';
 import type { CommonCall, Endpoint, Headers, RawCall } from './endpoint.ts';
@@ -15,14 +15,17 @@ import type { RequestLanes } from './request-lanes.ts';
 import { sendResult } from './send-result.ts';
 import type { PathParams } from './validate.ts';
 
-/** Who shares where nobody says so. */
+/** Name of the sharer when `sharerOf` is not given. */
 const everybody = 'everybody';
-/** Default bound on a body, in bytes. */
+/** Default maximum size of a body, in bytes. */
 const bodyBytesMaxDefault = 1024 * 1024;
 
 type RouteOptions<P> = AppOptions<P> & { intake: BodyIntake; lanes: RequestLanes };
 
-/** One Express route per path; the method is picked here, so that HEAD, OPTIONS and 405 come out alike everywhere. */
+/**
+ * Mounts one Express route per path. The method is selected here, so that HEAD, OPTIONS and 405
+ * behave the same everywhere.
+ */
 export function mountRoutes<P>(app: Express, options: RouteOptions<P>): void {
   const byPath = new Map<string, Endpoint<P>[]>();
   for (const endpoint of options.endpoints) {
@@ -33,7 +36,10 @@ export function mountRoutes<P>(app: Express, options: RouteOptions<P>): void {
   }
 }
 
-/** Express takes the first route that matches, so `/prompts/validate` has to come before `/prompts/{prompt_id}`. */
+/**
+ * Sorts literal segments before parameters. Express uses the first matching route, so
+ * `/prompts/validate` must come before `/prompts/{prompt_id}`.
+ */
 function compareSpecificity(a: string, b: string): number {
   const [left, right] = [a.split('/'), b.split('/')];
   for (const [index, segment] of left.entries()) {
@@ -60,9 +66,10 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
       contextOf(res).contract = endpoint;
       await run(req, res, endpoint, options);
     } catch (error) {
-      // Who has gone while waiting is told nothing, and that their work ended with them is no error.
+      // A client that left while it waited gets no response, and the abort of its work is not an
+      // error.
       if (error === closed || (res.closed && isAbort(error))) return;
-      // A path speaks one protocol, so a wrong method is refused in the words of its other methods.
+      // All methods of a path share one error format, so a wrong method is refused in that format.
       const speaker = endpoint ?? endpoints[0];
       const renderError = speaker?.kind === 'raw' ? speaker.renderError : undefined;
       answerError(error, { req, res }, { ...options, renderError });
@@ -72,7 +79,7 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
 
 async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, options: RouteOptions<P>): Promise<void> {
   const params = pathParams(req);
-  const principal = 'open' in endpoint.access ? undefined : await options.authorise(req, endpoint, params);
+  const principal = 'open' in endpoint.access ? undefined : await options.authorize(req, endpoint, params);
   await options.admit?.(req, res, endpoint, principal);
   const sharer = options.sharerOf?.(req, principal) ?? everybody;
   const bodies = new Bodies(req, sharer, options);
@@ -90,7 +97,10 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   }
 }
 
-/** The body of one request: held in memory until its handler has ended, whoever has left meanwhile. */
+/**
+ * The body of one request. It counts as held in memory until the handler ends, even if the client
+ * has left.
+ */
 class Bodies {
   readonly #req: Request;
   readonly #sharer: string;
@@ -105,7 +115,7 @@ class Bodies {
     this.#lanes = lanes;
   }
 
-  /** Held now. */
+  /** Bytes held now. */
   get bytes(): number {
     return this.#hold?.bytes ?? 0;
   }
@@ -137,7 +147,10 @@ interface CallParts<P> {
   bodies: Bodies;
 }
 
-/** A class for its getter, which an object literal would make anew for every request, and dear: see `ParsedCall`. */
+/**
+ * A class because of its getter: an object literal would create the getter again for every request,
+ * which is expensive. See `ParsedCall`.
+ */
 class Call<P> implements CommonCall<P> {
   readonly params: PathParams;
   readonly query: QueryValues;
@@ -167,10 +180,10 @@ class Call<P> implements CommonCall<P> {
   }
 }
 
-/** Given as the reason, because the default one captures a stack, on every request. */
+/** Used as the abort reason, because the default reason captures a stack trace on every request. */
 const closed = new Error('The answer is out or the client has gone');
 
-/** What Node's own calls make of an aborted signal. */
+/** Returns whether this is the error that Node's own functions throw for an aborted signal. */
 function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
@@ -182,7 +195,10 @@ function closeSignal(res: Response): AbortSignal {
   return controller.signal;
 }
 
-/** How the handler runs: plainly, or at most once per `Idempotency-Key` where the contract and the caller say so. */
+/**
+ * Returns how the handler runs: directly, or at most once per `Idempotency-Key` when the contract
+ * supports it and the caller sends one.
+ */
 function onceFor<P>(
   req: Request,
   endpoint: Endpoint<P>,

@@ -3,7 +3,10 @@ import type { Headers, Result } from './endpoint.ts';
 import { formatEtag, noneMatchHolds } from './etag.ts';
 import { setHeaders } from './request-context.ts';
 
-/** What goes over the wire; `content` and `contentType` are absent together. Text stays text: Node writes it together with the headers. */
+/**
+ * The response as sent; `content` and `contentType` are absent together. Text stays a string,
+ * because Node writes a string together with the headers.
+ */
 export interface WireAnswer {
   status: number;
   headers: Headers;
@@ -11,7 +14,7 @@ export interface WireAnswer {
   content?: string | Uint8Array;
 }
 
-/** A handler's result as content and headers. */
+/** Converts a handler's result to content and headers. */
 export function toWireAnswer(result: Result): WireAnswer {
   const { status, etag } = result;
   const headers = { ...(etag === undefined ? {} : { ETag: formatEtag(etag) }), ...result.headers };
@@ -20,7 +23,10 @@ export function toWireAnswer(result: Result): WireAnswer {
   return { status, headers, contentType: 'application/json', content: JSON.stringify(result.body) };
 }
 
-/** Answers; 304 without content when the client has it already (RFC 9110, 15.4.5). Node leaves the content of HEAD out. */
+/**
+ * Sends the response; 304 without content when the client already has it (RFC 9110, 15.4.5). Node
+ * omits the content for HEAD.
+ */
 export async function sendResult(req: Request, res: Response, result: Result): Promise<void> {
   const { status, headers, contentType, content } = toWireAnswer(result);
   const isRead = (req.method === 'GET' || req.method === 'HEAD') && status === 200;
@@ -43,11 +49,16 @@ export async function sendResult(req: Request, res: Response, result: Result): P
 }
 
 const sliceBytes = 256 * 1024;
-/** A client that takes nothing of a large answer for so long is cut off, and one that has not taken it all after so long. */
+/**
+ * A client is disconnected when it reads nothing of a large response for `stalledMs`, or has not
+ * read all of it after `sendingMs`.
+ */
 const stalledMs = 10_000;
 const sendingMs = 120_000;
 
-/** Sends as the client takes it, so that one that does not costs nobody anything for long. */
+/**
+ * Sends content at the speed of the client, so that a slow client does not hold resources for long.
+ */
 async function sendSlices(res: Response, content: Uint8Array): Promise<void> {
   const endsAtMs = performance.now() + sendingMs;
   for (let start = 0; start < content.length && !res.destroyed; start += sliceBytes) {
@@ -60,7 +71,7 @@ async function sendSlices(res: Response, content: Uint8Array): Promise<void> {
   res.end();
 }
 
-/** Whether the client took what was written, in time. */
+/** Resolves to whether the client took the written bytes in time. */
 function drained(res: Response): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (taken: boolean) => () => {
@@ -77,7 +88,10 @@ function drained(res: Response): Promise<boolean> {
 const credentialHeaders = 'Authorization, X-API-Key, X-Admin-Key';
 const yearS = 31_536_000;
 
-/** What may change is asked for again every time, what never changes is not; nobody but the caller may keep either. */
+/**
+ * Sets the caching headers. Content that may change is revalidated every time, content that never
+ * changes is not. Only the caller may store either.
+ */
 function setCaching(res: Response, { etag, immutable }: Result): void {
   if (etag === undefined && immutable === undefined) return;
   res.setHeader('Cache-Control', immutable ? `private, max-age=${yearS}, immutable` : 'private, no-cache');

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { Bag } from '../lib/bag.ts';
 import { FewPerTurn } from '../lib/few-per-turn.ts';
+import { Bag } from '../runtime/bag.ts';
 import { addAcceptHandles } from './accept-handles.ts';
 import { refuseConnection, refuseSlowBody, refuseTunnel } from './connection-errors.ts';
 import { ConnectionRoom } from './connection-room.ts';
@@ -10,14 +10,17 @@ import { type ArrivalLimits, arrivalLimits, watchSlowBodies } from './slow-bodie
 
 export interface RunningServer {
   port: number;
-  /** Stops accepting, closes idle connections, lets running requests finish for at most `drainMs`, then cuts them off. */
+  /**
+   * Stops accepting, closes idle connections, and lets running requests finish for at most
+   * `drainMs` before it disconnects them.
+   */
   close(drainMs: number): Promise<void>;
 }
 
 /**
- * Serves an application. Timeouts of R-LIM-6, so that slow clients do not hold connections for ever. Its connections are shared by
- * all who call, see {@link ConnectionRoom}.
- * @throws Error with a clear message when the port is taken.
+ * Serves an application over HTTP. Timeouts keep slow clients from holding connections forever. All
+ * callers share its connections, see {@link ConnectionRoom}.
+ * @throws Error with a clear message when the port is in use
  */
 export async function listen({
   app,
@@ -31,9 +34,9 @@ export async function listen({
   port: number;
   host: string;
   arrival?: ArrivalLimits;
-  /** How many new connections a turn of the event loop may take. */
+  /** How many new connections one turn of the event loop may accept. */
   acceptHandles?: number;
-  /** Of this process; each is a file descriptor and some kilobytes. */
+  /** Maximum connections of this process. Each is a file descriptor and some kilobytes. */
   connectionsMax?: number;
 }): Promise<RunningServer> {
   const running = new Bag<ServerResponse>();
@@ -55,7 +58,8 @@ export async function listen({
   room.watch(server);
   pipelines.watch(server);
   const endWatch = watchSlowBodies(running, arrival, refuseSlowBody);
-  // Node would answer these by itself, in one bare line: an expectation it does not know, a broken request, a tunnel.
+  // Node would answer these itself with a bare status line: an unknown expectation, a malformed
+  // request, a CONNECT.
   server.on('checkExpectation', serve);
   server.on('checkContinue', (req, res) => {
     continueOnceRead(req, res);
@@ -66,7 +70,7 @@ export async function listen({
       const answering = running.items().some((res) => res.req.socket === socket && res.headersSent);
       refuseConnection(error, socket, answering);
     };
-    // Node finds all that are over their time at once.
+    // Node finds all timed-out requests at once.
     if ('code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refusals.add(refuse);
     else refuse();
   });
@@ -97,23 +101,31 @@ export async function listen({
   };
 }
 
-/** Two milliseconds of the event loop. */
+/** This many refusals take two milliseconds of the event loop. */
 const refusalsPerTurn = 32;
-/** No byte in either direction for so long: a client that reads no answer is cut off, and what it has not read is freed. */
+/**
+ * Longest time without a byte in either direction. After it, a client that does not read its
+ * response is disconnected, and the unread bytes are freed.
+ */
 const silenceMsMax = 60_000;
 
 const options = {
-  /** The application refuses a request without it, in its own words. */
+  /** The application refuses a request without Host itself, with a problem response. */
   requireHostHeader: false,
   maxHeaderSize: 16_384,
   headersTimeout: 15_000,
   requestTimeout: 60_000,
   keepAliveTimeout: 65_000,
-  /** How often Node looks for connections over their time; its default of 30 s would stretch the bounds. */
+  /**
+   * How often Node looks for timed-out connections. Its default of 30 s would exceed the timeouts.
+   */
   connectionsCheckingInterval: 5_000,
 };
 
-/** Who asks before sending a body (RFC 9110, 10.1.1) is told to go on when somebody reads it; who is refused before sends nothing. */
+/**
+ * Sends 100 Continue when the body is first read (RFC 9110, 10.1.1). A client that is refused
+ * before that sends no body.
+ */
 function continueOnceRead(req: IncomingMessage, res: ServerResponse): void {
   const onListener = (event: string | symbol) => {
     if (event !== 'data' && event !== 'readable') return;
@@ -124,8 +136,8 @@ function continueOnceRead(req: IncomingMessage, res: ServerResponse): void {
 }
 
 /**
- * A request target as a path with its query. It may be a whole URL, which servers must take (RFC 9112, 3.2.2); whose authority it
- * names makes no difference here. A fragment is no part of a target.
+ * Returns the request target as a path with its query. Servers must accept an absolute URL (RFC
+ * 9112, 3.2.2); its authority is ignored. A fragment is not part of a target and is removed.
  */
 function originForm(target: string): string {
   const [url = ''] = target.split('#', 1);

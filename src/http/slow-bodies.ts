@@ -1,15 +1,18 @@
 import type { ServerResponse } from 'node:http';
-import type { Bag } from '../lib/bag.ts';
+import type { Bag } from '../runtime/bag.ts';
 
-/** How long a body may take. Time in which this process does not read, because its reader is behind, does not count. */
+/**
+ * How long a body may take to arrive. Time in which this process does not read, because its reader
+ * is slow, does not count.
+ */
 export interface ArrivalLimits {
-  /** Without a single byte. */
+  /** Longest time without a single byte. */
   idleMsMax: number;
-  /** Every body has this long, whatever its rate. */
+  /** Time that every body has, whatever its rate. */
   graceMs: number;
-  /** Beyond the grace it has to have arrived at this rate. */
+  /** Minimum rate of arrival after the grace time. */
   bytesPerS: number;
-  /** How often is looked. */
+  /** Interval between checks. */
   everyMs: number;
 }
 
@@ -28,8 +31,9 @@ interface Progress {
 }
 
 /**
- * Looks regularly at every request whose body is not there as a whole, whoever reads it and before anybody does, and calls `refuse`
- * for those that came to a halt or crawl. Returns what ends it.
+ * Checks every request whose body has not fully arrived at regular intervals, even if no code reads
+ * the body yet. Calls `refuse` for those that stopped or are too slow.
+ * @returns a function that stops the checks
  */
 export function watchSlowBodies(
   running: Bag<ServerResponse>,
@@ -62,7 +66,10 @@ function begin({ req }: ServerResponse): Progress {
   return { bytesBefore: bytesRead, bytes: bytesRead, idleMs: 0, arrivingMs: 0 };
 }
 
-/** Counts the time by the number of looks, so that a pause of this process is not the client's. */
+/**
+ * Counts time by the number of checks, so that a pause of this process does not count against the
+ * client.
+ */
 function note(progress: Progress, { req }: ServerResponse, everyMs: number): void {
   const { bytesRead } = req.socket;
   const weAreBehind = req.readableLength >= req.readableHighWaterMark;

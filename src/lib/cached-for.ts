@@ -1,6 +1,7 @@
 /**
- * A function whose answer, good or bad, is shared by everybody who asks while it is pending and for `ttlMs` after;
- * so what it asks is asked once per `ttlMs` and one at a time, however often it is called.
+ * Returns a function that shares one result, or one error, with all callers while it is pending and
+ * for `ttlMs` after. So `load` runs at most once per `ttlMs` and never twice at once, however often
+ * the function is called.
  */
 export function cachedFor<T>(ttlMs: number, load: () => Promise<T>): () => Promise<T> {
   let held: Promise<T> | undefined;

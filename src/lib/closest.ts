@@ -1,4 +1,7 @@
-/** The candidate most like `word`, if it is near enough to be a typing slip (a third of the letters), for "did you mean". */
+/**
+ * Returns the candidate most similar to `word` for "did you mean", or undefined when none is near
+ * enough to be a typing error (a third of the letters).
+ */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
   const lowered = word.slice(0, lengthMax).toLowerCase();
   let best: string | undefined;
@@ -15,7 +18,10 @@ export function closest(word: string, candidates: Iterable<string>): string | un
 
 const lengthMax = 64;
 
-/** Optimal string alignment distance: Levenshtein's edits plus swapped neighbours (Damerau 1964), three rows at a time. */
+/**
+ * Computes the optimal string alignment distance: Levenshtein's edits plus swapped neighbors
+ * (Damerau 1964). Keeps three rows at a time.
+ */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -2,12 +2,16 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { MalformedError } from './errors.ts';
 
-/** Where a list goes on: the sort key and the tie breaker of the last row given out. JSON values only. */
+/**
+ * The position where a list continues: the sort key and the tie breaker of the last row returned.
+ * JSON values only.
+ */
 export type CursorPosition = readonly (string | number | boolean | null)[];
 
 /**
- * An opaque, signed cursor: base64url of a truncated HMAC-SHA256 and the JSON of position and fingerprint digest.
- * `fingerprint` stands for filters and sort, see `fingerprintOf`.
+ * Encodes an opaque, signed cursor: base64url of a truncated HMAC-SHA256, followed by JSON of the
+ * fingerprint digest and the position. `fingerprint` stands for filters and sort, see
+ * `fingerprintOf`.
  */
 export function encodeCursor(secret: string, fingerprint: string, position: CursorPosition): string {
   const payload = Buffer.from(JSON.stringify([digest(fingerprint), position]));
@@ -15,8 +19,9 @@ export function encodeCursor(secret: string, fingerprint: string, position: Curs
 }
 
 /**
- * The position in a cursor, in the shape of `schema`.
- * @throws MalformedError `invalid_cursor` when it was not issued with this secret, `cursor_mismatch` when for other filters or sort
+ * Returns the position in a cursor, in the shape of `schema`.
+ * @throws MalformedError `invalid_cursor` when it was not issued with this secret,
+ * `cursor_mismatch` when it was issued for other filters or another sort
  */
 export function decodeCursor<S extends z.ZodType<CursorPosition>>(
   secret: string,
@@ -26,7 +31,8 @@ export function decodeCursor<S extends z.ZodType<CursorPosition>>(
 ): z.output<S> {
   const bytes = Buffer.from(cursor, 'base64url');
   const payload = bytes.subarray(macBytes);
-  // Buffer.from skips what is not base64url, so only a cursor that encodes back to itself is one of ours.
+  // Buffer.from skips characters outside base64url, so only a cursor that encodes back to itself is
+  // valid.
   const wellFormed = bytes.length > macBytes && bytes.toString('base64url') === cursor;
   if (!wellFormed || !timingSafeEqual(sign(secret, payload), bytes.subarray(0, macBytes))) throw invalid(cursor);
   const [fingerprintDigest, position] = signed.parse(JSON.parse(payload.toString()));
@@ -41,7 +47,10 @@ export function decodeCursor<S extends z.ZodType<CursorPosition>>(
   return parsed.data;
 }
 
-/** The same text for the same filters, whatever the order of their keys; absent and undefined are alike. */
+/**
+ * Returns the same text for the same filters, whatever the order of their keys. An absent field
+ * equals an undefined one.
+ */
 export function fingerprintOf(filters: unknown): string {
   return JSON.stringify(filters, (_key, value: unknown) => {
     if (typeof value === 'bigint') return value.toString();

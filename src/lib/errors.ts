@@ -2,7 +2,7 @@ import type { CodeOf, ErrorKind } from './problem-codes.ts';
 
 export type { CodeOf, ErrorKind, ProblemCode } from './problem-codes.ts';
 
-/** One thing that is wrong with an input: where (`path`), what (stable `code`) and in words. */
+/** One fault of an input: where (`path`), which (stable `code`), and a description. */
 export interface Fault {
   path: string;
   code: string;
@@ -10,19 +10,20 @@ export interface Fault {
 }
 
 export interface AppErrorOptions {
-  /** Individual faults of the input, for errors that can name several. */
+  /** Single faults of the input, for errors that can name several. */
   errors?: readonly Fault[];
   /** Extra members for the error body, such as `current_version`. Never secrets. */
   extra?: Readonly<Record<string, unknown>>;
-  /** Seconds after which trying again makes sense (429, 503). */
+  /** Seconds after which a new attempt makes sense (429, 503). */
   retryAfterS?: number;
   cause?: unknown;
 }
 
 /**
- * An error a caller is told about. The subclasses say what kind it is and know nothing of HTTP:
- * `http/problem.ts` maps kinds to statuses, `workers/run-job.ts` maps them to retry or dead letter.
- * `code` comes from `problem-codes.ts`, where it belongs to one kind; `message` quotes the bad value and the limit.
+ * An error that is reported to the caller. The subclasses give its kind and know nothing of HTTP:
+ * `http/problem.ts` maps kinds to statuses, `workers/run-job.ts` maps them to retry or give up.
+ * `code` comes from `problem-codes.ts`, where it belongs to one kind. `message` quotes the bad
+ * value and the limit.
  */
 export abstract class AppError<K extends ErrorKind = ErrorKind> extends Error {
   abstract readonly kind: K;
@@ -77,9 +78,12 @@ export class InvalidError extends AppError<'invalid'> {
 export class RateLimitedError extends AppError<'rate_limited'> {
   readonly kind = 'rate_limited';
 }
-/** A dependency is away or full: trying again later helps. */
+/** A dependency is unavailable or full. A later attempt can succeed. */
 export class UnavailableError extends AppError<'unavailable'> {
   readonly kind = 'unavailable';
 }
-/** A dependency went away while it stored the effect: whether it did is not known, so what is no repeatable effect must not run again. */
+/**
+ * The connection to a dependency broke while it stored the effect, so it is unknown whether the
+ * effect was stored. Work that cannot be repeated safely must not run again.
+ */
 export class OutcomeUnknownError extends UnavailableError {}

@@ -1,43 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { RateLimitedError, UnavailableError } from './errors.ts';
+import type { EnterOptions, FairLaneOptions } from './fair-lane-options.ts';
 import { LaneCompany } from './lane-company.ts';
-
-export interface FairLaneOptions {
-  /** What the lane does, for messages: "renders", "reads of executions". */
-  name: string;
-  /** The cost of all work that may run at once. */
-  capacity: number;
-  /** The cost of the work of one key that may run at once. Work that costs more counts as this much. */
-  perKey: number;
-  /** The same for a key that wants more than it has while others use the lane: who asks for little then waits less for the resource itself. */
-  perBusyKey?: number;
-  /** How many pieces of work of one key may wait; with 0 nobody waits for a place, whoever holds it. */
-  waitingPerKey: number;
-  /** How many pieces of work may wait, all keys together. */
-  waitingMax: number;
-  /** Work that has not begun after so long is refused as if it had found the lane full. Without it, work waits until its turn. */
-  waitMsMax?: number;
-  /** Why work does not end now, such as an engine that is away: who is refused is told this instead of who holds the places. */
-  whyStuck?: () => Error | undefined;
-}
-
-/**
- * For work that an HTTP request waits for. One passes four lanes at most, and is answered before its connection is closed for 60 s of
- * silence (see server.ts).
- */
-export const requestWaitMsMax = 10_000;
-
-/** Who waits for the work. `signal` is read only when the work has to wait, so a getter may make it. */
-export interface Waiter {
-  /** Aborted when they wait no longer: the work then leaves the lane without having run. */
-  readonly signal: AbortSignal;
-}
-
-export interface EnterOptions {
-  /** In the unit of `capacity`; 1 by default. */
-  cost?: number;
-  waiter?: Waiter | undefined;
-}
 
 const lateRetryAfterS = 5;
 
@@ -55,8 +19,9 @@ interface Key {
 }
 
 /**
- * A bounded resource that is shared by key, which is the workspace nearly everywhere. One key holds at most `perKey`; those who
- * wait are served in turn between keys, by cost (start-time fair queueing, Goyal, Vin and Cheng 1996), and in order within a key.
+ * A bounded resource that is shared between keys, which are workspaces nearly everywhere. One key
+ * holds at most `perKey`. Waiting work is served in turn between keys, by cost (start-time fair
+ * queueing, Goyal, Vin and Cheng 1996), and in order within a key.
  */
 export class FairLane {
   readonly #options: FairLaneOptions;
@@ -70,20 +35,24 @@ export class FairLane {
     this.#options = { ...options, perKey: Math.min(options.perKey, options.capacity) };
   }
 
-  /** How many pieces of work wait. */
+  /** Number of pieces of work that wait. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** The cost of the work that runs. */
+  /** Total cost of the work that runs. */
   get held(): number {
     return this.#held;
   }
 
   /**
-   * Runs `work` in its turn. Throws RateLimitedError (`workspace_busy`) when the key has too much waiting, UnavailableError
-   * (`server_busy`) when all keys together have, the one or the other when it waited too long, what `whyStuck` says instead of these,
-   * the reason of the waiter's signal, and what `work` throws.
+   * Runs `work` in its turn.
+   * @throws RateLimitedError `workspace_busy` when the key has too much work waiting, or when its
+   * own work delayed this work for too long
+   * @throws UnavailableError `server_busy` when all keys together have too much work waiting or
+   * delayed this work for too long
+   * @throws what `whyStuck` returns, instead of these two
+   * @throws the reason of the waiter's signal, and what `work` throws
    */
   async run<T>(key: string, work: () => Promise<T>, options: EnterOptions = {}): Promise<T> {
     const leave = await this.enter(key, options);
@@ -94,14 +63,20 @@ export class FairLane {
     }
   }
 
-  /** Throws as {@link run} would if work of the key had to wait now and may not; takes no place. */
+  /**
+   * Throws as {@link run} would if work of the key had to wait now and the lane had no room for it.
+   * Takes no place.
+   */
   assertRoom(key: string): void {
     const state = this.#keys.get(key) ?? newKey();
     const waits = state.waiting.length > 0 || !this.#fits(state, { cost: 1 });
     if (waits) this.#refuseWhenFull(state, 1);
   }
 
-  /** Resolves in its turn to a function that gives the place back; calling it again does nothing. Throws as {@link run}. */
+  /**
+   * Waits for a turn. Throws as {@link run}.
+   * @returns a function that gives the place back; further calls do nothing
+   */
   async enter(key: string, options: EnterOptions = {}): Promise<() => void> {
     this.#company.note(key);
     const state = this.#stateOf(key);
@@ -133,7 +108,7 @@ export class FairLane {
 
   #refuseWhenFull(state: Key, cost: number): void {
     const { name, perKey, waitingPerKey, waitingMax, whyStuck } = this.#options;
-    // Where nobody may wait at all, it is the workspace's own doing only when it holds too much itself.
+    // When no work may wait at all, the workspace is the cause only if it holds too much itself.
     const isOwn = waitingPerKey > 0 || state.held + cost > perKey;
     if (isOwn && state.waiting.length >= waitingPerKey) {
       const has = waitingPerKey === 0 ? `as many ${name} under way` : `${waitingPerKey} ${name} waiting`;
@@ -178,14 +153,18 @@ export class FairLane {
         resolve();
       };
       if (signal !== undefined) {
-        // Many pieces of one request may wait, which Node takes for a leak.
+        // One request may have many pieces of work waiting, which Node would report as a listener
+        // leak.
         setMaxListeners(0, signal);
         signal.addEventListener('abort', onAbort, { once: true });
       }
     });
   }
 
-  /** It is the key's own doing when its own work is before it, and otherwise that of all. */
+  /**
+   * Returns the error for work that waited too long. The key is the cause when its own work is
+   * ahead, otherwise all keys are.
+   */
   #tooLate(state: Key, entry: Entry): Error {
     const { name, perKey, waitMsMax = 0, whyStuck } = this.#options;
     const waited = `was not begun within ${waitMsMax / 1000} s`;
@@ -219,7 +198,10 @@ export class FairLane {
     if (state.held === 0 && state.waiting.length === 0 && this.#keys.get(key) === state) this.#keys.delete(key);
   }
 
-  /** The one that is next starts as soon as it fits; nothing overtakes it but for a key that holds all it may. */
+  /**
+   * Starts waiting work. The next piece in turn starts as soon as it fits. Other waiting work
+   * passes it only if its key holds its maximum.
+   */
   #startWaiting(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const [state, entry] = next;

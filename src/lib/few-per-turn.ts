@@ -1,4 +1,7 @@
-/** Runs works in their order, at most `perTurn` in one turn of the event loop, so that what comes all at once holds up nothing else. */
+/**
+ * Runs functions in order, at most `perTurn` in one turn of the event loop, so that many at once do
+ * not delay other work.
+ */
 export class FewPerTurn {
   readonly #perTurn: number;
   #due: (() => void)[] = [];

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Type prefixes. */
+/** Prefixes of ids, one per type. */
 export type IdPrefix = 'prj' | 'wsp' | 'prm' | 'prt' | 'key' | 'opt' | 'fbk' | 'usr' | 'whk' | 'evt' | 'req';
 
 export type WorkspaceId = `wsp_${string}`;
@@ -10,14 +10,14 @@ export type UserId = `usr_${string}`;
 const base32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /**
- * A new opaque id: prefix, 10 characters of milliseconds and 16 of randomness, in Crockford base32, so that ids sort
- * by time (the layout of ULID, github.com/ulid/spec, in lower case).
+ * Returns a new opaque id: the prefix, 10 characters of milliseconds and 16 of randomness, in
+ * Crockford base32. Ids sort by time (the layout of ULID, github.com/ulid/spec, in lower case).
  */
 export function newId<P extends IdPrefix>(prefix: P, nowMs: number = Date.now()): `${P}_${string}` {
   return `${prefix}_${encodeTime(nowMs)}${encodeRandom(randomBytes(16))}`;
 }
 
-/** Whether `id` has the shape that {@link newId} gives for `prefix`. */
+/** Returns whether `id` has the shape that {@link newId} produces for `prefix`. */
 export function isId(prefix: IdPrefix, id: string): boolean {
   return (
     id.length === prefix.length + 27 && id.startsWith(`${prefix}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(id.slice(-26))

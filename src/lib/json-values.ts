@@ -1,4 +1,7 @@
-/** Whether there are at most `valuesMax` values in it: texts, numbers, lists, objects; stops counting when there are more. */
+/**
+ * Returns whether a value holds at most `valuesMax` values: strings, numbers, arrays and objects.
+ * Stops counting above that.
+ */
 export function hasAtMostValues(root: unknown, valuesMax: number): boolean {
   const open: unknown[] = [root];
   let seen = 0;
@@ -14,10 +17,13 @@ export function hasAtMostValues(root: unknown, valuesMax: number): boolean {
 }
 
 const [quote, backslash] = [0x22, 0x5c];
-/** `,`, `:`, `[` and `{`: before each value but the first there is one of them. */
+/** `,`, `:`, `[` and `{`: one of them stands before each value except the first. */
 const beforeValue: ReadonlySet<number> = new Set([0x2c, 0x3a, 0x5b, 0x7b]);
 
-/** At least as many values as JSON in bytes has, counted without parsing it: what has few is parsed quickly. Keys count as well. */
+/**
+ * Returns an upper bound of the number of values in JSON bytes, without parsing them. JSON with few
+ * values is parsed quickly. Keys count as well.
+ */
 export function countJsonTokens(json: Uint8Array): number {
   let tokens = 1;
   for (let at = 0; at < json.length; at++) {
@@ -28,7 +34,7 @@ export function countJsonTokens(json: Uint8Array): number {
   return tokens;
 }
 
-/** Where the text ends that begins at a quotation mark. */
+/** Returns the position of the quotation mark that ends the string beginning at `begin`. */
 function closingQuote(json: Uint8Array, begin: number): number {
   let end = json.indexOf(quote, begin + 1);
   while (end > 0 && isEscaped(json, end)) end = json.indexOf(quote, end + 1);

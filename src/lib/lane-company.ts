@@ -1,10 +1,10 @@
-/** Others use a lane for so long after they came. */
+/** A lane counts as shared for this time after two different keys used it. */
 const companyMs = 1_000;
 
-/** Who comes to a lane: whether it is one key alone, or several. */
+/** Records whether one key or several keys use a lane. */
 export class LaneCompany {
   #lastKey: string | undefined;
-  /** When two keys last came one after the other. */
+  /** When two different keys last came one after the other. */
   #changedAtMs = Number.NEGATIVE_INFINITY;
 
   /** Whether more than one key came within the last second. */

@@ -1,6 +1,9 @@
 const nanosPerUsd = 1_000_000_000n;
 
-/** Nano-USD as the wire's decimal string, at least six decimals: `1234000n` is `"0.001234"`. */
+/**
+ * Formats nano-USD as the decimal string of the API, with at least six decimals: `1234000n` is
+ * `"0.001234"`.
+ */
 export function formatUsd(nanoUsd: bigint): string {
   const sign = nanoUsd < 0n ? '-' : '';
   const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;
@@ -12,8 +15,9 @@ export function formatUsd(nanoUsd: bigint): string {
 }
 
 /**
- * Nano-USD of a decimal string of at most 9 decimals, or of a number, which is rounded to them; undefined for anything else, a
- * negative amount or a billion dollars and more.
+ * Parses a decimal string with at most 9 decimals, or a number, which is rounded to 9 decimals.
+ * @returns nano-USD; undefined for any other value, a negative amount, or one billion dollars and
+ * more
  */
 export function parseUsd(value: unknown): bigint | undefined {
   const text = typeof value === 'number' && value < 1e9 ? value.toFixed(9) : value;

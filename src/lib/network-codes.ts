@@ -1,4 +1,4 @@
-/** Of Node's sockets and name look-ups. */
+/** Error codes of Node's sockets and name look-ups. */
 const networkCodes = new Set([
   'EAI_AGAIN',
   'ECONNABORTED',
@@ -16,7 +16,10 @@ const networkCodes = new Set([
   'ERR_STREAM_PREMATURE_CLOSE',
 ]);
 
-/** Whether the error with this code came of a connection or a look-up, not of what was sent: it may pass. */
+/**
+ * Returns whether an error code comes from a connection or a name look-up and not from the data
+ * sent, so a retry can help.
+ */
 export function isNetworkCode(code: string): boolean {
   return networkCodes.has(code);
 }

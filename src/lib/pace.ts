@@ -2,17 +2,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const sliceMs = 3;
 
-/** What follows a slice of work: resolves when the next one may begin. */
+/** The pause after a slice of work. Resolves when the next slice may begin. */
 export type Rest = () => Promise<void>;
 
-/** Others on the event loop have one turn: for work that somebody waits for. */
+/** Gives other work one turn of the event loop. For work that a caller waits for. */
 export const oneTurn: Rest = () => nextTurn();
 
 /**
- * All that rests so shares a third of the event loop: one slice at a time, and twice as long a pause after it. Those who wait are served in turn
- * between sharers, which are workspaces, and in order within one. A request of another needs several turns of the loop, each of which a
- * slice may hold up: for work that a caller can make as large, and send as often, as the limits allow. What one sharer may have waiting
- * is bounded by the lanes before it, and by the 48 bodies of a mebibyte or more that it may hold.
+ * Returns a pause for large work. All work with this pause shares a third of the event loop: one
+ * slice at a time, then a pause twice as long. Waiting work is served in turn between sharers,
+ * which are workspaces, and in order within one. It is for work that a caller can make as large,
+ * and send as often, as the limits allow: a request of another workspace needs several turns of the
+ * event loop, and a slice may delay each turn. The lanes before it, and the limit of 48 bodies of 1
+ * MiB or more, bound the waiting work of one sharer.
  */
 export function sharedThird(sharer: string): Rest {
   return () =>
@@ -25,7 +27,9 @@ export function sharedThird(sharer: string): Rest {
     });
 }
 
-/** By sharer, the one whose turn is next first; shared by all work of this thread. */
+/**
+ * Waiting work by sharer; the sharer that is next comes first. Shared by all work of this thread.
+ */
 const waiting = new Map<string, (() => void)[]>();
 let isTicking = false;
 
@@ -37,13 +41,16 @@ function beginNext(): void {
   own.shift()?.();
   waiting.delete(sharer);
   if (own.length > 0) waiting.set(sharer, own);
-  // The slice begins after this callback and is over by the next immediate. Timers go on once more than there is work, for what comes in
-  // the slice.
+  // The slice begins after this callback and ends before the next immediate. One timer more than
+  // there is work is started, for work that arrives during the slice.
   const beganAtMs = performance.now();
   setImmediate(() => setTimeout(beginNext, 2 * Math.max(sliceMs, performance.now() - beganAtMs)));
 }
 
-/** Long work on the event loop in slices of some three milliseconds, between which others have their turn. */
+/**
+ * Splits long work on the event loop into slices of about three milliseconds, so that other work
+ * runs in between.
+ */
 export class Pace {
   readonly #rest: Rest;
   #startedAtMs = performance.now();
@@ -52,7 +59,10 @@ export class Pace {
     this.#rest = rest;
   }
 
-  /** Call it between pieces of work that take few milliseconds each; undefined while the slice goes on. */
+  /**
+   * Call it between pieces of work of a few milliseconds each. Returns undefined while the slice
+   * continues.
+   */
   rest(): Promise<void> | undefined {
     if (performance.now() - this.#startedAtMs < sliceMs) return undefined;
     return this.#rest().then(() => {
@@ -61,7 +71,9 @@ export class Pace {
   }
 }
 
-/** `items.map(map)` at a {@link Pace}, for lists that take longer than others should wait. */
+/**
+ * Does `items.map(map)` at a {@link Pace}, for lists that take longer than other work should wait.
+ */
 export async function mapInSlices<T, U>(
   items: readonly T[],
   map: (item: T, index: number) => U,
@@ -76,7 +88,10 @@ export async function mapInSlices<T, U>(
   return mapped;
 }
 
-/** What a generator returns, whose steps take few milliseconds each. Throws what it throws. */
+/**
+ * Runs a generator whose steps take a few milliseconds each, and returns its result. Throws what
+ * the generator throws.
+ */
 export async function runInSlices<T>(steps: Iterator<unknown, T>, pace: Pace): Promise<T> {
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done) return step.value;

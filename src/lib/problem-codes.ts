@@ -1,6 +1,6 @@
 /**
- * The one registry of machine words an error answer may carry: kind -> code -> title. A code belongs to
- * exactly one kind, so a code implies its status. Domains add their rows here; OpenAPI serves the table.
+ * The only registry of error codes: kind -> code -> title. A code belongs to exactly one kind, so a
+ * code implies its status. Each domain adds its codes here; the OpenAPI document publishes them.
  */
 export const problemCodes = {
   malformed: {
@@ -36,7 +36,7 @@ export const problemCodes = {
     insufficient_role: 'The role does not allow this',
     admin_required: 'This needs a workspace administrator',
     api_key_required: 'This needs an API key',
-    organization_not_accessible: 'The token names an organisation the user is not a member of',
+    organization_not_accessible: 'The token names an organization the user is not a member of',
   },
   not_found: {
     route_not_found: 'There is no such route',
@@ -120,10 +120,12 @@ export const problemCodes = {
 
 export type ProblemKind = keyof typeof problemCodes;
 
-/** What kind of thing went wrong in our code; HTTP statuses and job outcomes are derived from it elsewhere. */
+/**
+ * The kind of an error in our code. HTTP statuses and job outcomes are derived from it elsewhere.
+ */
 export type ErrorKind = Exclude<ProblemKind, 'request_timeout' | 'headers_too_large' | 'internal'>;
 
-/** The codes of one kind (or of a union of kinds). */
+/** The codes of one kind, or of a union of kinds. */
 export type CodeOf<K extends ProblemKind> = K extends ProblemKind ? keyof (typeof problemCodes)[K] & string : never;
 
 export type ProblemCode = CodeOf<ProblemKind>;
@@ -134,7 +136,7 @@ export interface ProblemCodeEntry {
   title: string;
 }
 
-/** Every code with its kind and title, in registry order. */
+/** Returns every code with its kind and title, in registry order. */
 export function listProblemCodes(): ProblemCodeEntry[] {
   return Object.entries(problemCodes).flatMap(([kind, codes]) =>
     Object.entries(codes).map(([code, title]) => ({ code, kind, title }) as ProblemCodeEntry),

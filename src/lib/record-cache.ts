@@ -1,47 +1,60 @@
-/** How a {@link RecordCache} loads and for how long its answers hold. */
+import { LRUCache } from 'lru-cache';
+
+/** How a {@link RecordCache} loads records, and how long they stay valid. */
 export interface RecordCacheOptions<T> {
-  /** Undefined when there is no such record; rejects while that cannot be said. */
+  /** Loads a record. Resolves to undefined when there is none; rejects while this is unknown. */
   load: (key: string) => Promise<T | undefined>;
-  /** How long a record holds from when its loading began, however often it is used. Asked at every look-up. */
+  /**
+   * How long a record is valid from the start of its loading, however often it is used. Called at
+   * every look-up.
+   */
   lifeMs: () => number;
-  /** How long nothing is asked again about a key without a record. */
+  /** How long a key without a record is not loaded again. */
   missingMs: number;
-  /** While loading fails the last answer holds for so long from when it was loaded. */
+  /** How long after its loading the last record may be used while loading fails. */
   staleOnErrorMs: number;
   entriesMax: number;
 }
 
 interface Entry<T> {
   value: T;
-  /** When loading began: what changed later may not be in the value. */
+  /** When loading began. The value may lack changes made later. */
   loadedAtMs: number;
-  /** Loaded before something unknown may have changed: to be loaded again, but better than nothing. */
+  /**
+   * Loaded before a possible unknown change. It is loaded again, but is still used while loading
+   * fails.
+   */
   doubtful: boolean;
-  /** After a failed attempt nobody tries again before. */
+  /** After a failed attempt, no new attempt is made before this time. */
   retryAtMs: number;
 }
 
-/** After a failed attempt, how long the last answer is given without another. */
+/** How long the last record is used without a new attempt after a failed one. */
 const retryMs = 800;
 const missingMax = 2_000;
 
 /**
- * Records of a database by key, loaded at most once at a time and dropped when they change. A load that began before a change was
- * announced is answered to who waited for it already, and forgotten.
+ * Caches database records by key. Loads a key at most once at a time and drops records when they
+ * change. The result of a load that began before a change was announced is returned to its waiting
+ * callers, but not kept.
  */
 export class RecordCache<T> {
   readonly #options: RecordCacheOptions<T>;
-  readonly #entries = new Map<string, Entry<T>>();
-  /** Apart from the entries, so that a flood of unknown keys displaces none that exists. */
-  readonly #missingUntilMs = new Map<string, number>();
+  readonly #entries: LRUCache<string, Entry<T>>;
+  /** Separate from the entries, so that many unknown keys do not push out existing records. */
+  readonly #missingUntilMs = new LRUCache<string, number>({ max: missingMax });
   readonly #loading = new Map<string, Promise<T | undefined>>();
   #generation = 0;
 
   constructor(options: RecordCacheOptions<T>) {
     this.#options = options;
+    this.#entries = new LRUCache({ max: options.entriesMax });
   }
 
-  /** The record, or undefined when there is none. Throws what the loader throws when nothing is remembered. */
+  /**
+   * Returns the record, or undefined when there is none. Throws what the loader throws when no
+   * record is cached.
+   */
   async find(key: string): Promise<T | undefined> {
     const nowMs = performance.now();
     const entry = this.#entries.get(key);
@@ -51,18 +64,28 @@ export class RecordCache<T> {
     return this.#loading.get(key) ?? this.#begin(key);
   }
 
-  /** Whether {@link find} has something to say of the key without a first look-up: a record, though old, or that there is none. */
+  /**
+   * Returns whether {@link find} can answer without a first look-up: with a record, even an old
+   * one, or that there is none.
+   */
   knows(key: string): boolean {
     return this.#entries.has(key) || performance.now() < (this.#missingUntilMs.get(key) ?? 0);
   }
 
-  /** Forgets the records that are `affected`, and whatever is being loaded, because that may be one of them. */
+  /**
+   * Drops the records that are `affected`, and the results of loads in progress, because these may
+   * be affected too.
+   */
   drop(affected: (value: T) => boolean): void {
     this.#forgetLoading();
-    for (const [key, { value }] of this.#entries) if (affected(value)) this.#entries.delete(key);
+    // A copy: an LRUCache must not lose entries while it is iterated.
+    for (const [key, { value }] of [...this.#entries]) if (affected(value)) this.#entries.delete(key);
   }
 
-  /** Changes may have gone unnoticed: every record is loaded again before it is used, unless loading fails. */
+  /**
+   * Call it when changes may have been missed: every record is loaded again before it is used,
+   * unless loading fails.
+   */
   doubt(): void {
     this.#forgetLoading();
     for (const entry of this.#entries.values()) entry.doubtful = true;
@@ -104,13 +127,8 @@ export class RecordCache<T> {
   #remember(key: string, value: T | undefined, loadedAtMs: number): void {
     this.#entries.delete(key);
     if (value === undefined) {
-      if (this.#missingUntilMs.size >= missingMax) this.#missingUntilMs.clear();
       this.#missingUntilMs.set(key, performance.now() + this.#options.missingMs);
       return;
-    }
-    if (this.#entries.size >= this.#options.entriesMax) {
-      const oldest = this.#entries.keys().next();
-      if (!oldest.done) this.#entries.delete(oldest.value);
     }
     this.#entries.set(key, { value, loadedAtMs, doubtful: false, retryAtMs: 0 });
   }

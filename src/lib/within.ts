@@ -1,13 +1,14 @@
-/** Something took longer than it was given. */
+/** An operation took longer than its limit. */
 export class TimeoutError extends Error {
   readonly code = 'ETIMEDOUT';
 }
 
-/** Given as the reason, because the default one captures a stack, on every request. */
+/** Used as the abort reason, because the default reason captures a stack trace on every request. */
 const over = new TimeoutError('Nobody waits any more');
 
 /**
- * Waits for `run`, but not longer than `timeoutMs`; the signal aborts as soon as nobody waits any more.
+ * Waits for `run`, but not longer than `timeoutMs`. The signal aborts when no caller waits any
+ * more.
  * @throws TimeoutError
  */
 export async function within<T>(timeoutMs: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -1,12 +1,16 @@
 import { costOf, type IngestLane, laneOf } from './ingest-lanes.ts';
 import type { IngestBodyPayload } from './job-catalog.ts';
 
-/** What a job takes in Redis beside its body: its hash, its place in the lane and its id, measured at 1.2 KB. */
+/**
+ * Bytes that a job takes in Redis besides its body: its hash, its lane entry and its id. Measured:
+ * 1.2 KB.
+ */
 export const jobBytes = 2 * 1024;
 
 /**
- * A hash of what a workspace has unfinished: `bytes` in Redis, and the cost of working on it in each lane. Written by the scripts
- * that store and drop bodies, in the same breath. One that is wrong, because a job was lost, is forgotten an hour after the last body.
+ * Returns the key of the hash that counts the unfinished bodies of a workspace: `bytes` in Redis,
+ * and their cost in each lane. The scripts that store and drop bodies update it atomically.
+ * If a job is lost the counts are wrong. The hash expires one hour after the last stored body.
  */
 export function backlogKey(workspaceId: string): string {
   return `${workspaceId}${backlogSuffix}`;
@@ -15,15 +19,16 @@ export function backlogKey(workspaceId: string): string {
 export const backlogSuffix = ':ingest-backlog';
 export const backlogKeptS = 3_600;
 
-/** What a body adds to the backlog of its workspace until it is dropped. */
+/** The amount that a body adds to the backlog of its workspace until the body is dropped. */
 export interface BacklogShare {
   lane: IngestLane;
-  /** In Redis. */
+  /** Bytes in Redis. */
   bytes: number;
-  /** In inflated bytes. */
+  /** Cost in inflated bytes. */
   cost: number;
 }
 
+/** Returns the share of a body: its lane, bytes in Redis and cost. */
 export function backlogShareOf(payload: Pick<IngestBodyPayload, 'inflatedBytes'>, body: Buffer): BacklogShare {
   return { lane: laneOf(payload), bytes: body.length + jobBytes, cost: costOf(payload) };
 }

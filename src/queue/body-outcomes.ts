@@ -2,14 +2,17 @@ import type { Redis } from 'ioredis';
 import { type IngestOutcome, ingestOutcome } from './job-catalog.ts';
 import { dueKeyOf } from './summary-list.ts';
 
-/** A body, and the one trace that its spans are of. */
+/** A body whose spans all belong to one trace. */
 export interface AwaitedBody {
   jobId: string;
   projectId: string;
   traceId: string;
 }
 
-/** KEYS: of each body those of its job in every lane, and the list of its project; ARGV: the number of lanes, then the traces. */
+/**
+ * KEYS, for each body: the keys of its job in every lane, then the due list of its project. ARGV:
+ * the number of lanes, then the trace ids.
+ */
 const outcomesLua = `
 local lanes = tonumber(ARGV[1])
 local outcomes = {}
@@ -23,8 +26,10 @@ end
 return outcomes`;
 
 /**
- * What became of each body; undefined while its job waits or runs, while its trace is stored and not listed yet, and when the job
- * is not known. `jobKeysOf` names a job in every lane. Throws what Redis throws.
+ * Reads the outcome of each body. It is undefined while the job waits or runs, while the trace is
+ * stored but not summarized yet, and when the job is unknown. `jobKeysOf` returns the keys of a job
+ * in every lane.
+ * @throws the error of Redis
  */
 export async function readOutcomes(
   redis: Redis,

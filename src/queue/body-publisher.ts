@@ -18,9 +18,12 @@ export type { SpanMeter } from './store-body-script.ts';
 
 export interface BodyPublisher {
   /**
-   * Stores the body and a job that names it in one MULTI, and meters its spans unless the job was known already (`duplicate`) or
-   * there is no meter. Resolves once Redis has handed all to its kernel; `backlogBytes` is what the workspace then has unfinished
-   * in Redis. Throws UnavailableError when it cannot be made durable: within a second, or 2.5 s where Redis' disk is slow.
+   * Stores the body and its job in one MULTI. Counts its spans on `meter`, unless the job was
+   * already known (`duplicate`) or there is no meter. Resolves after Redis has passed everything to
+   * the kernel.
+   * @returns `backlogBytes`: the unfinished bytes of the workspace in Redis, including this body
+   * @throws UnavailableError when the body cannot be made durable: within 1 s, or 2.5 s if the disk
+   * of Redis is slow
    */
   publish(
     jobId: string,
@@ -28,13 +31,17 @@ export interface BodyPublisher {
     payload: IngestBodyPayload,
     meter: SpanMeter | undefined,
   ): Promise<{ duplicate: boolean; backlogBytes: number }>;
-  /** What a workspace has unfinished in Redis, in bytes. Throws what Redis throws. */
+  /**
+   * Returns the bytes of the unfinished bodies of a workspace in Redis.
+   * @throws the error of Redis
+   */
   backlogBytes(workspaceId: string): Promise<number>;
-  /** Forgets a finished job, so that its id can be published again. */
+  /** Removes a finished job, so that its id can be published again. */
   forget(jobId: string): Promise<void>;
   /**
-   * What became of each body; undefined while its job waits or runs, while its trace is stored and not listed yet, and when the job
-   * is not known. Throws what Redis throws.
+   * Reads the outcome of each body. It is undefined while the job waits or runs, while the trace is
+   * stored but not summarized yet, and when the job is unknown.
+   * @throws the error of Redis
    */
   outcomes(bodies: readonly AwaitedBody[]): Promise<(IngestOutcome | undefined)[]>;
   /** The lane of small bodies. */
@@ -49,7 +56,10 @@ export interface BodyPublisherParts {
   barrier: Pick<DurabilityBarrier, 'pass'>;
 }
 
-/** `redis` must fail fast (see connectRequestRedis): a request waits for every command sent here. */
+/**
+ * Creates a publisher. `redis` must fail fast (see connectRequestRedis), because a request waits
+ * for every command.
+ */
 export function createBodyPublisher(
   redis: Redis,
   { clock, barrier }: BodyPublisherParts = { clock: new RedisClock(), barrier: new DurabilityBarrier(redis) },
@@ -86,7 +96,8 @@ export function createBodyPublisher(
     const stored = readStoredBody(first);
     schedule.learn(workspaceId, share.lane, { cost: stored.backlog.cost, atMs: nowMs });
     baseS = stored.baseS;
-    // By the base before it the job would wait for a day; the lanes were empty when it was set, so a moment does no harm.
+    // A priority from the old base would delay the job by a day. Correcting it after the insert is
+    // safe: the lanes were empty when the base was reset.
     if (baseS !== usedBaseS && !stored.duplicate) {
       await job.changePriority({ priority: Math.max(1, priority + usedBaseS - baseS) });
     }
@@ -123,11 +134,11 @@ const jobOptions = { attempts, backoff: { type: 'custom' }, removeOnComplete, re
 
 function requestQueue(name: string, redis: Redis): Queue {
   const queue = new Queue(name, { connection: redis, skipWaitingForReady: true, skipVersionCheck: true });
-  queue.on('error', () => undefined); // The connection's own listener logs; a second report would say nothing new.
+  queue.on('error', () => undefined); // The connection has its own listener that logs errors.
   return queue;
 }
 
-/** Whoever asks first sets it. */
+/** Returns the base time of the lanes. The first process that asks sets it. */
 async function readBase(redis: Redis): Promise<number> {
   const [seconds = 0] = await redis.time();
   await redis.set(laneBaseKey, seconds, 'NX');

@@ -7,20 +7,24 @@ import { costBytesMin } from './ingest-lanes.ts';
 import { finishedKeptS } from './job-catalog.ts';
 
 /**
- * Finished bodies of one workspace that are remembered for the whole time, a minute. One that sends faster is remembered for a
- * minute only, so that what it takes in Redis is bounded by itself (75 MB) and costs no other workspace its memory.
+ * Finished bodies that one workspace can have in one minute before the time for which they are
+ * remembered shrinks from `finishedKeptS` to `briefS`. This limits the Redis memory of the
+ * workspace to 75 MB.
  */
 const rememberedPerMinuteMax = 30_000;
 const briefS = 60;
 
 /**
- * Drops a body unless a job still needs it, all in one look, so that a resend in between cannot lose its body. A job needs it until
- * it has ended for good; one that ended as `isolated` left it to the job of the isolation queue. Takes it off the backlog of its
- * workspace, and makes the finished job small: what remains says that the body was stored, until it expires by itself.
- *
- * KEYS: the body, the job of the isolation queue, then of each lane the job and the set of finished ids. Writes an unlink first,
- * which Redis allows when it is out of memory; what a script writes after is allowed with it.
- * Answers whether there was a body that is dropped now.
+ * Drops a body unless a job still needs it. A job needs it until it has ended; a job that ended as
+ * `isolated` left the body to the isolation queue. The script checks and drops atomically, so that
+ * a resend cannot lose its body.
+ * It also subtracts the body from the backlog of the workspace and shrinks the finished job to a
+ * record that the body was stored. This record expires.
+ * KEYS: the body, the job of the isolation queue, then for each lane the job and the set of
+ * finished ids.
+ * The first write is UNLINK, which Redis allows when it is out of memory. Redis then allows the
+ * later writes of the script too.
+ * Answers 1 if a body was dropped, otherwise 0.
  */
 const dropBodyLua = `
 local id = ARGV[1]
@@ -72,8 +76,10 @@ export interface DropBodyOptions {
 const script = createScript(dropBodyLua);
 
 /**
- * Drops the body of a job unless a job still needs it; resolves to whether there was one. Throws what Redis throws.
- * @param options.rememberedPerMinute finished bodies of a workspace that are remembered for ten minutes, for tests
+ * Drops the body of a job unless a job still needs it. Resolves to whether a body was dropped.
+ * @param options.rememberedPerMinute finished bodies per workspace and minute that are remembered
+ * for ten minutes, for tests
+ * @throws the error of Redis
  */
 export async function dropBody(
   redis: Redis,

@@ -3,12 +3,15 @@ import type { Redis } from 'ioredis';
 import { TimeoutError } from '../lib/within.ts';
 import { infoFields } from './redis-info.ts';
 
-/** Redis writes after two seconds even while an fsync goes on; who sends waits for that rather than for a 503 and a repetition. */
+/**
+ * Redis delays a write by at most 2 s while an fsync runs. The sender waits for this, which is
+ * better than a 503 and a resend.
+ */
 export const barrierMsMax = 2_500;
 const lookAgainMs = 5;
 
 interface Waiter {
-  /** What the append-only file must reach, in bytes; known after the first look. */
+  /** The size in bytes that the append-only file must reach. Set after the first INFO. */
   target: { bytes: number; baseBytes: string } | undefined;
   deadlineMs: number;
   resolve: () => void;
@@ -16,12 +19,13 @@ interface Waiter {
 }
 
 /**
- * Tells when the kernel has what Redis has answered. With `appendfsync everysec` Redis puts off its write(2) while an fsync is under
- * way, up to two seconds, and answers meanwhile; killed then, it forgets. It writes before it sends replies (beforeSleep in its
- * server.c), so an INFO that finds no fsync under way, or nothing in the buffer, says that everything executed before is written. Under
- * steady writes that may never be seen; then the file's size must have grown by what was in the buffer.
- *
- * One INFO at most is under way per process and all who wait share it; who comes meanwhile shares the next.
+ * Tells when the kernel has the writes that Redis has answered. With `appendfsync everysec` Redis
+ * delays its write(2) for up to 2 s while an fsync runs, but it answers meanwhile. If Redis is
+ * killed then, these writes are lost.
+ * Redis writes before it sends replies (beforeSleep in its server.c). So everything executed before
+ * is written if INFO shows no pending fsync or an empty buffer. Under steady writes INFO may never
+ * show that; then the file must have grown by the size of the buffer.
+ * A process has at most one INFO under way. All waiters share it; later waiters share the next one.
  */
 export class DurabilityBarrier {
   readonly #redis: Redis;
@@ -33,8 +37,9 @@ export class DurabilityBarrier {
   }
 
   /**
-   * Resolves when all that Redis has answered on this connection so far is written. Throws TimeoutError when it is not within
-   * `timeoutMs`, Error when Redis keeps no append-only file or cannot write it, and what Redis throws.
+   * Resolves when everything that Redis has answered on this connection so far is written.
+   * @throws TimeoutError when it is not written within `timeoutMs`
+   * @throws Error when Redis has no append-only file or cannot write it, and any error of Redis
    */
   pass(timeoutMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -61,15 +66,19 @@ export class DurabilityBarrier {
 }
 
 /**
- * Whether what a MULTI did is written by the time its answer is here, where INFO was its last command: nothing then puts off the write
- * that Redis does before it sends the answer. What the buffer held says nothing here, since Redis fills it after the MULTI. Throws Error
- * as {@link DurabilityBarrier.pass}.
+ * Returns whether the writes of a MULTI were written before its answer arrived. INFO must be its
+ * last command. If no fsync is pending, Redis writes before it sends the answer. The buffer length
+ * says nothing here, because Redis fills the buffer after the MULTI.
+ * @throws Error as {@link DurabilityBarrier.pass} does
  */
 export function isWrittenWithAnswer(info: string): boolean {
   return trustedFields(info)('aof_pending_bio_fsync') === '0';
 }
 
-/** Throws Error when the file is not to be trusted. */
+/**
+ * Reads the INFO fields.
+ * @throws Error when the append-only file is disabled or its last write failed
+ */
 function trustedFields(info: string): ReturnType<typeof infoFields> {
   const field = infoFields(info);
   if (field('aof_enabled') !== '1') throw new Error('Redis runs without its append-only file');
@@ -77,14 +86,17 @@ function trustedFields(info: string): ReturnType<typeof infoFields> {
   return field;
 }
 
-/** Lets those pass whose writes are in the file; resolves to the others. Throws when the file is not to be trusted. */
+/**
+ * Resolves the waiters whose writes are in the file and returns the others.
+ * @throws Error when the append-only file is disabled or its last write failed
+ */
 function passed(info: string, waiters: readonly Waiter[]): Waiter[] {
   const field = trustedFields(info);
   const isWritten = field('aof_pending_bio_fsync') === '0' || field('aof_buffer_length') === '0';
   const bytes = Number(field('aof_current_size'));
   const baseBytes = field('aof_base_size') ?? '';
   return waiters.filter((waiter) => {
-    // A rewrite of the file changes its size: then it is measured anew.
+    // A rewrite of the file changes its size, so a new target is needed.
     if (waiter.target?.baseBytes !== baseBytes) {
       waiter.target = { bytes: bytes + Number(field('aof_buffer_length')), baseBytes };
       if (!isWritten) return stillWaits(waiter);

@@ -2,13 +2,20 @@ import type { Redis } from 'ioredis';
 import type { KeptCounts } from '../telemetry/metrics.ts';
 import type { IdentityProviderName } from './identity-event.ts';
 
-/** What became of events: queued before, of a kind that changes nothing; told something new, something old, could not be applied. */
+/**
+ * The outcome of an event: `duplicate` was queued before, `ignored` has a type that changes
+ * nothing, `applied` brought newer data, `outdated` brought older data, `failed` could not be
+ * applied.
+ */
 export type CountedOutcome = 'duplicate' | 'ignored' | 'applied' | 'outdated' | 'failed';
 
-/** One hash for all processes. No tenant's data, so the key has no tenant. */
+/** One hash for all processes. It holds no tenant data, so the key has no tenant. */
 const key = 'promptlane:identity-event-counts';
 
-/** Counts one event. Throws what Redis throws. */
+/**
+ * Counts one event.
+ * @throws the error of Redis
+ */
 export async function countIdentityEvent(
   redis: Redis,
   provider: IdentityProviderName,
@@ -17,7 +24,7 @@ export async function countIdentityEvent(
   await redis.hincrby(key, `${provider} ${outcome}`, 1);
 }
 
-/** What all processes have counted since Redis was new, for Prometheus. */
+/** Returns the Prometheus counters of all processes since the Redis data set was created. */
 export function identityEventCounts(redis: Redis): KeptCounts<'provider' | 'outcome'> {
   return {
     name: 'identity_events_total',

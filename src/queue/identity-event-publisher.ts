@@ -6,7 +6,7 @@ import { applyIdentityEventPayload, type IdentityEvent } from './identity-event.
 import { jobCatalog } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
 
-/** An event that could not be applied and waits for an operator, or for the provider to send it again. */
+/** An event that could not be applied. It waits for an operator or for a resend by the provider. */
 export interface FailedIdentityEvent {
   jobId: string;
   event: IdentityEvent;
@@ -17,13 +17,20 @@ export interface FailedIdentityEvent {
 
 export interface IdentityEventPublisher {
   /**
-   * Resolves once Redis has handed the event to its kernel; `duplicate` says that a job of that id was there already, unless it had failed: then
-   * it is tried again. Throws UnavailableError within about a second when it cannot be made durable.
+   * Resolves after Redis has passed the event to the kernel. `duplicate` means that a job with this
+   * id already existed. A failed job is not a duplicate: it is retried.
+   * @throws UnavailableError within about a second when the event cannot be made durable
    */
   publish(jobId: string, event: IdentityEvent): Promise<{ duplicate: boolean }>;
-  /** Those that failed, latest first; of more than {@link failedMax} the latest. Throws UnavailableError. */
+  /**
+   * Lists the failed events, latest first, at most {@link failedMax}.
+   * @throws UnavailableError
+   */
   listFailed(): Promise<FailedIdentityEvent[]>;
-  /** Has a failed event tried again; false when there is none of that id. Throws UnavailableError. */
+  /**
+   * Retries a failed event. Returns false when no failed event has this id.
+   * @throws UnavailableError
+   */
   retryFailed(jobId: string): Promise<boolean>;
   queue: Queue;
   close(): Promise<void>;
@@ -31,14 +38,17 @@ export interface IdentityEventPublisher {
 
 const failedMax = 1_000;
 
-/** `redis` must fail fast (see connectRequestRedis): a request waits for every command sent here. */
+/**
+ * Creates a publisher. `redis` must fail fast (see connectRequestRedis), because a request waits
+ * for every command.
+ */
 export function createIdentityEventPublisher(
   redis: Redis,
   barrier = new DurabilityBarrier(redis),
 ): IdentityEventPublisher {
   const { queue: name, attempts, removeOnComplete } = jobCatalog.applyIdentityEvent;
   const queue = new Queue(name, { connection: redis, skipWaitingForReady: true, skipVersionCheck: true });
-  queue.on('error', () => undefined); // The connection's own listener logs.
+  queue.on('error', () => undefined); // The connection has its own listener that logs errors.
   const options = { attempts, backoff: { type: 'custom' }, removeOnComplete, removeOnFail: false };
 
   return {
@@ -82,7 +92,7 @@ async function retryFailed(queue: Queue, jobId: string): Promise<boolean> {
   return true;
 }
 
-/** Nothing for a job that another version has written. */
+/** Returns an empty list for a job that another version of the service wrote. */
 function asFailed({ id, data, failedReason, attemptsMade, finishedOn }: Job): FailedIdentityEvent[] {
   const event = applyIdentityEventPayload.safeParse(data);
   if (id === undefined || !event.success) return [];

@@ -3,7 +3,10 @@ import { z } from 'zod';
 const externalId = z.string().min(1).max(255);
 const verb = z.enum(['created', 'updated', 'deleted']);
 
-/** What an event of an identity provider says, in words of no provider. Ids are the provider's. */
+/**
+ * The content of an identity event in a form that is the same for all providers. The ids are those
+ * of the provider.
+ */
 const identityChange = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('user'),
@@ -17,7 +20,7 @@ const identityChange = z.discriminatedUnion('kind', [
     verb,
     organizationId: externalId,
     name: z.string().min(1).max(200),
-    /** Subject of the user who created it, where the provider says so. */
+    /** Subject of the user who created the organization, if the provider tells it. */
     createdBy: externalId.nullable(),
   }),
   z.strictObject({
@@ -26,14 +29,20 @@ const identityChange = z.discriminatedUnion('kind', [
     organizationId: externalId,
     subject: externalId,
     role: z.enum(['viewer', 'member', 'admin', 'owner']),
-    /** Whether the user is in the organisation after this; an invitation that is not accepted does not count. */
+    /**
+     * Whether the user is in the organization after this change. An invitation that is not accepted
+     * does not count.
+     */
     active: z.boolean(),
   }),
 ]);
 
 const identityProviderName = z.enum(['clerk', 'workos', 'generic']);
 
-/** A verified event that waits to be applied. `occurredAtMs` is when the provider changed the object: the order of events. */
+/**
+ * A verified event that waits to be applied. `occurredAtMs` is the time when the provider changed
+ * the object; it defines the order of events.
+ */
 export const applyIdentityEventPayload = z.strictObject({
   v: z.literal(1),
   provider: identityProviderName,

@@ -1,16 +1,21 @@
 import { z } from 'zod';
 import { applyIdentityEventPayload } from './identity-event.ts';
 
-/** A received OTLP body that waits in Redis under `bodyKey`. Ids of the project and plan facts are those of the key at receipt. */
+/**
+ * A received OTLP body that waits in Redis under `bodyKey`. The project id and the plan values are
+ * those of the API key at the time of receipt.
+ */
 export const ingestBodyPayload = z.strictObject({
   v: z.literal(1),
   projectId: z.string(),
-  /** Whose share of queues and workers the body uses; '' in a job of an older version. */
+  /**
+   * The workspace whose share of queues and workers the body uses; '' in a job of an older version.
+   */
   workspaceId: z.string().default(''),
   retentionDays: z.number().int().min(0),
   encoding: z.enum(['protobuf', 'json']),
   coding: z.enum(['identity', 'gzip', 'deflate', 'zstd']),
-  /** Size after inflating, which is what working on it costs. */
+  /** Size after inflating. It is the cost of processing the body. */
   inflatedBytes: z.number().int(),
   spans: z.number().int(),
   receivedAtMs: z.number().int(),
@@ -18,15 +23,24 @@ export const ingestBodyPayload = z.strictObject({
 
 export type IngestBodyPayload = z.infer<typeof ingestBodyPayload>;
 
-/** What became of a body, the return value of its job. An `isolated` one is still under way, in a process of its own. */
+/**
+ * The outcome of a body, which is the return value of its job. An `isolated` body is still being
+ * processed, in a separate process.
+ */
 export const ingestOutcome = z.enum(['stored', 'quarantined', 'isolated']);
 
 export type IngestOutcome = z.infer<typeof ingestOutcome>;
 
-/** What happened to a finished body is remembered so long: a resend within it is the same delivery. */
+/**
+ * Seconds for which the outcome of a finished body is remembered. A resend within this time is the
+ * same delivery.
+ */
 export const finishedKeptS = 600;
 
-/** A finished job is made small by `dropBody`, which then forgets it in time; the count bounds those that a crash left whole. */
+/**
+ * `dropBody` shrinks a finished job and lets it expire. The count limits the jobs that a crash left
+ * complete.
+ */
 const ingestJob = {
   payload: ingestBodyPayload,
   attempts: 1_000_000,
@@ -34,62 +48,83 @@ const ingestJob = {
 } as const;
 
 /**
- * Every queue and its job. Ingest jobs are tried until their rows are stored or their body is in the quarantine, so none ends
- * as failed; identity events end so when they cannot be applied. `removeOnComplete` is how long a finished id is remembered: a resend within it is the same delivery.
+ * Lists every queue and its job. An ingest job is retried until its rows are stored or its body is
+ * quarantined, so it never fails. An identity event fails when it cannot be applied.
+ * `concurrency` is the number of jobs that one worker process runs at once. `everyMs` is the interval
+ * of a repeated job. `removeOnComplete` sets how long a finished id is remembered. A resend within this time is the
+ * same delivery.
  */
 export const jobCatalog = {
   ingestBody: {
     queue: 'ingest',
+    /** Bodies that one worker has under way; one half of them fills a batch while the other half is written. */
+    concurrency: 500,
     ...ingestJob,
   },
   ingestLargeBody: {
     queue: 'ingest-large',
+    /** Their memory is held one after the other mostly, so more would only wait. */
+    concurrency: 4,
     ...ingestJob,
   },
   isolateBody: {
     queue: 'ingest-isolation',
+    concurrency: 1,
     payload: ingestBodyPayload,
     attempts: 1_000_000,
     removeOnComplete: true,
   },
   sweepBodies: {
     queue: 'maintenance',
+    concurrency: 1,
+    everyMs: 60_000,
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,
   },
   applyIdentityEvent: {
     queue: 'identity',
+    concurrency: 2,
     payload: applyIdentityEventPayload,
     attempts: 1_000_000,
     removeOnComplete: { age: 600, count: 20_000 },
   },
   pruneIdentityEvents: {
     queue: 'identity-pruning',
+    concurrency: 1,
+    everyMs: 60 * 60_000,
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,
   },
   pruneChanges: {
     queue: 'change-pruning',
+    concurrency: 1,
+    everyMs: 60_000,
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,
   },
-  mergeParts: {
+  mergeDataParts: {
     queue: 'merging',
+    concurrency: 1,
+    everyMs: 15_000,
     payload: z.strictObject({}),
     attempts: 1,
     removeOnComplete: true,
   },
   reconcileSummaries: {
     queue: 'summaries',
+    concurrency: 1,
+    everyMs: 60_000,
     payload: z.strictObject({}),
     attempts: 1,
     removeOnComplete: true,
   },
   settleUsage: {
     queue: 'usage',
+    concurrency: 1,
+    everyMs: 60_000,
     payload: z.strictObject({}),
     attempts: 3,
     removeOnComplete: true,
@@ -101,7 +136,10 @@ export type JobName = keyof typeof jobCatalog;
 const backoffFirstMs = 250;
 const backoffMaxMs = 30_000;
 
-/** Doubling from 250 ms to 30 s, each between half and the whole of it, so that jobs that failed together spread out. */
+/**
+ * Returns the delay before the next attempt. It doubles from 250 ms up to 30 s. A random factor
+ * between 0.5 and 1 spreads jobs that failed together.
+ */
 export function backoffMs(attemptsMade: number): number {
   const fullMs = Math.min(backoffFirstMs * 2 ** (attemptsMade - 1), backoffMaxMs);
   return Math.round(fullMs * (0.5 + Math.random() / 2));

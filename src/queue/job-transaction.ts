@@ -3,15 +3,17 @@ import { within } from '../lib/within.ts';
 
 const answerTimeoutMs = 1_000;
 
-/** Begins a MULTI in which a job can be added together with something else. */
+/** Begins a MULTI that can add a job together with other commands. */
 export async function beginTransaction(queue: Queue): Promise<IRedisTransaction> {
   return (await clientOf(queue)).multi();
 }
 
 /**
- * Executes it and answers what its first command answered, and its last. Throws the first error of any command, when the transaction was
- * discarded, and when there is no answer within a second. Where Redis has forgotten its scripts (SCRIPT FLUSH, another server behind the
- * same address), ioredis would go on naming them by their digests, since it never sees that error: so it begins the connection anew.
+ * Executes the transaction and returns the answers of its first and last command. After SCRIPT
+ * FLUSH or a server change Redis does not know the scripts, but ioredis would still send their
+ * digests, because it does not see this error. So the connection is opened again.
+ * @throws the first error of any command, and Error when the transaction was discarded or not
+ * answered within a second
  */
 export async function execTransaction(
   queue: Queue,

@@ -1,12 +1,19 @@
+import { LRUCache } from 'lru-cache';
 import type { BacklogShare } from './backlog.ts';
 
-/** What one workspace may expect of the workers however many others send, in inflated bytes a second. */
+/**
+ * Rate that each workspace can expect from the workers, in inflated bytes per second, even if many
+ * others send.
+ */
 const fairBytesPerS = 1024 * 1024;
-/** The longest that a backlog puts a body behind those of other workspaces. */
+/** Maximum delay in seconds that the backlog of a workspace adds to its new bodies. */
 const delayMaxS = 300;
 /** The largest priority that BullMQ sorts by: 24 days in seconds. */
 const priorityMax = 2 ** 21;
-/** Workspaces whose backlog a process remembers; a forgotten one counts as empty for one body. */
+/**
+ * Maximum number of workspace backlogs that a process remembers. A forgotten one counts as empty
+ * for one body.
+ */
 const workspacesMax = 10_000;
 
 interface KnownBacklog {
@@ -15,26 +22,30 @@ interface KnownBacklog {
 }
 
 /**
- * Decides the order of a lane. A body's priority is the time by which its turn would come if its workspace were served at
- * `fairBytesPerS`: the seconds since a base that all processes share, plus the seconds its workspace's backlog takes at that rate,
- * at most 300. The body of a workspace with little waiting so goes before the backlog of another. Nobody starves: after 300 s every
- * new body has a later time than one that waits, so it is behind it whoever sends.
- *
- * Of the backlog a process knows what Redis answered to its last publish, and what it has sent since; it shrinks at the fair rate.
+ * Decides the order of a lane. The priority of a body is the time of its turn if its workspace were
+ * served at `fairBytesPerS`: the seconds since a base that all processes share, plus the seconds of
+ * its backlog at that rate, at most 300.
+ * So a body of a workspace with a short backlog goes before the backlog of another workspace. No
+ * body starves: a body that has waited 300 s goes before every new one.
+ * A process estimates the backlog from the answer of Redis to its last publish and from what it has
+ * sent since. The estimate shrinks at the fair rate.
  */
 export class LaneSchedule {
-  readonly #backlogs = new Map<string, KnownBacklog>();
+  readonly #backlogs = new LRUCache<string, KnownBacklog>({ max: workspacesMax });
 
-  /** The priority of a body that is published now, and counts it as waiting until {@link learn} tells more. */
+  /**
+   * Returns the priority of a body that is published now. Counts the body as waiting until
+   * {@link learn} brings a newer value.
+   */
   priorityOf(workspaceId: string, { lane, cost }: BacklogShare, { nowMs, baseS }: { nowMs: number; baseS: number }) {
     const backlog = this.#backlogOf(workspaceId, lane, nowMs);
     this.#remember(workspaceId, lane, { cost: backlog + cost, atMs: nowMs });
     const delayS = Math.min(delayMaxS, Math.floor(backlog / fairBytesPerS));
-    // 0 would be no priority at all, which BullMQ serves before everything else.
+    // 0 means no priority, and BullMQ serves such jobs first.
     return Math.min(priorityMax, Math.max(1, Math.floor(nowMs / 1_000) - baseS + delayS));
   }
 
-  /** Notes what Redis says is waiting, a body that was published just now included. */
+  /** Stores the backlog that Redis reported. It includes the body that was just published. */
   learn(workspaceId: string, lane: string, known: KnownBacklog): void {
     this.#remember(workspaceId, lane, known);
   }
@@ -46,10 +57,6 @@ export class LaneSchedule {
   }
 
   #remember(workspaceId: string, lane: string, known: KnownBacklog): void {
-    const key = `${workspaceId} ${lane}`;
-    this.#backlogs.delete(key);
-    this.#backlogs.set(key, known);
-    const [oldest] = this.#backlogs.keys();
-    if (this.#backlogs.size > workspacesMax && oldest !== undefined) this.#backlogs.delete(oldest);
+    this.#backlogs.set(`${workspaceId} ${lane}`, known);
   }
 }

@@ -1,7 +1,7 @@
 import type { KeptGauge } from '../telemetry/metrics.ts';
 import type { QueueStats } from './queue-stats.ts';
 
-/** Depth and age of the queues, for Prometheus. */
+/** Returns the Prometheus gauges for the depth and age of the queues. */
 export function queueGauges(read: () => Promise<readonly QueueStats[]>): KeptGauge<'queue'>[] {
   const gauge = (name: string, help: string, valueIn: (stats: QueueStats) => number): KeptGauge<'queue'> => ({
     name,

@@ -7,7 +7,10 @@ import { readWorkerFigures } from './worker-figures.ts';
 
 /** Bodies are stored within a second when the workers keep up. */
 const lateMsMax = 5_000;
-/** More than the largest body takes alone; with what figures and answers may be old it is told within ten seconds. */
+/**
+ * Longer than the largest body takes alone. With the age of the figures and of the cached answer, a
+ * stuck worker is reported within ten seconds.
+ */
 const stuckMsMax = 7_000;
 const clockMsMax = 30_000;
 
@@ -16,13 +19,14 @@ export interface QueueHealthDeps {
   clock: RedisClock;
   /** The lanes of bodies. */
   lanes: readonly Queue[];
-  /** Why bodies are refused; undefined while they are taken. */
+  /** Returns why bodies are refused, or undefined while they are accepted. */
   refusal: () => string | undefined;
 }
 
 /**
- * What is wrong with the way of a body from its receipt to the store, worst first; undefined when nothing is. It says only what
- * everybody may know: no ids, no addresses. Throws what Redis throws.
+ * Returns the worst problem between the receipt of a body and its storage, or undefined. The text
+ * is public, so it contains no ids and no addresses.
+ * @throws the error of Redis
  */
 export async function queueConcern(deps: QueueHealthDeps): Promise<Concern | undefined> {
   const refusal = deps.refusal();

@@ -5,25 +5,26 @@ export interface QueueStats {
   waiting: number;
   active: number;
   failed: number;
-  /** Age of the job that is next, see {@link oldestWaitingAtMs}; null when none waits. */
+  /** Age of the next job, see {@link oldestWaitingAtMs}; null when no job waits. */
   oldestAgeMs: number | null;
 }
 
 /**
- * When the job that is next was added, in milliseconds since the epoch; undefined when none waits. No other waits longer but in a
- * lane of bodies, where one behind its own workspace's backlog may be older, by 300 s at most (see LaneSchedule).
+ * Returns when the next job was added, in milliseconds since the epoch; undefined when no job
+ * waits. The next job is the oldest, except in a lane of bodies: there a body behind the backlog of
+ * its own workspace may be older by up to 300 s (see LaneSchedule).
  */
 export async function oldestWaitingAtMs(queue: Queue): Promise<number | undefined> {
   return earliest(timesOf(await Promise.all([queue.getWaiting(0, 0), queue.getPrioritized(0, 0)])));
 }
 
-/** The same, with those that wait to be tried again. */
+/** Same as {@link oldestWaitingAtMs}, but includes the jobs that wait for a retry. */
 export async function oldestUnstoredAtMs(queue: Queue): Promise<number | undefined> {
   const lists = [queue.getWaiting(0, 0), queue.getPrioritized(0, 0), queue.getDelayed(0, 0)];
   return earliest(timesOf(await Promise.all(lists)));
 }
 
-/** The first of what `read` says about each queue. */
+/** Returns the earliest time that `read` returns for any of the queues. */
 export async function oldestOf(
   queues: readonly Queue[],
   read: (queue: Queue) => Promise<number | undefined>,
@@ -40,7 +41,7 @@ function earliest(timesMs: readonly (number | undefined)[]): number | undefined 
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** Jobs that wait for another try count as waiting. */
+/** Reads the counts of a queue. Jobs that wait for a retry count as waiting. */
 export async function readQueueStats(queue: Queue, nowMs = Date.now()): Promise<QueueStats> {
   const [counts, oldestAtMs] = await Promise.all([
     queue.getJobCounts('wait', 'prioritized', 'delayed', 'active', 'failed'),

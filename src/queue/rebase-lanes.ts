@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { createScript } from '../stores/redis/script.ts';
 import { laneBaseKey } from './store-body-script.ts';
 
-/** Far below the 24 days that priorities reach to, and seldom enough. */
+/** Far below the 24 days that priorities can express, and rare enough. */
 const baseAgeMaxS = 86_400;
 
 const script = createScript(`
@@ -17,8 +17,9 @@ redis.call('SET', KEYS[1], now)
 return 1`);
 
 /**
- * Begins the time of the lanes anew when it is older than a day and no lane holds anything, so that priorities stay small. Who
- * publishes learns of it by the next answer. Throws what Redis throws.
+ * Resets the base time of the lanes when it is older than a day and all lanes are empty, so that
+ * priorities stay small. Publishers learn the new base from their next answer.
+ * @throws the error of Redis
  */
 export async function rebaseLanes(redis: Redis, lanes: readonly Queue[]): Promise<void> {
   const states = ['wait', 'prioritized', 'delayed', 'active', 'paused'];

@@ -1,27 +1,34 @@
 import type { Redis } from 'ioredis';
 
-/** A look that took longer says too little about the time. */
+/** A TIME call that took longer is too inexact to use. */
 const roundTripMsMax = 100;
 
 /**
- * The time as Redis has it, so that processes on hosts whose clocks differ agree on what came first. Runs on by the monotonic clock
- * between looks; before the first one it is that of the host.
+ * The time of Redis, so that hosts with different clocks agree on the order of events. Between
+ * calls to {@link look} it advances by the monotonic clock. Before the first call it is the time of
+ * the host.
  */
 export class RedisClock {
   #redisMs = Date.now();
   #atMs = performance.now();
 
-  /** In milliseconds since the epoch. */
+  /** Returns the time in milliseconds since the epoch. */
   nowMs(): number {
     return Math.round(this.#exactMs());
   }
 
-  /** By how much the host's clock is ahead of that of Redis; negative when behind. */
+  /**
+   * Returns by how many milliseconds the host clock is ahead of Redis; negative when it is behind.
+   */
   hostAheadMs(): number {
     return Date.now() - this.nowMs();
   }
 
-  /** Asks Redis. What does not differ by more than the answer is inexact changes nothing. Throws what Redis throws. */
+  /**
+   * Asks Redis for the time. A difference smaller than the error of the measurement changes
+   * nothing.
+   * @throws the error of Redis
+   */
   async look(redis: Redis): Promise<void> {
     const sentAtMs = performance.now();
     const [seconds, microseconds] = await redis.time();

@@ -1,13 +1,17 @@
 import type { IRedisTransaction } from 'bullmq';
 import { type BacklogShare, backlogKeptS } from './backlog.ts';
 
-/** When the lanes' time began, in seconds since the epoch; set anew by the sweep, see {@link rebaseLanes}. */
+/**
+ * Base time of the lanes, in seconds since the epoch. The sweep resets it, see {@link rebaseLanes}.
+ */
 export const laneBaseKey = 'promptlane:ingest-base';
 
 /**
- * Keeps the body only when its job is not known yet, so that a resend of a finished body leaves nothing behind. In the same breath
- * its spans are metered: a new body adds ARGV[2], a duplicate ARGV[3], which gives back what was taken for it before; and a new
- * body is added to the backlog of its workspace. Answers whether it is a duplicate, the backlog, and the base of the lanes.
+ * Stores the body only if its job is not known, so that a resend of a finished body leaves nothing
+ * behind. In the same script it counts the spans: a new body adds ARGV[2], a duplicate adds
+ * ARGV[3], which gives back the spans taken for it earlier. A new body is added to the backlog of
+ * its workspace.
+ * Answers whether it is a duplicate, the backlog, and the base time of the lanes.
  */
 const storeBodyLua = `
 local duplicate = redis.call('EXISTS', KEYS[1])
@@ -32,14 +36,19 @@ local cost = redis.call('HINCRBY', KEYS[4], ARGV[7], ARGV[8])
 redis.call('EXPIRE', KEYS[4], ARGV[9])
 return {0, bytes, cost, tonumber(base)}`;
 
-/** How the spans of a body are counted: in the hash `key`, in its field `total` and in that of their minute, `slot`. */
+/**
+ * Where the spans of a body are counted: in the hash `key`, in its fields `total` and `slot` (the
+ * minute).
+ */
 export interface SpanMeter {
   key: string;
   slot: string;
-  /** When the counter may be forgotten, in seconds since the epoch. */
+  /** Expiry of the counter, in seconds since the epoch. */
   expiresAtS: number;
   spans: number;
-  /** Whether they were counted when the quota was checked: then a duplicate gives them back. */
+  /**
+   * Whether the spans were counted when the quota was checked. Then a duplicate gives them back.
+   */
   taken: boolean;
 }
 
@@ -52,12 +61,18 @@ export interface StoreBodyCommand {
 
 export interface StoredBody {
   duplicate: boolean;
-  /** What the workspace has unfinished, this body included: bytes in Redis, and cost in the body's lane. */
+  /**
+   * Unfinished bodies of the workspace, including this one: bytes in Redis, and cost in the lane of
+   * the body.
+   */
   backlog: { bytes: number; cost: number };
   baseS: number;
 }
 
-/** Whole, for by its digest it might be unknown where the job's script is known: then a job would come without its body. */
+/**
+ * Adds the script to the transaction as full text, not by digest. Redis could know the digest of
+ * the job script but not this one; then a job would be stored without its body.
+ */
 export function addStoreBody(transaction: IRedisTransaction, { keys, body, meter, share }: StoreBodyCommand): void {
   const { lane, bytes, cost } = share;
   transaction.runCommand('eval', [
@@ -66,7 +81,7 @@ export function addStoreBody(transaction: IRedisTransaction, { keys, body, meter
   ]);
 }
 
-/** What the script has answered. */
+/** Parses the answer of the script. */
 export function readStoredBody(answer: unknown): StoredBody {
   const [duplicate = 0, bytes = 0, cost = 0, baseS = 0] = answer as number[];
   return { duplicate: duplicate === 1, backlog: { bytes, cost }, baseS };

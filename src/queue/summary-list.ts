@@ -1,9 +1,10 @@
 import type { Redis } from 'ioredis';
-import type { KeptCounts } from '../telemetry/metrics.ts';
+import { countSummaries } from './summary-counts.ts';
 
 /**
- * Traces whose spans are stored and whose execution is still to be summed up. The list is durable as the queue is, and shared by all
- * workers. Per project: what is due when, what must rest until when, and how often a trace failed in a row.
+ * Keys of one project's list of traces whose spans are stored but whose execution is not summarized
+ * yet. The list is as durable as the queue, and all workers share it. `due` has the time when a
+ * trace is due, `rest` the time until which it must rest, `failures` the failures in a row.
  */
 interface Keys {
   due: string;
@@ -11,18 +12,26 @@ interface Keys {
   failures: string;
 }
 
-/** Which projects have entries, and their workspaces. No tenant's data, so the key has no tenant. */
+/**
+ * Hash of the projects with entries and their workspaces. It holds no tenant data, so the key has
+ * no tenant.
+ */
 const projectsKey = 'promptlane:summary-projects';
-const countsKey = 'promptlane:summary-counts';
 
-/** A worker that dies, or stands still, leaves its traces to others after this; one that works renews its leases. */
+/**
+ * If a worker dies or hangs, others take its traces after this time. A worker that is alive renews
+ * its leases.
+ */
 const leaseMs = 15_000;
 const failurePauseFirstMs = 1_000;
 const failurePauseMaxMs = 600_000;
-/** Members that one script handles. */
+/** Maximum number of members per script call. */
 const tracesPerScript = 1_000;
 
-/** A place on the list keeps its time, unless a worker has it: then it comes again after that one's rest. Answers how many are new. */
+/**
+ * Adds traces. A listed trace keeps its time unless a worker has leased it; then it is due again
+ * after its rest. Answers the number of new traces.
+ */
 const addLua = `
 local added = 0
 for i = 4, #ARGV do
@@ -36,7 +45,7 @@ end
 redis.call('HSET', KEYS[3], ARGV[2], ARGV[3])
 return added`;
 
-/** A time with a fraction marks a lease, which no other time has. */
+/** Leases due traces. Only the time of a lease has a fraction, so the fraction marks it. */
 const leaseLua = `
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[1])
 local traces = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[4])
@@ -46,7 +55,9 @@ for _, trace in ipairs(traces) do
 end
 return traces`;
 
-/** Takes the trace off the list, or back to its place when more of it came meanwhile. */
+/**
+ * Removes the trace from the list. If it was added again meanwhile, it becomes due after its rest.
+ */
 const doneLua = `
 redis.call('HDEL', KEYS[3], ARGV[1])
 redis.call('ZADD', KEYS[2], ARGV[3], ARGV[1])
@@ -62,7 +73,10 @@ local pause = math.min(tonumber(ARGV[3]) * 2 ^ math.min(failures - 1, 20), tonum
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('ZADD', KEYS[1], string.format('%.0f', tonumber(ARGV[2]) + pause), ARGV[1])`;
 
-/** Gives up leases that still hold; their traces are due again at ARGV[2], and so are those that were put on the list meanwhile, after the rest of the lease. */
+/**
+ * Releases leases that still hold. Their traces are due again at ARGV[2], as are traces that were
+ * added again meanwhile.
+ */
 const releaseLua = `
 for i = 3, #ARGV do
   local place = redis.call('ZSCORE', KEYS[1], ARGV[i])
@@ -71,7 +85,10 @@ for i = 3, #ARGV do
   redis.call('ZREM', KEYS[2], ARGV[i])
 end`;
 
-/** Leases that still hold do so until ARGV[3], marked ARGV[2] instead of ARGV[1]; what was put on the list meanwhile is due then. */
+/**
+ * Extends leases that still hold until ARGV[3] and changes their mark from ARGV[1] to ARGV[2].
+ * Traces that were added again meanwhile are due then.
+ */
 const renewLua = `
 for i = 4, #ARGV do
   local place = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]) or '')
@@ -87,14 +104,17 @@ export interface SummaryProject {
   projectId: string;
 }
 
-/** Traces that this worker has until it says what became of them, or the lease ends. */
+/** Traces that this worker holds until it reports their outcome or the lease ends. */
 export interface SummaryLease extends SummaryProject {
   traceIds: readonly string[];
-  /** The score that marks them; changes when the lease is renewed. */
+  /** The score that marks the leased traces. It changes when the lease is renewed. */
   place: string;
 }
 
-/** Puts traces on the list, each once; resolves once that is durable with how many were not there. Throws what Redis throws. */
+/**
+ * Adds traces to the list, each once. Resolves to the number of new traces.
+ * @throws the error of Redis
+ */
 export async function listForSummary(
   redis: Redis,
   { workspaceId, projectId }: SummaryProject,
@@ -109,7 +129,10 @@ export async function listForSummary(
   return added;
 }
 
-/** Those of the traces that are not on the list. Throws what Redis throws. */
+/**
+ * Returns those of the traces that are not on the list.
+ * @throws the error of Redis
+ */
 export async function withoutPlace(redis: Redis, projectId: string, traceIds: readonly string[]): Promise<string[]> {
   const absent: string[] = [];
   for (let at = 0; at < traceIds.length; at += tracesPerScript) {
@@ -120,13 +143,13 @@ export async function withoutPlace(redis: Redis, projectId: string, traceIds: re
   return absent;
 }
 
-/** The projects that have traces on the list, due or not. */
+/** Returns the projects that have traces on the list, due or not. */
 export async function summaryProjects(redis: Redis): Promise<SummaryProject[]> {
   const projects = await redis.hgetall(projectsKey);
   return Object.entries(projects).map(([projectId, workspaceId]) => ({ projectId, workspaceId }));
 }
 
-/** Takes up to `tracesMax` traces of a project that are due, the longest due first. */
+/** Leases up to `tracesMax` due traces of a project, the longest due first. */
 export async function leaseSummaries(redis: Redis, project: SummaryProject, tracesMax: number): Promise<SummaryLease> {
   const { due, rest } = keysOf(project.projectId);
   const nowMs = Date.now();
@@ -135,7 +158,10 @@ export async function leaseSummaries(redis: Redis, project: SummaryProject, trac
   return { ...project, place, traceIds: traceIds as string[] };
 }
 
-/** Keeps those traces of a lease that are still worked on. What is sent over the same connection after it knows the lease by its new mark. */
+/**
+ * Renews the lease of the traces that are still being processed. Later commands on the same
+ * connection use the new mark.
+ */
 export async function renewSummaries(redis: Redis, lease: SummaryLease, traceIds: readonly string[]): Promise<void> {
   if (traceIds.length === 0) return;
   const { due, rest } = keysOf(lease.projectId);
@@ -145,7 +171,7 @@ export async function renewSummaries(redis: Redis, lease: SummaryLease, traceIds
   await redis.eval(renewLua, 2, due, rest, before, lease.place, untilMs, ...traceIds);
 }
 
-/** The trace is summed up, and rests for `restMs` before it is again. */
+/** Marks the trace as summarized. It rests for `restMs` before it is summarized again. */
 export async function endSummary(redis: Redis, lease: SummaryLease, traceId: string, restMs: number): Promise<void> {
   const { due, rest, failures } = keysOf(lease.projectId);
   const restUntilMs = Date.now() + Math.ceil(restMs);
@@ -164,7 +190,7 @@ export async function endSummary(redis: Redis, lease: SummaryLease, traceId: str
   );
 }
 
-/** The traces have not been worked on; anybody may take them again after `pauseMs`. */
+/** Releases traces that were not processed. Any worker may take them after `pauseMs`. */
 export async function releaseSummaries(
   redis: Redis,
   lease: SummaryLease,
@@ -176,7 +202,10 @@ export async function releaseSummaries(
   await redis.eval(releaseLua, 2, due, rest, lease.place, Date.now() + pauseMs, ...traceIds);
 }
 
-/** The trace could not be summed up; it stays on the list, and waits twice as long with every failure, up to ten minutes. */
+/**
+ * Keeps a trace that could not be summarized on the list. The pause starts at 1 s and doubles with
+ * every failure, up to ten minutes.
+ */
 export async function failSummary(redis: Redis, lease: SummaryLease, traceId: string): Promise<void> {
   const { due, rest, failures } = keysOf(lease.projectId);
   const pauses = [failurePauseFirstMs, failurePauseMaxMs];
@@ -184,33 +213,11 @@ export async function failSummary(redis: Redis, lease: SummaryLease, traceId: st
   await countSummaries(redis, 'failed', 1);
 }
 
-const countedSummaries = ['listed', 'failed', 'mended'] as const;
-
-/** What became of summaries: left to the list by a batch, tried in vain, found missing by the reconciler. */
-export type CountedSummaries = (typeof countedSummaries)[number];
-
-export async function countSummaries(redis: Redis, outcome: CountedSummaries, count: number): Promise<void> {
-  if (count > 0) await redis.hincrby(countsKey, outcome, count);
-}
-
-/** What all workers have counted since Redis was new, for Prometheus; 0 of what has not happened. */
-export function summaryCounts(redis: Redis): KeptCounts<'outcome'> {
-  return {
-    name: 'execution_summaries_total',
-    help: 'Executions that were left to the list of summaries (listed), could not be summed up (failed), were found missing or short (mended)',
-    labels: ['outcome'],
-    async read() {
-      const counts = await redis.hmget(countsKey, ...countedSummaries);
-      return countedSummaries.map((outcome, index) => ({ outcome, count: Number(counts[index] ?? 0) }));
-    },
-  };
-}
-
 function placeOf(leaseEndMs: number): string {
   return `${leaseEndMs}.5`;
 }
 
-/** The traces of a project on the list, by when they are due. */
+/** Returns the key of the listed traces of a project, sorted by the time when they are due. */
 export function dueKeyOf(projectId: string): string {
   return `${projectId}:summaries-due`;
 }

@@ -2,12 +2,13 @@ import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { ingestBodyPayload } from './job-catalog.ts';
 
-/** More unfinished bodies than this are not looked through. */
+/** If a list has more unfinished bodies than this, they are not examined. */
 const jobsMax = 5_000;
 
 /**
- * When the body that was received first of all unfinished ones came, in milliseconds since the epoch; Infinity when all are done,
- * undefined when there are too many to tell. A job that moves between states meanwhile is seen: they are read at one instant.
+ * Returns when the oldest unfinished body was received, in milliseconds since the epoch; Infinity
+ * when all are done, undefined when there are too many to examine. The lists are read in one
+ * transaction, so a job that changes its state is not missed.
  */
 export async function unfinishedReceiptAtMs(redis: Redis, queues: readonly Queue[]): Promise<number | undefined> {
   let firstMs = Number.POSITIVE_INFINITY;
@@ -40,7 +41,7 @@ async function receiptsOf(redis: Redis, queue: Queue, ids: readonly string[]): P
   const results = (await pipeline.exec()) ?? [];
   return results.flatMap(([error, data]) => {
     if (error !== null) throw error;
-    // Without data the job has ended meanwhile; one that cannot be read has not been received in time.
+    // A job without data has ended meanwhile. A job that cannot be parsed is skipped.
     if (data === null) return [];
     const payload = ingestBodyPayload.safeParse(JSON.parse(String(data)));
     return payload.success ? [payload.data.receivedAtMs] : [];

@@ -1,35 +1,46 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 
-/** What workers tell the API about themselves. No tenant's data, so the key has no tenant. */
+/**
+ * Hash of the figures that workers report to the API. It holds no tenant data, so the key has no
+ * tenant.
+ */
 const key = 'promptlane:worker-figures';
-/** A worker writes every second; one that has not for so long is dead, frozen or cut off. */
+/**
+ * A worker reports every second. One that is silent for this long is dead, frozen or disconnected.
+ */
 const freshMs = 5_000;
-/** Those of a worker that fell silent long ago are forgotten. */
+/** The figures of a worker that is silent for this long are deleted. */
 const forgottenMs = 60_000;
 
 const figures = z.object({
   /** By the clock of Redis. */
   atMs: z.number(),
-  /** From receipt of a body to its spans being readable. */
+  /** From the receipt of a body until its spans are readable. */
   freshnessP95Ms: z.number().nullable(),
   storedSpans: z.number(),
-  /** Since when it has had bodies under way without ending one; null while it has none. */
+  /**
+   * Since when the worker has had bodies under way without finishing one; null while it has none.
+   */
   busySinceMs: z.number().nullable().default(null),
 });
 
 export type WorkerFigures = z.infer<typeof figures> & { workerId: string };
 
-/** `workerId` begins with the host's name and a colon. */
+/** Writes the figures of a worker. `workerId` begins with the host name and a colon. */
 export async function writeWorkerFigures(redis: Redis, { workerId, ...values }: WorkerFigures): Promise<void> {
   await redis.hset(key, workerId, JSON.stringify(values));
 }
 
+/** Deletes the figures of a worker. */
 export async function removeWorkerFigures(redis: Redis, workerId: string): Promise<void> {
   await redis.hdel(key, workerId);
 }
 
-/** Of the workers that spoke within the last five seconds. `nowMs` is by the clock of Redis, as what they write. */
+/**
+ * Reads the figures of workers that reported within the last 5 s. `nowMs` is by the clock of Redis,
+ * as are the figures.
+ */
 export async function readWorkerFigures(redis: Redis, nowMs: number): Promise<WorkerFigures[]> {
   const all = await redis.hgetall(key);
   const fresh: WorkerFigures[] = [];

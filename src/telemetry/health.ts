@@ -2,7 +2,7 @@ import { cachedFor } from '../lib/cached-for.ts';
 import { TimeoutError, within } from '../lib/within.ts';
 import { createLatencyRecorder, type LatencySummary } from './latency.ts';
 
-/** What a check finds wrong with a dependency that answers. Everybody may read the reason. */
+/** A problem with a dependency that does answer. The reason is public. */
 export class Concern {
   readonly status: 'degraded' | 'down';
   readonly reason: string;
@@ -16,27 +16,37 @@ export class Concern {
 export interface ProbeReading {
   ok: boolean;
   latencyMs: number;
-  /** Why it is not ok: an error code, never a message, because everybody may read it. */
+  /** Why the probe failed: an error code, never a message, because the detail is public. */
   detail?: string;
-  /** What the check found wrong although the dependency answered. */
+  /** The problem that the check found although the dependency answered. */
   concern?: Concern;
 }
 
 export interface Probe {
-  /** The state of the dependency, at most a second old; never throws and never takes longer than the time-out. */
+  /**
+   * Returns the state of the dependency, at most one second old. Never throws and never takes
+   * longer than the time-out.
+   */
   read(): Promise<ProbeReading>;
-  /** Whether the last three checks got no answer in time: whoever asks the dependency now waits in vain. One that refuses is not silent. */
+  /**
+   * Whether the last three checks got no answer in time, so that a new request would wait for
+   * nothing. A dependency that refuses is not silent.
+   */
   readonly isSilent: boolean;
-  /** Quantiles over the successful checks of the last minutes. */
+  /** Returns the quantiles of the successful checks of the last minutes. */
   latency(): LatencySummary;
-  /** Checks every `everyMs` from now on, so that there are quantiles when nobody asks. */
+  /**
+   * Checks every `everyMs` from now on, so that quantiles exist even when nobody reads the probe.
+   */
   start(everyMs: number): void;
   stop(): void;
 }
 
 /**
- * Watches one dependency. However often it is read, the dependency sees one check a second and one at a time.
- * @param check throws when the dependency is unavailable, may resolve to a {@link Concern}; must let go when the signal aborts
+ * Creates the probe of one dependency. However often the probe is read, the dependency gets at most
+ * one check per second and one at a time.
+ * @param check throws when the dependency is unavailable and may resolve to a {@link Concern}; it
+ * must stop when the signal aborts
  */
 export function createProbe({
   check,
@@ -78,12 +88,15 @@ export function createProbe({
   };
 }
 
-/** Health may be asked by anybody; this keeps it from hammering the engines. */
+/** The health route is public; this cache protects the dependencies from too many checks. */
 const cacheMs = 1_000;
 const checks = 'checks';
 const silentAfter = 3;
 
-/** Also of a pool whose connections all wait for an answer: knex's error when none is free in time. */
+/**
+ * Returns whether an error is a time-out. This includes the error of knex when no connection of the
+ * pool becomes free in time, because all of them wait for an answer.
+ */
 function isTimeout(error: unknown): boolean {
   return (
     error instanceof TimeoutError || (error instanceof Error && /time-?out/i.test(`${error.name} ${error.message}`))

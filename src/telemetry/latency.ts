@@ -1,4 +1,4 @@
-/** Quantiles of the window, in milliseconds; null when nothing was recorded in it. */
+/** Quantiles of the time window, in milliseconds; null when nothing was recorded in it. */
 export interface LatencySummary {
   count: number;
   p50_ms: number | null;
@@ -10,13 +10,14 @@ export interface LatencySummary {
 export interface LatencyRecorder {
   record(name: string, ms: number): void;
   summary(name: string): LatencySummary;
-  /** Every name recorded so far, in order of appearance. */
+  /** Returns all recorded names, in order of first appearance. */
   names(): string[];
 }
 
 /**
- * Quantiles over the last five minutes in fixed memory: logarithmic buckets as in DDSketch (Masson, Rim, Lee, VLDB 2019),
- * one set per half minute. Recording is one increment; a quantile is off by at most 4 %.
+ * Creates a recorder of quantiles over the last five minutes in fixed memory. It uses logarithmic
+ * buckets as in DDSketch (Masson, Rim, Lee, VLDB 2019), one set per half minute. Recording is one
+ * increment; a quantile has an error of at most 4 %.
  */
 export function createLatencyRecorder({ nowMs = Date.now }: { nowMs?: () => number } = {}): LatencyRecorder {
   const series = new Map<string, Series>();
@@ -48,7 +49,7 @@ interface Series {
 
 function createSeries(): Series {
   const counts = new Uint32Array(slices * buckets);
-  /** Which slice of time each row of `counts` holds at present. */
+  /** The time slice that each row of `counts` currently holds. */
   const held = new Array<number>(slices).fill(Number.NEGATIVE_INFINITY);
   let lastMs: number | null = null;
 
@@ -96,7 +97,7 @@ function quantileOf(sums: Float64Array, count: number, quantile: number): number
   if (left === 0) return null;
   for (const [bucket, samples] of sums.entries()) {
     left -= samples;
-    // The point of a bucket that is equally far, in ratio, from both its edges.
+    // The point of the bucket with the same ratio to both edges.
     if (left <= 0) return rounded(leastMs * growth ** (bucket - 0.5));
   }
   return null;

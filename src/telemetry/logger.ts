@@ -4,14 +4,15 @@ import { safeMessage, scrubText, serializeError } from './safe-error.ts';
 export type { Logger } from 'pino';
 
 /**
- * Lines are written some at a time and beside the event loop, of which a write(2) for each request took a tenth under load. A process that
- * ends writes what is left; one that is killed loses a tenth of a second of lines. While nobody reads them, they wait up to `maxLength`.
+ * Lines are buffered and written outside of the event loop; one write(2) per request took a tenth
+ * of the event loop under load. A process that ends writes the rest; a killed one loses 0.1 s of
+ * lines. If nobody reads them, up to `maxLength` bytes wait.
  */
 const stdout = { dest: 1, sync: false, minLength: 4_096, periodicFlush: 100, maxLength: 16 * 1024 * 1024 };
 
 /**
- * A JSON logger to stdout. Errors under `err` or `error` are reduced to type, message, code and stack frames
- * (R-SEC-3); whole lines lose credentials in URLs.
+ * Creates a JSON logger to stdout. It reduces errors under `err` or `error` to type, message, code
+ * and stack frames. It removes URL credentials from every line.
  */
 export function createLogger({
   level,
@@ -30,7 +31,7 @@ export function createLogger({
       serializers: { err: serializeError, error: serializeError },
       hooks: {
         streamWrite: scrubText,
-        // Without a message pino copies the error's own, which no serializer sees.
+        // Without a message pino copies the message of the error, which no serializer sees.
         logMethod(args, method) {
           const [first, second] = args;
           const error: unknown = first instanceof Error ? first : errorUnder(first);

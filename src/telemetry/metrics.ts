@@ -7,7 +7,7 @@ export interface RequestSample {
   ms: number;
 }
 
-/** Counts that are kept elsewhere and read when Prometheus asks. */
+/** Counters that are stored elsewhere and read when Prometheus scrapes. */
 export interface KeptCounts<Label extends string> {
   name: string;
   help: string;
@@ -15,7 +15,7 @@ export interface KeptCounts<Label extends string> {
   read(): Promise<readonly (Readonly<Record<Label, string>> & { count: number })[]>;
 }
 
-/** Values that are read when Prometheus asks. */
+/** Values that are read when Prometheus scrapes. */
 export interface KeptGauge<Label extends string> {
   name: string;
   help: string;
@@ -24,16 +24,22 @@ export interface KeptGauge<Label extends string> {
 }
 
 export interface Metrics {
-  /** For further metrics of the process: pass it in their `registers`. */
+  /** Registry for further metrics of the process; pass it in their `registers`. */
   registry: Registry;
   observeRequest(sample: RequestSample): void;
-  /** Counts that cannot be read are left out: the other metrics matter most when something is away. */
+  /**
+   * Exports counters. Counters that cannot be read are omitted, because the other metrics are most
+   * needed when a dependency is unavailable.
+   */
   exportCounts<Label extends string>(counts: KeptCounts<Label>): void;
-  /** The same of values that go up and down. */
+  /** Exports gauges; otherwise like `exportCounts`. */
   exportGauge<Label extends string>(gauge: KeptGauge<Label>): void;
 }
 
-/** A registry of its own per process (and per test): Node's default metrics, event loop delay among them, and HTTP. */
+/**
+ * Creates a separate registry per process (and per test), with the default metrics of Node,
+ * including event loop delay, and HTTP metrics.
+ */
 export function createMetrics(labels: Readonly<Record<string, string>> = {}): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels(labels);

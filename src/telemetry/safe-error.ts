@@ -1,4 +1,4 @@
-/** What a log line may say of an error. */
+/** The fields of an error that may be logged. */
 export interface SafeError {
   type: string;
   message: string;
@@ -8,8 +8,8 @@ export interface SafeError {
 }
 
 /**
- * An error reduced to what may be logged. Never other properties: ioredis hangs the whole command with its arguments
- * on the error, pg puts row values into `detail`.
+ * Reduces an error to what may be logged. Other properties are never included: ioredis puts the
+ * whole command with its arguments on the error, and pg puts row values into `detail`.
  */
 export function serializeError(error: unknown, causesMax = 3): SafeError {
   if (!(error instanceof Error))
@@ -26,21 +26,24 @@ export function serializeError(error: unknown, causesMax = 3): SafeError {
   };
 }
 
-/** The message without Redis command arguments, without the SQL text knex puts before it, without URL credentials. */
+/**
+ * Returns the message without Redis command arguments, without the SQL text that knex adds, and
+ * without URL credentials.
+ */
 export function safeMessage(error: Error): string {
   let message = error.message.replace(redisArguments, '$1 [redacted]').replace(knexStatement, '[statement] - ');
   for (const argument of commandArguments(error)) message = message.replaceAll(argument, '[redacted]');
   return scrubText(message).slice(0, messageCharsMax);
 }
 
-/** Credentials in URLs, such as `postgres://user:secret@host`. */
+/** Removes credentials from URLs, such as `postgres://user:secret@host`. */
 export function scrubText(text: string): string {
   return text.includes('://') ? text.replace(urlCredentials, '$1***@') : text;
 }
 
 const messageCharsMax = 2_000;
 const urlCredentials = /([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@"'\\]+@/gi;
-/** Redis quotes the arguments of a command it does not know. */
+/** Redis quotes the arguments of an unknown command. */
 const redisArguments = /(with args beginning with:).*/s;
 /** knex writes `<statement with its values> - <message of the driver>`. */
 const knexStatement = /^\s*(?:select|insert|update|delete|with|create|alter|drop|begin|commit|rollback|set)\b.* - /is;
@@ -53,7 +56,7 @@ function commandArguments(error: Error): string[] {
   return args.map(String).filter((text) => text.length >= 3);
 }
 
-/** Only the frames: the first lines of a stack repeat the message as it was. */
+/** Returns only the frames: the first lines of a stack repeat the unfiltered message. */
 function framesOf(error: Error): string {
   const lines = (error.stack ?? '').split('\n');
   return lines.filter((line) => /^\s+at /.test(line)).join('\n');

@@ -3,6 +3,7 @@ import {
   bannedNames,
   defaultExporters,
   domainOrder,
+  endpointImporters,
   environmentReaders,
   fileLinesMax,
   indexLinesMax,
@@ -24,21 +25,33 @@ export function breaches(files: readonly SourceFile[]): string[] {
   );
 }
 
-/** The module names a file imports, exports from, or loads with `import()`; comments do not count. */
-export function importedModules(text: string): string[] {
+export interface Import {
+  module: string;
+  /** Whether nothing of it exists at run time. */
+  isType: boolean;
+}
+
+/** What a file imports, exports from, or loads with `import()`; comments do not count. */
+export function importsOf(text: string): Import[] {
   const code = withoutComments(text);
-  const statements = [
-    ...code.matchAll(/^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm),
+  const named = [...code.matchAll(/^\s*(?:import|export)\b(\s+type\b)?[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm)];
+  const others = [
     ...code.matchAll(/^\s*import\s*['"]([^'"]+)['"]/gm),
     ...code.matchAll(/\bimport\s*\(\s*['"]([^'"]+)['"]/g),
   ];
-  return statements.flatMap((match) => match[1] ?? []);
+  return [
+    ...named.map(([, type, module = '']) => ({ module, isType: type !== undefined })),
+    ...others.map(([, module = '']) => ({ module, isType: false })),
+  ];
 }
 
+const mayImportEndpoints = (path: string) => isRoutes(path) || endpointImporters.test(path);
+const isRoutes = (path: string) => path.endsWith('.routes.ts');
+const isWorker = (path: string) => path.startsWith('workers/');
 const isProduct = (path: string) => /^(?:src|workers)\//.test(path);
 
 function importBreaches({ path, text }: SourceFile): string[] {
-  return importedModules(text).flatMap((module) => {
+  return importsOf(text).flatMap(({ module }) => {
     if (module.startsWith('.')) return pathBreaches(path, posix.join(posix.dirname(path), module));
     const name = module.split('/', module.startsWith('@') ? 2 : 1).join('/');
     const home = Object.hasOwn(packageHomes, name) ? packageHomes[name] : undefined;
@@ -56,11 +69,16 @@ function pathBreaches(from: string, to: string): string[] {
   }
   const [own, other] = [domainOf(from), domainOf(to)];
   if (isProduct(from) && other && other !== own) {
-    if (to !== `src/domains/${other}/index.ts`)
-      faults.push(`reaches into the domain ${other} (${to}); use its index.ts`);
+    const doors = isWorker(from) ? ['index.ts', 'jobs.ts'] : ['index.ts'];
+    if (!isRoutes(to) && !doors.some((door) => to === `src/domains/${other}/${door}`)) {
+      faults.push(`reaches into the domain ${other} (${to}); use its ${doors.join(' or ')}`);
+    }
     if (own && domainOrder.indexOf(own) <= domainOrder.indexOf(other)) {
       faults.push(`domain ${own} imports ${other}, which comes after it`);
     }
+  }
+  if (isProduct(from) && isRoutes(to) && !mayImportEndpoints(from)) {
+    faults.push(`imports endpoints (${to}), which belong to ${endpointImporters.source}`);
   }
   return faults;
 }
@@ -84,7 +102,7 @@ function textBreaches({ path, text }: SourceFile): string[] {
 
 function sizeBreaches({ path, text }: SourceFile): string[] {
   const lines = text.trimEnd().split('\n').length;
-  const max = /^src\/domains\/[^/]+\/index\.ts$/.test(path) ? indexLinesMax : fileLinesMax;
+  const max = /^src\/domains\/[^/]+\/(?:index|jobs)\.ts$/.test(path) ? indexLinesMax : fileLinesMax;
   const bounded = isProduct(path) && !Object.hasOwn(longFiles, path);
   return bounded && lines > max ? [`has ${lines} lines; the limit is ${max}`] : [];
 }

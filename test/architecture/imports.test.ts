@@ -1,25 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { breaches, importedModules, type SourceFile } from './check.ts';
+import { breaches, importsOf } from './check.ts';
 import { longFiles } from './rules.ts';
-
-const root = join(import.meta.dirname, '../..');
-const folders = ['src', 'workers', 'migrations', 'dev', 'test', 'bench'];
-
-function sources(): SourceFile[] {
-  const inFolders = folders
-    .filter((folder) => existsSync(join(root, folder)))
-    .flatMap((folder) =>
-      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
-    );
-  return inFolders
-    .filter((name) => /\.m?ts$/.test(name) && !/\b(?:fixtures|node_modules)\b/.test(name))
-    .map((name) => ({
-      path: name.split(sep).join('/'),
-      text: readFileSync(join(root, name), 'utf8'),
-    }));
-}
+import { sources } from './sources.ts';
 
 describe('the tree', () => {
   test('keeps every rule', () => {
@@ -60,6 +42,14 @@ describe('the check', () => {
       "import { a } from '../src/domains/auth/jwt.ts';",
       /use its index/,
     ],
+    ['an index with endpoints', 'src/domains/auth/index.ts', "export { a } from './a.routes.ts';", /imports endpoints/],
+    [
+      'endpoints of another domain',
+      'src/domains/prompts/x.ts',
+      "import { a } from '../auth/a.routes.ts';",
+      /imports endpoints/,
+    ],
+    ['jobs outside a worker', 'src/api/x.ts', "import { a } from '../domains/auth/jobs.ts';", /use its index/],
     ['an unlisted domain', 'src/domains/novel/x.ts', 'export const a = 1;', /not in the order/],
     ['express in a verb', 'src/domains/auth/log-in.ts', "import type { Request } from 'express';", /imports express/],
     ['knex outside a store', 'src/domains/auth/log-in.ts', "import { knex } from 'knex';", /imports knex/],
@@ -76,6 +66,8 @@ describe('the check', () => {
 
   test.each<[string, string, string]>([
     ['a domain importing an earlier one', 'src/domains/prompts/x.ts', "import { a } from '../auth/index.ts';"],
+    ['the list of endpoints', 'src/api/endpoints.ts', "import { a } from '../domains/auth/a.routes.ts';"],
+    ['jobs in a worker', 'workers/x.ts', "import { a } from '../src/domains/auth/jobs.ts';"],
     ['express in routes', 'src/domains/auth/auth.routes.ts', "import type { Request } from 'express';"],
     ['knex in a store', 'src/domains/auth/user-store.ts', "import type { Knex } from 'knex';"],
     ['a test reaching inside', 'test/unit/x.test.ts', "import { a } from '../../src/domains/auth/jwt.ts';"],
@@ -87,6 +79,11 @@ describe('the check', () => {
 
   test('reads every form of import', () => {
     const text = "import a from 'a';\nimport 'b';\nexport * from 'c';\nimport type { D } from 'd';\nawait import('e');";
-    expect(importedModules(text).sort()).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(
+      importsOf(text)
+        .map(({ module }) => module)
+        .sort(),
+    ).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(importsOf(text).filter(({ isType }) => isType)).toEqual([{ module: 'd', isType: true }]);
   });
 });

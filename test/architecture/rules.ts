@@ -1,28 +1,25 @@
 /** ARCHITECTURE rules as data; `check.ts` holds files against them. Paths are relative to the project's root. */
 
+const kit = ['lib', 'runtime'];
+const belowDomains = [...kit, 'config', 'telemetry', 'stores', 'queue', 'otlp'];
+
 /** What each part of the tree may import from the others; the first matching part owns a file. */
 export const layers: readonly { name: string; files: RegExp; mayImport: readonly string[] }[] = [
-  { name: 'lib', files: /^src\/lib\//, mayImport: [] },
+  { name: 'lib', files: /^src\/lib\//, mayImport: ['runtime'] },
+  { name: 'runtime', files: /^src\/runtime\//, mayImport: ['lib'] },
   { name: 'config', files: /^src\/config\.ts$/, mayImport: ['lib'] },
-  { name: 'telemetry', files: /^src\/telemetry\//, mayImport: ['lib'] },
-  { name: 'stores', files: /^src\/stores\//, mayImport: ['lib', 'config', 'telemetry'] },
-  { name: 'queue', files: /^src\/queue\//, mayImport: ['lib', 'config', 'telemetry', 'stores'] },
-  { name: 'http', files: /^src\/http\//, mayImport: ['lib', 'config', 'telemetry'] },
-  { name: 'domains', files: /^src\/domains\//, mayImport: ['lib', 'config', 'telemetry', 'stores', 'queue', 'http'] },
-  {
-    name: 'main',
-    files: /^src\/[^/]+\.ts$/,
-    mayImport: ['lib', 'config', 'telemetry', 'stores', 'queue', 'http', 'domains'],
-  },
-  {
-    name: 'workers',
-    files: /^workers\//,
-    mayImport: ['lib', 'config', 'telemetry', 'stores', 'queue', 'domains', 'main'],
-  },
+  { name: 'telemetry', files: /^src\/telemetry\//, mayImport: kit },
+  { name: 'stores', files: /^src\/stores\//, mayImport: [...kit, 'config', 'telemetry'] },
+  { name: 'queue', files: /^src\/queue\//, mayImport: [...kit, 'config', 'telemetry', 'stores'] },
+  { name: 'http', files: /^src\/http\//, mayImport: [...kit, 'config', 'telemetry'] },
+  { name: 'otlp', files: /^src\/otlp\//, mayImport: [...kit, 'config', 'telemetry'] },
+  { name: 'domains', files: /^src\/domains\//, mayImport: [...belowDomains, 'http'] },
+  { name: 'main', files: /^src\/(?:(?:api|cli)\/)?[^/]+\.ts$/, mayImport: [...belowDomains, 'http', 'domains'] },
+  { name: 'workers', files: /^workers\//, mayImport: [...belowDomains, 'domains', 'main'] },
   { name: 'migrations', files: /^migrations\//, mayImport: ['lib'] },
 ];
 
-/** A domain may import those before it, and only their `index.ts`. */
+/** A domain may import those before it, and only their `index.ts`. Workers also import `jobs.ts`: what background jobs do. */
 export const domainOrder: readonly string[] = [
   'operations',
   'audit',
@@ -30,14 +27,18 @@ export const domainOrder: readonly string[] = [
   'auth',
   'api-keys',
   'idempotency',
-  'quotas',
   'templates',
   'versioned',
   'parts',
   'prompts',
+  'prompt-links',
+  'spans',
+  'quotas',
+  'conventions',
+  'pricing',
+  'summaries',
   'executions',
   'ingestion',
-  'pricing',
   'analytics',
   'budgets',
   'rendering',
@@ -46,6 +47,9 @@ export const domainOrder: readonly string[] = [
   'identity',
   'webhooks',
 ];
+
+/** Besides other endpoints, the one file that imports endpoints; an index never exports one. */
+export const endpointImporters = /^src\/api\/endpoints\.ts$/;
 
 /** Who may import a package; every file of src/ and workers/ is held against this. */
 export const packageHomes: Readonly<Record<string, RegExp>> = {

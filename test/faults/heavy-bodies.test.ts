@@ -19,7 +19,7 @@ describe('the worst bodies that the limits allow, one after the other', () => {
   });
   afterAll(() => stack?.stop());
 
-  // A few of them: test/unit/body-encoder.test.ts has them all.
+  // A few of them: test/unit/ingestion/body-encoder.test.ts has them all.
   const names = /^(?:model calls with messages|spans with as many events|numbered messages)/;
   it.each(worstBodies(62 * mebibyte).filter(([name]) => names.test(name)))(
     '%s: is stored, others are readable meanwhile, and the worker is the same process',

@@ -2,11 +2,11 @@ import { createHash, randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { triesKey, triesMax } from '../../src/domains/identity/apply-or-give-up.ts';
 import { createBodyPublisher } from '../../src/queue/body-publisher.ts';
 import { createIdentityEventPublisher } from '../../src/queue/identity-event-publisher.ts';
 import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import { connectRequestRedis, firstConnection } from '../../src/stores/redis/client.ts';
-import { triesKey, triesMax } from '../../workers/identity/apply-or-give-up.ts';
 import { canaries, canaryEnv, letCanaryIntoRedis } from '../support/canary/canaries.ts';
 import {
   type CanaryCaller,

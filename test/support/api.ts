@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, inject } from 'vitest';
+import { type ApiProcess, createApiProcess } from '../../src/api/process.ts';
 import type { Config } from '../../src/config.ts';
-import { type Container, createContainer } from '../../src/container.ts';
 import type { Problem } from '../../src/http/problem.ts';
 import { listen } from '../../src/http/server.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -34,7 +34,7 @@ export interface CallOptions {
 export interface TestApi {
   url: string;
   config: Config;
-  container: Container;
+  process: ApiProcess;
   postgres: Postgres;
   /** Calls an operation by its contract; an answer that is good must be what the contract says. */
   call<T = Problem>(operationId: string, options?: CallOptions): Promise<Answer<T>>;
@@ -69,14 +69,14 @@ export function testConfig(overrides: Partial<Config> = {}): Config {
 /** The API of one test file, in this process, on a free port of loopback. */
 export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi> {
   const config = testConfig(overrides);
-  const container = createContainer(config);
-  await container.start();
-  const server = await listen({ app: container.app, port: 0, host: config.host });
+  const process = createApiProcess(config);
+  await process.start();
+  const server = await listen({ app: process.app, port: 0, host: config.host });
   const url = `http://${config.host}:${server.port}`;
   const postgres = connectPostgres(overrides.databaseUrl ?? inject('databaseUrl'), 2);
 
   async function call<T>(operationId: string, options: CallOptions = {}): Promise<Answer<T>> {
-    const contract = container.endpoints.find((endpoint) => endpoint.operationId === operationId);
+    const contract = process.endpoints.find((endpoint) => endpoint.operationId === operationId);
     if (contract === undefined) throw new Error(`There is no operation ${operationId}`);
     const path = contract.path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(options.params?.[name] ?? ''));
     const response = await fetch(`${url}${path}?${new URLSearchParams(toText(options.query))}`, {
@@ -101,7 +101,7 @@ export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi
   return {
     url,
     config,
-    container,
+    process,
     postgres,
     call,
     async admin<T>(operationId: string, options: CallOptions, status: number) {
@@ -111,7 +111,7 @@ export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi
     },
     async close() {
       await server.close(1_000);
-      await container.close();
+      await process.close();
       await postgres.destroy();
     },
   };

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { defaultOtlpLimits, lightSpanOf } from '../../src/domains/ingestion/index.ts';
+import { encodeRows, linkRows, readRows } from '../../src/domains/ingestion/store/encode-body.ts';
+import type { BatchEntry } from '../../src/domains/ingestion/store/span-batcher.ts';
 import { PriceTable } from '../../src/domains/pricing/index.ts';
-import { KnownPrompts } from '../../src/domains/prompts/index.ts';
+import { KnownPrompts } from '../../src/domains/prompt-links/index.ts';
+import { lightSpanOf } from '../../src/domains/spans/index.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { encodeRows, linkRows, readRows } from '../../workers/ingestion/encode-body.ts';
-import type { BatchEntry } from '../../workers/ingestion/span-batcher.ts';
 import { encodeSpans, type SpanInput } from './otlp-encode.ts';
 
 /** A body of these spans as a worker has it before its batch is stored: of a project without prompts and prices of its own. */

@@ -1,30 +1,32 @@
 import fc from 'fast-check';
-import { spanKinds } from '../../src/domains/executions/index.ts';
-import type { NormalisedSpan } from '../../src/domains/ingestion/conventions/normalised-span.ts';
+import { normalizeSpan } from '../../src/domains/conventions/index.ts';
 import { checkSpans } from '../../src/domains/ingestion/create-execution/check-spans.ts';
 import { encodeExecution } from '../../src/domains/ingestion/create-execution/encode-execution.ts';
 import { type ExecutionBody, executionBody } from '../../src/domains/ingestion/create-execution/execution-body.ts';
 import { resolveSpans } from '../../src/domains/ingestion/create-execution/resolve-spans.ts';
-import { decodeTraces, defaultOtlpLimits, normaliseSpan } from '../../src/domains/ingestion/index.ts';
-import type { Span } from '../../src/domains/ingestion/otlp/span.ts';
+import type { NormalizedSpan } from '../../src/domains/spans/normalized-span.ts';
 import { parseBody } from '../../src/http/validate.ts';
 import { oneTurn } from '../../src/lib/pace.ts';
+import { spanKinds } from '../../src/lib/span-kind.ts';
+import { decodeTraces } from '../../src/otlp/decode.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
+import type { Span } from '../../src/otlp/span.ts';
 
 export const aTraceId = '0af7651916cd43dd8448eb211c80319c';
 export const nowMs = Date.UTC(2026, 10, 20, 12);
 
 export interface TravelledSpan {
   span: Span;
-  normalised: NormalisedSpan;
+  normalized: NormalizedSpan;
 }
 
-/** A body as JSON through the schema, OTLP and the worker's decoding and normalising: the root first. */
+/** A body as JSON through the schema, OTLP and the worker's decoding and normalizing: the root first. */
 export async function travel(body: unknown): Promise<[TravelledSpan, ...TravelledSpan[]]> {
   const parsed: ExecutionBody = parseBody(executionBody, JSON.parse(JSON.stringify(body)));
   const traceId = parsed.trace_id ?? aTraceId;
   const resolved = await resolveSpans(await checkSpans(parsed, oneTurn), { traceId, nowMs, rest: oneTurn });
   const decoded = decodeTraces('json', await encodeExecution(traceId, resolved, oneTurn), defaultOtlpLimits);
-  const byId = new Map(decoded.map((span) => [span.spanId, { span, normalised: normaliseSpan(span) }]));
+  const byId = new Map(decoded.map((span) => [span.spanId, { span, normalized: normalizeSpan(span) }]));
   const [root, ...others] = resolved.map(({ spanId }) => {
     const found = byId.get(spanId);
     if (found === undefined) throw new Error(`Span ${spanId} was lost`);

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { type Execution, insertExecutions } from '../../src/domains/executions/index.ts';
+import { insertExecutions } from '../../src/domains/summaries/execution-row.ts';
+import type { Execution } from '../../src/domains/summaries/index.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import type { ProjectOfTest, Query, TestApi } from './api.ts';
 import { newTraceId, nowNano } from './spans.ts';

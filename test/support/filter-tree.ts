@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Execution } from '../../src/domains/executions/index.ts';
+import type { Execution } from '../../src/domains/summaries/index.ts';
 
 export type Leaf = { field: string; op: string; value: unknown };
 export type Tree = { and: Tree[] } | { or: Tree[] } | { not: Tree } | Leaf;

@@ -8,7 +8,7 @@ import { describeExit } from '../../dev/process/child.ts';
 import { lastLines } from '../../dev/process/log-file.ts';
 import { startReaper } from '../../dev/process/reaper.ts';
 import { serviceUrlOf } from '../../dev/service-url.ts';
-import { migrate } from '../../src/migrate.ts';
+import { migrate } from '../../src/cli/migrate.ts';
 import { describeBreaches, judge } from './statements/judge.ts';
 import { clickhouseStatements, hearStatements, postgresStatements } from './statements/log.ts';
 import { type EngineUrls, randomSecret, spawnWorker } from './worker-process.ts';

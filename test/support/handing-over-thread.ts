@@ -1,4 +1,4 @@
-import { type EncodedInThread, handedOver } from '../../workers/ingestion/encode-thread.ts';
+import { type EncodedInThread, handedOver } from '../../src/domains/ingestion/store/encode-thread.ts';
 
 let given: EncodedInThread | undefined;
 

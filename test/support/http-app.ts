@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
-import { type AppOptions, createApp } from '../../src/http/app.ts';
+import { createApp } from '../../src/http/app.ts';
+import type { AppOptions } from '../../src/http/app-options.ts';
 import type { Endpoint } from '../../src/http/endpoint.ts';
 import { listen } from '../../src/http/server.ts';
 import { createLatencyRecorder } from '../../src/telemetry/latency.ts';
@@ -18,10 +19,10 @@ export function keptLog() {
   return { destination, text: () => lines.join(''), records: () => lines.map((line) => JSON.parse(line)) };
 }
 
-/** An application over `endpoints` on a free port of loopback. `authorise` refuses nobody unless given. */
+/** An application over `endpoints` on a free port of loopback. `authorize` refuses nobody unless given. */
 export async function serve<P = unknown>(
   endpoints: readonly Endpoint<P>[],
-  options: Pick<AppOptions<P>, 'authorise'> & Partial<AppOptions<P>>,
+  options: Pick<AppOptions<P>, 'authorize'> & Partial<AppOptions<P>>,
 ) {
   const log = keptLog();
   const metrics = createMetrics();

@@ -22,7 +22,7 @@ export interface IdentityState {
   removed: { organization: string; subject: string; at: number }[];
 }
 
-/** What is stored of the users and organisations whose provider ids begin with `prefix`, told without it and without our ids. */
+/** What is stored of the users and organizations whose provider ids begin with `prefix`, told without it and without our ids. */
 export async function readIdentityState(postgres: Postgres, prefix: string): Promise<IdentityState> {
   const cut = (text: string) => text.slice(prefix.length);
   const users = await postgres('users').whereLike('subject', `${prefix}%`).orderBy('subject');

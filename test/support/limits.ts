@@ -1,4 +1,4 @@
-import type { PlanOverrides } from '../../src/domains/workspaces/index.ts';
+import type { PlanOverrides } from '../../src/domains/workspaces/plan-overrides.ts';
 import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
 import { newProject, type ProjectOfTest, type TestApi } from './api.ts';
 

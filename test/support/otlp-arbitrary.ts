@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AnyValue, Attributes } from '../../src/domains/ingestion/otlp/span.ts';
+import type { AnyValue, Attributes } from '../../src/otlp/span.ts';
 import type { ResourceSpansInput } from './otlp-encode.ts';
 
 /** Any Unicode, NUL included, but no lone surrogates: UTF-8 cannot carry them. */

@@ -1,4 +1,4 @@
-import type { AnyValue } from '../../src/domains/ingestion/otlp/span.ts';
+import type { AnyValue } from '../../src/otlp/span.ts';
 import { ExportTraceServiceRequest } from './otlp-proto.ts';
 
 /** Attributes as in `Span`: an int is a bigint, a number is a double. */

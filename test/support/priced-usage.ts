@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../../src/domains/executions/index.ts';
+import type { TokenUsage } from '../../src/domains/spans/index.ts';
 
 /** Token counts of which those not given are 0. */
 export function tokens(given: Partial<TokenUsage>): TokenUsage {

@@ -1,5 +1,5 @@
-import { templateHash } from '../../src/domains/prompts/prompt.ts';
 import { newId } from '../../src/lib/ids.ts';
+import { templateHash } from '../../src/lib/template-hash.ts';
 import type { Postgres } from '../../src/stores/postgres/client.ts';
 
 export interface PromptInput {

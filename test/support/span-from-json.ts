@@ -1,4 +1,4 @@
-import type { AnyValue, Attributes, Resource, Scope, Span, SpanEvent } from '../../src/domains/ingestion/otlp/span.ts';
+import type { AnyValue, Attributes, Resource, Scope, Span, SpanEvent } from '../../src/otlp/span.ts';
 
 /** An OTLP/JSON document as the captures' `decoded.json` have it. */
 export interface TracesJson {
@@ -35,7 +35,7 @@ interface SpanJson {
   status?: { code?: number; message?: string };
 }
 
-/** The spans of an independent decode, as our own decoder would give them; only what normalising reads. */
+/** The spans of an independent decode, as our own decoder would give them; only what normalizing reads. */
 export function spansFromJson(json: TracesJson): Span[] {
   return (json.resourceSpans ?? []).flatMap((group) => {
     const resource = resourceOf(group.resource?.attributes);

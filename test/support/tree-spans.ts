@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { hostKeyOf } from '../../src/domains/executions/tree/host-key.ts';
-import type { TreeSpan } from '../../src/domains/executions/tree-span.ts';
-import { normaliseSpan } from '../../src/domains/ingestion/conventions/normalise-span.ts';
-import { decodeTraces, defaultOtlpLimits } from '../../src/domains/ingestion/index.ts';
-import type { Span } from '../../src/domains/ingestion/otlp/span.ts';
+import { normalizeSpan } from '../../src/domains/conventions/normalize-span.ts';
+import { hostKeyOf } from '../../src/domains/spans/host-key.ts';
+import type { TreeSpan } from '../../src/domains/spans/tree-span.ts';
+import { decodeTraces } from '../../src/otlp/decode.ts';
+import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
+import type { Span } from '../../src/otlp/span.ts';
 import { readCaptures } from './captures.ts';
 
 /** A span of a trace's tree; a root called by its id, from 0 to 10 ns, unless given otherwise. */
@@ -103,7 +104,7 @@ export function capturedTraces(client: string): TreeSpan[][] {
 }
 
 function toTreeSpan(span: Span): TreeSpan {
-  const normalised = normaliseSpan(span);
+  const normalized = normalizeSpan(span);
   return treeSpan({
     spanId: span.spanId,
     parentSpanId: span.parentSpanId,
@@ -111,12 +112,12 @@ function toTreeSpan(span: Span): TreeSpan {
     endUnixNano: span.endUnixNano,
     otelKind: span.kind,
     flags: span.flags,
-    kind: normalised.kind,
-    name: normalised.name,
-    status: normalised.status,
-    service: normalised.service,
-    model: normalised.model,
-    usage: normalised.usage,
+    kind: normalized.kind,
+    name: normalized.name,
+    status: normalized.status,
+    service: normalized.service,
+    model: normalized.model,
+    usage: normalized.usage,
     scope: span.scope.name,
     hostKey: hostKeyOf({ attributes: textAttributes(span), resourceHash: 'hash' }),
     events: span.events,

@@ -7,7 +7,7 @@ import { signToken } from './jwks-server.ts';
 export interface TestUser {
   id: string;
   subject: string;
-  /** Names no organisation. */
+  /** Names no organization. */
   token: string;
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BodyWaits } from '../../src/domains/ingestion/body-waits.ts';
+import { BodyWaits } from '../../src/domains/ingestion/receive/body-waits.ts';
 import { dueKeyOf } from '../../src/queue/summary-list.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { encodeSpans } from '../support/otlp-encode.ts';

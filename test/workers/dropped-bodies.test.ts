@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Worker } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { createStoring } from '../../src/domains/ingestion/jobs.ts';
+import { ingestOrIsolate } from '../../src/domains/ingestion/store/ingest-or-isolate.ts';
+import { sweepBodies } from '../../src/domains/ingestion/store/sweep-bodies.ts';
 import { backlogKey } from '../../src/queue/backlog.ts';
 import { bodyKey } from '../../src/queue/body-key.ts';
 import { type BodyPublisher, createBodyPublisher } from '../../src/queue/body-publisher.ts';
@@ -10,10 +13,8 @@ import { laneBaseKey } from '../../src/queue/store-body-script.ts';
 import { connectRequestRedis, connectWorkerRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
 import { createLatencyRecorder } from '../../src/telemetry/latency.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { ingestOrIsolate } from '../../workers/ingestion/ingest-or-isolate.ts';
-import { sweepBodies } from '../../workers/maintenance/sweep-bodies.ts';
+import { connectClients } from '../../workers/clients.ts';
 import { connectQueue } from '../../workers/start-workers.ts';
-import { createIngestion } from '../../workers/worker-container.ts';
 import { testConfig } from '../support/api.ts';
 import { until } from '../support/until.ts';
 
@@ -192,10 +193,12 @@ describe('the order of the lane', () => {
 describe('a job whose body is not there', () => {
   async function run(isOurs: boolean) {
     const config = testConfig({ redisUrl });
-    const ingestion = createIngestion(config, 'test');
+    const clients = connectClients(config, 'test');
+    const storing = createStoring(clients);
     const jobId = `b_${randomBytes(32).toString('hex')}`;
     const deps = {
-      ...ingestion,
+      ...clients,
+      ...storing,
       isolation: queues.isolation,
       latency: createLatencyRecorder(),
       logger: createLogger({ level: 'silent', name: 'test' }),
@@ -204,8 +207,8 @@ describe('a job whose body is not there', () => {
     };
     const facts = { id: jobId, attemptsMade: 0, stalledCounter: 0, isOurs: async () => isOurs };
     const outcome = await ingestOrIsolate(deps, facts, payloadOf(newWorkspace(), 100));
-    const quarantined = await ingestion.postgres('quarantined_bodies').where({ job_id: jobId });
-    await ingestion.close();
+    const quarantined = await clients.postgres('quarantined_bodies').where({ job_id: jobId });
+    await Promise.all([storing.close(), clients.close()]);
     return { outcome, quarantined };
   }
 

@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { UnrecoverableError } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { applyOrGiveUp, triesKey, triesMax } from '../../src/domains/identity/apply-or-give-up.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import type { IdentityEvent } from '../../src/queue/identity-event.ts';
 import { createIdentityEventPublisher, type IdentityEventPublisher } from '../../src/queue/identity-event-publisher.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
-import { applyOrGiveUp, triesKey, triesMax } from '../../workers/identity/apply-or-give-up.ts';
 import { expectProblem, startApi, type TestApi } from '../support/api.ts';
 import { identityEvent } from '../support/identity-state.ts';
 import { identityWebhookSecrets, postWebhook, standardHeaders } from '../support/identity-webhooks.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { applyIdentityEvent } from '../../src/domains/identity/index.ts';
+import { applyIdentityEvent } from '../../src/domains/identity/apply-identity-event.ts';
 import type { IdentityChange, IdentityEvent } from '../../src/queue/identity-event.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { type IdentityState, identityEvent, readIdentityState } from '../support/identity-state.ts';
@@ -92,7 +92,7 @@ async function stateAfter(history: readonly Told[], how: 'in turn' | 'at once'):
   return readIdentityState(postgres, prefix);
 }
 
-describe('events of users, organisations and memberships', () => {
+describe('events of users, organizations and memberships', () => {
   test('end in the same state in any order and with any repetition', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async ({ history, shuffled }) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { applyIdentityEvent } from '../../src/domains/identity/index.ts';
-import { pruneIdentityEvents } from '../../workers/identity/prune-identity-events.ts';
+import { applyIdentityEvent } from '../../src/domains/identity/apply-identity-event.ts';
+import { pruneIdentityEvents } from '../../src/domains/identity/jobs.ts';
 import { expectProblem, startApi, type TestApi } from '../support/api.ts';
 import { identityEvent } from '../support/identity-state.ts';
 import { identityWebhookSecrets, postClerk, postWebhook, workosHeaders } from '../support/identity-webhooks.ts';
@@ -56,7 +56,7 @@ interface Context {
 const contextOf = (subject: string, org: string) =>
   api.call<Context>('getContext', { token: tokenFor(api, subject, { org_id: org }) });
 
-/** The role that a token of the organisation has now; undefined when it is refused. */
+/** The role that a token of the organization has now; undefined when it is refused. */
 async function roleOf(subject: string, org: string): Promise<string | undefined> {
   const answer = await contextOf(subject, org);
   return answer.status === 200 ? answer.body.role : undefined;
@@ -75,7 +75,7 @@ async function actionsIn(org: string): Promise<string[]> {
   return rows.map(({ action }) => action);
 }
 
-describe('an organisation of Clerk', () => {
+describe('an organization of Clerk', () => {
   test('comes with its name, plan and default project; its creator owns it, others have the role of their name', async () => {
     const { org, ann, bob } = newCast();
     await deliver(

@@ -7,8 +7,8 @@ import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { type IsolateBodyDeps, isolateBody } from '../../workers/ingestion/isolate-body.ts';
-import { IsolatedProcess } from '../../workers/ingestion/isolated-process.ts';
+import { type IsolateBodyDeps, isolateBody } from '../../workers/isolation/isolate-body.ts';
+import { IsolatedProcess } from '../../workers/isolation/isolated-process.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { listQuarantine, payloadOf } from '../support/quarantine.ts';
 

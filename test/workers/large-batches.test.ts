@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { storeBatch } from '../../src/domains/ingestion/store/store-batch.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { storeBatch } from '../../workers/ingestion/store-batch.ts';
 import { allRows } from '../support/embedded-clickhouse.ts';
 import { encodedBody } from '../support/encoded-body.ts';
 import { aSpan } from '../support/spans.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { mergeDataParts } from '../../src/domains/spans/merge-data-parts.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { mergeParts } from '../../workers/maintenance/merge-parts.ts';
 import { connectQueue } from '../../workers/start-workers.ts';
 
 let redis: Redis;
@@ -57,7 +57,7 @@ async function merge(queueName: string, restS = 3_600): Promise<void> {
   const ingest = [connectQueue(queueName, redis)];
   const logger = createLogger({ level: 'error', name: 'test' });
   const { signal } = new AbortController();
-  await mergeParts({ slowClickhouse: clickhouse, ingest, stopping: signal, logger }, { restS });
+  await mergeDataParts({ slowClickhouse: clickhouse, ingest, stopping: signal, logger }, { restS });
 }
 
 test('many parts stay as they are while a body waits, and are merged once none does', async () => {

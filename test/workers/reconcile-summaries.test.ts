@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { findDifferingTraces } from '../../src/domains/executions/index.ts';
+import { insertSpans } from '../../src/domains/ingestion/store/insert-spans.ts';
+import { findDifferingTraces } from '../../src/domains/summaries/differing-trace-queries.ts';
+import { reconcileSummaries } from '../../src/domains/summaries/reconcile-summaries.ts';
 import { endSummary, leaseSummaries, listForSummary, withoutPlace } from '../../src/queue/summary-list.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { insertSpans } from '../../workers/ingestion/insert-spans.ts';
-import { reconcileSummaries } from '../../workers/maintenance/reconcile-summaries.ts';
 import { connectQueue } from '../../workers/start-workers.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { encodedBody } from '../support/encoded-body.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { storeBatch } from '../../src/domains/ingestion/store/store-batch.ts';
+import { startSummaryLane } from '../../src/domains/summaries/summary-lane.ts';
 import { summaryProjects } from '../../src/queue/summary-list.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { storeBatch } from '../../workers/ingestion/store-batch.ts';
-import { startSummaryLane } from '../../workers/summaries/summary-lane.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { encodedBody } from '../support/encoded-body.ts';
 import { type RefusingClickHouse, startRefusingClickHouse } from '../support/refusing-clickhouse.ts';

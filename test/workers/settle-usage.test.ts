@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type SettleUsageDeps, settleMonthlyUsage } from '../../src/domains/quotas/settle-monthly-usage.ts';
 import { monthOf, slotNumber, usageEntry, usageKey } from '../../src/domains/quotas/usage.ts';
 import { newId } from '../../src/lib/ids.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
@@ -7,7 +8,6 @@ import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { type SettleUsageDeps, settleMonthlyUsage } from '../../workers/maintenance/settle-usage.ts';
 import { connectQueue } from '../../workers/start-workers.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { startClickHouseProxy } from '../support/clickhouse-proxy.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { countTraceRows, summariseSmallTraces } from '../../src/domains/executions/index.ts';
-import { summariseLargeTrace } from '../../src/domains/executions/summarise-large-trace.ts';
+import { countTraceRows } from '../../src/domains/spans/index.ts';
+import { summarizeLargeTrace } from '../../src/domains/summaries/summarize-large-trace.ts';
+import { summarizeSmallTraces } from '../../src/domains/summaries/summarize-stored-traces.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { type Answer, newProject, type ProjectOfTest, type Query, startApi, type TestApi } from '../support/api.ts';
 import { allRows } from '../support/embedded-clickhouse.ts';
@@ -287,8 +288,8 @@ describe('the two ways of summing up', () => {
         return rows.get(traceId) === 40 + seed * 3;
       });
       const version = 7n;
-      const [small] = await summariseSmallTraces(clickhouse, { projectId: project.id, traceIds: [traceId], version });
-      const large = await summariseLargeTrace(clickhouse, { projectId: project.id, traceId, version });
+      const [small] = await summarizeSmallTraces(clickhouse, { projectId: project.id, traceIds: [traceId], version });
+      const large = await summarizeLargeTrace(clickhouse, { projectId: project.id, traceId, version });
       expect({ ...large, tags: large?.tags.toSorted(), spansSentOnce: false }).toEqual({
         ...small,
         tags: small?.tags.toSorted(),
@@ -303,8 +304,8 @@ describe('the two ways of summing up', () => {
     await sendSpans(project.key, [...calls(traceId, 100, 1_000_000), fiveDollarRoot(traceId)]);
     await untilListed(project, traceId, ({ span_count }) => span_count === 101);
     const trace = { projectId: project.id, traceId, version: 1n };
-    const whole = await summariseLargeTrace(clickhouse, trace);
-    const short = await summariseLargeTrace(clickhouse, trace, 40);
+    const whole = await summarizeLargeTrace(clickhouse, trace);
+    const short = await summarizeLargeTrace(clickhouse, trace, 40);
     expect([whole?.totalsTruncated, short?.totalsTruncated]).toEqual([false, true]);
     const { name, status, complete, spanCount, errorCount, startUnixNano, endUnixNano, sessionId } = whole ?? {};
     expect(short).toMatchObject({

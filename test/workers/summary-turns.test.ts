@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
+import { SummaryTurns } from '../../src/domains/summaries/summary-turns.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { leaseSummaries, listForSummary, summaryProjects } from '../../src/queue/summary-list.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { SummaryTurns } from '../../workers/summaries/summary-turns.ts';
 import { newTraceId } from '../support/spans.ts';
 import { storeSpans } from '../support/stored-spans.ts';
 import { until } from '../support/until.ts';

@@ -29,6 +29,7 @@ const columns = [
   'created_at',
 ] as const;
 
+/** Stores a key with the digest of its secret. */
 export async function insertApiKey(postgres: Postgres, apiKey: ApiKey, digest: Buffer): Promise<void> {
   await postgres('api_keys').insert({
     id: apiKey.id,
@@ -43,7 +44,10 @@ export async function insertApiKey(postgres: Postgres, apiKey: ApiKey, digest: B
   });
 }
 
-/** Newest first, revoked and expired ones too. Ids sort by time, and unlike times are never equal. */
+/**
+ * Lists keys, newest first, including revoked and expired ones. Ids sort by time and, unlike times,
+ * are never equal.
+ */
 export async function listApiKeys(
   postgres: Postgres,
   { projectId, beforeId, limit }: { projectId: ProjectId; beforeId: string | undefined; limit: number },
@@ -54,6 +58,7 @@ export async function listApiKeys(
   return rows.map(toApiKey);
 }
 
+/** Finds a key of the project, also a revoked or expired one. */
 export async function findApiKey(postgres: Postgres, projectId: ProjectId, id: string): Promise<ApiKey | undefined> {
   const row = await postgres('api_keys')
     .where({ project_id: projectId, id })
@@ -61,7 +66,7 @@ export async function findApiKey(postgres: Postgres, projectId: ProjectId, id: s
   return row && toApiKey(row);
 }
 
-/** Within a transaction: the key, which nobody else changes before its end. */
+/** Returns the key and locks it against changes until the transaction ends. */
 export async function lockApiKey(transaction: Postgres, projectId: ProjectId, id: string): Promise<ApiKey | undefined> {
   const row = await transaction('api_keys')
     .where({ project_id: projectId, id })

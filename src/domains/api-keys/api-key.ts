@@ -1,7 +1,7 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Scope } from '../auth/index.ts';
 
-/** A stored API key: everything but its secret. */
+/** A stored API key without its secret. */
 export interface ApiKey {
   id: string;
   projectId: ProjectId;
@@ -11,12 +11,12 @@ export interface ApiKey {
   scopes: readonly Scope[];
   expiresAt: Date | null;
   revokedAt: Date | null;
-  /** To the minute. */
+  /** Accurate to the minute. */
   lastUsedAt: Date | null;
   createdAt: Date;
 }
 
-/** Why a key no longer opens anything, or undefined while it does. */
+/** Returns why a key is no longer valid, or undefined while it is valid. */
 export function endOf(apiKey: ApiKey, now: Date): 'revoked' | 'expired' | undefined {
   if (apiKey.revokedAt !== null) return 'revoked';
   return apiKey.expiresAt !== null && apiKey.expiresAt <= now ? 'expired' : undefined;

@@ -36,6 +36,7 @@ const reading = { tag: 'api-keys', method: 'GET', access: { scope: 'keys:read' }
 const changing = { tag: 'api-keys', access: { role: 'admin' }, rateClass: 'write' } as const;
 const keysPath = '/api/projects/{project_id}/api-keys';
 
+/** Creates the endpoints for the API keys of a project. */
 export function apiKeysEndpoints(deps: ApiKeysDeps) {
   return [listEndpoint(deps), getEndpoint(deps), createEndpoint(deps), revokeEndpoint(deps), rotateEndpoint(deps)];
 }

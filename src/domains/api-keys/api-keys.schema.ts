@@ -72,6 +72,7 @@ export const rotatedApiKeySchema = createdApiKeySchema.extend({
   }),
 });
 
+/** Converts a key to its API form, without the secret. */
 export function apiKeyToWire(apiKey: ApiKey): z.infer<typeof apiKeySchema> {
   return {
     ...commonToWire(apiKey),
@@ -80,10 +81,12 @@ export function apiKeyToWire(apiKey: ApiKey): z.infer<typeof apiKeySchema> {
   };
 }
 
+/** Converts a new key to its API form, with the secret. */
 export function createdApiKeyToWire(apiKey: ApiKey, key: string): z.infer<typeof createdApiKeySchema> {
   return { ...commonToWire(apiKey), key };
 }
 
+/** Converts a rotated key to its API form, with the new secret and the end of the old key. */
 export function rotatedApiKeyToWire({ apiKey, key, previous }: RotatedApiKey): z.infer<typeof rotatedApiKeySchema> {
   return {
     ...createdApiKeyToWire(apiKey, key),

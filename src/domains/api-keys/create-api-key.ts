@@ -16,13 +16,16 @@ export interface CreateApiKeyInput {
   expiresAt: Date | null;
 }
 
-/** A key with its secret, which exists nowhere else. */
+/** A key with its secret, which is stored nowhere else. */
 export interface NewApiKey {
   apiKey: ApiKey;
   key: string;
 }
 
-/** Creates a key. Throws InvalidError for an expiry in the past. */
+/**
+ * Creates a key.
+ * @throws InvalidError for an expiry in the past
+ */
 export async function createApiKey(
   deps: { postgres: Postgres; apiKeyPepper: string },
   { project, actor, name, scopes, expiresAt }: CreateApiKeyInput,
@@ -47,7 +50,7 @@ export async function createApiKey(
   });
 }
 
-/** Mints a key and stores it, within a transaction. */
+/** Creates a key and stores it within a transaction. */
 export async function storeNewKey(
   transaction: Postgres,
   apiKeyPepper: string,

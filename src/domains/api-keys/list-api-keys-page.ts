@@ -9,7 +9,10 @@ import { apiKeyToWire } from './api-keys.schema.ts';
 
 const position = z.tuple([z.string()]);
 
-/** A page of a project's keys, newest first. Throws MalformedError for a cursor of another list. */
+/**
+ * Returns a page of a project's keys, newest first.
+ * @throws MalformedError for a cursor of another list
+ */
 export async function listApiKeysPage(
   { postgres, cursorSecret }: { postgres: Postgres; cursorSecret: string },
   { projectId, limit, cursor }: { projectId: ProjectId; limit: number; cursor?: string | undefined },

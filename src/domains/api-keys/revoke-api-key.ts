@@ -6,7 +6,10 @@ import type { ProjectScope } from '../workspaces/index.ts';
 import { endApiKey, lockApiKey } from './api-key-store.ts';
 import { unknownApiKey } from './unknown-api-key.ts';
 
-/** Revokes a key; one that is revoked already stays so. Throws NotFoundError. */
+/**
+ * Revokes a key. A revoked key stays revoked.
+ * @throws NotFoundError for an unknown key
+ */
 export async function revokeApiKey(
   deps: { postgres: Postgres; invalidations: Pick<Invalidations, 'publish'> },
   { project, id, actor }: { project: ProjectScope; id: string; actor: AuditActor },
@@ -26,6 +29,6 @@ export async function revokeApiKey(
       details: { name: found.name },
     });
   });
-  // Also for one revoked before: whoever repeats this wants to be sure.
+  // Publish also for a key that was revoked before: whoever repeats the request wants to be sure.
   await deps.invalidations.publish('api_key', id);
 }

@@ -14,8 +14,10 @@ export interface RotatedApiKey extends NewApiKey {
 }
 
 /**
- * Makes a key with the name, scopes and expiry of another, which lives on for `overlapS` seconds at most and is revoked at
- * once without. Throws NotFoundError, and ConflictError for a key that is revoked or expired.
+ * Creates a key with the name, scopes and expiry of an old key. The old key works for at most
+ * `overlapS` more seconds; with 0 it is revoked at once.
+ * @throws NotFoundError for an unknown key
+ * @throws ConflictError for a key that is revoked or expired
  */
 export async function rotateApiKey(
   deps: { postgres: Postgres; apiKeyPepper: string; invalidations: Pick<Invalidations, 'publish'> },
@@ -45,7 +47,7 @@ export async function rotateApiKey(
   return rotated;
 }
 
-/** An overlap never prolongs a life that was to end sooner. */
+/** Returns when the old key ends. An overlap never extends its original expiry. */
 function endAfter(old: ApiKey, now: Date, overlapS: number): Date {
   const endsAtMs = now.getTime() + overlapS * 1_000;
   return new Date(Math.min(endsAtMs, old.expiresAt?.getTime() ?? endsAtMs));

@@ -1,6 +1,6 @@
 import { NotFoundError } from '../../lib/errors.ts';
 
-/** The same for a key that never was and for one of another project. */
+/** Creates the error for an unknown key. A key of another project gets the same error. */
 export function unknownApiKey(id: string): NotFoundError {
   return new NotFoundError(
     'api_key_not_found',

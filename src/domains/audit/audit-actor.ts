@@ -1,7 +1,10 @@
-/** Who did it: a user's or a key's id, an identity provider's name; none for the operator and for the product itself. */
+/**
+ * Who did it. `id` is that of a user or a key, or the name of an identity provider; null for the
+ * operator and the service itself.
+ */
 export interface AuditActor {
   type: 'user' | 'api_key' | 'admin' | 'identity_provider' | 'system';
   id: string | null;
-  /** Of the request that did it, if one did. */
+  /** Id of the request that caused it, if any. */
   requestId: string | null;
 }

@@ -1,7 +1,7 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { AuditActor } from './audit-actor.ts';
 
-/** One line of the log. */
+/** One entry of the audit log. */
 export interface AuditRecord {
   id: string;
   projectId: string | null;
@@ -11,14 +11,14 @@ export interface AuditRecord {
   targetId: string;
   details: Readonly<Record<string, unknown>>;
   at: Date;
-  /** Microseconds since the epoch, which a Date cannot hold: what pages go on after. */
+  /** Microseconds since the epoch, which a Date cannot hold. Page cursors use it. */
   atUs: string;
 }
 
 export interface AuditFilters {
   workspaceId: string;
   action?: string | undefined;
-  /** An actor's id, or a type of actors. */
+  /** An actor id or an actor type. */
   actor?: string | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
@@ -38,7 +38,7 @@ interface Row {
   at_us: string;
 }
 
-/** Newest first. */
+/** Lists audit entries, newest first. */
 export async function listAuditRecords(
   postgres: Postgres,
   filters: AuditFilters,

@@ -12,6 +12,7 @@ interface AuditDeps {
   cursorSecret: string;
 }
 
+/** Creates the endpoint of the audit log. */
 export function auditEndpoints(deps: AuditDeps) {
   return [
     endpoint({

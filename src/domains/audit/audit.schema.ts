@@ -34,6 +34,7 @@ export const auditRecordSchema = z.object({
   request_id: z.string().nullable().meta({ description: 'Of the request that did it' }),
 });
 
+/** Converts an audit entry to its API form. */
 export function auditRecordToWire(record: AuditRecord): z.infer<typeof auditRecordSchema> {
   const { type, id, requestId } = record.actor;
   return {

@@ -1,3 +1,2 @@
-export { auditEndpoints } from './audit.routes.ts';
 export type { AuditActor } from './audit-actor.ts';
 export { type AuditEntry, recordAudit } from './record-audit.ts';

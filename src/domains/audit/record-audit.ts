@@ -6,15 +6,18 @@ export interface AuditEntry {
   workspaceId: string | null;
   projectId?: string;
   actor: AuditActor;
-  /** What was done, as `<target>.<verb in the past>`: `project.created`. */
+  /** The action as `<target>.<past verb>`: `project.created`. */
   action: string;
   targetType: string;
   targetId: string;
-  /** Facts worth reading later, such as what a role was before. Never a secret. */
+  /** Details for later readers, such as the previous role. Never a secret. */
   details?: Readonly<Record<string, unknown>>;
 }
 
-/** Writes down an act that matters to security, in the transaction of the act: either both are stored or neither. */
+/**
+ * Records a security-relevant action in the transaction of the action, so that both are stored or
+ * neither.
+ */
 export async function recordAudit(transaction: Postgres, entry: AuditEntry): Promise<void> {
   await transaction('audit_log').insert({
     id: newId('evt'),

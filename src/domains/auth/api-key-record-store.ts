@@ -16,7 +16,10 @@ interface Row {
   plan_overrides: unknown;
 }
 
-/** The key with that public id, with its project, workspace and plan. The project is what the key decides, so none is asked for. */
+/**
+ * Finds the key with this public id, with its project, workspace and plan. It takes no project,
+ * because the key determines the project.
+ */
 export async function findApiKeyRecord(postgres: Postgres, lookupId: string): Promise<ApiKeyRecord | undefined> {
   const row = await runPostgres(() =>
     postgres('api_keys')
@@ -39,7 +42,10 @@ export async function findApiKeyRecord(postgres: Postgres, lookupId: string): Pr
   return row && toRecord(row);
 }
 
-/** Sets the time of last use to now, of keys of any project; a key that any process has set within a minute is left alone. */
+/**
+ * Sets the last use of keys of any project to now. Skips keys that any process has updated within
+ * the last minute.
+ */
 export async function markKeysUsed(postgres: Postgres, keyIds: readonly string[]): Promise<void> {
   await runPostgres(() =>
     postgres('api_keys')

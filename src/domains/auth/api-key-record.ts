@@ -1,6 +1,6 @@
 import type { ProjectScope } from '../workspaces/index.ts';
 
-/** What is stored of a key and needed to admit a request. */
+/** The stored data of a key that admits a request. */
 export interface ApiKeyRecord {
   id: string;
   digest: Buffer;

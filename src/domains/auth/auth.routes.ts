@@ -6,6 +6,7 @@ import type { Principal } from './principal.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
+/** Creates the endpoint that describes the caller. */
 export function authEndpoints(deps: { postgres: Postgres }) {
   return [
     endpoint({
@@ -14,7 +15,7 @@ export function authEndpoints(deps: { postgres: Postgres }) {
       path: '/api/me/context',
       summary: 'Who is calling, in which workspace, with what scopes',
       description:
-        'A token acts in the organisation its `org_id` names, else in the personal workspace of its user. ' +
+        'A token acts in the organization its `org_id` names, else in the personal workspace of its user. ' +
         'A key sees its own project only.',
       tag: 'auth',
       access: { authenticated: true },

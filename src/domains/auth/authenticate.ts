@@ -18,16 +18,17 @@ export interface AuthenticateDeps {
   adminApiKey: string;
 }
 
-/** Who calls, before it is known what for. */
+/** The authenticated caller, before the requested operation is considered. */
 export type Identity =
   | { type: 'admin' }
   | { type: 'api_key'; record: ApiKeyRecord }
-  /** `home` is where the user acts when the path names no workspace. */
+  /** `home` is the membership used when the path names no workspace. */
   | { type: 'user'; record: UserRecord; home: Membership };
 
 /**
- * Who the credential stands for.
- * @throws UnauthenticatedError with one message for every way a credential can be wrong; ForbiddenError for a foreign organisation
+ * Returns the identity of a credential.
+ * @throws UnauthenticatedError with the same message for every invalid credential of a kind
+ * @throws ForbiddenError when the token names an organization that the user does not belong to
  */
 export async function authenticate(
   deps: AuthenticateDeps,
@@ -73,7 +74,7 @@ async function findApiKey(
 async function authenticateToken(deps: AuthenticateDeps, token: string): Promise<Identity> {
   const claims = await deps.verifyToken(token);
   const record = claims && (await deps.tenancy.findUser(claims));
-  // A deleted user's token is no better than an expired one.
+  // The token of a deleted user is handled like an expired one.
   if (claims === undefined || record === undefined || record.deleted) {
     throw new UnauthenticatedError('invalid_credentials', 'The bearer token is not valid or expired.');
   }
@@ -81,8 +82,9 @@ async function authenticateToken(deps: AuthenticateDeps, token: string): Promise
 }
 
 /**
- * The organisation the token names, else the personal workspace. An organisation is known from the identity provider's webhooks only:
- * a token proves who its bearer is, but may be older than their removal, so its word on membership is not taken.
+ * Returns the membership of the organization that the token names, otherwise of the personal
+ * workspace. Membership is known only from the webhooks of the identity provider. A token proves
+ * the user, but it may be older than the removal of the user, so its membership is not trusted.
  */
 function homeOf(record: UserRecord, orgId: string | undefined): Membership {
   const memberships = [...record.memberships.values()];
@@ -93,11 +95,11 @@ function homeOf(record: UserRecord, orgId: string | undefined): Membership {
   if (home !== undefined) return home;
   throw new ForbiddenError(
     'organization_not_accessible',
-    'The token names an organisation that does not exist or that the user is not a member of.',
+    'The token names an organization that does not exist or that the user is not a member of.',
   );
 }
 
-/** Digests have one length, which is what timingSafeEqual needs. */
+/** Hashes the text, because timingSafeEqual needs inputs of equal length. */
 function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -10,9 +10,9 @@ const kinds: Readonly<Record<string, Credential['kind']>> = {
 };
 
 /**
- * The one credential of a request. Two of them, also twice the same header, leave open who is meant, and proxies disagree on which
- * counts: such a request is refused.
- * @throws UnauthenticatedError
+ * Returns the only credential of a request. With two credentials, even in the same header, it is
+ * unclear which one counts, and proxies treat this differently. Such a request is refused.
+ * @throws UnauthenticatedError when there is none or more than one
  */
 export function credentialOf({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): Credential {
   let found: Credential | undefined;
@@ -37,7 +37,11 @@ export function credentialOf({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>
   return found.kind === 'token' ? { kind: 'token', value: bearerToken(found.value) } : found;
 }
 
-/** RFC 6750, 2.1; the scheme's name is not case-sensitive (RFC 9110, 11.1). */
+/**
+ * Returns the token of an Authorization header (RFC 6750, 2.1). The scheme name is case-insensitive
+ * (RFC 9110, 11.1).
+ * @throws UnauthenticatedError for any other form
+ */
 function bearerToken(value: string): string {
   const match = /^Bearer +([^\s]+)$/i.exec(value);
   if (match?.[1] !== undefined) return match[1];

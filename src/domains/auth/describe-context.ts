@@ -11,7 +11,7 @@ type Context = z.infer<typeof contextSchema>;
 
 const projectsMax = 1_000;
 
-/** Who the caller is, where they act and what they may do there. */
+/** Describes who the caller is, where they act and what they may do there. */
 export async function describeContext({ postgres }: { postgres: Postgres }, principal: Principal): Promise<Context> {
   const onlyId = principal.type === 'api_key' ? principal.project.projectId : undefined;
   const workspaceId = workspaceOf(principal)?.id;
@@ -29,7 +29,7 @@ export async function describeContext({ postgres }: { postgres: Postgres }, prin
   };
 }
 
-/** The one marked so, else the oldest. */
+/** Returns the project that is marked as default, otherwise the oldest. */
 function defaultOf(projects: readonly Project[]): Project | undefined {
   return projects.find(({ isDefault }) => isDefault) ?? projects[0];
 }

@@ -1,16 +1,17 @@
+import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../telemetry/logger.ts';
 
-/** A key's time of use is written this often at most, so it may be that much too old. */
+/** A key's last use is written at most this often, so the stored time may be this much too old. */
 const everyMs = 60_000;
-/** Uses are gathered for so long before they are written. */
+/** Time for which uses are collected before they are written. */
 const gatherMs = 500;
 const keysMax = 20_000;
 
-/** Remembers which keys were used and has that written down, gathered and throttled; no request waits for it. */
+/** Collects which keys were used and writes that in batches, throttled. No request waits for it. */
 export class KeyUses {
   readonly #write: (keyIds: readonly string[]) => Promise<void>;
   readonly #logger: Logger;
-  readonly #notedAtMs = new Map<string, number>();
+  readonly #notedAtMs = new LRUCache<string, number>({ max: keysMax });
   readonly #pending = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -23,13 +24,15 @@ export class KeyUses {
     const nowMs = performance.now();
     const notedAtMs = this.#notedAtMs.get(keyId);
     if (notedAtMs !== undefined && nowMs - notedAtMs < everyMs) return;
-    if (this.#notedAtMs.size >= keysMax) this.#notedAtMs.clear();
     this.#notedAtMs.set(keyId, nowMs);
     this.#pending.add(keyId);
     this.#timer ??= setTimeout(() => void this.flush(), gatherMs).unref();
   }
 
-  /** Writes what was gathered. Never rejects: uses that cannot be written are noted again by the next use. */
+  /**
+   * Writes the collected uses. Never rejects: after a failed write the next use of the key is noted
+   * again.
+   */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

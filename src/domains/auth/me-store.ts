@@ -13,6 +13,10 @@ export interface UserFacts {
   name: string | null;
 }
 
+/**
+ * Finds the displayed data of an API key.
+ * @throws UnavailableError when the database is unavailable
+ */
 export async function findKeyFacts(
   postgres: Postgres,
   { projectId, keyId }: { projectId: string; keyId: string },
@@ -24,6 +28,10 @@ export async function findKeyFacts(
   );
 }
 
+/**
+ * Finds the displayed data of a user.
+ * @throws UnavailableError when the database is unavailable
+ */
 export async function findUserFacts(postgres: Postgres, userId: string): Promise<UserFacts | undefined> {
   return runPostgres(() => postgres('users').where({ id: userId }).first<UserFacts | undefined>('id', 'email', 'name'));
 }

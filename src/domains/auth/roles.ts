@@ -1,7 +1,7 @@
 import type { Role } from '../workspaces/index.ts';
 import type { Scope } from './scopes.ts';
 
-/** The least role a user needs for what a key needs the scope for. */
+/** The lowest role that a user needs for operations for which an API key needs the scope. */
 export const leastRoleOf: Readonly<Record<Scope, Role>> = {
   'prompts:read': 'viewer',
   'prompts:write': 'member',

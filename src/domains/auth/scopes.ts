@@ -14,7 +14,7 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number];
 
-/** Whether `text` is a scope that keys can have. */
+/** Returns whether `text` is a scope that keys can have. */
 export function isScope(text: string): text is Scope {
   return scopes.some((scope) => scope === text);
 }

@@ -16,25 +16,31 @@ import type { TokenClaims } from './token/claims.ts';
 import type { UserRecord } from './users/user-record.ts';
 import { ensureUser, findUserRecord } from './users/user-store.ts';
 
-/** What requests ask of the database before they are admitted, each answered from memory while it is warm. */
+/** The database lookups that requests need before they are admitted, with an in-memory cache. */
 export interface Tenancy {
   findApiKey(lookupId: string): Promise<ApiKeyRecord | undefined>;
-  /** Whether a key was looked up before. */
+  /** Returns whether the key was looked up before. */
   knowsApiKey(lookupId: string): boolean;
   findProject(projectId: string): Promise<ProjectScope | undefined>;
   findWorkspace(workspaceId: string): Promise<WorkspaceScope | undefined>;
-  /** The user of a valid token, made with a personal workspace when first seen. */
+  /** Returns the user of a valid token. On first use creates the user with a personal workspace. */
   findUser(claims: TokenClaims): Promise<UserRecord>;
 }
 
-/** While changes cannot be heard of, everything is read again so often that they are in force within a second. */
+/**
+ * Cache lifetime while changes cannot be received. It is short, so that a change still takes effect
+ * within a second.
+ */
 const unheardLifeMs = 600;
 const lifeMs = 60_000;
 const missingMs = 800;
-/** A database that hangs is as good as away. */
+/** A database that hangs is treated as unavailable. */
 const loadMsMax = 2_000;
 const staleOnErrorMs = 10 * 60_000;
 
+/**
+ * Creates the cached lookups. Changes that `invalidations` reports drop the affected cache entries.
+ */
 export function createTenancy(deps: {
   postgres: Postgres;
   invalidations: Invalidations;
@@ -93,7 +99,9 @@ export function createTenancy(deps: {
   };
 }
 
-/** Longer than any id is none of ours, and nothing to remember. */
+/**
+ * Returns whether a string can be one of our ids. Longer strings are not looked up and not cached.
+ */
 function isAskable(id: string): boolean {
   return id.length <= 64;
 }

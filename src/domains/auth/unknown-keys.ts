@@ -1,13 +1,18 @@
 import { RateLimitedError } from '../../lib/errors.ts';
-import { FairLane, requestWaitMsMax } from '../../lib/fair-lane.ts';
+import { FairLane } from '../../lib/fair-lane.ts';
+import { requestWaitMsMax } from '../../lib/fair-lane-options.ts';
 
 const waitingPerAddressMax = 64;
-/** After a key that does not exist its place rests so long: one address finds out about a hundred keys a second at most. */
+/**
+ * Time for which the lane place of a missing key stays occupied. So one address can test at most
+ * about a hundred keys per second.
+ */
 const restMs = 10;
 
 /**
- * Look-ups of API keys that this process does not know: well-formed ones cost nothing to invent, and each is a query. Shared by all
- * addresses: two at once of the connections for credentials, one of them for one address, in turn. Known keys do not come here.
+ * Looks up API keys that this process does not know. Well-formed keys are free to invent, and each
+ * causes a query. All addresses share the lane fairly: two look-ups at once on the credential
+ * connections, at most one of them per address. Known keys bypass it.
  */
 export class UnknownKeys<T> {
   readonly #lane = new FairLane({
@@ -21,8 +26,9 @@ export class UnknownKeys<T> {
   readonly #underWay = new Map<string, Promise<T | undefined>>();
 
   /**
-   * What `look` finds, in its turn; requests with the same key wait for one look-up. Throws RateLimitedError when too many of one
-   * address wait, UnavailableError when too many in all.
+   * Returns the result of `look`, in turn. Requests with the same key share one look-up.
+   * @throws RateLimitedError when too many requests of one address wait
+   * @throws UnavailableError when too many requests wait in total
    */
   find(lookupId: string, address: string | undefined, look: () => Promise<T | undefined>): Promise<T | undefined> {
     const underWay = this.#underWay.get(lookupId);

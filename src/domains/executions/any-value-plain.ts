@@ -1,7 +1,13 @@
-/** Plain JSON of OTLP/JSON values: integers beyond 2^53 as decimal strings, bytes as base64, special doubles by name. */
+/**
+ * JSON form of OTLP/JSON values. Integers beyond 2^53 are decimal strings, bytes are base64, and
+ * special doubles are their names.
+ */
 export type Plain = string | number | boolean | null | Plain[] | { [key: string]: Plain };
 
-/** `[{"key":..,"value":{..}}]` as an object. Its prototype is null, because keys such as `__proto__` are data. */
+/**
+ * Converts an OTLP/JSON list `[{"key":..,"value":{..}}]` to an object. The object has no prototype,
+ * because a key such as `__proto__` is data.
+ */
 export function plainFromKeyValues(list: unknown): { [key: string]: Plain } {
   const object: { [key: string]: Plain } = Object.create(null);
   for (const item of asArray(list)) {
@@ -11,7 +17,9 @@ export function plainFromKeyValues(list: unknown): { [key: string]: Plain } {
   return object;
 }
 
-/** One AnyValue. The depth of what is stored was bounded when it came in (100 levels), so recursion is safe. */
+/**
+ * Converts one AnyValue. Recursion is safe because ingestion limits stored values to 100 levels.
+ */
 export function plainFromAnyValue(value: unknown): Plain {
   const record = asRecord(value);
   if (typeof record.stringValue === 'string') return record.stringValue;
@@ -24,13 +32,15 @@ export function plainFromAnyValue(value: unknown): Plain {
   return null;
 }
 
-/** A 64-bit integer given in decimal: a number where that is exact. */
+/**
+ * Converts a 64-bit decimal integer to a number if that is exact, and returns the text otherwise.
+ */
 export function plainFromInt(decimal: string): number | string {
   const number = Number(decimal);
   return Number.isSafeInteger(number) ? number : decimal;
 }
 
-/** The OTLP type of a stored value that no column of its own tells. */
+/** Returns the OTLP type of an attribute value that is stored as JSON in `attributes_other`. */
 export function typeOfAnyValue(value: unknown): 'bytes' | 'array' | 'kvlist' | 'empty' {
   const record = asRecord(value);
   if (record.bytesValue !== undefined) return 'bytes';
@@ -38,10 +48,12 @@ export function typeOfAnyValue(value: unknown): 'bytes' | 'array' | 'kvlist' | '
   return record.kvlistValue !== undefined ? 'kvlist' : 'empty';
 }
 
+/** Returns the value if it is an object, and an empty object otherwise. */
 export function asRecord(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
+/** Returns the value if it is an array, and an empty array otherwise. */
 export function asArray(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -1,27 +1,28 @@
 import { itemAt } from '../../lib/item-at.ts';
+import type { Tree, TreeNode } from '../../lib/span-tree.ts';
 import { isoFromUnixNano, msFromNano } from '../../lib/time.ts';
-import { knownCost } from './count-usage.ts';
+import type { TreeSpan } from '../spans/index.ts';
+import { knownCost } from '../summaries/index.ts';
 import { costToWire, usageToWire } from './executions.schema.ts';
 import type { FlatNode, HierarchyNode, NestedNode } from './hierarchy.schema.ts';
 import { otelKindName, promptToWire } from './span.schema.ts';
-import type { Tree, TreeNode } from './tree/build-tree.ts';
 import { durationNano, selfTimeNano } from './tree/self-time.ts';
 import { type SubtreeTotal, sumSubtrees, sumTotals } from './tree/sum-subtrees.ts';
-import type { TreeSpan } from './tree-span.ts';
 
 type Node = TreeNode<TreeSpan>;
 
-/** A node of the hierarchy before it is known whether its children go inside it. */
+/** A node of the hierarchy, before the nested or flat format is chosen. */
 export interface HierarchyItem {
   fields: HierarchyNode;
-  /** Where in the list its parent is. */
+  /** Index of the parent in the list of items; null for a top node. */
   parentIndex: number | null;
   childIds: string[];
 }
 
 /**
- * A trace depth first: its roots by start; then, by start, a node in place of every missing parent with its orphans below, and the
- * spans at which cycles were cut. Times are compared on the trace's common clock and shown as sent.
+ * Lists the nodes of a trace depth first: first its roots, then the other tops, each by start. One
+ * synthetic node stands above all orphans that name the same missing parent. Times are compared
+ * after skew correction but shown as sent.
  */
 export function buildHierarchy(tree: Tree<TreeSpan>): HierarchyItem[] {
   const totals = sumSubtrees(tree);
@@ -51,7 +52,7 @@ export function buildHierarchy(tree: Tree<TreeSpan>): HierarchyItem[] {
   }
 }
 
-/** With every node inside its parent. */
+/** Returns the top nodes, with every other node inside its parent. */
 export function nest(items: readonly HierarchyItem[]): NestedNode[] {
   const nested = items.map(({ fields }): NestedNode => Object.assign(fields, { children: [] }));
   items.forEach(({ parentIndex }, index) => {
@@ -60,20 +61,20 @@ export function nest(items: readonly HierarchyItem[]): NestedNode[] {
   return nested.filter((_, index) => items[index]?.parentIndex === null);
 }
 
-/** One after the other, depth first. */
+/** Returns all nodes in one list, depth first. */
 export function flatten(items: readonly HierarchyItem[]): FlatNode[] {
   return items.map(({ fields, parentIndex, childIds }) =>
     Object.assign(fields, { child_ids: childIds, parent_index: parentIndex }),
   );
 }
 
-/** Spans at the top of a tree; those that miss the same parent are one group. */
+/** Spans at the top of the tree. Spans that name the same missing parent form one group. */
 interface TopGroup {
   missing: string | undefined;
   tops: Node[];
 }
 
-/** In the order of the first of each group. */
+/** Groups the tops in the order of the first span of each group. */
 function groupOrphans(tops: readonly Node[]): TopGroup[] {
   const groups: TopGroup[] = [];
   const byMissing = new Map<string, TopGroup>();
@@ -114,7 +115,10 @@ function nodeToWire(node: Node, depth: number, total: SubtreeTotal): HierarchyNo
   };
 }
 
-/** The node in place of a parent that has not arrived: all that is known of it are its id and what is below. */
+/**
+ * Returns the synthetic node for a parent that has not arrived. Only its id and the spans below it
+ * are known.
+ */
 function standIn(spanId: string, total: SubtreeTotal): HierarchyNode {
   return {
     span_id: spanId,

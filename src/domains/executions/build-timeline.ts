@@ -1,11 +1,12 @@
 import { itemAt } from '../../lib/item-at.ts';
+import type { Tree } from '../../lib/span-tree.ts';
 import { isoFromUnixNano, msFromNano } from '../../lib/time.ts';
-import { knownCost } from './count-usage.ts';
+import type { TreeSpan } from '../spans/index.ts';
+import { knownCost } from '../summaries/index.ts';
 import { costToWire, usageToWire } from './executions.schema.ts';
 import type { TimelineWire } from './timeline.schema.ts';
 import { timelineSpanToWire } from './timeline-span.ts';
 import { boundariesOf } from './tree/boundaries.ts';
-import type { Tree } from './tree/build-tree.ts';
 import { skewNanoMax } from './tree/correct-skew.ts';
 import { criticalPath, longestTop, type Segment } from './tree/critical-path.ts';
 import { findGaps } from './tree/find-gaps.ts';
@@ -16,12 +17,14 @@ import { treeWarnings } from './tree/place-spans.ts';
 import { durationNano } from './tree/self-time.ts';
 import { skewByHost } from './tree/skew-by-host.ts';
 import { sumSubtrees, sumTotals } from './tree/sum-subtrees.ts';
-import type { TreeSpan } from './tree-span.ts';
 
-/** What a timeline says of a trace beyond its identity. */
+/** The timeline of a trace without the fields that identify the trace. */
 export type Timeline = Omit<TimelineWire, 'trace_id' | 'project_id' | 'truncated'> & { moreThanLimit: boolean };
 
-/** The layout of a whole trace, at least one span, and the spans that `filter` lets through. Offsets count from the earliest corrected start. */
+/**
+ * Lays out a whole trace of at least one span and returns the spans that `filter` selects. Offsets
+ * count from the earliest corrected start.
+ */
 export function buildTimeline(tree: Tree<TreeSpan>, filter: SpanFilter, skewEnabled: boolean): Timeline {
   const { nodes, tops } = tree;
   const subtrees = sumSubtrees(tree);
@@ -76,7 +79,7 @@ export function buildTimeline(tree: Tree<TreeSpan>, filter: SpanFilter, skewEnab
   };
 }
 
-/** How much of the path each span on it has. */
+/** Returns the nanoseconds of the critical path that each span on it contributes, by span id. */
 function nanoBySpan(path: readonly Segment[]): Map<string, bigint> {
   const nano = new Map<string, bigint>();
   for (const segment of path) nano.set(segment.spanId, (nano.get(segment.spanId) ?? 0n) + durationNano(segment));

@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import { noUsage, sumUsage, type TokenUsage, usageParts } from './count-usage.ts';
-import type { Execution } from './execution.ts';
+import { type LightSpan, noUsage, type TokenUsage, usageParts } from '../spans/index.ts';
+import { type Execution, sumUsage } from '../summaries/index.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
-import type { LightSpan } from './light-span.ts';
 
-/** Nano-USD of what has a cost, null while nothing has, and how many spans have tokens but no cost. */
+/**
+ * Sum of the known costs in nano-USD (null when no cost is known), and the number of spans without
+ * a known cost.
+ */
 interface Cost {
   costNanoUsd: bigint | null;
   unpricedSpans: number;
@@ -16,15 +18,18 @@ export interface ModelCost extends Cost {
   usage: TokenUsage;
 }
 
-/** What an execution's cost is made of, by who says so and by model. */
+/** Cost of an execution, split by its source (reported or computed) and by model. */
 export interface CostBreakdown {
   reportedNanoUsd: bigint | null;
   computedNanoUsd: bigint | null;
-  /** Dearest first. */
+  /** Highest cost first. */
   byModel: ModelCost[];
 }
 
-/** Of the spans that count alone, so nothing is in it twice and its parts add up to the execution's cost. */
+/**
+ * Splits the cost of the spans that count. No cost is included twice, and the costs by model add up
+ * to the execution's cost.
+ */
 export function breakDownCost(spans: readonly LightSpan[]): CostBreakdown {
   const { countedSpanIds } = sumUsage(spans);
   const counting = spans.filter((span) => countedSpanIds.has(span.spanId));
@@ -53,6 +58,7 @@ export const costBreakdownSchema = z.object({
   ),
 });
 
+/** Converts a cost breakdown to its API JSON. Totals come from the execution. */
 export function costBreakdownToWire(
   execution: Execution,
   breakdown: CostBreakdown,

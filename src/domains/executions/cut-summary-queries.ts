@@ -1,18 +1,27 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { ofTraces } from '../spans/index.ts';
 import { listSettings } from './list-settings.ts';
-import { ofTraces } from './trace-sql.ts';
 
-/** A summary that was stored before its lists had a bound may be of megabytes; over these bytes it is cut before it leaves the engine. */
+/**
+ * A longer summary is cut by ClickHouse before it is sent. Summaries that were stored before their
+ * lists had a limit can have megabytes.
+ */
 const bytesMax = 32 * 1024;
 const itemsMax = 64;
 const itemBytesMax = 300;
 const textBytesMax = 1_000;
 
-/** SQL of `executions.summary` as lists read it: '' where {@link fillCutSummaries} has to be asked. */
+/**
+ * SQL of `executions.summary` for lists. It is '' when {@link fillCutSummaries} must read a cut
+ * summary.
+ */
 export const shownSummary = `if(length(summary) > ${bytesMax}, '', summary)`;
 
-/** Each member of the JSON: lists have their first items, long texts their beginning, and all that is short stays. */
+/**
+ * Cuts each member of the JSON: a list keeps its first items, a long text its beginning. Short
+ * members stay unchanged.
+ */
 const cutMember = `multiIf(
   length(member.2) <= ${textBytesMax}, member.2,
   startsWith(member.2, '['), concat('[', arrayStringConcat(arraySlice(
@@ -22,7 +31,10 @@ const cutMember = `multiIf(
 const cutSummary = `concat('{', arrayStringConcat(arrayMap(
   member -> concat(toJSONString(member.1), ':', ${cutMember}), JSONExtractKeysAndValuesRaw(summary)), ','), '}')`;
 
-/** The rows with the summaries that {@link shownSummary} left out, cut to some tens of KiB. Throws UnavailableError. */
+/**
+ * Fills in the summaries that {@link shownSummary} left out, each cut to some tens of KiB.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
 export async function fillCutSummaries<Row extends { traceId: string; summary: string }>(
   clickhouse: ClickHouse,
   projectId: string,

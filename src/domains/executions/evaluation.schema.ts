@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { asArray, asRecord } from './any-value-plain.ts';
 
-/** A judgement that came with a span: of the span itself, or of the trace or session it belongs to. */
+/** An evaluation that was sent with a span. It judges the span itself, its trace or its session. */
 export const evaluationSchema = z.object({
   name: z.string().nullable(),
   target: z.enum(['span', 'trace', 'session']),
@@ -16,7 +16,10 @@ export const evaluationSchema = z.object({
 
 const members = Object.keys(evaluationSchema.shape);
 
-/** The stored JSON list, '' for none, in which members that were not sent are absent. */
+/**
+ * Converts the stored JSON list to API JSON. '' is an empty list; a member that was not sent
+ * becomes null.
+ */
 export function evaluationsToWire(json: string): z.infer<typeof evaluationSchema>[] {
   const stored = json === '' ? [] : asArray(JSON.parse(json));
   return stored.map((each) =>

@@ -7,7 +7,7 @@ import type { Condition } from './filters/condition.ts';
 import { sortOf } from './filters/execution-fields.ts';
 import { listSettings } from './list-settings.ts';
 
-/** Which executions a list is about, and in what order. */
+/** The executions that a list contains, and their order. */
 export interface ListQuery {
   projectId: string;
   fromUnixNano: bigint;
@@ -17,38 +17,47 @@ export interface ListQuery {
   sort: string;
 }
 
-/** Where an execution stands in a list. `key` is what the list is sorted by, in its smallest unit. */
+/**
+ * Position of an execution in a list. `key` is the value of the sort field in its smallest unit.
+ */
 export interface Place {
   traceId: string;
   key: string | null;
 }
 
-/** What tells the rows of one execution apart; one that was summed up again may have the version of the row that it replaces. */
+/**
+ * Identifies one row of an execution. An execution that was summarized again can have the same
+ * version, so the time is needed too.
+ */
 export interface Stamp {
   version: string;
-  summarisedAtMs: number;
+  summarizedAtMs: number;
 }
 
 export interface PresentPlace extends Place {
-  /** Of the row that stands there, which a newer one may have replaced. */
+  /** Identifies the row at this place. A newer row may have replaced it. */
   stamp: Stamp;
-  /** `executions.summary` of that row, cut where it is very long. */
+  /** `executions.summary` of that row, shortened when it is very long. */
   summary: string;
-  /** What the list is held against. One that was summed up later has changed since, or come. */
+  /**
+   * The moment that the list shows. An execution that was summarized later has changed or was
+   * created since.
+   */
   asOfMs: number;
 }
 
-/** As {@link Stamp} has it: integers of 64 bits come as text. */
-const stampColumns = 'version, toUnixTimestamp64Milli(summarised_at)::Float64 AS summarisedAtMs';
+/** Columns of a {@link Stamp}. ClickHouse sends 64-bit integers as text. */
+const stampColumns = 'version, toUnixTimestamp64Milli(summarised_at)::Float64 AS summarizedAtMs';
 export const newestFirst = 'executions.version DESC, executions.summarised_at DESC';
 
-/** By then a row can be seen that was stamped as it was written. */
+/** A row is visible this long after its `summarised_at` was set. */
 const stampToVisibleMs = 300;
 
 /**
- * The next places of a list as it is now, the newest first of an execution's own. `asOfMs` is the moment that the list is held against,
- * by ClickHouse's clock; the present when undefined. Rows of executions and of spans that were replaced are taken for valid, because
- * FINAL would double the time: whoever asks has to look. Summaries are read last, of these rows alone.
+ * Returns the next places of the list as it is now, for each execution the newest row first.
+ * `asOfMs` is the moment that the list shows, by ClickHouse's clock; undefined means now. Does not
+ * use FINAL, which would double the time, so the caller must check whether the rows of executions
+ * and spans were replaced. Summaries are read last and only for these rows.
  */
 export async function findPlaces(
   clickhouse: ClickHouse,
@@ -70,16 +79,17 @@ export async function findPlaces(
      LIMIT ${parameters.bind('UInt32', limit)}`,
     parameters,
   );
-  const places = rows.map(({ version, summarisedAtMs, shown, ...place }) => ({
+  const places = rows.map(({ version, summarizedAtMs, shown, ...place }) => ({
     ...{ ...place, summary: shown },
-    stamp: { version, summarisedAtMs },
+    stamp: { version, summarizedAtMs },
   }));
   return fillCutSummaries(clickhouse, list.projectId, places);
 }
 
 /**
- * What tells the newest row of each of these executions from the rows that it replaces, and whether any execution of the project has
- * changed, or come, since `asOfMs`. One statement, because the engine takes a quarter less for one than for two.
+ * Returns the stamp of the newest row of each execution, and whether any execution of the project
+ * changed or was created after `asOfMs`. ClickHouse needs a quarter less time for one statement
+ * than for two.
  */
 export async function findStamps(
   clickhouse: ClickHouse,
@@ -92,19 +102,20 @@ export async function findStamps(
   const stamps = `SELECT lower(hex(trace_id)) AS traceId, ${stampColumns} FROM executions
                   PREWHERE project_id = ${project} AND ${isOneOfTraces(traceIds, parameters)}
                   ORDER BY ${newestFirst} LIMIT 1 BY trace_id`;
-  const moved = `SELECT '${anyMoved}' AS traceId, 0::UInt64 AS version, 0::Float64 AS summarisedAtMs FROM
+  const moved = `SELECT '${anyMoved}' AS traceId, 0::UInt64 AS version, 0::Float64 AS summarizedAtMs FROM
                    (SELECT 1 FROM executions WHERE project_id = ${project} AND summarised_at > ${momentSql(asOfMs, parameters)} LIMIT 1)`;
   const rows = await rowsOf<Stamp & { traceId: string }>(clickhouse, `${stamps} UNION ALL ${moved}`, parameters);
   const found = new Map(rows.map(({ traceId, ...stamp }) => [traceId, stamp]));
   return { haveMoved: found.delete(anyMoved), stamps: found };
 }
 
-/** Stands for the id of a trace in the row that says that executions have moved. */
+/** Takes the place of a trace id in the row that reports that executions have changed. */
 const anyMoved = 'moved';
 
 /**
- * The next places that those executions had which changed since: where the last summary before then had them, or the first one if
- * there was none. Whether they are in the list otherwise is not looked at.
+ * Returns the next former places of executions that changed after `asOfMs`. A former place comes
+ * from the last summary up to `asOfMs`, or from the first summary if there was none. The time
+ * window is checked, but not the condition of the list.
  */
 export function findFormerPlaces(
   clickhouse: ClickHouse,
@@ -134,7 +145,7 @@ export function findFormerPlaces(
   );
 }
 
-/** How many executions the list has now. */
+/** Counts the executions that the list has now. */
 export async function countExecutions(clickhouse: ClickHouse, list: ListQuery): Promise<number> {
   const parameters = new BoundParameters();
   const query = `SELECT count()::Float64 AS total FROM executions FINAL WHERE ${filterSql(list, { mode: 'exact' }, parameters)}`;
@@ -142,7 +153,7 @@ export async function countExecutions(clickhouse: ClickHouse, list: ListQuery): 
   return row?.total ?? 0;
 }
 
-/** What sortable fields are made of. */
+/** The columns that the sortable fields are computed from. */
 const keyColumns = ['start_unix_nano', 'end_unix_nano', 'total_tokens', 'cost_nano_usd'];
 
 function rowsOf<Row>(clickhouse: ClickHouse, query: string, parameters: BoundParameters): Promise<Row[]> {
@@ -173,11 +184,14 @@ function windowSql(list: ListQuery, parameters: BoundParameters): string {
   return `start_unix_nano >= ${from} AND start_unix_nano < ${parameters.bind('UInt64', list.toUnixNano)}`;
 }
 
-/** What comes after a place, in the order of the list: by key with nulls last, then by trace id. */
+/**
+ * Returns SQL for the rows after a place and their order: by key with nulls last, then by trace id.
+ */
 function nextSql(list: ListQuery, after: Place | undefined, parameters: BoundParameters): string {
   const { sql: key, direction } = sortOf(list.sort);
   const start = after === undefined ? 'true' : afterSql(list, after, parameters);
-  // A key in front of it, even a constant one, would hide from the engine that only the first rows are wanted.
+  // Do not add a sort key before `key`, even a constant one. ClickHouse would no longer stop after
+  // the first rows.
   return `${start} ORDER BY ${key} ${direction} NULLS LAST, trace_id ${direction}`;
 }
 

@@ -1,16 +1,18 @@
 import { mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { type Execution, readSummary } from '../summaries/index.ts';
 import { fillCutSummaries, shownSummary } from './cut-summary-queries.ts';
-import type { Execution } from './execution.ts';
 import { type ListQuery, newestFirst } from './execution-place-queries.ts';
-import { readSummary } from './execution-summary.ts';
 import { BoundParameters } from './filters/bound-parameters.ts';
 import { compileCondition, isOneOfTraces } from './filters/compile-condition.ts';
 import { asksNothing } from './filters/condition.ts';
 import { listSettings } from './list-settings.ts';
 
-/** The executions of these traces. Throws UnavailableError while the trace store is away. */
+/**
+ * Returns the executions of these traces by trace id.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
 export async function findExecutions(
   clickhouse: ClickHouse,
   projectId: string,
@@ -18,7 +20,8 @@ export async function findExecutions(
 ): Promise<Map<string, Execution>> {
   const parameters = new BoundParameters();
   const traces = `project_id = ${parameters.bind('String', projectId)} AND ${isOneOfTraces(traceIds, parameters)}`;
-  // The newest row of each by hand: FINAL would read the summaries of all rows around it.
+  // ORDER BY and LIMIT BY select the newest row of each trace. FINAL would also read the summaries
+  // of neighboring rows.
   const query = `SELECT lower(hex(trace_id)) AS traceId, ${shownSummary} AS shown FROM executions PREWHERE ${traces} ORDER BY ${newestFirst} LIMIT 1 BY trace_id`;
   const rows = await rowsFor<{ traceId: string; shown: string }>(clickhouse, query, traceIds, parameters);
   const summaries = rows.map(({ traceId, shown }) => ({ traceId, summary: shown }));
@@ -26,7 +29,7 @@ export async function findExecutions(
   return new Map(await mapInSlices(filled, ({ traceId, summary }) => [traceId, readSummary(summary)] as const));
 }
 
-/** Which of these traces satisfy the list's condition, with their spans as they are now. */
+/** Returns which of these traces satisfy the list's condition, judged by their current spans. */
 export async function findSatisfying(
   clickhouse: ClickHouse,
   { projectId, condition }: ListQuery,
@@ -42,7 +45,10 @@ export async function findSatisfying(
   return new Set(rows.map(({ traceId }) => traceId));
 }
 
-/** How many rows of `spans` there are for each trace, those included that a resend has replaced. */
+/**
+ * Counts the rows of `spans` for each trace, including rows that were replaced when a span was sent
+ * again.
+ */
 export async function countSpanRows(
   clickhouse: ClickHouse,
   projectId: string,

@@ -29,7 +29,7 @@ const detailSchema = executionSchema.extend({
     .meta({ description: 'Reads the spans that were left out, as `cursor` of the list of spans' }),
 });
 
-/** Reads of executions. `threads` are for large traces. */
+/** Returns the endpoints that read executions. `deps.threads` runs the reads of large traces. */
 export function executionsEndpoints(deps: ListExecutionsDeps & ReadTraceDeps) {
   return [
     endpoint({

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { formatUsd } from '../../lib/money.ts';
 import { durationMs, isoFromUnixNano } from '../../lib/time.ts';
-import { statedPromptId } from '../prompts/index.ts';
-import type { TokenUsage } from './count-usage.ts';
-import type { Execution } from './execution.ts';
+import { statedPromptId } from '../prompt-links/index.ts';
+import type { TokenUsage } from '../spans/index.ts';
+import type { Execution } from '../summaries/index.ts';
 
 const money = z
   .string()
@@ -66,6 +66,7 @@ export const executionSchema = z.object({
   feedback_score: z.number().nullable(),
 });
 
+/** Converts an execution to its API JSON; '' becomes null. */
 export function executionToWire(execution: Execution): z.infer<typeof executionSchema> {
   return {
     trace_id: execution.traceId,
@@ -106,11 +107,15 @@ function promptToWire(prompt: Execution['prompts'][number]) {
   };
 }
 
-/** A template's text whose prompt is not known says nothing to a reader. */
+/**
+ * Returns whether a prompt can be shown. A template text without a known prompt tells a reader
+ * nothing.
+ */
 function isNamed({ id, name }: Execution['prompts'][number]): boolean {
   return id !== '' || name !== '';
 }
 
+/** Converts token counts to their API JSON. */
 export function usageToWire(usage: TokenUsage): z.infer<typeof usageSchema> {
   return {
     input_tokens: usage.inputTokens,
@@ -122,6 +127,7 @@ export function usageToWire(usage: TokenUsage): z.infer<typeof usageSchema> {
   };
 }
 
+/** Converts nano-USD to a decimal string in USD; null stays null. */
 export function costToWire(nanoUsd: bigint | null): string | null {
   return nanoUsd === null ? null : formatUsd(nanoUsd);
 }

@@ -1,20 +1,20 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { PromptFinder } from '../prompts/index.ts';
+import { linkPrompts, type PromptFinder, resolveSpanPrompts } from '../prompt-links/index.ts';
+import { findTreeSpans, type TreeSpans } from '../spans/index.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
-import { linkPrompts } from './link-prompts.ts';
-import { resolveSpanPrompts } from './resolve-prompts.ts';
-import { findTreeSpans, type TreeSpans } from './tree-span-queries.ts';
 
 export interface FindTraceDeps {
   clickhouse: ClickHouse;
   knownPrompts: PromptFinder;
-  /** Whether what is large may be read here. */
+  /** Whether a large trace may be read in this thread. */
   large: boolean;
 }
 
 /**
- * The spans of a trace for its tree, each with its own or inherited prompt, and its id as stored. Throws NotFoundError, and
- * UnavailableError while the trace store is away.
+ * Reads the spans of a trace for its tree, each with its own or inherited prompt, and the trace id
+ * as stored.
+ * @throws NotFoundError when the trace has no spans
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findTrace(
   { clickhouse, knownPrompts, large }: FindTraceDeps,

@@ -1,31 +1,43 @@
 import { oneTurn, Pace } from '../../lib/pace.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { linkPrompts, resolveSpanPrompts } from '../prompt-links/index.ts';
+import {
+  findEarliestLightSpans,
+  findFewLightSpans,
+  findWholeTrace,
+  type LightSpan,
+  ownPrompt,
+  type SpanPart,
+  spansPerTraceMax,
+  type TraceKey,
+  type WholeTrace,
+} from '../spans/index.ts';
+import { type Execution, missingParents, summarizeExecution } from '../summaries/index.ts';
 import { breakDownCost, costBreakdownToWire } from './cost-breakdown.ts';
-import type { Execution } from './execution.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { executionToWire } from './executions.schema.ts';
-import { ownPrompt } from './find-prompt-links.ts';
-import { findEarliestLightSpans, findFewLightSpans, type LightSpan, spansPerTraceMax } from './light-span.ts';
-import { linkPrompts } from './link-prompts.ts';
 import { spanCursor } from './list-spans.ts';
+import { readLargeExecution } from './read-large-execution.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, readSpans, type SpanPage, storedSpans } from './read-span-page.ts';
-import { resolveExecutionPrompts, resolveSpanPrompts } from './resolve-prompts.ts';
-import type { SpanPart, TraceKey } from './span-queries.ts';
-import { missingParents, summariseExecution } from './summarise-execution.ts';
-import { readLargeExecution } from './summarise-stored-traces.ts';
-import type { TraceReadDeps } from './trace-reads.ts';
-import { findWholeTrace, type WholeTrace } from './whole-span-queries.ts';
+import { resolveExecutionPrompts } from './resolve-execution-prompts.ts';
+import type { TraceReadDeps } from './trace-read-deps.ts';
 
-/** As many spans, and as many missing parents, as one answer gives out. */
+/** Maximum numbers of spans and of missing parents in one answer. */
 const spansMax = 10_000;
 const missingParentsMax = 1_000;
-/** Spans that are read at once, before it is known how many there are: parsing so many bytes takes some 20 ms. */
+/**
+ * Maximum bytes of spans that are read before their number is known. Parsing this many takes about
+ * 20 ms.
+ */
 const wholeBytesMax = 4 * 1024 * 1024;
 
 /**
- * One execution with its earliest spans, or without any. Throws NotFoundError, UnavailableError while the trace store is unavailable,
- * and, where what is large may not be read, LargeTraceError and LargePartError.
+ * Returns one execution as JSON text, with its earliest spans or without any.
+ * @throws NotFoundError when the trace has no spans
+ * @throws UnavailableError while ClickHouse is unavailable
+ * @throws LargeTraceError or LargePartError when `deps.large` is false and the trace or a span part
+ * is too large
  */
 export async function getExecution(
   deps: TraceReadDeps,
@@ -62,9 +74,12 @@ export async function getExecution(
   return `${JSON.stringify(head).slice(0, -1)},"spans":[${spans.join()}],${JSON.stringify(tail).slice(1)}`;
 }
 
-/** Of its spans as they are now; of more than are read, as it is listed. */
+/**
+ * Summarizes the current spans. When the trace has more spans than are read, returns the stored
+ * summary instead.
+ */
 async function summaryOf(deps: TraceReadDeps, trace: TraceKey, lights: readonly LightSpan[]): Promise<Execution> {
-  if (lights.length < spansPerTraceMax) return summariseExecution(trace.projectId, lights);
+  if (lights.length < spansPerTraceMax) return summarizeExecution(trace.projectId, lights);
   const large = await readLargeExecution(deps.clickhouse, trace.projectId, trace.traceId);
   if (large === undefined) throw unknownExecution();
   const [resolved = large] = await resolveExecutionPrompts(deps.knownPrompts, trace.projectId, [large]);
@@ -77,7 +92,7 @@ function findLights({ clickhouse, large }: TraceReadDeps, trace: TraceKey): Prom
   return large ? findEarliestLightSpans(clickhouse, trace) : findFewLightSpans(clickhouse, trace);
 }
 
-/** From the whole trace where it has been read. */
+/** Reads the first page of spans; uses `whole` when the whole trace has been read already. */
 async function firstSpans(
   deps: TraceReadDeps,
   trace: TraceKey,

@@ -3,10 +3,17 @@ import { type FindTraceDeps, findTrace } from './find-trace.ts';
 import type { HierarchyWire } from './hierarchy.schema.ts';
 import { placeSpans, treeWarnings } from './tree/place-spans.ts';
 
-/** Engines and parsers recurse into JSON, so deeper trees are answered flat. */
+/**
+ * Deeper trees are answered flat, because JavaScript engines and JSON parsers use recursion for
+ * nested JSON.
+ */
 const nestedLevelsMax = 1_000;
 
-/** One execution as a tree. Throws NotFoundError, and UnavailableError while the trace store is away. */
+/**
+ * Returns one execution as a tree.
+ * @throws NotFoundError when the trace has no spans
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
 export async function getHierarchy(
   deps: FindTraceDeps,
   input: { projectId: string; traceId: string; format: HierarchyWire['format'] },

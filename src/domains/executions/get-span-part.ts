@@ -1,10 +1,15 @@
+import type { SpanPart } from '../spans/index.ts';
 import { checkedSpanId, checkedTraceId, unknownSpan } from './execution-not-found.ts';
 import { readPart } from './read-part.ts';
-import type { SpanPart } from './span-queries.ts';
 import { textSlice } from './span-text.ts';
-import type { TraceReadDeps } from './trace-reads.ts';
+import type { TraceReadDeps } from './trace-read-deps.ts';
 
-/** A slice of the JSON text of one part of a span. Throws NotFoundError, UnavailableError, and LargePartError as {@link readPart} does. */
+/**
+ * Returns a slice of the JSON text of one span part.
+ * @throws NotFoundError when there is no such span
+ * @throws UnavailableError while ClickHouse is unavailable
+ * @throws LargePartError as {@link readPart} does
+ */
 export async function getSpanPart(
   deps: TraceReadDeps,
   input: { projectId: string; traceId: string; spanId: string; part: SpanPart; offset: number; limit: number },

@@ -1,15 +1,17 @@
+import { findPromptLinks, findSpanRows, ownPrompt, partNames } from '../spans/index.ts';
 import { checkedSpanId, checkedTraceId, unknownSpan } from './execution-not-found.ts';
-import { findPromptLinks, ownPrompt } from './find-prompt-links.ts';
 import { largePartReader } from './read-part.ts';
 import { pageBytesMax, partBytesMax } from './read-span-page.ts';
 import { ownerReader } from './span-parts.schema.ts';
-import { findSpanRows, partNames } from './span-queries.ts';
 import { spanToText } from './span-text.ts';
-import type { TraceReadDeps } from './trace-reads.ts';
+import type { TraceReadDeps } from './trace-read-deps.ts';
 
 /**
- * One span with its parts, those longer than `partCharsMax` (UTF-16 units of JSON text) only by name. Throws NotFoundError,
- * UnavailableError, and LargePartError where large parts may not be read.
+ * Returns one span as JSON text. A span part of more than `partCharsMax` UTF-16 units of JSON text
+ * is only listed in `large_parts`.
+ * @throws NotFoundError when there is no such span
+ * @throws UnavailableError while ClickHouse is unavailable
+ * @throws LargePartError when `deps.large` is false and a span part is too large
  */
 export async function getSpan(
   deps: TraceReadDeps,

@@ -4,7 +4,11 @@ import type { TimelineWire } from './timeline.schema.ts';
 import type { SpanFilter } from './tree/pick-spans.ts';
 import { placeSpans } from './tree/place-spans.ts';
 
-/** One execution laid out in time. Throws NotFoundError, and UnavailableError while the trace store is away. */
+/**
+ * Returns one execution laid out in time.
+ * @throws NotFoundError when the trace has no spans
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
 export async function getTimeline(
   deps: FindTraceDeps,
   input: { projectId: string; traceId: string; skew: boolean; filter: SpanFilter },

@@ -5,7 +5,7 @@ import { MalformedError } from '../../lib/errors.ts';
 import { isoFromUnixNano, unixNanoFromDate } from '../../lib/time.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { findPromptMentions, type KnownPrompts } from '../prompts/index.ts';
+import { findPromptMentions, type KnownPrompts } from '../prompt-links/index.ts';
 import { countExecutions, type ListQuery } from './execution-place-queries.ts';
 import { executionToWire } from './executions.schema.ts';
 import { attributePrefix } from './filters/execution-fields.ts';
@@ -14,13 +14,13 @@ import { conditionOf } from './filters/filter-parameters.ts';
 import type { listExecutionsQuery } from './list-executions.schema.ts';
 import type { Reader, ReadLanes } from './read-lanes.ts';
 import { readList } from './read-list.ts';
-import { resolveExecutionPrompts } from './resolve-prompts.ts';
+import { resolveExecutionPrompts } from './resolve-execution-prompts.ts';
 
 const defaultWindowMs = 7 * 24 * 60 * 60_000;
 
 export interface ListExecutionsDeps {
   clickhouse: ClickHouse;
-  /** Asked only for what a filter by prompt stands for. */
+  /** Used only to find the names and template texts of prompts in a filter. */
   postgres: Postgres;
   knownPrompts: KnownPrompts;
   cursorSecret: string;
@@ -32,7 +32,10 @@ export interface ListExecutionsInput {
   query: z.output<typeof listExecutionsQuery>;
 }
 
-/** The walk's window and moment travel in the cursor, so that all of its pages see one list however long they take. */
+/**
+ * Contents of the cursor. It holds the window and the moment of the first page, so that all pages
+ * show the same list, however much later they are read.
+ */
 const position = z.tuple([
   z.iso.datetime(),
   z.iso.datetime(),
@@ -45,8 +48,11 @@ const position = z.tuple([
 ]);
 
 /**
- * One page of executions and the window it is of, in its turn between workspaces. Throws MalformedError for an empty window, a bad
- * filter or a foreign cursor, RateLimitedError, and UnavailableError.
+ * Returns one page of executions and its time window. Waits for a place in a lane that workspaces
+ * share.
+ * @throws MalformedError for an empty window, a bad filter or a cursor of another list
+ * @throws RateLimitedError when the lane is full
+ * @throws UnavailableError while a store is unavailable
  */
 export function listExecutionsPage(deps: ListExecutionsDeps, input: ListExecutionsInput, reader: Reader) {
   const { filter, include_total: includeTotal, q } = input.query;

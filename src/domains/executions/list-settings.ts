@@ -1,7 +1,9 @@
 /**
- * Of every query of a list. It fails rather than run longer or read more than this; and it reads many small pieces, for which handing
- * each to a thread of its own costs more than reading it. A set of more traces than that excludes hardly anything by the index. No list
- * is in the order of the table, and looking whether it is takes 2 ms.
+ * ClickHouse settings of every list query. A query that needs more than 10 s or reads more rows
+ * fails. Lists read many small pieces, and handing each to another thread would cost more than
+ * reading it (`pread`). A set of more than 10,000 trace ids is not matched against the index,
+ * because the index would exclude almost nothing. No list uses the table's order, and checking for
+ * it takes 2 ms.
  */
 export const listSettings = {
   max_execution_time: 10,

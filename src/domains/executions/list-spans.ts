@@ -1,13 +1,24 @@
 import { z } from 'zod';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
+import {
+  findPromptLinks,
+  ownPrompt,
+  type SpanDetail,
+  type SpanPart,
+  type SpanPlace,
+  type TraceKey,
+} from '../spans/index.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
-import { findPromptLinks, ownPrompt } from './find-prompt-links.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, storedSpans } from './read-span-page.ts';
-import type { SpanPart, SpanPlace, SpanRow, TraceKey } from './span-queries.ts';
-import type { TraceReadDeps } from './trace-reads.ts';
+import type { TraceReadDeps } from './trace-read-deps.ts';
 
-/** The spans of one trace in order of start, a page. Throws NotFoundError, MalformedError for a foreign cursor, UnavailableError. */
+/**
+ * Returns a page of the spans of one trace in order of start, as JSON text.
+ * @throws NotFoundError when the trace has no spans
+ * @throws MalformedError for a cursor of another list
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
 export async function listSpans(
   deps: TraceReadDeps,
   input: {
@@ -25,7 +36,7 @@ export async function listSpans(
     findPromptLinks(deps, trace),
     storedSpans(deps.clickhouse, { trace, after, limit, include }),
   ]);
-  const promptOf = (row: SpanRow) => links.get(row.id) ?? ownPrompt(row);
+  const promptOf = (row: SpanDetail) => links.get(row.id) ?? ownPrompt(row);
   const { spans, last } = await readSpanPage(source, {
     limit,
     include,
@@ -41,7 +52,7 @@ export async function listSpans(
   return `{"data":[${spans.join()}],"page":${JSON.stringify(page)}}`;
 }
 
-/** The cursor that goes on after a span of the trace. */
+/** Returns the cursor of the page that begins after this span. */
 export function spanCursor(secret: string, trace: TraceKey, { startUnixNano, spanId }: SpanPlace): string {
   return encodeCursor(secret, fingerprint(trace), [startUnixNano, spanId]);
 }

@@ -1,7 +1,10 @@
 import type { Place } from './execution-place-queries.ts';
 import { sortOf } from './filters/execution-fields.ts';
 
-/** The order of a list, as its statements have it: by key with nulls last, then by trace id. */
+/**
+ * Returns a comparison in the order that the SQL of the list uses: by key with nulls last, then by
+ * trace id.
+ */
 export function placeOrder(sort: string): (a: Place, b: Place) => number {
   const sign = sortOf(sort).direction === 'DESC' ? -1 : 1;
   return (a, b) => {

@@ -1,6 +1,10 @@
-import { FairLane, type FairLaneOptions, requestWaitMsMax } from '../../lib/fair-lane.ts';
+import { FairLane } from '../../lib/fair-lane.ts';
+import { type FairLaneOptions, requestWaitMsMax } from '../../lib/fair-lane-options.ts';
 
-/** Who reads: the workspace it counts against, and the signal that its client has gone or has its answer. */
+/**
+ * The workspace that a read counts against, and a signal that aborts when the client has
+ * disconnected or has received its answer.
+ */
 export interface Reader {
   workspaceId: string;
   signal: AbortSignal;
@@ -8,21 +12,27 @@ export interface Reader {
 
 const mebibyte = 1024 * 1024;
 
-/** The places of each lane; `answers` counts mebibytes. */
+/** Limits of each lane. `answers` counts mebibytes, the other lanes count reads. */
 const lanes = {
-  /** Lists by what executions say themselves, and traces of ordinary size: some ten milliseconds each. */
+  /**
+   * Lists that filter by fields of executions only, and reads of normal traces: some 10 ms each.
+   */
   quick: { name: 'reads of executions', capacity: 12, perKey: 4, waitingPerKey: 64, waitingMax: 256 },
-  /** Lists that look into spans, filter by a tree or count. Each is up to four queries at a time, of the six that the embedded engine runs. */
+  /**
+   * Lists that search spans, filter by a tree or count. Each runs up to four queries at once; the
+   * embedded ClickHouse runs six at once.
+   */
   searches: { name: 'searches of executions', capacity: 3, perKey: 1, waitingPerKey: 16, waitingMax: 64 },
-  /** Traces and parts that are read in threads, of which there are two. */
+  /** Traces and span parts that are read in worker threads. There are two threads. */
   large: { name: 'reads of large executions', capacity: 2, perKey: 1, waitingPerKey: 8, waitingMax: 32 },
-  /** Answers that are being sent: what clients that read slowly make us hold. */
+  /** Answers that are being sent. This limits the memory that slow clients keep in use. */
   answers: { name: 'large answers', capacity: 192, perKey: 64, waitingPerKey: 2, waitingMax: 8 },
 } as const satisfies Record<string, FairLaneOptions>;
 
 /**
- * Reads of executions, shared by all workspaces of the process. One of them holds at most `perKey` places of a lane, whatever it asks,
- * so that the engine, the threads and the memory are there for the others; a client that leaves gives its place back at once.
+ * Lanes for reads of executions, shared by all workspaces of the process. One workspace holds at
+ * most `perKey` places of a lane, so that ClickHouse, the threads and memory stay available to
+ * others. A client that disconnects frees its place at once.
  */
 export class ReadLanes {
   readonly #quick: FairLane;
@@ -30,7 +40,7 @@ export class ReadLanes {
   readonly #large: FairLane;
   readonly #answers: FairLane;
 
-  /** @param whyStuck see `FairLaneOptions` */
+  /** @param whyStuck See `FairLaneOptions`. */
   constructor(whyStuck: () => Error | undefined = () => undefined) {
     const options = { waitMsMax: requestWaitMsMax, whyStuck };
     this.#quick = new FairLane({ ...lanes.quick, ...options });
@@ -39,20 +49,29 @@ export class ReadLanes {
     this.#answers = new FairLane({ ...lanes.answers, waitMsMax: requestWaitMsMax });
   }
 
-  /** Each throws RateLimitedError, UnavailableError, the reason of the reader's signal, and what `work` throws. */
+  /**
+   * Runs `work` in the lane for quick reads.
+   * @throws RateLimitedError or UnavailableError when the lane refuses the work
+   * @throws the reason of the reader's signal, and what `work` throws
+   */
   quick<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
     return this.#quick.run(reader.workspaceId, work, { waiter: reader });
   }
 
+  /** Runs `work` in the lane for searches; throws as {@link ReadLanes.quick} does. */
   search<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
     return this.#searches.run(reader.workspaceId, work, { waiter: reader });
   }
 
+  /** Runs `work` in the lane for large reads; throws as {@link ReadLanes.quick} does. */
   large<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
     return this.#large.run(reader.workspaceId, work, { waiter: reader });
   }
 
-  /** Counts an answer as held until its client has it or has gone, where it is large enough to matter. */
+  /**
+   * Counts an answer of at least 256 KiB as held until the client has received it or has
+   * disconnected. Throws as {@link ReadLanes.quick} does.
+   */
   async holdAnswer(reader: Reader, bytes: number): Promise<void> {
     const { workspaceId, signal } = reader;
     if (bytes < mebibyte / 4) return;

@@ -1,6 +1,6 @@
 import { mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { Execution } from './execution.ts';
+import { type Execution, readSummary } from '../summaries/index.ts';
 import {
   findFormerPlaces,
   findPlaces,
@@ -11,7 +11,6 @@ import {
   type Stamp,
 } from './execution-place-queries.ts';
 import { countSpanRows, findExecutions, findSatisfying } from './execution-queries.ts';
-import { readSummary } from './execution-summary.ts';
 import { asksSpans } from './filters/condition.ts';
 import { placeOrder } from './place-order.ts';
 
@@ -20,12 +19,16 @@ export interface ListedExecution {
   execution: Execution;
 }
 
-/** Most places that are looked at together, where many of them turn out not to belong. */
+/**
+ * Maximum number of places per query, when many of the places found turn out not to belong to the
+ * list.
+ */
 const placesMax = 1_000;
 
 /**
- * The next executions of a list, each at the place it had at `asOfMs` however it changed since, so that a walk meets it once; one that
- * came later has the place it came with. Answers that moment too; it is undefined for a list that is empty.
+ * Reads the next executions of a list. Each keeps the place that it had at `asOfMs`, even if it
+ * changes later, so that paging shows it once. An execution created later has its first place. Also
+ * returns `asOfMs`, undefined for an empty list.
  */
 export async function readList(
   clickhouse: ClickHouse,
@@ -42,7 +45,7 @@ export async function readList(
     asOfMs ??= present[0]?.asOfMs;
     if (asOfMs === undefined) return { rows, asOfMs };
     const { kept, former, listed } = await readPlaces(clickhouse, list, asOfMs, after, present, wanted);
-    // Up to here both lists of places are known.
+    // Up to this place, both the present and the former places are complete.
     const [end] = [present, former].flatMap((places) => (places.length < wanted ? [] : places.slice(-1))).sort(compare);
     const byId = new Map([...kept, ...listed].map((row) => [row.place.traceId, row]));
     const next = [...byId.values()].filter(({ place }) => end === undefined || compare(place, end) <= 0);
@@ -52,7 +55,10 @@ export async function readList(
   }
 }
 
-/** The executions of present places that still stand there, and those that stood among them before they changed. */
+/**
+ * Returns executions whose present place is still valid (`kept`), and executions that had a former
+ * place here before they changed (`listed`).
+ */
 async function readPlaces(
   clickhouse: ClickHouse,
   list: ListQuery,
@@ -62,12 +68,12 @@ async function readPlaces(
   wanted: number,
 ): Promise<{ kept: ListedExecution[]; former: Place[]; listed: ListedExecution[] }> {
   const unmoved = await mapInSlices(
-    present.filter(({ stamp }) => stamp.summarisedAtMs <= asOfMs),
+    present.filter(({ stamp }) => stamp.summarizedAtMs <= asOfMs),
     (place) => ({ place, execution: readSummary(place.summary) }),
   );
   const executions = unmoved.map(({ execution }) => execution);
   const findFormer = () => findFormerPlaces(clickhouse, list, asOfMs, after, wanted);
-  // After the present ones, so that whatever they show as changed is found.
+  // Runs after the present places were read, so that it finds every change that they show.
   const [{ stamps, first }, unsatisfying] = await Promise.all([
     findStamps(clickhouse, list.projectId, idsOf(executions), asOfMs).then(async ({ stamps, haveMoved }) => ({
       stamps,
@@ -76,7 +82,7 @@ async function readPlaces(
     findUnsatisfying(clickhouse, list, executions),
   ]);
   const known = new Set(idsOf(first));
-  const changedMeanwhile = [...stamps].some(([id, { summarisedAtMs }]) => summarisedAtMs > asOfMs && !known.has(id));
+  const changedMeanwhile = [...stamps].some(([id, { summarizedAtMs }]) => summarizedAtMs > asOfMs && !known.has(id));
   const former = changedMeanwhile ? await findFormer() : first;
   const kept = unmoved.filter(
     ({ place }) => isNewest(place, stamps.get(place.traceId)) && !unsatisfying.has(place.traceId),
@@ -90,10 +96,13 @@ async function readPlaces(
 }
 
 function isNewest({ stamp }: PresentPlace, newest: Stamp | undefined): boolean {
-  return newest?.version === stamp.version && newest.summarisedAtMs === stamp.summarisedAtMs;
+  return newest?.version === stamp.version && newest.summarizedAtMs === stamp.summarizedAtMs;
 }
 
-/** Where a span was replaced, its execution may have been found by what it said before. */
+/**
+ * Returns the ids of executions that no longer satisfy the condition. A span that was sent again
+ * may have replaced the row that matched.
+ */
 async function findUnsatisfying(
   clickhouse: ClickHouse,
   list: ListQuery,
@@ -107,7 +116,7 @@ async function findUnsatisfying(
   return new Set(doubtful.filter((id) => !satisfying.has(id)));
 }
 
-/** Those of the executions that satisfy the list's condition. */
+/** Returns those of the executions that satisfy the list's condition, by trace id. */
 async function readChecked(
   clickhouse: ClickHouse,
   list: ListQuery,

@@ -1,9 +1,12 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { findSpanRows, type SpanPart, type TraceKey } from '../spans/index.ts';
 import { partBytesMax } from './read-span-page.ts';
 import { ownerReader, partText } from './span-parts.schema.ts';
-import { findSpanRows, type SpanPart, type TraceKey } from './span-queries.ts';
 
-/** A part is too large to be turned into text without holding up everybody else: it is read in a thread. */
+/**
+ * A span part is too large to be converted to text without delaying other requests. It is read in a
+ * worker thread instead.
+ */
 export class LargePartError extends Error {
   constructor(part: SpanPart) {
     super(`The part ${part} has over ${partBytesMax} bytes`);
@@ -11,8 +14,9 @@ export class LargePartError extends Error {
 }
 
 /**
- * The JSON text of one part of a span; undefined when there is no such span. Throws LargePartError for a large one unless
- * `large` says that those may be read here, and UnavailableError.
+ * Returns the JSON text of one span part, or undefined when there is no such span.
+ * @throws LargePartError when the span part is large and `large` is false
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function readPart(
   { clickhouse, large }: { clickhouse: ClickHouse; large: boolean },
@@ -28,7 +32,10 @@ export async function readPart(
   return partText(row, part, ownerReader());
 }
 
-/** Reads the large parts of a trace's spans, where that may be done here; see {@link readPart}. */
+/**
+ * Returns a function that reads the large parts of a trace's spans. It throws as {@link readPart}
+ * does.
+ */
 export function largePartReader(
   deps: { clickhouse: ClickHouse; large: boolean },
   trace: TraceKey,

@@ -1,49 +1,59 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { SpanPrompt } from '../prompts/index.ts';
-import { ownerReader } from './span-parts.schema.ts';
+import type { SpanPrompt } from '../prompt-links/index.ts';
 import {
   findSpanPlaces,
   findSpanRows,
+  type SpanDetail,
   type SpanPart,
   type SpanPlace,
-  type SpanRow,
   type TraceKey,
-} from './span-queries.ts';
+} from '../spans/index.ts';
+import { ownerReader } from './span-parts.schema.ts';
 import { type SpanTextOptions, spanToText } from './span-text.ts';
 
-/** One answer gives out so many bytes of spans, and one span more where a single one is larger. */
+/** Maximum bytes of spans in one answer. A single span that is larger is answered alone. */
 export const pageBytesMax = 8 * 1024 * 1024;
-/** A part of more bytes stays in the store: it is read by itself. No single attribute value is larger. */
+/**
+ * A span part of more bytes is not read with its row, but by itself. No single attribute value is
+ * larger.
+ */
 export const partBytesMax = 1024 * 1024;
-/** The most that a part may have to be answered within its span, in UTF-16 units of its JSON text. */
+/** A span part with more UTF-16 units of JSON text is not answered within its span. */
 export const partCharsMax = 1_000_000;
 
-/** Rows that are read together: few until it is known how large they are. */
+/**
+ * Number of rows that one query reads. The first is small, because the size of the rows is not
+ * known yet.
+ */
 const rows = { first: 128, min: 16, max: 2_000 } as const;
 
 export interface SpanPage {
-  /** JSON texts, in order of start. */
+  /** JSON text of each span, in order of start. */
   spans: string[];
-  /** Where the next page begins; undefined after the last span. */
+  /** The place of the last span on this page, if more spans follow; otherwise undefined. */
   last: SpanPlace | undefined;
 }
 
-/** Where the spans of a page come from. */
+/** Where the spans of a page are read from. */
 export interface SpanSource {
-  /** In order of start; one more than the page may hold, where there are more. */
+  /** In order of start. One more than the page may hold, if there are more. */
   places: readonly SpanPlace[];
-  /** Those spans in their order, as many as `bytesMax` lets through, at least one. */
-  read(spanIds: readonly string[], bytesMax: number): Promise<SpanRow[]>;
+  /** Returns those spans in their order, as many as `bytesMax` allows, but at least one. */
+  read(spanIds: readonly string[], bytesMax: number): Promise<SpanDetail[]>;
 }
 
 export interface SpanPageInput {
   limit: number;
   include: ReadonlySet<SpanPart>;
-  promptOf: (row: SpanRow) => SpanPrompt | null;
+  promptOf: (row: SpanDetail) => SpanPrompt | null;
   readPart: SpanTextOptions['readPart'];
 }
 
-/** The next `limit` spans of a trace in the store, of any size, and one more. Throws UnavailableError. */
+/**
+ * Returns a source of the next `limit` spans of a trace of any size in ClickHouse, and one more
+ * place.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
 export async function storedSpans(
   clickhouse: ClickHouse,
   {
@@ -60,8 +70,10 @@ export async function storedSpans(
   };
 }
 
-/** Spans that have been read, all of a trace, in order of start. */
-export function readSpans(rows: readonly SpanRow[]): SpanSource {
+/**
+ * Returns a source of spans that have been read already: all spans of a trace, in order of start.
+ */
+export function readSpans(rows: readonly SpanDetail[]): SpanSource {
   const byId = new Map(rows.map((row) => [row.id, row]));
   return {
     places: rows.map(({ id, start_unix_nano }) => ({ startUnixNano: start_unix_nano, spanId: id })),
@@ -69,7 +81,10 @@ export function readSpans(rows: readonly SpanRow[]): SpanSource {
   };
 }
 
-/** The first spans of a source, as many as `limit` and {@link pageBytesMax} let through. Throws as the source and `readPart` do. */
+/**
+ * Reads the first spans of a source, as many as `limit` and {@link pageBytesMax} allow.
+ * @throws what the source and `readPart` throw
+ */
 export async function readSpanPage({ places: found, read }: SpanSource, input: SpanPageInput): Promise<SpanPage> {
   const { limit, include, promptOf, readPart } = input;
   const options = { include, partCharsMax, owners: ownerReader(), readPart };
@@ -88,7 +103,7 @@ export async function readSpanPage({ places: found, read }: SpanSource, input: S
       spans.push(text);
       next = indexAfter(places, row.id, next);
     }
-    // Retention may have taken spans since their places were read.
+    // Retention may have deleted these spans after their places were read.
     if (spanRows.length === 0) next += wanted.length;
     const fitting = Math.ceil((pageBytesMax - bytes) / Math.max(1, bytes / Math.max(1, spans.length)));
     together = Math.min(rows.max, Math.max(rows.min, fitting));
@@ -96,7 +111,7 @@ export async function readSpanPage({ places: found, read }: SpanSource, input: S
   return { spans, last: found.length > limit ? places.at(-1) : undefined };
 }
 
-/** Where the place after a span is, which is at `from` or soon after it. */
+/** Returns the index after the place of a span, which is at `from` or soon after it. */
 function indexAfter(places: readonly SpanPlace[], spanId: string, from: number): number {
   for (let index = from; index < places.length; index++) if (places[index]?.spanId === spanId) return index + 1;
   return from;

@@ -1,18 +1,21 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import { isTooLarge } from '../../stores/clickhouse/errors.ts';
-import type { PromptFinder } from '../prompts/index.ts';
-import { LargeTraceError } from './large-trace.ts';
+import type { PromptFinder } from '../prompt-links/index.ts';
+import { LargeTraceError } from '../spans/index.ts';
 import type { Reader, ReadLanes } from './read-lanes.ts';
 import { LargePartError } from './read-part.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';
 import type { TraceThreads } from './trace-threads.ts';
 
-/** Of one query; see `rowsHereMax`. */
+/** Settings of one query in the main thread; see `rowsHereMax` for the limit of rows. */
 const hereSettings = { max_result_bytes: `${8 * 1024 * 1024}` } as const;
 
-/** Reads that turned out too large, which are not tried here again: a thread reads what has become small as well. Shared by all workspaces. */
-const knownLarge = new BoundedMemo<true>(5_000);
+/**
+ * Reads that were too large for the main thread. They go to a worker thread directly, even if the
+ * trace has become small since. Shared by all workspaces; at most 5,000 entries.
+ */
+const knownLarge = new LRUCache<string, true>({ max: 5_000 });
 
 export interface ReadTraceDeps {
   clickhouse: ClickHouse;
@@ -23,8 +26,12 @@ export interface ReadTraceDeps {
 }
 
 /**
- * The answer of a read of one trace: by this thread for one of ordinary size, by another for a large one. Throws NotFoundError,
- * MalformedError for a foreign cursor, RateLimitedError and UnavailableError.
+ * Reads one trace and returns the answer. A normal trace is read in this thread, a large one in a
+ * worker thread.
+ * @throws NotFoundError when the trace, span or span part does not exist
+ * @throws MalformedError for a cursor of another list
+ * @throws RateLimitedError when a lane is full
+ * @throws UnavailableError while ClickHouse is unavailable or a read takes too long
  */
 export async function readTrace<Name extends TraceReadName>(
   deps: ReadTraceDeps,
@@ -43,7 +50,7 @@ export async function readTrace<Name extends TraceReadName>(
   return { status: 200, contentType: 'application/json', content } as const;
 }
 
-/** Undefined for what is too large to be read here. */
+/** Reads in this thread. Returns undefined when the read is too large for it. */
 async function readHere<Name extends TraceReadName>(
   { clickhouse, knownPrompts, cursorSecret }: ReadTraceDeps,
   name: Name,

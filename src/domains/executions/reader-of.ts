@@ -1,7 +1,10 @@
 import { type Principal, projectOf } from '../auth/index.ts';
 import type { Reader } from './read-lanes.ts';
 
-/** Whose reads they are: those of the project's workspace, whoever asks for them. */
+/**
+ * Returns the reader of a request. A read counts against the workspace of the project, whoever sent
+ * the request.
+ */
 export function readerOf(principal: Principal, signal: AbortSignal): Reader {
   return { workspaceId: projectOf(principal).workspaceId, signal };
 }

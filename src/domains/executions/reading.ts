@@ -1,4 +1,4 @@
-/** What every read of executions has in common. */
+/** Endpoint settings that all reads of executions share. */
 export const reading = {
   tag: 'executions',
   access: { scope: 'executions:read' },

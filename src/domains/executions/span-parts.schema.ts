@@ -1,4 +1,5 @@
 import { isoFromUnixNano } from '../../lib/time.ts';
+import type { SpanDetail, SpanPart } from '../spans/index.ts';
 import {
   asArray,
   asRecord,
@@ -8,14 +9,15 @@ import {
   plainFromKeyValues,
   typeOfAnyValue,
 } from './any-value-plain.ts';
-import type { SpanPart, SpanRow } from './span-queries.ts';
 
 type Wire = Record<string, unknown>;
 
-/** A resource or a scope as it is answered, as JSON text. */
+/** Converts the stored JSON of a resource or scope to its API JSON text. */
 export type PartOwners = (json: string) => string;
 
-/** How each part of a row is answered, as JSON text; a part that the row does not have is empty. */
+/**
+ * How each span part of a row becomes API JSON text. A part that the row does not have is empty.
+ */
 const texts = {
   input: ({ input = '' }) => JSON.stringify(parseJsonText(input)),
   output: ({ output = '' }) => JSON.stringify(parseJsonText(output)),
@@ -24,19 +26,23 @@ const texts = {
   links: ({ links = '' }) => JSON.stringify(listOf(links).map(linkToWire)),
   resource: ({ resource = '{}' }, owners) => owners(resource),
   scope: ({ scope = '{}' }, owners) => owners(scope),
-} as const satisfies Record<SpanPart, (row: SpanRow, owners: PartOwners) => string>;
+} as const satisfies Record<SpanPart, (row: SpanDetail, owners: PartOwners) => string>;
 
-export function partText(row: SpanRow, part: SpanPart, owners: PartOwners): string {
+/** Returns one span part of a row as API JSON text. */
+export function partText(row: SpanDetail, part: SpanPart, owners: PartOwners): string {
   return texts[part](row, owners);
 }
 
-/** The attributes and `attribute_types`, each as JSON text. */
-export function attributesText(row: SpanRow): { attributes: string; types: string } {
+/** Returns the attributes and the `attribute_types` of a row, each as JSON text. */
+export function attributesText(row: SpanDetail): { attributes: string; types: string } {
   const { attributes, types } = attributesToWire(row);
   return { attributes: JSON.stringify(attributes), types: JSON.stringify(types) };
 }
 
-/** Reads resources and scopes, of which the spans of a trace share few: each of them once. */
+/**
+ * Returns a converter for resources and scopes. The spans of a trace share few of them, so each one
+ * is converted once.
+ */
 export function ownerReader(): PartOwners {
   const known = new Map<string, string>();
   return (json) => {
@@ -46,7 +52,10 @@ export function ownerReader(): PartOwners {
   };
 }
 
-/** Input, output and parameters are JSON where they have structure, and text otherwise; '' is nothing. */
+/**
+ * Parses a stored text that is a JSON object or list. Returns other text unchanged, and null for
+ * ''.
+ */
 export function parseJsonText(text: string): unknown {
   if (text === '') return null;
   if (text[0] !== '[' && text[0] !== '{') return text;
@@ -57,10 +66,13 @@ export function parseJsonText(text: string): unknown {
   }
 }
 
-/** What JSON has no number for: ClickHouse's names, and those of OTLP/JSON that nested values have. */
+/**
+ * Doubles that JSON has no number for: ClickHouse's names to the OTLP/JSON names, which nested
+ * values already have.
+ */
 const specialDoubles: Readonly<Record<string, string>> = { nan: 'NaN', inf: 'Infinity', '-inf': '-Infinity' };
 
-function attributesToWire(row: SpanRow): { attributes: Wire; types: Record<string, string> } {
+function attributesToWire(row: SpanDetail): { attributes: Wire; types: Record<string, string> } {
   const values: Record<string, Plain> = Object.create(null);
   const typeNames: Record<string, string> = Object.create(null);
   Object.assign(values, row.attributes_string, row.attributes_bool);

@@ -1,34 +1,36 @@
 import { oneTurn, Pace } from '../../lib/pace.ts';
-import type { SpanPrompt } from '../prompts/index.ts';
+import type { SpanPrompt } from '../prompt-links/index.ts';
+import { partNames, type SpanDetail, type SpanPart } from '../spans/index.ts';
 import { spanHeadToWire } from './span.schema.ts';
 import { attributesText, type PartOwners, partText } from './span-parts.schema.ts';
-import { partNames, type SpanPart, type SpanRow } from './span-queries.ts';
 
-/** A part that is not given out with its span. */
+/** A span part that is too long to be answered within its span. */
 export interface LargePart {
   part: SpanPart;
-  /** Of its JSON text, in UTF-16 units. */
+  /** Length of its JSON text in UTF-16 units. */
   chars: number;
-  /** How the text begins. */
+  /** The beginning of its JSON text. */
   preview: string;
 }
 
 export interface SpanTextOptions {
   include: ReadonlySet<SpanPart>;
-  /** Parts whose JSON text is longer are named in `large_parts` instead, in UTF-16 units. */
+  /** Span parts with more UTF-16 units of JSON text are only listed in `large_parts`. */
   partCharsMax: number;
   owners: PartOwners;
-  /** The JSON text of a part that was too large to come with its row. */
+  /** Reads the JSON text of a span part that was too large to be read with its row. */
   readPart: (spanId: string, part: SpanPart) => Promise<string>;
 }
 
 const previewChars = 200;
 
 /**
- * A span as JSON text, its parts one by one, so that no piece of work is longer than one part takes. Rejects as `readPart` does.
+ * Returns a span as JSON text. Converts one span part at a time and yields between them, so that
+ * the event loop is never blocked for longer than one part takes.
+ * @throws what `readPart` throws
  */
 export async function spanToText(
-  row: SpanRow,
+  row: SpanDetail,
   prompt: SpanPrompt | null,
   { include, partCharsMax, owners, readPart }: SpanTextOptions,
 ): Promise<string> {
@@ -54,8 +56,9 @@ export async function spanToText(
 }
 
 /**
- * `limit` UTF-16 units of a text from `offset` on. A pair of surrogates is never taken apart: a slice that would begin within one
- * begins before it, and one that would end within one ends before it, unless it would be empty then.
+ * Returns up to `limit` UTF-16 units of a text from `offset` on. A surrogate pair is never split: a
+ * slice that would begin or end inside a pair begins or ends before it. If that would leave the
+ * slice empty, it includes the pair.
  */
 export function textSlice(text: string, offset: number, limit: number): { text: string; offset: number; end: number } {
   const start = isWithinPair(text, offset) ? offset - 1 : Math.min(offset, text.length);

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { durationMs, endOfSpan, isoFromUnixNano } from '../../lib/time.ts';
-import { type SpanPrompt, statedPromptId } from '../prompts/index.ts';
+import { type SpanPrompt, statedPromptId } from '../prompt-links/index.ts';
+import { partNames, type SpanDetail, type SpanPart, toUsage } from '../spans/index.ts';
 import { evaluationSchema, evaluationsToWire } from './evaluation.schema.ts';
 import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
-import { toUsage } from './light-span.ts';
 import { parseJsonText } from './span-parts.schema.ts';
-import { partNames, type SpanPart, type SpanRow } from './span-queries.ts';
 
 const attributes = z.record(z.string(), z.unknown());
 const types = z.record(z.string(), z.string());
@@ -83,14 +82,17 @@ export type SpanWire = z.infer<typeof spanSchema>;
 
 const otelKinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'];
 
-/** The word for a SpanKind of OTLP; a number that no specification knows stays a number. */
+/** Returns the name of an OTLP SpanKind. An unknown number is returned as text. */
 export function otelKindName(number: number): string {
   return otelKinds[number] ?? String(number);
 }
 
-/** What is said of a span beside its parts. `prompt` is its own or inherited. */
+/**
+ * Returns the API JSON of a span without its span parts. `prompt` is the span's own prompt or an
+ * inherited one.
+ */
 export function spanHeadToWire(
-  row: SpanRow,
+  row: SpanDetail,
   prompt: SpanPrompt | null,
 ): Omit<SpanWire, SpanPart | 'attribute_types' | 'large_parts'> {
   const span = { startUnixNano: BigInt(row.start_unix_nano), endUnixNano: BigInt(row.end_unix_nano) };
@@ -139,12 +141,13 @@ export function spanHeadToWire(
   };
 }
 
-function errorToWire(row: SpanRow): SpanWire['error'] {
+function errorToWire(row: SpanDetail): SpanWire['error'] {
   const { error_type: type, error_message: message, error_stack: stack } = row;
   if (row.status !== 'error' && type === '' && message === '') return null;
   return { type: type || null, message: message || null, stack: stack || null };
 }
 
+/** Converts the prompt of a span to its API JSON; '' and 0 become null. */
 export function promptToWire(prompt: SpanPrompt | null): SpanWire['prompt_ref'] {
   if (prompt === null) return null;
   const { name, version, rawVersion, source } = prompt;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
 import type { Principal } from '../auth/index.ts';
+import { partNames } from '../spans/index.ts';
 import { type ReadTraceDeps, readTrace } from './read-trace.ts';
 import { readerOf } from './reader-of.ts';
 import { reading } from './reading.ts';
 import { spanSchema } from './span.schema.ts';
-import { partNames } from './span-queries.ts';
 import { getSpanPartQuery, getSpanQuery, listSpansQuery, spanPageSchema, spanPartSchema } from './spans.schema.ts';
 
 const { endpoint } = endpointsFor<Principal>();
@@ -14,7 +14,10 @@ const traceParams = { project_id: z.string(), trace_id: z.string() };
 const spanParams = { ...traceParams, span_id: z.string() };
 const spansPath = '/api/projects/{project_id}/executions/{trace_id}/spans';
 
-/** The spans of one execution: page by page, one by one, and their parts in slices. */
+/**
+ * Returns the endpoints for the spans of one execution: pages of spans, one span, and slices of one
+ * span part.
+ */
 export function spansEndpoints(deps: ReadTraceDeps) {
   return [
     endpoint({

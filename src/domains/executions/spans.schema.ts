@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { listOf, pageParams } from '../../http/pagination.ts';
 import { integerParam } from '../../http/query.ts';
+import { partNames, type SpanPart } from '../spans/index.ts';
 import { partCharsMax } from './read-span-page.ts';
 import { spanSchema } from './span.schema.ts';
-import { partNames, type SpanPart } from './span-queries.ts';
 
-/** The parts of a span that a reader wants. */
+/** Query parameter that names the span parts to answer. */
 export const include = z
   .string()
   .default(partNames.join())

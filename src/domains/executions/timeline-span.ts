@@ -1,21 +1,22 @@
+import type { TreeNode } from '../../lib/span-tree.ts';
 import { msFromNano } from '../../lib/time.ts';
+import type { TreeSpan } from '../spans/index.ts';
 import { costToWire, usageToWire } from './executions.schema.ts';
 import { otelKindName, promptToWire } from './span.schema.ts';
 import type { TimelineSpanWire } from './timeline.schema.ts';
-import type { TreeNode } from './tree/build-tree.ts';
 import { placeWarnings } from './tree/place-spans.ts';
 import { durationNano, selfTimeNano } from './tree/self-time.ts';
-import type { TreeSpan } from './tree-span.ts';
 
-/** What a span's line needs of the whole trace. */
+/** Values of the whole trace that are needed to show one of its spans. */
 export interface TraceLayout {
   zero: bigint;
   traceNano: bigint;
   lane: number;
-  /** Undefined off the critical path. */
+  /** Undefined for a span that is not on the critical path. */
   criticalNano: bigint | undefined;
 }
 
+/** Converts a span of the tree to its API JSON in a timeline. */
 export function timelineSpanToWire(node: TreeNode<TreeSpan>, layout: TraceLayout): TimelineSpanWire {
   const { span, place } = node;
   const startNano = span.startUnixNano - layout.zero;
@@ -58,7 +59,7 @@ function offsetMs({ timeUnixNano }: { timeUnixNano: bigint }, skewNano: bigint, 
   return timeUnixNano === 0n ? null : msFromNano(timeUnixNano + skewNano - zero);
 }
 
-/** A trace without duration has no percents to give. */
+/** Returns a share in percent. It is 0 when the trace has no duration. */
 function percent(partNano: bigint, wholeNano: bigint): number {
   return wholeNano === 0n ? 0 : (Number(partNano) / Number(wholeNano)) * 100;
 }

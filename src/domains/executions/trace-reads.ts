@@ -1,22 +1,12 @@
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { PromptFinder } from '../prompts/index.ts';
+import { countRows, LargeTraceError, rowsHereMax } from '../spans/index.ts';
 import { checkedTraceId } from './execution-not-found.ts';
 import { getExecution } from './get-execution.ts';
 import { getHierarchy } from './get-hierarchy.ts';
 import { getSpan } from './get-span.ts';
 import { getSpanPart } from './get-span-part.ts';
 import { getTimeline } from './get-timeline.ts';
-import { countRows, LargeTraceError, rowsHereMax } from './large-trace.ts';
 import { listSpans } from './list-spans.ts';
-
-/** What a read of one trace needs, in the API's own thread or in one beside it. */
-export interface TraceReadDeps {
-  clickhouse: ClickHouse;
-  knownPrompts: PromptFinder;
-  cursorSecret: string;
-  /** Whether what is large may be read here; where it may not, a large trace is LargeTraceError and a large part LargePartError. */
-  large: boolean;
-}
+import type { TraceReadDeps } from './trace-read-deps.ts';
 
 const reads = {
   getExecution,
@@ -32,12 +22,18 @@ const reads = {
 export type TraceReadName = keyof typeof reads;
 export type TraceReadInput<Name extends TraceReadName> = Parameters<(typeof reads)[Name]>[1];
 
-/** Every read of one trace, by its operation: answers JSON text. All of them throw NotFoundError and UnavailableError. */
+/**
+ * All reads of one trace by operation. Each returns JSON text and throws NotFoundError or
+ * UnavailableError.
+ */
 export const traceReads: {
   readonly [Name in TraceReadName]: (deps: TraceReadDeps, input: TraceReadInput<Name>) => Promise<string>;
 } = reads;
 
-/** For reads that have the engine look through all rows of a trace, however few they answer; the others count what they read. */
+/**
+ * Wraps a read for which ClickHouse scans all rows of a trace, even if it returns few. Counts the
+ * rows first; the other reads check what they read themselves.
+ */
 function ofFewRows<Input extends { projectId: string; traceId: string }>(
   read: (deps: TraceReadDeps, input: Input) => Promise<string>,
 ): typeof read {

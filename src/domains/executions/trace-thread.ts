@@ -1,9 +1,9 @@
 import type { MessagePort } from 'node:worker_threads';
 import { move } from 'piscina';
 import { AppError } from '../../lib/errors.ts';
-import { lowerThreadPriority } from '../../lib/low-priority.ts';
+import { lowerThreadPriority } from '../../runtime/low-priority.ts';
 import { connectClickHouse } from '../../stores/clickhouse/client.ts';
-import type { KnownPrompt, PromptFinder } from '../prompts/index.ts';
+import type { KnownPrompt, PromptFinder } from '../prompt-links/index.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';
 
 export interface ThreadTask<Name extends TraceReadName = TraceReadName> {
@@ -11,11 +11,11 @@ export interface ThreadTask<Name extends TraceReadName = TraceReadName> {
   input: TraceReadInput<Name>;
   clickhouseUrl: string;
   cursorSecret: string;
-  /** Asks for prompts, which the main thread knows. */
+  /** Port for questions about prompts, which the main thread answers. */
   prompts: MessagePort;
 }
 
-/** Errors lose their class between threads, so what a caller is told is a value here. */
+/** An error loses its class between threads, so an error for the caller is returned as a value. */
 export type ThreadOutcome = Uint8Array | { refused: Pick<AppError, 'kind' | 'code' | 'message' | 'retryAfterS'> };
 
 export interface PromptQuestion {
@@ -23,7 +23,10 @@ export interface PromptQuestion {
   wanted: ReadonlySet<string>;
 }
 
-/** What the thread runs: one read of a large trace, whose work may take as long as it does here. */
+/**
+ * Runs one read of a large trace in a worker thread, where a long computation delays no other
+ * request.
+ */
 export async function readInThread<Name extends TraceReadName>(
   task: ThreadTask<Name>,
 ): Promise<ThreadOutcome | ReturnType<typeof move>> {
@@ -44,7 +47,10 @@ export async function readInThread<Name extends TraceReadName>(
   }
 }
 
-/** One question at a time, which is how a read asks them. */
+/**
+ * Returns a finder that asks the main thread. It handles one question at a time, which is how a
+ * read asks them.
+ */
 function promptsBehind(port: MessagePort): PromptFinder {
   return {
     find: (projectId, wanted) => {

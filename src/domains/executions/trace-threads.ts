@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { type AppError, MalformedError, NotFoundError, TooLargeError, UnavailableError } from '../../lib/errors.ts';
-import type { PromptFinder } from '../prompts/index.ts';
+import type { PromptFinder } from '../prompt-links/index.ts';
 import type { TraceReadInput, TraceReadName } from './trace-reads.ts';
 import type { PromptQuestion, ThreadOutcome, ThreadTask } from './trace-thread.ts';
 
@@ -11,13 +11,17 @@ export interface TraceThreadsOptions {
   knownPrompts: PromptFinder;
 }
 
-/** A part of 64 MiB, the most that one body can bring, needs some 600 MB on its way to JSON text. */
+/**
+ * A span part of 64 MiB, the largest that one request body can bring, needs about 600 MB while it
+ * becomes JSON text.
+ */
 const heapMbMax = 1_024;
 const runMsMax = 30_000;
 
 /**
- * Threads for traces that would hold up the API's own: they read the trace store themselves and answer bytes. They are shared by all
- * workspaces, behind the lane for large reads. A thread that nobody waits for, takes too long or needs too much memory is ended.
+ * Worker threads for traces that would block the event loop of the API. They read ClickHouse
+ * themselves and return bytes. All workspaces share them, behind the lane for large reads. A thread
+ * ends when nobody waits for it or when it uses too much time or memory.
  */
 export class TraceThreads {
   readonly #options: TraceThreadsOptions;
@@ -37,8 +41,10 @@ export class TraceThreads {
   }
 
   /**
-   * The JSON text of a read, as bytes. Throws what the read throws, TooLargeError when it needs too much memory, UnavailableError when
-   * it takes over 30 s, and the reason of `signal`.
+   * Runs a read in a worker thread and returns its JSON text as bytes.
+   * @throws TooLargeError when the read needs too much memory
+   * @throws UnavailableError when it takes over 30 s
+   * @throws what the read throws, and the reason of `signal`
    */
   async run<Name extends TraceReadName>(
     name: Name,

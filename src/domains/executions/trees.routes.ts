@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
 import { booleanParam, decimalParam, integerParam } from '../../http/query.ts';
+import { spanKinds } from '../../lib/span-kind.ts';
 import type { Principal } from '../auth/index.ts';
+import { spansPerTraceMax } from '../spans/index.ts';
 import { hierarchySchema } from './hierarchy.schema.ts';
-import { spansPerTraceMax } from './light-span.ts';
 import { type ReadTraceDeps, readTrace } from './read-trace.ts';
 import { readerOf } from './reader-of.ts';
 import { reading } from './reading.ts';
-import { spanKinds } from './span-kind.ts';
 import { timelineSchema } from './timeline.schema.ts';
 
 const { endpoint } = endpointsFor<Principal>();
@@ -36,7 +36,7 @@ const timelineQuery = z.strictObject({
     .meta({ description: 'As many spans, parents before children' }),
 });
 
-/** The shapes of one execution: its tree, and its layout in time. */
+/** Returns the endpoints for the tree of one execution and for its layout in time. */
 export function treesEndpoints(deps: ReadTraceDeps) {
   return [
     endpoint({

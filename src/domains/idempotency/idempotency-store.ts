@@ -1,8 +1,11 @@
-import type { Begun, IdempotencyStore, IdempotentRequest, StoredAnswer } from '../../http/idempotency.ts';
+import type { Begun, IdempotencyStore, IdempotentRequest, StoredAnswer } from '../../http/idempotent-request.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
 
-/** Keeps answers in Postgres for 24 h by its clock; its unique index is what makes `begin` exact over processes. */
+/**
+ * Creates a store that keeps answers in Postgres for 24 h by the clock of Postgres. Its unique
+ * index makes `begin` exact across processes.
+ */
 export function createIdempotencyStore(postgres: Postgres): IdempotencyStore {
   return {
     begin: (request) => runPostgres(() => begin(postgres, request)),
@@ -23,7 +26,10 @@ interface Row {
   content_dropped: boolean;
 }
 
-/** Stand for outcomes that are not known, of a request that may run again and of one that must not; no such answers are kept. */
+/**
+ * Status values for unknown outcomes: the request may run again (`postponed`) or must not (`lost`).
+ * Answers with these status codes are never stored.
+ */
 const [postponed, lost] = [503, 500];
 
 async function begin(postgres: Postgres, request: IdempotentRequest): Promise<Begun> {
@@ -57,7 +63,8 @@ async function look(postgres: Postgres, { tenant, operationId, key, digest }: Id
       'content',
       'content_dropped',
     );
-  // Abandoned since the insert looked: the caller asks again, as it would a moment earlier.
+  // The row was abandoned after the insert. The caller asks again, as it would have done a moment
+  // earlier.
   if (row === undefined) return { outcome: 'unfinished', ageMs: 0 };
   if (!row.request_digest.equals(digest)) return { outcome: 'reused' };
   const ageMs = Number(row.age_ms);
@@ -75,7 +82,10 @@ function toAnswer(row: Row, status: number): StoredAnswer {
   };
 }
 
-/** How many expired rows each kept answer removes: more than one, so that they never pile up. */
+/**
+ * Number of expired rows that each stored answer deletes. It is more than one, so that they cannot
+ * accumulate.
+ */
 const prunedPerFinish = 5;
 
 async function finish(

@@ -14,17 +14,17 @@ import {
 import { type EventContext, settleWorkspace } from './settle-workspace.ts';
 
 export interface ChangeContext extends EventContext {
-  /** Of a workspace that is created for an organisation. */
+  /** Plan of a workspace that is created for an organization. */
   plan: PlanName;
-  /** When the provider said it, see `sourceTime`. */
+  /** Time of the change at the provider, see `sourceTime`. */
   at: string;
 }
 
 type ChangeOf<Kind extends IdentityChange['kind']> = Extract<IdentityChange, { kind: Kind }>;
 
 /**
- * Stores what one change says and puts in force what follows from it; what it refers to and is not there yet is created. False when
- * something newer was known.
+ * Stores one change and applies its consequences. Creates users and workspaces that it refers to
+ * and that do not exist yet. Resolves to false when newer data was already known.
  */
 export function applyChange(context: ChangeContext, change: IdentityChange): Promise<boolean> {
   if (change.kind === 'user') {
@@ -68,7 +68,8 @@ async function applyOrganization(context: ChangeContext, change: ChangeOf<'organ
 
 async function applyMembership(context: ChangeContext, change: ChangeOf<'membership'>): Promise<boolean> {
   const { transaction, at } = context;
-  // Users are locked before workspaces, here and where a user is deleted.
+  // Users are locked before workspaces, here and when a user is deleted, so that no deadlock
+  // occurs.
   const { id: userId } = await knownUser(context, change.subject);
   const { id: workspaceId } = await knownWorkspace(context, change.organizationId);
   const said = { role: change.role, removed: !change.active, at };

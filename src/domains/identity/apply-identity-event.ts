@@ -8,13 +8,14 @@ import { sourceTime } from './source-time.ts';
 
 export interface ApplyIdentityEventDeps {
   postgres: Postgres;
-  /** Of an organisation's new workspace. */
+  /** Plan of the new workspace of an organization. */
   defaultPlan: PlanName;
 }
 
 /**
- * Applies an event once, in one transaction with the note that it was applied. Any order and any repetition of events ends in the same
- * state. Throws UnavailableError when the database is away.
+ * Applies an event once. One transaction stores the effect and the record of the event. The final
+ * state does not depend on the order or repetition of events.
+ * @throws UnavailableError when the database is unavailable
  */
 export async function applyIdentityEvent(
   { postgres, defaultPlan }: ApplyIdentityEventDeps,

@@ -32,7 +32,10 @@ const common = { tag: 'identity', access: { operator: true } } as const;
 const list = 'failed-identity-events';
 const position = z.tuple([z.int(), z.string()]);
 
-/** For operators: events that could not be applied, why, and another try. */
+/**
+ * Creates the operator endpoints that list events which could not be applied, with their reasons,
+ * and retry them.
+ */
 export function failedEventsEndpoints({ postgres, identityEvents, cursorSecret }: FailedEventsDeps) {
   return [
     endpoint({

@@ -2,9 +2,16 @@ import type { IdentityEvent, IdentityProviderName } from '../../queue/identity-e
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
 
-/** What became of an event: it told something new, or something older than what was known. */
+/**
+ * Outcome of an event: `applied` when it brought newer data, `outdated` when newer data was already
+ * known.
+ */
 export type IdentityOutcome = 'applied' | 'outdated';
 
+/**
+ * Returns whether the event was applied before.
+ * @throws UnavailableError when the database is unavailable
+ */
 export async function hasIdentityEvent(
   postgres: Postgres,
   provider: IdentityProviderName,
@@ -19,8 +26,8 @@ export async function hasIdentityEvent(
 }
 
 /**
- * Takes an event into the transaction of its effect; false when it has been applied before. Another transaction with the same event
- * waits here until this one has ended.
+ * Inserts the event in the transaction of its effect. Returns false when it was applied before.
+ * Another transaction with the same event waits here until this one ends.
  */
 export async function insertIdentityEvent(transaction: Postgres, event: IdentityEvent): Promise<boolean> {
   const rows = await transaction('identity_events')
@@ -37,13 +44,17 @@ export async function insertIdentityEvent(transaction: Postgres, event: Identity
   return rows.length === 1;
 }
 
+/** Records that newer data was already known when the event was applied. */
 export async function markOutdated(transaction: Postgres, event: IdentityEvent): Promise<void> {
   await transaction('identity_events')
     .where({ provider: event.provider, event_id: event.eventId })
     .update({ outcome: 'outdated' satisfies IdentityOutcome });
 }
 
-/** Forgets events received before `before`; returns how many. Providers try for three days at most. */
+/**
+ * Deletes events received before `before` and returns their number. Providers retry for three days
+ * at most.
+ */
 export async function deleteIdentityEvents(postgres: Postgres, before: Date): Promise<number> {
   return runPostgres(() => postgres('identity_events').where('received_at', '<', before).delete());
 }

@@ -3,7 +3,7 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Role } from '../workspaces/index.ts';
 import type { KnownMembership, SettledMembership } from './settle-memberships.ts';
 
-/** A membership as known and as it is in force. */
+/** A membership: what is known and what is in force. */
 export interface StoredMembership extends KnownMembership {
   role: Role;
   removed: boolean;
@@ -22,12 +22,13 @@ interface Row {
   user_deleted_at: Date | null;
 }
 
-/** From the strongest on, so that of two words of the same time the weaker role counts. */
+/** From strongest to weakest, so that of two statements with the same time the weaker role wins. */
 const strongestFirst = `array['owner', 'admin', 'member', 'viewer']`;
 
 /**
- * Stores what a provider says of a membership; the workspace is locked. What is in force is decided by settling. Whether it was news:
- * what is older than what is known only adds to the strongest role.
+ * Stores what a provider says about a membership. The caller holds the lock of the workspace;
+ * settling decides what is in force. Returns whether the statement was newer. An older statement
+ * can only raise the strongest role.
  */
 export async function putSourceMembership(
   transaction: Postgres,
@@ -57,7 +58,7 @@ export async function putSourceMembership(
   return result.rowCount === 1;
 }
 
-/** The given memberships of a workspace and every one that may have to do with who owns it. */
+/** Finds the given memberships of a workspace and all others that can affect who owns it. */
 export async function findMembershipsToSettle(
   transaction: Postgres,
   workspaceId: WorkspaceId,
@@ -93,6 +94,7 @@ export async function findMembershipsToSettle(
   }));
 }
 
+/** Stores the role and the removal that are in force. */
 export async function saveSettled(
   transaction: Postgres,
   workspaceId: WorkspaceId,
@@ -103,6 +105,7 @@ export async function saveSettled(
     .update({ role, removed_at: removedAtMs === undefined ? null : new Date(removedAtMs) });
 }
 
+/** Returns whether the workspace is marked as deleted. */
 export async function isWorkspaceDeleted(transaction: Postgres, workspaceId: WorkspaceId): Promise<boolean> {
   const row = await transaction('workspaces').where({ id: workspaceId }).whereNotNull('deleted_at').first('id');
   return row !== undefined;

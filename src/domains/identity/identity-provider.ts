@@ -1,27 +1,36 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { IdentityChange } from '../../queue/identity-event.ts';
 
-/** A delivery as it came, to be verified before anything is parsed. */
+/** A delivery as received. It must be verified before anything is parsed. */
 export interface Delivery {
   headers: IncomingHttpHeaders;
   body: Buffer;
 }
 
-/** A verified delivery: `payload` is its body, parsed. */
+/** A verified delivery. `payload` is its parsed body. */
 export interface ReceivedEvent {
   headers: IncomingHttpHeaders;
   payload: unknown;
 }
 
-/** How one provider signs and words its events. The readers throw InvalidError for what lacks its fields. */
+/**
+ * Defines how one provider signs and formats its events. The readers throw InvalidError when a
+ * field is missing.
+ */
 export interface IdentityProvider {
-  /** Whether the body was signed with one of the secrets at most five minutes before or after now. Constant in time. */
+  /**
+   * Returns whether the body was signed with one of the secrets, at most five minutes before or
+   * after now. Runs in constant time.
+   */
   verify(delivery: Delivery, secrets: readonly string[]): boolean;
-  /** The same for every attempt to deliver one event. */
+  /** Returns the event id. It is the same for every delivery attempt. */
   extractId(event: ReceivedEvent): string;
   extractType(event: ReceivedEvent): string;
-  /** When the provider changed the object, in milliseconds since the epoch; where it does not say, when it sent the event. */
+  /**
+   * Returns when the provider changed the object, in milliseconds since the epoch. If the provider
+   * does not tell it, returns when the event was sent.
+   */
   extractOccurredAt(event: ReceivedEvent): number;
-  /** Undefined for a kind of event that changes nothing here. */
+  /** Returns the change, or undefined for an event type that changes nothing here. */
   toChange(event: ReceivedEvent): IdentityChange | undefined;
 }

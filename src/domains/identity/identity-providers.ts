@@ -4,5 +4,5 @@ import { clerk } from './providers/clerk.ts';
 import { generic } from './providers/generic.ts';
 import { workos } from './providers/workos.ts';
 
-/** Every provider by its name in the path. Another that sends Standard Webhooks needs no row: it is `generic`. */
+/** All providers by their name in the path. Other senders of Standard Webhooks use `generic`. */
 export const identityProviders: Readonly<Record<IdentityProviderName, IdentityProvider>> = { clerk, workos, generic };

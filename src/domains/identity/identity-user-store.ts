@@ -1,7 +1,10 @@
 import { newId, type UserId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 
-/** The user with that subject, locked until the transaction ends; one never heard of is created as a stub without a name. */
+/**
+ * Locks the user with this subject until the transaction ends. Creates an unknown user without a
+ * name.
+ */
 export async function lockUser(transaction: Postgres, subject: string): Promise<{ id: UserId; isNew: boolean }> {
   const inserted = await transaction('users')
     .insert({ id: newId('usr'), subject })
@@ -12,7 +15,10 @@ export async function lockUser(transaction: Postgres, subject: string): Promise<
   return { id: row.id, isNew: inserted.length === 1 };
 }
 
-/** Stores what a provider says of a user, unless it is older than what is known or the user is deleted. Whether it was stored. */
+/**
+ * Stores what a provider says about a user, unless it is older than the known data or the user is
+ * deleted. Returns whether it was stored.
+ */
 export async function updateUser(
   transaction: Postgres,
   id: UserId,
@@ -28,7 +34,10 @@ export async function updateUser(
   return result.rowCount === 1;
 }
 
-/** Leaves the id alone as a tombstone. Deleting again keeps the first time, whichever comes first. Whether the user was there before. */
+/**
+ * Deletes the data of a user and keeps the id as a tombstone. Repeated deletions keep the earliest
+ * time, in any order. Returns whether the user existed before.
+ */
 export async function deleteUser(transaction: Postgres, id: UserId, at: string): Promise<boolean> {
   const { rows } = await transaction.raw<{ rows: { was_there: boolean }[] }>(
     `update users set email = null, name = null,

@@ -3,8 +3,9 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import type { PlanName } from '../workspaces/index.ts';
 
 /**
- * The workspace of an organisation, locked until the transaction ends. For one never heard of it is created with a default project,
- * named by the organisation's id until its own event comes. Lock users before workspaces.
+ * Locks the workspace of an organization until the transaction ends. Creates an unknown one with a
+ * default project; its name is the organization id until the organization's own event arrives. Lock
+ * users before workspaces.
  */
 export async function lockOrganization(
   transaction: Postgres,
@@ -26,7 +27,10 @@ export async function lockOrganization(
   return { id: row.id, isNew: inserted.length === 1 };
 }
 
-/** The workspaces a user was ever a member of, locked in the order of their ids, so that two transactions never wait for each other. */
+/**
+ * Locks all workspaces that a user was ever a member of. Locks in the order of ids, so that two
+ * transactions cannot deadlock.
+ */
 export async function lockWorkspacesOf(transaction: Postgres, userId: UserId): Promise<WorkspaceId[]> {
   const rows = await transaction('workspaces')
     .whereIn('id', transaction('memberships').where({ user_id: userId }).select('workspace_id'))
@@ -36,7 +40,10 @@ export async function lockWorkspacesOf(transaction: Postgres, userId: UserId): P
   return rows.map(({ id }) => id);
 }
 
-/** Stores what a provider says of an organisation, unless it is older than what is known; a deleted one stays so. Whether it was stored. */
+/**
+ * Stores what a provider says about an organization, unless it is older than the known data. A
+ * deleted one stays deleted. Returns whether it was stored.
+ */
 export async function updateOrganization(
   transaction: Postgres,
   id: WorkspaceId,
@@ -50,7 +57,10 @@ export async function updateOrganization(
   return result.rowCount === 1;
 }
 
-/** Who created an organisation never changes, so it is stored whenever it is said. Whether it is news. */
+/**
+ * Stores who created an organization. The creator never changes, so the order of events does not
+ * matter. Returns whether the value changed.
+ */
 export async function setCreator(transaction: Postgres, id: WorkspaceId, subject: string): Promise<boolean> {
   const result = await transaction.raw<{ rowCount: number }>(
     `update workspaces set creator_subject = :subject
@@ -60,7 +70,9 @@ export async function setCreator(transaction: Postgres, id: WorkspaceId, subject
   return result.rowCount === 1;
 }
 
-/** Marks the workspace as deleted; its data and its name stay. Whether it was there before. */
+/**
+ * Marks the workspace as deleted; its data and its name stay. Returns whether it existed before.
+ */
 export async function deleteOrganization(transaction: Postgres, id: WorkspaceId, at: string): Promise<boolean> {
   const { rows } = await transaction.raw<{ rows: { was_there: boolean }[] }>(
     `update workspaces set deleted_at = least(workspaces.deleted_at, cast(:at as timestamptz))

@@ -23,6 +23,10 @@ export type IdentityDeps = Omit<ReceiveIdentityWebhookDeps, 'count'> &
   BoundWebhookDeps &
   FailedEventsDeps & { redis: Redis; logger: Logger };
 
+/**
+ * Creates the webhook endpoint of the identity providers and the operator endpoints for failed
+ * events.
+ */
 export function identityEndpoints(deps: IdentityDeps) {
   const count: ReceiveIdentityWebhookDeps['count'] = (provider, outcome) =>
     void countIdentityEvent(deps.redis, provider, outcome).catch(() => undefined);

@@ -13,16 +13,19 @@ import { identityProviders } from './identity-providers.ts';
 export interface ReceiveIdentityWebhookDeps {
   postgres: Postgres;
   identityEvents: IdentityEventPublisher;
-  /** Throws UnavailableError while Redis would not keep an event. */
+  /**
+   * Checks that Redis can keep an event.
+   * @throws UnavailableError when it cannot
+   */
   assertQueueSafe: () => void;
   secrets: Readonly<Record<IdentityProviderName, readonly string[]>>;
-  /** Counts what became of an event; nobody waits for it. */
+  /** Counts the outcome of an event. Nobody waits for it. */
   count: (provider: IdentityProviderName, outcome: 'duplicate' | 'ignored') => void;
 }
 
 export interface SignedRequest {
   headers: IncomingHttpHeaders;
-  /** Reads its body as it was sent. */
+  /** Reads the body as it was sent. */
   receive: (bytesMax: number) => Promise<Buffer>;
 }
 
@@ -31,7 +34,7 @@ export interface Receipt {
   type: string;
   /** Queued or applied before. */
   duplicate: boolean;
-  /** Of a kind that changes nothing here. */
+  /** The type of the event changes nothing here. */
   ignored: boolean;
 }
 
@@ -39,9 +42,12 @@ export const webhookBytesMax = 256 * 1024;
 const lookUpTimeoutMs = 300;
 
 /**
- * Takes one event of an identity provider: verifies its bytes, has it admitted, reads what it changes and makes that durable for the
- * worker. Resolves only then. Throws NotFoundError before anything is read, UnauthenticatedError, TooLargeError, UnsupportedMediaTypeError,
- * MalformedError, InvalidError, what `admit` throws, or UnavailableError when it could not be queued.
+ * Receives one event of an identity provider: verifies its bytes, calls `admit`, reads the change
+ * and queues it durably. Resolves after that.
+ * @throws NotFoundError before anything is read, when the provider is unknown or not configured
+ * @throws UnauthenticatedError, TooLargeError, UnsupportedMediaTypeError, MalformedError or
+ * InvalidError for a bad delivery
+ * @throws UnavailableError when the event could not be queued, and any error of `admit`
  */
 export async function receiveIdentityWebhook(
   deps: ReceiveIdentityWebhookDeps,
@@ -87,7 +93,10 @@ function findProvider({ secrets }: ReceiveIdentityWebhookDeps, name: string) {
   return { providerName: known, provider: identityProviders[known], secrets: secrets[known] };
 }
 
-/** What was signed is the body itself, so one that was encoded on its way cannot be verified. */
+/**
+ * Reads the signed body. The signature covers the sent bytes, so a body with a content coding
+ * cannot be verified.
+ */
 async function readSignedBytes({ headers, receive }: SignedRequest): Promise<Buffer> {
   checkJsonContentType(headers['content-type']);
   const encoding = headers['content-encoding'];
@@ -100,17 +109,20 @@ async function readSignedBytes({ headers, receive }: SignedRequest): Promise<Buf
   return receive(webhookBytesMax);
 }
 
-/** Which part was wrong is nobody's business. */
+/** Creates the error for a failed verification. It does not tell which component was wrong. */
 function unverified(): UnauthenticatedError {
   return new UnauthenticatedError('invalid_signature', 'The signature is missing, wrong or too far from now.');
 }
 
-/** Where the database does not say in time the event is queued again, which changes nothing: the worker knows. */
+/**
+ * Returns whether the event was applied. If the database does not answer in time, returns false:
+ * the event is queued again, and the worker detects the duplicate.
+ */
 async function wasApplied(postgres: Postgres, provider: IdentityProviderName, eventId: string): Promise<boolean> {
   return within(lookUpTimeoutMs, () => hasIdentityEvent(postgres, provider, eventId)).catch(() => false);
 }
 
-/** A hash, because BullMQ allows no colon in an id and events may have any. */
+/** Returns a hash, because BullMQ allows no colon in an id and an event id may contain one. */
 function jobIdOf(provider: IdentityProviderName, eventId: string): string {
   return createHash('sha256').update(`${provider} ${eventId}`).digest('hex');
 }

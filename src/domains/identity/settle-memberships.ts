@@ -1,34 +1,35 @@
 import type { UserId } from '../../lib/ids.ts';
 import { type Role, roleSuffices } from '../workspaces/index.ts';
 
-/** What is known of one membership. Times in milliseconds since the epoch. */
+/** What is known about one membership. Times are in milliseconds since the epoch. */
 export interface KnownMembership {
   userId: UserId;
   /** The provider's id of the user. */
   subject: string;
-  /** The last word on it, and when that was. */
+  /** The latest statement about the membership, and its time. */
   sourceRole: Role;
   sourceRemoved: boolean;
   changedAtMs: number;
-  /** The strongest role ever given. */
+  /** The strongest role that the membership ever had. */
   strongestRole: Role;
-  /** The user created the organisation, and the last word is the provider's. */
+  /** Whether the user created the organization and the latest statement is from the provider. */
   isCreator: boolean;
   userDeletedAtMs: number | undefined;
 }
 
-/** What is in force. */
+/** The membership that is in force. */
 export interface SettledMembership {
   userId: UserId;
   role: Role;
   removedAtMs: number | undefined;
-  /** The provider took it back, but nobody else owns the workspace. */
+  /** The provider removed the membership, but nobody else owns the workspace. */
   keptAsLastOwner: boolean;
 }
 
 /**
- * Decides from everything known what is in force, so that the order in which it became known does not matter. The creator owns the
- * organisation as long as the provider calls them an admin. When no owner is left, whoever was it last is kept.
+ * Decides which memberships are in force from everything known, so the order of events does not
+ * matter. The creator owns the organization as long as the provider gives them the role `admin`. If
+ * no owner is left, the last owner is kept.
  */
 export function settleMemberships(
   known: readonly KnownMembership[],
@@ -57,7 +58,10 @@ function removedAtMs({ sourceRemoved, changedAtMs, userDeletedAtMs }: KnownMembe
   return Math.min(changedAtMs, userDeletedAtMs ?? changedAtMs);
 }
 
-/** Of those who ever owned it, the one whose membership changed last: that was when the workspace lost its owner. */
+/**
+ * Finds the last owner: of all members who ever owned the workspace, the one whose membership
+ * changed last. At that change the workspace lost its owner.
+ */
 function lastOwner(known: readonly KnownMembership[]): KnownMembership | undefined {
   const [last] = known
     .filter(({ strongestRole, isCreator }) => roleSuffices(strongestRole, isCreator ? 'admin' : 'owner'))

@@ -9,7 +9,7 @@ import {
 } from './identity-membership-store.ts';
 import { type SettledMembership, settleMemberships } from './settle-memberships.ts';
 
-/** The transaction of one event, and what its audit entries say of where they come from. */
+/** The transaction of one event, and the origin that its audit entries name. */
 export interface EventContext {
   transaction: Postgres;
   actor: AuditActor;
@@ -17,8 +17,8 @@ export interface EventContext {
 }
 
 /**
- * Puts in force what is known of a workspace's members after something became known of `userIds`, and writes down every change. The
- * workspace is locked.
+ * Settles the members of a workspace after a change of `userIds`, and audits every effect. The
+ * caller holds the lock of the workspace.
  */
 export async function settleWorkspace(
   context: EventContext,

@@ -2,24 +2,25 @@ import type { Request, Response } from 'express';
 import { endpointsFor, rawEndpoint } from '../../http/endpoint.ts';
 import type { Problem } from '../../http/problem.ts';
 import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
-import type { Principal } from '../auth/index.ts';
+import { readEncoding } from '../../otlp/media-type.ts';
+import { encodeExportResponse, encodeStatus, rpcCodes } from '../../otlp/response.ts';
+import type { ScanResult } from '../../otlp/scan.ts';
+import { limitedWorkspaceOf, type Principal } from '../auth/index.ts';
 import { chargeIngest, type Limiter } from '../quotas/index.ts';
-import { BodyWaits } from './body-waits.ts';
 import { createExecutionEndpoint } from './create-execution/create-execution.routes.ts';
-import { readEncoding } from './otlp/media-type.ts';
-import { encodeExportResponse, encodeStatus, rpcCodes } from './otlp/response.ts';
-import type { ScanResult } from './otlp/scan.ts';
-import { exportProblems, otlpBodies, otlpErrors, refusedExample } from './otlp-document.ts';
-import { type QuarantineDeps, quarantineEndpoints } from './quarantine.routes.ts';
-import { type ReceiveTracesDeps, receiveTraces } from './receive-traces.ts';
+import { type QuarantineDeps, quarantineEndpoints } from './quarantine/quarantine.routes.ts';
+import { BodyWaits } from './receive/body-waits.ts';
+import { exportProblems, otlpBodies, otlpErrors, refusedExample } from './receive/otlp-document.ts';
+import { type ReceiveTracesDeps, receiveTraces } from './receive/receive-traces.ts';
 
 const { rawEndpoint: principalEndpoint } = endpointsFor<Principal>();
 
-/** What a refused Content-Encoding is told to use instead (RFC 9110, 15.5.16). */
+/** Sent in Accept-Encoding when a Content-Encoding is refused (RFC 9110, 15.5.16). */
 const acceptedCodings = 'gzip, deflate';
 
 export type IngestionDeps = ReceiveTracesDeps & QuarantineDeps & { limiter: Limiter };
 
+/** Returns the endpoints that receive spans and executions, and those of the quarantine. */
 export function ingestionEndpoints(deps: IngestionDeps) {
   return [
     principalEndpoint({
@@ -48,7 +49,7 @@ export function ingestionEndpoints(deps: IngestionDeps) {
           throw new ForbiddenError('api_key_required', 'Spans need an API key: it decides the project they belong to.');
         }
         const { project } = principal;
-        const caller = { principal, workspaceId: project.workspaceId, setHeaders };
+        const caller = { limited: limitedWorkspaceOf(principal), workspaceId: project.workspaceId, setHeaders };
         const scan = await receiveTraces(deps, project, {
           headers: request.headers,
           receive,
@@ -64,7 +65,10 @@ export function ingestionEndpoints(deps: IngestionDeps) {
   ];
 }
 
-/** SDKs configured by environment post these too; a 404 makes them stop without a retry. */
+/**
+ * Returns an endpoint that answers 404. SDKs configured by environment variables post these signals
+ * too; a 404 makes them stop without a retry.
+ */
 function refusedSignal(signal: 'metrics' | 'logs') {
   return rawEndpoint({
     operationId: signal === 'metrics' ? 'exportMetrics' : 'exportLogs',
@@ -90,7 +94,7 @@ function sendAccepted(request: Request, response: Response, scan: ScanResult): v
   send(response, 200, encoding, encodeExportResponse(encoding, { rejected: scan.rejected, message }));
 }
 
-/** Errors in the encoding of the request, JSON when it has none that we know. */
+/** Sends an error in the encoding of the request, or in JSON when that encoding is unknown. */
 function sendStatus(problem: Problem, request: Request, response: Response): void {
   const encoding = readEncoding(request.headers['content-type']) ?? 'json';
   if (problem.code === 'unsupported_content_encoding') response.setHeader('Accept-Encoding', acceptedCodings);

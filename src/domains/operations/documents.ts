@@ -2,20 +2,25 @@ import { contentEtag } from '../../http/etag.ts';
 import { docsPage } from './docs/page.ts';
 
 export interface MadeDocument {
-  /** As bytes: a text would be encoded for every answer. */
+  /** As bytes, because a string would be encoded for every answer. */
   content: Uint8Array;
   etag: string;
 }
 
-/** The interface as a document and as a page, each made once and the same until the process ends. */
+/** The API description as a document and as a page. Each is created once per process. */
 export interface Documents {
   openapi: () => MadeDocument;
   page: () => MadeDocument;
-  /** Makes both, which takes a third of a second of this thread: to be called before requests come. */
+  /**
+   * Creates both, which blocks the thread for a third of a second. Call it before requests arrive.
+   */
   make: () => void;
 }
 
-/** @param openapi the document of all endpoints, asked when it is needed first */
+/**
+ * Creates the documents on first use.
+ * @param openapi returns the document of all endpoints; called on first use
+ */
 export function createDocuments(openapi: () => object): Documents {
   const documents = {
     openapi: madeOnce(() => JSON.stringify(openapi())),

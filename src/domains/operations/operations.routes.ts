@@ -15,9 +15,10 @@ export interface OperationsDeps extends HealthDeps, LatencyDeps {
 
 const metricsExample = 'http_request_duration_seconds_count{operation="getHealth",method="GET",status="200"} 12\n';
 
-/** Open routes with an engine behind them answer from what was learnt within the last second. */
+/** Open routes that query a dependency cache its answer for one second. */
 const cacheMs = 1_000;
 
+/** Creates the endpoints for health, latency, metrics and the API description. */
 export function operationsEndpoints(deps: OperationsDeps) {
   const latency = cachedFor(cacheMs, () => reportLatency(deps));
   return [

@@ -30,7 +30,7 @@ export const latencyReport = z.object({
     z.object({ name: z.string(), waiting: z.int(), active: z.int(), failed: z.int(), oldest_age_ms: ms }),
   ),
   ingest: z.object({ ack_p99_ms: ms, freshness_p95_ms: ms }),
-  /** What could not be asked just now, so that an empty list is not taken for an empty queue. */
+  /** Sources that could not be read. Without this, an empty list would look like an empty queue. */
   unavailable: z.array(z.enum(['queues', 'ingest'])),
 });
 export type LatencyReport = z.output<typeof latencyReport>;

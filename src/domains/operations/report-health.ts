@@ -3,7 +3,7 @@ import { type DependencyName, dependencyNames, type HealthReport } from './opera
 
 export interface HealthDeps {
   version: string;
-  /** Wall clock of the start of the process. */
+  /** Wall-clock time of the process start. */
   startedAtMs: number;
   probes: Readonly<Record<DependencyName, Probe>>;
 }
@@ -11,8 +11,9 @@ export interface HealthDeps {
 type Status = HealthReport['status'];
 
 /**
- * What the service is without a dependency. Without Postgres or Redis it cannot authenticate or take in spans: down.
- * Without ClickHouse it still takes in spans, and serves prompts, but not executions and analytics: degraded.
+ * Status of the service without a dependency. Without Postgres or Redis it cannot authenticate or
+ * receive spans: down. Without ClickHouse it still receives spans and serves prompts, but not
+ * executions and analytics: degraded.
  */
 const without = {
   postgres: { status: 'down', reason: 'cannot authenticate: Postgres does not answer' },
@@ -23,7 +24,7 @@ const without = {
 
 const worstFirst = ['down', 'degraded', 'ok'] as const satisfies Status[];
 
-/** Asks every dependency, within the probes' time-outs. */
+/** Probes all dependencies, within the time-outs of the probes. */
 export async function reportHealth(deps: HealthDeps): Promise<HealthReport> {
   const checks: HealthReport['checks'] = {};
   const statuses = new Set<Status>();
@@ -45,7 +46,7 @@ export async function reportHealth(deps: HealthDeps): Promise<HealthReport> {
   return { ...reportLiveness(deps), status, checks };
 }
 
-/** That the process answers; touches no dependency. */
+/** Reports that the process answers. Uses no dependency. */
 export function reportLiveness({ version, startedAtMs }: HealthDeps): HealthReport {
   return { status: 'ok', version, uptime_s: Math.max(0, Math.floor((Date.now() - startedAtMs) / 1_000)), checks: {} };
 }

@@ -13,9 +13,9 @@ export interface QueueStats {
 }
 
 export interface IngestStats {
-  /** From request to acknowledgement. */
+  /** From the request to its acknowledgement. */
   ackP99Ms: number | null;
-  /** From acknowledgement to readable. */
+  /** From the acknowledgement until the spans are readable. */
   freshnessP95Ms: number | null;
 }
 
@@ -26,7 +26,10 @@ export interface LatencyDeps {
   ingestStats: () => Promise<IngestStats>;
 }
 
-/** Latencies as the service sees them. Answers also while the queue is away, and says so in `unavailable`. */
+/**
+ * Reports the latencies that this process has measured. Works also while the queue is unavailable;
+ * `unavailable` then names what is missing.
+ */
 export async function reportLatency({ probes, latency, queueStats, ingestStats }: LatencyDeps): Promise<LatencyReport> {
   const [queues, ingest] = await Promise.all([orNull(queueStats), orNull(ingestStats)]);
   const unavailable: LatencyReport['unavailable'] = [];

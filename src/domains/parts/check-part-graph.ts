@@ -3,13 +3,14 @@ import { TemplateLimitError, templateLimits } from '../templates/index.ts';
 import type { Edge, Includer } from './part-graph-store.ts';
 
 /**
- * Makes sure that no part met from `start` on includes itself, and that they do not nest too deeply with the `above` levels of
- * parts that include it. Throws InvalidError (`part_cycle` with the path, `template_limit`).
+ * Checks that no part reached from `start` includes itself, and that parts do not nest too deeply.
+ * `above` is the number of levels of parts that include `start`.
+ * @throws InvalidError (`part_cycle` with the path, `template_limit`)
  */
 export function checkPartGraph(start: Includer & { slug: string }, edges: readonly Edge[], above = 0): void {
   const outgoing = new Map<string, Edge[]>();
   for (const edge of edges) outgoing.set(edge.from, [...(outgoing.get(edge.from) ?? []), edge]);
-  // The prompt itself is not counted.
+  // The prompt itself is not counted as a level.
   const pathMax = templateLimits.partDepthMax + (start.kind === 'prompt' ? 1 : 0);
   const depths = new Map<string, number>();
   const path: { node: string; slug: string }[] = [];

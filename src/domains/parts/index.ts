@@ -2,4 +2,3 @@ export { type PartContent, partKind, referencesOf } from './part.ts';
 export { lockPartGraph } from './part-graph-store.ts';
 export { addPromptReferences, checkImportedReferences } from './part-references.ts';
 export { findSimilarPartSlugs } from './part-slug-store.ts';
-export { type PartsDeps, partsEndpoints } from './parts.routes.ts';

@@ -9,7 +9,10 @@ import { partUserToWire } from './parts.schema.ts';
 
 const position = z.tuple([z.string(), z.string(), z.int()]);
 
-/** One page of the versions of live prompts and parts that include a part, directly or through others. */
+/**
+ * Returns one page of the versions of live prompts and parts that include a part, directly or
+ * through other parts.
+ */
 export async function listPartUsagePage(
   { postgres, cursorSecret }: { postgres: Postgres; cursorSecret: string },
   part: Item,

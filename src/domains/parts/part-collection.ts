@@ -8,7 +8,7 @@ import { lockPartGraph } from './part-graph-store.ts';
 import { addPartReferences, checkPartReferences } from './part-references.ts';
 import { findPartUsers } from './part-usage-store.ts';
 
-/** Where parts are kept, and what holds when they change. */
+/** Returns where parts are stored, and the checks that run when they change. */
 export function partCollection(deps: {
   postgres: Postgres;
   invalidations: Pick<Invalidations, 'publish'>;
@@ -30,7 +30,11 @@ export function partCollection(deps: {
 
 const dependantsMax = 50;
 
-/** Throws ConflictError `part_in_use` when the newest or a labelled version of something live has a tag with the part's slug. */
+/**
+ * Checks that no version in use includes the part: neither the newest nor a labeled version of a
+ * live prompt or part.
+ * @throws ConflictError `part_in_use`
+ */
 async function requireUnused(transaction: Postgres, item: Item): Promise<void> {
   const users = await findPartUsers(transaction, item.projectId, item.id, { limit: dependantsMax, inForce: true });
   const [first] = users;

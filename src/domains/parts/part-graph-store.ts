@@ -3,14 +3,14 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { TemplateLimitError, templateLimits } from '../templates/index.ts';
 import type { Reference } from '../versioned/index.ts';
 
-/** A version of a prompt or part, as the start of an edge. */
+/** A version of a prompt or part, where an edge starts. */
 export interface Includer {
   kind: 'prompt' | 'part';
   id: string;
   version: number;
 }
 
-/** One part tag: which version includes which. */
+/** One part tag, as an edge between two versions. */
 export interface Edge {
   from: string;
   to: string;
@@ -18,8 +18,9 @@ export interface Edge {
 }
 
 /**
- * Until the transaction ends nobody else changes what the project's part tags come to (`change`), or nobody may do so while they
- * are being relied on (`rely`). Taken after rows of prompts and before rows of parts, so that nobody waits in a circle.
+ * Takes an advisory lock until the transaction ends. `change` (exclusive) is for changing what the
+ * project's part tags resolve to; `rely` (shared) prevents such changes. Every transaction locks
+ * rows of prompts before it and rows of parts after it, so that no deadlock occurs.
  */
 export async function lockPartGraph(
   transaction: Postgres,
@@ -50,10 +51,13 @@ export async function insertPartUses(
   );
 }
 
-/** Nobody has this many; what comes near is hostile. */
+/** Real projects have fewer; more edges are treated as hostile. */
 const edgesMax = 20_000;
 
-/** Every part tag that is met from a version on, each once, however often it is met. Tags of parts that do not exist are left out. */
+/**
+ * Finds every part tag reached from a version, each once. Tags of unknown parts are omitted.
+ * @throws TemplateLimitError when there are too many
+ */
 export async function findEdges(
   postgres: Postgres,
   projectId: ProjectId,
@@ -77,8 +81,9 @@ export async function findEdges(
 }
 
 /**
- * The longest way by part tags to a version of a part, counted in the parts above it. Ways begin at what is in force: a version
- * that is the newest, has a label, or is named by such a version of a prompt.
+ * Returns the length of the longest path of part tags to a version of a part, as the number of
+ * parts above it. Paths begin at versions in use: the newest ones, those with a label, and those
+ * that such a version of a prompt references.
  */
 export async function findLevelsAbove(
   postgres: Postgres,
@@ -106,7 +111,10 @@ export async function findLevelsAbove(
   return rows[0]?.levels ?? 0;
 }
 
-/** Keeps which part versions a prompt version comes to now, directly and through others, beside what it came to before. */
+/**
+ * Stores which part versions a prompt version resolves to now, directly or through other parts.
+ * Earlier entries stay.
+ */
 export async function recordPromptParts(
   transaction: Postgres,
   projectId: ProjectId,
@@ -132,8 +140,8 @@ export async function recordPromptParts(
 }
 
 /**
- * Of these items' versions those that are read or that tags come to: the newest, those with a label, and versions of parts that
- * some tag names by number. Versions of prompts without part tags are left out.
+ * Returns the versions in use of the given items: the newest, those with a label, and versions of
+ * parts that some tag resolves to. Versions of prompts without part tags are omitted.
  */
 export async function findInForce(
   postgres: Postgres,

@@ -11,7 +11,10 @@ import {
   recordPromptParts,
 } from './part-graph-store.ts';
 
-/** Stores what a new version of a part includes. Throws InvalidError (`part_cycle`, `template_limit`). */
+/**
+ * Stores the part tags of a new version of a part and checks them.
+ * @throws InvalidError (`part_cycle`, `template_limit`)
+ */
 export async function addPartReferences(transaction: Postgres, item: Item, added: Added): Promise<void> {
   const { version, references } = added;
   await insertPartUses(transaction, item.projectId, { kind: 'part', id: item.id, version }, references);
@@ -19,8 +22,9 @@ export async function addPartReferences(transaction: Postgres, item: Item, added
 }
 
 /**
- * Throws InvalidError (`part_cycle`, `template_limit`) when a version of the part that tags come to includes itself, or makes parts
- * that include it nest too deeply.
+ * Checks the versions in use of a part: none may include itself or make the parts that include it
+ * nest too deeply.
+ * @throws InvalidError (`part_cycle`, `template_limit`)
  */
 export async function checkPartReferences(transaction: Postgres, item: Item): Promise<void> {
   const { id, projectId } = item;
@@ -31,8 +35,9 @@ export async function checkPartReferences(transaction: Postgres, item: Item): Pr
 }
 
 /**
- * Stores which parts a new version of a prompt names, and which versions of parts those come to now. Names of parts that do not
- * exist yet are allowed. Throws InvalidError (`template_limit`, `part_cycle`).
+ * Stores which parts a new version of a prompt references and which versions they resolve to now.
+ * References to parts that do not exist yet are allowed.
+ * @throws InvalidError (`template_limit`, `part_cycle`)
  */
 export async function addPromptReferences(
   transaction: Postgres,
@@ -50,8 +55,9 @@ export async function addPromptReferences(
 }
 
 /**
- * Makes sure of everything an import has changed, and notes what its prompts come to; `between` is called before each version.
- * Throws as the others here, and what `between` throws.
+ * Checks everything that an import changed and stores which part versions its prompts resolve to.
+ * `between` is called before each version.
+ * @throws InvalidError (`part_cycle`, `template_limit`), and the errors of `between`
  */
 export async function checkImportedReferences(
   transaction: Postgres,

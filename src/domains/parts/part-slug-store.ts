@@ -1,7 +1,10 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 
-/** Slugs of live parts that are most like the given ones, so many of each, for "did you mean". */
+/**
+ * Finds the slugs of live parts that are most similar to the given ones, at most `eachMax` for
+ * each, to suggest them.
+ */
 export async function findSimilarPartSlugs(
   postgres: Postgres,
   projectId: ProjectId,

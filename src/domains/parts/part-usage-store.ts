@@ -10,18 +10,21 @@ export interface PartUser {
   version: number;
   isLatest: boolean;
   labels: string[];
-  /** By a tag of its own, and not only through other parts. */
+  /** True when it has a tag of the part itself, not only through other parts. */
   isDirect: boolean;
 }
 
 export interface UsagePage {
   after?: readonly [type: string, id: string, version: number] | undefined;
   limit: number;
-  /** Only versions that are the newest or labelled, and of those the nearest ones: what includes them in turn is left out. */
+  /**
+   * Only newest or labeled versions, and only the nearest of them: versions that include those in
+   * turn are omitted.
+   */
   inForce?: boolean;
 }
 
-/** Everything that includes any version of the part, by type, id and version. */
+/** Lists all versions that include any version of the part, sorted by type, id and version. */
 export async function findPartUsers(
   postgres: Postgres,
   projectId: ProjectId,
@@ -45,18 +48,18 @@ export async function findPartUsers(
        union all
        select 'part', id, slug, name, latest_version from parts
          where project_id = :projectId and deleted_at is null),
-     labelled as (
+     labeled as (
        select prompt_id as id, version, label from prompt_labels where project_id = :projectId
        union all
        select part_id, version, label from part_labels where project_id = :projectId)
      select users.kind as type, users.id, slug, name, users.version, users.version = latest_version as "isLatest",
-       array(select label from labelled where labelled.id = users.id and labelled.version = users.version order by 1)
+       array(select label from labeled where labeled.id = users.id and labeled.version = users.version order by 1)
          as labels,
        bool_or(direct) as "isDirect"
      from users join items on items.kind = users.kind and items.id = users.id
      where users.id <> :partId
        and (not :inForce or users.version = latest_version
-         or exists (select from labelled where labelled.id = users.id and labelled.version = users.version))
+         or exists (select from labeled where labeled.id = users.id and labeled.version = users.version))
        and (cast(:afterType as text) is null or (users.kind, users.id, users.version) > (:afterType, :afterId, :afterVersion))
      group by 1, 2, 3, 4, 5, latest_version
      order by 1, 2, 5 limit :limit`,

@@ -1,7 +1,7 @@
 import type { TemplateFormat } from '../templates/index.ts';
 import type { Kind, Reference } from '../versioned/index.ts';
 
-/** What a version of a part holds. */
+/** The content of a version of a part. */
 export interface PartContent {
   template: string;
   templateFormat: TemplateFormat;
@@ -25,7 +25,9 @@ export const partKind: Kind<PartContent> = {
   hashed: ({ template, templateFormat }) => ({ template, template_format: templateFormat }),
 };
 
-/** Part tags as references, each once. `ref` is the tag's `slug`, `slug@3` or `slug@label`. */
+/**
+ * Converts part tags to references, each once. `ref` is the tag's `slug`, `slug@3` or `slug@label`.
+ */
 export function referencesOf(uses: readonly { slug: string; ref: string }[]): Reference[] {
   const byRef = new Map(uses.map(({ slug, ref }) => [ref, { slug, pin: pinIn(ref) }]));
   return [...byRef.values()];

@@ -15,7 +15,6 @@ import {
   expose,
   filtersFrom,
   type ItemCache,
-  itemEndpoints,
   itemParams,
   itemSummarySchema,
   itemSummaryToWire,
@@ -27,6 +26,7 @@ import {
   updateItem,
   writing,
 } from '../versioned/index.ts';
+import { itemEndpoints } from '../versioned/item.routes.ts';
 import { listPartUsagePage } from './list-part-usage-page.ts';
 import { type PartContent, partKind } from './part.ts';
 import { partCollection } from './part-collection.ts';
@@ -56,6 +56,7 @@ const templateProblems = ['invalid_template', 'template_limit', 'part_cycle', 'w
 
 type PartsExposure = Exposure<PartContent>;
 
+/** Returns all endpoints of parts. */
 export function partsEndpoints(deps: PartsDeps) {
   const exposure = expose(deps, {
     collection: partCollection(deps),
@@ -72,7 +73,7 @@ export function partsEndpoints(deps: PartsDeps) {
     getEndpoint(exposure),
     updateEndpoint(exposure),
     ...itemEndpoints(exposure, {
-      description: 'Refused while the newest or a labelled version of a prompt or of another part includes it.',
+      description: 'Refused while the newest or a labeled version of a prompt or of another part includes it.',
       problems: ['part_in_use'],
     }),
     usageEndpoint(exposure),

@@ -33,10 +33,12 @@ export const partSchema = itemAtSchemaOf(contentShape);
 export const updatedPartSchema = partSchema.extend({ created_version: z.boolean() });
 export const partVersionSchema = versionSchemaOf(contentShape);
 
+/** Converts a part with one of its versions to its JSON form. */
 export function partToWire(at: ItemAt<PartContent>): z.infer<typeof partSchema> {
   return itemAtToWire(at, contentToWire(at.version.content));
 }
 
+/** Converts a version of a part to its JSON form. */
 export function partVersionToWire(version: Version<PartContent>): z.infer<typeof partVersionSchema> {
   return versionToWire(version, contentToWire(version.content));
 }
@@ -56,6 +58,7 @@ export const partUserSchema = z.object({
   direct: z.boolean().meta({ description: 'By a tag of its own, and not only through other parts' }),
 });
 
+/** Converts a version that includes a part to its JSON form. */
 export function partUserToWire(user: PartUser): z.infer<typeof partUserSchema> {
   const { isLatest, isDirect, type, id, slug, name, version, labels } = user;
   return { type, id, slug, name, version, is_latest: isLatest, labels, direct: isDirect };

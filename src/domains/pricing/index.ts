@@ -1,6 +1,5 @@
 export type { OverrideCache } from './override-cache.ts';
 export { overrideCacheOf } from './override-cache-of.ts';
-export { type CallPrice, type PricedCall, type Prices, priceCall } from './price-call.ts';
-export { compileOverrides, type PriceOverrides } from './price-overrides.ts';
+export { type Prices, priceCall } from './price-call.ts';
+export type { PriceOverrides } from './price-overrides.ts';
 export { PriceTable } from './price-table.ts';
-export { pricingEndpoints } from './pricing.routes.ts';

@@ -2,10 +2,13 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { ModelPrice, ModelPriceList } from './model-price.ts';
 
-/** A price as JSON keeps it. */
+/** A price as stored in JSON. */
 type StoredPrice = Omit<ModelPrice, 'effectiveFrom'> & { effectiveFrom: string | null };
 
-/** A project's own prices, or undefined when it never had any. */
+/**
+ * Returns the project's own prices, or undefined when it never had any.
+ * @throws UnavailableError while Postgres is unavailable
+ */
 export async function findModelPrices(postgres: Postgres, projectId: string): Promise<ModelPriceList | undefined> {
   const row = await runPostgres(() =>
     postgres('model_prices')
@@ -15,14 +18,20 @@ export async function findModelPrices(postgres: Postgres, projectId: string): Pr
   return row && { prices: row.prices.map(fromStored), updatedAt: row.updated_at };
 }
 
-/** As {@link findModelPrices}, and nobody else replaces them until the transaction ends. */
+/**
+ * Does the same as {@link findModelPrices}, and keeps others from replacing the prices until the
+ * transaction ends.
+ */
 export async function lockModelPrices(transaction: Postgres, projectId: string): Promise<ModelPriceList | undefined> {
-  // The row of the project is the lock, because there may be none of prices yet.
+  // The row of the project is locked, because a row of prices may not exist yet.
   await transaction('projects').where({ id: projectId }).forUpdate().first('id');
   return findModelPrices(transaction, projectId);
 }
 
-/** Puts `list` in the place of all own prices that the project had. */
+/**
+ * Replaces all own prices of the project.
+ * @throws UnavailableError while Postgres is unavailable
+ */
 export async function replaceModelPrices(postgres: Postgres, projectId: string, list: ModelPriceList): Promise<void> {
   await runPostgres(() =>
     postgres('model_prices')

@@ -1,28 +1,31 @@
-import { canonicalProvider } from '../ingestion/index.ts';
+import { canonicalProvider } from '../conventions/index.ts';
 
 /** A project's own price of a model: USD per million tokens, as decimals such as `2.50`. */
 export interface ModelPrice {
   model: string;
-  /** null for any. */
+  /** null for any provider. */
   provider: string | null;
   inputPerMillion: string;
   outputPerMillion: string;
-  /** null when as the input. */
+  /** null when it is the input price; also for `cacheWritePerMillion`. */
   cacheReadPerMillion: string | null;
   cacheWritePerMillion: string | null;
-  /** null when as the output. */
+  /** null when it is the output price. */
   reasoningPerMillion: string | null;
-  /** Holds for calls that start then or later; null for any. */
+  /** Valid for calls that start at this time or later; null for any time. */
   effectiveFrom: Date | null;
 }
 
-/** All own prices of a project; they replace each other as a whole. */
+/** All own prices of a project. They are always replaced together. */
 export interface ModelPriceList {
   prices: readonly ModelPrice[];
   updatedAt: Date;
 }
 
-/** What makes two prices the same one: only one of them could ever hold. */
+/**
+ * Returns the identity of a price. Of two prices with the same identity, only one could ever be
+ * used.
+ */
 export function identityOf(price: Pick<ModelPrice, 'model' | 'provider' | 'effectiveFrom'>): string {
   return JSON.stringify([
     price.model.toLowerCase(),

@@ -2,16 +2,22 @@ import type { ConditionalPrice, ModelInfo, ModelPrice, TieredPrices } from '@pyd
 import { type Price, priceOf, type Rate, type RateCard } from './rate-card.ts';
 import { attoUsdFromNumber } from './usd.ts';
 
-/** The prices of one model over time, first to last; the last that applies at a call's start holds, else the first. */
+/**
+ * The prices of one model over time, first to last. The last that applies at a call's start is
+ * used, or else the first.
+ */
 export type ModelRates = readonly { applies: (startMs: number) => boolean; card: RateCard | null }[];
 
-/** Prices of a model of genai-prices, ready to calculate with. */
+/** Converts the prices of a genai-prices model for calculation. */
 export function compileModel(model: ModelInfo): ModelRates {
   const prices = Array.isArray(model.prices) ? model.prices : [{ prices: model.prices }];
   return prices.map((price) => ({ applies: compileConstraint(price.constraint), card: compileCard(price.prices) }));
 }
 
-/** The card that holds for a call of that start; null when the model is not sold by the token. */
+/**
+ * Returns the rate card for a call with this start, or null when the model is not sold by the
+ * token.
+ */
 export function cardAt(rates: ModelRates, startUnixNano: bigint): RateCard | null {
   if (rates.length === 1) return rates[0]?.card ?? null;
   const startMs = Number(startUnixNano / 1_000_000n);
@@ -33,12 +39,15 @@ function compileConstraint(constraint: ConditionalPrice['constraint']): (startMs
   };
 }
 
-/** Of `00:30:00Z` or `08:30:00+08:00`, in UTC. */
+/** Returns the milliseconds of day in UTC for `00:30:00Z` or `08:30:00+08:00`. */
 function timeOfDayMs(time: string): number {
   return (Date.parse(`1970-01-02T${time}`) + dayMs) % dayMs;
 }
 
-/** A model with prices, but none for tokens, is sold by the hour or the page: what it costs is unknown to us, not nothing. */
+/**
+ * Converts prices to a rate card. Returns null for a model with prices but none for tokens: it is
+ * sold by the hour or page, so its cost is unknown, not 0.
+ */
 function compileCard(prices: ModelPrice): RateCard | null {
   const { input_mtok: input, output_mtok: output } = prices;
   if (input === undefined && output === undefined && Object.keys(prices).length > 0) return null;
@@ -55,7 +64,7 @@ function compileCard(prices: ModelPrice): RateCard | null {
 
 const free: Rate = { base: priceOf(0n), tiers: [] };
 
-/** Calls are priced by the thousand. */
+/** Requests are priced by the thousand. */
 const attoPerThousandPerNano = 1_000_000_000_000n;
 
 function compileRate(price: number | TieredPrices | undefined): Rate | undefined {

@@ -3,7 +3,7 @@ import { findModelPrices } from './model-price-store.ts';
 import { OverrideCache } from './override-cache.ts';
 import { compileOverrides } from './price-overrides.ts';
 
-/** Own prices as they are in the database. */
+/** Returns a cache of the own prices in Postgres. */
 export function overrideCacheOf(postgres: Postgres): OverrideCache {
   return new OverrideCache(async (projectId) => {
     const list = await findModelPrices(postgres, projectId);

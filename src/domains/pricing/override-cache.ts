@@ -1,31 +1,39 @@
+import { LRUCache } from 'lru-cache';
 import { within } from '../../lib/within.ts';
 import { noOverrides, type PriceOverrides } from './price-overrides.ts';
 
 const freshMs = 1_000;
-/** Who has an older answer does not wait for the database longer than this. */
+/** Maximum wait for Postgres when an older answer is available. */
 const patienceMs = 500;
 const projectsMax = 10_000;
 
 interface Entry {
   overrides: PriceOverrides | undefined;
-  /** Of the last attempt, so that an outage costs its wait once in `freshMs`. */
+  /**
+   * Start of the last successful load, or end of the last failed one. During an outage, callers
+   * wait only once per `freshMs`.
+   */
   askedAtMs: number;
   loading: Promise<PriceOverrides> | undefined;
 }
 
 /**
- * Own prices by project, each read from the database at most once a second, so that a change is in force within two. While the
- * database is away the last answer holds; of a project without one nothing is assumed.
+ * Caches the own prices of up to 10,000 projects. Each is loaded at most once a second, so a change
+ * takes effect within two seconds. While Postgres is unavailable the last answer is used; a project
+ * without one gets the error.
  */
 export class OverrideCache {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new LRUCache<string, Entry>({ max: projectsMax });
   readonly #load: (projectId: string) => Promise<PriceOverrides | undefined>;
 
   constructor(load: (projectId: string) => Promise<PriceOverrides | undefined>) {
     this.#load = load;
   }
 
-  /** Throws what the loader throws when nothing is remembered of the project. */
+  /**
+   * Returns the own prices of a project.
+   * @throws what the loader throws, when the cache has no prices of the project
+   */
   async of(projectId: string): Promise<PriceOverrides> {
     const entry = this.#entry(projectId);
     const { overrides } = entry;
@@ -37,7 +45,7 @@ export class OverrideCache {
   }
 
   async #reload(projectId: string, entry: Entry): Promise<PriceOverrides> {
-    // Before the answer: a change that comes after it was read is then not taken for older than it is.
+    // Measured before the load, so that a change made during the load is noticed in time.
     const askedAtMs = performance.now();
     try {
       entry.overrides = (await this.#load(projectId)) ?? noOverrides;
@@ -53,12 +61,9 @@ export class OverrideCache {
 
   #entry(projectId: string): Entry {
     const known = this.#entries.get(projectId);
-    // The least recently used is the first to be forgotten.
-    if (known !== undefined) this.#entries.delete(projectId);
-    const entry = known ?? { overrides: undefined, askedAtMs: 0, loading: undefined };
+    if (known !== undefined) return known;
+    const entry: Entry = { overrides: undefined, askedAtMs: 0, loading: undefined };
     this.#entries.set(projectId, entry);
-    const oldest = this.#entries.keys().next();
-    if (this.#entries.size > projectsMax && !oldest.done) this.#entries.delete(oldest.value);
     return entry;
   }
 }

@@ -1,10 +1,10 @@
-import type { TokenUsage } from '../executions/index.ts';
+import type { TokenUsage } from '../spans/index.ts';
 import { cardAt } from './model-rates.ts';
 import { findOverride, type PriceOverrides } from './price-overrides.ts';
 import type { PriceTable, SearchBudget } from './price-table.ts';
 import { costNanoUsd } from './rate-card.ts';
 
-/** A model call as a span tells of it; names are '' when unknown. */
+/** A model call as reported by a span; names are '' when unknown. */
 export interface PricedCall {
   provider: string;
   model: string;
@@ -15,7 +15,10 @@ export interface PricedCall {
 
 export interface CallPrice {
   costNanoUsd: bigint;
-  /** What the price was taken from: `genai-prices@…` or `override:…` with when that was set. */
+  /**
+   * Source of the price: `genai-prices@…` with the version, or `override:…` with its
+   * `effective_from`, or else with the time when it was set.
+   */
   priceVersion: string;
 }
 
@@ -26,8 +29,9 @@ export interface Prices {
 }
 
 /**
- * What a call cost at the prices of its start, by the model that answered or else the one that was asked for; a project's own
- * prices come before the table's. null when no price is known, or when it is not known which tokens were input and which output.
+ * Returns the cost of a call at the prices of its start, by the model that answered, or else the
+ * requested model. A project's own prices come before those of the table. Returns null when no
+ * price is known, or when the tokens are not split into input and output.
  */
 export function priceCall(prices: Prices, call: PricedCall): CallPrice | null {
   if (isUnsplit(call.usage)) return null;

@@ -1,10 +1,10 @@
-import { canonicalProvider } from '../ingestion/index.ts';
+import { canonicalProvider } from '../conventions/index.ts';
 import type { ModelPrice, ModelPriceList } from './model-price.ts';
 import { priceOf, type Rate, type RateCard } from './rate-card.ts';
 import { attoUsdFromDecimal } from './usd.ts';
 
 export interface PriceOverride {
-  /** null for any. */
+  /** null for any provider. */
   provider: string | null;
   fromUnixNano: bigint;
   card: RateCard;
@@ -16,7 +16,7 @@ export type PriceOverrides = ReadonlyMap<string, readonly PriceOverride[]>;
 
 export const noOverrides: PriceOverrides = new Map();
 
-/** Own prices, ready to calculate with. */
+/** Converts own prices for calculation. */
 export function compileOverrides({ prices, updatedAt }: ModelPriceList): PriceOverrides {
   const overrides = new Map<string, PriceOverride[]>();
   for (const price of prices) {
@@ -27,7 +27,10 @@ export function compileOverrides({ prices, updatedAt }: ModelPriceList): PriceOv
   return overrides;
 }
 
-/** The own price that holds for a call: that of its provider before that for any, then the latest that is in force at its start. */
+/**
+ * Returns the own price for a call. A price for its provider comes before a price for any provider;
+ * then the latest that is in force at its start is used.
+ */
 export function findOverride(
   overrides: PriceOverrides,
   call: { provider: string; startUnixNano: bigint },
@@ -41,7 +44,7 @@ export function findOverride(
     );
 }
 
-/** The earliest date there is: before every other price. */
+/** The earliest date that JavaScript can represent, before every other price. */
 const dawnMs = -8_640_000_000_000_000;
 
 function compileOverride(price: ModelPrice, updatedAt: Date): PriceOverride {

@@ -1,33 +1,44 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { calcPrice, findProvider, type ModelInfo, type PriceOptions } from '@pydantic/genai-prices';
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { compileModel, type ModelRates } from './model-rates.ts';
 
-/** How many more searches of the table, some 0.1 ms each, one piece of work may make. */
+/**
+ * How many more searches of the table one unit of work, such as a request body, may make. A search
+ * takes about 0.1 ms.
+ */
 export interface SearchBudget {
   left: number;
 }
 
 const memoEntriesMax = 4_096;
-/** No model's name is longer; a hostile one may be a thousand characters. */
+/** No model name is longer. A hostile one may have a thousand characters. */
 const nameCharactersMax = 256;
 
-/** Our names of providers that the table knows by another, or takes for another. */
+/**
+ * The table's ids of providers that it knows by another name than ours, or whose name it reads as
+ * another provider.
+ */
 const providerIds = new Map([
   ['azure.ai.openai', 'azure'],
   ['azure.ai.inference', 'azure'],
   ['gcp.gen_ai', 'google'],
   ['x_ai', 'x-ai'],
   ['moonshot_ai', 'moonshotai'],
-  // Names models `provider/model`, as LiteLLM does.
+  // This gateway names models `provider/model`, as LiteLLM does.
   ['gateway', 'litellm'],
 ]);
 
-/** What instrumentations of OpenAI's client say of every service that speaks its protocol. */
+/**
+ * Instrumentations of OpenAI's client send this name for every service that uses OpenAI's protocol.
+ */
 const ambiguousProviders = new Set(['openai']);
 
-/** Run on one's own machine, or anywhere: a price guessed by the model's name would be wrong. */
+/**
+ * These run on the user's own machine or on any host. A price guessed from the model's name would
+ * be wrong.
+ */
 const unlistedProviders = new Set([
   'ollama',
   'huggingface',
@@ -41,25 +52,29 @@ const unlistedProviders = new Set([
   'localai',
 ]);
 
-/** The price table that comes with the package genai-prices; what was searched for is remembered, also when it was not found. */
+/**
+ * The price table of the package genai-prices. Remembers the results of searches, including those
+ * that found nothing.
+ */
 export class PriceTable {
   /** Package and version, as stored with every cost. */
   readonly version = `genai-prices@${packageVersion()}`;
-  readonly #memo = new BoundedMemo<ModelRates | null>(memoEntriesMax);
+  readonly #memo = new LRUCache<string, { rates: ModelRates | null }>({ max: memoEntriesMax });
 
   /**
-   * A model's prices at a provider; of a provider that the table does not know, those of who makes models of that name. null when
-   * there are none, and for want of `budget` in a body of many new names.
+   * Returns a model's prices at a provider. For a provider that the table does not know, returns
+   * the prices of whoever makes models of that name. Returns null when there are none, or when
+   * `budget` is used up because a request body has many new names.
    */
   find(provider: string, model: string, budget: SearchBudget): ModelRates | null {
     if (model === '' || model.length > nameCharactersMax || provider.length > nameCharactersMax) return null;
     const key = `${provider}\n${model}`;
     const known = this.#memo.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.rates;
     if (budget.left <= 0) return null;
     budget.left--;
     const found = search(provider, model);
-    this.#memo.set(key, found);
+    this.#memo.set(key, { rates: found });
     return found;
   }
 }
@@ -71,12 +86,18 @@ function search(provider: string, model: string): ModelRates | null {
   return found && compileModel(found);
 }
 
-/** Of a host in the table, another host's price of the same open model would be a guess. */
+/**
+ * Returns whether prices of other providers may be used. For a provider in the table, another
+ * provider's price of the same open model would be a guess.
+ */
 function mayBeElsewhere(providerId: string): boolean {
   return ambiguousProviders.has(providerId) || findProvider({ providerId }) === undefined;
 }
 
-/** Without usage there is nothing to calculate, only to find. What the package throws over is a model it has no price for. */
+/**
+ * Finds a model in the table, or null. The usage is empty because only the model is needed. The
+ * package throws when it has no price for a model.
+ */
 function findModel(model: string, options: PriceOptions): ModelInfo | null {
   try {
     return calcPrice({}, model, options)?.model ?? null;
@@ -85,7 +106,10 @@ function findModel(model: string, options: PriceOptions): ModelInfo | null {
   }
 }
 
-/** The package does not export its package.json, which lies a folder above its entry. */
+/**
+ * Reads the version from package.json, one folder above the package's entry, because the package
+ * does not export that file.
+ */
 function packageVersion(): string {
   const entry = createRequire(import.meta.url).resolve('@pydantic/genai-prices');
   const root = entry.slice(0, entry.lastIndexOf('dist'));

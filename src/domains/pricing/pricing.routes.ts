@@ -8,6 +8,7 @@ import { putModelPrices } from './put-model-prices.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
+/** Returns the endpoints that read and replace a project's own model prices. */
 export function pricingEndpoints(deps: { postgres: Postgres }) {
   const common = {
     path: '/api/projects/{project_id}/model-prices',

@@ -4,7 +4,7 @@ import { identityOf, type ModelPrice, type ModelPriceList } from './model-price.
 const pricesMax = 500;
 const perMillionMax = 100_000;
 
-/** USD as JSON number or decimal string; kept as the decimal that was given. */
+/** USD as JSON number or decimal string. Stored as the decimal that was given. */
 const perMillion = z
   .union([z.string(), z.number()])
   .meta({ description: `USD per million tokens, 0 to ${perMillionMax}, at most nine decimals`, example: '2.50' })
@@ -66,6 +66,7 @@ export const modelPricesSchema = z.object({
   updated_at: z.iso.datetime().nullable().meta({ description: 'null when the project never had prices of its own' }),
 });
 
+/** Converts a project's own prices to their API JSON. */
 export function modelPricesToWire(list: ModelPriceList | undefined): z.infer<typeof modelPricesSchema> {
   return {
     prices: (list?.prices ?? []).map((price) => ({
@@ -95,7 +96,10 @@ function fromWire(price: z.output<typeof modelPriceBody>): ModelPrice {
   };
 }
 
-/** Without an exponent; a number with more decimals than nine is answered as it is, to be refused. */
+/**
+ * Returns a number as a decimal without exponent. A number with more than nine decimals is returned
+ * unchanged, so that the schema refuses it.
+ */
 function decimalOf(usd: number): string {
   const fixed = usd.toFixed(9);
   return Number(fixed) === usd ? fixed.replace(/\.?0+$/, '') : String(usd);

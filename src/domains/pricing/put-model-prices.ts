@@ -6,7 +6,10 @@ import type { ProjectScope } from '../workspaces/index.ts';
 import type { ModelPrice, ModelPriceList } from './model-price.ts';
 import { lockModelPrices, replaceModelPrices } from './model-price-store.ts';
 
-/** Puts these prices in the place of all that the project had, and says so in the audit log. Throws UnavailableError. */
+/**
+ * Replaces all own prices of the project and records this in the audit log.
+ * @throws UnavailableError while Postgres is unavailable
+ */
 export async function putModelPrices(
   { postgres }: { postgres: Postgres },
   { project, prices, actor }: { project: ProjectScope; prices: ModelPrice[]; actor: AuditActor },
@@ -28,7 +31,10 @@ export async function putModelPrices(
   return list;
 }
 
-/** As many as there are, and a fingerprint by which two lists are told apart: a thousand prices are too long for a log. */
+/**
+ * Returns the number of prices and a hash that tells two lists apart. Up to a thousand prices,
+ * before and after, would be too long for the audit log.
+ */
 function digestOf(prices: readonly ModelPrice[]): { prices: number; sha256: string } {
   return { prices: prices.length, sha256: createHash('sha256').update(JSON.stringify(prices)).digest('hex') };
 }

@@ -1,27 +1,39 @@
-import type { TokenUsage } from '../executions/index.ts';
+import type { TokenUsage } from '../spans/index.ts';
 
-/** A price per token, exactly: every price of the table and every override is a whole number of atto-USD (1e-18) per million. */
+/**
+ * An exact price per token. Every price of the table and every override is a whole number of
+ * atto-USD (1e-18) per million tokens.
+ */
 export interface Price {
   attoUsdPerMillion: bigint;
-  /** The same as a double for quick sums; NaN where that is not a whole number. */
+  /**
+   * The same price in femto-USD (1e-15) as a double for fast sums; NaN when it is not a whole
+   * number.
+   */
   femtoUsdPerToken: number;
 }
 
-/** A price that may depend on how long the whole input is. */
+/** A price that may depend on the length of the whole input. */
 export interface Rate {
   base: Price;
-  /** By `aboveInputTokens`; the last that the input exceeds holds for all tokens, not just those above. */
+  /**
+   * Sorted by `aboveInputTokens`. The last tier that the input exceeds applies to all tokens, not
+   * only to those above it.
+   */
   tiers: readonly { aboveInputTokens: number; price: Price }[];
 }
 
-/** What a call costs. A part that has no price of its own has that of the input or the output it belongs to. */
+/**
+ * Prices of a call. Tokens without their own price have the price of the input or output that they
+ * belong to.
+ */
 export interface RateCard {
   input: Rate;
   output: Rate;
   cacheRead: Rate;
   cacheWrite: Rate;
   reasoning: Rate;
-  /** Nano-USD for the call itself, whatever its tokens. */
+  /** Nano-USD for the call itself, independent of its tokens. */
   perCallNanoUsd: bigint;
 }
 
@@ -29,6 +41,7 @@ const attoPerMillionPerFemto = 1_000_000_000n;
 const attoPerMillionPerNano = 1_000_000_000_000_000n;
 const femtoPerNano = 1_000_000;
 
+/** Returns a price in both units, from atto-USD per million tokens. */
 export function priceOf(attoUsdPerMillion: bigint): Price {
   const isWhole = attoUsdPerMillion % attoPerMillionPerFemto === 0n;
   return {
@@ -37,14 +50,18 @@ export function priceOf(attoUsdPerMillion: bigint): Price {
   };
 }
 
-/** Nano-USD of a call, rounded half up. Parts that exceed their whole, which some clients report, count up to it. */
+/**
+ * Returns the cost of a call in nano-USD, rounded half up. Some clients report more cached or
+ * reasoning tokens than input or output tokens; the surplus is not counted.
+ */
 export function costNanoUsd(card: RateCard, usage: TokenUsage): bigint {
   const { inputTokens, outputTokens } = usage;
   const cacheRead = Math.min(usage.cacheReadTokens, inputTokens);
   const cacheWrite = Math.min(usage.cacheWriteTokens, inputTokens - cacheRead);
   const reasoning = Math.min(usage.reasoningTokens, outputTokens);
   const [plainInput, plainOutput] = [inputTokens - cacheRead - cacheWrite, outputTokens - reasoning];
-  // Whole numbers up to 2^53 add up exactly as doubles, which is most calls and many times as fast.
+  // Doubles add whole numbers up to 2^53 exactly. That covers most calls and is many times faster
+  // than bigint.
   const femto =
     femtoUsd(card.input, plainInput, inputTokens) +
     femtoUsd(card.cacheRead, cacheRead, inputTokens) +
@@ -70,7 +87,7 @@ function femtoUsd(rate: Rate, tokens: number, inputTokens: number): number {
   return tokens === 0 ? 0 : tokens * priceAt(rate, inputTokens).femtoUsdPerToken;
 }
 
-/** In millionths. */
+/** Returns the cost in millionths of an atto-USD. */
 function attoUsd(rate: Rate, tokens: number, inputTokens: number): bigint {
   return BigInt(tokens) * priceAt(rate, inputTokens).attoUsdPerMillion;
 }

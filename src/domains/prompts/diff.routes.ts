@@ -8,9 +8,10 @@ import { diffSchema } from './prompts.schema.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
-/** The largest two versions with nothing in common take some 300 ms. */
+/** Comparing the largest two versions with nothing in common takes about 300 ms. */
 const diffMsMax = 2_000;
 
+/** Returns the endpoint that compares two versions of a prompt. */
 export function diffEndpoint(threads: TemplateThreads, { path, read, readVersion }: Exposure<PromptContent>) {
   return endpoint({
     ...reading,

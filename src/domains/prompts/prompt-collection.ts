@@ -11,7 +11,7 @@ import {
 import type { Collection, Reference } from '../versioned/index.ts';
 import { type PromptContent, promptKind } from './prompt-content.ts';
 
-/** Where prompts are kept, and what holds when they change. */
+/** Returns where prompts are stored, and the checks that run when they change. */
 export function promptCollection(deps: {
   postgres: Postgres;
   invalidations: Pick<Invalidations, 'publish'>;
@@ -29,8 +29,10 @@ export function promptCollection(deps: {
 }
 
 /**
- * Makes sure that a prompt's templates parse and its input schema compiles, and answers the parts it names. Throws
- * InvalidTemplateError with positions, InvalidError `invalid_input_schema`, TemplateLimitError, UnavailableError.
+ * Checks that a prompt's templates parse and its input schema compiles, and returns the parts it
+ * references.
+ * @throws InvalidTemplateError with positions, InvalidError `invalid_input_schema`
+ * @throws TemplateLimitError, RateLimitedError, UnavailableError
  */
 export async function checkPromptContent(
   threads: WorkspaceThreads,

@@ -1,10 +1,10 @@
+import { templateHash } from '../../lib/template-hash.ts';
 import type { PromptMessage, TemplateFormat } from '../templates/index.ts';
 import type { JsonObject, Kind } from '../versioned/index.ts';
-import { templateHash } from './prompt.ts';
 
 export const promptTypes = ['text', 'chat'] as const;
 
-/** What a version of a prompt holds. */
+/** The content of a version of a prompt. */
 export type PromptContent = (
   | { type: 'text'; template: string }
   | { type: 'chat'; messages: readonly PromptMessage[] }
@@ -48,7 +48,10 @@ export const promptKind: Kind<PromptContent> = {
   hashed: promptContentToWire,
 };
 
-/** The content's fields as the API calls them, which are also what its hash is computed over. */
+/**
+ * Converts the content to the field names of the API. The hash of the content is computed over this
+ * form.
+ */
 export function promptContentToWire(content: PromptContent) {
   const { type, templateFormat, config, inputSchema } = content;
   const text = content.type === 'text' ? { template: content.template } : { messages: [...content.messages] };

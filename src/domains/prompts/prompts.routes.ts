@@ -15,7 +15,6 @@ import {
   expose,
   filtersFrom,
   type ItemCache,
-  itemEndpoints,
   itemParams,
   listItemsPage,
   listQuery,
@@ -28,6 +27,7 @@ import {
   versionParam,
   writing,
 } from '../versioned/index.ts';
+import { itemEndpoints } from '../versioned/item.routes.ts';
 import { diffEndpoint } from './diff.routes.ts';
 import { promptCollection } from './prompt-collection.ts';
 import { type PromptContent, promptKind, promptTypes } from './prompt-content.ts';
@@ -64,6 +64,7 @@ const contentProblems = [
   ...(['workspace_busy', 'server_busy'] as const),
 ] as const;
 
+/** Returns all endpoints of prompts except rendering. */
 export function promptsEndpoints(deps: PromptsDeps) {
   const exposure = expose(deps, {
     collection: promptCollection(deps),

@@ -53,7 +53,7 @@ export const createPromptBody = z
   .superRefine(checkText)
   .meta({ example: { name: 'Support answer', type: 'text', template: 'Answer {{question}}', labels: ['production'] } });
 
-/** A text prompt has a template, a chat has messages. */
+/** Checks that a text prompt has a template and a chat has messages, and neither has both. */
 export function checkText(body: ContentBody & { type: 'text' | 'chat' }, context: z.core.$RefinementCtx): void {
   const [wanted, other] =
     body.type === 'text' ? (['template', 'messages'] as const) : (['messages', 'template'] as const);
@@ -69,7 +69,7 @@ export const updatePromptBody = z
 
 type ContentBody = z.output<z.ZodObject<typeof contentFields>>;
 
-/** The content of a new prompt, from a body that {@link createPromptBody} accepts. */
+/** Reads the content of a new prompt from a request body that {@link createPromptBody} accepts. */
 export function contentFrom(body: ContentBody & { type: 'text' | 'chat' }): PromptContent {
   const text =
     body.type === 'text'
@@ -83,7 +83,10 @@ export function contentFrom(body: ContentBody & { type: 'text' | 'chat' }): Prom
   };
 }
 
-/** The newest content with what the body says: absent stays, null clears. Throws InvalidError where the type would change. */
+/**
+ * Merges a request body into the newest content: an absent field stays, null clears it.
+ * @throws InvalidError when the type would change
+ */
 export function mergeContent(
   newest: PromptContent,
   body: ContentBody & { type?: 'text' | 'chat' | undefined },
@@ -126,6 +129,7 @@ const contentShape = {
 
 export const promptSummarySchema = itemSummarySchema.extend({ type });
 
+/** Converts a prompt to its JSON form in lists. */
 export function promptSummaryToWire(item: Item): z.infer<typeof promptSummarySchema> {
   return { ...itemSummaryToWire(item), type: type.parse(item.fixed.type) };
 }
@@ -146,6 +150,7 @@ export const diffSchema = z.object({
   unified_diff: z.string().meta({ description: 'Of the template, or of the messages under their roles' }),
 });
 
+/** Converts a prompt with one of its versions to its JSON form. */
 export function promptToWire(at: ItemAt<PromptContent>): z.infer<typeof promptSchema> {
   const { item, version } = at;
   return {
@@ -154,11 +159,12 @@ export function promptToWire(at: ItemAt<PromptContent>): z.infer<typeof promptSc
   };
 }
 
+/** Converts a version of a prompt to its JSON form. */
 export function promptVersionToWire(version: Version<PromptContent>): z.infer<typeof promptVersionSchema> {
   return versionToWire(version, promptContentToWire(version.content));
 }
 
-/** What a span must carry to be found with a prompt's version. */
+/** Returns the attributes that link a span to a version of a prompt. */
 export function otelAttributes({ id, slug }: Item, version: number): Record<string, string> {
   return { 'gen_ai.prompt.name': slug, 'gen_ai.prompt.version': String(version), 'promptlane.prompt.id': id };
 }

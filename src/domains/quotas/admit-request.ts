@@ -1,5 +1,4 @@
 import type { Headers, RateClass } from '../../http/endpoint.ts';
-import { type Principal, workspaceOf } from '../auth/index.ts';
 import { limitsOf, type WorkspaceScope } from '../workspaces/index.ts';
 import { type DrawOutcome, type RateDraw, refusedDraw } from './draw.ts';
 import { quotaDraws, rateDraws } from './draws-of.ts';
@@ -9,34 +8,34 @@ import { refusalError } from './refusals.ts';
 
 export interface AdmittedRequest {
   rateClass: RateClass;
-  /** Undefined on an open route. */
-  principal: Principal | undefined;
+  /**
+   * The workspace whose limits apply. Undefined if none apply: on open routes and for the operator.
+   */
+  limited: WorkspaceScope | undefined;
   setHeaders: (headers: Headers) => void;
 }
 
 /**
- * Counts a request against its class, before its body is read; says on every answer what is left. Ingestion is counted once its
- * size is known (see `charge-ingest.ts`), so it is only refused here when that is known to be in vain. Fails open to the limits of
- * this process. Throws RateLimitedError, or ExhaustedError for ingestion.
+ * Counts a request for its rate class before its body is read, and sets the rate headers. Ingestion
+ * is counted when its size is known (see `charge-ingest.ts`); here it is only refused if a limit is
+ * known to be used up. If Redis is unavailable, the limits of this process apply.
+ * @throws RateLimitedError, or ExhaustedError for ingestion
  */
 export async function admitRequest(
   { limiter }: { limiter: Limiter },
-  { rateClass, principal, setHeaders }: AdmittedRequest,
+  { rateClass, limited, setHeaders }: AdmittedRequest,
 ): Promise<void> {
-  const workspace = limitedWorkspace(principal);
-  if (workspace === undefined || rateClass === 'none') return setHeaders(unlimitedHeaders(rateClass));
-  if (rateClass === 'ingest') return admitIngest(limiter, workspace, setHeaders);
-  const draws = rateDraws(workspace, limitsOf(workspace), { [rateClass]: 1 });
+  if (limited === undefined || rateClass === 'none') return setHeaders(unlimitedHeaders(rateClass));
+  if (rateClass === 'ingest') return admitIngest(limiter, limited, setHeaders);
+  const draws = rateDraws(limited, limitsOf(limited), { [rateClass]: 1 });
   if (draws.length === 0) return setHeaders(unlimitedHeaders(rateClass));
   settleOutcome(await limiter.drawOpen(draws), draws, setHeaders);
 }
 
-/** The workspace whose limits apply: the operator has none. */
-export function limitedWorkspace(principal: Principal | undefined): WorkspaceScope | undefined {
-  return principal === undefined || principal.type === 'admin' ? undefined : workspaceOf(principal);
-}
-
-/** Puts the outcome on the answer. Throws the error of a draw that was refused. */
+/**
+ * Sets the rate headers of an outcome.
+ * @throws RateLimitedError or ExhaustedError for a refused draw
+ */
 export function settleOutcome(
   outcome: DrawOutcome,
   policies: readonly RateDraw[],

@@ -6,7 +6,10 @@ import type { Limiter } from './limiter.ts';
 import { rateHeaders, untouched } from './rate-headers.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
 
-/** Per provider and minute: an import of thousands of users passes, and who goes on beyond it sends again later. */
+/**
+ * Per provider and minute. It allows an import of thousands of users; a provider that exceeds it
+ * sends again later.
+ */
 const limit = 6_000;
 
 export interface BoundWebhookDeps {
@@ -21,16 +24,18 @@ export interface WebhookSource {
 }
 
 /**
- * Receives a webhook within the limits of its source: what has no valid signature is counted by its address, what has one by its
- * provider, so that a stranger cannot use up what the provider is granted. `receive` calls `admit` once the signature is verified.
- * Fails open to the limits of this process. Throws RateLimitedError, and what `receive` throws.
+ * Receives a webhook within the limits of its source. A request without a valid signature counts
+ * for its address, a valid one for its provider, so that a stranger cannot use up the provider's
+ * limit. `receive` calls `admit` after verification. If Redis is unavailable, the limits of this
+ * process apply.
+ * @throws RateLimitedError, and any error of `receive`
  */
 export async function boundWebhook<T>(
   { limiter, refusedCredentials }: BoundWebhookDeps,
   { provider, address, setHeaders }: WebhookSource,
   receive: (admit: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  // No workspace's limit, so its key names none.
+  // This is not a limit of a workspace, so the key contains none.
   const key = `promptlane:rate:webhook:${provider}`;
   const draws: RateDraw[] = [{ kind: 'rate', name: 'webhook', key, cost: 1, limit, windowMs: rateWindowMs }];
   setHeaders(rateHeaders(draws, untouched(draws)));

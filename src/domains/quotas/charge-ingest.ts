@@ -1,47 +1,48 @@
 import type { Headers } from '../../http/endpoint.ts';
 import type { WorkspaceId } from '../../lib/ids.ts';
 import type { SpanMeter } from '../../queue/body-publisher.ts';
-import type { Principal } from '../auth/index.ts';
-import { limitsOf } from '../workspaces/index.ts';
-import { limitedWorkspace, settleOutcome } from './admit-request.ts';
+import { limitsOf, type WorkspaceScope } from '../workspaces/index.ts';
+import { settleOutcome } from './admit-request.ts';
 import { quotaDraws, rateDraws } from './draws-of.ts';
 import type { Limiter } from './limiter.ts';
 import { usageEntry } from './usage.ts';
 
-/** What a body costs, as received. */
+/** The cost of a body as received. */
 export interface IngestCost {
-  /** Undefined where the request is counted in another class. */
+  /** Undefined if the request is counted in another class. */
   requests: number | undefined;
   bytes: number;
   spans: number;
 }
 
 export interface IngestCaller {
-  principal: Principal;
   workspaceId: WorkspaceId;
-  /** Puts the limits on the answer. */
+  /** The same workspace if its limits apply. Undefined for the operator, who has no limits. */
+  limited: WorkspaceScope | undefined;
+  /** Sets the rate headers of the answer. */
   setHeaders: (headers: Headers) => void;
 }
 
 /**
- * Draws on all limits of ingestion and the month's spans at once; one round trip, none where all is unlimited. Resolves to how the
- * spans are metered when their body is published. Throws RateLimitedError, ExhaustedError, and UnavailableError while Redis is away.
+ * Draws on all ingestion limits and the monthly spans at once, in one round trip; none if all are
+ * unlimited. Resolves to how the spans are metered when their body is published.
+ * @throws RateLimitedError or ExhaustedError when a limit is exceeded
+ * @throws UnavailableError when Redis is unavailable
  */
 export async function chargeIngest(
   { limiter }: { limiter: Limiter },
-  { principal, workspaceId, setHeaders }: IngestCaller,
+  { workspaceId, limited, setHeaders }: IngestCaller,
   { cost, receivedAtMs }: { cost: IngestCost; receivedAtMs: number },
 ): Promise<SpanMeter> {
   const { key, slot, expiresAtS } = usageEntry(workspaceId, 'spans', receivedAtMs);
-  const workspace = limitedWorkspace(principal);
-  if (workspace === undefined) return { key, slot, expiresAtS, spans: cost.spans, taken: false };
-  const limits = limitsOf(workspace);
-  const rates = rateDraws(workspace, limits, {
+  if (limited === undefined) return { key, slot, expiresAtS, spans: cost.spans, taken: false };
+  const limits = limitsOf(limited);
+  const rates = rateDraws(limited, limits, {
     ...(cost.requests !== undefined && { ingest: cost.requests }),
     ingest_bytes: cost.bytes,
     ingest_spans: cost.spans,
   });
-  const quotas = quotaDraws(workspace, limits, { quota: 'spans', cost: cost.spans, receivedAtMs });
+  const quotas = quotaDraws(limited, limits, { quota: 'spans', cost: cost.spans, receivedAtMs });
   if (rates.length > 0 || quotas.length > 0) {
     settleOutcome(await limiter.draw([...rates, ...quotas]), rates, setHeaders);
   }

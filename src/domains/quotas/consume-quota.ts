@@ -5,8 +5,10 @@ import { refusalError } from './refusals.ts';
 import { usageEntry } from './usage.ts';
 
 /**
- * Takes `units` of a workspace's monthly quota or none of it, exactly, whoever else does meanwhile; without a limit it is counted
- * all the same. Throws ExhaustedError, and UnavailableError while Redis is away.
+ * Takes `units` of a workspace's monthly quota, or nothing if they do not fit. The check is atomic,
+ * so concurrent calls cannot exceed the limit. Use without a limit is counted too.
+ * @throws ExhaustedError when the quota does not suffice
+ * @throws UnavailableError when Redis is unavailable
  */
 export async function consumeQuota(
   { limiter }: { limiter: Limiter },

@@ -3,11 +3,14 @@ import { createScript } from '../../stores/redis/script.ts';
 import type { Draw, DrawOutcome } from './draw.ts';
 
 /**
- * All limits of a request at once, on the clock of Redis: first every limit is looked at, then, only if all of them grant it, each
- * is drawn on. Rates are GCRA in its form of a continuous-state leaky bucket (ITU-T I.371, Annex A): a level that drains at
- * limit / window and may rise to limit. It is kept with its time as two doubles, so that counts of bytes stay exact.
- * ARGV, five for each key: kind, cost, limit, window in ms or slot of the counter, when the counter expires.
- * Answers whether all were granted, then for each key: units left, ms until drained, ms until this draw would pass.
+ * Draws on all limits of a request atomically, on the clock of Redis: checks every limit first, and
+ * draws only if all of them grant it. Rates use GCRA as a continuous-state leaky bucket (ITU-T
+ * I.371, Annex A): a level that drains at limit / window and may rise to limit. Level and time are
+ * stored as two doubles, so that byte counts stay exact.
+ * ARGV, five per key: kind, cost, limit, window in ms or slot of the counter, expiry of the
+ * counter.
+ * Answers whether all were granted, then per key: units left, ms until drained, ms until this draw
+ * would pass.
  */
 const lua = `
 local time = redis.call('TIME')
@@ -58,7 +61,10 @@ return answer`;
 
 const script = createScript(lua);
 
-/** Draws on all limits or on none, exactly, whoever else draws meanwhile. One round trip. Throws what Redis throws. */
+/**
+ * Draws on all limits or on none, atomically, in one round trip.
+ * @throws the error of Redis
+ */
 export async function drawInRedis(redis: Redis, draws: readonly Draw[]): Promise<DrawOutcome> {
   const keys = draws.map(({ key }) => key);
   const answer = await script.run(redis, keys, draws.flatMap(argsOf));

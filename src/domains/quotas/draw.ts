@@ -1,7 +1,7 @@
-/** A request's claim on a rate: `cost` of `limit` units per `windowMs`, which also is how much may come at once. */
+/** A draw on a rate: `cost` of `limit` units per `windowMs`. `limit` is also the maximum burst. */
 export interface RateDraw {
   kind: 'rate';
-  /** Of the limit, for headers and messages. */
+  /** Name of the limit, for headers and messages. */
   name: string;
   key: string;
   cost: number;
@@ -9,7 +9,10 @@ export interface RateDraw {
   windowMs: number;
 }
 
-/** A claim on a counter that may not pass `limit`; `slot` is the counter's part that it is entered in. */
+/**
+ * A draw on a counter that may not exceed `limit`. `slot` is the field of the counter that the cost
+ * is added to.
+ */
 export interface QuotaDraw {
   kind: 'quota';
   name: string;
@@ -17,7 +20,7 @@ export interface QuotaDraw {
   cost: number;
   limit: number;
   slot: string;
-  /** When the counter may be forgotten, in seconds since the epoch. */
+  /** Expiry of the counter, in seconds since the epoch. */
   expiresAtS: number;
 }
 
@@ -25,21 +28,21 @@ export type Draw = RateDraw | QuotaDraw;
 
 export interface DrawResult {
   draw: Draw;
-  /** Whole units left; below 0 where a quota was lowered below what is used. */
+  /** Whole units left. Negative if a quota was lowered below its use. */
   remaining: number;
-  /** Until nothing of a rate is used any more; 0 for a quota. */
+  /** Milliseconds until a rate is completely unused again; 0 for a quota. */
   resetMs: number;
-  /** Until this draw would pass; 0 when it does, and for a quota. */
+  /** Milliseconds until this draw would pass; 0 if it passes now, and for a quota. */
   retryMs: number;
 }
 
 export interface DrawOutcome {
-  /** Whether all draws were granted; otherwise none was, and nothing is taken. */
+  /** Whether all draws were granted. Otherwise none was, and nothing is taken. */
   granted: boolean;
   results: readonly DrawResult[];
 }
 
-/** The first draw that does not fit, of an outcome that was not granted. */
+/** Returns the first draw that does not fit, or undefined if all were granted. */
 export function refusedDraw({ granted, results }: DrawOutcome): DrawResult | undefined {
   return granted ? undefined : results.find(({ draw, remaining, retryMs }) => retryMs > 0 || remaining < draw.cost);
 }

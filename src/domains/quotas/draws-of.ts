@@ -10,7 +10,7 @@ import { usageEntry } from './usage.ts';
 
 export const rateWindowMs = 60_000;
 
-/** The draws for what is limited of `costs`; none for a workspace without limits. */
+/** Returns the draws for those of `costs` that are limited; none for a workspace without limits. */
 export function rateDraws(
   workspace: WorkspaceScope,
   limits: PlanLimits,
@@ -24,7 +24,7 @@ export function rateDraws(
   });
 }
 
-/** The draw on a monthly quota for something received then; none where it is unlimited. */
+/** Returns the draw on the monthly quota of the receipt time; none if the quota is unlimited. */
 export function quotaDraws(
   workspace: WorkspaceScope,
   limits: PlanLimits,

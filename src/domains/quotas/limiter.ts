@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { UnavailableError } from '../../lib/errors.ts';
 import type { Redis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -6,9 +6,15 @@ import type { Draw, DrawOutcome, DrawResult, RateDraw } from './draw.ts';
 import { drawInRedis } from './draw-in-redis.ts';
 import { LocalRates } from './local-rates.ts';
 
-/** After a failure Redis is left alone for so long, and then asked by one request at a time: none waits for it in vain. */
+/**
+ * After a failure Redis is not asked for this time. Then one request at a time asks it, so that the
+ * others need not wait.
+ */
 const awayMs = 1_000;
-/** How long a limit that is used up is refused without asking: quotas may be given back, plans change within a second. */
+/**
+ * A used-up limit is refused for this time without asking Redis. It is short because quotas may be
+ * given back and plans change within a second.
+ */
 const rememberedMsMax = 1_000;
 const rememberedMax = 10_000;
 
@@ -18,12 +24,15 @@ interface UsedUp {
   untilMs: number;
 }
 
-/** Draws on limits in Redis. What is used up is remembered for a moment, so that a flood of refused requests costs no round trips. */
+/**
+ * Draws on limits in Redis. Remembers used-up limits briefly, so that a flood of refused requests
+ * needs no round trips.
+ */
 export class Limiter {
   readonly #redis: Redis;
   readonly #logger: Logger;
   readonly #local = new LocalRates();
-  readonly #usedUp = new BoundedMemo<UsedUp>(rememberedMax);
+  readonly #usedUp = new LRUCache<string, UsedUp>({ max: rememberedMax });
   #awayUntilMs = 0;
   #away = false;
 
@@ -32,7 +41,10 @@ export class Limiter {
     this.#logger = logger;
   }
 
-  /** Draws on all limits or on none. Fails closed: throws UnavailableError within about a second while Redis is away. */
+  /**
+   * Draws on all limits or on none. Fails closed.
+   * @throws UnavailableError within about a second when Redis is unavailable
+   */
   async draw(draws: readonly Draw[]): Promise<DrawOutcome> {
     const refused = this.refusal(draws);
     if (refused !== undefined) return refused;
@@ -53,7 +65,10 @@ export class Limiter {
     }
   }
 
-  /** Like {@link draw}, but fails open: while Redis is away this process alone holds the same rates. */
+  /**
+   * Like {@link draw}, but fails open: while Redis is unavailable, this process alone applies the
+   * same rates.
+   */
   async drawOpen(draws: readonly RateDraw[]): Promise<DrawOutcome> {
     try {
       return await this.draw(draws);
@@ -63,7 +78,10 @@ export class Limiter {
     }
   }
 
-  /** The refusal of draws that are known to be refused, without asking Redis; undefined when that is not known. */
+  /**
+   * Returns the refusal if a draw is known to be refused, without asking Redis. Returns undefined
+   * if that is not known.
+   */
   refusal(draws: readonly Draw[]): DrawOutcome | undefined {
     const nowMs = performance.now();
     for (const draw of draws) {
@@ -90,13 +108,13 @@ export class Limiter {
   }
 }
 
-/** From the level, which is what `resetMs` says: the time until there is room for one unit. */
+/** Returns the time until one unit fits, from the level that `resetMs` expresses. */
 function untilOneFitsMs({ draw, resetMs }: DrawResult): number {
   if (draw.kind === 'quota' || draw.limit === 0) return rememberedMsMax;
   return resetMs - ((draw.limit - 1) * draw.windowMs) / draw.limit;
 }
 
-/** What was found to be used up, as it is for another draw some time afterwards. */
+/** Converts a remembered used-up limit to the result for another draw, `passedMs` later. */
 function later({ result }: UsedUp, draw: Draw, passedMs: number): DrawResult {
   const resetMs = Math.max(0, Math.round(result.resetMs - passedMs));
   if (draw.kind === 'quota') return { draw, remaining: result.remaining, resetMs: 0, retryMs: 0 };

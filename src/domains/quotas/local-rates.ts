@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { DrawOutcome, DrawResult, RateDraw } from './draw.ts';
 
 interface Level {
@@ -8,12 +8,12 @@ interface Level {
 
 const keysMax = 10_000;
 
-/** The rates of this process alone, by the same arithmetic as in Redis: what holds while Redis is away. */
+/** Rates of this process alone, calculated as in Redis. They apply while Redis is unavailable. */
 export class LocalRates {
-  readonly #levels = new BoundedMemo<Level>(keysMax);
+  readonly #levels = new LRUCache<string, Level>({ max: keysMax });
   readonly #nowMs: () => number;
 
-  /** `nowMs` never goes back. */
+  /** `nowMs` must be monotonic. */
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
   }

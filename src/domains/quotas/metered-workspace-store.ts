@@ -6,7 +6,7 @@ import { findWorkspaces, type WorkspaceScope } from '../workspaces/index.ts';
 /** A workspace with the projects whose spans count for it. */
 export type MeteredWorkspace = WorkspaceScope & { projectIds: string[] };
 
-/** Those of the workspaces that exist and have a project. Two round trips. */
+/** Finds those of the workspaces that exist and have a project. Two round trips. */
 export async function findMeteredWorkspaces(
   postgres: Postgres,
   workspaceIds: readonly string[],
@@ -26,7 +26,10 @@ export async function findMeteredWorkspaces(
     .filter(({ projectIds }) => projectIds.length > 0);
 }
 
-/** Ids of the workspaces that exist, in order, after the one given. The worker's; no tenant asks this. */
+/**
+ * Lists ids of existing workspaces, in order, after the given one. Only the worker calls it, never
+ * a tenant.
+ */
 export async function listWorkspaceIds(postgres: Postgres, after: string, limit: number): Promise<WorkspaceId[]> {
   const rows = await runPostgres(() =>
     postgres('workspaces')

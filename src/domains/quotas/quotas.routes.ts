@@ -7,6 +7,7 @@ import { reportQuota } from './report-quota.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
+/** Creates the endpoint that reports limits and usage of a workspace. */
 export function quotasEndpoints(deps: { redis: Redis }) {
   return [
     endpoint({
@@ -25,7 +26,7 @@ export function quotasEndpoints(deps: { redis: Redis }) {
       problems: ['workspace_not_found', 'dependency_unavailable'],
       handle: async ({ principal }) => {
         const workspace = workspaceOf(principal);
-        if (workspace === undefined) throw new Error('Authorisation has found the workspace of the path');
+        if (workspace === undefined) throw new Error('Authorization has found the workspace of the path');
         return { status: 200, body: quotaToWire(await reportQuota(deps, workspace, Date.now())) };
       },
     }),

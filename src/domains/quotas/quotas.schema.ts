@@ -48,6 +48,7 @@ const rateWire = {
   analytics: { class: 'analytics', unit: 'request' },
 } as const satisfies Record<RateLimitName, Pick<QuotaWire['rate_limits'][number], 'class' | 'unit'>>;
 
+/** Converts a quota report to its API form. */
 export function quotaToWire({ workspace, limits, month, quotas, ratesLeft }: QuotaReport): QuotaWire {
   const end = new Date(month.endMs).toISOString();
   return {
@@ -79,7 +80,7 @@ function useToWire({ quota, limit, used, projected }: QuotaUse): QuotaWire['limi
   };
 }
 
-/** Of nothing everything is used. */
+/** Returns the used share of a limit. A limit of 0 counts as fully used. */
 function usedRatio(used: number, limit: number | null): number {
   if (limit === null) return 0;
   return limit === 0 ? 1 : Math.round((used / limit) * 10_000) / 10_000;

@@ -1,13 +1,15 @@
 import type { Headers, RateClass } from '../../http/endpoint.ts';
 import type { DrawResult, RateDraw } from './draw.ts';
 
-/** What an answer says where nothing is limited. */
+/** The limit that an answer shows when nothing is limited. */
 const ceiling = 1_000_000_000;
 const windowS = 60;
 
 /**
- * A limit in both dialects: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10 (structured fields: q units
- * per w seconds, r left, whole again in t seconds), and `X-RateLimit-*` as GitHub sends them, reset in seconds since the epoch.
+ * Returns the headers of a limit in two dialects: `RateLimit-Policy` and `RateLimit` of
+ * draft-ietf-httpapi-ratelimit-headers-10 (structured fields: q units per w seconds, r left, full
+ * again in t seconds), and `X-RateLimit-*` as GitHub sends them, with the reset in seconds since
+ * the epoch.
  */
 export function rateHeaders(policies: readonly RateDraw[], results: readonly DrawResult[]): Headers {
   const tightest = tightestRate(results);
@@ -23,7 +25,7 @@ export function rateHeaders(policies: readonly RateDraw[], results: readonly Dra
   };
 }
 
-/** The headers where a request is not limited: a large ceiling. */
+/** Returns the headers of an unlimited request: a very high limit. */
 export function unlimitedHeaders(rateClass: RateClass): Headers {
   const name = rateClass === 'none' ? 'default' : rateClass;
   return {
@@ -35,12 +37,15 @@ export function unlimitedHeaders(rateClass: RateClass): Headers {
   };
 }
 
-/** The limits as they are before anything is known of their use. */
+/** Returns the limits as unused, for use before the real use is known. */
 export function untouched(draws: readonly RateDraw[]): DrawResult[] {
   return draws.map((draw) => ({ draw, remaining: draw.limit, resetMs: 0, retryMs: 0 }));
 }
 
-/** Of the refused ones the one that takes longest, else the one with the least of its limit left. */
+/**
+ * Returns the refused rate with the longest wait; if none is refused, the rate with the smallest
+ * share left.
+ */
 function tightestRate(results: readonly DrawResult[]): (DrawResult & { draw: RateDraw }) | undefined {
   const rates = results.filter((result): result is DrawResult & { draw: RateDraw } => result.draw.kind === 'rate');
   const share = ({ draw, remaining }: DrawResult) => (draw.limit === 0 ? 0 : remaining / draw.limit);
@@ -48,7 +53,7 @@ function tightestRate(results: readonly DrawResult[]): (DrawResult & { draw: Rat
 }
 
 function policyItem({ name, limit, windowMs }: RateDraw): string {
-  // Units that the draft registers; spans have none.
+  // Only units that the draft registers. It has none for spans.
   const unit = name === 'ingest_bytes' ? ';qu="content-bytes"' : '';
   return `"${name}";q=${limit};w=${windowMs / 1_000}${unit}`;
 }

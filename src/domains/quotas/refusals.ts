@@ -10,7 +10,9 @@ const units: Readonly<Record<string, string>> = {
   webhook: 'events',
 };
 
-/** The error for a draw that was refused: waiting a moment helps against a rate, not against a quota. */
+/**
+ * Returns the error for a refused draw. Waiting a moment helps with a rate, but not with a quota.
+ */
 export function refusalError({ draw, remaining, retryMs }: DrawResult): AppError {
   return draw.kind === 'rate' ? rateRefusal(draw, retryMs) : quotaRefusal(draw, draw.limit - remaining);
 }

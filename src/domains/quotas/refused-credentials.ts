@@ -1,16 +1,23 @@
 import { RateLimitedError, UnauthenticatedError } from '../../lib/errors.ts';
 import { LocalRates } from './local-rates.ts';
 
-/** Far above what a wrongly configured fleet sends from one address, far below what a search for keys needs. */
+/**
+ * Far above what many misconfigured clients send from one address, and far below what guessing keys
+ * needs.
+ */
 const limit = 600;
 const windowMs = 60_000;
 
-/** Proxies of this machine speak for everybody, and it is the operator's. */
+/**
+ * Loopback is not counted: a proxy on this machine forwards the requests of all clients, and the
+ * operator runs it.
+ */
 const ownAddress = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
 
 /**
- * Counts refused credentials by the address they come from, in this process. Beyond the limit the answer is 429 rather than 401. A
- * good credential always passes: many users may share an address, and nobody may lock them out.
+ * Counts refused credentials per source address, in this process. Above the limit the answer is 429
+ * instead of 401. Valid credentials always pass: many users may share an address, and nobody may
+ * lock them out.
  */
 export class RefusedCredentials {
   readonly #rates: LocalRates;
@@ -19,7 +26,10 @@ export class RefusedCredentials {
     this.#rates = new LocalRates(nowMs);
   }
 
-  /** Resolves as `authenticate` does. Throws RateLimitedError instead of the UnauthenticatedError of one attempt too many. */
+  /**
+   * Resolves as `authenticate` does.
+   * @throws RateLimitedError instead of UnauthenticatedError above the limit
+   */
   async count<T>(address: string | undefined, authenticate: () => Promise<T>): Promise<T> {
     try {
       return await authenticate();

@@ -17,7 +17,7 @@ export interface QuotaUse {
   /** Null is unlimited. */
   limit: number | null;
   used: number;
-  /** At the pace of the month so far. */
+  /** Expected use of the whole month at the pace so far. */
   projected: number;
 }
 
@@ -26,14 +26,17 @@ export interface QuotaReport {
   limits: PlanLimits;
   month: Month;
   quotas: QuotaUse[];
-  /** What is left of each limited rate, by its name. */
+  /** Units left of each limited rate, by its name. */
   ratesLeft: ReadonlyMap<string, number>;
 }
 
-/** A month that has just begun says little: its pace is reckoned over a day at least. */
+/** The pace is calculated over at least one day, because the first hours of a month say little. */
 const paceMsMin = 86_400_000;
 
-/** What a workspace may use and has used; draws on nothing. One round trip. Throws UnavailableError while Redis is away. */
+/**
+ * Reports what a workspace may use and has used. Draws on nothing; one round trip.
+ * @throws UnavailableError when Redis is unavailable
+ */
 export async function reportQuota(
   { redis }: { redis: Redis },
   workspace: WorkspaceScope,

@@ -1,6 +1,6 @@
 import type { QuotaName } from '../workspaces/index.ts';
 
-/** A calendar month in UTC, what monthly quotas count by. */
+/** A calendar month in UTC. Monthly quotas count by it. */
 export interface Month {
   /** `2026-11` */
   name: string;
@@ -9,9 +9,10 @@ export interface Month {
   endMs: number;
 }
 
-/** Asked for every body, and nearly always for the same month. */
+/** A cache: every body asks for the month, and it is nearly always the same one. */
 let lastMonth: Month = { name: '', startMs: 0, endMs: 0 };
 
+/** Returns the UTC calendar month of a time in milliseconds since the epoch. */
 export function monthOf(atMs: number): Month {
   if (atMs < lastMonth.startMs || atMs >= lastMonth.endMs) lastMonth = reckonMonth(atMs);
   return lastMonth;
@@ -28,12 +29,12 @@ function reckonMonth(atMs: number): Month {
 }
 
 const slotMs = 60_000;
-/** A counter outlives its month for as long as somebody may still look at it. */
+/** A counter is kept this long after its month, because somebody may still read it. */
 const keptMs = 7 * 86_400_000;
 
 /**
- * Where a workspace's use of a month is counted: a hash of `total` and of what was entered in each minute (`slot`) since it was
- * last settled with what is stored, see `settle-usage.ts`.
+ * Where the use of a workspace in a month is counted: a hash of `total` and of the units per minute
+ * (`slot`) since it was last settled with the stored data, see `settle-monthly-usage.ts`.
  */
 export interface UsageEntry {
   key: string;
@@ -41,7 +42,7 @@ export interface UsageEntry {
   expiresAtS: number;
 }
 
-/** The entry for something received then: the minute and month of its receipt, whenever it is counted. */
+/** Returns the entry for the month and minute of receipt, whenever it is counted. */
 export function usageEntry(workspaceId: string, quota: QuotaName, receivedAtMs: number): UsageEntry {
   const month = monthOf(receivedAtMs);
   return {
@@ -51,23 +52,27 @@ export function usageEntry(workspaceId: string, quota: QuotaName, receivedAtMs: 
   };
 }
 
+/** Returns the Redis key of a monthly counter. It starts with the workspace. */
 export function usageKey(workspaceId: string, quota: QuotaName, month: Month): string {
   return `${workspaceId}:usage:${quota}:${month.name}`;
 }
 
-/** The workspace of a {@link usageKey}. */
+/** Returns the workspace of a {@link usageKey}. */
 export function workspaceOfUsageKey(key: string): string {
   return key.slice(0, key.indexOf(':'));
 }
 
+/** Returns the slot of a time: minutes since the epoch. */
 export function slotNumber(atMs: number): number {
   return Math.floor(atMs / slotMs);
 }
 
+/** Returns when a slot begins, in milliseconds since the epoch. */
 export function slotStartMs(slot: number): number {
   return slot * slotMs;
 }
 
+/** Returns when the counters of a month expire, in seconds since the epoch. */
 export function counterExpiryS(month: Month): number {
   return (month.endMs + keptMs) / 1_000;
 }

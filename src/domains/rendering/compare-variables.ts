@@ -1,25 +1,31 @@
 import type { JsonObject } from '../versioned/index.ts';
 import type { CompiledPrompt } from './compile-prompt.ts';
 
-/** What comparing needs of a prompt, saved or not. */
+/** The fields of a saved prompt or a draft that are compared. */
 export type Comparable = Pick<CompiledPrompt, 'placeholders' | 'variables'> & {
   type: 'text' | 'chat';
   inputSchema: JsonObject | null;
 };
 
 export interface Compatibility {
-  /** Who calls the one and gives all it needs may be refused, or answered in another shape, by the other. */
+  /**
+   * True when a call that is valid for the saved version may be refused by the draft, or gets a
+   * result of another shape.
+   */
   breaking: boolean;
   addedVariables: string[];
   removedVariables: string[];
-  /** Variables and `placeholders.name` that are required and were not before. */
+  /** Variables, and placeholders as `placeholders.name`, that only the draft requires. */
   newlyRequired: string[];
-  /** Variables the one takes and the schema of the other does not: not at all, or not of every type. */
+  /**
+   * Variables that the saved version accepts and the schema of the draft refuses, entirely or for
+   * some type.
+   */
   refusedVariables: string[];
   typeChanged: boolean;
 }
 
-/** How a draft differs from what its callers know. */
+/** Compares a draft with the saved version that its callers use. */
 export function compareVariables(known: Comparable, draft: Comparable): Compatibility {
   const added = [...draft.variables.keys()].filter((path) => !known.variables.has(path));
   const removed = [...known.variables.keys()].filter((path) => !draft.variables.has(path));
@@ -62,7 +68,7 @@ function propertiesOf(schema: JsonObject | null): Map<string, unknown> {
   return new Map(typeof properties === 'object' && properties !== null ? Object.entries(properties) : []);
 }
 
-/** Those a schema names; none where it leaves them open. */
+/** Returns the types that a schema names; none when it allows any type. */
 function typesOf(schema: unknown): unknown[] {
   if (typeof schema !== 'object' || schema === null || !('type' in schema)) return [];
   return Array.isArray(schema.type) ? schema.type : [schema.type];

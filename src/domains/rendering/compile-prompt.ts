@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvalidError } from '../../lib/errors.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
-  analyseTemplates,
+  analyzeTemplates,
   type ExpandedParts,
   expandParts,
   requiredPaths,
@@ -20,21 +20,25 @@ export interface CompiledPrompt {
   content: PromptContent;
   prompt: ParsedPrompt;
   expanded: ExpandedParts;
-  /** What it was compiled with: once one of them comes to something else, it must be compiled anew. */
+  /**
+   * The parts that it was compiled with. When one of them resolves to another version, the prompt
+   * must be compiled again.
+   */
   picks: readonly PartPick[];
   parts: readonly { slug: string; version: number }[];
   placeholders: readonly string[];
-  /** Top-level names that a template or the input schema has. */
+  /** Top-level names that a template uses, and those that the input schema declares. */
   used: ReadonlySet<string>;
   declared: ReadonlySet<string>;
-  /** Whether they are required, by path. */
+  /** Paths of the variables, and whether each is required. */
   variables: ReadonlyMap<string, boolean>;
   bytes: number;
 }
 
 /**
- * Throws InvalidTemplateError, InvalidError (`part_cycle`), TemplateLimitError, UnavailableError. Parts that do not exist are left
- * to the render, which may not reach them.
+ * Compiles a version of a prompt. Unknown parts are reported by the render, which may not reach
+ * them.
+ * @throws InvalidTemplateError, InvalidError (`part_cycle`), TemplateLimitError, UnavailableError
  */
 export async function compilePrompt(
   source: PartSource,
@@ -46,9 +50,9 @@ export async function compilePrompt(
   const { picks, byRef } = await loadParts(source, project, templates);
   const expanded = expandParts(templates, (_slug, ref) => byRef.get(ref));
   refuseProblems(expanded);
-  // Parsing, expanding and analyzing may take some 20 ms each.
+  // Yields to other requests: parsing, expanding and analyzing may take about 20 ms each.
   await nextTurn();
-  const analysis = analyseTemplates(templates, expanded.parts, content.inputSchema);
+  const analysis = analyzeTemplates(templates, expanded.parts, content.inputSchema);
   const sizes = [...templates, ...expanded.parts.values()].map(parsedSizeOf);
   return {
     content,
@@ -81,7 +85,10 @@ function versionsOf({ states }: ExpandedParts): { slug: string; version: number 
   return [...versions.values()];
 }
 
-/** Those of the texts, and those that only the schema requires, which are nowhere. */
+/**
+ * Returns the variables of the texts, and those that only the schema requires, which have no
+ * occurrences.
+ */
 export function promptVariables({ variables }: TemplateAnalysis, inputSchema: unknown): TemplateVariable[] {
   const known = new Set(variables.map(({ path }) => path));
   const others = requiredPaths(inputSchema).filter((path) => !known.has(path));

@@ -1,18 +1,21 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { PromptContent } from '../prompts/index.ts';
 import type { Item, ItemCache } from '../versioned/index.ts';
 import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts';
 import { arePicksCurrent, type PartSource, type PartsProject } from './load-parts.ts';
 
-/** Twice as much is kept at most. */
+/** Compiled prompts cached, by count and bytes; at most twice as much is kept. */
 const promptsMax = 2_000;
 const bytesMax = 32 * 1024 * 1024;
 
-/** Versions of prompts compiled, each once as long as its parts come to the same versions. */
+/**
+ * Caches compiled versions of prompts. Each is compiled once as long as its parts resolve to the
+ * same versions.
+ */
 export class CompiledPrompts {
   readonly #prompts: ItemCache<PromptContent>;
   readonly #source: PartSource;
-  readonly #kept = new BoundedMemo<CompiledPrompt>(promptsMax, bytesMax);
+  readonly #kept = new LRUCache<string, CompiledPrompt>({ max: promptsMax, maxSize: bytesMax });
   readonly #compiling = new Map<string, Promise<CompiledPrompt>>();
 
   constructor(prompts: ItemCache<PromptContent>, source: PartSource) {
@@ -20,7 +23,10 @@ export class CompiledPrompts {
     this.#source = source;
   }
 
-  /** Throws NotFoundError (`version_not_found`) and as `compilePrompt`. */
+  /**
+   * Returns a compiled version of a prompt.
+   * @throws NotFoundError (`version_not_found`), and the errors of `compilePrompt`
+   */
   async find(project: PartsProject, prompt: Item, number: number): Promise<CompiledPrompt> {
     const key = `${prompt.id} ${number}`;
     const kept = this.#kept.get(key);
@@ -40,7 +46,7 @@ export class CompiledPrompts {
   ): Promise<CompiledPrompt> {
     const content = stale?.content ?? (await this.#prompts.readVersion(prompt, number)).content;
     const compiled = await compilePrompt(this.#source, project, content);
-    this.#kept.set(`${prompt.id} ${number}`, compiled, compiled.bytes);
+    this.#kept.set(`${prompt.id} ${number}`, compiled, { size: compiled.bytes });
     return compiled;
   }
 }

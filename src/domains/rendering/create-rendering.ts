@@ -8,7 +8,7 @@ import { CompiledPrompts } from './compiled-prompts.ts';
 import { createPartSource } from './load-parts.ts';
 import type { ValidateDeps } from './validate-draft.ts';
 
-/** What rendering keeps between requests, made once in a process. */
+/** Creates the caches and counters that renders share. Called once per process. */
 export function createRendering(deps: {
   postgres: Postgres;
   threads: TemplateThreads;

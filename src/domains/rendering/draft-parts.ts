@@ -4,7 +4,10 @@ import { findSimilarPartSlugs } from '../parts/index.ts';
 import { type ExpandedParts, expandParts, type ParsedTemplate, type ResolvedPart } from '../templates/index.ts';
 import { loadParts, type PartSource, type PartsProject } from './load-parts.ts';
 
-/** A draft's templates with their parts; a draft of a part stands for the newest version of that part, so that a cycle shows. */
+/**
+ * Resolves the parts of a draft. The draft of a part replaces the newest version of that part, so
+ * that a cycle is found.
+ */
 export async function expandDraft(
   source: PartSource,
   project: PartsProject,
@@ -31,7 +34,7 @@ async function selfAs(
 const unknownMax = 5;
 const similarMax = 10;
 
-/** Slugs to suggest for the parts that do not exist. */
+/** Finds slugs to suggest for unknown parts. */
 export async function similarParts(
   postgres: Postgres,
   { projectId }: { projectId: ProjectId },

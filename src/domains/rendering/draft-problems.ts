@@ -1,10 +1,14 @@
 import { InvalidError } from '../../lib/errors.ts';
 import { InvalidTemplateError, type Lint } from '../templates/index.ts';
 
-/** What came of something a draft may be at fault for. */
+/** The result of a step that the draft may make fail. */
 export type Attempt<Value> = { value: Value } | { lints: Lint[] };
 
-/** Runs it; what it says of the draft becomes lints, `path` where it names no field. Throws what is not the draft's fault. */
+/**
+ * Runs a step and converts errors that the draft causes to lints. `path` is used for an error that
+ * names no field.
+ * @throws errors that the draft did not cause
+ */
 export async function attempt<Value>(path: string, run: () => Value | Promise<Value>): Promise<Attempt<Value>> {
   try {
     return { value: await run() };

@@ -1,4 +1,4 @@
-import { canonicalProvider } from '../ingestion/index.ts';
+import { canonicalProvider } from '../conventions/index.ts';
 import { type OverrideCache, type PriceTable, priceCall } from '../pricing/index.ts';
 
 export interface PriceSource {
@@ -6,32 +6,37 @@ export interface PriceSource {
   overrides: OverrideCache;
 }
 
-/** A model and who serves it, '' when that is not known. */
+/** A model and its provider; '' when the provider is unknown. */
 export interface Model {
   provider: string;
   model: string;
 }
 
-/** The model that is meant: that of the request, or else that of the prompt's `config`. null when neither names one. */
+/**
+ * Returns the requested model, or the model of the prompt's `config`; null when neither names one.
+ */
 export function modelOf(config: Readonly<Record<string, unknown>> | null, asked: string | undefined): Model | null {
   const model = typeof config?.model === 'string' ? config.model : undefined;
   const provider = typeof config?.provider === 'string' ? canonicalProvider(config.provider) : '';
-  // The prompt's provider need not serve another model.
+  // The prompt's provider may not serve another model.
   if (asked !== undefined && asked !== model) return { provider: '', model: asked };
   return model === undefined ? null : { provider, model };
 }
 
-/** Two names are searched for at most. */
+/** Names searched for in the price table. */
 const searchesMax = 2;
 
-/** Nano-USD of so many input tokens at the project's prices of now; null when none is known, or none can be read. */
+/**
+ * Returns the cost of the input tokens in nano-USD at the project's current prices; null when no
+ * price is known or readable.
+ */
 export async function estimateCost(
   { table, overrides }: PriceSource,
   projectId: string,
   { provider, model }: Model,
   inputTokens: number,
 ): Promise<bigint | null> {
-  // A price is an extra here: without the database the render goes on.
+  // A price is optional here: without the database the render still succeeds.
   const own = await overrides.of(projectId).catch(() => undefined);
   if (own === undefined) return null;
   const usage = {

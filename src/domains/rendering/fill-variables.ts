@@ -9,7 +9,7 @@ import {
 } from '../templates/index.ts';
 import type { CompiledPrompt } from './compile-prompt.ts';
 
-/** What filling needs of a compiled prompt. */
+/** The fields of a compiled prompt that filling needs. */
 export type Fillable = Pick<CompiledPrompt, 'placeholders' | 'variables'> & {
   content: Pick<CompiledPrompt['content'], 'inputSchema'>;
 };
@@ -27,8 +27,10 @@ export interface FilledVariables {
 }
 
 /**
- * The variables with the schema's defaults. Throws InvalidError `invalid_variables` with paths; but MissingVariablesError with all
- * that is missing where the schema complains of nothing else, and nothing may be missing.
+ * Checks the variables against the schema and fills in its defaults.
+ * @throws InvalidError `invalid_variables` with paths
+ * @throws MissingVariablesError with all missing variables, when `onMissing` is `error` and the
+ * schema reports nothing else
  */
 export async function fillVariables(
   threads: WorkspaceThreads,
@@ -45,7 +47,10 @@ export async function fillVariables(
   }
 }
 
-/** What the schema misses, when that is all it complains of. Fields of a list's items are not missing variables. */
+/**
+ * Returns the missing paths when the schema reports nothing else. Fields of a list's items are not
+ * missing variables.
+ */
 function absentPaths(error: unknown): string[] | undefined {
   if (!(error instanceof InvalidError) || error.code !== 'invalid_variables') return undefined;
   const faults = error.errors ?? [];

@@ -1,2 +1,1 @@
 export { createRendering } from './create-rendering.ts';
-export { renderingEndpoints } from './rendering.routes.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { PartContent } from '../parts/index.ts';
 import {
   type ParsedTemplate,
@@ -13,14 +13,14 @@ import type { Item, ItemCache } from '../versioned/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 import { parsedSizeOf } from './parsed-size.ts';
 
-/** Where the parts of projects are, parsed once per version. */
+/** Reads parts and caches their parsed versions. */
 export interface PartSource {
   parts: ItemCache<PartContent>;
   threads: TemplateThreads;
-  parsed: BoundedMemo<ParsedTemplate>;
+  parsed: LRUCache<string, ParsedTemplate>;
 }
 
-/** What a reference comes to, which changes with the part's versions and labels. */
+/** The version that a reference resolves to. It changes with the part's versions and labels. */
 export interface PartPick {
   slug: string;
   ref: string;
@@ -33,20 +33,24 @@ export interface LoadedParts {
   byRef: Map<string, ResolvedPart>;
 }
 
-/** Whose parts they are, and who pays for parsing them. */
+/** The project that has the parts, and the workspace that pays for parsing them. */
 export type PartsProject = Pick<ProjectScope, 'projectId' | 'workspaceId'>;
 type Reference = { slug: string; ref: string };
 
 const parsedMax = 2_000;
 const parsedBytesMax = 32 * 1024 * 1024;
-/** As many statements at a time as do not keep others from the database. */
+/** Parts loaded at a time, so that other requests get database connections. */
 const loadingMax = 4;
 
+/** Creates a source of parts with an empty cache. */
 export function createPartSource(deps: Omit<PartSource, 'parsed'>): PartSource {
-  return { ...deps, parsed: new BoundedMemo(parsedMax, parsedBytesMax) };
+  return { ...deps, parsed: new LRUCache({ max: parsedMax, maxSize: parsedBytesMax }) };
 }
 
-/** Every part the templates reach, directly and through others. Throws TemplateLimitError, UnavailableError. */
+/**
+ * Loads every part that the templates reach, directly or through other parts.
+ * @throws TemplateLimitError, UnavailableError
+ */
 export async function loadParts(
   source: PartSource,
   project: PartsProject,
@@ -56,7 +60,7 @@ export async function loadParts(
   const known = new Set<string>();
   let wanted = newReferences(templates, known);
   let characters = charactersOf(templates);
-  // One level more than allowed, so that what is too deep is found out.
+  // One level more than allowed, so that parts that nest too deeply are detected.
   for (let depth = 0; wanted.length > 0 && depth <= templateLimits.partDepthMax; depth++) {
     if (known.size > templateLimits.partUsesMax) {
       throw new TemplateLimitError(`More than ${templateLimits.partUsesMax} parts are reached`, 'parts');
@@ -75,7 +79,10 @@ export async function loadParts(
   return loaded;
 }
 
-/** Whether the references still come to the same. Throws UnavailableError. */
+/**
+ * Tells whether the references still resolve to the same versions.
+ * @throws UnavailableError
+ */
 export async function arePicksCurrent(
   { parts }: Pick<PartSource, 'parts'>,
   project: PartsProject,
@@ -102,7 +109,7 @@ async function loadPart(
   if (!isThere) return undefined;
   const key = `${item.id} ${version}`;
   const template = source.parsed.get(key) ?? (await parsePart(source, project, item, version));
-  source.parsed.set(key, template, parsedSizeOf(template));
+  source.parsed.set(key, template, { size: Math.max(1, parsedSizeOf(template)) });
   return { slug: item.slug, version, template };
 }
 
@@ -118,7 +125,10 @@ function requireFew(characters: number): void {
   );
 }
 
-/** For whoever needs it next too, so it goes on when the one who asked has gone. */
+/**
+ * Parses a part. It passes no waiter, because the result is cached for others too: parsing
+ * continues when the caller leaves.
+ */
 async function parsePart(
   { parts, threads }: PartSource,
   { workspaceId }: PartsProject,
@@ -126,12 +136,12 @@ async function parsePart(
   number: number,
 ): Promise<ParsedTemplate> {
   const { content } = await parts.readVersion(item, number);
-  // Parsing takes up to some 20 ms, and a thousand parts may be at hand.
+  // Yields to other requests: parsing takes up to about 20 ms, and there may be a thousand parts.
   await nextTurn();
   return parseTemplate(threads.of(workspaceId), content.templateFormat, content.template);
 }
 
-/** The version that `slug`, `slug@3` or `slug@label` means. */
+/** Returns the version that `slug`, `slug@3` or `slug@label` resolves to. */
 function pinned({ latestVersion, labels }: Item, ref: string): number | undefined {
   const at = ref.indexOf('@');
   const pin = at < 0 ? 'latest' : ref.slice(at + 1);

@@ -1,7 +1,12 @@
-/** A message of a rendered chat: one of the prompt's, or what the caller gave for a placeholder. */
+/**
+ * A message of a rendered chat: one of the prompt's, or one that the caller gave for a placeholder.
+ */
 export type RenderedMessage = object & { role?: unknown; content?: unknown };
 
-/** The texts of messages that tokens are counted of; `whole` unless there is something else in them, such as an image. */
+/**
+ * Returns the texts of messages for counting tokens. `whole` is false when a message has other
+ * content, such as an image.
+ */
 export function messageTexts(messages: readonly RenderedMessage[]): { texts: string[]; whole: boolean } {
   const texts: string[] = [];
   let whole = true;

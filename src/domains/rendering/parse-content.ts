@@ -7,17 +7,20 @@ import {
   type WorkspaceThreads,
 } from '../templates/index.ts';
 
-/** A prompt's text, or its messages, as they are rendered. */
+/** The parsed text of a prompt, or its parsed messages. */
 export type ParsedPrompt = { template: ParsedTemplate } | { messages: readonly ParsedMessage[] };
 
-/** Throws InvalidTemplateError, TemplateLimitError, UnavailableError. */
+/**
+ * Parses the templates of a prompt.
+ * @throws InvalidTemplateError, TemplateLimitError, RateLimitedError, UnavailableError
+ */
 export async function parseContent(threads: WorkspaceThreads, content: PromptContent): Promise<ParsedPrompt> {
   const { templateFormat } = content;
   if (content.type === 'text') return { template: await parseTemplate(threads, templateFormat, content.template) };
   return { messages: await parseMessages(threads, templateFormat, content.messages) };
 }
 
-/** Names of a chat's placeholders, each once. */
+/** Returns the names of a chat's placeholders, each once. */
 export function placeholdersOf(prompt: ParsedPrompt): string[] {
   const messages = 'messages' in prompt ? prompt.messages : [];
   return [...new Set(messages.flatMap((each) => ('placeholder' in each ? [each.placeholder] : [])))];

@@ -1,5 +1,5 @@
 import { InvalidError } from '../../lib/errors.ts';
-import type { Waiter } from '../../lib/fair-lane.ts';
+import type { Waiter } from '../../lib/fair-lane-options.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
   contextWindowOf,
@@ -30,7 +30,7 @@ export interface RenderDeps {
 
 export interface RenderRequest {
   project: PartsProject;
-  /** Rendering does not begin when they have gone. */
+  /** Rendering does not begin after its signal is aborted. */
   waiter?: Waiter | undefined;
   /** Id or slug. */
   called: string;
@@ -43,7 +43,7 @@ export interface RenderRequest {
   model?: string | undefined;
 }
 
-/** What a render came to: a text, or messages. */
+/** A rendered text, or rendered messages. */
 export type RenderedText = { text: string } | { messages: readonly RenderedMessage[] };
 
 export interface RenderWarning {
@@ -65,9 +65,10 @@ export interface RenderedPrompt {
 }
 
 /**
- * Renders a version of a prompt. Throws NotFoundError (`prompt_not_found`, `version_not_found`, `label_not_found`),
- * MissingVariablesError, InvalidError (`invalid_variables`, `unknown_part`, `part_cycle`), InvalidTemplateError,
- * TemplateLimitError, UnavailableError.
+ * Renders a version of a prompt.
+ * @throws NotFoundError (`prompt_not_found`, `version_not_found`, `label_not_found`)
+ * @throws InvalidError (`invalid_variables`, `unknown_part`, `part_cycle`), InvalidTemplateError
+ * @throws MissingVariablesError, TemplateLimitError, RateLimitedError, UnavailableError
  */
 export async function renderPrompt(deps: RenderDeps, request: RenderRequest): Promise<RenderedPrompt> {
   const { project, variables: given, placeholders } = request;
@@ -95,7 +96,10 @@ export async function renderPrompt(deps: RenderDeps, request: RenderRequest): Pr
 
 type Values = Pick<RenderRequest, 'variables' | 'placeholders' | 'onMissing'>;
 
-/** The text or the messages, with variables that are filled already. Throws as `renderTemplate`. */
+/**
+ * Renders the text or the messages with variables that already have their defaults.
+ * @throws the errors of `renderTemplate`
+ */
 export async function renderCompiled(
   threads: WorkspaceThreads,
   { prompt, expanded }: Pick<CompiledPrompt, 'prompt' | 'expanded'>,
@@ -106,6 +110,10 @@ export async function renderCompiled(
   return renderMessages(threads, prompt.messages, { ...options, placeholders });
 }
 
+/**
+ * Counts the tokens of a rendered prompt. The count is estimated when messages contain more than
+ * text.
+ */
 export async function countRendered(
   tokens: TokenCounter,
   rendered: RenderedText,
@@ -118,7 +126,7 @@ export async function countRendered(
   return { ...counted, estimated: counted.estimated || !whole };
 }
 
-/** What neither a template nor the input schema knows. */
+/** Refuses variables and placeholders that neither a template nor the input schema has. */
 function refuseExtra(compiled: CompiledPrompt, unused: readonly string[], unfilled: readonly string[]): void {
   const extra = [
     ...unused.filter((name) => !compiled.declared.has(name)).map((name) => ['variables', name] as const),
@@ -144,7 +152,10 @@ function warnOfWindow(model: Model | null, { count }: TokenCount): RenderWarning
   return [{ code: 'context_window_exceeded', message, path: '' }];
 }
 
-/** A strict render that comes this far did not reach them; any other has left them out. */
+/**
+ * Warns about unknown parts. A render with `onMissing: 'error'` that succeeds did not reach them;
+ * any other render omitted them or kept their tags.
+ */
 function warnOfParts({ prompt, expanded: { problems } }: CompiledPrompt): RenderWarning[] {
   if (problems.length === 0) return [];
   const texts = textsOf(prompt);

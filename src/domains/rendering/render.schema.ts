@@ -7,7 +7,7 @@ import type { RenderedPrompt } from './render-prompt.ts';
 
 const model = z.string().min(1).max(256).meta({ example: 'gpt-5' });
 
-/** As chat APIs have them: they take the placeholder's place as they are. */
+/** Messages as chat APIs define them. They replace the placeholder unchanged. */
 const givenMessage = z.looseObject({
   role: z.string().min(1).max(100),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() })), z.null()]).optional(),
@@ -22,7 +22,7 @@ export const pinFields = {
   label: z.string().min(1).max(36).optional().meta({ example: 'production' }),
 };
 
-/** Throws nothing; names the label, which is one too many. */
+/** Adds an issue for `label` when both a version and a label are given. */
 export function checkPin(pin: { version?: unknown; label?: unknown }, context: z.core.$RefinementCtx): void {
   if (pin.version === undefined || pin.label === undefined) return;
   context.addIssue({ code: 'custom', path: ['label'], message: 'give either version or label, not both' });
@@ -78,6 +78,7 @@ export const renderedSchema = z.object({
   warnings: z.array(z.object({ code: z.string(), message: z.string(), path: z.string() })),
 });
 
+/** Converts a rendered prompt to its JSON form. */
 export function renderedToWire(result: RenderedPrompt, label: string | undefined): z.infer<typeof renderedSchema> {
   const { item, version, compiled, rendered, variables, estimatedCostNanoUsd } = result;
   return {
@@ -99,6 +100,7 @@ export function renderedToWire(result: RenderedPrompt, label: string | undefined
   };
 }
 
+/** Converts a token count to its JSON form. */
 export function tokensToWire({ count, model: name, estimated }: TokenCount): z.infer<typeof tokensSchema> {
   return { count, model: name, estimated };
 }

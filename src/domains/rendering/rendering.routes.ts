@@ -19,6 +19,7 @@ const rendering = {
 const notFound = ['project_not_found', 'prompt_not_found', 'version_not_found', 'label_not_found'] as const;
 const path = '/api/projects/{project_id}/prompts';
 
+/** Returns the endpoints that render a prompt and validate a draft. */
 export function renderingEndpoints(deps: ValidateDeps) {
   return [renderEndpoint(deps), validateEndpoint(deps)];
 }

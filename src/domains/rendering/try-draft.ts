@@ -5,14 +5,15 @@ import type { Model } from './estimate-cost.ts';
 import { type Fillable, fillVariables } from './fill-variables.ts';
 import { countRendered, renderCompiled } from './render-prompt.ts';
 
-/** Nobody validates thousands of drafts a second: an exact count is worth waiting for. */
+/** Drafts are validated rarely, so an exact count is worth the wait. */
 const countWaitMsMax = 1_000;
 
 export type TryableDraft = Fillable & Pick<CompiledPrompt, 'prompt' | 'expanded'>;
 
 /**
- * Renders a draft, strictly with the variables it came with, or else with its tags left standing. What a render says against it are
- * lints; its tokens are exact only when nothing was missing.
+ * Renders a draft with the given variables, and requires all of them. If that fails, renders again
+ * and keeps the tags of missing variables. Errors of the render become lints. The token count is
+ * exact only when nothing was missing.
  */
 export async function tryDraft(
   { threads, tokens }: { threads: WorkspaceThreads; tokens: TokenCounter },
@@ -34,7 +35,8 @@ export async function tryDraft(
   if (strict.lints.some(({ code }) => code === 'template_limit')) return { lints: strict.lints, tokens: undefined };
   const keep = { variables: given ?? {}, placeholders, onMissing: 'keep' as const };
   const loose = await attempt('template', () => renderCompiled(threads, draft, keep));
-  // What no variables were given for is no fault of the draft's, nor is an unknown part, which is a lint already.
+  // Without given variables, missing ones are not faults of the draft. An unknown part is reported
+  // by another lint already.
   const ofValues = given === undefined ? [] : strict.lints.filter(({ code }) => code !== 'unknown_part');
   if ('lints' in loose) return { lints: loose.lints, tokens: undefined };
   const counted = await countRendered(tokens, loose.value, payer, countWaitMsMax);

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Waiter } from '../../lib/fair-lane.ts';
+import type { Waiter } from '../../lib/fair-lane-options.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
-  analyseTemplates,
+  analyzeTemplates,
   checkInputSchema,
   type ExpandedParts,
   type Lint,
@@ -31,10 +31,10 @@ export interface ValidateDeps extends RenderDeps {
 
 export interface Draft {
   project: PartsProject;
-  /** Threads do not begin with it when they have gone. */
+  /** Work in threads does not begin after its signal is aborted. */
   waiter?: Waiter | undefined;
   content: PromptContent;
-  /** It is a draft of this part, which need not exist yet. */
+  /** Slug of the part that this is a draft of. The part may not exist yet. */
   partSlug?: string | undefined;
   variables?: Readonly<Record<string, unknown>> | undefined;
   compareTo?: { called: string; version?: number | undefined; label?: string | undefined } | undefined;
@@ -44,7 +44,7 @@ export interface DraftReport {
   /** Errors and warnings. */
   lints: Lint[];
   variables: TemplateVariable[];
-  /** Fields of the texts, by the `text` of an occurrence. */
+  /** Fields of the texts, indexed by the `text` of an occurrence. */
   textPaths: string[];
   placeholders: string[];
   parts: ExpandedParts['states'];
@@ -59,8 +59,9 @@ interface Understood {
 }
 
 /**
- * Everything there is to say of a draft before it is saved. Throws NotFoundError for what `compareTo` names, UnavailableError;
- * whatever is wrong with the draft itself is in the report.
+ * Validates a draft before it is saved. The report has all faults of the draft itself.
+ * @throws NotFoundError for what `compareTo` names
+ * @throws RateLimitedError, UnavailableError
  */
 export async function validateDraft(deps: ValidateDeps, draft: Draft): Promise<DraftReport> {
   const known = draft.compareTo && (await findComparable(deps, draft.project, draft.compareTo));
@@ -68,7 +69,7 @@ export async function validateDraft(deps: ValidateDeps, draft: Draft): Promise<D
   const { inputSchema } = draft.content;
   const schema = await attempt('input_schema', async () => inputSchema && checkInputSchema(threads, inputSchema));
   const schemaLints = 'lints' in schema ? schema.lints : [];
-  // With a schema that is none the template is still looked at.
+  // With an invalid schema the template is still checked.
   const content = { ...draft.content, inputSchema: schemaLints.length === 0 ? inputSchema : null };
   const field = content.type === 'text' ? 'template' : 'messages';
   const understood = await attempt(field, () => understand(deps.source, threads, { ...draft, content }));
@@ -88,7 +89,10 @@ export async function validateDraft(deps: ValidateDeps, draft: Draft): Promise<D
   };
 }
 
-/** Each step may take some 20 ms for a hostile draft, so others get their turn in between. */
+/**
+ * Yields to other requests between the steps, because each may take about 20 ms for a hostile
+ * draft.
+ */
 async function understand(
   source: PartSource,
   threads: WorkspaceThreads,
@@ -99,7 +103,7 @@ async function understand(
   const templates = textsOf(prompt).map(({ template }) => template);
   const expanded = await expandDraft(source, project, templates, partSlug);
   await nextTurn();
-  const analysis = analyseTemplates(templates, expanded.parts, content.inputSchema);
+  const analysis = analyzeTemplates(templates, expanded.parts, content.inputSchema);
   await nextTurn();
   return { prompt, expanded, analysis };
 }

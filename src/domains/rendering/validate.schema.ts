@@ -30,6 +30,7 @@ function typeOf({ type, messages }: { type?: 'text' | 'chat' | undefined; messag
   return type ?? (messages === undefined ? 'text' : 'chat');
 }
 
+/** Reads a draft from a request body. */
 export function draftFrom(body: ValidateBody): Omit<Draft, 'project'> {
   const { compare_to: compareTo, part_slug: partSlug, variables } = body;
   return {
@@ -98,9 +99,10 @@ export const validatedSchema = z.object({
 
 type Wire = z.infer<typeof validatedSchema>;
 
-/** So many of each are told at most. */
+/** Errors returned at most, and warnings returned at most. */
 const lintsMax = 200;
 
+/** Converts the report on a draft to its JSON form. */
 export function validatedToWire({ lints, variables, textPaths, ...report }: DraftReport): Wire {
   const errors = lints.filter(({ severity }) => severity === 'error');
   const warnings = lints.filter(({ severity }) => severity === 'warning');

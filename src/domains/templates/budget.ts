@@ -2,10 +2,13 @@ import { templateLimits } from './limits.ts';
 import { TemplateLimitError } from './problems.ts';
 
 const { stepsMax, outputCharactersMax } = templateLimits;
-/** How often the clock is read. */
+/** Steps between two readings of the clock. */
 const stepsPerCheck = 512;
 
-/** What is left of one render, all its messages and parts together. */
+/**
+ * What is left of the steps, time and output of one render. All its messages and parts share one
+ * budget.
+ */
 export class Budget {
   readonly #startMs = performance.now();
   readonly #timeMs: number;
@@ -17,7 +20,10 @@ export class Budget {
     this.#timeMs = timeMs;
   }
 
-  /** Throws TemplateLimitError when the steps or the time are used up. */
+  /**
+   * Counts steps.
+   * @throws TemplateLimitError when the steps or the time are used up
+   */
   step(count = 1): void {
     this.#steps += count;
     if (this.#steps < this.#nextCheck) return;
@@ -28,7 +34,10 @@ export class Budget {
       throw new TemplateLimitError(`Rendering takes longer than ${this.#timeMs} ms`, 'time');
   }
 
-  /** Throws TemplateLimitError when the text gets too long. */
+  /**
+   * Counts characters of output.
+   * @throws TemplateLimitError when the text gets too long
+   */
   output(characters: number): void {
     this.#output += characters;
     if (this.#output <= outputCharactersMax) return;

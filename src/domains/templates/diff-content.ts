@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { diffText } from './diff-text.ts';
 import { isObject } from './schema/schema-paths.ts';
 
-/** One field that differs; null stands for one that is not there. */
+/** One field that differs. null stands for an absent field. */
 export interface ContentChange {
-  /** `config.params.temperature`, `messages[1].content`. */
+  /** Path of the field: `config.params.temperature` or `messages[1].content`. */
   field: string;
   from: unknown;
   to: unknown;
@@ -12,14 +12,17 @@ export interface ContentChange {
 
 export interface ContentDiff {
   changes: ContentChange[];
-  /** Unified, over the template or the messages. */
+  /** Unified diff of the template or the messages. */
   text: string;
 }
 
 const changesMax = 500;
 const depthMax = 8;
 
-/** What differs between two versions' contents, objects and `messages` field by field, other lists and values whole. */
+/**
+ * Compares the contents of two versions. Objects and `messages` are compared field by field; other
+ * lists and values are compared whole.
+ */
 export function diffContent(
   from: Readonly<Record<string, unknown>>,
   to: Readonly<Record<string, unknown>>,
@@ -46,7 +49,7 @@ function compare(field: string, from: unknown, to: unknown, into: ContentChange[
 
 const ownOf = (value: Record<string, unknown>, key: string) => (Object.hasOwn(value, key) ? value[key] : undefined);
 
-/** The prompt as a reader sees it: the template, or each message under its role. */
+/** Returns the text of a prompt for the diff: the template, or each message below its role. */
 function textOf({ template, messages }: Readonly<Record<string, unknown>>): string {
   if (typeof template === 'string') return template;
   if (!Array.isArray(messages)) return '';

@@ -1,6 +1,9 @@
-/** Above this many changed lines, what lies between the common ends is shown as replaced: the cost grows with their square. */
+/**
+ * Changed lines up to which the shortest edit is searched; the cost grows with their square. With
+ * more changes, everything between the common beginning and end is shown as replaced.
+ */
 const changesMax = 400;
-/** Nor are more lines than this compared one by one. */
+/** Lines up to which the shortest edit is searched; more lines are shown as replaced. */
 const comparedLinesMax = 10_000;
 const contextLines = 3;
 
@@ -10,7 +13,10 @@ interface Line {
   text: string;
 }
 
-/** A unified diff of two texts, '' when they are the same. Lines are compared whole; there is no file header. */
+/**
+ * Returns a unified diff of two texts without a file header, '' when they are equal. Lines are
+ * compared whole.
+ */
 export function diffText(from: string, to: string): string {
   if (from === to) return '';
   return hunks(editLines(from.split('\n'), to.split('\n'))).join('\n');
@@ -31,7 +37,10 @@ function editLines(a: readonly string[], b: readonly string[]): Line[] {
 
 const mark = (kind: Kind, lines: readonly string[]): Line[] => lines.map((text) => ({ kind, text }));
 
-/** Myers, "An O(ND) Difference Algorithm" (1986), greedy with a trace; undefined when there are more than `changesMax` edits. */
+/**
+ * Finds the shortest edit: Myers, "An O(ND) Difference Algorithm" (1986), greedy with a trace.
+ * Returns undefined when there are more than `changesMax` edits or too many lines.
+ */
 function shortestEdit(a: readonly string[], b: readonly string[]): Line[] | undefined {
   if (a.length + b.length > comparedLinesMax) return undefined;
   const [oldIds, newIds] = numberLines(a, b);
@@ -51,7 +60,7 @@ function shortestEdit(a: readonly string[], b: readonly string[]): Line[] | unde
   return undefined;
 }
 
-/** The same number for the same line, so that lines are compared as text only once. */
+/** Gives equal lines equal numbers, so that each line is compared as text only once. */
 function numberLines(a: readonly string[], b: readonly string[]): [Int32Array, Int32Array] {
   const ids = new Map<string, number>();
   const idOf = (line: string) => {
@@ -72,11 +81,11 @@ function backtrack(a: readonly string[], b: readonly string[], trace: readonly I
   let [x, y] = [a.length, b.length];
   for (let edits = trace.length - 1; edits >= 0; edits--) {
     const furthest = trace[edits] ?? new Int32Array();
-    const centre = edits + 1;
+    const center = edits + 1;
     const diagonal = x - y;
-    const down = isDown(furthest, centre + diagonal, diagonal, edits);
+    const down = isDown(furthest, center + diagonal, diagonal, edits);
     const before = down ? diagonal + 1 : diagonal - 1;
-    const beforeX = edits === 0 ? 0 : (furthest[centre + before] ?? 0);
+    const beforeX = edits === 0 ? 0 : (furthest[center + before] ?? 0);
     const beforeY = edits === 0 ? 0 : beforeX - before;
     while (x > beforeX && y > beforeY) {
       lines.push({ kind: ' ', text: a[--x] ?? '' });
@@ -88,7 +97,7 @@ function backtrack(a: readonly string[], b: readonly string[], trace: readonly I
   return lines.reverse();
 }
 
-/** Groups of changes with the lines around them, each under its `@@` line. */
+/** Groups changes with the lines around them, each group below its `@@` line. */
 function hunks(lines: readonly Line[]): string[] {
   const ranges: { begin: number; end: number }[] = [];
   lines.forEach(({ kind }, index) => {
@@ -101,7 +110,7 @@ function hunks(lines: readonly Line[]): string[] {
   const result: string[] = [];
   let [seen, oldLine, newLine] = [0, 1, 1];
   for (const { begin, end } of ranges) {
-    // Between two hunks both sides are the same.
+    // Between two hunks both sides are equal.
     oldLine += begin - seen;
     newLine += begin - seen;
     const hunk = lines.slice(begin, end);
@@ -113,7 +122,7 @@ function hunks(lines: readonly Line[]): string[] {
   return result;
 }
 
-/** Of no lines, the one before them is named. */
+/** Formats a range. The unified format names the line before an empty range. */
 const rangeOf = (line: number, count: number) => `${count === 0 ? line - 1 : line},${count}`;
 
 const countNot = (kind: Kind, lines: readonly Line[]) =>

@@ -2,7 +2,7 @@ import { templateLimits } from './limits.ts';
 import type { TemplateProblem } from './problems.ts';
 import type { ParsedTemplate, PartUse } from './template.ts';
 
-/** A part as it is stored. */
+/** A stored part with its parsed template. */
 export interface ResolvedPart {
   slug: string;
   version: number;
@@ -11,7 +11,9 @@ export interface ResolvedPart {
 
 export type ResolvePart = (slug: string, ref: string) => ResolvedPart | undefined;
 
-/** A part a template reaches, directly or through others, and what became of it. */
+/**
+ * A part that a template reaches directly or through other parts, with the result of resolving it.
+ */
 export interface PartState {
   slug: string;
   ref: string;
@@ -19,18 +21,21 @@ export interface PartState {
   version?: number;
 }
 
-/** Of a nested part it is placed at the tag of the template itself. */
+/**
+ * A problem with a part. For a nested part the position is that of the tag in the outermost
+ * template.
+ */
 export interface PartProblem extends TemplateProblem {
-  /** Which of the templates has the tag, from 0. */
+  /** Index of the template that has the tag, from 0. */
   text: number;
   part: { slug: string; ref: string };
 }
 
 export interface ExpandedParts {
-  /** For `renderTemplate` and `analyseTemplate`. */
+  /** Templates by reference, for `renderTemplate` and `analyzeTemplates`. */
   parts: Map<string, ParsedTemplate>;
   states: PartState[];
-  /** `unknown_part`, `part_cycle`, `template_limit`. */
+  /** Problems with the codes `unknown_part`, `part_cycle` and `template_limit`. */
   problems: PartProblem[];
 }
 
@@ -38,17 +43,18 @@ interface Walk {
   resolve: ResolvePart;
   expanded: ExpandedParts;
   states: Map<string, PartState>;
-  /** What each version of a part comes to with everything in it. */
+  /** Part tags and depth of each part version, including everything inside it. */
   sizes: Map<string, { uses: number; depth: number }>;
-  /** From the template inwards. */
+  /** Parts from the outermost one to the current one. */
   path: ResolvedPart[];
   root: PartUse | undefined;
   text: number;
 }
 
 /**
- * Follows all part tags. Each version of a part is walked once, so parts that explode are counted, not written out. A cycle
- * is a version that includes itself; `self` is the draft of a part that is being saved, as the path's beginning.
+ * Follows all part tags. Each version of a part is walked once, so parts that multiply
+ * exponentially are counted but not written out. A cycle is a version that includes itself. `self`
+ * is the draft of a part that is being saved; it is the beginning of every path.
  */
 export function expandParts(
   templates: readonly ParsedTemplate[],
@@ -82,7 +88,10 @@ export function expandParts(
   return expanded;
 }
 
-/** Bounded: a path longer than the depth limit is not followed. */
+/**
+ * Visits one part tag. The recursion is bounded: a path longer than the depth limit is not
+ * followed.
+ */
 function visit(walk: Walk, use: PartUse): { uses: number; depth: number } {
   const { slug, ref } = use;
   const part = walk.resolve(slug, ref);
@@ -110,7 +119,7 @@ function visit(walk: Walk, use: PartUse): { uses: number; depth: number } {
       const { uses, depth } = visit(walk, inner);
       size.uses += uses;
       size.depth = Math.max(size.depth, depth + 1);
-      // Too many already: the rest would only take time.
+      // The limit is exceeded already; visiting the rest would only take time.
       if (size.uses > templateLimits.partUsesMax) break;
     }
     walk.path.pop();

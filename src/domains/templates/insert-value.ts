@@ -1,7 +1,11 @@
 import type { Budget } from './budget.ts';
 import { TemplateLimitError } from './problems.ts';
 
-/** A variable's value as text: objects and lists as JSON, everything else as it is. Throws TemplateLimitError. */
+/**
+ * Returns a variable's value as text: objects and lists as JSON, everything else converted to a
+ * string.
+ * @throws TemplateLimitError when the value is too large or nests too deeply
+ */
 export function textOf(value: unknown, budget: Budget): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return String(value);
@@ -9,10 +13,16 @@ export function textOf(value: unknown, budget: Budget): string {
   return JSON.stringify(value) ?? '';
 }
 
-/** Deeper than this, `JSON.stringify` would overflow the stack sooner or later. */
+/**
+ * Nesting up to which a value is inserted. `JSON.stringify` overflows the stack on very deep
+ * values.
+ */
 const depthMax = 200;
 
-/** Walks without recursion and stops early, because what comes out may be far larger than the budget allows. */
+/**
+ * Checks the size of the JSON before it is made, because the JSON may be far larger than the
+ * budget. Walks without recursion and stops early.
+ */
 function checkSize(value: object, budget: Budget): void {
   let left = budget.outputLeft;
   const open: { value: object; depth: number }[] = [{ value, depth: 1 }];
@@ -20,7 +30,7 @@ function checkSize(value: object, budget: Budget): void {
     if (each.depth > depthMax)
       throw new TemplateLimitError(`A value inserted as JSON nests deeper than ${depthMax}`, 'nesting');
     const isList = Array.isArray(each.value);
-    // Not Object.entries, which would copy a large object before anything is counted.
+    // Not Object.entries: it would copy a large object before anything is counted.
     for (const key in each.value) {
       budget.step();
       const item: unknown = Object.hasOwn(each.value, key) ? Reflect.get(each.value, key) : undefined;

@@ -1,7 +1,10 @@
-/** What one template may cost. With these no parse or render holds up the event loop for 50 ms (see templates-hostile.test.ts). */
+/**
+ * Limits of one template. With them no parse or render blocks the event loop for 50 ms;
+ * templates-hostile.test.ts measures this.
+ */
 export const templateLimits = {
   sourceCharactersMax: 262_144,
-  /** Sections within sections, blocks within blocks. */
+  /** Levels of sections within sections or blocks within blocks. */
   nestingMax: 32,
   nodesMax: 5_000,
   problemsMax: 50,
@@ -9,16 +12,16 @@ export const templateLimits = {
   nameSegmentsMax: 16,
   /** Arguments of one part tag. */
   argumentsMax: 32,
-  /** Parts within parts, the prompt itself not counted. */
+  /** Levels of parts within parts, not counting the prompt itself. */
   partDepthMax: 10,
-  /** Part tags that are met when all parts are written out. */
+  /** Part tags when all parts are written out. */
   partUsesMax: 1_000,
-  /** Of a prompt's texts and the parts it reaches, each once. */
+  /** Characters of a prompt's texts and of the parts it reaches, each part counted once. */
   reachedCharactersMax: 1_048_576,
   messagesMax: 200,
   outputCharactersMax: 1_048_576,
-  /** Nodes, list items and looked-through contexts of one render. */
+  /** Nodes, list items and searched contexts of one render. */
   stepsMax: 50_000,
-  /** Of a render on the event loop. */
+  /** Milliseconds of one render on the event loop. */
   renderMsMax: 25,
 } as const;

@@ -1,6 +1,9 @@
 import type { Position } from './problems.ts';
 
-/** Where a piece of `source` lies. The lines are found once, then each look-up is a binary search. */
+/**
+ * Returns a function that converts offsets of `source` into a position. The line starts are found
+ * once; each look-up is a binary search.
+ */
 export function indexLines(source: string): (begin: number, end: number) => Position {
   const starts = [0];
   for (let at = source.indexOf('\n'); at !== -1; at = source.indexOf('\n', at + 1)) starts.push(at + 1);

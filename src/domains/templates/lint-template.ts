@@ -1,6 +1,6 @@
 import { closest } from '../../lib/closest.ts';
 import { itemAt } from '../../lib/item-at.ts';
-import type { TemplateAnalysis } from './analyse-templates.ts';
+import type { TemplateAnalysis } from './analyze-templates.ts';
 import type { ExpandedParts } from './expand-parts.ts';
 import { indexLines } from './line-index.ts';
 import { contextWindowOf } from './lint/context-window.ts';
@@ -10,7 +10,10 @@ import type { TemplateProblem } from './problems.ts';
 import { isObject, schemaAt } from './schema/schema-paths.ts';
 import type { ParsedTemplate } from './template.ts';
 
-/** Something to tell the author: `error` would fail when saved or rendered, `warning` would not. */
+/**
+ * A finding about a draft. An `error` would fail when the draft is saved or rendered, a `warning`
+ * would not.
+ */
 export interface Lint extends TemplateProblem {
   severity: 'error' | 'warning';
 }
@@ -18,18 +21,18 @@ export interface Lint extends TemplateProblem {
 export interface LintInput {
   prompt: { template: ParsedTemplate } | { messages: readonly ParsedMessage[] };
   expanded: ExpandedParts;
-  /** Of the prompt's texts. */
+  /** Analysis of the prompt's texts. */
   analysis: TemplateAnalysis;
-  /** For suggestions. */
+  /** Slugs to suggest for unknown parts. */
   knownParts: readonly string[];
   inputSchema?: unknown;
-  /** Names of the template's own model and of what the text comes to. */
+  /** Names the model and provider of the prompt; `tokens` is the token count of its text. */
   model?: string;
   provider?: string;
   tokens?: number;
 }
 
-/** One text of a prompt, by its field. */
+/** One text of a prompt with the path of its field. */
 interface Text {
   path: string;
   role: string;
@@ -38,7 +41,7 @@ interface Text {
 
 type Suggest = (word: string, candidates: readonly string[]) => { suggestion?: string };
 
-/** All lints of a prompt whose templates parse. */
+/** Returns all lints of a prompt whose templates parse. */
 export function lintTemplate(input: LintInput): Lint[] {
   const { analysis, inputSchema } = input;
   const texts = textsOf(input.prompt);
@@ -59,7 +62,10 @@ export function lintTemplate(input: LintInput): Lint[] {
   ];
 }
 
-/** The texts of a prompt that are templates, in the order in which `analyseTemplates` and `expandParts` take them. */
+/**
+ * Returns the texts of a prompt that are templates, in the order that `analyzeTemplates` and
+ * `expandParts` expect.
+ */
 export function textsOf(prompt: LintInput['prompt']): Text[] {
   if ('template' in prompt) return [{ path: 'template', role: '', template: prompt.template }];
   return prompt.messages.flatMap((message, index) =>
@@ -67,7 +73,10 @@ export function textsOf(prompt: LintInput['prompt']): Text[] {
   );
 }
 
-/** Comparing takes some 20 us; thousands of unknown names against thousands of known ones would take minutes. */
+/**
+ * Comparisons of names for suggestions. One takes about 20 µs; thousands of unknown names against
+ * thousands of known names would take minutes.
+ */
 const comparisonsMax = 500;
 
 function suggester(): Suggest {
@@ -86,7 +95,10 @@ function lintParts({ expanded, knownParts }: LintInput, pathOf: (text: number) =
   });
 }
 
-/** What is used within a section may be a field of it, or of its items, as well as a variable. */
+/**
+ * Warns about variables that the input schema does not declare. A name within a section may be a
+ * field of the section's value or items, or a variable.
+ */
 function lintUndeclared(
   { variables }: TemplateAnalysis,
   schema: Record<string, unknown>,
@@ -110,7 +122,10 @@ function lintUndeclared(
   });
 }
 
-/** The schemas of what is seen within sections, innermost first; undefined where one of them is not described. */
+/**
+ * Returns a function that finds the schemas of the values visible within sections, innermost first.
+ * It returns undefined when the schema does not describe one of them.
+ */
 function scopesOf(schema: unknown): (within: readonly string[]) => readonly unknown[] | undefined {
   const known = new Map<string, readonly unknown[] | undefined>([['', [schema]]]);
   const find = (within: readonly string[]): readonly unknown[] | undefined => {

@@ -1,13 +1,16 @@
-/** The answer for what is not there, told apart from a null that is. */
+/** Result for an absent property. A property that is present may be null. */
 export const absent = Symbol('absent');
 
-/** One context of the stack. Of a part's arguments, `paths` says which variables they stand for. */
+/**
+ * One context of the stack. For the arguments of a part, `paths` maps their names to the variables
+ * they stand for.
+ */
 export interface Frame {
   value: unknown;
   paths?: ReadonlyMap<string, string>;
 }
 
-/** The arguments of a part as its context. */
+/** The arguments of a part as a context. */
 export interface Given extends Frame {
   value: Record<string, unknown>;
   paths: ReadonlyMap<string, string>;
@@ -15,13 +18,14 @@ export interface Given extends Frame {
 
 export interface Found {
   value: unknown;
-  /** Index of the frame that has the first segment; -1 when none does. */
+  /** Index of the frame that has the first segment; -1 when no frame has it. */
   frame: number;
 }
 
 /**
- * The value of a name by Mustache's rule: the first segment from the innermost context that has it, the others from there.
- * Own properties only, and of a list only its items; a function is nothing.
+ * Looks a name up by Mustache's rule: the first segment in the innermost context that has it, the
+ * other segments from there. Only own properties and list items are found; functions count as
+ * absent.
  */
 export function lookUp(frames: readonly Frame[], path: readonly string[]): Found {
   const [first, ...rest] = path;
@@ -36,7 +40,7 @@ export function lookUp(frames: readonly Frame[], path: readonly string[]): Found
   return { value: absent, frame: -1 };
 }
 
-/** A property of a property of …; `absent` as soon as one is not there. */
+/** Follows a path of properties. Returns `absent` as soon as one property is absent. */
 export function descend(value: unknown, path: readonly string[]): unknown {
   let at = value;
   for (const segment of path) {
@@ -46,7 +50,7 @@ export function descend(value: unknown, path: readonly string[]): unknown {
   return at;
 }
 
-/** One own property of an object, or an item of a list by its index. */
+/** Returns one own property of an object, or an item of a list by its index. */
 export function own(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null) return absent;
   if (Array.isArray(value) && !/^\d+$/.test(key)) return absent;
@@ -55,7 +59,10 @@ export function own(value: unknown, key: string): unknown {
   return typeof found === 'function' ? absent : found;
 }
 
-/** Null counts as missing: it has nothing to insert. */
+/**
+ * Tells whether a value is absent or null. null counts as missing, because it has nothing to
+ * insert.
+ */
 export function isMissing(value: unknown): boolean {
   return value === absent || value === undefined || value === null;
 }

@@ -8,12 +8,19 @@ export interface Message {
   role: string;
   content: string;
 }
-/** A message of a chat prompt, or the place of messages that are given when it is rendered. */
+/**
+ * A message of a chat prompt, or a placeholder for messages that are given when the prompt is
+ * rendered.
+ */
 export type PromptMessage = Message | { placeholder: string };
 
 export type ParsedMessage = { role: string; content: ParsedTemplate } | { placeholder: string };
 
-/** Parses every message; the problems of all of them come together, with `messages[2].content` as their path. Throws as `parseTemplate`. */
+/**
+ * Parses every message. The problems of all messages are reported together, with paths such as
+ * `messages[2].content`.
+ * @throws the errors of `parseTemplate`
+ */
 export async function parseMessages(
   threads: WorkspaceThreads,
   format: TemplateFormat,
@@ -34,7 +41,7 @@ export async function parseMessages(
   throw new InvalidTemplateError(problems.slice(0, templateLimits.problemsMax));
 }
 
-/** The path of a message's text in problems and lints. */
+/** Returns the path of a message's text for problems and lints. */
 export const contentPath = (index: number) => `messages[${index}].content`;
 
 function checkSize(messages: readonly PromptMessage[]): void {

@@ -7,8 +7,9 @@ import type { ParsedTemplate, TemplateFormat } from './template.ts';
 import type { WorkspaceThreads } from './threads/template-threads.ts';
 
 /**
- * Parses a template once for many renders; liquid in a thread. Throws InvalidTemplateError with all that is wrong,
- * TemplateLimitError, RateLimitedError, UnavailableError.
+ * Parses a template once for many renders. Liquid is parsed in a worker thread.
+ * @throws InvalidTemplateError with all problems
+ * @throws TemplateLimitError, RateLimitedError, UnavailableError
  */
 export async function parseTemplate(
   threads: WorkspaceThreads,
@@ -21,8 +22,9 @@ export async function parseTemplate(
 }
 
 /**
- * Parses several sources as one piece of work: a request has one place among those who wait for a thread, however many messages
- * its prompt has. Throws TemplateLimitError, RateLimitedError, UnavailableError.
+ * Parses several sources as one piece of work. So a request takes one place in the lane for the
+ * worker threads, however many messages its prompt has.
+ * @throws TemplateLimitError, RateLimitedError, UnavailableError
  */
 export async function parseSources(
   threads: WorkspaceThreads,
@@ -44,7 +46,7 @@ function requireSize(characters: number): void {
   );
 }
 
-/** Up to here a source is parsed in a few milliseconds at most. */
+/** A source up to this length is parsed within a few milliseconds. */
 const shortCharactersMax = 16_384;
 
 async function parseInSlices(workspaceId: string, sources: readonly string[]) {

@@ -1,18 +1,24 @@
 import { type Fault, InvalidError } from '../../lib/errors.ts';
 
-/** 1-based; columns and lengths in UTF-16 units; at the opening tag. */
+/**
+ * Position of an opening tag. Lines and columns start at 1; columns and lengths are in UTF-16
+ * units.
+ */
 export interface Position {
   line: number;
   column: number;
   length: number;
 }
 
-/** Something wrong in a template, with where. `path` is the field of the prompt, `template` or `messages[2].content`. */
+/**
+ * A problem of a template and its position. `path` is the field of the prompt: `template` or
+ * `messages[2].content`.
+ */
 export interface TemplateProblem extends Fault, Position {
   suggestion?: string;
 }
 
-/** A template that does not parse; `problems` has everything found. */
+/** A template does not parse. `problems` has all problems found. */
 export class InvalidTemplateError extends InvalidError {
   readonly problems: readonly TemplateProblem[];
 
@@ -24,7 +30,7 @@ export class InvalidTemplateError extends InvalidError {
   }
 }
 
-/** What a template can have too much of, or use up. */
+/** The kinds of limits that a template can exceed. */
 export type TemplateBudget =
   | 'source'
   | 'messages'
@@ -36,7 +42,10 @@ export type TemplateBudget =
   | 'time'
   | 'memory';
 
-/** The template, or rendering it, goes over a limit of `limits.ts`; `budget` says over which kind, the message over how much. */
+/**
+ * The template, or rendering it, exceeds a limit of `limits.ts`. `budget` is the kind of limit; the
+ * message names the amount.
+ */
 export class TemplateLimitError extends InvalidError {
   readonly budget: TemplateBudget;
 
@@ -46,9 +55,9 @@ export class TemplateLimitError extends InvalidError {
   }
 }
 
-/** Variables and placeholders without which the template says less than it should. */
+/** Required variables or placeholders are absent or null. */
 export class MissingVariablesError extends InvalidError {
-  /** Placeholders as `placeholders.name`. */
+  /** Paths of variables, and placeholders as `placeholders.name`. */
   readonly missing: readonly string[];
 
   constructor(variables: readonly string[], placeholders: readonly string[] = []) {
@@ -72,6 +81,7 @@ export class MissingVariablesError extends InvalidError {
   }
 }
 
+/** Formats a count with its noun, such as `2 problems`. */
 export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -4,31 +4,34 @@ import type { Given } from './look-up.ts';
 import { TemplateLimitError } from './problems.ts';
 import type { OnMissing, ParsedTemplate, Parts } from './template.ts';
 
-/** How a part stands in what includes it. */
+/** Where a part is rendered. */
 export interface PartPlace {
   partDepth: number;
-  /** Not within a section, nor are the parts around it. */
+  /** Neither the part nor the parts around it are within a section. */
   unconditional: boolean;
 }
 
-/** What one render shares between its messages and parts. */
+/** State of one render that its messages and parts share. */
 export interface RenderScope {
   parts: Parts;
   onMissing: OnMissing;
   budget: Budget;
   used: Set<string>;
-  /** Path of what is missing -> whether it is needed whatever the others are. */
+  /** Paths of missing variables, and whether the variable is required unconditionally. */
   missing: Map<string, boolean>;
-  /** Renders a part that sees its arguments and nothing else, and takes its text from the budget. */
+  /** Renders a part that only sees its arguments, and counts its text on the budget. */
   renderIsolated: (part: ParsedTemplate, given: Given, place: PartPlace) => string;
 }
 
-/** Needed in one place is needed. */
+/** Records a missing variable. A variable that is needed in one place is needed. */
 export function recordMissing({ missing }: RenderScope, name: string, needed: boolean): void {
   missing.set(name, needed || missing.get(name) === true);
 }
 
-/** One level of parts further down. Throws TemplateLimitError. */
+/**
+ * Returns the next depth of nested parts.
+ * @throws TemplateLimitError when the parts nest too deeply
+ */
 export function deeper(partDepth: number, ref: string): number {
   if (partDepth < templateLimits.partDepthMax) return partDepth + 1;
   throw new TemplateLimitError(

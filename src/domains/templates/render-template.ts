@@ -6,13 +6,18 @@ import type { ParsedTemplate, Rendered, RenderOptions } from './template.ts';
 import type { WorkspaceThreads } from './threads/template-threads.ts';
 
 export interface RenderedMessages<Given> extends Omit<Rendered, 'text'> {
-  /** A placeholder stays when nothing is given for it and `onMissing` is `keep`. */
+  /**
+   * Rendered messages. A placeholder remains when nothing is given for it and `onMissing` is
+   * `keep`.
+   */
   messages: (Message | Given | { placeholder: string })[];
 }
 
 /**
- * Renders a text. Throws MissingVariablesError (`onMissing: 'error'`), TemplateLimitError, InvalidError (`unknown_part`),
- * InvalidTemplateError (what a liquid filter could not do), UnavailableError.
+ * Renders a text.
+ * @throws MissingVariablesError when `onMissing` is `error` and a required variable is missing
+ * @throws TemplateLimitError, UnavailableError, InvalidError (`unknown_part`)
+ * @throws InvalidTemplateError for an error of a liquid filter
  */
 export async function renderTemplate(
   threads: WorkspaceThreads,
@@ -23,7 +28,11 @@ export async function renderTemplate(
   return { text: texts[0] ?? '', used, missing };
 }
 
-/** Renders a chat, on one budget; lists of messages take the placeholders' places as they are. Throws as `renderTemplate`. */
+/**
+ * Renders a chat. All messages share one budget. The messages given for a placeholder replace it
+ * unchanged.
+ * @throws the errors of `renderTemplate`
+ */
 export async function renderMessages<Given extends object>(
   threads: WorkspaceThreads,
   messages: readonly ParsedMessage[],

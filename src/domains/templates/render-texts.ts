@@ -9,15 +9,16 @@ export interface RenderedTexts {
   texts: string[];
   used: string[];
   missing: string[];
-  /** Those of `missing` that are needed whatever the others are. */
+  /** The variables of `missing` that are required unconditionally. */
   needed: string[];
 }
 
 export type RenderLiquid = (template: LiquidTemplate, context: Frame, scope: RenderScope, place: PartPlace) => string;
 
 /**
- * Renders where it stands: `renderLiquid` comes from the thread, outside of which nothing liquid may get here. Throws
- * TemplateLimitError, InvalidError (`unknown_part`, `invalid_template`).
+ * Renders in the current thread. `renderLiquid` works in a worker thread only, so a caller on the
+ * event loop must not pass liquid templates.
+ * @throws TemplateLimitError, InvalidError (`unknown_part`, `invalid_template`)
  */
 export function renderTexts(
   templates: readonly ParsedTemplate[],

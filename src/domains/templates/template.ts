@@ -1,4 +1,5 @@
 import type { Node } from './mustache/nodes.ts';
+import type { PartArgument } from './part-argument.ts';
 import type { Position } from './problems.ts';
 
 export const templateFormats = ['mustache', 'liquid', 'plain'] as const;
@@ -6,28 +7,31 @@ export type TemplateFormat = (typeof templateFormats)[number];
 
 /** One place where a template uses a variable. */
 export interface VariableUse extends Position {
-  /** As written, `user.name`. */
+  /** The path as written, such as `user.name`. */
   path: string;
-  /** Its value is inserted whatever the other variables are: not a condition and not within one. */
+  /**
+   * The value is inserted whatever the other variables are: the use is neither a condition nor
+   * within one.
+   */
   unconditional: boolean;
-  /** Sections and loops around it, outermost first. */
+  /** Sections and loops around the use, outermost first. */
   within: readonly string[];
 }
-
-/** An argument of a part tag: the value of a variable, or a literal. */
-export type PartArgument = { name: string; path: string } | { name: string; value: string | number | boolean | null };
 
 /** One part tag. */
 export interface PartUse extends Position {
   slug: string;
-  /** As written, with `@` and what follows; the key of the part in every map. */
+  /**
+   * The reference as written, including `@` and what follows. It is the key of the part in every
+   * map.
+   */
   ref: string;
   arguments: readonly PartArgument[];
   unconditional: boolean;
   within: readonly string[];
 }
 
-/** What every format knows of a template without its parts. */
+/** The variables and parts of a template, without those of its parts. */
 export interface TemplateFacts {
   variables: readonly VariableUse[];
   parts: readonly PartUse[];
@@ -37,13 +41,16 @@ interface Parsed extends TemplateFacts {
   source: string;
 }
 export type MustacheTemplate = Parsed & { format: 'mustache'; nodes: readonly Node[] };
-/** LiquidJS's own tree stays in its thread. */
+/** LiquidJS's own tree stays in the worker thread. */
 export type LiquidTemplate = Parsed & { format: 'liquid' };
 export type PlainTemplate = Parsed & { format: 'plain' };
-/** A template that parses. Immutable; parse once, render often. */
+/** A template that parses. Immutable: it is parsed once and rendered often. */
 export type ParsedTemplate = MustacheTemplate | LiquidTemplate | PlainTemplate;
 
-/** The parts a template reaches, directly or not, by their references as written (see `expandParts`). */
+/**
+ * The parts that a template reaches, directly or not, by their references as written; see
+ * `expandParts`.
+ */
 export type Parts = ReadonlyMap<string, ParsedTemplate>;
 
 /** What to do with a variable that is absent or null. */
@@ -55,7 +62,10 @@ export interface RenderOptions {
   onMissing: OnMissing;
 }
 
-/** A rendered text; `used` names top-level variables, `missing` full paths, those of conditional places among them. */
+/**
+ * A rendered text. `used` has top-level variables. `missing` has full paths, including those in
+ * conditional places.
+ */
 export interface Rendered {
   text: string;
   used: string[];

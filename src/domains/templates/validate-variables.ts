@@ -3,12 +3,15 @@ import { type CheckedVariables, checkVariables } from './schema/check-variables.
 import { isLinearSchema, isSmallData, schemaBytesMax } from './schema/schema-risk.ts';
 import type { WorkspaceThreads } from './threads/template-threads.ts';
 
-/** Schemas known to compile, by their object; the caller keeps the object with the prompt version. */
+/**
+ * Schemas known to compile, by object identity. The caller keeps the object with the prompt
+ * version.
+ */
 const checked = new WeakSet<object>();
 
 /**
- * Makes sure that `schema` is a JSON Schema (2020-12) that compiles within the limits. Throws InvalidError
- * (`invalid_input_schema`), TemplateLimitError.
+ * Checks that `schema` is a JSON Schema (2020-12) that compiles within the limits.
+ * @throws InvalidError (`invalid_input_schema`), TemplateLimitError
  */
 export async function checkInputSchema(threads: WorkspaceThreads, schema: unknown): Promise<void> {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
@@ -22,8 +25,9 @@ export async function checkInputSchema(threads: WorkspaceThreads, schema: unknow
 }
 
 /**
- * The variables with the schema's defaults applied to a copy. Plain schemas are checked here, those that could be slow in a
- * thread with a time limit. Throws InvalidError (`invalid_variables` with paths, `invalid_input_schema`), TemplateLimitError.
+ * Checks the variables and returns a copy with the schema's defaults. Plain schemas are checked on
+ * the event loop. Schemas that could be slow are checked in a worker thread with a time limit.
+ * @throws InvalidError (`invalid_variables` with paths, `invalid_input_schema`), TemplateLimitError
  */
 export async function validateVariables(
   threads: WorkspaceThreads,

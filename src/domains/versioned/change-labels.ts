@@ -10,7 +10,10 @@ export interface LabelInput extends Acting {
   label: string;
 }
 
-/** Points a label at a version, whether it exists already or not. Throws NotFoundError, and what `checkReferences` throws. */
+/**
+ * Points a label at a version. Creates the label when it does not exist.
+ * @throws NotFoundError, and the errors of `checkReferences`
+ */
 export async function moveLabel<Content>(
   collection: Collection<Content>,
   input: LabelInput & { version: number },
@@ -35,7 +38,10 @@ export async function moveLabel<Content>(
   return item;
 }
 
-/** Takes a label away; its history stays. Throws NotFoundError. */
+/**
+ * Removes a label. Its history remains.
+ * @throws NotFoundError
+ */
 export async function removeLabel<Content>(collection: Collection<Content>, input: LabelInput): Promise<void> {
   const { kind } = collection;
   const { label } = input;

@@ -6,20 +6,35 @@ import type { ProjectScope } from '../workspaces/index.ts';
 import type { Author, Item, Reference } from './item.ts';
 import type { Kind } from './kind.ts';
 
-/** All items of one kind: where they are kept, and what their own domain wants to happen when they change. */
+/**
+ * All items of one kind: where they are stored, and the hooks of their domain that run when they
+ * change.
+ */
 export interface Collection<Content> {
   kind: Kind<Content>;
   postgres: Postgres;
   invalidations: Pick<Invalidations, 'publish'>;
-  /** Makes sure that content may be stored, and answers the parts it names. Throws InvalidErrors. */
+  /**
+   * Checks that content may be stored and returns the parts it references.
+   * @throws InvalidError
+   */
   checkContent: (content: Content, acting: Acting) => Promise<readonly Reference[]>;
-  /** First in every transaction that changes an item. */
+  /** Runs first in every transaction that changes an item. */
   lockFirst?: (transaction: Postgres, projectId: string) => Promise<void>;
-  /** In the transaction that adds a version, whose labels point where they will. Throws what forbids it. */
+  /**
+   * Runs in the transaction that adds a version, after its labels are set. Throws to refuse the
+   * version.
+   */
   versionAdded: (transaction: Postgres, item: Item, added: Added) => Promise<void>;
-  /** In the transaction that has moved labels, changed the slug or restored the item. Throws what forbids it. */
+  /**
+   * Runs in the transaction that moved labels, changed the slug or restored the item. Throws to
+   * refuse the change.
+   */
   checkReferences?: (transaction: Postgres, item: Item) => Promise<void>;
-  /** In the transaction, before the item is deleted or gets another slug. Throws what forbids it. */
+  /**
+   * Runs in the transaction before the item is deleted or gets another slug. Throws to refuse the
+   * change.
+   */
   requireUnused?: (transaction: Postgres, item: Item) => Promise<void>;
 }
 
@@ -28,21 +43,23 @@ export interface Added {
   references: readonly Reference[];
 }
 
-/** On whose behalf an item changes. */
+/** The project and actor on whose behalf an item changes. */
 export interface Acting {
   project: ProjectScope;
   actor: AuditActor;
-  /** Nothing begins for them once their signal is aborted; what has begun goes on. */
+  /** No work begins after its signal is aborted; work that has begun continues. */
   waiter?: { readonly signal: AbortSignal } | undefined;
 }
 
+/** Returns the actor as the author of a version or label move. */
 export function authorOf({ actor: { type, id } }: Acting): Author {
   return { type, id };
 }
 
 /**
- * Runs a change of one item in one transaction, and tells every process once it is committed. Whatever the change throws undoes
- * it. Throws UnavailableError.
+ * Runs a change of one item in one transaction. After the commit, tells every process to invalidate
+ * its cache. Any error of the change rolls the transaction back.
+ * @throws UnavailableError, and the errors of the change
  */
 export async function changeItem<Content, Changed extends { item: { id: string } }>(
   { kind, postgres, invalidations, lockFirst }: Collection<Content>,
@@ -57,7 +74,7 @@ export async function changeItem<Content, Changed extends { item: { id: string }
   return changed;
 }
 
-/** Writes a change into the audit log of its workspace, as `prompt.created`. */
+/** Records a change in the audit log of its workspace, with an action such as `prompt.created`. */
 export async function recordChange<Content>(
   transaction: Postgres,
   { kind }: Collection<Content>,

@@ -11,14 +11,17 @@ import { slugTaken } from './unknown-item.ts';
 import { insertFirstVersion } from './version-store.ts';
 
 export interface CreateItemInput<Content> extends Acting {
-  /** Without a slug one is derived from the name. */
+  /** Without a slug, one is derived from the name. */
   metadata: Omit<Metadata, 'slug'> & { slug: string | undefined };
   content: Content;
   labels: readonly string[];
   commitMessage: string | null;
 }
 
-/** Creates an item with version 1. Throws ConflictError `slug_taken`, and what `checkContent` and `versionAdded` throw. */
+/**
+ * Creates an item with version 1.
+ * @throws ConflictError `slug_taken`, and the errors of `checkContent` and `versionAdded`
+ */
 export async function createItem<Content>(
   collection: Collection<Content>,
   input: CreateItemInput<Content>,
@@ -40,7 +43,7 @@ export async function createItem<Content>(
   });
 }
 
-/** Somebody may give the slug that was derived at the same moment. */
+/** Attempts to insert a derived slug. Another request may give the same slug at the same time. */
 const attemptsMax = 3;
 
 async function insertWithSlug<Content>(

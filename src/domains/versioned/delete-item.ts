@@ -6,7 +6,7 @@ import { isSlugTaken, lockDeletedItem, reviseItem, reviveItem } from './item-sto
 import { readLockedItem, readNewest } from './read-item.ts';
 import { slugTaken } from './unknown-item.ts';
 
-/** How long what was deleted can be brought back. */
+/** Days after its deletion in which an item can be restored. */
 export const restorableDays = 30;
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -15,7 +15,10 @@ export interface DeleteItemInput extends Acting {
   ifMatch: IfMatch | undefined;
 }
 
-/** Deletes an item so that it can be restored, and what names it by its id still finds it. Throws NotFoundError, PreconditionFailedError. */
+/**
+ * Deletes an item so that it can be restored. References to its id remain valid.
+ * @throws NotFoundError, PreconditionFailedError, and the errors of `requireUnused`
+ */
 export async function deleteItem<Content>(collection: Collection<Content>, input: DeleteItemInput): Promise<void> {
   const { kind } = collection;
   await changeItem(collection, input, async (transaction) => {
@@ -28,7 +31,11 @@ export async function deleteItem<Content>(collection: Collection<Content>, input
   });
 }
 
-/** Brings a deleted item back as it was. Throws NotFoundError after {@link restorableDays}, ConflictError `slug_taken`. */
+/**
+ * Restores a deleted item.
+ * @throws NotFoundError after {@link restorableDays}
+ * @throws ConflictError `slug_taken`, and the errors of `checkReferences`
+ */
 export async function restoreItem<Content>(
   collection: Collection<Content>,
   input: Acting & { called: string },

@@ -12,19 +12,19 @@ export interface Exposure<Content> {
   collection: Collection<Content>;
   cursorSecret: string;
   path: `/api/projects/{project_id}/${string}`;
-  /** `Prompt`: within operation ids. */
+  /** Used in operation ids. */
   title: 'Prompt' | 'Part';
   itemAtSchema: z.ZodType<JsonObject>;
   versionSchema: z.ZodType<JsonObject>;
   itemAtToWire: (at: ItemAt<Content>) => JsonObject;
   versionToWire: (version: Version<Content>) => JsonObject;
-  /** An item that is read, from a cache where there is one. */
+  /** Reads an item through the cache. */
   read: (project: ProjectScope, called: string) => Promise<Item>;
   readVersion: (item: Item, version: number) => Promise<Version<Content>>;
   locate: ItemCache<Content>['locate'];
 }
 
-/** Adds what every kind needs to be read. */
+/** Adds the functions that read items of any kind. */
 export function expose<Content>(
   { cache, cursorSecret }: ExposeDeps<Content>,
   exposed: Omit<Exposure<Content>, 'cursorSecret' | 'read' | 'readVersion' | 'locate'>,
@@ -48,18 +48,20 @@ export const writing = { access: { scope: 'prompts:write' }, rateClass: 'write' 
 
 const called = z.string().min(1).max(100).meta({ description: 'Its id or slug', example: 'support-answer' });
 
-/** Path parameters of one item; {@link calledIn} reads which. */
+/** Path parameters of one item; {@link calledIn} reads its id or slug. */
 export const itemParams = (kind: ItemKind) => projectParams.extend(calledParam(kind));
 
-/** The path parameter that names the item, to spread into more of them. */
+/** Returns the path parameter that names the item, to be spread into other parameters. */
 export function calledParam(kind: ItemKind): Record<string, typeof called> {
   return { [kind.idColumn]: called };
 }
 
+/** Reads the item's id or slug from the path parameters. */
 export function calledIn({ idColumn }: ItemKind, params: Readonly<Record<string, unknown>>): string {
   return String(params[idColumn]);
 }
 
+/** Returns the project and actor of a request. */
 export function actingFor(principal: Principal, requestId: string, waiter?: Acting['waiter']): Acting {
   return { project: projectOf(principal), actor: auditActorOf(principal, requestId), waiter };
 }

@@ -2,7 +2,6 @@ export type { Acting, Added, Collection } from './collection.ts';
 export { createItem } from './create-item.ts';
 export { restorableDays, restoreItem } from './delete-item.ts';
 export { actingFor, calledIn, type Exposure, expose, itemParams, reading, writing } from './exposure.ts';
-export { itemEndpoints } from './item.routes.ts';
 export { etagOf, type Item, type ItemAt, type JsonObject, type Reference, type Version } from './item.ts';
 export { ItemCache } from './item-cache.ts';
 export { changesFrom, createFields, filtersFrom, listQuery, newItemFrom, updateFields } from './item-input.schema.ts';

@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { ProjectId } from '../../lib/ids.ts';
 import { RecordCache } from '../../lib/record-cache.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
@@ -10,23 +10,31 @@ import type { Kind } from './kind.ts';
 import { type Pin, readVersion, versionAt } from './read-item.ts';
 import { unknownItem } from './unknown-item.ts';
 
-/** How long an item holds while changes of it are heard of, and while they are not. */
+/**
+ * Milliseconds for which an item is valid: while notifications of changes arrive, and while they do
+ * not.
+ */
 const toldLifeMs = 60_000;
 const untoldLifeMs = 800;
 const missingMs = 800;
 const staleOnErrorMs = 10 * 60_000;
 const itemsMax = 5_000;
-/** Twice as many are kept at most. */
+/** Versions cached; at most twice as many are kept. */
 const versionsMax = 1_000;
-/** What is larger is read every time, so that the versions kept fit into memory. */
+/**
+ * Characters up to which a version is cached, so that the cached versions fit into memory. Larger
+ * versions are read every time.
+ */
 const keptCharactersMax = 65_536;
 
-/** Items and versions as they were read last, by process: a change anywhere is seen here within a second. */
+/**
+ * Caches items and versions per process. A change in any process is visible here within a second.
+ */
 export class ItemCache<Content> {
   readonly #kind: Kind<Content>;
   readonly #postgres: Postgres;
   readonly #items: RecordCache<Item>;
-  readonly #versions = new BoundedMemo<Version<Content>>(versionsMax);
+  readonly #versions = new LRUCache<string, Version<Content>>({ max: versionsMax });
 
   constructor({ kind, postgres, invalidations }: CacheOptions<Content>) {
     this.#kind = kind;
@@ -45,25 +53,37 @@ export class ItemCache<Content> {
     invalidations.onGap(() => this.#items.doubt());
   }
 
-  /** A live item by its id or slug. Throws UnavailableError. */
+  /**
+   * Returns a live item by its id or slug.
+   * @throws UnavailableError
+   */
   find({ projectId }: { projectId: ProjectId }, called: string): Promise<Item | undefined> {
     return this.#items.find(`${projectId} ${called}`);
   }
 
-  /** A live item by its id or slug. Throws NotFoundError, UnavailableError. */
+  /**
+   * Returns a live item by its id or slug.
+   * @throws NotFoundError, UnavailableError
+   */
   async read(project: { projectId: ProjectId }, called: string): Promise<Item> {
     const item = await this.find(project, called);
     if (item === undefined) throw unknownItem(this.#kind, called);
     return item;
   }
 
-  /** A live item and the number of its version that is meant. Throws NotFoundError, UnavailableError. */
+  /**
+   * Returns a live item and the number of the requested version.
+   * @throws NotFoundError, UnavailableError
+   */
   async locate(project: { projectId: ProjectId }, called: string, pin: Pin): Promise<{ item: Item; number: number }> {
     const item = await this.read(project, called);
     return { item, number: versionAt(this.#kind, item, pin) };
   }
 
-  /** Throws NotFoundError, UnavailableError. */
+  /**
+   * Returns one version of an item.
+   * @throws NotFoundError, UnavailableError
+   */
   async readVersion(item: Item, number: number): Promise<Version<Content>> {
     const key = `${item.id} ${number}`;
     const known = this.#versions.get(key);

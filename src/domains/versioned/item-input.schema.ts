@@ -28,7 +28,7 @@ const slugOf = (kind: ItemKind) =>
     .refine((slug) => !isReserved(kind, slug), 'is reserved')
     .meta({ example: 'support-answer' });
 
-/** Fields of a body that creates an item; {@link newItemFrom} reads them. */
+/** Fields of a request body that creates an item; {@link newItemFrom} reads them. */
 export const createFields = (kind: ItemKind) => ({
   name,
   slug: slugOf(kind).optional(),
@@ -38,7 +38,7 @@ export const createFields = (kind: ItemKind) => ({
   commit_message: commitMessage,
 });
 
-/** Fields of a body that changes one: what is absent stays, null clears. */
+/** Fields of a request body that changes an item. An absent field stays, null clears it. */
 export const updateFields = (kind: ItemKind) => ({
   name: name.optional(),
   slug: slugOf(kind).optional(),
@@ -56,12 +56,14 @@ interface ItemBody {
   commit_message?: string | null | undefined;
 }
 
+/** Reads the metadata, labels and commit message of a new item. */
 export function newItemFrom(body: ItemBody & { name: string; slug?: string | undefined }) {
   const { name: called, slug, description: described = null, tags: given, labels: pointed = [] } = body;
   const metadata = { name: called, slug, description: described, tags: given ?? [] };
   return { metadata, labels: pointed, commitMessage: body.commit_message ?? null };
 }
 
+/** Reads the changes of an item; undefined means unchanged. */
 export function changesFrom(
   body: ItemBody & { name?: string | undefined; slug?: string | undefined; base_version?: number | undefined },
 ) {
@@ -88,6 +90,7 @@ export const listQuery = {
   sort: z.enum(itemSorts).default('-updated_at').meta({ description: 'What comes first' }),
 };
 
+/** Reads the filters of a list from its query. */
 export function filtersFrom(query: {
   q?: string | undefined;
   tag?: readonly string[] | undefined;

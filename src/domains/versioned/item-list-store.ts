@@ -8,9 +8,9 @@ export const itemSorts = ['-updated_at', 'name', '-created_at'] as const;
 export type ItemSort = (typeof itemSorts)[number];
 
 export interface ItemFilters {
-  /** Words, each of which is somewhere in name, slug or description. */
+  /** Words that must each occur in the name, slug or description. */
   q?: string | undefined;
-  /** All of them. */
+  /** An item must have all of them. */
   tags?: readonly string[] | undefined;
   label?: string | undefined;
   name?: string | undefined;
@@ -19,7 +19,10 @@ export interface ItemFilters {
   equal?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Where a sort begins and how a row comes after another; times as microseconds, ties by id. */
+/**
+ * The order of a sort, and the condition for rows after a position. Times are microseconds; the id
+ * breaks ties.
+ */
 const time = (column: string) => ({
   order: [
     { column, order: 'desc' },
@@ -33,7 +36,7 @@ const sorts = {
   name: { order: [{ column: 'name' }, { column: 'id' }], after: '(name, id) > (?, ?)' },
 } satisfies Record<ItemSort, unknown>;
 
-/** Live items in the order of the sort, those after a position. */
+/** Lists live items after a position, in the order of the sort. */
 export async function listItems(
   postgres: Postgres,
   kind: ItemKind,
@@ -57,7 +60,10 @@ export async function listItems(
   return rows.map((row) => toItem(kind, row));
 }
 
-/** Live items by slug, those behind one; slugs compared by bytes, so that every database lists alike. */
+/**
+ * Lists live items with a slug after `afterSlug`. Slugs are compared by bytes, so that the order is
+ * the same in every database.
+ */
 export async function listItemsBySlug(
   postgres: Postgres,
   kind: ItemKind,
@@ -102,7 +108,10 @@ function wordsOf(q = ''): string[] {
   return q.split(/\s+/).filter(Boolean).slice(0, wordsMax);
 }
 
-/** The same word with its accents composed and apart: one for most. Stored as sent, a name may have either. */
+/**
+ * Returns a word in Unicode forms NFC and NFD; they are equal for most words. Names are stored as
+ * sent, so they may be in either form.
+ */
 function formsOf(word: string): Set<string> {
   return new Set([word.normalize('NFC'), word.normalize('NFD')]);
 }

@@ -44,20 +44,21 @@ export const labelMoveSchema = z.object({
   at: z.iso.datetime(),
 });
 
+/** Converts an entry of a label's history to its JSON form. */
 export function labelMoveToWire({ version, author, at }: LabelMove): z.infer<typeof labelMoveSchema> {
   return { version, author: { ...author }, at: at.toISOString() };
 }
 
 export const itemSchema = z.object(itemShape);
 
-/** As lists show an item: without the content of its newest version, but with its number and labels. */
+/** An item as lists show it: the number and labels of its newest version, but not its content. */
 export const itemSummarySchema = itemSchema.extend({ version: z.int(), labels: z.array(z.string()) });
 
-/** One version; `content` are the fields of its content. */
+/** Returns the schema of one version; `content` are the fields of its content. */
 export const versionSchemaOf = <Shape extends z.ZodRawShape>(content: Shape) =>
   z.object({ ...versionShape, ...content, created_at: z.iso.datetime() });
 
-/** An item with one of its versions. */
+/** Returns the schema of an item with one of its versions. */
 export const itemAtSchemaOf = <Shape extends z.ZodRawShape>(content: Shape) =>
   z.object({
     ...itemShape,
@@ -67,6 +68,7 @@ export const itemAtSchemaOf = <Shape extends z.ZodRawShape>(content: Shape) =>
     version_created_at: z.iso.datetime(),
   });
 
+/** Converts an item without a version to its JSON form. */
 export function itemToWire(item: Item): z.infer<typeof itemSchema> {
   return {
     id: item.id,
@@ -85,11 +87,12 @@ export function itemToWire(item: Item): z.infer<typeof itemSchema> {
   };
 }
 
+/** Converts an item to its JSON form in lists. */
 export function itemSummaryToWire(item: Item): z.infer<typeof itemSummarySchema> {
   return { ...itemToWire(item), version: item.latestVersion, labels: labelsOf(item, item.latestVersion) };
 }
 
-/** A version without its content and time. */
+/** Converts a version without its content and creation time. */
 function madeToWire(version: Version<unknown>) {
   return {
     version: version.version,
@@ -104,10 +107,12 @@ function madeToWire(version: Version<unknown>) {
   };
 }
 
+/** Converts a version to its JSON form; `content` is its converted content. */
 export function versionToWire<Wire extends JsonObject>(version: Version<unknown>, content: Wire) {
   return { ...madeToWire(version), ...content, created_at: version.createdAt.toISOString() };
 }
 
+/** Converts an item with one of its versions to its JSON form. */
 export function itemAtToWire<Wire extends JsonObject>({ item, version }: ItemAt<unknown>, content: Wire) {
   return {
     ...itemToWire(item),

@@ -20,7 +20,7 @@ interface Row {
   [fixedColumn: string]: unknown;
 }
 
-/** What {@link toItem} needs of a row of the kind's items. */
+/** Returns the columns that {@link toItem} needs. */
 export function itemColumns(postgres: Postgres, { tables, idColumn, fixedColumns }: ItemKind) {
   const { items, labels } = tables;
   return [
@@ -36,7 +36,7 @@ export function itemColumns(postgres: Postgres, { tables, idColumn, fixedColumns
   ];
 }
 
-/** A live item by its id or slug. */
+/** Finds a live item by its id or slug. */
 export async function findItem(
   postgres: Postgres,
   kind: ItemKind,
@@ -50,7 +50,9 @@ export async function findItem(
   return row && toItem(kind, row);
 }
 
-/** In a transaction: a live item by its id or slug, which nobody else changes before its end. */
+/**
+ * Locks a live item by its id or slug until the transaction ends, so that nobody else changes it.
+ */
 export async function lockItem(
   transaction: Postgres,
   kind: ItemKind,
@@ -62,11 +64,12 @@ export async function lockItem(
     .whereNull('deleted_at')
     .forUpdate()
     .first<{ id: string } | undefined>('id');
-  // Read after the lock is there: what the locking statement sees of other tables is from before it waited.
+  // Read after the lock is taken: the locking statement sees other tables as they were before it
+  // waited.
   return locked && findItem(transaction, kind, projectId, locked.id);
 }
 
-/** Stores a new item at version 1, unless its slug is taken: then it answers false. */
+/** Stores a new item at version 1. Returns false when its slug is taken. */
 export async function insertItem(
   transaction: Postgres,
   kind: ItemKind,
@@ -90,7 +93,7 @@ export async function insertItem(
   return inserted.length > 0;
 }
 
-/** Stores what changed of a locked item, as one revision more; undefined fields stay. */
+/** Stores changes of a locked item and increments its revision. Undefined fields stay. */
 export async function reviseItem(
   transaction: Postgres,
   kind: ItemKind,
@@ -108,8 +111,9 @@ export async function reviseItem(
 }
 
 /**
- * The numbers behind `base-` among live slugs, with 1 for `base` itself. `base` holds letters, digits and dashes only. Until the
- * transaction ends nobody else learns them.
+ * Returns the numbers after `base-` among live slugs, and 1 for `base` itself. `base` has only
+ * letters, digits and dashes. An advisory lock makes concurrent calls for the same base wait until
+ * the transaction ends.
  */
 export async function lockSlugNumbers(
   postgres: Postgres,
@@ -128,7 +132,9 @@ export async function lockSlugNumbers(
   return slugs.map((slug) => (slug === base ? 1 : Number(slug.slice(base.length + 1))));
 }
 
-/** The last deleted item with this id or slug that was deleted at `after` or later. */
+/**
+ * Locks the most recently deleted item with this id or slug that was deleted at `after` or later.
+ */
 export async function lockDeletedItem(
   transaction: Postgres,
   kind: ItemKind,
@@ -154,11 +160,12 @@ export async function reviveItem(transaction: Postgres, kind: ItemKind, projectI
     });
 }
 
-/** A slug is never of an id's shape, so there is no doubt which one is meant. */
+/** A slug never has the shape of an id, so the name is unambiguous. */
 function calledAs(kind: ItemKind, called: string): { id: string } | { slug: string } {
   return isId(kind.idPrefix, called) ? { id: called } : { slug: called };
 }
 
+/** Converts a row with the columns of {@link itemColumns} to an item. */
 export function toItem({ fixedColumns }: ItemKind, row: Row): Item {
   return {
     fixed: Object.fromEntries(fixedColumns.map((column) => [column, row[column]])),
@@ -184,7 +191,10 @@ export function toItem({ fixedColumns }: ItemKind, row: Row): Item {
 
 export type ItemRow = Row;
 
-/** Whether a statement failed because a live item has the slug: unique_violation of the index on live slugs. */
+/**
+ * Tells whether a statement failed because a live item has the slug: unique_violation (23505) of
+ * the index on live slugs.
+ */
 export function isSlugTaken(error: unknown): boolean {
   return (
     error instanceof Error &&

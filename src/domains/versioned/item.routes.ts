@@ -8,7 +8,7 @@ import { versionEndpoints } from './version.routes.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
-/** What the items of every kind have: their end, their versions and their labels. */
+/** Returns the endpoints that every kind of item has: deletion, versions and labels. */
 export function itemEndpoints<Content>(exposure: Exposure<Content>, ofDelete: OfDelete) {
   return [deleteEndpoint(exposure, ofDelete), ...versionEndpoints(exposure), ...labelEndpoints(exposure)];
 }

@@ -2,7 +2,10 @@ import type { IdPrefix, ProjectId } from '../../lib/ids.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Something with a slug, metadata, immutable versions and labels that point at them: a prompt or a part. */
+/**
+ * A prompt or a part. It has a slug, metadata, immutable versions, and labels that point at
+ * versions.
+ */
 export interface Item {
   id: `${IdPrefix}_${string}`;
   projectId: ProjectId;
@@ -10,16 +13,16 @@ export interface Item {
   name: string;
   description: string | null;
   tags: readonly string[];
-  /** What never changes, by the kind's `fixedColumns`. */
+  /** Values that never change, by the kind's `fixedColumns`. */
   fixed: Readonly<Record<string, unknown>>;
   latestVersion: number;
   /** Counts every change of the item and its labels. */
   revision: number;
-  /** By name. */
+  /** Sorted by name. */
   labels: readonly Label[];
   createdAt: Date;
   updatedAt: Date;
-  /** Microseconds since the epoch, which a Date cannot hold: what pages go on after. */
+  /** Microseconds since the epoch, for the cursors of lists. A Date only has milliseconds. */
   createdAtUs: string;
   updatedAtUs: string;
 }
@@ -32,7 +35,7 @@ export interface Label {
 
 export type Metadata = Pick<Item, 'slug' | 'name' | 'description' | 'tags'>;
 
-/** Who made a version or moved a label. */
+/** The actor who made a version or moved a label. */
 export interface Author {
   type: string;
   id: string | null;
@@ -41,7 +44,7 @@ export interface Author {
 export const versionKinds = ['create', 'update', 'rollback', 'optimization', 'import'] as const;
 export type VersionKind = (typeof versionKinds)[number];
 
-/** One version; nothing in it ever changes. */
+/** One immutable version. */
 export interface Version<Content> {
   version: number;
   content: Content;
@@ -53,7 +56,10 @@ export interface Version<Content> {
   optimizationRunId: string | null;
   author: Author;
   createdAt: Date;
-  /** Who brought it in, when it came by an import: author, kind and time are then what the import said. */
+  /**
+   * Who imported the version and when. For an imported version, the author, kind and time are those
+   * that the import stated.
+   */
   imported: { by: Author; at: Date } | null;
 }
 
@@ -63,17 +69,20 @@ export interface ItemAt<Content> {
   version: Version<Content>;
 }
 
-/** Names the state of an item that an answer with this version shows. */
+/** Returns the entity tag of a response that shows the item with this version. */
 export function etagOf({ id, revision }: Item, version: number): string {
   return `${id}.${revision}.${version}`;
 }
 
-/** The labels that point at a version. */
+/** Returns the labels that point at a version. */
 export function labelsOf(item: Item, version: number): string[] {
   return item.labels.filter((each) => each.version === version).map(({ label }) => label);
 }
 
-/** A part tag as it is written: `pin` is '' for the newest version, digits for that version, else a label. */
+/**
+ * The reference of a part tag. `pin` is '' for the newest version, digits for that version,
+ * otherwise a label.
+ */
 export interface Reference {
   slug: string;
   pin: string;

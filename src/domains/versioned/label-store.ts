@@ -4,7 +4,7 @@ import type { Author, Item } from './item.ts';
 import type { ItemKind } from './kind.ts';
 import { itemLimits } from './params.schema.ts';
 
-/** One entry of a label's history; `version` is null where it was removed. */
+/** One entry of a label's history. `version` is null when the label was removed. */
 export interface LabelMove {
   id: string;
   version: number | null;
@@ -13,8 +13,10 @@ export interface LabelMove {
 }
 
 /**
- * Points labels at a version of a locked item, and keeps those that moved in their history, at the same time; it is that of the lock, so that
- * later moves are later. Answers which did.
+ * Points labels at a version of a locked item and records those that moved in the history, with the
+ * same time. The time is taken under the lock, so later moves have later times. Returns the labels
+ * that moved.
+ * @throws InvalidError when the item would have too many labels
  */
 export async function pointLabels(
   transaction: Postgres,
@@ -46,7 +48,10 @@ export async function pointLabels(
   return rows.map(({ label }) => label);
 }
 
-/** Throws InvalidError when an item has got too many. */
+/**
+ * Checks the number of labels of an item.
+ * @throws InvalidError when there are too many
+ */
 async function requireFewLabels(
   transaction: Postgres,
   { tables, idColumn, noun }: ItemKind,
@@ -61,7 +66,7 @@ async function requireFewLabels(
   throw new InvalidError('invalid_body', message, { errors: [{ path: 'labels', code: 'too_many', message }] });
 }
 
-/** Takes a label off a locked item; false when it was not there. */
+/** Removes a label of a locked item. Returns false when it did not exist. */
 export async function deleteLabel(
   transaction: Postgres,
   { tables, idColumn }: ItemKind,
@@ -84,7 +89,7 @@ export async function deleteLabel(
   return true;
 }
 
-/** Newest first. */
+/** Lists the moves of a label, newest first. */
 export async function listLabelMoves(
   postgres: Postgres,
   { tables, idColumn }: ItemKind,

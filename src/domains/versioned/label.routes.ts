@@ -11,7 +11,7 @@ import { labelName, projectParams, versionNumber } from './params.schema.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
-/** Labels of an item: point one at a version, take one away, and where one has pointed. */
+/** Returns the endpoints of labels: point a label at a version, remove it, list its history. */
 export function labelEndpoints<Content>(exposure: Exposure<Content>) {
   return [putEndpoint(exposure), deleteEndpoint(exposure), historyEndpoint(exposure)];
 }

@@ -19,7 +19,10 @@ export interface ItemsPage {
 
 const position = z.tuple([z.string(), z.string()]);
 
-/** One page of a project's live items; rows that are inserted meanwhile neither repeat nor hide any. */
+/**
+ * Returns one page of a project's live items. Rows inserted between pages neither repeat nor hide
+ * other rows.
+ */
 export async function listItemsPage<Wire>(
   { postgres, cursorSecret }: { postgres: Postgres; cursorSecret: string },
   kind: ItemKind,
@@ -43,10 +46,14 @@ const positionOf: Readonly<Record<ItemSort, (item: Item) => string>> = {
 };
 
 const itemsPerRead = 50;
-/** A version has up to a megabyte. */
+/** Versions per read. One version has up to a megabyte. */
 const versionsPerRead = 20;
 
-/** All live items of a project by slug, each before its versions in their order; read as they are taken. Throws UnavailableError. */
+/**
+ * Yields all live items of a project by slug, each followed by its versions in order. Reads while
+ * the caller consumes.
+ * @throws UnavailableError
+ */
 export async function* walkItems<Content>(
   postgres: Postgres,
   kind: Kind<Content>,
@@ -58,7 +65,8 @@ export async function* walkItems<Content>(
     const items = await runPostgres(() => listItemsBySlug(postgres, kind, projectId, page));
     for (const item of items) {
       yield { item };
-      // A version that is added meanwhile is not one of those the item says it has.
+      // Stops at the newest version that the item had when it was read; versions added later are
+      // not included.
       for (let after = 0; after < item.latestVersion; after += versionsPerRead) {
         const upTo = Math.min(after + versionsPerRead, item.latestVersion);
         const versions = await runPostgres(() => listVersionsUpwards(postgres, kind, item, { after, upTo }));

@@ -9,7 +9,9 @@ import { listLabelMoves } from './label-store.ts';
 
 const position = z.tuple([z.string().regex(/^\d{1,19}$/)]);
 
-/** One page of a label's history, newest first; empty for a label that never was. */
+/**
+ * Returns one page of a label's history, newest first. It is empty for a label that never existed.
+ */
 export async function listLabelMovesPage<Content>(
   { collection, cursorSecret }: Exposure<Content>,
   item: Item,

@@ -8,7 +8,7 @@ import { listVersions } from './version-store.ts';
 
 const position = z.tuple([z.int()]);
 
-/** One page of an item's versions, newest first. */
+/** Returns one page of an item's versions, newest first. */
 export async function listVersionsPage<Content>(
   exposure: Exposure<Content>,
   item: Item,

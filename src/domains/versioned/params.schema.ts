@@ -9,12 +9,15 @@ export const versionParam = integerParam({ min: 1, max: versionMax }).meta({ des
 export const versionNumber = z.int().min(1).max(versionMax).meta({ example: 3 });
 
 export const itemLimits = {
-  /** Texts, numbers, lists and objects in one JSON field of a version: hashing, comparing and copying so many takes some 20 ms. */
+  /**
+   * Strings, numbers, lists and objects in one JSON field of a version. Hashing, comparing and
+   * copying this many takes about 20 ms.
+   */
   jsonValuesMax: 10_000,
   labelsMax: 50,
 } as const;
 
-/** A free JSON object that is part of a version. */
+/** A free-form JSON object that is part of a version. */
 export const contentJson = z
   .record(z.string(), z.unknown())
   .refine(

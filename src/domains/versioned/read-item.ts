@@ -6,13 +6,16 @@ import type { ItemKind, Kind } from './kind.ts';
 import { unknownItem, unknownLabel, unknownVersion } from './unknown-item.ts';
 import { findVersion } from './version-store.ts';
 
-/** Which version is meant: by its number, by a label, or the newest. */
+/** The requested version: a number, a label, or the newest version when both are absent. */
 export interface Pin {
   version?: number | undefined;
   label?: string | undefined;
 }
 
-/** A live item by its id or slug. Throws NotFoundError. */
+/**
+ * Returns a live item by its id or slug.
+ * @throws NotFoundError
+ */
 export async function readItem(
   postgres: Postgres,
   kind: ItemKind,
@@ -24,7 +27,10 @@ export async function readItem(
   return item;
 }
 
-/** In a transaction: a live item that nobody else changes before its end. Throws NotFoundError. */
+/**
+ * Locks a live item until the transaction ends, so that nobody else changes it, and returns it.
+ * @throws NotFoundError
+ */
 export async function readLockedItem(
   transaction: Postgres,
   kind: ItemKind,
@@ -36,7 +42,10 @@ export async function readLockedItem(
   return item;
 }
 
-/** Throws NotFoundError. */
+/**
+ * Returns one version of an item.
+ * @throws NotFoundError
+ */
 export async function readVersion<Content>(
   postgres: Postgres,
   kind: Kind<Content>,
@@ -48,7 +57,10 @@ export async function readVersion<Content>(
   return version;
 }
 
-/** An item as it is now with its newest version. Throws NotFoundError. */
+/**
+ * Returns an item with its newest version.
+ * @throws NotFoundError
+ */
 export async function readNewest<Content>(
   postgres: Postgres,
   kind: Kind<Content>,
@@ -59,7 +71,10 @@ export async function readNewest<Content>(
   return { item, version: await readVersion(postgres, kind, item, item.latestVersion) };
 }
 
-/** The number of the version that is meant. Throws NotFoundError for a label that is not there. */
+/**
+ * Returns the number of the requested version.
+ * @throws NotFoundError for an unknown label
+ */
 export function versionAt(kind: ItemKind, item: Item, { version, label }: Pin): number {
   if (version !== undefined) return version;
   if (label === undefined || label === 'latest') return item.latestVersion;

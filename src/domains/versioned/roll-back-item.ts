@@ -6,14 +6,15 @@ import { appendVersion } from './version-store.ts';
 
 export interface RollBackInput extends Acting, Conditions {
   called: string;
-  /** Whose content the new version gets. */
+  /** The version whose content the new version gets. */
   version: number;
   commitMessage: string | null;
 }
 
 /**
- * Adds a version with the content of an earlier one, or of the newest; history stays as it is. Throws NotFoundError,
- * ConflictError, PreconditionFailedError, and what `versionAdded` throws.
+ * Adds a version with the content of an existing version. Earlier versions are not changed.
+ * @throws NotFoundError, ConflictError, PreconditionFailedError
+ * @throws the errors of `checkContent` and `versionAdded`
  */
 export async function rollBackItem<Content>(
   collection: Collection<Content>,

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import { isId } from '../../lib/ids.ts';
 import type { ItemKind } from './kind.ts';
 
-/** As part tags can name it. */
+/** A slug in the form that part tags accept. */
 export const slugPattern = /^[a-z0-9][a-z0-9_.-]{0,99}$/;
 
 const derivedCharsMax = 80;
-/** Letters that are no base letter with a mark, so that taking marks off leaves them. */
+/** Letters that Unicode does not decompose into a base letter and a mark. */
 const letters: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -18,7 +18,10 @@ const letters: Readonly<Record<string, string>> = {
   þ: 'th',
 };
 
-/** A slug that says what a name says in ASCII; names without a single such letter get one of their hash. */
+/**
+ * Derives a slug from a name in ASCII. A name without any ASCII letter or digit gets a slug from
+ * its hash.
+ */
 export function deriveSlug(kind: ItemKind, name: string): string {
   const ascii = name
     .toLowerCase()
@@ -32,7 +35,7 @@ export function deriveSlug(kind: ItemKind, name: string): string {
   return isReserved(kind, slug) ? `${slug}-${kind.noun}` : slug;
 }
 
-/** Whether a slug would be taken for a route or an id. */
+/** Tells whether a slug would collide with a route or an id. */
 export function isReserved(kind: ItemKind, slug: string): boolean {
   return kind.reservedSlugs.includes(slug) || isId(kind.idPrefix, slug);
 }

@@ -4,11 +4,15 @@ import type { ItemKind } from './kind.ts';
 
 const quote = (text: string) => JSON.stringify(text.slice(0, 80));
 
-/** The same for what never was, what is deleted, and what is in another project. */
+/**
+ * Returns the error for an unknown item. It is the same for an item that never existed, is deleted
+ * or is in another project.
+ */
 export function unknownItem(kind: ItemKind, called: string): NotFoundError {
   return new NotFoundError(kind.notFound, `There is no ${kind.noun} ${quote(called)} in this project.`);
 }
 
+/** Returns the error for an unknown version of an item. */
 export function unknownVersion(kind: ItemKind, item: Item, version: number): NotFoundError {
   return new NotFoundError(
     'version_not_found',
@@ -16,10 +20,12 @@ export function unknownVersion(kind: ItemKind, item: Item, version: number): Not
   );
 }
 
+/** Returns the error for an unknown label of an item. */
 export function unknownLabel(kind: ItemKind, item: Item, label: string): NotFoundError {
   return new NotFoundError('label_not_found', `The ${kind.noun} ${item.slug} has no label ${quote(label)}.`);
 }
 
+/** Returns the error for a slug that another live item has. */
 export function slugTaken(kind: ItemKind, slug: string): ConflictError {
   return new ConflictError('slug_taken', `Another ${kind.noun} of this project has the slug ${quote(slug)}.`);
 }

@@ -10,7 +10,7 @@ import { readLockedItem, readNewest, readVersion } from './read-item.ts';
 import { slugTaken } from './unknown-item.ts';
 import { appendVersion } from './version-store.ts';
 
-/** What an update may be conditional on. */
+/** Conditions on the current state of an item. */
 export interface Conditions {
   ifMatch: IfMatch | undefined;
   baseVersion: number | undefined;
@@ -20,9 +20,12 @@ export interface UpdateItemInput<Content> extends Acting, Conditions {
   called: string;
   /** Undefined fields stay. */
   metadata: { readonly [K in keyof Metadata]: Metadata[K] | undefined };
-  /** The content that is wanted, from the newest there is. Throws InvalidErrors. */
+  /**
+   * Computes the new content from the newest content.
+   * @throws InvalidError
+   */
   merge: (newest: Content) => Content;
-  /** To point at the version that is the newest afterwards. */
+  /** Labels to point at the version that is the newest after the update. */
   labels: readonly string[];
   commitMessage: string | null;
 }
@@ -32,8 +35,9 @@ export interface UpdatedItem<Content> extends ItemAt<Content> {
 }
 
 /**
- * Changes metadata in place, and adds a version when the content is another than the newest's. Throws NotFoundError,
- * ConflictError (`version_conflict`, `slug_taken`), PreconditionFailedError, and what `checkContent` and `versionAdded` throw.
+ * Changes metadata in place, and adds a version when the content differs from the newest version's.
+ * @throws NotFoundError, PreconditionFailedError, ConflictError (`version_conflict`, `slug_taken`)
+ * @throws the errors of the collection's hooks
  */
 export async function updateItem<Content>(
   collection: Collection<Content>,
@@ -73,7 +77,10 @@ export async function updateItem<Content>(
   });
 }
 
-/** Throws PreconditionFailedError and ConflictError `version_conflict` when an item is not as the caller knows it. */
+/**
+ * Checks that an item is in the state that the caller knows.
+ * @throws PreconditionFailedError, ConflictError `version_conflict`
+ */
 export function requireConditions(item: Item, { ifMatch, baseVersion }: Conditions): void {
   requireMatch(ifMatch, etagOf(item, item.latestVersion));
   if (baseVersion === undefined || baseVersion === item.latestVersion) return;
@@ -85,8 +92,8 @@ export function requireConditions(item: Item, { ifMatch, baseVersion }: Conditio
 }
 
 /**
- * Checks the content that is wanted before anything is locked, because that may take a while; what is answered checks again only
- * when the newest version has become another meanwhile.
+ * Checks the new content before anything is locked, because the check may take a while. The
+ * returned function checks again only when the newest version has changed meanwhile.
  */
 async function checkAhead<Content>(
   { kind, postgres, checkContent }: Collection<Content>,
@@ -101,7 +108,7 @@ async function checkAhead<Content>(
   return async (content) => (hashOf(kind, content) === hash ? references : checkContent(content, input));
 }
 
-/** Answers whether there was anything to change. */
+/** Stores changed metadata. Returns whether anything changed. */
 async function revise<Content>(
   transaction: Postgres,
   { kind, requireUnused }: Collection<Content>,

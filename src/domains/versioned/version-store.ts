@@ -2,7 +2,7 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Author, Item, Version, VersionKind } from './item.ts';
 import { hashOf, type Kind } from './kind.ts';
 
-/** What makes a version beside its number and time. */
+/** The data of a new version, except its number and time. */
 export interface NewVersion<Content> {
   content: Content;
   kind: VersionKind;
@@ -12,7 +12,7 @@ export interface NewVersion<Content> {
   rolledBackFrom?: number;
 }
 
-/** What an item's versions have in common, whoever owns the table. */
+/** The common columns of a version, for prompts and parts. */
 interface Row {
   version: number;
   content_hash: string;
@@ -30,7 +30,7 @@ interface Row {
   [contentColumn: string]: unknown;
 }
 
-/** Version 1 of an item that was just inserted. */
+/** Inserts version 1 of a newly inserted item. */
 export async function insertFirstVersion<Content>(
   transaction: Postgres,
   kind: Kind<Content>,
@@ -41,8 +41,8 @@ export async function insertFirstVersion<Content>(
 }
 
 /**
- * Adds the version after the newest. Counting up locks the item's row until the transaction ends, and the number is lost with
- * it, so versions have neither gaps nor duplicates whoever else adds one.
+ * Adds the version after the newest. Counting up locks the item's row until the transaction ends,
+ * and a rollback undoes it, so versions have neither gaps nor duplicates under concurrent calls.
  */
 export async function appendVersion<Content>(
   transaction: Postgres,
@@ -67,6 +67,7 @@ export async function appendVersion<Content>(
   return counted.latest_version;
 }
 
+/** Finds one version of an item. */
 export async function findVersion<Content>(
   postgres: Postgres,
   kind: Kind<Content>,
@@ -79,7 +80,7 @@ export async function findVersion<Content>(
   return row && toVersion(kind, row);
 }
 
-/** Newest first. */
+/** Lists the versions before `before`, newest first. */
 export async function listVersions<Content>(
   postgres: Postgres,
   kind: Kind<Content>,
@@ -92,7 +93,7 @@ export async function listVersions<Content>(
   return rows.map((row) => toVersion(kind, row));
 }
 
-/** Oldest first, those after `after` up to `upTo`. */
+/** Lists the versions after `after` up to and including `upTo`, oldest first. */
 export async function listVersionsUpwards<Content>(
   postgres: Postgres,
   kind: Kind<Content>,

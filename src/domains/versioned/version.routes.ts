@@ -10,7 +10,7 @@ import { rollBackItem } from './roll-back-item.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
-/** Versions of an item: list, one, and rollback. */
+/** Returns the endpoints of versions: list, get and rollback. */
 export function versionEndpoints<Content>(exposure: Exposure<Content>) {
   return [listEndpoint(exposure), getEndpoint(exposure), rollbackEndpoint(exposure)];
 }
@@ -54,7 +54,7 @@ function getEndpoint<Content>(exposure: Exposure<Content>) {
       const item = await read(projectOf(principal), called);
       const version = await readVersion(item, Number(params.version));
       const etag = `${item.id}.${version.version}.${version.contentHash.slice(0, 16)}`;
-      // A slug may be another item's tomorrow.
+      // Not for a slug, because another item may get it later.
       const caching = called === item.id ? { immutable: true as const } : {};
       return { status: 200, body: exposure.versionToWire(version), etag, ...caching };
     },

@@ -2,10 +2,10 @@ import type { ProjectId } from '../../lib/ids.ts';
 import type { AuditActor } from '../audit/index.ts';
 import type { Role } from './role.ts';
 
-/** Who asks, as far as workspaces care; how they proved it is the business of `auth`. */
+/** The caller, as far as workspaces need to know. The `auth` domain checks credentials. */
 export interface Caller {
   actor: AuditActor;
   authority: Role | 'operator';
-  /** The one project an API key sees; undefined for people. */
+  /** The only project that an API key can access; undefined for people. */
   onlyProjectId: ProjectId | undefined;
 }

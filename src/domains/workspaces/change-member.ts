@@ -11,8 +11,11 @@ import type { Member } from './workspace.ts';
 import { lockWorkspace } from './workspace-store.ts';
 
 /**
- * Gives a member another role, or none, which removes them; in force everywhere within a second.
- * @throws NotFoundError; ForbiddenError when less than an owner makes or unmakes owners; ConflictError `last_owner`
+ * Changes the role of a member, or removes the member if `role` is undefined. Takes effect
+ * everywhere within a second.
+ * @throws NotFoundError for an unknown workspace or member
+ * @throws ForbiddenError when a caller below owner adds or removes an owner
+ * @throws ConflictError `last_owner` when no other owner would remain
  */
 export async function changeMember(
   deps: { postgres: Postgres; invalidations: Pick<Invalidations, 'publish'> },
@@ -20,7 +23,7 @@ export async function changeMember(
 ): Promise<Member> {
   const { workspaceId, userId, role, caller } = input;
   const member = await inTransaction(deps.postgres, async (transaction) => {
-    // The lock makes two owners who remove each other at once come one after the other.
+    // The lock serializes two owners who remove each other at the same time.
     if ((await lockWorkspace(transaction, workspaceId)) === undefined) throw unknownWorkspace();
     const before = await findMember(transaction, workspaceId, userId);
     if (before === undefined) {

@@ -8,7 +8,11 @@ import type { Project } from './project.ts';
 import { insertProject } from './project-store.ts';
 import { lockWorkspace } from './workspace-store.ts';
 
-/** Creates a project. Throws NotFoundError for an unknown workspace and ConflictError `name_taken` within one. */
+/**
+ * Creates a project.
+ * @throws NotFoundError for an unknown workspace
+ * @throws ConflictError `name_taken` when the workspace has a project of that name
+ */
 export async function createProject(
   deps: { postgres: Postgres },
   input: { workspaceId: string; name: string; actor: AuditActor },

@@ -1,5 +1,5 @@
 export type { Caller } from './caller.ts';
-export { type PlanOverrides, planOverridesFrom, planOverridesSchema } from './plan-overrides.ts';
+export { planOverridesFrom } from './plan-overrides.ts';
 export {
   limitsOf,
   type PlanLimits,
@@ -14,6 +14,5 @@ export {
 export type { Project, ProjectScope } from './project.ts';
 export { findProjectScope, findProjectWorkspaces, listProjects } from './project-store.ts';
 export { type Role, roleSuffices, roles } from './role.ts';
-export type { Workspace, WorkspaceScope } from './workspace.ts';
-export { findWorkspace, findWorkspaces, lockWorkspace } from './workspace-store.ts';
-export { type WorkspacesDeps, workspacesEndpoints } from './workspaces.routes.ts';
+export type { WorkspaceScope } from './workspace.ts';
+export { findWorkspace, findWorkspaces } from './workspace-store.ts';

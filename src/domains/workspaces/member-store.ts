@@ -13,7 +13,10 @@ interface Row {
   created_at: Date;
 }
 
-/** At most `limit` members of a workspace, by user id, after the given one; deleted users are none. */
+/**
+ * Lists at most `limit` members of a workspace, by user id, after the given one. Deleted users are
+ * excluded.
+ */
 export async function listMembers(
   postgres: Postgres,
   query: { workspaceId: string; afterId?: string | undefined; limit: number },
@@ -26,6 +29,7 @@ export async function listMembers(
   return rows.map(toMember);
 }
 
+/** Finds a current member of the workspace. Deleted users are excluded. */
 export async function findMember(
   transaction: Postgres,
   workspaceId: string,
@@ -35,7 +39,7 @@ export async function findMember(
   return row && toMember(row);
 }
 
-/** Whether somebody besides that user owns the workspace. */
+/** Returns whether another user owns the workspace too. */
 export async function hasOtherOwner(transaction: Postgres, workspaceId: string, userId: string): Promise<boolean> {
   const [row] = await selectMembers(transaction, workspaceId)
     .where('memberships.role', 'owner')
@@ -44,6 +48,7 @@ export async function hasOtherOwner(transaction: Postgres, workspaceId: string, 
   return row !== undefined;
 }
 
+/** Sets the role of a member. This replaces older statements of the identity provider. */
 export async function setRole(transaction: Postgres, workspaceId: string, userId: string, role: Role): Promise<void> {
   await transaction('memberships')
     .where({ workspace_id: workspaceId, user_id: userId })
@@ -54,7 +59,10 @@ export async function setRole(transaction: Postgres, workspaceId: string, userId
     });
 }
 
-/** The row stays, so that an older word of the identity provider does not bring the member back. */
+/**
+ * Marks a member as removed. The row stays, so that an older statement of the identity provider
+ * cannot restore the member.
+ */
 export async function markRemoved(transaction: Postgres, workspaceId: string, userId: string): Promise<void> {
   await transaction('memberships')
     .where({ workspace_id: workspaceId, user_id: userId })
@@ -64,7 +72,10 @@ export async function markRemoved(transaction: Postgres, workspaceId: string, us
     });
 }
 
-/** A later word of the identity provider counts again. */
+/**
+ * Returns the columns that mark this change as the latest statement. A later one of the identity
+ * provider replaces it.
+ */
 function lastWord(
   transaction: Postgres,
   { role, removed }: { role: Role | Knex.Ref<string, object>; removed: boolean },

@@ -4,7 +4,6 @@ import { listOf, toPage } from '../../http/pagination.ts';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import { changeMember } from './change-member.ts';
 import { listMembers } from './member-store.ts';
-import type { WorkspacesDeps } from './workspaces.routes.ts';
 import {
   memberParams,
   memberSchema,
@@ -13,9 +12,11 @@ import {
   updateMemberBody,
   workspaceParams,
 } from './workspaces.schema.ts';
+import type { WorkspacesDeps } from './workspaces-deps.ts';
 
 const position = z.tuple([z.string()]);
 
+/** Creates the endpoints for the members of a workspace. */
 export function membersEndpoints<P>(deps: WorkspacesDeps<P>) {
   return [listMembersEndpoint(deps), ...changeEndpoints(deps)];
 }

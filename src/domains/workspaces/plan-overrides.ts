@@ -3,10 +3,16 @@ import { z } from 'zod';
 /** Null is unlimited. */
 const limit = z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullable().optional();
 
-/** Days; ClickHouse counts the end of a span's life as a DateTime, which ends in 2106. Who wants more keeps for ever (0). */
+/**
+ * Days. ClickHouse stores the expiry of a span as DateTime, which ends in 2106. For a longer
+ * retention use 0, which keeps spans forever.
+ */
 export const retentionDaysMax = 28_000;
 
-/** What an operator changed from a workspace's plan. Rates per minute, quotas per month; retention 0 keeps for ever. */
+/**
+ * The operator's changes to the plan of a workspace. Rates are per minute, quotas per month;
+ * retention 0 keeps spans forever.
+ */
 export const planOverridesSchema = z.strictObject({
   rate_limits: z
     .strictObject({
@@ -25,7 +31,7 @@ export const planOverridesSchema = z.strictObject({
 
 export type PlanOverrides = z.infer<typeof planOverridesSchema>;
 
-/** As stored: an earlier version allowed a longer retention, which was meant as for ever. */
+/** The stored form. An earlier version allowed a longer retention, which is read as forever. */
 const storedOverridesSchema = planOverridesSchema.extend({
   retention_days: z
     .int()
@@ -34,7 +40,10 @@ const storedOverridesSchema = planOverridesSchema.extend({
     .optional(),
 });
 
-/** Narrows what is stored. Throws when the database holds overrides this version does not know. */
+/**
+ * Parses stored overrides.
+ * @throws ZodError when the database holds overrides that this version does not know
+ */
 export function planOverridesFrom(stored: unknown): PlanOverrides {
   return storedOverridesSchema.parse(stored);
 }

@@ -1,6 +1,9 @@
 import type { PlanOverrides } from './plan-overrides.ts';
 
-/** What is limited per minute: requests of each class, and of ingestion the bytes as received and the spans too. */
+/**
+ * Limits per minute: requests of each class, and for ingestion also the received bytes and the
+ * spans.
+ */
 export const rateLimitNames = [
   'ingest',
   'ingest_bytes',
@@ -12,11 +15,11 @@ export const rateLimitNames = [
 ] as const;
 export type RateLimitName = (typeof rateLimitNames)[number];
 
-/** What is limited per calendar month (UTC). */
+/** Limits per calendar month (UTC). */
 export const quotaNames = ['spans', 'optimization_runs'] as const;
 export type QuotaName = (typeof quotaNames)[number];
 
-/** Null is unlimited. Retention in days from the time of receipt; 0 keeps for ever. */
+/** Null is unlimited. Retention is in days from the time of receipt; 0 keeps spans forever. */
 export interface PlanLimits {
   rateLimits: Readonly<Record<RateLimitName, number | null>>;
   quotas: Readonly<Record<QuotaName, number | null>>;
@@ -26,8 +29,8 @@ export interface PlanLimits {
 const mebibyte = 1024 * 1024;
 
 /**
- * Every plan. Spans a minute leave room for two requests of the largest size (10,000 spans) on `free`, and let nobody use up a
- * month in less than a few minutes.
+ * All plans, from lowest to highest. On `free` the spans per minute allow two requests of the
+ * maximum size (10,000 spans). In every plan it takes at least a few minutes to use up a month.
  */
 export const plans = {
   free: {
@@ -86,19 +89,22 @@ export const plans = {
 
 export type PlanName = keyof typeof plans;
 
-/** Whether a plan allows more than another: they are listed from the least on. */
+/** Returns whether a plan is above another one. Plans are listed from lowest to highest. */
 export function isAbove(plan: PlanName, other: PlanName): boolean {
   const names = Object.keys(plans);
   return names.indexOf(plan) > names.indexOf(other);
 }
 
-/** Narrows a stored plan name. Throws when the database holds a plan this version does not know. */
+/**
+ * Checks a stored plan name.
+ * @throws Error when the database holds a plan that this version does not know
+ */
 export function planNamed(name: string): PlanName {
   if (!Object.hasOwn(plans, name)) throw new Error(`Unknown plan ${JSON.stringify(name)} in the workspaces table`);
   return name as PlanName;
 }
 
-/** What holds for a workspace: its plan with what an operator changed on top. */
+/** Returns the limits of a workspace: its plan with the operator's overrides. */
 export function limitsOf(workspace: { plan: PlanName; overrides: PlanOverrides }): PlanLimits {
   const plan: PlanLimits = plans[workspace.plan];
   const { rate_limits: rates, quotas, retention_days: retentionDays } = workspace.overrides;
@@ -110,7 +116,7 @@ export function limitsOf(workspace: { plan: PlanName; overrides: PlanOverrides }
   };
 }
 
-/** An override of null is unlimited, an absent one is the plan's. */
+/** Applies overrides. Null means unlimited; a missing override keeps the limit of the plan. */
 function withOverrides<Name extends string>(
   limits: Readonly<Record<Name, number | null>>,
   overrides: Readonly<Partial<Record<Name, number | null | undefined>>> | undefined,

@@ -20,7 +20,7 @@ interface ScopeRow {
   plan_overrides: unknown;
 }
 
-/** Whether the project was stored, which it is not when its workspace has one of that name. */
+/** Stores a project. Returns false when the workspace already has a project of that name. */
 export async function insertProject(transaction: Postgres, project: Project): Promise<boolean> {
   const stored = await transaction('projects')
     .insert({
@@ -36,7 +36,10 @@ export async function insertProject(transaction: Postgres, project: Project): Pr
   return stored.length === 1;
 }
 
-/** At most `limit` projects of a workspace, oldest first, after the given id; of them only `onlyId` if given. */
+/**
+ * Lists at most `limit` projects of a workspace, oldest first, after the given id. With `onlyId`,
+ * lists only this project.
+ */
 export async function listProjects(
   postgres: Postgres,
   query: { workspaceId: string; afterId?: string | undefined; onlyId?: string | undefined; limit: number },
@@ -59,7 +62,10 @@ export async function listProjects(
   }));
 }
 
-/** The project's tenancy and plan, or undefined when there is no such project or its workspace was deleted. */
+/**
+ * Returns the workspace and plan of a project, or undefined when there is no such project or its
+ * workspace was deleted.
+ */
 export async function findProjectScope(postgres: Postgres, projectId: string): Promise<ProjectScope | undefined> {
   const row = await runPostgres(() =>
     postgres('projects')
@@ -83,7 +89,7 @@ export async function findProjectScope(postgres: Postgres, projectId: string): P
   );
 }
 
-/** The workspace of each of these projects that exists. */
+/** Returns the workspace of each of these projects that exists. */
 export async function findProjectWorkspaces(
   postgres: Postgres,
   projectIds: readonly string[],

@@ -6,12 +6,12 @@ export interface Project {
   id: ProjectId;
   workspaceId: WorkspaceId;
   name: string;
-  /** A workspace has at most one: what a user gets who names no project. */
+  /** A workspace has at most one default project. It is used when a user names no project. */
   isDefault: boolean;
   createdAt: Date;
 }
 
-/** What a request needs to know of the project it acts in. */
+/** What a request needs to know about the project it acts in. */
 export interface ProjectScope {
   projectId: ProjectId;
   workspaceId: WorkspaceId;

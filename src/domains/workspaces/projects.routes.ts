@@ -4,11 +4,12 @@ import { listOf, toPage } from '../../http/pagination.ts';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import { createProject } from './create-project.ts';
 import { listProjects } from './project-store.ts';
-import type { WorkspacesDeps } from './workspaces.routes.ts';
 import { createProjectBody, pageQuery, projectSchema, projectToWire, workspaceParams } from './workspaces.schema.ts';
+import type { WorkspacesDeps } from './workspaces-deps.ts';
 
 const position = z.tuple([z.string()]);
 
+/** Creates the endpoints for the projects of a workspace. */
 export function projectsEndpoints<P>(deps: WorkspacesDeps<P>) {
   const { endpoint } = endpointsFor<P>();
   const common = {

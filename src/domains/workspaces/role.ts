@@ -1,9 +1,9 @@
-/** What a member may do in a workspace, each including those before it. */
+/** Roles of a member in a workspace. Each includes the rights of those before it. */
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const;
 
 export type Role = (typeof roles)[number];
 
-/** Whether `role` allows what `least` allows. */
+/** Returns whether `role` includes the rights of `least`. */
 export function roleSuffices(role: Role, least: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(least);
 }

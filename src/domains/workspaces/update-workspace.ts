@@ -18,8 +18,10 @@ export interface WorkspaceChange {
 }
 
 /**
- * Changes a workspace; a new plan is in force everywhere within a second.
- * @throws NotFoundError; ForbiddenError `admin_required` when anybody but the operator raises the plan or changes overrides
+ * Changes a workspace. A new plan takes effect everywhere within a second.
+ * @throws NotFoundError for an unknown workspace
+ * @throws ForbiddenError `admin_required` when a caller other than the operator raises the plan or
+ * changes overrides
  */
 export async function updateWorkspace(
   deps: { postgres: Postgres; invalidations: Pick<Invalidations, 'publish'> },
@@ -51,7 +53,11 @@ export async function updateWorkspace(
   return workspace;
 }
 
-/** What costs the operator is the operator's to give: there is no billing behind a plan. */
+/**
+ * Checks that only the operator raises plans and changes overrides. A plan has no billing, so the
+ * operator pays for it.
+ * @throws ForbiddenError `admin_required` for any other caller
+ */
 function requireOperator({ authority }: Caller, before: Workspace, { plan, overrides }: WorkspaceChange): void {
   if (authority === 'operator') return;
   if (overrides !== undefined) throw new ForbiddenError('admin_required', 'Only the operator changes plan_overrides.');

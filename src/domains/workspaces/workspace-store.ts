@@ -16,13 +16,13 @@ interface Row {
 
 const columns = ['id', 'name', 'kind', 'plan', 'plan_overrides', 'created_at'];
 
-/** The workspace, or undefined when there is none or it was deleted. */
+/** Returns the workspace, or undefined when it does not exist or was deleted. */
 export async function findWorkspace(postgres: Postgres, workspaceId: string): Promise<Workspace | undefined> {
   const row = await runPostgres(() => selectWorkspace(postgres, workspaceId));
   return row && toWorkspace(row);
 }
 
-/** Those of the workspaces that exist, in no order. */
+/** Returns those of the workspaces that exist, in no particular order. */
 export async function findWorkspaces(postgres: Postgres, workspaceIds: readonly string[]): Promise<Workspace[]> {
   const rows = await runPostgres(() =>
     postgres('workspaces').whereIn('id', workspaceIds).whereNull('deleted_at').select<Row[]>(columns),
@@ -30,13 +30,16 @@ export async function findWorkspaces(postgres: Postgres, workspaceIds: readonly 
   return rows.map(toWorkspace);
 }
 
-/** As {@link findWorkspace}, and nobody else changes it or its members until the transaction ends. */
+/**
+ * Like {@link findWorkspace}, but locks the workspace and its members against changes until the
+ * transaction ends.
+ */
 export async function lockWorkspace(transaction: Postgres, workspaceId: string): Promise<Workspace | undefined> {
   const row = await selectWorkspace(transaction, workspaceId).forNoKeyUpdate();
   return row && toWorkspace(row);
 }
 
-/** Stores what may be changed of a workspace. */
+/** Stores the changeable fields of a workspace. */
 export async function saveWorkspace(transaction: Postgres, workspace: Workspace): Promise<void> {
   await transaction('workspaces')
     .where({ id: workspace.id })

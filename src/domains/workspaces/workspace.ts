@@ -20,7 +20,7 @@ export interface Member {
   since: Date;
 }
 
-/** What a request needs to know of the workspace it acts in. */
+/** What a request needs to know about the workspace it acts in. */
 export interface WorkspaceScope {
   id: WorkspaceId;
   plan: PlanName;

@@ -1,20 +1,11 @@
 import { endpointsFor } from '../../http/endpoint.ts';
-import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Invalidations } from '../../stores/postgres/invalidations.ts';
-import type { Caller } from './caller.ts';
 import { membersEndpoints } from './members.routes.ts';
 import { projectsEndpoints } from './projects.routes.ts';
 import { updateWorkspace } from './update-workspace.ts';
 import { updateWorkspaceBody, workspaceParams, workspaceSchema, workspaceToWire } from './workspaces.schema.ts';
+import type { WorkspacesDeps } from './workspaces-deps.ts';
 
-/** `P` is what `auth`, which builds on this domain, makes of a credential. */
-export interface WorkspacesDeps<P> {
-  postgres: Postgres;
-  invalidations: Pick<Invalidations, 'publish'>;
-  cursorSecret: string;
-  callerOf: (principal: P, requestId: string) => Caller;
-}
-
+/** Creates the endpoints for a workspace, its projects and its members. */
 export function workspacesEndpoints<P>(deps: WorkspacesDeps<P>) {
   return [updateWorkspaceEndpoint(deps), ...projectsEndpoints(deps), ...membersEndpoints(deps)];
 }

@@ -47,6 +47,7 @@ export const memberSchema = z.object({
   since: z.iso.datetime(),
 });
 
+/** Converts a project to its API form. */
 export function projectToWire(project: Project): z.infer<typeof projectSchema> {
   return {
     id: project.id,
@@ -57,6 +58,7 @@ export function projectToWire(project: Project): z.infer<typeof projectSchema> {
   };
 }
 
+/** Converts a workspace to its API form. */
 export function workspaceToWire(workspace: Workspace): z.infer<typeof workspaceSchema> {
   return {
     id: workspace.id,
@@ -68,6 +70,7 @@ export function workspaceToWire(workspace: Workspace): z.infer<typeof workspaceS
   };
 }
 
+/** Converts a member to its API form. */
 export function memberToWire({ userId, email, name, role, since }: Member): z.infer<typeof memberSchema> {
   return { user_id: userId, email, name, role, since: since.toISOString() };
 }

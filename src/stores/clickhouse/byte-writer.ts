@@ -1,21 +1,24 @@
 /**
- * More than any body needs whose rows are about as large as itself. A value that its spans share is written for each of them, so
- * without a bound a mebibyte of it would become ten gibibytes of rows.
+ * Enough for any body whose rows are about as large as the body. A value that all spans share is
+ * written once per span; without a limit, 1 MiB of it could become 10 GiB of rows.
  */
 export const bytesMax = 256 * 1024 * 1024;
 
-/** Up to here a loop over the characters beats a call into the runtime. */
+/** Up to this length a loop over the characters is faster than a call into the runtime. */
 const shortCharactersMax = 40;
 
 /**
- * Writes the values of ClickHouse's binary formats into one growing buffer: integers little-endian, strings with a LEB128 length
- * (clickhouse.com/docs/interfaces/formats/Native). Every span passes here some eighty times, so it avoids calls and big integers.
+ * Writes values of ClickHouse's binary formats into one growing buffer: integers little-endian,
+ * strings with a LEB128 length (clickhouse.com/docs/interfaces/formats/Native). Each span causes
+ * some eighty writes, so the class avoids calls and big integers.
  */
 export class ByteWriter {
   #buffer: Buffer;
   #view: DataView;
   #length = 0;
-  /** The string written last and where it stands: columns repeat themselves, and copying is cheaper than encoding. */
+  /**
+   * The last string and its position. Columns repeat values, and copying is cheaper than encoding.
+   */
   #last = '';
   #lastStart = 0;
   #lastEnd = 0;
@@ -25,7 +28,9 @@ export class ByteWriter {
     this.#view = viewOf(this.#buffer);
   }
 
-  /** What was written so far, as a view: valid until the next write or {@link reset}. */
+  /**
+   * Returns the bytes written so far as a view. It is valid until the next write or {@link reset}.
+   */
   bytes(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -60,14 +65,14 @@ export class ByteWriter {
     this.uint32(value);
   }
 
-  /** Signed and unsigned alike: the lowest 64 bits. */
+  /** Writes the lowest 64 bits, signed or unsigned. */
   int64(value: bigint): void {
     this.#reserve(8);
     this.#view.setBigUint64(this.#length, value, true);
     this.#length += 8;
   }
 
-  /** A whole number from 0 to 2^53 in 64 bits. */
+  /** Writes a whole number from 0 to 2^53 in 64 bits. */
   uint53(value: number): void {
     this.#reserve(8);
     this.#view.setUint32(this.#length, value, true);
@@ -81,7 +86,7 @@ export class ByteWriter {
     this.#length += 8;
   }
 
-  /** FixedString(`bytes`) from hex; an empty text is all zero. */
+  /** Writes FixedString(`bytes`) from hex. An empty text becomes all zeros. */
   fixedHex(hex: string, bytes: number): void {
     this.#reserve(bytes);
     if (hex === '') this.#buffer.fill(0, this.#length, this.#length + bytes);
@@ -90,7 +95,7 @@ export class ByteWriter {
   }
 
   string(value: string): void {
-    // Three bytes a UTF-16 unit is the most that UTF-8 needs, five the longest length prefix.
+    // UTF-8 needs at most 3 bytes per UTF-16 unit; the longest length prefix has 5 bytes.
     this.#reserve(value.length * 3 + 5);
     if (value === '') {
       this.#buffer[this.#length++] = 0;
@@ -100,7 +105,7 @@ export class ByteWriter {
     else if (value.length > shortCharactersMax || !this.#shortAscii(value)) this.#encode(value);
   }
 
-  /** A length as it precedes strings and blocks. */
+  /** Writes a length, as it precedes strings and blocks. */
   count(length: number): void {
     this.#reserve(5);
     this.#length = this.#varint(length, this.#length);
@@ -111,7 +116,7 @@ export class ByteWriter {
     this.#length += this.#lastEnd - this.#lastStart;
   }
 
-  /** False, with nothing written, when a character is not ASCII. */
+  /** Returns false and writes nothing if a character is not ASCII. */
   #shortAscii(value: string): boolean {
     const buffer = this.#buffer;
     let at = this.#length;
@@ -125,7 +130,7 @@ export class ByteWriter {
     return true;
   }
 
-  /** The prefix is sized for ASCII; the text moves when it turns out longer. */
+  /** Reserves the length prefix as for ASCII. Moves the text if the real prefix is longer. */
   #encode(value: string): void {
     const prefixBytes = varintBytes(value.length);
     const textStart = this.#length + prefixBytes;

@@ -3,7 +3,10 @@ import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, cre
 export type ClickHouse = ClickHouseClient;
 export type { ClickHouseSettings };
 
-/** Settings of every read: bounded in time, rows, bytes and memory; 64-bit integers stay exact as strings. */
+/**
+ * Settings of every read. They limit time, rows, bytes and memory. 64-bit integers are strings, so
+ * they stay exact.
+ */
 const readSettings = {
   output_format_json_quote_64bit_integers: 1,
   max_execution_time: 15,
@@ -12,7 +15,10 @@ const readSettings = {
   max_memory_usage: '2000000000',
 } as const;
 
-/** A client over HTTP. `requestTimeoutMs` bounds one request; the log is off because it prints statements. */
+/**
+ * Creates an HTTP client. `requestTimeoutMs` limits one request. The client's log is off because it
+ * prints statements.
+ */
 export function connectClickHouse(url: string, requestTimeoutMs = 20_000): ClickHouse {
   return createClient({
     url,
@@ -25,8 +31,9 @@ export function connectClickHouse(url: string, requestTimeoutMs = 20_000): Click
 }
 
 /**
- * The same client, whose queries end as soon as `signal` is aborted: the connection is closed, and the engine stops a query that only
- * reads when nobody waits for it (`readonly` 2 lets the other settings be set). `settings` hold where a query has none of its own.
+ * Returns the same client, but its queries end when `signal` is aborted. The connection is closed,
+ * and ClickHouse stops a read-only query whose client is gone (`readonly` 2 still allows other
+ * settings). `settings` are defaults for queries that do not set them.
  */
 export function stoppable(clickhouse: ClickHouse, signal: AbortSignal, settings: ClickHouseSettings = {}): ClickHouse {
   const query: ClickHouse['query'] = (params) =>

@@ -3,17 +3,17 @@ import { type AppError, TooLargeError, UnavailableError } from '../../lib/errors
 import { isNetworkCode } from '../../lib/network-codes.ts';
 
 /**
- * What an error of a ClickHouse request says about repeating it: `passing` errors end by themselves, `data` means these rows, and
- * nothing is known of an `unknown` one.
+ * What an error of a ClickHouse request says about a retry. `passing`: the problem ends by itself.
+ * `data`: these rows are the cause. `unknown`: nothing is known.
  */
 export type ClickHouseFault = 'passing' | 'data' | 'unknown';
 
 /**
- * Answers that pass (names and numbers of ErrorCodes.cpp): the engine, a shard, a replica or Keeper is unavailable, overloaded, full,
- * or not set up yet. None of them says anything about the rows.
+ * Temporary errors (names and numbers of ErrorCodes.cpp): the server, a shard, a replica or Keeper
+ * is unavailable, overloaded, full, or not set up yet. None of them depends on the rows.
  */
 const passingCodes: Readonly<Record<string, string>> = {
-  16: 'NO_SUCH_COLUMN_IN_TABLE', // a migration that has not run yet
+  16: 'NO_SUCH_COLUMN_IN_TABLE', // A migration has not run yet.
   60: 'UNKNOWN_TABLE',
   75: 'CANNOT_WRITE_TO_FILE_DESCRIPTOR',
   76: 'CANNOT_OPEN_FILE',
@@ -97,7 +97,7 @@ const passingCodes: Readonly<Record<string, string>> = {
   1000: 'POCO_EXCEPTION',
 };
 
-/** Answers that mean the rows: sending them again cannot help. */
+/** Errors that the rows cause. Sending the rows again cannot help. */
 const dataCodes: Readonly<Record<string, string>> = {
   6: 'CANNOT_PARSE_TEXT',
   7: 'INCORRECT_NUMBER_OF_COLUMNS',
@@ -131,11 +131,16 @@ const dataCodes: Readonly<Record<string, string>> = {
   563: 'CANNOT_READ_MAP_FROM_TEXT',
 };
 
-/** Errors of the client that carry no code: its time-out, a broken socket, and what a proxy before the engine answers. */
+/**
+ * Errors of the client that have no code: its time-out, a broken socket, and answers of a proxy in
+ * front of ClickHouse.
+ */
 const transportMessages =
   /^Timeout error|socket hang up|^aborted$|^The user aborted|^\s*<|^\s*$|gateway|upstream|service unavailable|too many requests/i;
 
-/** What an error of a request to ClickHouse says about repeating it. An error of our own code is `unknown`. */
+/**
+ * Classifies an error of a ClickHouse request for a retry. An error of our own code is `unknown`.
+ */
 export function clickHouseFault(error: unknown): ClickHouseFault {
   if (error instanceof ClickHouseError) {
     if (error.code in passingCodes) return 'passing';
@@ -144,7 +149,7 @@ export function clickHouseFault(error: unknown): ClickHouseFault {
   return isTransportError(error) ? 'passing' : 'unknown';
 }
 
-/** Whether the same request may succeed later whatever it says. */
+/** Returns whether the same request may succeed later, whatever it contains. */
 export function isRetryableClickHouseError(error: unknown): boolean {
   return clickHouseFault(error) === 'passing';
 }
@@ -155,7 +160,10 @@ function isTransportError(error: unknown): boolean {
   return error.constructor === Error && transportMessages.test(error.message);
 }
 
-/** What an answer of the server means to the caller of a read: the bounds of the client's settings (ErrorCodes.cpp). */
+/**
+ * Maps the limits of the client's settings to errors for the caller of a read (codes of
+ * ErrorCodes.cpp).
+ */
 const boundErrors: Readonly<Record<string, (cause: ClickHouseError) => AppError>> = {
   // TIMEOUT_EXCEEDED
   '159': (cause) =>
@@ -174,19 +182,24 @@ const boundErrors: Readonly<Record<string, (cause: ClickHouseError) => AppError>
     new TooLargeError('result_too_large', 'The answer would be too large; ask for less of it.', { cause }),
 };
 
-/** Whether an error of {@link runClickHouse} says that the answer has more rows or bytes than its query may answer. */
+/**
+ * Returns whether an error of {@link runClickHouse} says that the result has more rows or bytes
+ * than the query allows.
+ */
 export function isTooLarge(error: unknown): boolean {
   return error instanceof TooLargeError && error.code === 'result_too_large';
 }
 
-/** Whether the engine itself answered with the error, rather than the connection to it. */
+/** Returns whether ClickHouse itself answered with the error, rather than the connection. */
 export function isServerAnswer(error: unknown): error is ClickHouseError {
   return error instanceof ClickHouseError;
 }
 
 /**
- * Runs a ClickHouse read; an engine that is unavailable, wholly or in part, becomes `UnavailableError`, a bound that is hit says which,
- * anything else passes unchanged.
+ * Runs a ClickHouse read. Other errors pass unchanged.
+ * @throws UnavailableError when ClickHouse is unavailable, completely or in part, or the query
+ * times out
+ * @throws TooLargeError when a limit on rows or bytes is exceeded
  */
 export async function runClickHouse<T>(call: () => Promise<T>): Promise<T> {
   try {
@@ -199,7 +212,7 @@ export async function runClickHouse<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What a caller is told while the engine is away. */
+/** Returns the error for a caller while ClickHouse is unavailable. */
 export function clickHouseAway(cause?: unknown): UnavailableError {
   return new UnavailableError('clickhouse_unavailable', 'The trace store cannot be reached right now.', { cause });
 }

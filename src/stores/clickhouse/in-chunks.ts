@@ -1,10 +1,13 @@
-/** One chunk is handed to the socket at a time, and the event loop goes on when the socket is full. */
+/** The socket gets one chunk at a time. When the socket is full, the event loop continues. */
 const chunkBytesMax = 1024 * 1024;
-/** What is shorter is copied together: a chunk of its own costs more than the copy. */
+/** Shorter pieces are copied together, because a separate chunk costs more than the copy. */
 const gatheredBytesMax = 64 * 1024;
 const gatherBytes = 256 * 1024;
 
-/** The bytes of `pieces` in their order: short pieces are copied together, long ones passed on as they are, in slices of up to 1 MiB. */
+/**
+ * Yields the bytes of `pieces` in order. Short pieces are copied together. Long pieces are not
+ * copied, only sliced into chunks of up to 1 MiB.
+ */
 export function* inChunks(pieces: Iterable<Buffer>): Generator<Buffer> {
   let gathered = Buffer.allocUnsafeSlow(gatherBytes);
   let length = 0;

@@ -3,9 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClickHouse } from './client.ts';
 
 /**
- * Sends a Native block, chunk by chunk as the engine takes it, as one insert and resolves once the engine has confirmed it. With a token, the same insert sent again is
- * stored once. With `indexLater` the skip indexes of the rows are built by the first merge; until then searches read the rows.
- * Rows are not collapsed on the way in: merges and FINAL do that, and it would double the engine's work.
+ * Sends a Native block as one insert, chunk by chunk, and resolves after ClickHouse has confirmed
+ * it. With a `token`, a repeated insert is stored once. With `indexLater`, the first merge builds
+ * the skip indexes; until then searches read the rows.
+ * Rows are not collapsed during the insert: merges and FINAL do that, and it would double the work
+ * of ClickHouse.
  */
 export async function insertBlock(
   clickhouse: ClickHouse,
@@ -23,13 +25,19 @@ export async function insertBlock(
       ...(insert.token === undefined ? {} : { insert_deduplication_token: insert.token }),
     },
   });
-  for await (const _ of stream); // An exec answers with a stream; the insert is confirmed when it ends.
+  for await (const _ of stream); // `exec` answers with a stream; the insert is confirmed when it ends.
 }
 
-/** Chunks of up to 1 MiB, which take some 5 ms. One in a turn would make a large insert wait for every turn of a busy worker. */
+/**
+ * Number of chunks (up to 1 MiB, about 5 ms together) per turn of the event loop. With one per
+ * turn, a large insert would wait for every turn of a busy worker.
+ */
 const chunksPerTurn = 8;
 
-/** The event loop goes on in between: a socket takes one chunk after the other at once as long as the engine reads them. */
+/**
+ * Yields to the event loop between chunks. Without this a socket takes chunk after chunk at once as
+ * long as ClickHouse reads them.
+ */
 async function* inTurns(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
   let sent = 0;
   for (const chunk of chunks) {

@@ -5,8 +5,9 @@ import type { ClickHouse } from './client.ts';
 const directory = fileURLToPath(new URL('../../../migrations/clickhouse/', import.meta.url));
 
 /**
- * Applies the numbered SQL files that are not recorded yet; returns their names. Statements end with `;` at a line's end and
- * say IF NOT EXISTS, so a file that was cut short runs again safely. The caller holds the migration lock.
+ * Applies the numbered SQL files that are not recorded yet and returns their names. A statement
+ * ends with `;` at a line end and uses IF NOT EXISTS, so an interrupted file can run again. The
+ * caller holds the migration lock.
  */
 export async function migrateClickHouse(clickhouse: ClickHouse): Promise<string[]> {
   await clickhouse.command({
@@ -25,7 +26,7 @@ export async function migrateClickHouse(clickhouse: ClickHouse): Promise<string[
 
 async function apply(clickhouse: ClickHouse, file: string): Promise<void> {
   const statements = (await readFile(directory + file, 'utf8')).split(/;\s*$/m).filter((text) => text.trim() !== '');
-  // A table that is rewritten takes its time.
+  // Rewriting a table can take long.
   for (const query of statements) await clickhouse.command({ query, clickhouse_settings: { max_execution_time: 0 } });
   await clickhouse.insert({
     table: 'schema_migrations',

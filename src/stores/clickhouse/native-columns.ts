@@ -1,6 +1,9 @@
 import { ByteWriter } from './byte-writer.ts';
 
-/** A column of a block under construction. `type` is what the bytes are; the engine converts it to the table's own type. */
+/**
+ * A column of a block under construction. `type` is the type of the bytes; ClickHouse converts it
+ * to the type of the table.
+ */
 export interface Column<Row> {
   type: string;
   append(row: Row): void;
@@ -8,7 +11,10 @@ export interface Column<Row> {
   streams: readonly Stream[];
 }
 
-/** What a column has written since the writer's last reset. `sizes` hold a 32-bit count of elements for each row. */
+/**
+ * The bytes that a column has written since the last reset. `sizes` holds a 32-bit element count
+ * per row.
+ */
 export interface Stream {
   kind: 'values' | 'sizes';
   writer: ByteWriter;
@@ -16,7 +22,10 @@ export interface Stream {
 
 type Write<Value> = (writer: ByteWriter, value: Value) => void;
 
-/** How a plain type is written, and what it is called. Strings stand for LowCardinality and enums are sent by number. */
+/**
+ * The writer and the name of a plain type. LowCardinality columns are sent as strings, enums as
+ * numbers.
+ */
 export interface Scalar<Value> {
   type: string;
   write: Write<Value>;
@@ -28,7 +37,7 @@ export const int8: Scalar<number> = { type: 'Int8', write: (writer, value) => wr
 export const uint16: Scalar<number> = { type: 'UInt16', write: (writer, value) => writer.uint16(value) };
 export const uint32: Scalar<number> = { type: 'UInt32', write: (writer, value) => writer.uint32(value) };
 export const int32: Scalar<number> = { type: 'Int32', write: (writer, value) => writer.int32(value) };
-/** A whole number up to 2^53, for columns of that type. */
+/** A whole number up to 2^53, for UInt64 columns. */
 export const uint53: Scalar<number> = { type: 'UInt64', write: (writer, value) => writer.uint53(value) };
 export const uint64: Scalar<bigint> = { type: 'UInt64', write: (writer, value) => writer.int64(value) };
 export const int64: Scalar<bigint> = { type: 'Int64', write: (writer, value) => writer.int64(value) };
@@ -38,19 +47,23 @@ export const dateTimeMs: Scalar<number> = {
   type: "DateTime64(3, 'UTC')",
   write: (writer, value) => writer.uint53(value),
 };
-/** From lower-case hex; '' is all zero. */
+/** From lowercase hex; '' becomes all zeros. */
 export const hex = (bytes: number): Scalar<string> => ({
   type: `FixedString(${bytes})`,
   write: (writer, value) => writer.fixedHex(value, bytes),
 });
 
+/** Builds a column of a plain type from the value that `read` returns for each row. */
 export function column<Row, Value>(scalar: Scalar<Value>, read: (row: Row) => Value): Column<Row> {
   const values = new ByteWriter();
   const { type, write } = scalar;
   return { type, streams: [{ kind: 'values', writer: values }], append: (row) => write(values, read(row)) };
 }
 
-/** Nullable: a byte for each row that says null, then a value for each row. `absent` fills the place of a null. */
+/**
+ * Builds a Nullable column: one null flag byte per row, then one value per row. `absent` is the
+ * value of a null row.
+ */
 export function nullable<Row, Value>(
   scalar: Scalar<Value>,
   absent: Value,
@@ -72,7 +85,10 @@ export function nullable<Row, Value>(
   };
 }
 
-/** Array, of tuples where there are several fields: the sizes, then each field's elements. */
+/**
+ * Builds an Array column, of tuples if there are several fields: the sizes, then the elements of
+ * each field.
+ */
 export function array<Row, Item>(
   fields: readonly ArrayField<Item>[],
   read: (row: Row) => readonly Item[],
@@ -99,19 +115,20 @@ export interface ArrayField<Item> {
   write: Write<Item>;
 }
 
+/** Builds a field of an array of tuples from the value that `read` returns for each item. */
 export function field<Item, Value>(scalar: Scalar<Value>, read: (item: Item) => Value): ArrayField<Item> {
   return { type: scalar.type, write: (writer, item) => scalar.write(writer, read(item)) };
 }
 
 export const texts: readonly ArrayField<string>[] = [text];
 
-/** Keys and values of a map, side by side. */
+/** Keys and values of a map, as parallel arrays. */
 export interface Entries<Value> {
   keys: readonly string[];
   values: readonly Value[];
 }
 
-/** Map(String, …). */
+/** Builds a Map(String, …) column. */
 export function mapOf<Row, Value>(scalar: Scalar<Value>, read: (row: Row) => Entries<Value>): Column<Row> {
   const sizes = new ByteWriter();
   const keyWriter = new ByteWriter();

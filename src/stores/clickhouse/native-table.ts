@@ -2,11 +2,11 @@ import { ByteWriter, bytesMax } from './byte-writer.ts';
 import { inChunks } from './in-chunks.ts';
 import type { Column, Stream } from './native-columns.ts';
 
-/** Rows in columns, not yet a block: the bytes of every stream, one behind the other. */
+/** Encoded rows that are not a block yet: the bytes of all streams, concatenated. */
 export interface EncodedRows {
   rowCount: number;
   bytes: Buffer;
-  /** Where each stream ends in `bytes`. */
+  /** End offset of each stream in `bytes`. */
   ends: Uint32Array;
 }
 
@@ -15,18 +15,19 @@ const sizeBytes = 4;
 const countsBytesMax = 10;
 
 /**
- * Turns rows into blocks of ClickHouse's Native format (clickhouse.com/docs/interfaces/formats/Native): columns and rows as counts,
- * then for each column its name, its type and its values. Rows are encoded apart and put together later, because a block costs the
- * engine as much as a hundred rows.
+ * Encodes rows as blocks of ClickHouse's Native format
+ * (clickhouse.com/docs/interfaces/formats/Native): the column and row counts, then name, type and
+ * values of each column. Rows are encoded separately and combined later, because a block costs
+ * ClickHouse as much as a hundred rows.
  */
 export class NativeTable<Row> {
-  /** For the statement that takes the blocks: `INSERT INTO t (names) FORMAT Native`. */
+  /** Column names for the insert statement: `INSERT INTO t (names) FORMAT Native`. */
   readonly names: readonly string[];
   readonly #columns: readonly Column<Row>[];
-  /** Every stream with the head of its column before the first of them. */
+  /** All streams. The first stream of a column has the head (name and type) of the column. */
   readonly #streams: readonly { head: Buffer; stream: Stream }[];
 
-  /** The order of `columns` is that of the block; their names are those of the table. */
+  /** Takes the columns in block order, by their names in the table. */
   constructor(columns: Readonly<Record<string, Column<Row>>>) {
     this.names = Object.keys(columns);
     this.#columns = Object.values(columns);
@@ -35,7 +36,10 @@ export class NativeTable<Row> {
     );
   }
 
-  /** Throws RangeError when the rows would take more than `bytesMax`. */
+  /**
+   * Encodes rows.
+   * @throws RangeError when the rows need more than `bytesMax`
+   */
   encode(rows: readonly Row[]): EncodedRows {
     for (const { stream } of this.#streams) stream.writer.reset();
     for (const column of this.#columns) for (const row of rows) column.append(row);
@@ -51,8 +55,9 @@ export class NativeTable<Row> {
   }
 
   /**
-   * One block of all the rows, in chunks of up to 1 MiB that are made as they are taken: long values are sent as they lie in `parts`,
-   * which so must not change meanwhile. Blocks that are sent at the same time share nothing.
+   * Returns one block of all rows as chunks of up to 1 MiB, made on demand. Long values are sent
+   * from `parts` without a copy, so `parts` must not change meanwhile. Blocks sent at the same time
+   * share no state.
    */
   block(parts: readonly EncodedRows[]): Generator<Buffer> {
     return inChunks(this.#pieces(parts));
@@ -74,7 +79,9 @@ function streamOf(part: EncodedRows, index: number): Buffer {
   return part.bytes.subarray(index === 0 ? 0 : part.ends[index - 1], part.ends[index]);
 }
 
-/** The format wants the running count of elements over the whole block. */
+/**
+ * Converts sizes to offsets: the format requires the running element count over the whole block.
+ */
 function offsetsOf(sizes: readonly Buffer[], rowCount: number): Buffer {
   const offsets = Buffer.alloc(offsetBytes * rowCount);
   let elements = 0;

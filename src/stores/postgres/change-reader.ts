@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { Postgres } from './client.ts';
 import { runPostgres } from './errors.ts';
 
-/** Something that processes hold in memory and that was changed. */
+/** A change of something that processes cache in memory. */
 export interface Change {
   topic: string;
   id: string;
@@ -19,8 +19,9 @@ const connectTimeoutMs = 1_000;
 const pageRowsMax = 1_000;
 
 /**
- * One page of the changes whose transactions had not all ended when the reader looked last, and the oldest transaction that runs now:
- * whatever has a lower id is visible in this snapshot (postgresql.org/docs/current/functions-info.html, pg_snapshot_xmin).
+ * Reads one page of changes from transactions that had not all ended at the last read, and the
+ * oldest running transaction. Every lower transaction id is visible in this snapshot
+ * (postgresql.org/docs/current/functions-info.html, pg_snapshot_xmin).
  */
 const pageQuery = `
   select horizon, topic, subject_id, xid::text
@@ -34,22 +35,32 @@ const pageQuery = `
   order by page.xid, topic, subject_id`;
 
 /**
- * Reads what was changed since it read last, exactly once, over one connection of its own, so that no workspace's use of the pool keeps
- * revocations waiting. Needs no session: it works through PgBouncer.
+ * Reads each change since the last read exactly once. It uses its own connection, so that heavy use
+ * of the pool cannot delay revocations. It needs no session state, so it works through PgBouncer.
  */
 export class ChangeReader {
   readonly #databaseUrl: string;
   #client: pg.Client | undefined;
-  /** Every transaction below it has been told. Undefined before the first read and after {@link reset}. */
+  /**
+   * All transactions below it have been reported. Undefined before the first read and after
+   * {@link reset}.
+   */
   #horizon: bigint | undefined;
-  /** Told already although at or above the horizon; empty while no transaction lasts. */
+  /**
+   * Changes at or above the horizon that were already reported. Empty while no transaction is
+   * running.
+   */
   #told = new Set<string>();
 
   constructor(databaseUrl: string) {
     this.#databaseUrl = databaseUrl;
   }
 
-  /** What was changed; undefined when anything may have been, because nothing was read before. Throws when the database is unavailable. */
+  /**
+   * Reads the new changes. Returns undefined when anything may have changed, because there was no
+   * earlier read.
+   * @throws an error when the database is unavailable
+   */
   async read(): Promise<Change[] | undefined> {
     const client = await this.#connection();
     const since = this.#horizon;
@@ -58,7 +69,7 @@ export class ChangeReader {
     let horizon: bigint | undefined;
     for (let full = true; full; ) {
       const page = (await client.query<Row>(pageQuery, cursor)).rows;
-      // Of the first page: what is committed while the next ones are read may have been passed over.
+      // Take the horizon of the first page: a commit during the later pages may have been missed.
       horizon ??= BigInt(page[0]?.horizon ?? 0);
       if (since === undefined) break;
       rows.push(...page.filter(({ topic }) => topic !== null));
@@ -69,7 +80,7 @@ export class ChangeReader {
     return this.#advance(rows, since, horizon ?? 0n);
   }
 
-  /** Forgets the connection and how far it had read. */
+  /** Drops the connection and the read position. */
   reset(): void {
     this.#client?.end().catch(() => undefined);
     this.#client = undefined;
@@ -81,7 +92,7 @@ export class ChangeReader {
     const before = this.#told;
     this.#horizon = horizon;
     this.#told = new Set(rows.filter(({ xid }) => BigInt(xid) >= horizon).map(keyOf));
-    // Transaction ids that went backwards are those of another server.
+    // Transaction ids that decrease mean another server.
     if (since === undefined || horizon < since) return undefined;
     return rows.filter((row) => !before.has(keyOf(row))).map((row) => ({ topic: row.topic ?? '', id: row.subject_id }));
   }
@@ -93,7 +104,7 @@ export class ChangeReader {
       application_name: 'promptlane',
       connectionTimeoutMillis: connectTimeoutMs,
     });
-    client.on('error', () => undefined); // The next read fails, and says so.
+    client.on('error', () => undefined); // The next read fails and reports the error.
     this.#client = client;
     await client.connect();
     return client;
@@ -104,7 +115,17 @@ function keyOf({ xid, topic, subject_id: id }: Row): string {
   return `${xid} ${topic} ${id}`;
 }
 
-/** Forgets changes noted before `before`; returns how many. */
-export async function deleteChanges(postgres: Postgres, before: Date): Promise<number> {
+/**
+ * Longer than any of our transactions. Processes read several times per second, and start over
+ * after a failed read.
+ */
+const keptMs = 5 * 60_000;
+
+/**
+ * Deletes changes that every process has read and returns their number.
+ * @throws UnavailableError
+ */
+export async function pruneChanges(postgres: Postgres): Promise<number> {
+  const before = new Date(Date.now() - keptMs);
   return runPostgres(() => postgres('changes').where('at', '<', before).delete());
 }

@@ -7,16 +7,22 @@ export type Postgres = Knex;
 export type Transaction = Knex.Transaction;
 
 const statementMsMax = 10_000;
-/** The server ends a statement itself. One that still has no answer after this long waits for a server, or a network, that is frozen. */
+/**
+ * The server itself ends a slow statement. If there is no answer after this extra time, the server
+ * or the network is frozen.
+ */
 const silenceGraceMs = 2_000;
 
-/** A pool on the given database. Waiting for a connection ends after 2 s, a statement after 10 s, or after 12 s if the server is frozen. */
+/**
+ * Creates a connection pool. The wait for a connection ends after 2 s, a statement after 10 s, or
+ * after 12 s if the server is frozen.
+ */
 export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
   return knex({
     client: 'pg',
     // Otherwise knex writes bound values into error messages.
     compileSqlOnError: false,
-    // What fails is thrown; knex would print it on standard output as well, past our logger.
+    // Failures are thrown. Knex would also print them on standard output, past our logger.
     log: { warn: () => undefined, error: () => undefined },
     connection: {
       connectionString: databaseUrl,
@@ -36,7 +42,7 @@ export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
   });
 }
 
-/** Lets each statement of a transaction take `statementMs`, until the transaction ends. */
+/** Allows each statement of a transaction `statementMs`, until the transaction ends. */
 export async function allowStatements(transaction: Transaction, statementMs: number): Promise<void> {
   await transaction.raw(`set local statement_timeout = ${statementMs}`);
   const socket = socketOf(await transaction.client.acquireConnection());
@@ -45,7 +51,10 @@ export async function allowStatements(transaction: Transaction, statementMs: num
   transaction.executionPromise.then(restore, restore);
 }
 
-/** pg's own `query_timeout` would not do: it gives up the query and keeps the connection, on which the transaction is still open. */
+/**
+ * Closes a connection whose statement gets no answer. pg's own `query_timeout` is not enough: it
+ * drops the query but keeps the connection, whose transaction is still open.
+ */
 function closeWhenSilent(connection: pg.Client): void {
   const socket = socketOf(connection);
   socket.setTimeout(statementMsMax + silenceGraceMs);
@@ -54,8 +63,8 @@ function closeWhenSilent(connection: pg.Client): void {
   });
 }
 
-/** A TCP connection in all cases: knex is never given a stream of another kind. */
+/** Always a TCP connection: knex never gets another kind of stream. */
 const socketOf = (connection: pg.Client) => connection.connection.stream as Socket;
 
-/** @types/pg 8 does not declare it. */
+/** `readyForQuery` is missing in @types/pg 8. */
 const isIdle = (connection: pg.Client & { readyForQuery?: boolean | null }) => connection.readyForQuery === true;

@@ -1,6 +1,6 @@
 import { UnavailableError } from '../../lib/errors.ts';
 
-/** Connection failures by node's `code`, by SQLSTATE class 08 and 57P, and by knex's own name. */
+/** Connection failures: Node's `code`, SQLSTATE classes 08 and 57P, and the error name of knex. */
 const unavailableCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -15,22 +15,28 @@ const unavailableCodes = new Set([
 const unavailableMessages =
   /Connection terminated|timeout expired|Client has encountered a connection error|connect timeout/;
 
-/** Runs a Postgres call; a database that is away becomes `UnavailableError`, anything else passes unchanged. */
+/**
+ * Runs a Postgres call. Other errors pass unchanged.
+ * @throws UnavailableError when the database is unavailable
+ */
 export async function runPostgres<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    throw recognisePostgresError(error);
+    throw recognizePostgresError(error);
   }
 }
 
-/** A database that is away as UnavailableError; anything else as it is. */
-export function recognisePostgresError(error: unknown): unknown {
+/**
+ * Converts an error to UnavailableError if the database is unavailable. Returns any other error
+ * unchanged.
+ */
+export function recognizePostgresError(error: unknown): unknown {
   if (!isUnavailable(error)) return error;
   return postgresAway(error);
 }
 
-/** What a caller is told while the engine is away. */
+/** Returns the error for a caller while Postgres is unavailable. */
 export function postgresAway(cause?: unknown): UnavailableError {
   return new UnavailableError('postgres_unavailable', 'The database cannot be reached right now.', { cause });
 }

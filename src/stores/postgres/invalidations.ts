@@ -2,19 +2,25 @@ import { within } from '../../lib/within.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { ChangeReader } from './change-reader.ts';
 
-/** Kinds of things whose cached records must be forgotten when they change, each by its id; triggers note them, see the migrations. */
+/**
+ * Kinds of objects whose cached records become invalid when they change. Triggers record the
+ * changes (see the migrations).
+ */
 export type InvalidationTopic = 'api_key' | 'part' | 'project' | 'prompt' | 'user' | 'workspace';
 
 export interface Invalidations {
-  /** Whether every change that is older than {@link heardForMs} has been heard of. */
+  /** Whether every change older than {@link heardForMs} has been received. */
   readonly connected: boolean;
   /**
-   * Says after the commit that something has changed, to this process alone and at once: whoever changed it here sees it here. Others find
-   * it in the table of changes, where the transaction itself has put it. Never throws.
+   * Announces a committed change to this process immediately. Other processes find it in the table
+   * of changes, where the transaction itself has written it. Never throws.
    */
   publish(topic: InvalidationTopic, id: string): Promise<void>;
   subscribe(topic: InvalidationTopic, changed: (ids: ReadonlySet<string>) => void): void;
-  /** Called when changes may have been missed: at the start, and when the database is back. */
+  /**
+   * Registers a callback for possibly missed changes: at the start, and after the database was
+   * unavailable.
+   */
   onGap(missed: () => void): void;
   start(): void;
   close(): void;
@@ -22,10 +28,16 @@ export interface Invalidations {
 
 const readEveryMs = 150;
 const readTimeoutMs = 2_000;
-/** A change is in force within this, or caches live shortly; well below the second that is promised. */
+/**
+ * A change takes effect within this time, otherwise caches use a short lifetime. Well below the
+ * promised second.
+ */
 export const heardForMs = 700;
 
-/** Tells a process's caches what changed, here and elsewhere: it reads the table of changes six times a second. */
+/**
+ * Tells the caches of a process about changes here and elsewhere. It reads the table of changes six
+ * times a second.
+ */
 export function createInvalidations(options: { databaseUrl: string; logger: Logger }): Invalidations {
   const reader = new ChangeReader(options.databaseUrl);
   const listeners = new Map<string, ((ids: ReadonlySet<string>) => void)[]>();

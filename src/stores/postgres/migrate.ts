@@ -4,7 +4,10 @@ import type { Knex } from 'knex';
 
 const directory = fileURLToPath(new URL('../../../migrations/postgres/', import.meta.url));
 
-/** Migrations by file name without its ending, so that the sources (.ts) and the build (.js) count as the same ones. */
+/**
+ * Migrations by file name without extension, so that sources (.ts) and build output (.js) have the
+ * same names.
+ */
 const migrationSource: Knex.MigrationSource<string> = {
   getMigrations: async () => (await readdir(directory)).filter((file) => /^\d{4}_\w+\.(ts|js)$/.test(file)).sort(),
   getMigrationName: (file) => file.replace(/\.(ts|js)$/, ''),
@@ -13,7 +16,7 @@ const migrationSource: Knex.MigrationSource<string> = {
 
 export const postgresMigrations: Knex.MigratorConfig = { migrationSource };
 
-/** Applies what is missing; returns the names applied. The caller holds the migration lock. */
+/** Applies the missing migrations and returns their names. The caller holds the migration lock. */
 export async function migratePostgres(postgres: Knex): Promise<string[]> {
   const [, applied] = (await postgres.migrate.latest(postgresMigrations)) as [number, string[]];
   return applied;

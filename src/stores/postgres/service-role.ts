@@ -7,13 +7,17 @@ const hintTimeoutMs = 500;
 
 /** SQLSTATE insufficient_privilege. */
 const notAllowed = '42501';
-/** SQLSTATEs duplicate_object, and unique_violation where the other transaction ended while ours waited for it. */
+/**
+ * SQLSTATEs duplicate_object, and unique_violation if another transaction ended while ours waited
+ * for it.
+ */
 const madeByOthers: readonly unknown[] = ['42710', '23505'];
 
 /**
- * Makes the user that the service connects as, who may read and write rows and nothing else: a statement that was smuggled in changes no
- * table and no function, and what was audited stays. Runs after every migration, so that new tables are granted too. Where the
- * migrating user may not make users, the user must be there. Throws when the URL names no user and password.
+ * Creates the user that the service connects as. It can only read and write rows, so an injected
+ * statement cannot change tables, functions or audit entries. Call it after every migration, to
+ * grant new tables. If the migrating user may not create users, the user must already exist.
+ * @throws Error when the URL has no user or no password
  */
 export async function putServiceUser(postgres: Postgres, serviceUrl: string): Promise<void> {
   const { username, password } = new URL(serviceUrl);
@@ -23,19 +27,22 @@ export async function putServiceUser(postgres: Postgres, serviceUrl: string): Pr
   for (const grant of grants) await run(postgres, grant, user);
 }
 
-/** In this order. `%I` is the user. */
+/** Run in this order. `%I` is the user. */
 const grants = [
   'revoke create on schema public from public',
   'grant usage on schema public to %I',
   'grant select, insert, update, delete on all tables in schema public to %I',
   'grant usage on all sequences in schema public to %I',
   'revoke all on knex_migrations, knex_migrations_lock from %I',
-  // Triggers write what was changed; maintenance prunes it.
+  // Triggers record changes; maintenance deletes old ones.
   'revoke insert, update on changes from %I',
   'revoke update, delete on audit_log from %I',
 ];
 
-/** Says once, at the start, that a set-up whose service connects as the owner works and has one wall less. Never throws. */
+/**
+ * Logs a warning at the start if the service connects as the table owner. That works, but is less
+ * protected. Never throws.
+ */
 export async function hintIfOwner(postgres: Postgres, logger: Logger): Promise<void> {
   if (!(await within(hintTimeoutMs, () => ownsTables(postgres)).catch(() => false))) return;
   logger.warn(
@@ -43,7 +50,7 @@ export async function hintIfOwner(postgres: Postgres, logger: Logger): Promise<v
   );
 }
 
-/** Whether the connection could change the schema, because it owns the tables. */
+/** Returns whether the connection can change the schema because its user owns the tables. */
 export async function ownsTables(postgres: Postgres): Promise<boolean> {
   const { rows } = await postgres.raw<{ rows: { owns: boolean }[] }>(
     `select pg_has_role(current_user, tableowner::name, 'usage') as owns from pg_tables
@@ -53,10 +60,10 @@ export async function ownsTables(postgres: Postgres): Promise<boolean> {
 }
 
 async function putUser(postgres: Postgres, user: string, password: string): Promise<void> {
-  // Postgres logs a statement that fails with all its text, so no statement holds the password.
+  // Postgres logs the full text of a failed statement, so no statement contains the password.
   const verifier = scramVerifier(password);
   if (!(await userExists(postgres, user)) && (await makeUser(postgres, user, verifier))) return;
-  // A user that somebody else has made is theirs to change.
+  // A user that somebody else created may not be ours to change.
   await run(postgres, 'alter role %I password %L', user, verifier).catch((denied: unknown) => {
     if (codeOf(denied) !== notAllowed) throw denied;
   });
@@ -67,7 +74,7 @@ async function userExists(postgres: Postgres, user: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** False when somebody else made the user at the same moment. */
+/** Returns false if somebody else created the user at the same moment. */
 async function makeUser(postgres: Postgres, user: string, verifier: string): Promise<boolean> {
   const rights = 'login nosuperuser nocreatedb nocreaterole nobypassrls password %L';
   try {
@@ -79,7 +86,9 @@ async function makeUser(postgres: Postgres, user: string, verifier: string): Pro
   }
 }
 
-/** Statements about users take no bound values, so Postgres itself writes the names into them. */
+/**
+ * Statements about users take no bound values, so Postgres itself formats the names into the text.
+ */
 async function run(postgres: Postgres, template: string, ...values: readonly string[]): Promise<void> {
   const { rows } = await postgres.raw<{ rows: { statement: string }[] }>(
     `select format(?::text, variadic ?::text[]) as statement`,

@@ -3,9 +3,11 @@ import type { Postgres, Transaction } from './client.ts';
 import { runPostgres } from './errors.ts';
 
 /**
- * Runs `work` in one transaction and resolves once that is committed. What `work` throws undoes it and is thrown. Throws
- * UnavailableError, and OutcomeUnknownError when the connection was lost within the commit. A transaction that is begun by hand
- * would not do: its `commit()` resolves although the commit failed (knex 3, `Transaction.query`).
+ * Runs `work` in one transaction and resolves after the commit. An error of `work` rolls it back
+ * and is rethrown. A manual transaction is not usable here: its `commit()` resolves even when the
+ * commit failed (knex 3, `Transaction.query`).
+ * @throws UnavailableError when the database is unavailable
+ * @throws OutcomeUnknownError when the connection was lost during the commit
  */
 export async function inTransaction<T>(postgres: Postgres, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   let isWorkDone = false;

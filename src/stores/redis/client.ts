@@ -2,12 +2,15 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { within } from '../../lib/within.ts';
 
-/** Reconnects after 50, 100, 200 … 1000 ms, for ever. BullMQ's default reaches 20 s, which is how long recovery would take. */
+/**
+ * Reconnects after 50, 100, 200 … 1000 ms, without end. BullMQ's default grows to 20 s, which would
+ * delay recovery.
+ */
 const retryStrategy = (times: number): number => Math.min(50 * 2 ** (times - 1), 1_000);
 
 /**
- * For requests: every command is answered or fails within a second, whether Redis refuses, hangs or is loading. A command
- * that timed out may still have run, so what is sent over it must be idempotent.
+ * Connects for requests. Every command is answered or fails within a second, whether Redis refuses,
+ * hangs or is loading. A command that timed out may still have run, so commands must be idempotent.
  */
 export function connectRequestRedis(redisUrl: string): Redis {
   keepStringMethodsFast();
@@ -20,14 +23,17 @@ export function connectRequestRedis(redisUrl: string): Redis {
   });
 }
 
-/** For workers: waits through an outage; blocking reads must not time out. BullMQ demands `maxRetriesPerRequest: null`. */
+/**
+ * Connects for workers. Commands wait through an outage, and blocking reads do not time out. BullMQ
+ * requires `maxRetriesPerRequest: null`.
+ */
 export function connectWorkerRedis(redisUrl: string): Redis {
   keepStringMethodsFast();
   return new Redis(redisUrl, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy });
 }
 /**
- * Waits for a new connection to be ready, at most a second: a client that fails fast refuses commands before. Never throws, for a
- * Redis that is away is found out by the commands themselves.
+ * Waits at most a second until a new connection is ready, because a fail-fast client refuses
+ * commands before that. Never throws: if Redis is unavailable, the commands report it.
  */
 export async function firstConnection(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;
@@ -39,8 +45,9 @@ export type { Redis } from 'ioredis';
 const lookups = 100;
 
 /**
- * A class of ioredis 6 extends String. From then on V8 (Node 20) looks string methods up anew at every call, which makes loops
- * over characters eight times slower and a span twice as dear, until methods were looked up often enough through a prototype.
+ * Keeps string methods fast. A class of ioredis 6 extends String; after that V8 (Node 20) looks up
+ * string methods at every call. Loops over characters become eight times slower, and a span twice
+ * as expensive, until methods were looked up often enough through a prototype.
  */
 function keepStringMethodsFast(): void {
   const text: { charCodeAt?: unknown } = Object.create(String.prototype);

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
-/** A Lua script, sent by its digest once Redis knows it. */
+/** A Lua script. It is sent by its digest once Redis knows it. */
 export interface RedisScript {
   run(redis: Redis, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
 }
 
-/** One round trip per run; two when Redis has not seen the script yet or has forgotten it (SCRIPT FLUSH, a restart). */
+/**
+ * Creates a script. A run takes one round trip, or two if Redis does not know the script (first
+ * use, SCRIPT FLUSH, restart).
+ */
 export function createScript(lua: string): RedisScript {
   const digest = createHash('sha1').update(lua).digest('hex');
   return {

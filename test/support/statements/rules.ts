@@ -62,7 +62,7 @@ export const exceptions: readonly Exception[] = [
   {
     engine: 'postgres',
     statement: /"workspaces" where "external_org_id" = \$1/,
-    why: 'an organisation of an identity provider: which workspace is it?',
+    why: 'an organization of an identity provider: which workspace is it?',
   },
   {
     engine: 'postgres',

@@ -1,21 +1,23 @@
 import { z } from 'zod';
 
-/** What an identifier may hold to be stored as text: neither NUL nor half a surrogate pair. */
+/**
+ * Returns whether Postgres can store an identifier as text: it has no NUL and no lone surrogate.
+ */
 const storable = (text: string) => !text.includes('\u0000') && !/\p{Surrogate}/u.test(text);
 const identifier = z.string().min(1).max(255).refine(storable);
-/** Only shown to people, so that an odd one is left out rather than refused. */
+/** Only displayed to people, so an invalid value is omitted and does not reject the token. */
 const display = (charsMax: number) => z.string().min(1).max(charsMax).refine(storable).optional().catch(undefined);
 
 const claims = z.object({
   sub: identifier,
   exp: z.number(),
-  /** The organisation of the identity provider that the user acts in. */
+  /** The organization of the identity provider that the user acts in. */
   org_id: identifier.nullish(),
   email: display(320),
   name: display(200),
 });
 
-/** What a verified token says of its bearer. */
+/** The claims of a verified token. */
 export interface TokenClaims {
   subject: string;
   expiresAtMs: number;
@@ -24,7 +26,7 @@ export interface TokenClaims {
   name: string | undefined;
 }
 
-/** Undefined when a claim that is needed is absent or unusable. */
+/** Reads the claims. Returns undefined when a required claim is missing or invalid. */
 export function readClaims(payload: unknown): TokenClaims | undefined {
   const parsed = claims.safeParse(payload);
   if (!parsed.success) return undefined;

@@ -1,6 +1,9 @@
 const bytesMax = 256 * 1024;
 
-/** `fetch` for key sets: an answer over 256 KiB is an error. Redirects come back as they are, for the caller to refuse. */
+/**
+ * Fetches a key set. Returns redirects unchanged, so that the caller can refuse them.
+ * @throws Error when the answer is larger than 256 KiB
+ */
 export async function fetchBounded(
   url: string,
   options: { headers: Headers; method: 'GET'; redirect: 'manual'; signal: AbortSignal },
@@ -14,7 +17,7 @@ export async function fetchBounded(
   let length = 0;
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
-    // Leaving the loop cancels the rest.
+    // The exception leaves the loop, which cancels the rest of the download.
     if (length > bytesMax) throw new Error(`The key set is larger than ${bytesMax} bytes`);
     chunks.push(chunk);
   }

@@ -6,32 +6,33 @@ import { fetchBounded } from './fetch-bounded.ts';
 import type { TokenHeader } from './token-header.ts';
 
 const timeoutMs = 3_000;
-/** Between two fetches that unknown key ids cause, however many there are. */
+/** Minimum time between two fetches for unknown key ids, however many there are. */
 const cooldownMs = 30_000;
-/** Keys older than this are fetched again beside the requests, so that a withdrawn key goes. */
+/** Keys older than this are fetched again in the background, so that a withdrawn key disappears. */
 const refreshMs = 10 * 60_000;
-/** Without any keys, tries are 1, 2, 4 … 30 s apart. */
+/** Without any keys, attempts are 1, 2, 4 … 30 s apart. */
 const firstRetryMs = 1_000;
 /** RFC 7518, 3.3. */
 const rsaBitsMin = 2_048;
 
 /**
- * The keys an identity provider publishes (RFC 7517). jose fetches, parses and picks; when to fetch is decided here, because keys that
- * are held must outlive an outage and a flood of unknown ids must neither cause fetches nor keep known keys from being used.
+ * Holds the published keys of an identity provider (RFC 7517). jose fetches, parses and selects
+ * them; this class decides when to fetch. Keys must remain usable during an outage, and many
+ * unknown ids must neither cause many fetches nor block known keys.
  */
 export class PublishedKeys {
   readonly #keySet: ReturnType<typeof createRemoteJWKSet>;
   readonly #logger: Logger;
   readonly #keys = new WeakMap<object, KeyObject>();
   #attemptedAtMs = Number.NEGATIVE_INFINITY;
-  /** Whether there are keys, from whenever. */
+  /** Whether any keys were ever fetched. */
   #held = false;
   #failures = 0;
   #fetching: Promise<void> | undefined;
 
   constructor(url: string, logger: Logger) {
     this.#logger = logger;
-    // Its own clocks are switched off.
+    // Switch off the timers of jose.
     const options = { cooldownDuration: Number.POSITIVE_INFINITY, cacheMaxAge: Number.POSITIVE_INFINITY };
     this.#keySet = createRemoteJWKSet(new URL(url), {
       ...options,
@@ -40,7 +41,10 @@ export class PublishedKeys {
     });
   }
 
-  /** The key that signed, or undefined when none is published. Throws UnavailableError while that cannot be found out. */
+  /**
+   * Returns the key that signed, or undefined when it is not published.
+   * @throws UnavailableError when the keys cannot be fetched
+   */
   async find(header: TokenHeader): Promise<KeyObject | undefined> {
     if (!this.#held) await this.#fetchSoon();
     if (!this.#held) throw unavailable();
@@ -49,7 +53,7 @@ export class PublishedKeys {
     if (key !== undefined) return key;
     await this.#fetchSoon();
     const published = await this.#pick(header);
-    // Perhaps it was published since; the caller may hold a good token.
+    // The key may have been published since the last fetch, so the token may be valid.
     if (published === undefined && this.#failures > 0) throw unavailable();
     return published;
   }
@@ -66,7 +70,7 @@ export class PublishedKeys {
     }
   }
 
-  /** Fetches unless it is too early, in which case nothing happens. Never rejects. */
+  /** Fetches unless it is too early; then it does nothing. Never rejects. */
   async #fetchSoon(): Promise<void> {
     if (this.#fetching !== undefined || this.#sinceAttemptMs() >= this.#waitMs()) await this.#fetch();
   }

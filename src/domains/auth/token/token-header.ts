@@ -1,13 +1,17 @@
 import { z } from 'zod';
 
-/** The two ways a key is found: the shared secret or the published keys. Nothing else is an algorithm here, `none` least of all. */
+/**
+ * Accepted algorithms, for the two sources of keys: the shared secret and the published keys. All
+ * others are rejected, above all `none`.
+ */
 export const algorithms = ['HS256', 'RS256', 'ES256'] as const;
 
 export type Algorithm = (typeof algorithms)[number];
 
 /**
- * Keys that a token brings along or points at (`jwk`, `jku`, `x5c`, `x5u`) are never looked at. `crit` names extensions that must be
- * understood (RFC 7515, 4.1.11); none are.
+ * Keys in the token or referenced by it (`jwk`, `jku`, `x5c`, `x5u`) are ignored. `crit` names
+ * extensions that must be understood (RFC 7515, 4.1.11). None is supported, so the field is
+ * rejected.
  */
 const header = z.object({
   alg: z.enum(algorithms),
@@ -17,7 +21,7 @@ const header = z.object({
 
 export type TokenHeader = z.infer<typeof header>;
 
-/** The header of a token, unverified; undefined when it is not one that could be valid. */
+/** Reads the unverified header of a token. Returns undefined when the token cannot be valid. */
 export function readTokenHeader(token: string): TokenHeader | undefined {
   const end = token.indexOf('.');
   if (end < 1) return undefined;

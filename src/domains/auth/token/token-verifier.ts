@@ -1,26 +1,33 @@
 import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
 import jsonwebtoken from 'jsonwebtoken';
+import { LRUCache } from 'lru-cache';
 import type { JwtConfig } from '../../../config.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import { readClaims, type TokenClaims } from './claims.ts';
 import { PublishedKeys } from './published-keys.ts';
 import { readTokenHeader, type TokenHeader } from './token-header.ts';
 
-/** Resolves to undefined for every token that is not valid. Rejects with UnavailableError while its key cannot be fetched. */
+/**
+ * Verifies a token. Resolves to undefined for every invalid token.
+ * @throws UnavailableError when its key cannot be fetched
+ */
 export type VerifyToken = (token: string) => Promise<TokenClaims | undefined>;
 
 const tokenCharsMax = 8_192;
 const clockToleranceS = 5;
-/** A key that was withdrawn is felt after this. */
+/** A withdrawn key takes effect after this time. */
 const rememberedMs = 30_000;
 const rememberedMax = 10_000;
 
-/** Verifies JWTs. An algorithm has its own source of keys, so that a public key is never taken for a shared secret. */
+/**
+ * Creates the verifier of JWTs. Each algorithm has its own source of keys, so that a public key is
+ * never used as a shared secret.
+ */
 export function createTokenVerifier(config: JwtConfig, logger: Logger): VerifyToken {
   const secret = config.secret === undefined ? undefined : createSecretKey(Buffer.from(config.secret));
   const published = config.jwksUrl === undefined ? undefined : new PublishedKeys(config.jwksUrl, logger);
   const keyOf = async (header: TokenHeader) => (header.alg === 'HS256' ? secret : published?.find(header));
-  const remembered = new Map<string, { claims: TokenClaims; untilMs: number }>();
+  const remembered = new LRUCache<string, { claims: TokenClaims; untilMs: number }>({ max: rememberedMax });
 
   return async (token) => {
     if (token.length > tokenCharsMax) return undefined;
@@ -31,7 +38,6 @@ export function createTokenVerifier(config: JwtConfig, logger: Logger): VerifyTo
     const key = header && (await keyOf(header));
     const claims = header && key && verify(token, key, header, config);
     if (claims === undefined) return undefined;
-    if (remembered.size >= rememberedMax) remembered.clear();
     remembered.set(digest, { claims, untilMs: Math.min(Date.now() + rememberedMs, claims.expiresAtMs) });
     return claims;
   };
@@ -52,7 +58,7 @@ function verify(
     });
     return readClaims(payload);
   } catch {
-    // Whatever it is, the token is not valid; the caller is not told which check failed.
+    // For any error the token is invalid. The caller does not learn which check failed.
     return undefined;
   }
 }

@@ -1,11 +1,11 @@
 import type { UserId, WorkspaceId } from '../../../lib/ids.ts';
 import type { Role, WorkspaceScope } from '../../workspaces/index.ts';
 
-/** What is stored of a user and needed to admit a request. */
+/** The stored data of a user that admits a request. */
 export interface UserRecord {
   userId: UserId;
   subject: string;
-  /** A deleted user stays known, to be refused. */
+  /** A deleted user stays in the database, so that their tokens are refused. */
   deleted: boolean;
   personalWorkspaceId: WorkspaceId | undefined;
   memberships: ReadonlyMap<string, Membership>;
@@ -14,6 +14,6 @@ export interface UserRecord {
 export interface Membership {
   workspace: WorkspaceScope;
   role: Role;
-  /** The identity provider's id of the organisation, unless the workspace is personal. */
+  /** The identity provider's id of the organization; undefined for a personal workspace. */
   orgId: string | undefined;
 }

@@ -17,7 +17,7 @@ interface Row {
   owner_user_id: UserId | null;
 }
 
-/** The user with that subject and all workspaces that are theirs. */
+/** Finds the user with this subject and all their workspaces. */
 export async function findUserRecord(postgres: Postgres, subject: string): Promise<UserRecord | undefined> {
   const rows = await runPostgres(() =>
     postgres('users')
@@ -70,8 +70,9 @@ export interface NewUser {
 }
 
 /**
- * Makes sure that the user exists, with a personal workspace and its default project, once however many ask at the same time: the
- * user's row is the lock. Nothing is made for a deleted user.
+ * Makes sure that the user exists with a personal workspace and its default project. Concurrent
+ * calls create them once, because the row of the user is locked. Creates nothing for a deleted
+ * user.
  */
 export async function ensureUser(postgres: Postgres, user: NewUser): Promise<void> {
   await inTransaction(postgres, async (transaction) => {

@@ -2,16 +2,21 @@ import type { FieldType } from './field-types.ts';
 
 const textMax = 10_000;
 
-/** Where the hash of an attribute stands, as the migrations `execution_search` and `stored_attribute_hashes` say: by the bytes of its value as text. */
+/**
+ * Limits in bytes of the value as text. The hash of a value up to the limit is in
+ * `short_attribute_hashes`, of a longer one in `long_attribute_hashes`. The migrations
+ * `execution_search` and `stored_attribute_hashes` use the same limits.
+ */
 const shortBytesMax = 20;
 const shortDoubleBytesMax = 6;
 
-/** As `toString` of ClickHouse writes numbers. */
+/** How the text begins that ClickHouse's `toString` writes for a number. */
 const numeric = /^-?(\d|inf|nan)/;
 
 /**
- * A scalar attribute of any OTLP type, compared as text and in order as number. As `x` its tests take the bound key, and they run
- * over `spans`. Only `oneOf` is answered by indexes; the others read the attributes themselves.
+ * A scalar attribute of any OTLP type. Equality compares texts, order compares numbers. The tests
+ * get the bound key as `x` and run over `spans`. Only `oneOf` uses indexes; the other tests read
+ * the attribute columns.
  */
 export const attribute: FieldType = {
   expects: `a text of at most ${textMax} characters, a number or true or false`,
@@ -49,7 +54,10 @@ function mayBeLong(value: unknown): boolean {
   return !mayBeShort(text) || (text.length > shortDoubleBytesMax && numeric.test(text));
 }
 
-/** Null where the span has no such attribute, so that no test holds. */
+/**
+ * Returns SQL of the attribute's value as text. It is NULL when the span has no such attribute, so
+ * that no test is true.
+ */
 function valueAt(key: string): string {
   const branches = scalarMaps.map((map) => `mapContains(${map}, ${key}), toString(${map}[${key}])`);
   return `multiIf(${branches.join(', ')}, NULL)`;

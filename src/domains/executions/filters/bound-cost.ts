@@ -3,8 +3,9 @@ import type { Condition } from './condition.ts';
 import { executionFields } from './execution-fields.ts';
 
 /**
- * What one request may ask for, its parameters and its `filter` together. Each condition on spans is one more search of the project's
- * spans; each prompt id stands for up to a thousand names and texts.
+ * Limits of one request, counting its parameters and its `filter` together. Each condition on spans
+ * is one more search of the project's spans. Each prompt id stands for up to a thousand names and
+ * texts.
  */
 const limits = {
   conditions: { most: 100, are: 'conditions' },
@@ -15,7 +16,11 @@ const limits = {
 
 type Leaf = Exclude<Condition, { all: unknown } | { any: unknown } | { not: unknown }>;
 
-/** @throws MalformedError `invalid_filter` or `invalid_parameter` (when there is no filter) that says which limit is exceeded */
+/**
+ * Checks that a condition keeps the limits.
+ * @throws MalformedError `invalid_filter`, or `invalid_parameter` without a filter, that names the
+ * exceeded limit
+ */
 export function checkCost(condition: Condition, code: 'invalid_filter' | 'invalid_parameter'): void {
   const leaves = leavesOf(condition);
   const given: Record<keyof typeof limits, number> = {
@@ -35,19 +40,19 @@ export function checkCost(condition: Condition, code: 'invalid_filter' | 'invali
 
 const limitNames = Object.keys(limits) as (keyof typeof limits)[];
 
-/** Every prompt id that the condition compares with, as often as it does. */
+/** Returns every prompt id that the condition compares with, including repetitions. */
 export function promptIdsIn(condition: Condition): string[] {
   return leavesOf(condition).flatMap(promptIdsOf);
 }
 
-/** The prompt ids that a condition of its own compares with, as given. */
+/** Returns the prompt ids that one leaf of a condition compares with, as given. */
 export function promptIdsOf(leaf: Leaf): string[] {
   if ('prompt' in leaf) return leaf.prompt.ids.map(String);
   const compares = 'field' in leaf && leaf.field === executionFields.prompt_id && leaf.op !== 'exists';
   return compares ? leaf.values.map(String) : [];
 }
 
-/** It recurses as deep as a filter may be nested. */
+/** Recursion is safe because the nesting of a filter is limited. */
 function leavesOf(condition: Condition): Leaf[] {
   if ('all' in condition) return condition.all.flatMap(leavesOf);
   if ('any' in condition) return condition.any.flatMap(leavesOf);

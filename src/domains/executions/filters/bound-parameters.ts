@@ -1,9 +1,12 @@
-/** The values of one statement: what a caller gave never becomes SQL, only a name such as `{p3:String}` does. */
+/**
+ * The values of one statement. A value from a caller never becomes SQL; the SQL has only a name
+ * such as `{p3:String}`.
+ */
 export class BoundParameters {
   readonly values: Record<string, unknown> = {};
   #count = 0;
 
-  /** Binds a value and returns what stands for it in the statement. */
+  /** Binds a value and returns its placeholder for the statement. */
   bind(type: string, value: unknown): string {
     const name = `p${this.#count++}`;
     this.values[name] = value;

@@ -1,4 +1,4 @@
-import { ofTraces } from '../trace-sql.ts';
+import { ofTraces } from '../../spans/index.ts';
 import { attribute } from './attribute-type.ts';
 import type { BoundParameters } from './bound-parameters.ts';
 import type { Comparison, Condition } from './condition.ts';
@@ -10,13 +10,17 @@ export interface CompileContext {
   parameters: BoundParameters;
   projectId: string;
   /**
-   * How spans are looked at. `candidates` also sees rows that a resend has replaced: quick, and may find too many. `exact` does not, and
-   * looks only at `traceIds` where they are given.
+   * How spans are searched. `candidates` is fast but also sees rows that were replaced, so it may
+   * find too many executions. `exact` ignores replaced rows, and searches only `traceIds` if they
+   * are given.
    */
   spans: { mode: 'candidates' } | { mode: 'exact'; traceIds?: readonly string[] };
 }
 
-/** A condition as SQL over `executions`, 0 or 1 and never null. What callers gave is in the parameters alone. */
+/**
+ * Returns a condition as SQL over `executions`, which is 0 or 1 and never null. Values from callers
+ * are only in the parameters.
+ */
 export function compileCondition(condition: Condition, context: CompileContext): string {
   if ('all' in condition) return join(condition.all, ' AND ', 'true', context);
   if ('any' in condition) return join(condition.any, ' OR ', 'false', context);
@@ -64,19 +68,21 @@ function ofPrompt(prompt: Extract<Condition, { prompt: unknown }>['prompt'], par
   });
 }
 
-/** That a span of the execution satisfies `test`. */
+/** Returns SQL that is true when a span of the execution satisfies `test`. */
 function ofSpans(test: string, { parameters, projectId, spans }: CompileContext): string {
   const project = `project_id = ${parameters.bind('String', projectId)}`;
   if (spans.mode === 'candidates') return isAmong(`spans WHERE ${project} AND ${test}`);
   if (spans.traceIds === undefined) return isAmong(`spans FINAL WHERE ${project} AND ${test}`);
   const traces = `${project} AND ${isOneOfTraces(spans.traceIds, parameters)}`;
-  // What FINAL would do, of light columns alone: the index answers the test without reading what it is about.
+  // Selects the newest row of each span as FINAL would, but reads only small columns. The index
+  // then answers the test without reading the tested columns.
   const newest = `SELECT trace_id, span_id, max(received_at) FROM spans WHERE ${traces} GROUP BY trace_id, span_id`;
   return isAmong(`spans WHERE ${traces} AND ${test} AND (trace_id, span_id, received_at) IN (${newest})`);
 }
 
 const isAmong = (from: string) => `trace_id IN (SELECT trace_id FROM ${from})`;
 
+/** Returns SQL that is true for rows of these traces. */
 export function isOneOfTraces(traceIds: readonly string[], parameters: BoundParameters): string {
   return ofTraces(parameters.bind('String', traceIds.join('')));
 }

@@ -1,30 +1,18 @@
 import type { ExecutionField } from './execution-fields.ts';
+import type { BoundValue, Operator } from './operators.ts';
 
-export const operators = [
-  'eq',
-  'ne',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'in',
-  'nin',
-  'contains',
-  'starts_with',
-  'exists',
-] as const;
-
-export type Operator = (typeof operators)[number];
-
-export type BoundValue = string | number | bigint | boolean;
-
-/** `values` has one value, or those of `in` and `nin`; for `exists` it is `[true]` or `[false]`. */
+/**
+ * `values` has one value, or the list of `in` and `nin`. For `exists` it is `[true]` or `[false]`.
+ */
 export interface Comparison {
   op: Operator;
   values: readonly BoundValue[];
 }
 
-/** What an execution has to be: a tree whose leaves ask about a column, an attribute of its spans or words in them. */
+/**
+ * A condition on executions: a tree whose leaves test a field, an attribute of the spans, words in
+ * the spans, or a prompt version.
+ */
 export type Condition =
   | { all: readonly Condition[] }
   | { any: readonly Condition[] }
@@ -34,7 +22,7 @@ export type Condition =
   | { words: readonly string[] }
   | { prompt: { ids: readonly BoundValue[]; version: BoundValue } };
 
-/** Whether the condition looks into spans, and not at executions alone. */
+/** Returns whether the condition tests spans and not only executions. */
 export function asksSpans(condition: Condition): boolean {
   if ('all' in condition) return condition.all.some(asksSpans);
   if ('any' in condition) return condition.any.some(asksSpans);
@@ -42,7 +30,7 @@ export function asksSpans(condition: Condition): boolean {
   return 'attribute' in condition || 'words' in condition;
 }
 
-/** Whether every execution satisfies the condition. */
+/** Returns whether every execution satisfies the condition. */
 export function asksNothing(condition: Condition): boolean {
   return 'all' in condition && condition.all.every(asksNothing);
 }

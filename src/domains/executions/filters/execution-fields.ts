@@ -1,25 +1,31 @@
 import type { FieldType } from './field-types.ts';
 import * as types from './field-types.ts';
 
-/** Something to filter by: its type, and its SQL over `executions`. */
+/** A field to filter by: its type and its SQL over `executions`. */
 export interface ExecutionField {
   type: FieldType;
   sql: string;
-  /** A whole number or null, of columns that `execution_versions` keeps too. */
+  /** Set for a whole number or null whose columns are also in `execution_versions`. */
   sortable?: true;
 }
 
-/** No cost is below 0: a sum that was stored so has gone over 64 bits, and counts as the most they can say. */
+/**
+ * A cost is never below 0. A negative sum overflowed 64 bits when it was stored, and counts as the
+ * largest 64-bit value.
+ */
 const costSql = 'if(cost_nano_usd < 0, toInt64(9223372036854775807), cost_nano_usd)';
 
-/** Every field of filters, in the words of the wire. Query parameters, filter trees and their faults all go by this table. */
+/**
+ * Every field of filters by its name in the API. Query parameters, filter trees and their error
+ * messages all use this table.
+ */
 export const executionFields = {
   trace_id: { type: types.hexId, sql: 'lower(hex(trace_id))' },
   name: { type: types.text, sql: 'name' },
   status: { type: types.choice(['ok', 'error', 'unset']), sql: 'toString(status)' },
   started_at: { type: types.time, sql: 'start_unix_nano', sortable: true },
   ended_at: { type: types.time, sql: 'end_unix_nano' },
-  // A difference is signed for the engine; from 1 ns to the last it takes all 64 bits.
+  // ClickHouse's difference is signed, but a duration can need all 64 bits.
   duration_ms: { type: types.duration, sql: 'toUInt64(end_unix_nano - start_unix_nano)', sortable: true },
   span_count: { type: types.count, sql: 'span_count' },
   error_count: { type: types.count, sql: 'error_count' },
@@ -42,7 +48,7 @@ export const executionFields = {
   environment: { type: types.text, sql: 'environment' },
   service: { type: types.text, sql: 'service' },
   tag: { type: types.texts, sql: 'tags' },
-  // There is no feedback yet; where it comes from will be said here.
+  // Feedback is not stored yet, so no execution has any.
   has_feedback: { type: types.flag, sql: 'false' },
 } as const satisfies Record<string, ExecutionField>;
 
@@ -52,10 +58,10 @@ const sortable = Object.entries<ExecutionField>(executionFields).flatMap(([name,
   field.sortable ? [name] : [],
 );
 
-/** What a list can be sorted by; a minus in front turns it round. */
+/** Names that a list can be sorted by. A minus sign in front means descending order. */
 export const sortNames = sortable.flatMap((name) => [`-${name}`, name]);
 
-/** The SQL and direction of one of {@link sortNames}. */
+/** Returns the SQL and direction of one of {@link sortNames}. */
 export function sortOf(name: string): { sql: string; direction: 'ASC' | 'DESC' } {
   const isDescending = name.startsWith('-');
   const key = isDescending ? name.slice(1) : name;
@@ -64,5 +70,5 @@ export function sortOf(name: string): { sql: string; direction: 'ASC' | 'DESC' }
   return { sql: field.sql, direction: isDescending ? 'DESC' : 'ASC' };
 }
 
-/** Filters on attributes are named by this and the attribute's key. */
+/** A filter on an attribute is named by this prefix and the attribute's key. */
 export const attributePrefix = 'attr.';

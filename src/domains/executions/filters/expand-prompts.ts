@@ -1,10 +1,13 @@
-import type { PromptMentions } from '../../prompts/index.ts';
+import type { PromptMentions } from '../../prompt-links/index.ts';
 import { promptIdsIn, promptIdsOf } from './bound-cost.ts';
-import type { BoundValue, Condition } from './condition.ts';
+import type { Condition } from './condition.ts';
+import type { BoundValue } from './operators.ts';
 
 /**
- * The condition with every prompt id beside what else stored mentions of that prompt say: its names, and what was sent before it was
- * known. `mentionsOf` is asked once for all of them, and not at all when there are none. Rejects as it does.
+ * Adds to every prompt id in the condition what stored mentions of that prompt may contain instead:
+ * its names, and what was sent before the prompt was known. Calls `mentionsOf` once for all ids,
+ * and not at all without ids.
+ * @throws what `mentionsOf` throws
  */
 export async function expandPrompts(
   condition: Condition,

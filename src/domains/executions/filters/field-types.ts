@@ -1,9 +1,12 @@
 import { parseUsd } from '../../../lib/money.ts';
 import { unixNanoFromDate } from '../../../lib/time.ts';
-import type { BoundValue, Operator } from './condition.ts';
+import type { BoundValue, Operator } from './operators.ts';
 import { promptUsed } from './prompt-used.ts';
 
-/** What can be asked of a column `x`, as SQL; operators are made of these. `v` is a bound value, for `oneOf` a bound array. */
+/**
+ * SQL tests of a column `x`, from which the operators are built. `v` is a bound value, or a bound
+ * array for `oneOf`.
+ */
 export interface FieldTests {
   oneOf: FieldTest;
   present: FieldTest;
@@ -15,22 +18,22 @@ export interface FieldTests {
   startsWith?: FieldTest;
 }
 
-/** `values` are what is bound as `v`, for tests that depend on them. */
+/** `values` are the values bound as `v`, for tests that depend on them. */
 export type FieldTest = (x: string, v: string, values: readonly BoundValue[]) => string;
 
 export interface FieldType {
-  /** Completes "must be ...". */
+  /** Completes the message "must be ...". */
   expects: string;
-  /** Of a bound value. */
+  /** ClickHouse type of a bound value. */
   clickhouseType: string;
-  /** A JSON value as it is bound; undefined when it is none of this type. */
+  /** Converts a JSON value to the value to bind; undefined when it does not have this type. */
   read: (value: unknown) => BoundValue | undefined;
-  /** A query parameter's text as JSON value. */
+  /** Converts the text of a query parameter to a JSON value. */
   fromText: (text: string) => unknown;
   tests: FieldTests;
 }
 
-/** The test behind each operator, and whether it is turned round. */
+/** The test of each operator, and whether its result is negated. */
 export const operatorTests: Readonly<Record<Operator, { test: keyof FieldTests; negated: boolean }>> = {
   eq: { test: 'oneOf', negated: false },
   ne: { test: 'oneOf', negated: true },
@@ -45,6 +48,7 @@ export const operatorTests: Readonly<Record<Operator, { test: keyof FieldTests; 
   starts_with: { test: 'startsWith', negated: false },
 };
 
+/** Returns the operators that a type with these tests supports. */
 export function operatorsOf(tests: FieldTests): Operator[] {
   const known = Object.keys(operatorTests) as Operator[];
   return known.filter((op) => tests[operatorTests[op].test] !== undefined);
@@ -66,7 +70,7 @@ const order = {
   lte: (x: string, v: string) => `${x} <= ${v}`,
 };
 
-/** '' is how a text that nobody gave is stored. */
+/** A text column. A missing text is stored as ''. */
 export const text: FieldType = {
   expects: `a text of 1 to ${textMax} characters`,
   clickhouseType: 'String',
@@ -80,7 +84,7 @@ export const text: FieldType = {
   },
 };
 
-/** A list of texts: a test holds when it holds for one of them. */
+/** A list of texts. A test is true when it is true for one of them. */
 export const texts: FieldType = {
   ...text,
   tests: {
@@ -99,6 +103,7 @@ export const hexId: FieldType = {
   tests: { oneOf, present: always },
 };
 
+/** Returns the type of a column that holds one of these words. */
 export function choice(words: readonly string[]): FieldType {
   return {
     expects: `one of ${words.join(', ')}`,
@@ -129,10 +134,10 @@ export const count: FieldType = {
 };
 
 const msMax = 1e15;
-/** The longest that a span can say. */
+/** The longest duration that two 64-bit times can have. */
 const durationNanoMax = 2n ** 64n - 1n;
 
-/** Milliseconds; the column has nanoseconds. */
+/** Given in milliseconds; the column has nanoseconds. */
 export const duration: FieldType = {
   expects: `a number of milliseconds, 0 to ${msMax}`,
   clickhouseType: 'UInt64',
@@ -146,7 +151,7 @@ function nanoOf(ms: number): bigint {
   return nano < durationNanoMax ? nano : durationNanoMax;
 }
 
-/** US dollars; the column has nano-dollars, or null. */
+/** Given in USD; the column has nano-USD or null. */
 export const money: FieldType = {
   expects: 'an amount of US dollars, a decimal of at least 0 with at most 9 decimals',
   clickhouseType: 'Int64',
@@ -155,7 +160,7 @@ export const money: FieldType = {
   tests: { oneOf, present: (x) => `isNotNull(${x})`, ...order },
 };
 
-/** The column has nanoseconds since the epoch. */
+/** Given in RFC 3339; the column has nanoseconds since the epoch. */
 export const time: FieldType = {
   expects: 'a time in RFC 3339, such as 2026-01-31T12:00:00Z',
   clickhouseType: 'UInt64',

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { prefixedParams, repeatedParam } from '../../../http/query.ts';
 import { attribute } from './attribute-type.ts';
 import { checkCost } from './bound-cost.ts';
-import type { BoundValue, Comparison, Condition, Operator } from './condition.ts';
+import type { Comparison, Condition } from './condition.ts';
 import { attributePrefix, executionFields, type FieldName } from './execution-fields.ts';
 import type { FieldType } from './field-types.ts';
 import { parseFilter } from './filter-tree.ts';
+import type { BoundValue, Operator } from './operators.ts';
 import { wordsMax, wordsOf } from './words.ts';
 
 interface FilterParameter {
@@ -16,7 +17,9 @@ interface FilterParameter {
   repeatable?: true;
 }
 
-/** The query parameters that compare a field; the rest of {@link filterParams} has a shape of its own. */
+/**
+ * Query parameters that compare one field. The other {@link filterParams} have their own format.
+ */
 const parameters = {
   status: { field: 'status', op: 'eq', example: 'error' },
   name: { field: 'name', op: 'eq', example: 'support' },
@@ -63,7 +66,7 @@ const comparing = Object.fromEntries(
   }),
 ) as Record<ParameterName, typeof texts>;
 
-/** Query parameters of a list of executions that say which; spread into its query schema. */
+/** Query parameters that select executions. They are spread into the query schema of the list. */
 export const filterParams = {
   ...comparing,
   [attributePrefix]: prefixedParams(repeatedParam(valueParam(attribute))).meta({
@@ -94,7 +97,10 @@ export const filterParams = {
 
 export type FilterInput = z.output<z.ZodObject<typeof filterParams>>;
 
-/** All that the parameters ask for, as one condition. Throws MalformedError for a bad `filter`, and for more than one request may ask for. */
+/**
+ * Combines all parameters into one condition.
+ * @throws MalformedError for a bad `filter`, or for a request that exceeds the limits
+ */
 export function conditionOf(input: FilterInput): Condition {
   const { prompt_id: promptIds, prompt_version: versions } = input;
   const [id, version] = [promptIds?.[0], versions?.[0]];
@@ -120,7 +126,10 @@ export function conditionOf(input: FilterInput): Condition {
 const fieldOf = (name: ParameterName) => executionFields[parameters[name].field];
 const is = (value: BoundValue, op: Operator): Comparison => ({ op, values: [value] });
 
-/** A parameter's text as it is bound, or a fault that says what was expected. */
+/**
+ * Returns a schema that converts a parameter's text to the value to bind, or reports what was
+ * expected.
+ */
 function valueParam(type: FieldType) {
   return z.string().transform((text, context): BoundValue => {
     const value = type.read(type.fromText(text));

@@ -3,17 +3,19 @@ import { checkJson, jsonDepthMax } from '../../../http/json-walk.ts';
 import { closest } from '../../../lib/closest.ts';
 import { AppError, MalformedError } from '../../../lib/errors.ts';
 import { attribute } from './attribute-type.ts';
-import type { Condition, Operator } from './condition.ts';
+import type { Condition } from './condition.ts';
 import { attributePrefix, type ExecutionField, executionFields } from './execution-fields.ts';
 import { type FieldType, operatorsOf } from './field-types.ts';
+import type { Operator } from './operators.ts';
 
 const depthMax = 8;
 const nodesMax = 100;
 const listMax = 100;
 
 /**
- * The condition in a filter: JSON of `{and: [...]}`, `{or: [...]}`, `{not: {...}}` and `{field, op, value}`.
- * @throws MalformedError `unknown_filter_field` with `did_you_mean`, or `invalid_filter`; both name the path
+ * Parses a filter: JSON of `{and: [...]}`, `{or: [...]}`, `{not: {...}}` and `{field, op, value}`.
+ * @throws MalformedError `unknown_filter_field` with `did_you_mean`, or `invalid_filter`; both name
+ * the path
  */
 export function parseFilter(json: string): Condition {
   let nodes = 0;
@@ -102,7 +104,10 @@ function parseJson(json: string): unknown {
   return value;
 }
 
-/** What {@link checkJson} says of a body, said of a filter. */
+/**
+ * Converts an error of {@link checkJson}, which is about a request body, to an error about the
+ * filter.
+ */
 function unusable({ code, errors }: AppError): MalformedError {
   const [fault] = errors ?? [];
   if (code === 'json_too_deep' || fault === undefined) {

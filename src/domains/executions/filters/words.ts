@@ -2,12 +2,15 @@ import type { BoundParameters } from './bound-parameters.ts';
 
 export const wordsMax = 20;
 
-/** The words of a search, in lower case: runs of letters and digits, where everything beyond ASCII counts as a letter. */
+/**
+ * Returns the distinct words of a search in lower case. A word is a run of letters and digits;
+ * every character beyond ASCII counts as a letter.
+ */
 export function wordsOf(text: string): string[] {
   return [...new Set(text.toLowerCase().match(/[a-z0-9\u0080-\u{10ffff}]+/gu))];
 }
 
-/** SQL over `spans`: that all of the words are in the span's input or output. */
+/** Returns SQL over `spans` that is true when all words are in the input or output of the span. */
 export function hasWords(words: readonly string[], parameters: BoundParameters): string {
   return `hasAllTokens(search_texts, ${parameters.bind('Array(String)', words)})`;
 }

@@ -1,8 +1,8 @@
-import type { TimedSpan, TreeNode } from './build-tree.ts';
+import type { TimedSpan, TreeNode } from '../../../lib/span-tree.ts';
 
 export interface Boundary<S extends TimedSpan> {
   atUnixNano: bigint;
-  /** In the order in which they count at one instant. */
+  /** Listed in the order in which boundaries at one instant are processed. */
   type: 'end' | 'start' | 'momentEnd';
   node: TreeNode<S>;
 }
@@ -10,8 +10,8 @@ export interface Boundary<S extends TimedSpan> {
 const typeOrder = { end: 0, start: 1, momentEnd: 2 } as const;
 
 /**
- * Starts and ends of all spans in time. At one instant what ends is closed before anything opens, so that steps one after the other
- * never overlap; a span without duration is open for its instant.
+ * Returns the starts and ends of all spans in order of time. At one instant, ends come before
+ * starts, so that consecutive steps never overlap. A span without duration is open for its instant.
  */
 export function boundariesOf<S extends TimedSpan>(nodes: readonly TreeNode<S>[]): Boundary<S>[] {
   const boundaries = nodes.flatMap((node): Boundary<S>[] => {

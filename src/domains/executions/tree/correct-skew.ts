@@ -1,26 +1,14 @@
-import type { TimedSpan, Tree, TreeNode } from './build-tree.ts';
+import type { TimedSpan, Tree, TreeNode } from '../../../lib/span-tree.ts';
+import type { ClockedSpan, SkewOfSpan } from '../../spans/index.ts';
 import { isHandedOver, otelKinds } from './otel-kinds.ts';
 
-/** A span and whose clock measured it; see `host-key.ts`. */
-export interface ClockedSpan extends TimedSpan, SkewOfSpan {
-  hostKey: string;
-  otelKind: number;
-  flags: number;
-}
-
-export interface SkewOfSpan {
-  /** What has been added to the span's times. */
-  skewNano: bigint;
-  /** Whether it would have been over {@link skewNanoMax}, and so is 0. */
-  skewRefused: boolean;
-}
-
-/** A day: clocks further apart are wrong in a way that moving spans does not mend. */
+/** One day. When clocks differ by more, moving the spans would not repair the trace. */
 export const skewNanoMax = 86_400_000_000_000n;
 
 /**
- * How far to move every span, by its order in the tree, so that calls between hosts nest. Jaeger's algorithm (jaegerquery/internal/adjuster/
- * clockskew.go), but an edge counts only when it looks remote and both ends name different hosts: many SDKs name none.
+ * Returns how far to move every span so that calls between hosts nest, by the span's order in the
+ * tree. Uses Jaeger's algorithm (jaegerquery/internal/adjuster/clockskew.go), but corrects an edge
+ * only if it looks remote and both ends name different hosts, because many SDKs name none.
  */
 export function correctSkew<S extends ClockedSpan>(tree: Tree<S>): SkewOfSpan[] {
   const clocks: Clock[] = [];
@@ -28,7 +16,7 @@ export function correctSkew<S extends ClockedSpan>(tree: Tree<S>): SkewOfSpan[] 
   return clocks;
 }
 
-/** Host and shift that a span's children start from. */
+/** The host of a span and its shift, which its children inherit. */
 interface Clock extends SkewOfSpan {
   hostKey: string;
 }
@@ -48,7 +36,7 @@ function clockOf<S extends ClockedSpan>({ span, parent }: TreeNode<S>, clocks: r
   return { hostKey, skewNano, skewRefused: false };
 }
 
-/** Flags of OTLP: whether the parent is known to be remote or local, and that it is remote. */
+/** OTLP span flags: HAS_IS_REMOTE (0x100) and IS_REMOTE (0x200). */
 const remoteParent = 0x300;
 const callers: ReadonlySet<number> = new Set([otelKinds.client, otelKinds.producer]);
 const callees: ReadonlySet<number> = new Set([otelKinds.server, otelKinds.consumer]);
@@ -58,7 +46,10 @@ function looksRemote(parent: ClockedSpan, child: ClockedSpan): boolean {
   return callers.has(parent.otelKind) && callees.has(child.otelKind);
 }
 
-/** The parent has been moved already; what the call took on the way is split evenly between there and back. */
+/**
+ * Returns the shift of a child whose parent has been shifted already. The time spent on the way is
+ * split evenly between request and response.
+ */
 function skewOf(child: TimedSpan, parent: TimedSpan, parentSkewNano: bigint): bigint {
   const parentStart = parent.startUnixNano + parentSkewNano;
   const parentEnd = parent.endUnixNano + parentSkewNano;

@@ -1,4 +1,4 @@
-import type { TimedSpan, TreeNode } from './build-tree.ts';
+import type { TimedSpan, TreeNode } from '../../../lib/span-tree.ts';
 import { isHandedOver } from './otel-kinds.ts';
 import { durationNano, earlier, later } from './self-time.ts';
 
@@ -11,9 +11,11 @@ export interface Segment {
 type Span = TimedSpan & { otelKind: number };
 
 /**
- * The work that the end of `root` waited for, earliest first: disjoint segments that add up to its duration. From the end backwards, always
- * into the child that finished last before (jaeger-ui, TracePage/CriticalPath); children are clipped to their parent, and work that
- * was only handed over to a consumer is left out. Unlike there, a child that ends just where the next begins is on the path.
+ * Returns the work that delayed the end of `root`, earliest first: disjoint segments that add up to
+ * its duration. Goes backwards from the end, always into the child that finished last (see
+ * jaeger-ui, TracePage/CriticalPath). Children are clipped to their parent; work handed over to a
+ * consumer is left out. Unlike in Jaeger, a child that ends exactly where the next begins is on the
+ * path.
  */
 export function criticalPath<S extends Span>(root: TreeNode<S>): Segment[] {
   const segments: Segment[] = [];
@@ -31,7 +33,10 @@ export function criticalPath<S extends Span>(root: TreeNode<S>): Segment[] {
   return segments.reverse();
 }
 
-/** With several roots the longest matters most; without any, the longest of the other spans at the top. Ties go to the earliest. */
+/**
+ * Returns the longest root, or the longest other top when there is no root. Of equal ones, the
+ * earliest is returned.
+ */
 export function longestTop<S extends Span>(tops: readonly TreeNode<S>[]): TreeNode<S> | undefined {
   const roots = tops.filter(({ place }) => place === 'root');
   const candidates = roots.length > 0 ? roots : tops;
@@ -48,9 +53,9 @@ interface Clipped<S extends Span> {
 }
 
 interface Visit<S extends Span> extends Clipped<S> {
-  /** What lies behind this is on the path already. */
+  /** Everything after this time is on the path already. */
   cursor: bigint;
-  /** The last to finish first. */
+  /** In order of end, the latest first. */
   children: Clipped<S>[];
   next: number;
 }
@@ -63,7 +68,8 @@ function visit<S extends Span>(node: TreeNode<S>, startUnixNano: bigint, endUnix
     const end = earlier(child.span.endUnixNano, endUnixNano);
     if (start < end) children.push({ node: child, startUnixNano: start, endUnixNano: end });
   }
-  // Siblings are sorted by start and id, and the sort is stable: of those that end together the first to begin is taken.
+  // Siblings are sorted by start and id, and the sort is stable. Of children with the same end, the
+  // one that starts first is taken.
   children.sort((a, b) => (a.endUnixNano === b.endUnixNano ? 0 : a.endUnixNano > b.endUnixNano ? -1 : 1));
   return { node, startUnixNano, endUnixNano, cursor: endUnixNano, children, next: 0 };
 }

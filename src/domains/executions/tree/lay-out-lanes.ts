@@ -1,11 +1,13 @@
 import { itemAt } from '../../../lib/item-at.ts';
+import type { TimedSpan, Tree, TreeNode } from '../../../lib/span-tree.ts';
 import type { Boundary } from './boundaries.ts';
-import type { TimedSpan, Tree, TreeNode } from './build-tree.ts';
 import { FreeLanes } from './free-lanes.ts';
 
 /**
- * A lane for every span, by its order in the tree: the smallest greater than its parent's that is free while the span lasts. Spans come
- * by start, the longest first, then by id, but a parent always before its children. Spans of one lane never overlap. O(n log n).
+ * Returns a lane of the timeline for every span, by its order in the tree: the smallest number
+ * above its parent's lane that is free while the span lasts. Spans are placed by start, then
+ * longest first, then by id, but always after their parent. Spans of one lane never overlap. O(n
+ * log n).
  */
 export function layOutLanes<S extends TimedSpan>({ nodes }: Tree<S>, boundaries: readonly Boundary<S>[]): number[] {
   const free = new FreeLanes(nodes.length);
@@ -27,7 +29,10 @@ export function layOutLanes<S extends TimedSpan>({ nodes }: Tree<S>, boundaries:
 
 const unplaced = -1;
 
-/** Times as small numbers in the same order, by the span's order in the tree: nanoseconds since the epoch are too large for one. */
+/**
+ * Replaces times by their ranks, by the span's order in the tree. Nanoseconds since the epoch are
+ * too large for a number.
+ */
 function rankTimes<S extends TimedSpan>(boundaries: readonly Boundary<S>[]): { starts: number[]; ends: number[] } {
   const ranks = { starts: Array<number>(boundaries.length / 2), ends: Array<number>(boundaries.length / 2) };
   let rank = 0;
@@ -40,7 +45,10 @@ function rankTimes<S extends TimedSpan>(boundaries: readonly Boundary<S>[]): { s
   return ranks;
 }
 
-/** The span, led by those above it that begin later than it does and so have no lane yet. */
+/**
+ * Returns the span, preceded by its ancestors that have no lane yet because they begin later than
+ * the span.
+ */
 function unplacedAncestry<S extends TimedSpan>(node: TreeNode<S>, lanes: readonly number[]): TreeNode<S>[] {
   const path: TreeNode<S>[] = [];
   for (let at: TreeNode<S> | undefined = node; at && lanes[at.order] === unplaced; at = at.parent) path.push(at);

@@ -1,7 +1,10 @@
+import type { TimedSpan, TreeNode } from '../../../lib/span-tree.ts';
 import type { Boundary } from './boundaries.ts';
-import type { TimedSpan, TreeNode } from './build-tree.ts';
 
-/** How many spans worked at once at the busiest instant: open ones none of whose children is open, because others only wait. */
+/**
+ * Returns the largest number of spans that worked at one instant. A span works when it is open and
+ * none of its children is; a span with an open child only waits.
+ */
 export function maxConcurrency<S extends TimedSpan>(boundaries: readonly Boundary<S>[]): number {
   const open = new Set<TreeNode<S>>();
   const openChildren = new Map<TreeNode<S>, number>();

@@ -1,17 +1,19 @@
-import type { TimedSpan, Tree, TreeNode } from './build-tree.ts';
+import type { TimedSpan, Tree, TreeNode } from '../../../lib/span-tree.ts';
 import { durationNano } from './self-time.ts';
 
 export interface SpanFilter {
   kinds: ReadonlySet<string> | undefined;
   durationNanoMin: bigint;
-  /** Only failed spans, with all above them so that they can be placed. */
+  /** Only failed spans, and all their ancestors so that they can be placed in the tree. */
   errorsOnly: boolean;
   limit: number;
 }
 
 type Span = TimedSpan & { kind: string; status: string };
 
-/** The nodes that a filter lets through, depth first, and whether there were more than its limit. */
+/**
+ * Returns the nodes that a filter selects, depth first, and whether there were more than its limit.
+ */
 export function pickSpans<S extends Span>(
   { nodes }: Tree<S>,
   { kinds, durationNanoMin, errorsOnly, limit }: SpanFilter,

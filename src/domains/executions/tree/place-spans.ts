@@ -1,10 +1,11 @@
 import { itemAt } from '../../../lib/item-at.ts';
-import { buildTree, type Tree, type TreeNode } from './build-tree.ts';
-import { type ClockedSpan, correctSkew, type SkewOfSpan, skewNanoMax } from './correct-skew.ts';
+import { buildTree, type Tree, type TreeNode } from '../../../lib/span-tree.ts';
+import type { ClockedSpan, SkewOfSpan } from '../../spans/index.ts';
+import { correctSkew, skewNanoMax } from './correct-skew.ts';
 
 /**
- * The tree of a trace as it was read, ready to be measured: no span ends before it starts, and (unless `skew` is false) times are on
- * one common clock, so that calls between hosts nest. Spans that need no change are not copied.
+ * Builds the tree of a trace. No span ends before it starts, and unless `skew` is false all times
+ * are on one clock, so that calls between hosts nest. Spans that need no change are not copied.
  */
 export function placeSpans<S extends ClockedSpan>(spans: readonly S[], { skew }: { skew: boolean }): Tree<S> {
   const sent = buildTree(spans.map(endedAfterStart));
@@ -14,7 +15,7 @@ export function placeSpans<S extends ClockedSpan>(spans: readonly S[], { skew }:
   return buildTree(sent.nodes.map(({ span, order }) => moved(span, itemAt(skews, order))));
 }
 
-/** What is wrong with a placed span, beyond what was found when it came in; codes. */
+/** Returns codes of the problems that were found when the span was placed in the tree. */
 export function placeWarnings({ place, span }: TreeNode<ClockedSpan>): string[] {
   const warnings: string[] = [];
   if (place === 'cut') warnings.push('parent_cycle');
@@ -22,7 +23,7 @@ export function placeWarnings({ place, span }: TreeNode<ClockedSpan>): string[] 
   return warnings;
 }
 
-/** The same of the whole trace: sentences that begin with the code. */
+/** Returns the same problems for the whole trace, as sentences that begin with the code. */
 export function treeWarnings({ nodes }: Tree<ClockedSpan>): string[] {
   const cut = nodes.filter(({ place }) => place === 'cut');
   const refused = nodes.filter(({ span }) => span.skewRefused);

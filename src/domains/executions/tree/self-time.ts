@@ -1,6 +1,9 @@
-import type { TreeNode } from './build-tree.ts';
+import type { TreeNode } from '../../../lib/span-tree.ts';
 
-/** Nanoseconds of a span in which none of its children ran: its duration less the union of theirs, clipped to it. */
+/**
+ * Returns the nanoseconds of a span in which none of its children ran: its duration minus the union
+ * of their intervals, clipped to the span.
+ */
 export function selfTimeNano({ span, children }: TreeNode): bigint {
   let selfNano = 0n;
   let coveredUntil = span.startUnixNano;
@@ -12,15 +15,17 @@ export function selfTimeNano({ span, children }: TreeNode): bigint {
   return selfNano + (span.endUnixNano - coveredUntil);
 }
 
-/** Length of a span or of any other interval. */
+/** Returns the nanoseconds of a span or of any other interval. */
 export function durationNano({ startUnixNano, endUnixNano }: { startUnixNano: bigint; endUnixNano: bigint }): bigint {
   return endUnixNano - startUnixNano;
 }
 
+/** Returns the smaller of two times. */
 export function earlier(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
 
+/** Returns the larger of two times. */
 export function later(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }

@@ -7,7 +7,10 @@ interface HostSkew {
   skew_ms: number;
 }
 
-/** Which hosts' spans were moved, and how far at most; hosts by name, those that no span names left out. */
+/**
+ * Counts the spans of each host that were moved, and finds its largest shift in ms. Hosts are
+ * sorted by name; spans that name no host are left out of `by_host`.
+ */
 export function skewByHost(spans: readonly { hostKey: string; skewNano: bigint }[]): {
   adjusted_spans: number;
   by_host: HostSkew[];

@@ -1,31 +1,46 @@
 import { itemAt } from '../../../lib/item-at.ts';
-import { addSpan, addTotal, type CountableSpan, nothingUsed, sumUsage, type UsageTotal } from '../count-usage.ts';
-import type { TimedSpan, Tree } from './build-tree.ts';
+import type { TimedSpan, Tree } from '../../../lib/span-tree.ts';
+import {
+  addSpan,
+  addTotal,
+  type CountableSpan,
+  nothingUsed,
+  sumUsage,
+  type UsageTotal,
+} from '../../summaries/index.ts';
 import { earlier, later } from './self-time.ts';
 
-/** What a span and all below it add up to. */
+/** Totals of a span and all spans below it. */
 export interface SubtreeTotal {
   spanCount: number;
   errorCount: number;
   used: UsageTotal;
-  /** Earliest start and latest end. */
+  /** Earliest start; `endUnixNano` is the latest end. */
   startUnixNano: bigint;
   endUnixNano: bigint;
 }
 
 type Span = TimedSpan & CountableSpan & { status: string };
 
-/** Totals of every subtree, by the order of its top in the tree; usage by the rules of `count-usage.ts`. O(n). */
+/**
+ * Returns the totals of every subtree, by the order of its top in the tree. Usage follows the rules
+ * of `count-usage.ts`. O(n).
+ */
 export function sumSubtrees<S extends Span>({ nodes }: Tree<S>): SubtreeTotal[] {
-  // Counting must cut cycles where the tree did: only there a span names a parent that it does not have in the tree.
+  // Counting must cut cycles where the tree cut them. Only there a span names a parent that it does
+  // not have in the tree.
   const spans = nodes.map(({ span, place }) => (place === 'cut' ? { ...span, parentSpanId: '' } : span));
   const { countedSpanIds, silentSpanIds } = sumUsage(spans);
   const isSilent = nodes.map(({ span }) => silentSpanIds.has(span.spanId));
   const counts = nodes.map(({ span }, order) => countedSpanIds.has(span.spanId) && !isSilent[order]);
   const totals = nodes.map(({ span }, order) => ownTotal(span, counts[order] === true));
-  /** Calls below that report nothing, unless a span in between knows their sum. */
+  /**
+   * Number of model calls in each subtree that report no usage. Calls below a span that counts are
+   * excluded, because that span knows the sum.
+   */
   const silent = isSilent.map(Number);
-  // Children come after their parent, so backwards every sum is whole before it is added to the one above.
+  // Children come after their parent. In reverse order, every sum is complete before it is added to
+  // the parent.
   for (const { parent, order } of nodes.toReversed()) {
     if (parent === undefined) continue;
     addSubtree(itemAt(totals, parent.order), itemAt(totals, order));
@@ -37,7 +52,7 @@ export function sumSubtrees<S extends Span>({ nodes }: Tree<S>): SubtreeTotal[] 
   return totals;
 }
 
-/** The sum of one subtree or more, none inside another. */
+/** Returns the sum of one or more subtrees, none of which is inside another. */
 export function sumTotals(totals: readonly SubtreeTotal[]): SubtreeTotal {
   const first = itemAt(totals, 0);
   const sum = { ...first, used: nothingUsed() };

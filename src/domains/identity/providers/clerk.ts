@@ -48,7 +48,10 @@ const readers: ChangeReaders = {
   })),
 };
 
-/** Payloads as clerk.com/docs/guides/development/webhooks/overview and @clerk/backend's JSON types have them; signed by Svix. */
+/**
+ * Clerk. The payloads follow clerk.com/docs/guides/development/webhooks/overview and the JSON types
+ * of @clerk/backend. Svix signs them.
+ */
 export const clerk = standardProvider(readers);
 
 function primaryEmail(data: z.output<typeof user>): string | null {

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 
-/** As far as a provider's clock may be ahead of ours; its signatures may be as far from now. */
+/**
+ * The clock of a provider may be ahead of ours by this much. Signatures have the same tolerance.
+ */
 const aheadMsMax = 5 * 60_000;
-/** The first millisecond of the year 1, before which Postgres and RFC 3339 have no time. */
+/** The first millisecond of the year 1. Postgres and RFC 3339 have no earlier time. */
 const firstMs = -62_135_596_800_000;
 
 /**
- * A time of an event, as milliseconds since the epoch or RFC 3339; read as milliseconds. What is ahead of now is refused: it would make
- * everything that is said later look outdated.
+ * A time of an event, as milliseconds since the epoch or RFC 3339; parsed to milliseconds. A time
+ * in the future is rejected, because it would make all later events look outdated.
  */
 export const eventTime = z
   .union([z.int().min(0), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))])

@@ -40,5 +40,5 @@ const readers: ChangeReaders = {
   organization_membership: membership,
 };
 
-/** Any sender of Standard Webhooks, with the payloads that docs/identity.md describes. */
+/** Any sender of Standard Webhooks. docs/identity.md describes the payloads. */
 export const generic = standardProvider(readers);

@@ -2,12 +2,15 @@ import { z } from 'zod';
 import { parseBody } from '../../../http/validate.ts';
 import type { IdentityChange, IdentityVerb } from '../../../queue/identity-event.ts';
 
-/** One row per kind of object that a provider reports on. */
+/** One reader per kind of object that a provider reports. */
 export type ChangeReaders = Readonly<Record<string, (verb: IdentityVerb, payload: unknown) => IdentityChange>>;
 
 const verbs: readonly IdentityVerb[] = ['created', 'updated', 'deleted'];
 
-/** A reader of one kind of object: `data` of the payload by its schema, turned into a change. */
+/**
+ * Creates a reader of one kind of object. It validates `data` of the payload by the schema and
+ * converts it to a change.
+ */
 export function changeReader<S extends z.ZodType>(
   data: S,
   toChange: (verb: IdentityVerb, data: z.output<S>) => IdentityChange,
@@ -16,7 +19,10 @@ export function changeReader<S extends z.ZodType>(
   return (verb: IdentityVerb, payload: unknown) => toChange(verb, parseBody(envelope, payload).data as z.output<S>);
 }
 
-/** The change that a type such as `user.created` stands for. Undefined for one that no row is for. */
+/**
+ * Reads the change of an event type such as `user.created`. Returns undefined if no reader handles
+ * the type.
+ */
 export function readChange(readers: ChangeReaders, type: string, payload: unknown): IdentityChange | undefined {
   const [kind = '', word, ...rest] = type.split('.');
   const verb = verbs.find((known) => known === word);

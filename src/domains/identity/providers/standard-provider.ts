@@ -11,7 +11,10 @@ const times = z.looseObject({
   data: z.looseObject({ updated_at: eventTime.nullish() }),
 });
 
-/** A provider that signs as Standard Webhooks say and sends `{type, timestamp, data}`; its kinds of `data` are the readers. */
+/**
+ * Creates a provider that signs according to Standard Webhooks and sends `{type, timestamp, data}`.
+ * There is one reader per kind of `data`.
+ */
 export function standardProvider(readers: ChangeReaders): IdentityProvider {
   return {
     verify: verifyStandardWebhook,

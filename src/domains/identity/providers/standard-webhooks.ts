@@ -10,14 +10,18 @@ interface SignedHeaders {
   signature: string;
 }
 
-/** Svix, and so Clerk, sends the headers under its own prefix. Of a delivery with both the first alone counts, for all that is read. */
+/**
+ * Svix, and so Clerk, sends the headers with its own prefix. If a delivery has both prefixes, only
+ * the first one is used for all fields.
+ */
 const prefixes = ['svix', 'webhook'] as const;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Standard Webhooks 1.0 with symmetric signatures (github.com/standard-webhooks/standard-webhooks, spec/standard-webhooks.md). The
- * library also takes a timestamp with letters after it and bytes that are not UTF-8 for their replacement; this does not.
+ * Verifies Standard Webhooks 1.0 with symmetric signatures
+ * (github.com/standard-webhooks/standard-webhooks, spec/standard-webhooks.md). The library also
+ * accepts letters after the timestamp, and replaces invalid UTF-8. This function rejects both.
  */
 export function verifyStandardWebhook({ headers, body }: Delivery, secrets: readonly string[]): boolean {
   const signed = signedHeaders(headers);
@@ -31,12 +35,15 @@ export function verifyStandardWebhook({ headers, body }: Delivery, secrets: read
   return secrets.map((secret) => isSignedWith(secret, text, library)).includes(true);
 }
 
-/** The message's id, which stays the same over all attempts. Throws InvalidError when it is too long to keep. */
+/**
+ * Returns the message id, which is the same for all delivery attempts.
+ * @throws InvalidError when the id is too long to store
+ */
 export function standardWebhookId({ headers }: ReceivedEvent): string {
   return parseBody(z.string().min(1).max(255), signedHeaders(headers)?.id);
 }
 
-/** When this attempt was signed, in milliseconds. Only for a verified delivery. */
+/** Returns when this attempt was signed, in milliseconds. Only for a verified delivery. */
 export function standardWebhookSentAtMs({ headers }: ReceivedEvent): number {
   return Number(signedHeaders(headers)?.timestamp) * 1_000;
 }

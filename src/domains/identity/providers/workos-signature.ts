@@ -5,8 +5,9 @@ import type { Delivery } from '../identity-provider.ts';
 const toleranceMs = 5 * 60_000;
 
 /**
- * `WorkOS-Signature: t=<ms>, v1=<hex>`, HMAC-SHA256 over `<t>.<body>` with the secret's own bytes as key
- * (workos.com/docs/events/data-syncing/webhooks; the official SDKs do not look at times ahead of now, this does).
+ * Verifies `WorkOS-Signature: t=<ms>, v1=<hex>`: HMAC-SHA256 over `<t>.<body>`, keyed with the
+ * bytes of the secret (workos.com/docs/events/data-syncing/webhooks). The official SDKs accept
+ * times in the future, this function does not.
  */
 export function verifyWorkosSignature({ headers, body }: Delivery, secrets: readonly string[]): boolean {
   const signed = signedHeader(headers);
@@ -19,7 +20,7 @@ export function verifyWorkosSignature({ headers, body }: Delivery, secrets: read
     .includes(true);
 }
 
-/** When this attempt was signed, in milliseconds. Only for a verified delivery. */
+/** Returns when this attempt was signed, in milliseconds. Only for a verified delivery. */
 export function workosSentAtMs(headers: IncomingHttpHeaders): number {
   return Number(signedHeader(headers)?.timestamp);
 }

@@ -40,7 +40,7 @@ const readers: ChangeReaders = {
     organizationId: data.organization_id,
     subject: data.user_id,
     role: roleNamed(data.role?.slug),
-    // `pending` is an invitation, `inactive` a membership that was taken back for the time being.
+    // `pending` is an invitation, `inactive` a suspended membership.
     active: verb !== 'deleted' && (data.status ?? 'active') === 'active',
   })),
 };
@@ -51,7 +51,7 @@ const times = z.looseObject({
   data: z.looseObject({ updated_at: eventTime.nullish() }),
 });
 
-/** Payloads as workos.com/docs/events has them: `{id, event, data, created_at}`. */
+/** WorkOS. The payloads follow workos.com/docs/events: `{id, event, data, created_at}`. */
 export const workos: IdentityProvider = {
   verify: verifyWorkosSignature,
   extractId: ({ payload }) => parseBody(envelope, payload).id,

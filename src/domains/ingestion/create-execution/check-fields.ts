@@ -1,16 +1,35 @@
 import type { z } from 'zod';
-import { readIsoTime } from '../otlp/iso-time.ts';
-import type { ExecutionBody, SpanBody } from './execution-body.ts';
+import { readIsoTime } from '../../../otlp/iso-time.ts';
 
-type Fields = Omit<SpanBody | ExecutionBody, 'spans' | 'trace_id'>;
+type Given<T> = T | null | undefined;
+
+/** The fields of an execution or a span that the rules read. */
+interface Fields {
+  started_at?: Given<string>;
+  ended_at?: Given<string>;
+  duration_ms?: Given<number>;
+  status?: Given<string>;
+  error?: unknown;
+  prompt_id?: Given<string>;
+  prompt_version?: unknown;
+  usage?: Given<Partial<Record<Count, Given<number>>>>;
+}
+
+type Count =
+  | 'input_tokens'
+  | 'output_tokens'
+  | 'cache_read_tokens'
+  | 'cache_write_tokens'
+  | 'reasoning_tokens'
+  | 'total_tokens';
 
 interface Rule {
   path: readonly string[];
-  /** What is wrong, or undefined. */
+  /** Returns what is wrong, or undefined when the rule is kept. */
   fault: (fields: Fields) => string | undefined;
 }
 
-/** What one field cannot tell alone. */
+/** Rules that compare several fields. The schema of a single field cannot check them. */
 const rules: readonly Rule[] = [
   { path: ['ended_at'], fault: endFault },
   { path: ['duration_ms'], fault: ({ ended_at, duration_ms }) => both(ended_at, duration_ms) },
@@ -51,8 +70,6 @@ function promptFault({ prompt_id, prompt_version }: Fields): string | undefined 
   return isGiven(prompt_version) && !isGiven(prompt_id) ? 'needs a prompt_id' : undefined;
 }
 
-type Count = keyof NonNullable<Fields['usage']>;
-
 function part(name: Count, whole: Count) {
   return ({ usage }: Fields): string | undefined => {
     const [has, may] = [usage?.[name] ?? 0, usage?.[whole] ?? 0];
@@ -65,7 +82,7 @@ function part(name: Count, whole: Count) {
 function cacheFault({ usage }: Fields): string | undefined {
   const { input_tokens: input, cache_read_tokens: read, cache_write_tokens: write } = usage ?? {};
   const cached = (read ?? 0) + (write ?? 0);
-  // Either part alone is the fault of its own rule.
+  // When the read or the write tokens alone exceed the input, their own rule reports it.
   if (cached <= (input ?? 0) || Math.max(read ?? 0, write ?? 0) > (input ?? 0)) return undefined;
   return `must hold the tokens read from and written to the cache: ${input ?? 0} is less than ${cached}`;
 }

@@ -4,12 +4,13 @@ import type { Fault } from '../../../lib/errors.ts';
 import { mapInSlices, type Rest } from '../../../lib/pace.ts';
 import { type ExecutionBody, type SpanBody, spanBody } from './execution-body.ts';
 
-/** An execution whose spans have been validated, too. */
+/** An execution whose spans are validated as well. */
 export type CheckedExecution = Omit<ExecutionBody, 'spans'> & { spans: readonly SpanBody[] };
 
 /**
- * Validates the spans of a body, which for ten thousand takes longer than the event loop may be held up. Throws as the validation of
- * any body does.
+ * Validates the spans of a body in slices: 10,000 spans in one go would block the event loop too
+ * long.
+ * @throws the error of `refuseBody`, as the validation of any body does, when a span is invalid
  */
 export async function checkSpans(body: ExecutionBody, rest: Rest): Promise<CheckedExecution> {
   const spans: SpanBody[] = [];
@@ -25,7 +26,7 @@ export async function checkSpans(body: ExecutionBody, rest: Rest): Promise<Check
   return { ...body, spans };
 }
 
-/** A hostile body can hold half a million; nobody reads more than this. */
+/** A hostile body can hold half a million faults. Nobody reads more than this. */
 const faultsMax = 50;
 
 function pathBelow(index: number, path: string): string {

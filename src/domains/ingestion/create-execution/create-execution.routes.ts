@@ -2,10 +2,9 @@ import { z } from 'zod';
 import type { Headers } from '../../../http/endpoint.ts';
 import { endpointsFor } from '../../../http/endpoint.ts';
 import { preferredWaitS } from '../../../http/prefer.ts';
-import type { Principal } from '../../auth/index.ts';
+import { limitedWorkspaceOf, type Principal, projectOf } from '../../auth/index.ts';
 import { chargeIngest, type IngestCaller, type Limiter } from '../../quotas/index.ts';
-import type { ProjectScope } from '../../workspaces/index.ts';
-import type { Charge } from '../receive-traces.ts';
+import type { Charge } from '../receive/receive-traces.ts';
 import { type CreatedExecution, type CreateExecutionDeps, createExecution } from './create-execution.ts';
 import { executionBody } from './execution-body.ts';
 import { executionLimits } from './limits.ts';
@@ -23,6 +22,7 @@ const created = z.object({
   links: z.object({ self: z.string(), hierarchy: z.string(), timeline: z.string() }),
 });
 
+/** Returns the endpoint that records one execution from JSON. */
 export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: Limiter }) {
   return endpoint({
     operationId: 'createExecution',
@@ -40,7 +40,7 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
     tag: 'executions',
     access: { scope: 'executions:write' },
     rateClass: 'write',
-    // Bounded by admission; a place held while it waits to be readable would be idle.
+    // `Admission` bounds this endpoint. A place in a lane would be idle while the request waits.
     lane: 'none',
     preferredWaitSMax: waitSMax,
     params: z.strictObject({ project_id: z.string() }),
@@ -55,7 +55,11 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
       const waitS = preferredWaitS(headers.prefer, waitSMax);
       const waitMs = waitS === undefined ? undefined : waitS * 1_000;
       const project = projectOf(principal);
-      const charge = chargeOf(deps, { principal, workspaceId: project.workspaceId, setHeaders });
+      const charge = chargeOf(deps, {
+        limited: limitedWorkspaceOf(principal),
+        workspaceId: project.workspaceId,
+        setHeaders,
+      });
       const execution = await createExecution(deps, { project, body, charge, effectId, waitMs, signal });
       const answer = {
         body: toWire(params.project_id, execution),
@@ -69,7 +73,10 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
   });
 }
 
-/** The answer tells of the limit on requests, unless one of ingestion refuses. */
+/**
+ * Charges the request. The response headers describe the limit on requests, unless a limit of
+ * ingestion refuses: then they describe that one.
+ */
 function chargeOf(deps: { limiter: Limiter }, { setHeaders, ...caller }: IngestCaller): Charge {
   return async (cost, receivedAtMs) => {
     let headers: Headers = {};
@@ -97,10 +104,4 @@ function toWire(projectId: string, execution: CreatedExecution): z.infer<typeof 
 
 function linkTo(projectId: string, { traceId }: CreatedExecution): string {
   return `/api/projects/${encodeURIComponent(projectId)}/executions/${traceId}`;
-}
-
-/** Authorisation has found the project of every path that names one. */
-function projectOf(principal: Principal): ProjectScope {
-  if (principal.type === 'anonymous' || principal.project === undefined) throw new Error('The request has no project');
-  return principal.project;
 }

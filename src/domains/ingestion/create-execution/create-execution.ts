@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { TooLargeError } from '../../../lib/errors.ts';
 import { sharedThird } from '../../../lib/pace.ts';
+import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { ProjectScope } from '../../workspaces/index.ts';
-import type { Admission } from '../admission.ts';
-import type { BodyWaits } from '../body-waits.ts';
-import { jobIdOf, type KeepBodyDeps, keepBody } from '../keep-body.ts';
-import type { OtlpLimits } from '../otlp/limits.ts';
-import type { Charge } from '../receive-traces.ts';
+import type { Admission } from '../receive/admission.ts';
+import type { BodyWaits } from '../receive/body-waits.ts';
+import { jobIdOf, type KeepBodyDeps, keepBody } from '../receive/keep-body.ts';
+import type { Charge } from '../receive/receive-traces.ts';
 import { checkSpans } from './check-spans.ts';
 import { encodeExecution } from './encode-execution.ts';
 import type { ExecutionBody } from './execution-body.ts';
@@ -22,24 +22,29 @@ export interface CreateExecutionInput {
   project: ProjectScope;
   body: ExecutionBody;
   charge: Charge;
-  /** What is made for it once is made twice for none: trace and job are named after it. */
+  /**
+   * The same for every run of one request. Trace and job are named after it, so they exist once.
+   */
   effectId: string;
-  /** How long to wait for the spans to be readable; undefined for not at all. */
+  /** How long to wait until the spans are readable, in milliseconds; undefined for no wait. */
   waitMs: number | undefined;
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the client no longer waits. */
   signal: AbortSignal;
 }
 
 export interface CreatedExecution {
   traceId: string;
   status: 'queued' | 'stored' | 'quarantined';
-  /** Whether the wait that was asked for took place. */
+  /** Whether the requested wait took place. */
   waited: boolean;
 }
 
 /**
- * Takes an execution as JSON down the way of every other span: one OTLP request in the queue. Resolves once that is durable, or,
- * when asked to wait, once the spans are readable. Throws InvalidError, TooLargeError, and UnavailableError when it could not be kept.
+ * Turns an execution in JSON into one OTLP request and queues it, as every other span is queued.
+ * Resolves once the request is durable or, when asked to wait, once the spans are readable.
+ * @throws InvalidError when spans conflict or a time is out of range
+ * @throws TooLargeError when the OTLP request is too large
+ * @throws UnavailableError when it could not be queued
  */
 export async function createExecution(
   deps: CreateExecutionDeps,
@@ -83,8 +88,9 @@ async function keepExecution(
     );
   }
   const meter = await charge({ requests: undefined, bytes: bytes.length, spans }, receivedAtMs);
-  // Of the request, not of its bytes: the same body again is a new writing, which replaces what may have been written in between,
-  // but a request that runs again, maybe with other times, is the same delivery.
+  // The job is named after the request, not after its bytes. The same body in a new request is a
+  // new write: it replaces what was written in between. A repeated run of one request is the same
+  // delivery, even if its times differ.
   const jobId = jobIdOf([project.projectId, 'execution', effectId], noBytes);
   const facts = { encoding: 'json' as const, coding: 'identity' as const, inflatedBytes: bytes.length };
   await keepBody(deps, project, { jobId, body: bytes, meter, ...facts, spans, receivedAtMs });
@@ -93,7 +99,7 @@ async function keepExecution(
 
 const noBytes = Buffer.alloc(0);
 
-/** 32 hex digits. */
+/** Returns a trace id of 32 hex digits. */
 function traceIdOf({ projectId }: ProjectScope, effectId: string): string {
   return createHash('sha256').update(`${projectId}\ntrace\n${effectId}`).digest('hex').slice(0, 32);
 }

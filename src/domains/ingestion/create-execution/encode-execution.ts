@@ -1,17 +1,21 @@
 import { mapInSlices, type Rest } from '../../../lib/pace.ts';
-import { attributesToJson } from '../otlp/any-value-json.ts';
-import type { Attributes } from '../otlp/span.ts';
+import { attributesToJson } from '../../../otlp/any-value-json.ts';
+import type { Attributes } from '../../../otlp/span.ts';
 import type { ResolvedSpan } from './resolve-spans.ts';
 import { spanAttributes } from './span-attributes.ts';
 
-/** The instrumentation scope that spans of POST /executions can be told by. */
+/** The instrumentation scope that marks spans of POST /executions. */
 const scope = '{"name":"promptlane.executions"}';
 const kindInternal = 1;
 const statusCodes = { unset: 0, ok: 1, error: 2 } as const;
 
-/** The spans as one OTLP/JSON request: a resource for each environment, which is what OpenTelemetry knows environments by. */
+/**
+ * Encodes the spans as one OTLP/JSON request. Each environment becomes one resource, because
+ * OpenTelemetry stores the environment in resource attributes.
+ */
 export async function encodeExecution(traceId: string, spans: readonly ResolvedSpan[], rest: Rest): Promise<Buffer> {
-  // Bytes by and by: one text of it all costs twice the time in garbage.
+  // Each span becomes bytes on its own: one large string costs twice the time in garbage
+  // collection.
   const encoded = await mapInSlices(spans, (span) => Buffer.from(spanToJson(traceId, span)), rest);
   const byEnvironment = new Map<string, Buffer[]>();
   for (const [index, { environment }] of spans.entries()) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { spanKinds } from '../../executions/index.ts';
-import { readIsoTime } from '../otlp/iso-time.ts';
+import { spanKinds } from '../../../lib/span-kind.ts';
+import { readIsoTime } from '../../../otlp/iso-time.ts';
 import { checkFields } from './check-fields.ts';
 import { byteLengthOf, depthOf, isObject } from './json-size.ts';
 import { executionLimits as limits } from './limits.ts';
@@ -9,7 +9,7 @@ const text = z.string().min(1).max(limits.textCharsMax);
 const tokens = z.number().int().min(0).max(limits.tokensMax).nullish();
 const spanId = hexId(16);
 
-/** The last nanosecond that OTLP can say is in July 2554. */
+/** OTLP times are 64-bit nanoseconds, so the last possible time is in July 2554. */
 const time = z.iso
   .datetime({ offset: true, abort: true })
   .refine(isWithin64Bits, 'must lie between 1970 and 2554')
@@ -53,7 +53,7 @@ const error = z.union([
     .refine((value) => (value.type ?? value.message ?? null) !== null, 'needs a type or a message'),
 ]);
 
-/** What an execution and each of its spans may say; null is the same as absent. */
+/** The fields of an execution and of each of its spans. Null means the same as absent. */
 const fields = {
   span_id: spanId.nullish().meta({ description: 'Default: made of trace_id and the position in the body' }),
   kind: z.enum(spanKinds),
@@ -96,7 +96,7 @@ export const executionBody = z
     kind: fields.kind.nullish().meta({
       description: 'Default: `llm` with a model and no model call among `spans`, else `chain` with spans, else `other`',
     }),
-    // Only documented here: each is validated by `spanBody` in turn, see check-spans.ts.
+    // This schema only documents the spans. check-spans.ts validates each of them with `spanBody`.
     spans: z
       .array(z.unknown())
       .max(limits.spansMax - 1)
@@ -123,7 +123,7 @@ function hexId(digits: number) {
     .transform((id) => id.toLowerCase());
 }
 
-/** Not `z.record`, which drops a key `__proto__`: keys are data here. */
+/** Does not use `z.record`, which drops a key `__proto__`: keys are user data here. */
 function entries(bytesMax: number) {
   return z
     .custom<Readonly<Record<string, unknown>>>(isObject, { error: 'must be an object', abort: true })

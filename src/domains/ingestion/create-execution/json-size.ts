@@ -1,19 +1,23 @@
-/** A value as stored: text as it is, anything else as JSON. */
+/** Returns a value as it is stored: a string unchanged, anything else as JSON. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-/** Bytes of {@link textOf} in UTF-8. */
+/** Returns the bytes of {@link textOf} in UTF-8. */
 export function byteLengthOf(value: unknown): number {
   return Buffer.byteLength(textOf(value));
 }
 
-/** Levels of objects and arrays: 0 for a scalar. Bodies are at most 64 deep, so recursion is safe. */
+/**
+ * Returns the levels of objects and arrays: 0 for a scalar. Bodies are at most 64 levels deep, so
+ * recursion is safe.
+ */
 export function depthOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   return 1 + Object.values(value).reduce<number>((most, each) => Math.max(most, depthOf(each)), 0);
 }
 
+/** Tells whether a value is an object other than an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,32 +1,33 @@
-import { limits as normalised } from '../conventions/limits.ts';
-import { defaultOtlpLimits } from '../otlp/limits.ts';
+import { defaultOtlpLimits } from '../../../otlp/limits.ts';
+import { limits as normalized } from '../../conventions/index.ts';
 
 const mebibyte = 1024 * 1024;
 
 /**
- * Bounds of one posted execution, within those of OTLP and of normalised spans, so that nothing that is accepted is cut later.
- * Bytes of values are those of their JSON (of a text: its own) in UTF-8, lengths are UTF-16 units.
+ * Bounds of one posted execution. They lie within the bounds of OTLP and of normalized spans, so
+ * that nothing accepted is cut later. Sizes of values count the UTF-8 bytes of their JSON (of a
+ * string: its own bytes); lengths count UTF-16 units.
  */
 export const executionLimits = {
   bodyBytesMax: 8 * mebibyte,
-  /** The root included. */
+  /** Including the root span. */
   spansMax: defaultOtlpLimits.spansMax,
-  /** Names, models, ids of users and the like. */
-  textCharsMax: normalised.identifierCharsMax,
-  errorMessageCharsMax: normalised.errorMessageCharsMax,
+  /** Names, models, user ids and similar. */
+  textCharsMax: normalized.identifierCharsMax,
+  errorMessageCharsMax: normalized.errorMessageCharsMax,
   /** Input and output, each. */
   contentBytesMax: defaultOtlpLimits.attributeValueBytesMax,
-  /** All variables, or all metadata, of one span. */
+  /** Keys of all variables, or of all metadata, of one span. */
   entriesMax: 128,
   keyCharsMax: 256,
   variablesBytesMax: defaultOtlpLimits.attributeValueBytesMax,
   metadataBytesMax: mebibyte / 4,
   /** Levels of objects and arrays below `variables` and `metadata`. */
   entryDepthMax: 8,
-  tagsMax: normalised.tagsMax,
-  tagCharsMax: normalised.tagCharsMax,
-  tokensMax: normalised.tokenCountMax,
-  /** Up to here a double has the nano-dollar exactly. */
+  tagsMax: normalized.tagsMax,
+  tagCharsMax: normalized.tagCharsMax,
+  tokensMax: normalized.tokenCountMax,
+  /** Up to this amount a double represents nano-dollars exactly. */
   costUsdMax: 1_000_000,
   /** A leap year. */
   durationMsMax: 366 * 86_400_000,

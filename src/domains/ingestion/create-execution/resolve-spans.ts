@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { type Fault, InvalidError } from '../../../lib/errors.ts';
 import { mapInSlices, type Rest } from '../../../lib/pace.ts';
+import type { SpanKind } from '../../../lib/span-kind.ts';
 import { unixNanoFromDate } from '../../../lib/time.ts';
-import type { SpanKind } from '../../executions/index.ts';
 import type { CheckedExecution } from './check-spans.ts';
 import type { SpanBody } from './execution-body.ts';
 import { areWithin64Bits, lastTime, resolveTimes, type Times } from './resolve-times.ts';
 
-/** A span of a posted execution with everything that was left to defaults. */
+/** A span of a posted execution, with all defaults filled in. */
 export interface ResolvedSpan extends Times {
   spanId: string;
   /** '' for the root. */
@@ -15,13 +15,16 @@ export interface ResolvedSpan extends Times {
   name: string;
   kind: SpanKind;
   environment: string;
-  /** As sent. */
+  /** The fields as sent. */
   fields: Omit<SpanBody, 'name' | 'kind'>;
 }
 
 const modelKinds: ReadonlySet<SpanKind> = new Set(['llm', 'embedding', 'reranker']);
 
-/** The execution itself first, then its spans. Throws InvalidError when two of them have one id, or one ends after 2554. */
+/**
+ * Fills in all defaults. Returns the execution itself first, then its spans.
+ * @throws InvalidError when two spans have the same id, or a span ends after 2554
+ */
 export async function resolveSpans(
   body: CheckedExecution,
   { traceId, nowMs, rest }: { traceId: string; nowMs: number; rest: Rest },
@@ -56,7 +59,10 @@ function resolveChild(span: SpanBody, root: ResolvedSpan, derivedId: string): Re
   };
 }
 
-/** A model call's usage counts by itself, so a root that repeats the sum of its calls must not pass for one. */
+/**
+ * Returns the default kind of the root. The usage of a model call is counted on its own, so a root
+ * that repeats the sum of its calls must not be a model call.
+ */
 function defaultKind({ model, spans }: CheckedExecution): SpanKind {
   const hasModel = model !== undefined && model !== null;
   if (hasModel && !spans.some((span) => modelKinds.has(span.kind))) return 'llm';
@@ -64,8 +70,9 @@ function defaultKind({ model, spans }: CheckedExecution): SpanKind {
 }
 
 /**
- * The same id for the same place in the same trace, so that posting again replaces: a SHA-256 of the trace, cut to 61 bits, plus the
- * place. With a higher bit set it is never zero, and never too large.
+ * Derives the same span id for the same position in the same trace, so that a repeated post
+ * replaces the spans. An id is the SHA-256 of the trace id, cut to 61 bits, plus the position. A
+ * higher bit is set, so that the id is never zero and never overflows.
  */
 function idsOf(traceId: string): (place: number) => string {
   const hash = createHash('sha256').update(traceId).digest().readBigUInt64BE();
@@ -73,7 +80,10 @@ function idsOf(traceId: string): (place: number) => string {
   return (place) => (first + BigInt(place)).toString(16).padStart(16, '0');
 }
 
-/** Each given time fits 64 bits, so only a duration can lead out of them; what others inherit from there is not their fault. */
+/**
+ * Returns a fault for each duration that leads beyond 64 bits; each given time fits already. A span
+ * that inherits such a time gets no fault of its own.
+ */
 function timeFaults(spans: readonly ResolvedSpan[]): Fault[] {
   return spans.flatMap(({ fields: { duration_ms: durationMs }, ...times }, index) => {
     if (durationMs === undefined || durationMs === null || areWithin64Bits(times)) return [];

@@ -1,4 +1,4 @@
-import { readIsoTime } from '../otlp/iso-time.ts';
+import { readIsoTime } from '../../../otlp/iso-time.ts';
 import type { SpanBody } from './execution-body.ts';
 
 export interface Times {
@@ -10,18 +10,19 @@ type GivenTimes = Pick<SpanBody, 'started_at' | 'ended_at' | 'duration_ms'>;
 
 const nanosPerMs = 1e6;
 
-/** Where the 64 bits of nanoseconds end that OTLP has for a time. */
+/** The last time that 64 bits of nanoseconds, as OTLP has them, can express. */
 export const lastTime = '2554-07-21T23:34:33.709551615Z';
 
-/** Whether OTLP can say both times. */
+/** Tells whether OTLP can express both times. */
 export function areWithin64Bits({ startUnixNano, endUnixNano }: Times): boolean {
   return BigInt.asUintN(64, startUnixNano) === startUnixNano && BigInt.asUintN(64, endUnixNano) === endUnixNano;
 }
 
 /**
- * The times of an execution, which ends now unless it says otherwise, or of a span, which has its execution's (`around`). One that
- * is given is never moved: where a default would make the end precede the start, both are the one given. A duration may lead out of
- * what OTLP can say; see {@link areWithin64Bits}.
+ * Fills in missing times. `around` is the current time for an execution, which ends now by default;
+ * for a span it is the times of its execution. A given time never moves: where a default would put
+ * the end before the start, both become the given time. A duration may lead beyond 64 bits; see
+ * {@link areWithin64Bits}.
  */
 export function resolveTimes(given: GivenTimes, around: bigint | Times): Times {
   const start = readIsoTime(given.started_at ?? '');

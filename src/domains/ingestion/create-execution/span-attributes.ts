@@ -1,11 +1,11 @@
-import { isMessageList } from '../conventions/messages/recognise-message.ts';
-import type { AnyValue, Attributes } from '../otlp/span.ts';
+import type { AnyValue, Attributes } from '../../../otlp/span.ts';
+import { isMessageList } from '../../conventions/index.ts';
 import { textOf } from './json-size.ts';
 import type { ResolvedSpan } from './resolve-spans.ts';
 
 type Source = readonly [key: string, read: (span: ResolvedSpan) => AnyValue | undefined];
 
-/** The attribute that each field travels in: a standard name where there is one, else our own (CONVENTIONS.md). */
+/** The attribute that carries each field: a standard name where one exists, else our own. */
 const sources: readonly Source[] = [
   ['promptlane.span.kind', ({ kind }) => kind],
   ['gen_ai.request.model', ({ fields }) => fields.model ?? undefined],
@@ -34,7 +34,7 @@ const families = [
   ['promptlane.metadata.', 'metadata'],
 ] as const;
 
-/** The attributes of a span; what is not given has none. */
+/** Returns the attributes of a span. A field that is not given has no attribute. */
 export function spanAttributes(span: ResolvedSpan): Attributes {
   const attributes: Attributes = new Map();
   for (const [key, read] of sources) {
@@ -47,7 +47,7 @@ export function spanAttributes(span: ResolvedSpan): Attributes {
   return attributes;
 }
 
-/** A tool's arguments and results are data, whatever they look like. */
+/** Tells whether a field holds messages. Arguments and results of a tool are always plain data. */
 function hasMessages({ kind, fields }: ResolvedSpan, side: 'input' | 'output'): boolean {
   return kind !== 'tool' && isMessageList(fields[side]);
 }
@@ -56,7 +56,10 @@ function contentText(value: unknown): string | undefined {
   return value === undefined || value === null ? undefined : textOf(value);
 }
 
-/** Readers of these attributes take JSON quotes off, as some clients put them on; quotes of the caller's own need another pair. */
+/**
+ * Readers of these attributes remove JSON quotes, because some clients add them. A value that
+ * itself begins with a quote therefore needs another pair.
+ */
 function quotedTwice(value: string | null | undefined): string | undefined {
   return value?.startsWith('"') ? JSON.stringify(value) : (value ?? undefined);
 }
@@ -65,7 +68,7 @@ function integer(value: number | null | undefined): bigint | undefined {
   return value === undefined || value === null ? undefined : BigInt(value);
 }
 
-/** JSON as an OTLP value. Entries are at most eight levels deep, so recursion is safe. */
+/** Converts JSON to an OTLP value. Entries are at most eight levels deep, so recursion is safe. */
 function anyValue(value: unknown): AnyValue {
   if (typeof value === 'number') return Number.isSafeInteger(value) && !Object.is(value, -0) ? BigInt(value) : value;
   if (typeof value === 'string' || typeof value === 'boolean') return value;

@@ -1,6 +1,9 @@
 import type { OperationOfDocument } from './document.ts';
 
-/** A command for a shell that calls the operation; `$URL` and the credential's variable are the reader's to set. */
+/**
+ * Returns a shell command that calls the operation. The reader sets `$URL` and the variable of the
+ * credential.
+ */
 export function curlOf(method: string, path: string, operation: OperationOfDocument): string {
   const lines = [`curl ${methodFlag(method)}${quote(`$URL${filled(path, operation)}`, '"')}`];
   const credential = operation.security[0] && credentials[Object.keys(operation.security[0])[0] ?? ''];
@@ -30,7 +33,10 @@ function filled(path: string, { parameters }: OperationOfDocument): string {
   return query.length === 0 ? place : `${place}?${query.join('&')}`;
 }
 
-/** Within single quotes a shell takes everything but a single quote as it is. */
+/**
+ * Quotes text for a shell. Within single quotes a shell changes nothing; only a single quote needs
+ * escaping.
+ */
 function quote(text: string, mark: '"' | "'"): string {
   return mark === '"' ? `"${text}"` : `'${text.replaceAll("'", `'\\''`)}'`;
 }

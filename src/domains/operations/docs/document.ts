@@ -33,7 +33,7 @@ const operationSchema = z.looseObject({
   ),
 });
 
-/** What the page reads of the OpenAPI document. */
+/** The fields of the OpenAPI document that the page uses. */
 export const documentSchema = z.looseObject({
   info: z.looseObject({ title: z.string(), version: z.string(), description: z.string().default('') }),
   tags: z.array(z.looseObject({ name: z.string() })),

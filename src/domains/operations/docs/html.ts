@@ -1,16 +1,18 @@
-/** Markup that is safe to put into a page as it is. */
+/** Markup that is safe to insert into a page unchanged. */
 export interface Html {
   readonly markup: string;
 }
 
 type Piece = Html | string | number | undefined | readonly Piece[];
 
-/** Markup with every value escaped, unless it is markup itself; lists are joined, undefined is nothing. */
+/**
+ * Builds markup. Escapes every value that is not markup itself, joins lists, and omits undefined.
+ */
 export function html(strings: TemplateStringsArray, ...values: readonly Piece[]): Html {
   return { markup: strings.map((text, index) => text + toMarkup(values[index])).join('') };
 }
 
-/** Text with `code` in backticks, as descriptions are written. */
+/** Converts description text to markup. Text in backticks becomes `code`. */
 export function prose(text: string): Html {
   const parts = text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
   return html`${parts}`;

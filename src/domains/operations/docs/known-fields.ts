@@ -1,6 +1,6 @@
-import type { KnownFields } from '../../../http/openapi-schemas.ts';
+import type { KnownFields } from '../../../http/openapi/json-object.ts';
 
-/** What a name means wherever it occurs, for parameters and examples whose schema does not say. */
+/** Descriptions and examples by name, for parameters and examples whose schema has none. */
 export const knownFields = {
   project_id: { description: 'The project', example: 'prj_01k0w2n3t4v5x6y7z8a9b0c1d2' },
   workspace_id: { description: 'The workspace', example: 'wsp_01k0w2n3t4v5x6y7z8a9b0c1d2' },
@@ -17,7 +17,7 @@ export const knownFields = {
   email: { description: 'An e-mail address', example: 'ada@example.com' },
 } as const satisfies KnownFields;
 
-/** What holds for every operation; paragraphs apart by an empty line. */
+/** Rules for all operations. An empty line separates paragraphs. */
 export const apiDescription = [
   'JSON in and out, in snake_case and UTF-8. Times are RFC 3339 in UTC, money is a decimal string in US dollars, ids are opaque.',
   'Credentials: an API key in `X-API-Key` acts in one project with its scopes; a token in `Authorization: Bearer` acts for a user ' +

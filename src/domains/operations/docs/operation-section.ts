@@ -3,7 +3,7 @@ import type { Document, OperationOfDocument } from './document.ts';
 import { type Html, html, prose } from './html.ts';
 import { schemaRows, typeText } from './schema-rows.ts';
 
-/** Everything the document says of one operation. */
+/** Renders the documentation of one operation. */
 export function operationSection(
   document: Document,
   method: string,

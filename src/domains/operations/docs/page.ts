@@ -4,7 +4,10 @@ import { type Html, html, prose } from './html.ts';
 import { operationSection } from './operation-section.ts';
 import { styles } from './styles.ts';
 
-/** Loads nothing, runs nothing, and has exactly this style. */
+/**
+ * Content-Security-Policy of the page: it loads nothing, runs no script, and allows exactly this
+ * style.
+ */
 export const pagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(styles).digest('base64')}'`,
@@ -13,7 +16,10 @@ export const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The OpenAPI document as one page of HTML that needs no script. Throws a ZodError for a document that is not ours. */
+/**
+ * Renders the OpenAPI document as one HTML page that needs no script.
+ * @throws ZodError for a document that is not ours
+ */
 export function docsPage(openapi: object): string {
   const document = documentSchema.parse(openapi);
   const { title, version, description } = document.info;

@@ -1,6 +1,6 @@
-/** One field of a schema, as a row of a table. */
+/** One field of a schema, as a table row. */
 export interface SchemaRow {
-  /** From the root, such as `data[].usage.input_tokens`. */
+  /** Path from the root, such as `data[].usage.input_tokens`. */
   path: string;
   type: string;
   required: boolean;
@@ -10,12 +10,15 @@ export interface SchemaRow {
 type Schema = Readonly<Record<string, unknown>>;
 type Resolve = (reference: string) => unknown;
 
-/** Every field below a JSON Schema, outer ones first; a schema within itself is shown once. */
+/** Returns all fields of a JSON Schema, outer ones first. A recursive schema is shown once. */
 export function schemaRows(schema: unknown, resolve: Resolve): SchemaRow[] {
   return below('', deref(schema, resolve, []), resolve, []);
 }
 
-/** `string`, `integer 1..100`, `"ok" | "error"`, `string or null`, `array of …`. */
+/**
+ * Returns the type as text: `string`, `integer 1..100`, `"ok" | "error"`, `string or null`, `array
+ * of …`.
+ */
 export function typeText(schema: unknown, resolve: Resolve): string {
   if (!isSchema(schema)) return 'any';
   if (typeof schema.$ref === 'string') return typeText(resolve(schema.$ref), resolve);
@@ -63,7 +66,7 @@ function branchesOf({ anyOf, oneOf, allOf }: Schema): readonly unknown[] | undef
 
 function boundsText({ minimum, maximum, minLength, maxLength }: Schema): string {
   if (maxLength !== undefined) return `of ${minLength ?? 0}..${maxLength} characters`;
-  // zod writes the range of safe integers where there is no bound of ours.
+  // zod writes the range of safe integers when a schema has no bounds.
   const [low, high] = [minimum, maximum].map((bound) => (Math.abs(Number(bound)) < 2 ** 53 - 1 ? bound : undefined));
   return low === undefined && high === undefined ? '' : `${low ?? ''}..${high ?? ''}`;
 }

@@ -1,4 +1,4 @@
-/** The page's style; its hash is in the page's policy. */
+/** The style of the page. Its hash is in the Content-Security-Policy of the page. */
 export const styles = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
 body { margin: 0; font: 15px/1.5 system-ui, sans-serif; display: grid; grid-template-columns: 17rem minmax(0, 56rem); gap: 2.5rem; }

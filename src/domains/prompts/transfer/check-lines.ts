@@ -7,13 +7,16 @@ import { hashOf, itemLimits } from '../../versioned/index.ts';
 import { promptKind } from '../prompt-content.ts';
 import { contentOfLine, type ItemLine, type TransferLine, transferLine, type VersionLine } from './transfer-line.ts';
 
-/** Where a file of lines stands: the item whose versions come, and which comes next. */
+/** Checks the order of lines: an item is followed by all its versions, in order. */
 export class LineOrder {
   readonly #seen = new Set<string>();
   #item: ItemLine | undefined;
   #next = 1;
 
-  /** Throws InvalidError for a line that does not belong here. */
+  /**
+   * Checks that a line may follow the lines before it.
+   * @throws InvalidError when it may not
+   */
   take(line: TransferLine): void {
     if ('labels' in line) {
       this.end();
@@ -36,7 +39,10 @@ export class LineOrder {
     this.#next += 1;
   }
 
-  /** Throws InvalidError when versions are still to come. */
+  /**
+   * Ends the current item.
+   * @throws InvalidError when versions of it are missing
+   */
   end(): void {
     const item = this.#item;
     this.#item = undefined;
@@ -59,14 +65,18 @@ export class LineOrder {
 const wrongOrder = (what: string) => new InvalidError('invalid_body', `This line ${what}`);
 
 /**
- * Of one line: what a version may have (`itemLimits.jsonValuesMax` each for config and input schema, twice with keys; 200 messages) and
- * its own fields, so that parsing one takes some 20 ms.
+ * JSON tokens of one line, so that parsing it takes about 20 ms. A version may have
+ * `itemLimits.jsonValuesMax` values each in config and input schema, twice that with keys; 2,000
+ * tokens remain for 200 messages and the other fields.
  */
 const lineTokensMax = 4 * itemLimits.jsonValuesMax + 2_000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** A line as what it says. Throws InvalidError, MalformedError. */
+/**
+ * Parses and validates a line.
+ * @throws InvalidError, MalformedError
+ */
 export function parseLine(bytes: Buffer): TransferLine {
   const tokens = countJsonTokens(bytes);
   if (tokens > lineTokensMax) {
@@ -90,7 +100,10 @@ export function parseLine(bytes: Buffer): TransferLine {
   throw new InvalidError('invalid_body', `${first?.path}: ${first?.message}`);
 }
 
-/** Makes sure that a version has the content its hash says. Throws InvalidError. */
+/**
+ * Checks that the content of a version matches its hash, and returns the content.
+ * @throws InvalidError when it does not
+ */
 export function requireHash(line: VersionLine): NonNullable<ReturnType<typeof contentOfLine>> {
   const content = contentOfLine(line);
   if (content === undefined) {
@@ -101,7 +114,10 @@ export function requireHash(line: VersionLine): NonNullable<ReturnType<typeof co
   throw new InvalidError('invalid_body', `content_hash: is ${line.content_hash}, that of the content is ${hash}`);
 }
 
-/** What is wrong with a line, as one fault of the import. Rethrows what is no fault of the line. */
+/**
+ * Converts an error of a line to a fault of the import. Rethrows errors that the line did not
+ * cause.
+ */
 export function faultOf(number: number, error: unknown): Fault {
   if (!(error instanceof AppError) || (error.kind !== 'invalid' && error.kind !== 'malformed')) throw error;
   return { path: `line ${number}`, code: error.code, message: error.message };

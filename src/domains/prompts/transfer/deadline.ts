@@ -1,6 +1,6 @@
 import { TooLargeError } from '../../../lib/errors.ts';
 
-/** The time an import has, from when it is made. */
+/** The time limit of an import, which starts when the object is created. */
 export class Deadline {
   readonly #startedAtMs = performance.now();
   readonly #timeMsMax: number;
@@ -9,7 +9,10 @@ export class Deadline {
     this.#timeMsMax = timeMsMax;
   }
 
-  /** Throws TooLargeError when the time is up. */
+  /**
+   * Checks the time.
+   * @throws TooLargeError when the time is up
+   */
   check(): void {
     if (performance.now() - this.#startedAtMs <= this.#timeMsMax) return;
     const seconds = this.#timeMsMax / 1_000;

@@ -17,9 +17,12 @@ import { spoolBody } from './spool-body.ts';
 import { type StageDeps, stageLines } from './stage-lines.ts';
 import { createStaging } from './staging-store.ts';
 
-/** As it is sent. Inflated bytes and lines: `stage-lines.ts`. */
+/** Bytes of the request body as sent. `stage-lines.ts` limits the inflated bytes and the lines. */
 const sentBytesMax = 128 * 1024 * 1024;
-/** Of reading, checking and storing, once the body is there. A gigabyte of prompts takes longer, and is several imports. */
+/**
+ * Milliseconds for reading, checking and storing, after the request body has arrived. A gigabyte of
+ * prompts takes longer and must be split into several imports.
+ */
 const importMsMax = 120_000;
 /** Items that the audit log names. */
 const namedMax = 200;
@@ -34,14 +37,16 @@ export interface ImportReport {
   parts: Merged;
   prompts: Merged;
   conflicts: readonly Conflict[];
-  /** Lines that are wrong by themselves. */
+  /** Lines that are invalid by themselves. */
   errors: readonly Fault[];
 }
 
 /**
- * Takes in an export in one transaction: what is missing is added, what is there stays, and a line that contradicts what is there
- * undoes everything. A dry run says what would happen. The transaction begins once the body is there and `lane` has its turn.
- * Throws InvalidError naming lines, ConflictError, TooLargeError, MalformedError, RateLimitedError, UnavailableError.
+ * Imports an export in one transaction. Missing items and versions are added, existing ones stay,
+ * and a line that contradicts the stored data rolls everything back. A dry run only reports. The
+ * transaction begins after the request body has arrived and `lane` grants a turn.
+ * @throws InvalidError with line numbers, ConflictError, TooLargeError, MalformedError
+ * @throws UnsupportedMediaTypeError, RateLimitedError, UnavailableError
  */
 export async function importLines(
   deps: ImportDeps & { lane: FairLane },
@@ -84,7 +89,7 @@ async function importFile(
   }
 }
 
-/** Undoes a transaction whose report is the answer. */
+/** Rolls back a transaction and carries the report to return. */
 class UndoneImport extends Error {
   readonly report: ImportReport;
 
@@ -94,7 +99,10 @@ class UndoneImport extends Error {
   }
 }
 
-/** Prompts before parts, as everybody locks them. */
+/**
+ * Merges the staged lines. Locks prompts before parts, the order that all transactions use, so that
+ * no deadlock occurs.
+ */
 async function merge(transaction: Postgres, { project, actor }: Acting, deadline: Deadline): Promise<ImportReport> {
   const { projectId, workspaceId } = project;
   await matchStaged(transaction, promptKind, projectId);
@@ -121,11 +129,12 @@ async function merge(transaction: Postgres, { project, actor }: Acting, deadline
   return { parts, prompts, conflicts, errors: [] };
 }
 
+/** Returns the counts of a merge without its items. */
 export function countsOf({ created, updated, unchanged, versions }: Merged) {
   return { created, updated, unchanged, versions };
 }
 
-/** What came in, by name up to a bound; `not_named` counts the others. */
+/** Returns the imported items for the audit log. `not_named` counts the items beyond `namedMax`. */
 function auditOf(merged: Merged) {
   const named = merged.changed.slice(0, namedMax);
   return { ...countsOf(merged), changed: named, not_named: merged.changed.length - named.length };

@@ -5,7 +5,7 @@ import type { partKind } from '../../parts/index.ts';
 import { itemLimits } from '../../versioned/index.ts';
 import type { promptKind } from '../prompt-content.ts';
 
-/** A line that contradicts what is there. */
+/** A line that contradicts a stored version. */
 export interface Conflict {
   line: number;
   code: 'history_differs';
@@ -15,23 +15,26 @@ export interface Conflict {
 export interface ChangedItem {
   id: string;
   slug: string;
-  /** Versions that came in: after the first, up to the second. */
+  /** Imported versions: those after the first number, up to and including the second. */
   versions: [after: number, upTo: number];
 }
 
-/** What became, or would become, of the items of one kind. */
+/** The result of importing the items of one kind, or what it would be. */
 export interface Merged {
   created: number;
   updated: number;
   unchanged: number;
   versions: number;
-  /** Those that were created or updated, in the order of their lines. */
+  /** Items that were created or updated, in the order of their lines. */
   changed: ChangedItem[];
 }
 
 type TransferKind = typeof partKind | typeof promptKind;
 
-/** Locks the live items that the lines name, and notes them and the new ids of the others beside the lines. */
+/**
+ * Locks the live items that the lines name. Stores their ids and newest versions in `staged_items`,
+ * and new ids for the other lines.
+ */
 export async function matchStaged(transaction: Postgres, kind: TransferKind, projectId: ProjectId): Promise<void> {
   const { items } = kind.tables;
   await transaction.raw(
@@ -59,7 +62,7 @@ export async function matchStaged(transaction: Postgres, kind: TransferKind, pro
 
 const conflictsMax = 100;
 
-/** Versions that are there with another content. */
+/** Finds staged versions that are stored with different content. */
 export async function findConflicts(
   transaction: Postgres,
   kind: TransferKind,
@@ -79,7 +82,10 @@ export async function findConflicts(
   return rows;
 }
 
-/** Adds what is missing: items, versions behind the newest there is, and labels that are not there. */
+/**
+ * Adds missing items, versions after the newest stored one, and missing labels.
+ * @throws InvalidError when an item would have too many labels
+ */
 export async function mergeStaged(
   transaction: Postgres,
   kind: TransferKind,
@@ -107,7 +113,10 @@ async function countStaged(transaction: Postgres, { noun }: TransferKind): Promi
   return rows[0] ?? { created: 0, updated: 0, unchanged: 0, versions: 0, changed: [] };
 }
 
-/** Labels that were there and those that came. Throws InvalidError naming the line. */
+/**
+ * Checks the number of labels, stored and imported together.
+ * @throws InvalidError with the line number when there are too many
+ */
 async function requireFewLabels(
   transaction: Postgres,
   { tables, idColumn, noun }: TransferKind,

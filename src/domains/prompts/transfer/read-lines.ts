@@ -4,10 +4,10 @@ import { createGunzip } from 'node:zlib';
 import { MalformedError, TooLargeError, UnsupportedMediaTypeError } from '../../../lib/errors.ts';
 
 export interface LineBounds {
-  /** Of all lines, inflated. */
+  /** Bytes of all lines, inflated. */
   bytesMax: number;
   lineBytesMax: number;
-  /** Blank ones as well. */
+  /** Includes blank lines. */
   linesMax: number;
 }
 
@@ -19,7 +19,10 @@ export interface NumberedLine {
 const encodings = ['identity', 'gzip'] as const;
 export type LineEncoding = (typeof encodings)[number];
 
-/** Throws UnsupportedMediaTypeError. */
+/**
+ * Reads the content coding from the `Content-Encoding` header.
+ * @throws UnsupportedMediaTypeError
+ */
 export function lineEncodingOf(header: string | undefined): LineEncoding {
   const given = (header ?? 'identity').trim().toLowerCase();
   const encoding = encodings.find((each) => each === given);
@@ -31,8 +34,9 @@ export function lineEncodingOf(header: string | undefined): LineEncoding {
 }
 
 /**
- * The lines of a file, gzip inflated, blank ones left out but counted. Holds one line at a time. Throws TooLargeError,
- * MalformedError.
+ * Yields the lines of a file and inflates gzip. Blank lines are skipped but counted. Holds one line
+ * in memory at a time.
+ * @throws TooLargeError, MalformedError
  */
 export async function* readLines(
   file: FileHandle,
@@ -81,7 +85,7 @@ function isBlank(line: Buffer): boolean {
 async function* chunksOf(file: FileHandle, encoding: LineEncoding): AsyncGenerator<Buffer> {
   const sent = file.createReadStream({ start: 0, autoClose: false });
   try {
-    // What is wrong with either is thrown by the inflater, which is the one that is read.
+    // The inflater throws the errors of both streams, because only it is read.
     yield* encoding === 'gzip' ? pipeline(sent, createGunzip(), () => undefined) : sent;
   } catch (cause) {
     const corrupt = cause instanceof Error && 'code' in cause && String(cause.code).startsWith('Z_');

@@ -6,14 +6,15 @@ import { join } from 'node:path';
 import { MalformedError, TooLargeError } from '../../../lib/errors.ts';
 
 /**
- * A body as it was sent, in a file without a name, which is gone once it is closed or the process ends: a client that sends slowly
- * holds nothing but a file. Throws TooLargeError, MalformedError.
+ * Writes a request body as sent to a file that is already deleted: its space is freed when it is
+ * closed or the process ends. So a slow client holds only a file.
+ * @throws TooLargeError, MalformedError
  */
 export async function spoolBody(req: IncomingMessage, bytesMax: number): Promise<FileHandle> {
   const file = await openNameless();
   try {
     let bytes = 0;
-    // Leaving early must not end the connection, over which the answer is still to go.
+    // Stopping early must not destroy the connection, because the response is still to be sent.
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > bytesMax) {

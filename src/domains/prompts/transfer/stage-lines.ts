@@ -14,7 +14,7 @@ import type { ItemLine, VersionLine } from './transfer-line.ts';
 
 const bounds = { bytesMax: 256 * 1024 * 1024, lineBytesMax: 4 * 1024 * 1024, linesMax: 100_000 };
 const faultsMax = 100;
-/** Staged in one statement: this many lines, or what goes over this many bytes. */
+/** Lines staged in one statement. A batch also ends when its lines exceed `batchBytesMax`. */
 const batchLines = 200;
 const batchBytesMax = 1024 * 1024;
 
@@ -28,7 +28,11 @@ interface CheckedItem {
   line: ItemLine;
 }
 
-/** Reads, checks and stages every line, in slices; answers what is wrong, up to a bound. Throws TooLargeError, MalformedError. */
+/**
+ * Reads, checks and stages every line, in slices of the event loop. Returns the faults, at most
+ * `faultsMax`.
+ * @throws TooLargeError, MalformedError, RateLimitedError, UnavailableError
+ */
 export async function stageLines(
   { threads, deadline }: StageDeps,
   transaction: Postgres,

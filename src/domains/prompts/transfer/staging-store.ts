@@ -4,7 +4,7 @@ import type { Reference } from '../../versioned/index.ts';
 import { type PromptContent, promptKind } from '../prompt-content.ts';
 import { contentOfLine, type ItemLine, type VersionLine } from './transfer-line.ts';
 
-/** A version's line that was checked, with the parts it names. */
+/** A checked line of a version, with the parts it references. */
 export interface CheckedVersion {
   number: number;
   line: VersionLine;
@@ -13,7 +13,10 @@ export interface CheckedVersion {
 
 const statementMsMax = 60_000;
 
-/** Tables that exist in this transaction only, so that nothing is locked while lines arrive. */
+/**
+ * Creates temporary tables that exist in this transaction only. Staging there locks no other table
+ * while lines are read.
+ */
 export async function createStaging(transaction: Transaction): Promise<void> {
   await allowStatements(transaction, statementMsMax);
   await transaction.raw(`
@@ -31,6 +34,7 @@ export async function createStaging(transaction: Transaction): Promise<void> {
   `);
 }
 
+/** Inserts lines of items into the temporary table. */
 export async function stageItems(transaction: Postgres, items: readonly { number: number; line: ItemLine }[]) {
   if (items.length === 0) return;
   await transaction('staged_items').insert(
@@ -50,6 +54,7 @@ export async function stageItems(transaction: Postgres, items: readonly { number
   );
 }
 
+/** Inserts lines of versions and their references into the temporary tables. */
 export async function stageVersions(transaction: Postgres, versions: readonly CheckedVersion[]) {
   if (versions.length === 0) return;
   await transaction('staged_versions').insert(versions.map(versionRow));

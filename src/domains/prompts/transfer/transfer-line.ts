@@ -6,7 +6,9 @@ import { type PromptContent, promptContentToWire, promptKind, promptTypes } from
 import { storedMessage } from '../prompts.schema.ts';
 
 const version = z.int().min(1).max(2_147_483_647);
-/** What Postgres and RFC 3339 both can say, in milliseconds, which is all that an export gives. */
+/**
+ * A time that both Postgres and RFC 3339 can express, in milliseconds, the precision of an export.
+ */
 const time = z.iso
   .datetime()
   .regex(/^(?!0000)\d{4}-[^.]*(?:\.\d{1,3})?Z$/, 'must be of the years 0001 to 9999, to the millisecond at most');
@@ -47,7 +49,7 @@ const versionLine = <Record extends string>(record: Record) => ({
 
 const json = contentJson.nullable();
 
-/** One line of an export: an item comes before its versions, and those in their order. */
+/** One line of an export. An item comes before its versions, which come in order. */
 export const transferLine = z.discriminatedUnion('record', [
   z.strictObject(itemLine('part', partKind)),
   z.strictObject({ ...versionLine('part_version'), template: z.string() }),
@@ -66,19 +68,23 @@ export type TransferLine = z.output<typeof transferLine>;
 export type ItemLine = Extract<TransferLine, { labels: unknown }>;
 export type VersionLine = Exclude<TransferLine, ItemLine>;
 
+/** Returns the line of a part. */
 export function partLine(item: Item): TransferLine {
   return { record: 'part', ...metadataOf(item) };
 }
 
+/** Returns the line of a prompt. */
 export function promptLine(item: Item): TransferLine {
   return { record: 'prompt', ...metadataOf(item), type: item.fixed.type === 'chat' ? 'chat' : 'text' };
 }
 
+/** Returns the line of a version of a part. */
 export function partVersionLine(item: Item, stored: Version<PartContent>): TransferLine {
   const { template, templateFormat } = stored.content;
   return { record: 'part_version', ...madeOf(item, stored), template, template_format: templateFormat };
 }
 
+/** Returns the line of a version of a prompt. */
 export function promptVersionLine(item: Item, stored: Version<PromptContent>): TransferLine {
   return {
     record: 'prompt_version',
@@ -115,7 +121,7 @@ function madeOf({ slug }: Item, stored: Version<unknown>) {
   };
 }
 
-/** The content of a version's line; undefined when it is neither a text nor a chat. */
+/** Returns the content of a version's line; undefined when it is neither a text nor a chat. */
 export function contentOfLine(line: VersionLine): { part: PartContent } | { prompt: PromptContent } | undefined {
   const templateFormat = line.template_format;
   if (line.record === 'part_version') return { part: { template: line.template, templateFormat } };

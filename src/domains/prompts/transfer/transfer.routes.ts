@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { endpointsFor } from '../../../http/endpoint.ts';
 import { booleanParam } from '../../../http/query.ts';
 import { UnsupportedMediaTypeError } from '../../../lib/errors.ts';
-import { FairLane, requestWaitMsMax } from '../../../lib/fair-lane.ts';
+import { FairLane } from '../../../lib/fair-lane.ts';
+import { requestWaitMsMax } from '../../../lib/fair-lane-options.ts';
 import { Pace, sharedThird } from '../../../lib/pace.ts';
 import { type Principal, projectOf } from '../../auth/index.ts';
 import { actingFor, projectParams, writing } from '../../versioned/index.ts';
@@ -16,12 +17,16 @@ const { rawEndpoint } = endpointsFor<Principal>();
 const path = '/api/projects/{project_id}/prompts';
 const ndjson = 'application/x-ndjson';
 
+/** Returns the endpoints that export and import prompts and parts. */
 export function transferEndpoints(deps: ImportDeps) {
   return [exportEndpoint(deps), importEndpoint(deps)];
 }
 
 const writeBytesMin = 65_536;
-/** All workspaces share 8 exports at once. A workspace has one, and 8 more that wait; beyond it is 429, beyond 64 waiting of all 503. */
+/**
+ * All workspaces share 8 running exports. A workspace has one running and 8 waiting; more is
+ * refused with 429. With 64 waiting in all, more is refused with 503.
+ */
 const exporting = {
   name: 'exports',
   capacity: 8,
@@ -30,7 +35,7 @@ const exporting = {
   waitingMax: 64,
   waitMsMax: requestWaitMsMax,
 };
-/** A client that takes nothing for so long has gone. */
+/** A client that reads nothing for this long is disconnected. */
 const drainMsMax = 30_000;
 const exampleLines =
   '{"record":"prompt","slug":"support-answer","name":"Support answer","description":null,"tags":[],"labels":{"production":1},' +
@@ -97,8 +102,9 @@ const reportSchema = z.object({
 });
 
 /**
- * All workspaces share 8 imports that arrive or wait and 2 that run, each of which holds a connection to the database. A workspace
- * has one: its next is 429, beyond 8 of all it is 503.
+ * All workspaces share 8 imports that arrive or wait, and 2 that run; a running import holds a
+ * database connection. A workspace has one import. A second one is refused with 429, and one beyond
+ * 8 of all workspaces with 503.
  */
 const arriving = { name: 'imports', capacity: 8, perKey: 1, waitingPerKey: 0, waitingMax: 0 };
 const running = {

@@ -1,4 +1,7 @@
-/** Beginnings by which well-known services make their keys recognisable. Every pattern is linear: no repeat within a repeat. */
+/**
+ * Prefixes by which well-known services mark their keys. Every pattern runs in linear time: it has
+ * no repetition within a repetition.
+ */
 const patterns: readonly [string, RegExp][] = [
   ['an OpenAI or Anthropic key', /\bsk-[A-Za-z0-9_-]{20,}/],
   ['a key of this service', /\bpl_[A-Za-z0-9]{8,12}_[A-Za-z0-9_-]{43}/],
@@ -15,10 +18,13 @@ const patterns: readonly [string, RegExp][] = [
   ['a private key', /-----BEGIN (?:[A-Z]{2,10} )?PRIVATE KEY-----/],
 ];
 
-/** Of one kind in one text; nobody reads more. */
+/** Matches reported of one pattern in one text. */
 const foundMax = 20;
 
-/** Literals that look like secrets: what they look like and where they are. The secret itself is never repeated. */
+/**
+ * Finds literals that look like secrets and returns their kind and offsets. The secret itself is
+ * never repeated.
+ */
 export function findSecrets(source: string): { what: string; begin: number; end: number }[] {
   return patterns.flatMap(([what, pattern]) => {
     const matches = source.matchAll(new RegExp(pattern, `g${pattern.flags}`));

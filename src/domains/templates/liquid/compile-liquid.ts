@@ -6,13 +6,16 @@ import { findFacts } from './find-facts.ts';
 import { causedByStack, problemsOf } from './liquid-problems.ts';
 import { trackOutputs } from './track-outputs.ts';
 
-/** A template as LiquidJS renders it, with what is known of it. */
+/** A template as LiquidJS renders it, with its variables and parts. */
 export interface CompiledLiquid {
   templates: Template[];
   parsed: LiquidTemplate;
 }
 
-/** Only for the thread. Throws InvalidTemplateError, and what LiquidJS throws over its limits. */
+/**
+ * Compiles a Liquid template. Must run in a worker thread only.
+ * @throws InvalidTemplateError, and the errors of LiquidJS's own limits
+ */
 export function compileLiquid(liquid: Liquid, source: string): CompiledLiquid {
   try {
     const templates = liquid.parse(source);
@@ -27,7 +30,10 @@ export function compileLiquid(liquid: Liquid, source: string): CompiledLiquid {
   }
 }
 
-/** Level by level, because what comes after takes time that grows with the square of the depth. */
+/**
+ * Refuses blocks that nest too deeply. Goes level by level, because the later steps take time that
+ * grows with the square of the depth.
+ */
 function checkNesting(templates: readonly Template[]): void {
   let level = templates;
   for (let depth = 0; level.length > 0; depth++) {

@@ -2,16 +2,19 @@ import { Liquid } from 'liquidjs';
 import { templateLimits } from '../limits.ts';
 import { PartTag } from './part-tag.ts';
 
-/** LiquidJS's own limits of one render. */
+/** Limits that LiquidJS itself enforces on one render. */
 export const liquidLimits = { renderMsMax: 200, charactersMax: 4 * templateLimits.outputCharactersMax } as const;
 
-/** Tags that read files, or that need a layout to be of use. */
+/** Tags that read files or that need a layout. */
 const refusedTags = ['include', 'layout', 'block'];
 
-/** Liquid without files, prototypes and the tags that need them. Made for a thread that can be ended at any time. */
+/**
+ * Creates a Liquid instance without file access, without prototype access and without the tags that
+ * need files. It must run in a thread that can be terminated at any time.
+ */
 export function createLiquid(): Liquid {
   const liquid = new Liquid({
-    // Empty, so that no look-up ever reaches a file; parts come through PartTag.
+    // Empty, so that no look-up reaches a file. Parts are rendered by PartTag.
     templates: {},
     relativeReference: false,
     dynamicPartials: false,
@@ -19,7 +22,7 @@ export function createLiquid(): Liquid {
     strictFilters: true,
     strictVariables: false,
     catchAllErrors: true,
-    // What a template says must not depend on where it runs.
+    // The output of a template must not depend on the machine it runs on.
     timezoneOffset: 0,
     locale: 'en-US',
     parseLimit: templateLimits.sourceCharactersMax,
@@ -31,7 +34,7 @@ export function createLiquid(): Liquid {
   return liquid;
 }
 
-/** The names of the filters there are, for suggestions. */
+/** Returns the names of all filters, for suggestions. */
 export function filterNames(liquid: Liquid): string[] {
   return Object.keys(liquid.filters);
 }

@@ -14,11 +14,15 @@ import {
   type Variable,
 } from 'liquidjs';
 import { indexLines } from '../line-index.ts';
-import type { PartArgument, PartUse, TemplateFacts, VariableUse } from '../template.ts';
+import type { PartArgument } from '../part-argument.ts';
+import type { PartUse, TemplateFacts, VariableUse } from '../template.ts';
 import { tagAround } from './liquid-problems.ts';
 import { PartTag } from './part-tag.ts';
 
-/** Variables and parts of a parsed template, by LiquidJS's static analysis: what `assign`, `for` and the like define is no variable. */
+/**
+ * Finds the variables and parts of a parsed template with LiquidJS's static analysis. Names defined
+ * by `assign`, `for` and similar tags are not variables.
+ */
 export function findFacts(templates: Template[], source: string): TemplateFacts {
   const globals = new Set(
     Object.values(analyzeSync(templates, { partials: false }).globals).flatMap((each) => each.map(placeKey)),
@@ -43,7 +47,10 @@ export function findFacts(templates: Template[], source: string): TemplateFacts 
 
 type Visit = (template: Template, unconditional: boolean, within: readonly string[]) => void;
 
-/** Calls back for every output and tag, outer ones first. Bounded by the stack, which ends the task, not the process. */
+/**
+ * Calls `visit` for every output and tag, outer ones first. The recursion is bounded by the stack
+ * of the worker thread: an overflow ends the task, not the process.
+ */
 export function walk(
   templates: readonly Template[],
   unconditional: boolean,
@@ -59,14 +66,17 @@ export function walk(
   }
 }
 
-/** Whether the value of its variables goes into the text, as opposed to a condition or a list; the filter `default` fills in. */
+/**
+ * Tells whether the values of the tag's variables are inserted into the text. Conditions, lists and
+ * values with the filter `default` are not.
+ */
 function insertsValues(template: Template): boolean {
   const value = expressionOf(template);
   if (value !== undefined) return !hasDefault(value);
   return template instanceof PartTag || template instanceof AssignTag;
 }
 
-/** The expression of `{{ … }}`, `echo` and `assign`. */
+/** Returns the expression of `{{ … }}`, `echo` or `assign`. */
 export function expressionOf(template: Template): Value | undefined {
   if (template instanceof Output) return template.value;
   if (!(template instanceof EchoTag || template instanceof AssignTag)) return undefined;
@@ -76,6 +86,7 @@ export function expressionOf(template: Template): Value | undefined {
     : undefined;
 }
 
+/** Tells whether an expression uses the filter `default`. */
 export function hasDefault(value: Value): boolean {
   return value.filters.some(({ name }) => name === 'default');
 }
@@ -99,7 +110,7 @@ function variablesOf(template: Template): Variable[] {
 
 const placeKey = ({ location }: Variable) => `${location.row}:${location.col}`;
 
-/** As far as it is written out: `a[b].c` is found to be `a`. */
+/** Returns the static beginning of a path: `a` for `a[b].c`. */
 function pathOf({ segments }: Variable): string {
   const dynamic = segments.findIndex((segment) => typeof segment === 'object');
   return segments.slice(0, dynamic === -1 ? undefined : dynamic).join('.');

@@ -5,7 +5,10 @@ import { indexLines } from '../line-index.ts';
 import type { TemplateProblem } from '../problems.ts';
 import { filterNames } from './engine.ts';
 
-/** What LiquidJS threw over a source, as problems; undefined when it is something else that went wrong. */
+/**
+ * Converts an error that LiquidJS threw about a source into problems; returns undefined for any
+ * other error.
+ */
 export function problemsOf(error: unknown, source: string, liquid: Liquid): TemplateProblem[] | undefined {
   if (!isLiquidError(error)) return undefined;
   const position = indexLines(source);
@@ -14,11 +17,15 @@ export function problemsOf(error: unknown, source: string, liquid: Liquid): Temp
     const [begin, end] = tagAround(source, each.token.begin, each.token.end);
     return { path: 'template', ...describe(each, liquid), ...position(begin, end) };
   });
-  // What follows a faulty block is left without its beginning: only the first of these problems means something.
+  // A faulty block leaves the tags after it without their opening tag, so only the first of these
+  // problems is meaningful.
   return problems.filter(({ code }, index) => index === 0 || code !== 'stray_tag');
 }
 
-/** Whether the parser ran out of stack, which it reports as one fault of the source among others. */
+/**
+ * Tells whether the parser ran out of stack. LiquidJS reports that as one error of the source among
+ * others.
+ */
 export function causedByStack(error: unknown): boolean {
   if (error instanceof RangeError) return true;
   if (!isLiquidError(error)) return false;
@@ -26,11 +33,12 @@ export function causedByStack(error: unknown): boolean {
   return all.some((each) => isLiquidError(each) && each.originalError instanceof RangeError);
 }
 
+/** Tells whether LiquidJS made the error. */
 export function isLiquidError(error: unknown): error is LiquidError {
   return error instanceof Error && 'token' in error && 'context' in error;
 }
 
-/** From the opening of the tag that a token lies in. */
+/** Returns the offsets of the tag that contains a token. */
 export function tagAround(source: string, begin: number, end: number): [number, number] {
   if (/^\{[{%]/.test(source.slice(begin, begin + 2))) return [begin, end];
   const opened = Math.max(source.lastIndexOf('{{', begin), source.lastIndexOf('{%', begin));

@@ -15,24 +15,27 @@ import { readReference } from '../mustache/part-tag.ts';
 import type { RenderScope } from '../render-scope.ts';
 import { writtenTag } from './written-tag.ts';
 
-/** The render an engine is in the middle of: templates are compiled once, and their tags know nothing but the engine. */
+/**
+ * The render that a Liquid instance is currently running. Templates are compiled once, and their
+ * tags only know the instance.
+ */
 export interface Running {
   scope: RenderScope;
-  /** undefined for a part that does not exist and is to be left as it is written. */
+  /** Returns undefined for an unknown part whose tag is to be kept as written. */
   renderPart: (ref: string, given: Given, unconditional: boolean) => string | undefined;
 }
 
 export const running = new WeakMap<Liquid, Running>();
 
 /**
- * `{% render 'slug@3', tone: "formal", who: user.name %}` in place of LiquidJS's own tag, which takes files, names out of
- * variables, and no parts of another format.
+ * The tag `{% render 'slug@3', tone: "formal", who: user.name %}`. It replaces LiquidJS's own tag,
+ * which reads files, takes names from variables and cannot render parts of another format.
  */
 export class PartTag extends Tag {
   readonly slug: string;
   readonly ref: string;
   readonly hash: Hash;
-  /** Set once the tree around the tag is known. */
+  /** Set when the tree around the tag is known. */
   unconditional = false;
 
   constructor(token: TagToken, remainTokens: TopLevelToken[], liquid: Liquid) {
@@ -58,7 +61,7 @@ export class PartTag extends Tag {
     const { ref, unconditional } = this;
     const text = running.get(this.liquid)?.renderPart(ref, { value, paths: this.paths() }, unconditional);
     if (text === undefined) emitter.write(writtenTag(this.token));
-    // Not written: the part has already paid for its text.
+    // Bypasses `write`, because the part has already counted its text on the budget.
     else emitter.buffer += text;
   }
 
@@ -66,7 +69,7 @@ export class PartTag extends Tag {
     for (const token of Object.values(this.hash.hash)) if (TypeGuards.isValueToken(token)) yield token;
   }
 
-  /** The arguments that are variables, by the variable's path. */
+  /** Returns the arguments that are variables, mapped to the variable's path. */
   paths(): Map<string, string> {
     return new Map(
       Object.entries(this.hash.hash).flatMap(([name, token]) =>

@@ -11,7 +11,12 @@ import { liquidLimits } from './engine.ts';
 import { isLiquidError, problemsOf } from './liquid-problems.ts';
 import { type Running, running } from './part-tag.ts';
 
-/** Renders in the thread. Throws TemplateLimitError, InvalidTemplateError (of what fails while rendering), InvalidError. */
+/**
+ * Renders a compiled template. Must run in a worker thread only.
+ * @throws TemplateLimitError when a limit is exceeded
+ * @throws InvalidTemplateError for errors that LiquidJS raises while rendering
+ * @throws InvalidError (`unknown_part`)
+ */
 export function renderLiquid(
   liquid: Liquid,
   { templates, parsed }: CompiledLiquid,
@@ -42,7 +47,7 @@ export function renderLiquid(
   }
 }
 
-/** Objects and lists are inserted as JSON, and everything counts. */
+/** Emitter that inserts objects and lists as JSON and counts all output on the budget. */
 class BudgetEmitter {
   buffer = '';
   readonly #scope: RenderScope;
@@ -70,7 +75,7 @@ function noteVariables(uses: readonly VariableUse[], context: Frame, scope: Rend
   }
 }
 
-/** `size`, `first` and `last` of a list are no properties of its own. */
+/** Removes `size`, `first`, `last` and indexes, which are not own properties of a list. */
 function withoutMethods(path: string): string[] {
   return path.split('.').filter((segment, index) => index === 0 || !/^(?:size|first|last|-?\d+)$/.test(segment));
 }
@@ -82,14 +87,16 @@ const overLimits: ReadonlyMap<string, [message: string, budget: TemplateBudget]>
   ['parse length', [`A template has at most ${templateLimits.sourceCharactersMax} characters`, 'source']],
 ]);
 
-/** V8 says both by a RangeError: the stack is used up, or a text is longer than any may be. */
+/** V8 throws a RangeError both for a stack overflow and for a string above its maximum length. */
 function stackOrLength({ message }: RangeError): TemplateLimitError {
   if (/call stack/.test(message))
     return new TemplateLimitError('The template nests too deeply to be rendered', 'nesting');
   return new TemplateLimitError(`Rendering makes too long a text (${message})`, 'memory');
 }
 
-/** What a caller can be told. LiquidJS wraps what is thrown within a tag, once for every tag around it. */
+/**
+ * Finds the error that a caller can be told. LiquidJS wraps an error once for every tag around it.
+ */
 function cause(error: unknown, source: string, liquid: Liquid): unknown {
   let inner = error;
   for (let depth = 0; depth < 200 && isLiquidError(inner); depth++) {

@@ -5,7 +5,10 @@ import { expressionOf, hasDefault, walk } from './find-facts.ts';
 import { PartTag, running } from './part-tag.ts';
 import { writtenTag } from './written-tag.ts';
 
-/** Makes the outputs of a freshly parsed template say what they miss, and tells part tags where they stand. */
+/**
+ * Changes a freshly parsed template: its outputs record missing variables, and its part tags learn
+ * whether they are unconditional.
+ */
 export function trackOutputs(liquid: Liquid, templates: readonly Template[]): void {
   walk(templates, true, [], (template, unconditional) => {
     if (template instanceof PartTag) template.unconditional = unconditional;

@@ -1,6 +1,9 @@
 import type { Token } from 'liquidjs';
 
-/** A tag as it is written; the lines of `{% liquid %}` are given the delimiters they have not. */
+/**
+ * Returns a tag as written. A line of `{% liquid %}` has no delimiters of its own, so they are
+ * added.
+ */
 export function writtenTag(token: Token): string {
   const text = token.getText();
   return text.startsWith('{') ? text : `{% ${text.trim()} %}`;

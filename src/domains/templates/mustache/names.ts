@@ -1,9 +1,9 @@
 import { templateLimits } from '../limits.ts';
 
-/** Most names are so, and nothing is wrong with them if they are not too long. */
+/** Most names match this pattern; they are valid when they are short enough. */
 const ordinaryName = /^[\w-]+$/;
 
-/** What is wrong with a variable's name; undefined when nothing is. */
+/** Returns what is wrong with a variable's name; undefined when it is valid. */
 export function nameFault(name: string): string | undefined {
   if (name.length <= templateLimits.nameCharactersMax && ordinaryName.test(name)) return undefined;
   if (name === '') return 'A tag needs a name';

@@ -1,7 +1,7 @@
-import type { PartArgument } from '../template.ts';
+import type { PartArgument } from '../part-argument.ts';
 
 interface Placed {
-  /** Nothing comes before it on its line, so the indentation of a part goes here. */
+  /** The node is the first on its line, so the indentation of a part is inserted before it. */
   lineStart: boolean;
 }
 export interface TextNode extends Placed {
@@ -25,13 +25,13 @@ export interface PartNode extends Placed {
   kind: 'part';
   ref: string;
   arguments: readonly PartArgument[];
-  /** White space before a tag alone on its line; undefined for one within a line. */
+  /** White space before a tag that is alone on its line; undefined for a tag within a line. */
   indent: string | undefined;
   tag: string;
 }
 export type Node = TextNode | VariableNode | SectionNode | PartNode;
 
-/** A name as segments, see {@link VariableNode.path}. */
+/** Splits a name into segments; see {@link VariableNode.path}. */
 export function splitName(name: string): string[] {
   return name === '.' ? [] : name.split('.');
 }

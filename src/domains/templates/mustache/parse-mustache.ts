@@ -27,13 +27,16 @@ interface State {
   parts: PartUse[];
 }
 
-/** Parses Mustache (mustache(5), without lambdas, delimiters and escaping). Throws InvalidTemplateError, TemplateLimitError. */
+/**
+ * Parses Mustache as in mustache(5), without lambdas, custom delimiters and escaping.
+ * @throws InvalidTemplateError, TemplateLimitError
+ */
 export function parseMustache(source: string): MustacheTemplate {
   const steps = mustacheSteps(source);
   for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
 }
 
-/** {@link parseMustache} tag by tag. */
+/** Parses like {@link parseMustache}, but yields after each tag. */
 export function* mustacheSteps(source: string): Generator<void, MustacheTemplate> {
   const root: Level = { name: '', tag: undefined, children: [], within: [] };
   const state: State = {
@@ -61,7 +64,7 @@ export function* mustacheSteps(source: string): Generator<void, MustacheTemplate
   return { format: 'mustache', source, nodes: root.children, variables: state.variables, parts: state.parts };
 }
 
-/** Takes in the text before the tag and the tag; returns where to go on. */
+/** Reads the text before the tag and the tag itself. Returns the offset to continue at. */
 function readTag(state: State, tag: Tag, from: number): number {
   const own = standalone.has(tag.sigil) ? ownLine(state.source, tag, from) : undefined;
   addText(state, from, own?.from ?? tag.begin);
@@ -106,7 +109,10 @@ function openSection(state: State, tag: Tag, lineStart: boolean, inverted: boole
   }
 }
 
-/** A tag that closes an outer section closes those within it too, so that one slip is one problem. */
+/**
+ * Closes a section. A tag that closes an outer section also closes the sections inside it, so that
+ * one mistake gives one problem.
+ */
 function closeSection(state: State, tag: Tag, lineStart: boolean): void {
   markLine(state, lineStart);
   const name = tag.inside.trim();
@@ -143,7 +149,7 @@ function refuse(code: string, message: string): Reader {
   return (state, tag) => complain(state, tag.begin, tag.end, code, message);
 }
 
-/** `{{.}}` means the item of a section, not a variable. */
+/** Records the use of a variable. `{{.}}` is the current item of a section, not a variable. */
 function noteVariable(state: State, name: string, tag: Tag, inserted: boolean): void {
   if (name === '.') return;
   const unconditional = inserted && state.levels.length === 1;
@@ -164,7 +170,7 @@ function addText(state: State, from: number, to: number): void {
   add(state, { kind: 'text', text, lineStart: startsLine(state.source, from) });
 }
 
-/** A tag that renders nothing still begins its line. */
+/** Adds an empty text for a tag that renders nothing but is the first on its line. */
 function markLine(state: State, lineStart: boolean): void {
   if (lineStart) add(state, { kind: 'text', text: '', lineStart });
 }

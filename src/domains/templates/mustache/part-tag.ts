@@ -1,21 +1,27 @@
 import { templateLimits } from '../limits.ts';
-import type { PartArgument } from '../template.ts';
+import type { PartArgument } from '../part-argument.ts';
 import { nameFault } from './names.ts';
 
 export type PartTag = { slug: string; ref: string; arguments: PartArgument[] } | { fault: string };
 
 const reference = /^([A-Za-z0-9][A-Za-z0-9_.-]*)(?:@([A-Za-z0-9][A-Za-z0-9_.-]*))?$/;
 
-/** What a part is called in a tag, `slug`, `slug@3` or `slug@label`; undefined when it is none of them. */
+/**
+ * Reads the reference in a part tag: `slug`, `slug@3` or `slug@label`. Returns undefined for
+ * anything else.
+ */
 export function readReference(text: string): { slug: string; ref: string } | undefined {
   if (text.length > templateLimits.nameCharactersMax) return undefined;
   const slug = reference.exec(text)?.[1];
   return slug === undefined ? undefined : { slug, ref: text };
 }
-/** `name=`, then a quoted string with backslash escapes or a bare word; every alternative starts differently, so it is linear. */
+/**
+ * `name=`, followed by a quoted string with backslash escapes or a bare word. Every alternative
+ * starts differently, so it matches in linear time.
+ */
 const argument = /\s+([^\s=]+)=(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s"'=]+))/sy;
 
-/** The inside of `{{> slug@3 tone="formal" who=user.name n=3}}` after the `>`. */
+/** Reads the content of `{{> slug@3 tone="formal" who=user.name n=3}}` after the `>`. */
 export function readPartTag(inside: string): PartTag {
   const text = inside.trim();
   const end = /\s/.exec(text)?.index ?? text.length;

@@ -1,22 +1,26 @@
 import { InvalidError } from '../../../lib/errors.ts';
 import { textOf } from '../insert-value.ts';
 import { absent, type Frame, type Given, isMissing, lookUp } from '../look-up.ts';
+import type { PartArgument } from '../part-argument.ts';
 import { deeper, type PartPlace, type RenderScope, recordMissing } from '../render-scope.ts';
-import type { MustacheTemplate, PartArgument } from '../template.ts';
+import type { MustacheTemplate } from '../template.ts';
 import { type Node, type PartNode, type SectionNode, splitName, type TextNode, type VariableNode } from './nodes.ts';
 
-/** Where in the tree the render stands. */
+/** The current position of the render in the tree. */
 interface Place {
   scope: RenderScope;
   frames: Frame[];
-  /** Before every line that begins here. */
+  /** Inserted before every line that begins here. */
   indent: string;
   partDepth: number;
   /** Not within any section. */
   unconditional: boolean;
 }
 
-/** Renders a parsed template in one context. Throws TemplateLimitError, InvalidError (`unknown_part`). */
+/**
+ * Renders a parsed template in one context.
+ * @throws TemplateLimitError, InvalidError (`unknown_part`)
+ */
 export function renderMustache(
   { nodes }: MustacheTemplate,
   context: Frame,
@@ -41,7 +45,10 @@ function renderTag(node: Exclude<Node, TextNode>, place: Place): string {
   return before + (node.kind === 'section' ? renderSection(node, place) : renderPart(node, place));
 }
 
-/** Indents lines of the part as written, not those of inserted values, and no empty ones. */
+/**
+ * Indents the lines of the part as written. Lines of inserted values and empty lines are not
+ * indented.
+ */
 function renderText({ text, lineStart }: TextNode, place: Place): string {
   if (place.indent === '') return emit(text, place);
   const indented = text.replace(/\n(?=[^\r\n])/g, `\n${place.indent}`);
@@ -71,7 +78,7 @@ function renderSection({ path, inverted, children }: SectionNode, place: Place):
   return text;
 }
 
-/** As mustache.js has it: nothing, false, 0, '' and the empty list are false. */
+/** Uses the rule of mustache.js: absent, null, false, 0, '' and the empty list are false. */
 function isTruthy(value: unknown): boolean {
   return value !== absent && Boolean(value) && !(Array.isArray(value) && value.length === 0);
 }
@@ -99,7 +106,10 @@ function renderUnknown({ ref, tag }: PartNode, place: Place): string {
   return place.scope.onMissing === 'keep' ? emit(tag, place) : '';
 }
 
-/** An argument of a variable that is absent is there, and missing: the part does not see an outer variable of its name. */
+/**
+ * Evaluates the arguments of a part. An argument whose variable is absent still exists and is
+ * missing, so the part does not see an outer variable of the same name.
+ */
 function readArguments(given: readonly PartArgument[], place: Place): Given {
   const value: Record<string, unknown> = Object.create(null);
   const paths = new Map<string, string>();
@@ -130,7 +140,7 @@ function noteMissing(path: readonly string[], { scope, frames, unconditional }: 
   recordMissing(scope, translate(path, frames), unconditional);
 }
 
-/** A name by what the caller of the parts around it calls it. */
+/** Translates a name inside a part to the name that the caller of the part uses. */
 function translate(path: readonly string[], frames: readonly Frame[]): string {
   const [first, ...rest] = path;
   if (first === undefined) return '.';

@@ -1,8 +1,11 @@
-/** One tag of a Mustache template, in UTF-16 offsets of its source. */
+/** One tag of a Mustache template, as UTF-16 offsets of its source. */
 export interface Tag {
-  /** `''` for a variable, else `#`, `^`, `/`, `>`, `!`, `&`, `{`, or one that is refused: `=`, `<`, `$`. */
+  /**
+   * `''` for a variable, otherwise `#`, `^`, `/`, `>`, `!`, `&`, `{`, or one of the refused `=`,
+   * `<`, `$`.
+   */
   sigil: string;
-  /** Between the sigil and the closing braces. */
+  /** The text between the sigil and the closing braces. */
   inside: string;
   begin: number;
   end: number;
@@ -10,7 +13,10 @@ export interface Tag {
 
 const sigils = new Set(['#', '^', '/', '>', '!', '&', '{', '=', '<', '$']);
 
-/** The first tag at or after `from`; undefined when there is none; `unclosed` with where when it does not end. */
+/**
+ * Finds the first tag at or after `from`. Returns undefined when there is none, and the offset of
+ * the tag as `unclosed` when it does not end.
+ */
 export function nextTag(source: string, from: number): Tag | { unclosed: number } | undefined {
   const begin = source.indexOf('{{', from);
   if (begin === -1) return undefined;
@@ -24,7 +30,10 @@ export function nextTag(source: string, from: number): Tag | { unclosed: number 
   return { sigil, inside, begin, end: insideEnd + close.length };
 }
 
-/** Braces within the quotes of an argument do not close the tag, unless a quote is never closed. */
+/**
+ * Finds the end of a part tag. Braces within the quotes of an argument do not close the tag, unless
+ * a quote is never closed.
+ */
 function endOfPart(source: string, from: number): number {
   let quote = '';
   for (let at = from; at < source.length; at++) {
@@ -44,8 +53,8 @@ function endOfPart(source: string, from: number): number {
 }
 
 /**
- * Of a tag alone on its line, where the line begins and where the next one does; undefined for a tag within a line.
- * `from` is where the text before the tag begins.
+ * Returns where the line of a tag that is alone on its line begins and where the next line begins;
+ * undefined for a tag within a line. `from` is where the text before the tag begins.
  */
 export function ownLine(source: string, { begin, end }: Tag, from: number): { from: number; to: number } | undefined {
   let before = begin;

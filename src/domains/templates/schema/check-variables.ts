@@ -1,9 +1,9 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import type { Fault } from '../../../lib/errors.ts';
 
-/** What checking said: the variables with the schema's defaults, or what is wrong with them. */
+/** The result of a check: the variables with the schema's defaults, and the faults found. */
 export interface CheckedVariables {
   variables: Record<string, unknown>;
   /** Paths that a default filled. */
@@ -13,11 +13,12 @@ export interface CheckedVariables {
 
 const faultsMax = 100;
 const keptMax = 200;
-const compiledKept = new BoundedMemo<ValidateFunction | string>(keptMax);
+const compiledKept = new LRUCache<string, ValidateFunction | string>({ max: keptMax });
 
 /**
- * A validator, or in words why the schema is none. Schemas reach nothing outside themselves: there is no loader. Holding one
- * against the standard's own schema may take long, so that is done once, in a thread.
+ * Compiles a schema. Returns a validator, or the reason why the schema is invalid. A schema cannot
+ * load anything from outside. Validating a schema against the standard's own schema may take long,
+ * so it is done once, in a worker thread.
  */
 export function compileSchema(schema: unknown, validateSchema: boolean): ValidateFunction | string {
   const key = JSON.stringify(schema) ?? '';
@@ -28,7 +29,9 @@ export function compileSchema(schema: unknown, validateSchema: boolean): Validat
   return compiled;
 }
 
-/** Checks a copy of the variables, with defaults. The schema must have been validated before. */
+/**
+ * Checks a copy of the variables and fills in defaults. The schema must have been validated before.
+ */
 export function checkVariables(schema: unknown, given: unknown): CheckedVariables {
   const validate = compileSchema(schema, false);
   if (typeof validate === 'string') throw new Error(`A schema that was never checked: ${validate}`);
@@ -40,7 +43,10 @@ export function checkVariables(schema: unknown, given: unknown): CheckedVariable
   return { variables, defaulted, faults };
 }
 
-/** One instance per schema, so that an `$id` cannot collide with, or be seen by, another tenant's. */
+/**
+ * Compiles with a new Ajv instance per schema, so that an `$id` cannot collide with another
+ * workspace's and cannot be seen by it.
+ */
 function compile(schema: unknown, validateSchema: boolean): ValidateFunction | string {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it is not an object';
   const ajv = new Ajv2020({
@@ -63,7 +69,11 @@ function compile(schema: unknown, validateSchema: boolean): ValidateFunction | s
 
 let standard: Ajv2020 | undefined;
 
-/** Throws in words. One instance for all: it keeps none of the schemas, and compiling the standard's own takes some 50 ms. */
+/**
+ * Validates a schema against the standard's own schema. All calls share one instance: it keeps none
+ * of the schemas, and compiling the standard's own takes about 50 ms.
+ * @throws Error with a readable message
+ */
 function holdAgainstStandard(schema: object): void {
   standard ??= new Ajv2020({ strict: false, logger: false });
   standard.validateSchema(schema, true);

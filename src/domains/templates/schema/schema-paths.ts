@@ -1,6 +1,9 @@
 import { templateLimits } from '../limits.ts';
 
-/** The schema of one variable, through `properties`; undefined when it is not declared, null when anything may be there. */
+/**
+ * Returns the schema of one variable, following `properties`. Returns undefined when the variable
+ * is not declared, and null when the schema allows anything there.
+ */
 export function schemaAt(schema: unknown, path: readonly string[]): unknown {
   let at = schema;
   for (const segment of path) {
@@ -13,7 +16,10 @@ export function schemaAt(schema: unknown, path: readonly string[]): unknown {
   return at;
 }
 
-/** Whether a render would find something at the path although it was not given, where the object around it is. */
+/**
+ * Tells whether a default gives the path a value when it is absent and the object around it is
+ * present.
+ */
 export function hasDefault(schema: unknown, path: readonly string[]): boolean {
   let at = [schema];
   for (const [index, segment] of path.entries()) {
@@ -24,7 +30,7 @@ export function hasDefault(schema: unknown, path: readonly string[]): boolean {
   return false;
 }
 
-/** Whether the schema refuses what lacks the path, wherever the object around it is given. */
+/** Tells whether the schema refuses an object that lacks the last segment of the path. */
 export function isRequiredBy(schema: unknown, path: readonly string[]): boolean {
   let at = [schema];
   for (const segment of path.slice(0, -1)) at = propertyOf(schema, at, segment);
@@ -33,10 +39,10 @@ export function isRequiredBy(schema: unknown, path: readonly string[]): boolean 
     .some(({ required }) => Array.isArray(required) && required.includes(path.at(-1)));
 }
 
-/** More properties than this of one schema are not looked at. */
+/** Properties of one schema that are searched. */
 const propertiesMax = 1_000;
 
-/** Paths without which the schema refuses the variables, where the object around them is given. */
+/** Returns the paths that the schema requires, where the object around them is present. */
 export function requiredPaths(schema: unknown): string[] {
   const paths = new Set<string>();
   const open: { at: unknown; path: string[] }[] = [{ at: schema, path: [] }];
@@ -57,13 +63,16 @@ export function requiredPaths(schema: unknown): string[] {
   return [...paths];
 }
 
-/** Nobody's schema of one value is made of more; what is beyond is not followed. */
+/** Schemas followed for one value. Real schemas combine fewer; the rest is not followed. */
 const appliedMax = 8;
 
-/** By the schema they belong to, which is looked at again for every variable. */
+/** Results of `appliedBy` by schema, because each schema is visited again for every variable. */
 const appliedKept = new WeakMap<object, readonly Record<string, unknown>[]>();
 
-/** All schemas that hold where this one does: itself, what its `$ref` within the document names, and `allOf`. */
+/**
+ * Returns all schemas that apply together with this one: itself, the target of its `$ref` within
+ * the document, and `allOf`.
+ */
 function appliedBy(root: unknown, schema: unknown): readonly Record<string, unknown>[] {
   if (!isObject(schema)) return [];
   const kept = appliedKept.get(schema);
@@ -82,7 +91,10 @@ function appliedBy(root: unknown, schema: unknown): readonly Record<string, unkn
   return found;
 }
 
-/** What a JSON pointer in a fragment names (RFC 6901, 6); undefined for any other reference. */
+/**
+ * Resolves a JSON pointer in a fragment (RFC 6901, section 6); returns undefined for any other
+ * reference.
+ */
 function referredBy(root: unknown, reference: string): unknown {
   if (!/^#(?:\/|$)/.test(reference) || /%(?![0-9A-Fa-f]{2})/.test(reference)) return undefined;
   let at = root;
@@ -99,7 +111,7 @@ function referredBy(root: unknown, reference: string): unknown {
 
 const unescapePercent = (bytes: string) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString();
 
-/** What is said of a property by all of the schemas. */
+/** Returns what the schemas together say about a property. */
 function propertyOf(root: unknown, schemas: readonly unknown[], name: string): unknown[] {
   const found = new Set<unknown>();
   for (const schema of schemas) {
@@ -111,25 +123,32 @@ function propertyOf(root: unknown, schemas: readonly unknown[], name: string): u
   return [...found];
 }
 
-/** The schema says nothing of properties, or leaves them to something that is not followed here. */
+/**
+ * Tells whether a schema says nothing about properties, or defines them with a keyword that is not
+ * followed here.
+ */
 function isOpen(schema: Record<string, unknown>): boolean {
   const elsewhere = ['$ref', '$dynamicRef', 'anyOf', 'oneOf', 'allOf', 'if', 'patternProperties'];
   return schema.properties === undefined ? schema.type !== 'array' : elsewhere.some((keyword) => keyword in schema);
 }
 
-/** Within a default, which ajv completes by the defaults of what it lacks. */
+/**
+ * Tells whether a path inside a default has a value. Ajv completes a default with the nested
+ * defaults.
+ */
 function reaches(root: unknown, schemas: readonly unknown[], value: unknown, path: readonly string[]): boolean {
   let [at, described] = [value, schemas];
   for (const segment of path) {
     if (!isObject(at)) return false;
     described = propertyOf(root, described, segment);
     const own = Object.hasOwn(at, segment) ? at[segment] : undefined;
-    // null is a value, which no default replaces.
+    // null is a value, so no default replaces it.
     at = own !== undefined ? own : described.filter(isObject).find((each) => each.default !== undefined)?.default;
   }
   return at !== null && at !== undefined;
 }
 
+/** Tells whether a value is an object and not a list. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,9 +1,12 @@
 import { hasAtMostValues } from '../../../lib/json-values.ts';
 
-/** Largest schema taken; compiling one of this size takes some 100 ms, in a thread. */
+/**
+ * Bytes of the largest schema accepted. Compiling one of this size takes about 100 ms in a worker
+ * thread.
+ */
 export const schemaBytesMax = 65_536;
 
-/** Keywords whose cost grows with the schema times the data and no faster. */
+/** Keywords whose cost grows at most with the size of the schema times the size of the data. */
 const linearKeywords = new Set([
   ...[
     '$schema',
@@ -26,8 +29,9 @@ const inlineNodesMax = 100;
 const inlineValuesMax = 2_000;
 
 /**
- * Whether checking against this schema may happen on the event loop. `pattern`, `format` (regular expressions that may never
- * end), `$ref` (schemas that double themselves) and `uniqueItems` (quadratic) may not, nor may large schemas.
+ * Tells whether checking against this schema may run on the event loop. Large schemas may not.
+ * Neither may `pattern` and `format` (regular expressions that may never end), `$ref` (schemas that
+ * grow exponentially) and `uniqueItems` (quadratic).
  */
 export function isLinearSchema(schema: unknown): boolean {
   const open: unknown[] = [schema];
@@ -44,7 +48,7 @@ export function isLinearSchema(schema: unknown): boolean {
   return true;
 }
 
-/** Whether there are few enough values for the event loop. */
+/** Tells whether data has few enough values to be checked on the event loop. */
 export function isSmallData(data: unknown): boolean {
   return hasAtMostValues(data, inlineValuesMax);
 }

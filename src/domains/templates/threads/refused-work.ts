@@ -1,11 +1,17 @@
 import { hash } from 'node:crypto';
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
 
 const refusedForMs = 10_000;
-/** All workspaces together, twice as many at most. Who is forgotten runs again, in their turn. */
+/**
+ * Refusals remembered for all workspaces together; at most twice as many are kept. Forgotten work
+ * runs again when its turn comes.
+ */
 const keptMax = 500;
-/** What comes out differently on a busy machine, and costs most. Other limits are found out quickly. */
+/**
+ * Limits that are remembered: they cost the most, and on a busy machine their result may differ.
+ * Other limits are detected quickly.
+ */
 const remembered: ReadonlySet<TemplateBudget> = new Set(['time', 'memory']);
 
 interface Refusal {
@@ -15,13 +21,18 @@ interface Refusal {
 }
 
 /**
- * Work that went over its time or memory is refused for ten seconds without being tried again: the same templates with the same
- * variables. Other variables are other work, so nobody can have a prompt refused to the users it works for.
+ * Refuses work that exceeded its time or memory for ten seconds without running it again. The work
+ * is identified by its templates and variables, so other variables of the same prompt still run. So
+ * nobody can get a prompt refused for the users it works for.
  */
 export class RefusedWork {
-  readonly #kept = new BoundedMemo<Refusal>(keptMax);
+  readonly #kept = new LRUCache<string, Refusal>({ max: keptMax });
 
-  /** Throws the TemplateLimitError that the same work ended with, or runs it. `work` is JSON: whose it is and what it is. */
+  /**
+   * Runs the work unless the same work was refused recently. `work` is JSON of the workspace and
+   * the task.
+   * @throws TemplateLimitError that the same work ended with
+   */
   async orRun<T>(work: readonly unknown[], run: () => Promise<T>): Promise<T> {
     const key = hash('sha256', JSON.stringify(work));
     const known = this.#kept.get(key);

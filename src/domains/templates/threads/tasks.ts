@@ -6,16 +6,19 @@ import type { CheckedVariables } from '../schema/check-variables.ts';
 import type { LiquidTemplate, OnMissing, TemplateFormat } from '../template.ts';
 import type { EncodingName, TextTokens } from '../tokens/count-in.ts';
 
-/** A template as it goes to a thread, which keeps what it has parsed. */
+/** A template as sent to a worker thread. The thread caches what it has parsed. */
 export interface TemplateSource {
   format: TemplateFormat;
   source: string;
 }
 
-/** A liquid template, or what is wrong with it. */
+/** A liquid template, or its problems. */
 export type ParsedLiquid = LiquidTemplate | { problems: readonly TemplateProblem[] };
 
-/** What the threads do, by name: the task and its result. Everything here can be cloned. */
+/**
+ * The tasks of the worker threads and their results, by name. All values can be cloned between
+ * threads.
+ */
 export interface ThreadWork {
   parse: { task: { sources: string[] }; result: ParsedLiquid[] };
   render: {
@@ -37,7 +40,10 @@ type Content = Readonly<Record<string, unknown>>;
 
 export type WorkName = keyof ThreadWork;
 
-/** Errors lose their class between threads, so those a caller is told about are values here. */
+/**
+ * The result of a task. Errors lose their class between threads, so errors meant for the caller are
+ * returned as values.
+ */
 export type Outcome<Result> =
   | { result: Result }
   | {
@@ -50,7 +56,7 @@ export type Outcome<Result> =
       };
     };
 
-/** `started` is 1 once the thread has taken the task up. */
+/** A call to a worker thread. The thread sets `started` to 1 when it begins the task. */
 export interface ThreadCall<Name extends WorkName = WorkName> {
   name: Name;
   task: ThreadWork[Name]['task'];

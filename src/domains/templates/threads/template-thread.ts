@@ -1,4 +1,4 @@
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../lib/errors.ts';
 import { diffContent } from '../diff-content.ts';
 import { type CompiledLiquid, compileLiquid } from '../liquid/compile-liquid.ts';
@@ -12,16 +12,23 @@ import type { ParsedTemplate } from '../template.ts';
 import { countIn, loadEncoding } from '../tokens/count-in.ts';
 import type { Outcome, ParsedLiquid, TemplateSource, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
 
-/** Sources a thread keeps parsed; each is at most 256 Ki characters, and twice as many may be kept. */
+/**
+ * Parsed sources that a thread caches; up to twice as many are kept. Each has at most 256 Ki
+ * characters.
+ */
 const keptMax = 64;
-/** Less than the thread's own limit, so that a slow render ends as an error rather than as a dead thread. */
+/**
+ * Milliseconds of one render. Less than the pool's time limit, so that a slow render ends with an
+ * error and the thread survives.
+ */
 const renderMs = 200;
 
-/** What a thread of the pool runs, one call at a time. */
+/** Runs one call. A thread of the pool runs one call at a time. */
 export async function runCall<Name extends WorkName>(
   call: ThreadCall<Name>,
 ): Promise<Outcome<ThreadWork[Name]['result']>> {
-  // The caller's time limit is for the work, not for a first load of large tables.
+  // Loads the tables before `started` is set, so that the caller's time limit does not include a
+  // first load.
   if ('encoding' in call.task) await loadEncoding(call.task.encoding);
   Atomics.store(call.started, 0, 1);
   try {
@@ -58,7 +65,7 @@ function parsedOrProblems(source: string): ParsedLiquid {
 
 const liquid = createLiquid();
 
-// Before the thread is there for calls, whose time is limited, it has done each of its works once.
+// Runs each kind of work once before the thread accepts calls, because calls have a time limit.
 compileLiquid(liquid, '{{ a }}');
 compileSchema({}, true);
 
@@ -70,7 +77,7 @@ function renderTask(task: ThreadWork['render']['task']): RenderedTexts {
   );
 }
 
-const parsedKept = new BoundedMemo<ParsedTemplate>(keptMax);
+const parsedKept = new LRUCache<string, ParsedTemplate>({ max: keptMax });
 
 function parse({ format, source }: TemplateSource): ParsedTemplate {
   if (format === 'liquid') return compile(source).parsed;
@@ -82,7 +89,7 @@ function parse({ format, source }: TemplateSource): ParsedTemplate {
   return parsed;
 }
 
-const compiledKept = new BoundedMemo<CompiledLiquid>(keptMax);
+const compiledKept = new LRUCache<string, CompiledLiquid>({ max: keptMax });
 
 function compile(source: string): CompiledLiquid {
   const kept = compiledKept.get(source);

@@ -1,17 +1,19 @@
 import { UnavailableError } from '../../../lib/errors.ts';
-import type { Waiter } from '../../../lib/fair-lane.ts';
+import type { Waiter } from '../../../lib/fair-lane-options.ts';
 import type { EncodingName, TextTokens } from '../tokens/count-in.ts';
 import { RefusedWork } from './refused-work.ts';
 import type { ThreadWork, WorkName } from './tasks.ts';
 import { ThreadPool } from './thread-pool.ts';
 import { type Speed, WorkLanes } from './work-lanes.ts';
 
-/** The threads as one workspace has them; see {@link WorkLanes} for its share. */
+/** The worker threads as one workspace sees them; see {@link WorkLanes} for its share. */
 export interface WorkspaceThreads {
   readonly workspaceId: string;
   /**
-   * Throws TemplateLimitError after `limitMs` of running or without memory, RateLimitedError (`workspace_busy`), UnavailableError
-   * (`server_busy`), and the reason of the caller's signal.
+   * Runs a task in a worker thread.
+   * @throws TemplateLimitError after `limitMs` of running or when memory is exhausted
+   * @throws RateLimitedError (`workspace_busy`), UnavailableError (`server_busy`)
+   * @throws the reason of the caller's signal
    */
   run<Name extends WorkspaceWork>(
     name: Name,
@@ -20,7 +22,10 @@ export interface WorkspaceThreads {
   ): Promise<ThreadWork[Name]['result']>;
 }
 
-/** Tokens are counted in turns that workspaces share (see TokenCounter), so no workspace asks for that by itself. */
+/**
+ * Tasks a workspace may start. Tokens are counted in turns that workspaces share (see
+ * TokenCounter), so no workspace starts that task itself.
+ */
 type WorkspaceWork = Exclude<WorkName, 'countTokens'>;
 
 type PoolName = Speed | 'tokens';
@@ -28,9 +33,10 @@ type PoolName = Speed | 'tokens';
 const defaultLimitMs = 300;
 
 /**
- * Threads for templates, input schemas and token counts. Counting has a thread of its own, whose large tables take most of a second
- * to load, so it stays. A workspace whose work went over its time or memory goes on in a thread apart: what that thread's replacement costs after a
- * template has ended it is theirs too.
+ * Worker threads for templates, input schemas and token counts. Counting has its own thread, which
+ * does not end when idle, because its tables take almost a second to load. A workspace whose work
+ * exceeded its time or memory is moved to a separate thread. So the cost of replacing a terminated
+ * thread affects only such workspaces.
  */
 export class TemplateThreads {
   readonly #pools: Readonly<Record<PoolName, ThreadPool>> = {
@@ -42,24 +48,30 @@ export class TemplateThreads {
   readonly #refused = new RefusedWork();
   #closed = false;
 
-  /** The threads as a workspace has them. Work of a `waiter` who has gone does not begin. */
+  /**
+   * Returns the threads for a workspace. Work of a `waiter` whose signal is aborted does not begin.
+   */
   of(workspaceId: string, waiter?: Waiter): WorkspaceThreads {
     return {
       workspaceId,
       run: (name, task, limitMs = defaultLimitMs) => {
         const run = () => this.#lanes.run(workspaceId, waiter, (speed) => this.#runIn(speed, name, task, limitMs));
-        // To know work again costs a hash, which the quick ones are spared.
+        // Recognizing the same work costs a hash, so only slow workspaces pay for it.
         return this.#lanes.isSlow(workspaceId) ? this.#refused.orRun([workspaceId, name, task], run) : run();
       },
     };
   }
 
-  /** Tokens of each text. Throws TemplateLimitError after `limitMs`, UnavailableError. */
+  /**
+   * Counts the tokens of each text.
+   * @throws TemplateLimitError after `limitMs`
+   * @throws UnavailableError
+   */
   async countTokens(encoding: EncodingName, texts: string[], limitMs: number): Promise<TextTokens[]> {
     return this.#runIn('tokens', 'countTokens', { encoding, texts }, limitMs);
   }
 
-  /** Starts threads for templates, so that the first calls do not wait for them. */
+  /** Starts the threads for templates, so that the first calls do not wait for them. */
   warmUp(): void {
     this.#pools.quick.start();
   }

@@ -8,11 +8,11 @@ export interface PoolOptions {
   threadsMin: number;
   threadsMax: number;
   heapMbMax: number;
-  /** A thread above `threadsMin` that has had nothing to do for so long ends. */
+  /** A thread above `threadsMin` ends after this long without work. */
   idleMs: number;
 }
 
-/** What goes over a limit, in words. */
+/** Names of the tasks in error messages. */
 const doing: Readonly<Record<WorkName, string>> = {
   parse: 'Parsing the template',
   render: 'Rendering',
@@ -22,12 +22,13 @@ const doing: Readonly<Record<WorkName, string>> = {
   countTokens: 'Counting tokens',
 };
 
-/** For a thread that is being started, and for what it has to load. */
+/** Milliseconds for starting a thread and loading what it needs. */
 const startMsMax = 15_000;
 
 /**
- * Threads for what a template's author could make endless: a thread that takes too long, or too much memory, is ended and
- * replaced, and costs its own call only. Nothing queues here: who shares the threads, and how, is up to the lane in front.
+ * Pool of threads for work that a template's author could make endless. A thread that takes too
+ * much time or memory is terminated and replaced; only its own call fails. Nothing queues here: the
+ * lane in front shares the threads.
  */
 export class ThreadPool {
   readonly #options: PoolOptions;
@@ -37,7 +38,11 @@ export class ThreadPool {
     this.#options = options;
   }
 
-  /** Throws TemplateLimitError after `limitMs` of running or without memory, UnavailableError when no thread starts. */
+  /**
+   * Runs a task in a thread.
+   * @throws TemplateLimitError after `limitMs` of running or when memory is exhausted
+   * @throws UnavailableError when no thread starts
+   */
   async run<Name extends WorkName>(
     name: Name,
     task: ThreadWork[Name]['task'],
@@ -60,7 +65,7 @@ export class ThreadPool {
     }
   }
 
-  /** Starts the threads that are always there, so that the first call does not wait for one. */
+  /** Starts the permanent threads, so that the first call does not wait for one. */
   start(): Piscina {
     if (this.#pool !== undefined) return this.#pool;
     const { threadsMin, threadsMax, heapMbMax, idleMs } = this.#options;
@@ -72,10 +77,11 @@ export class ThreadPool {
       maxThreads: threadsMax,
       idleTimeout: idleMs,
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax, maxYoungGenerationSizeMb: 16, stackSizeMb: 2 },
-      // Nothing a template could get hold of.
+      // Empty, so that a template cannot read the environment of the process.
       env: {},
     });
-    // One that dies without a call harms nobody, but an error event that nobody hears would end the process.
+    // A thread that dies without a call affects no one, but an unhandled error event would end the
+    // process.
     pool.on('error', () => undefined);
     this.#pool = pool;
     return pool;

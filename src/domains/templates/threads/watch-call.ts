@@ -1,11 +1,12 @@
 const lookEveryMs = 25;
-/** More than this between two looks, and it was the process that did not run. */
+/** A longer gap between two checks means that the whole process was suspended. */
 const stoodStillMs = 250;
 const overtime = 2;
 
 /**
- * Aborts when the thread has run for `limitMs` since `started` became 1, or did not take the call up within `waitMsMax`. What counts is
- * no more than what all of this process ran: on a busy machine a thread gets its time nevertheless, up to twice the limit.
+ * Aborts when the thread has run for `limitMs` since `started` became 1, or when `started` is not 1
+ * within `waitMsMax`. Running time is at most the CPU time that the process used meanwhile. So a
+ * thread gets its time on a busy machine too, within twice the limit.
  */
 export function watchCall(
   started: Int32Array,
@@ -30,7 +31,7 @@ export function watchCall(
   return { stop: () => clearTimeout(timer) };
 }
 
-/** Of all threads. */
+/** Returns the CPU time of all threads of the process, in milliseconds. */
 function processCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

@@ -1,44 +1,58 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { RateLimitedError } from '../../../lib/errors.ts';
-import { FairLane, requestWaitMsMax, type Waiter } from '../../../lib/fair-lane.ts';
+import { FairLane } from '../../../lib/fair-lane.ts';
+import { requestWaitMsMax, type Waiter } from '../../../lib/fair-lane-options.ts';
 import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
 
-/** What makes a workspace slow: how long work took would make those slow who share a busy machine with it. */
+/**
+ * Limits that make a workspace slow when exceeded. The duration of the work is not used, because on
+ * a busy machine it would also make innocent workspaces slow.
+ */
 const slowBudgets: ReadonlySet<TemplateBudget> = new Set(['time', 'memory']);
-/** So long after its last slow work. */
+/** Milliseconds for which a workspace stays slow after its last slow work. */
 const slowForMs = 10_000;
-/** Twice as many are remembered at most; who is forgotten begins as quick again. */
+/**
+ * Slow workspaces remembered; at most twice as many are kept. A forgotten workspace is quick again.
+ */
 const slowWorkspacesMax = 1_000;
 
-/** Those who wait in the slow lane wait for up to 300 ms each. */
+/** Each piece of work in front in the slow lane may take up to 300 ms. */
 const lanes = {
   quick: { name: 'templates', capacity: 2, perKey: 1, waitingPerKey: 64, waitingMax: 512, waitMsMax: requestWaitMsMax },
   slow: { name: 'templates', capacity: 1, perKey: 1, waitingPerKey: 16, waitingMax: 256, waitMsMax: requestWaitMsMax },
 } as const;
 export type Speed = keyof typeof lanes;
 
-/** Who is refused and asks again at once would cost the event loop more than the work that is refused. */
+/**
+ * Delay before a refusal. A client that retries immediately would cost the event loop more than the
+ * refused work.
+ */
 const refusedAfterMs = 250;
 
 /**
- * Who shares the threads for templates: all workspaces. One of them runs one piece of work at a time and has 64 waiting, or 16 once
- * its work went over its time or memory, for 10 s (then 429); turns go round between workspaces. Two run at once among the quick
- * ones, one among the slow ones, so neither one workspace nor all slow ones together keep a quick one from a thread. The time
- * limit of the work counts from its turn.
+ * Shares the worker threads for templates between all workspaces. A workspace runs one piece of
+ * work at a time. It may have 64 waiting, or 16 for 10 s after its work exceeded its time or
+ * memory; more is refused with 429. Workspaces take turns. Two quick workspaces and one slow
+ * workspace run at once, so neither one workspace nor all slow ones together keep a quick one from
+ * a thread. The time limit of the work starts with its turn.
  */
 export class WorkLanes {
   readonly #lanes: Readonly<Record<Speed, FairLane>> = {
     quick: new FairLane(lanes.quick),
     slow: new FairLane(lanes.slow),
   };
-  readonly #slowUntilMs = new BoundedMemo<number>(slowWorkspacesMax);
+  readonly #slowUntilMs = new LRUCache<string, number>({ max: slowWorkspacesMax });
 
   isSlow(workspaceId: string): boolean {
     return (this.#slowUntilMs.get(workspaceId) ?? 0) > performance.now();
   }
 
-  /** Throws RateLimitedError (`workspace_busy`), UnavailableError (`server_busy`), the reason of the waiter's signal. */
+  /**
+   * Runs work in its turn.
+   * @throws RateLimitedError (`workspace_busy`), UnavailableError (`server_busy`)
+   * @throws the reason of the waiter's signal
+   */
   async run<T>(workspaceId: string, waiter: Waiter | undefined, work: (speed: Speed) => Promise<T>): Promise<T> {
     const { speed, leave } = await this.#enter(workspaceId, waiter);
     try {
@@ -57,7 +71,7 @@ export class WorkLanes {
       if (!this.isSlow(workspaceId)) {
         const leave = await this.#lanes.quick.enter(workspaceId, { waiter });
         if (!this.isSlow(workspaceId)) return { speed: 'quick', leave };
-        // What ran before it in its workspace was slow.
+        // Earlier work of this workspace became slow while this work waited.
         leave();
       }
       return { speed: 'slow', leave: await this.#lanes.slow.enter(workspaceId, { waiter }) };

@@ -5,7 +5,10 @@ interface Encoding {
   countTokens: (text: string, options?: EncodeOptions) => number;
 }
 
-/** The encodings models of today use; loading one takes some 0.2 s and 50 MB, so each waits until it is asked for. */
+/**
+ * The encodings of current models. Loading one takes about 0.2 s and 50 MB, so each is loaded on
+ * first use.
+ */
 const encodings = {
   o200k_base: (): Promise<Encoding> => import('gpt-tokenizer/encoding/o200k_base'),
   o200k_harmony: (): Promise<Encoding> => import('gpt-tokenizer/encoding/o200k_harmony'),
@@ -14,22 +17,29 @@ const encodings = {
 
 export type EncodingName = keyof typeof encodings;
 
-/** An import of what is loaded already still takes many times as long as counting a short text. */
+/**
+ * Loaded encodings. Importing a loaded module again still takes many times as long as counting a
+ * short text.
+ */
 const loaded = new Map<EncodingName, Promise<Encoding>>();
 
+/** Loads an encoding once per thread. */
 export function loadEncoding(name: EncodingName): Promise<Encoding> {
   const loading = loaded.get(name) ?? encodings[name]();
   loaded.set(name, loading);
   return loading;
 }
 
-/** Tokens of a text; `exact` unless it had to be cut for its sake and ours. */
+/** Token count of a text. `exact` is false when the text had to be cut to limit the cost. */
 export interface TextTokens {
   count: number;
   exact: boolean;
 }
 
-/** Tokens of each text in a named encoding. Special tokens count as the plain text they are in a prompt. */
+/**
+ * Counts the tokens of each text in an encoding. Special tokens count as plain text, because a
+ * prompt contains them as text.
+ */
 export async function countIn(name: EncodingName, texts: readonly string[]): Promise<TextTokens[]> {
   const { countTokens } = await loadEncoding(name);
   const options = { disallowedSpecial: new Set<string>() };

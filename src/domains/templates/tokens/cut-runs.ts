@@ -1,11 +1,14 @@
-/** Encoders take time that grows with the square of the longest word; no word of a real text is longer than this. */
+/**
+ * Length at which a word is cut. Encoders take time that grows with the square of the longest word;
+ * no word of a real text is this long.
+ */
 const runCharactersMax = 128;
 
 const [space, digit, word, mark] = [0, 1, 2, 3];
 
 /**
- * A text in pieces between which the words of an encoding's pattern that are longer than any real one are cut: such as the same
- * letter a million times, or blanks. One piece, the text itself, of all others.
+ * Cuts a text within words that are longer than any real word, such as one letter or blank repeated
+ * a million times. Any other text is returned as one piece.
  */
 export function cutRuns(text: string): string[] {
   const pieces: string[] = [];
@@ -15,7 +18,7 @@ export function cutRuns(text: string): string[] {
     const kind = kindOf(code);
     run = kind === last && kind !== digit ? run + 1 : 1;
     last = kind;
-    // Never between the halves of a surrogate pair.
+    // Never cut between the halves of a surrogate pair.
     if (run <= runCharactersMax || (code >= 0xdc00 && code <= 0xdfff)) continue;
     pieces.push(text.slice(from, at));
     [from, run] = [at, 1];
@@ -23,7 +26,10 @@ export function cutRuns(text: string): string[] {
   return from === 0 ? [text] : [...pieces, text.slice(from)];
 }
 
-/** Roughly as the encodings' patterns divide a text: what is divided there and not here is cut too early at worst. */
+/**
+ * Classifies a character roughly as the encodings' patterns do. Where the patterns divide a text
+ * and this function does not, a word is at worst cut too early.
+ */
 function kindOf(code: number): number {
   if (code <= 0x20 || code === 0xa0 || code === 0x85) return space;
   if (code >= 0x30 && code <= 0x39) return digit;
@@ -31,7 +37,7 @@ function kindOf(code: number): number {
   return (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a ? word : mark;
 }
 
-/** Punctuation: general, CJK, and its full-width forms. */
+/** Tells whether a character is general, CJK or full-width punctuation. */
 function isMark(code: number): boolean {
   return (
     (code >= 0x2000 && code <= 0x206f) ||

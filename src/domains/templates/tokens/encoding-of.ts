@@ -1,13 +1,16 @@
 import type { EncodingName } from './count-in.ts';
 
-/** OpenAI's families by the beginning of the name, as tiktoken's model.py has them. */
+/** OpenAI's model families by name prefix, from tiktoken's model.py. */
 const families: readonly [RegExp, EncodingName][] = [
   [/^gpt-oss/, 'o200k_harmony'],
   [/^(?:gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|chatgpt-|codex-|o[134](?:-|$))/, 'o200k_base'],
   [/^(?:gpt-4|gpt-3\.5|gpt-35|text-embedding-)/, 'cl100k_base'],
 ];
 
-/** The encoding of a model; `exact` unless it is a stand-in, because the maker's own is not public. */
+/**
+ * Returns the encoding of a model. `exact` is false when another encoding replaces the model's own,
+ * which is not public.
+ */
 export function encodingOf(model: string): { encoding: EncodingName; exact: boolean } {
   const name = model
     .toLowerCase()

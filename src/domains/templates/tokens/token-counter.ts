@@ -1,5 +1,5 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { BoundedMemo } from '../../../lib/bounded-memo.ts';
+import { LRUCache } from 'lru-cache';
 import { FairLane } from '../../../lib/fair-lane.ts';
 import type { TemplateThreads } from '../threads/template-threads.ts';
 import type { EncodingName, TextTokens } from './count-in.ts';
@@ -9,7 +9,7 @@ import { encodingOf } from './encoding-of.ts';
 export interface TokenCount {
   count: number;
   model: string | null;
-  /** False only when the model's own encoding counted. */
+  /** False only when the model's own encoding counted the tokens. */
   estimated: boolean;
 }
 
@@ -19,22 +19,34 @@ interface Wanted {
   done: (tokens: TextTokens | undefined) => void;
 }
 
-/** Longer texts are estimated: some 4 bytes make a token of English. */
+/**
+ * Characters up to which a text is counted. Longer texts are estimated: one token of English has
+ * about 4 bytes.
+ */
 const countedCharactersMax = 1_048_576;
 const bytesPerToken = 4;
-/** Of one turn of the thread. What takes longer is hostile, and ends the thread. */
+/**
+ * Milliseconds of one turn of the thread. A turn that takes longer is hostile, and the thread is
+ * terminated.
+ */
 const turnMsMax = 2_000;
-/** From the beginning of one turn to that of the next, so that many small texts share the way to the thread and back. */
+/**
+ * Milliseconds between the beginnings of two turns, so that many small texts share one message to
+ * the thread and back.
+ */
 const turnEveryMs = 2.5;
-/** Some 12 ms of the thread in one turn, half of them for one workspace; longer texts go in pieces. */
+/**
+ * Characters of one turn and of one workspace within it. A turn takes about 12 ms of the thread,
+ * half of it for one workspace; longer texts are cut into pieces.
+ */
 const shares = { capacity: 32_768, perKey: pieceCharactersMax, waitingPerKey: 2_048, waitingMax: 16_384 };
 const patienceMs = 25;
-/** The tables are loaded with the first count of a process. */
+/** Milliseconds to wait for the first count of a process, which loads the tables. */
 const firstPatienceMs = 3_000;
 const keptMax = 5_000;
 const keptCharactersMax = 4_194_304;
 
-/** The texts, whose they are, and for which model. */
+/** The texts to count, the workspace that pays and the model. */
 export interface Countable {
   workspaceId: string;
   texts: readonly string[];
@@ -42,18 +54,19 @@ export interface Countable {
 }
 
 /**
- * Tokens of texts for a model, counted in a thread with OpenAI's encodings; of other makers' models o200k_base gives an estimate.
- * All workspaces share the thread: in a turn one of them has 16,384 characters at most, all together 32,768, and turns go round
- * between them. Nobody waits long: while the thread is behind, or for texts it cannot count, the bytes give the estimate. Counts
- * are remembered by text, whoever asked, so that the unchanging messages of a chat cost nothing.
+ * Counts tokens in a worker thread with OpenAI's encodings; o200k_base estimates those of other
+ * makers' models. All workspaces share the thread and take turns: one turn has at most 32,768
+ * characters, 16,384 of one workspace. Nobody waits long: while the thread is behind, and for texts
+ * it cannot count, the count is estimated from the bytes. Counts are cached by text for all
+ * workspaces, so repeated messages of a chat cost nothing.
  */
 export class TokenCounter {
   readonly #threads: TemplateThreads;
-  readonly #kept = new BoundedMemo<TextTokens>(keptMax, keptCharactersMax);
+  readonly #kept = new LRUCache<string, TextTokens>({ max: keptMax, maxSize: keptCharactersMax });
   readonly #lane = new FairLane({ name: 'token counts', ...shares });
-  /** In the next turn. */
+  /** Pieces for the next turn. */
   #wanted: Wanted[] = [];
-  /** While there are turns; from when on the next one waits for its place. */
+  /** When the current turn, or the wait for the next, began; undefined while there are no turns. */
   #turnBeganMs: number | undefined;
   #nextTurnMs = 0;
   #everCounted = false;
@@ -62,7 +75,10 @@ export class TokenCounter {
     this.#threads = threads;
   }
 
-  /** Never rejects. Who would rather have an exact count than an early one says how long they have. */
+  /**
+   * Counts the tokens of texts and never rejects. A caller that prefers an exact count passes a
+   * longer `waitMsMax`.
+   */
   async count({ workspaceId, texts, model }: Countable, waitMsMax = patienceMs): Promise<TokenCount> {
     const { encoding, exact } = encodingOf(model ?? '');
     const counted = await this.#countAll(workspaceId, encoding, texts, waitMsMax);
@@ -82,7 +98,7 @@ export class TokenCounter {
     if (characters > countedCharactersMax || this.#isBehind(waitMsMax)) return undefined;
     const patience = new Patience();
     const counting = texts.map((text, index) => known[index] ?? this.#countText(workspaceId, encoding, text, patience));
-    // Refused or given up: those who still wait for it have their estimate.
+    // When the lane refuses or the wait ends, the caller gets an estimate.
     const all = Promise.all(counting).catch(() => undefined);
     const counted = await unless(this.#everCounted ? waitMsMax : firstPatienceMs, all);
     patience.end();
@@ -93,7 +109,10 @@ export class TokenCounter {
     return this.#everCounted && this.#turnBeganMs !== undefined && performance.now() - this.#turnBeganMs > waitMsMax;
   }
 
-  /** Undefined when the thread did not count it. Throws what the lane throws, and when nobody waits any more. */
+  /**
+   * Counts one text. Returns undefined when the thread did not count it.
+   * @throws the errors of the lane, and an error when no caller waits any more
+   */
   async #countText(
     workspaceId: string,
     encoding: EncodingName,
@@ -108,7 +127,7 @@ export class TokenCounter {
     );
     if (!counted.every((each) => each !== undefined)) return undefined;
     const tokens = { count: sum(counted), exact: exact && counted.every((each) => each.exact) };
-    this.#kept.set(keyOf(encoding, text), tokens, text.length);
+    this.#kept.set(keyOf(encoding, text), tokens, { size: Math.max(1, text.length) });
     return tokens;
   }
 
@@ -119,7 +138,10 @@ export class TokenCounter {
     });
   }
 
-  /** One turn after the other; those who come meanwhile, or in the same tick as the first, share the next. */
+  /**
+   * Runs one turn after another. Pieces that arrive meanwhile, or in the same tick as the first,
+   * share the next turn.
+   */
   async #work(): Promise<void> {
     for (;;) {
       this.#turnBeganMs = performance.now();
@@ -135,7 +157,7 @@ export class TokenCounter {
       const tokens = await this.#threads.countTokens(encoding, texts, turnMsMax).catch(() => undefined);
       this.#everCounted ||= tokens !== undefined;
       for (const [index, { done }] of turn.entries()) done(tokens?.[index]);
-      // Whoever waited for their share of the lane comes into the next turn.
+      // Lets work that waited in the lane join the next turn.
       await nextTurn();
     }
     this.#turnBeganMs = undefined;
@@ -144,7 +166,10 @@ export class TokenCounter {
 
 const noLonger = new Error('Nobody waits for this count any more');
 
-/** Whoever waits for a count, until it ends. Most counts wait in no lane, and a signal is dear. */
+/**
+ * The waiter of a count. It creates its abort signal only on demand, because most counts wait in no
+ * lane and a signal is expensive.
+ */
 class Patience {
   #controller: AbortController | undefined;
   #ended = false;
@@ -168,7 +193,10 @@ function estimate(texts: readonly string[]): number {
   return Math.ceil(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / bytesPerToken);
 }
 
-/** What is promised, or undefined when it takes longer; not an error, for it is no exception. */
+/**
+ * Returns the value of the promise, or undefined when it takes longer than `waitMsMax`. A timeout
+ * is expected here, so it is not an error.
+ */
 async function unless<T>(waitMsMax: number, promised: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<undefined>((resolve) => {

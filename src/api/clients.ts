@@ -1,0 +1,53 @@
+import type { Config } from '../config.ts';
+import { type BodyPublisher, createBodyPublisher } from '../queue/body-publisher.ts';
+import { DurabilityBarrier } from '../queue/durability-barrier.ts';
+import { createIdentityEventPublisher, type IdentityEventPublisher } from '../queue/identity-event-publisher.ts';
+import { RedisClock } from '../queue/redis-clock.ts';
+import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
+import { connectPostgres, type Postgres } from '../stores/postgres/client.ts';
+import { connectRequestRedis, type Redis } from '../stores/redis/client.ts';
+import type { Logger } from '../telemetry/logger.ts';
+
+/** The connections of the API process. */
+export interface Clients {
+  /** Ten connections for handlers, which `RequestLanes` shares between workspaces. */
+  postgres: Postgres;
+  /**
+   * Separate connections for credentials, which are looked up for all callers before it is known
+   * which workspace they belong to.
+   */
+  credentials: Postgres;
+  clickhouse: ClickHouse;
+  redis: Redis;
+  /** The time according to Redis. */
+  clock: RedisClock;
+  publisher: BodyPublisher;
+  identityEvents: IdentityEventPublisher;
+}
+
+const credentialConnectionsMax = 4;
+
+/** Creates the clients of the API process. */
+export function connectClients(config: Config, logger: Logger): Clients {
+  const redis = connectRequestRedis(config.redisUrl);
+  redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));
+  const clock = new RedisClock();
+  const barrier = new DurabilityBarrier(redis);
+  return {
+    postgres: connectPostgres(config.databaseUrl),
+    credentials: connectPostgres(config.databaseUrl, credentialConnectionsMax),
+    clickhouse: connectClickHouse(config.clickhouseUrl),
+    redis,
+    clock,
+    publisher: createBodyPublisher(redis, { clock, barrier }),
+    identityEvents: createIdentityEventPublisher(redis, barrier),
+  };
+}
+
+/** Closes all clients; the queues first, because they use the Redis connection. */
+export async function closeClients(clients: Clients): Promise<void> {
+  const { postgres, credentials, clickhouse, redis, publisher, identityEvents } = clients;
+  await Promise.all([publisher.close(), identityEvents.close()]);
+  redis.disconnect();
+  await Promise.all([postgres.destroy(), credentials.destroy(), clickhouse.close()]);
+}

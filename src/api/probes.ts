@@ -1,0 +1,35 @@
+import type { DependencyName } from '../domains/operations/index.ts';
+import type { LaneName } from '../http/contract.ts';
+import type { ClickHouse } from '../stores/clickhouse/client.ts';
+import { clickHouseAway } from '../stores/clickhouse/errors.ts';
+import type { Postgres } from '../stores/postgres/client.ts';
+import { postgresAway } from '../stores/postgres/errors.ts';
+import type { Redis } from '../stores/redis/client.ts';
+import { createProbe, type Probe } from '../telemetry/health.ts';
+
+/** Creates the health probes of the API process. `checkQueue` may resolve to a `Concern`. */
+export function createProbes(
+  { postgres, clickhouse, redis }: { postgres: Postgres; clickhouse: ClickHouse; redis: Redis },
+  checkQueue: () => Promise<unknown>,
+): Record<DependencyName, Probe> {
+  return {
+    postgres: createProbe({ check: async () => postgres.raw('select 1') }),
+    clickhouse: createProbe({
+      check: async (signal) => {
+        const result = await clickhouse.query({ query: 'SELECT 1', abort_signal: signal });
+        await result.text();
+      },
+    }),
+    redis: createProbe({ check: async () => redis.ping() }),
+    queue: createProbe({ check: checkQueue }),
+  };
+}
+
+/**
+ * Returns the error for requests of a lane whose database does not answer now; undefined while it
+ * answers.
+ */
+export function whyStuck(probes: Readonly<Record<DependencyName, Probe>>, lane: LaneName): Error | undefined {
+  if (lane === 'analysis') return probes.clickhouse.isSilent ? clickHouseAway() : undefined;
+  return probes.postgres.isSilent ? postgresAway() : undefined;
+}

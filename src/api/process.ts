@@ -1,0 +1,168 @@
+import { createHmac } from 'node:crypto';
+import type { Config } from '../config.ts';
+import {
+  authorize,
+  createAuthentication,
+  isScope,
+  leastRoleOf,
+  limitedWorkspaceOf,
+  type Principal,
+  sharerOf,
+  tenantOf,
+} from '../domains/auth/index.ts';
+import { createExecutions } from '../domains/executions/index.ts';
+import { createIdempotencyStore } from '../domains/idempotency/index.ts';
+import { createReceiving } from '../domains/ingestion/index.ts';
+import { apiDescription, createOperations, knownFields } from '../domains/operations/index.ts';
+import { partKind } from '../domains/parts/index.ts';
+import { promptKind } from '../domains/prompts/index.ts';
+import { admitRequest, Limiter, RefusedCredentials, unlimitedHeaders } from '../domains/quotas/index.ts';
+import { createRendering } from '../domains/rendering/index.ts';
+import { TemplateThreads } from '../domains/templates/index.ts';
+import { ItemCache } from '../domains/versioned/index.ts';
+import { createApp } from '../http/app.ts';
+import type { Endpoint } from '../http/endpoint.ts';
+import { openApiDocument } from '../http/openapi/document.ts';
+import { setHeaders } from '../http/request-context.ts';
+import { queueConcern } from '../queue/queue-health.ts';
+import { recognizePostgresError } from '../stores/postgres/errors.ts';
+import { createInvalidations } from '../stores/postgres/invalidations.ts';
+import { hintIfOwner } from '../stores/postgres/service-role.ts';
+import { firstConnection } from '../stores/redis/client.ts';
+import { createLatencyRecorder } from '../telemetry/latency.ts';
+import { createLogger, type Logger } from '../telemetry/logger.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { version } from '../version.ts';
+import { closeClients, connectClients } from './clients.ts';
+import { createEndpoints } from './endpoints.ts';
+import { createProbes, whyStuck } from './probes.ts';
+
+export interface ApiProcess {
+  app: ReturnType<typeof createApp>;
+  endpoints: readonly Endpoint<Principal>[];
+  logger: Logger;
+  /** Starts to watch the dependencies. Resolves after the first check of the queue. */
+  start(): Promise<void>;
+  /** Creates expensive constant data before requests arrive, because this blocks the event loop. */
+  prepare(): void;
+  /** Starts in the background what the first requests would otherwise wait for. */
+  warmUp(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Interval of the probes. A dependency counts as silent after three checks without an answer. Each
+ * takes a second, with a second after it, so this is known before a waiting request reaches
+ * `requestWaitMsMax`.
+ */
+const probeEveryMs = 500;
+
+/** Builds the API process. This is the only place where its clients are created and passed on. */
+export function createApiProcess(config: Config): ApiProcess {
+  const logger = createLogger({ level: config.logLevel, name: 'api' });
+  const clients = connectClients(config, logger);
+  const { postgres, credentials, clickhouse, redis, clock, publisher, identityEvents } = clients;
+  const invalidations = createInvalidations({ databaseUrl: config.databaseUrl, logger });
+  const cursorSecret = createHmac('sha256', config.apiKeyPepper).update('cursors').digest('hex');
+  const latency = createLatencyRecorder();
+  const metrics = createMetrics({ process: 'api' });
+  const limiter = new Limiter({ redis, logger });
+  const refusedCredentials = new RefusedCredentials();
+  const threads = new TemplateThreads();
+  const authentication = createAuthentication({ config, postgres, credentials, invalidations, logger });
+  const receiving = createReceiving({ config, redis, clock, publisher, logger });
+  const probes = createProbes({ postgres: credentials, clickhouse, redis }, () =>
+    queueConcern({ redis, clock, lanes: publisher.queues, refusal: () => receiving.gate.refusal }),
+  );
+  const executions = createExecutions({
+    ...{ clickhouse, postgres, cursorSecret, logger },
+    clickhouseUrl: config.clickhouseUrl,
+    whyStuck: () => whyStuck(probes, 'analysis'),
+  });
+  const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });
+  const parts = new ItemCache({ kind: partKind, postgres, invalidations });
+  const operations = createOperations({
+    ...{ version, redis, clock, probes, latency, metrics },
+    queues: [...publisher.queues, identityEvents.queue],
+    openApi: () => describeApi(endpoints),
+  });
+  const endpoints = createEndpoints({
+    operations,
+    executions,
+    auth: { postgres },
+    workspaces: { postgres, invalidations, cursorSecret },
+    quotas: { redis },
+    audit: { postgres, cursorSecret },
+    apiKeys: { postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret },
+    parts: { postgres, invalidations, threads, cursorSecret, cache: parts },
+    prompts: { postgres, invalidations, threads, cursorSecret, cache: prompts },
+    pricing: { postgres },
+    rendering: createRendering({ postgres, threads, prompts, parts }),
+    ingestion: { ...receiving, limiter, postgres, cursorSecret },
+    identity: {
+      ...{ postgres, redis, identityEvents, limiter, refusedCredentials, cursorSecret, logger },
+      ...{ secrets: config.identityWebhookSecrets, assertQueueSafe: () => receiving.gate.assertSafe() },
+    },
+  });
+  const app = createApp<Principal>({
+    endpoints,
+    headers: () => unlimitedHeaders('none'),
+    sharerOf: (request, principal) => sharerOf(principal, request.socket.remoteAddress),
+    authorize: (request, endpoint, params) =>
+      refusedCredentials.count(request.socket.remoteAddress, () =>
+        authorize(authentication, request, endpoint.access, params),
+      ),
+    admit: (_request, response, { rateClass }, principal) =>
+      admitRequest(
+        { limiter },
+        {
+          rateClass,
+          limited: limitedWorkspaceOf(principal),
+          setHeaders: (headers) => setHeaders(response, headers),
+        },
+      ),
+    idempotency: { store: createIdempotencyStore(postgres), tenantOf },
+    recognizeError: recognizePostgresError,
+    whyStuck: (lane) => whyStuck(probes, lane),
+    logger,
+    metrics,
+    latency,
+  });
+
+  return {
+    app,
+    endpoints,
+    logger,
+    async start() {
+      invalidations.start();
+      await firstConnection(redis);
+      await hintIfOwner(postgres, logger);
+      const { queue, ...engines } = probes;
+      for (const probe of Object.values(engines)) probe.start(probeEveryMs);
+      await receiving.start();
+      queue.start(probeEveryMs); // The queue probe reports what the gate has seen.
+    },
+    prepare: () => operations.documents.make(),
+    warmUp: () => threads.warmUp(),
+    async close() {
+      for (const probe of Object.values(probes)) probe.stop();
+      invalidations.close();
+      await authentication.close();
+      await receiving.close();
+      await threads.close();
+      await executions.close();
+      await closeClients(clients);
+    },
+  };
+}
+
+function describeApi(endpoints: readonly Endpoint<Principal>[]): object {
+  return openApiDocument({
+    title: 'Promptlane',
+    version,
+    description: apiDescription,
+    knownFields,
+    contracts: endpoints,
+    leastRoleOf: (scope) => (isScope(scope) ? leastRoleOf[scope] : undefined),
+  });
+}

@@ -1,1 +1,0 @@
-export { type ApiKeysDeps, apiKeysEndpoints } from './api-keys.routes.ts';

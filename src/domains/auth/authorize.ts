@@ -1,0 +1,113 @@
+import type { IncomingMessage } from 'node:http';
+import type { Access } from '../../http/endpoint.ts';
+import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
+import { type ProjectScope, type Role, roleSuffices } from '../workspaces/index.ts';
+import { type AuthenticateDeps, authenticate, type Identity } from './authenticate.ts';
+import { credentialOf } from './credentials.ts';
+import type { Principal, UserPrincipal } from './principal.ts';
+import { leastRoleOf } from './roles.ts';
+import { isScope } from './scopes.ts';
+
+type Closed = Exclude<Access, { open: true }>;
+type Params = Readonly<Record<string, string>>;
+
+/**
+ * Decides before the body is read whether a request may reach its handler. A project or workspace
+ * of somebody else gets the same 404 as one that does not exist.
+ * @throws UnauthenticatedError, ForbiddenError or NotFoundError
+ */
+export async function authorize(
+  deps: AuthenticateDeps,
+  request: Pick<IncomingMessage, 'rawHeaders' | 'socket'>,
+  access: Access,
+  params: Params,
+): Promise<Principal> {
+  if ('open' in access) return { type: 'anonymous' };
+  const caller = await authenticate(deps, credentialOf(request), request.socket.remoteAddress);
+  if (caller.type === 'admin') return admitAdmin(deps, params);
+  return caller.type === 'api_key' ? admitApiKey(caller, access, params) : admitUser(deps, caller, access, params);
+}
+
+/** Admits the operator, who may do everything with existing projects and workspaces. */
+async function admitAdmin({ tenancy }: AuthenticateDeps, params: Params): Promise<Principal> {
+  const { project_id: projectId, workspace_id: workspaceId } = params;
+  const workspace = workspaceId === undefined ? undefined : await tenancy.findWorkspace(workspaceId);
+  if (workspaceId !== undefined && workspace === undefined) throw unknownWorkspace();
+  const project = projectId === undefined ? undefined : await tenancy.findProject(projectId);
+  if (projectId !== undefined && !isWithin(project, workspaceId)) throw unknownProject();
+  if (project === undefined) return { type: 'admin', ...(workspace && { workspace }) };
+  return { type: 'admin', workspace: workspaceScopeOf(project), project };
+}
+
+function admitApiKey({ record }: Extract<Identity, { type: 'api_key' }>, access: Closed, params: Params): Principal {
+  if ('operator' in access || 'role' in access) throw adminRequired();
+  if ('scope' in access && !record.scopes.has(access.scope)) {
+    throw new ForbiddenError('insufficient_scope', `The API key lacks the scope ${access.scope}.`);
+  }
+  const { project } = record;
+  if (params.workspace_id !== undefined && params.workspace_id !== project.workspaceId) throw unknownWorkspace();
+  if (params.project_id !== undefined && params.project_id !== project.projectId) throw unknownProject();
+  return { type: 'api_key', keyId: record.id, scopes: record.scopes, project };
+}
+
+/**
+ * Admits a user. The workspace of the path must be one of the user's. Without one in the path, the
+ * workspace of the token applies.
+ */
+async function admitUser(
+  { tenancy }: AuthenticateDeps,
+  { record, home }: Extract<Identity, { type: 'user' }>,
+  access: Closed,
+  { project_id: projectId, workspace_id: workspaceId }: Params,
+): Promise<UserPrincipal> {
+  if ('operator' in access) throw adminRequired();
+  if (workspaceId !== undefined && !record.memberships.has(workspaceId)) throw unknownWorkspace();
+  const project = projectId === undefined ? undefined : await tenancy.findProject(projectId);
+  if (projectId !== undefined && !isWithin(project, workspaceId)) throw unknownProject();
+  const id = workspaceId ?? project?.workspaceId;
+  const membership = id === undefined ? home : record.memberships.get(id);
+  if (membership === undefined) throw unknownProject();
+  const { role, workspace } = membership;
+  requireRole(role, leastRole(access));
+  return {
+    type: 'user',
+    userId: record.userId,
+    subject: record.subject,
+    role,
+    workspace,
+    ...(project && { project }),
+  };
+}
+
+function leastRole(access: Exclude<Closed, { operator: true }>): Role {
+  if ('role' in access) return access.role;
+  if ('authenticated' in access) return 'viewer';
+  // An unknown scope is open to no user.
+  if (!isScope(access.scope)) throw new ForbiddenError('forbidden', 'This operation is not open to users.');
+  return leastRoleOf[access.scope];
+}
+
+function requireRole(role: Role, least: Role): void {
+  if (roleSuffices(role, least)) return;
+  throw new ForbiddenError('insufficient_role', `This needs the role ${least} or above; yours is ${role}.`);
+}
+
+function isWithin(project: ProjectScope | undefined, workspaceId: string | undefined): project is ProjectScope {
+  return project !== undefined && (workspaceId === undefined || project.workspaceId === workspaceId);
+}
+
+function workspaceScopeOf({ workspaceId, plan, overrides }: ProjectScope) {
+  return { id: workspaceId, plan, overrides };
+}
+
+function adminRequired(): ForbiddenError {
+  return new ForbiddenError('admin_required', 'This operation needs an administrator.');
+}
+
+function unknownProject(): NotFoundError {
+  return new NotFoundError('project_not_found', 'There is no such project.');
+}
+
+function unknownWorkspace(): NotFoundError {
+  return new NotFoundError('workspace_not_found', 'There is no such workspace.');
+}

@@ -1,0 +1,33 @@
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { findKnownPrompts, KnownPrompts } from '../prompt-links/index.ts';
+import type { ListExecutionsDeps } from './list-executions-page.ts';
+import { ReadLanes } from './read-lanes.ts';
+import type { ReadTraceDeps } from './read-trace.ts';
+import { TraceThreads } from './trace-threads.ts';
+
+export type Executions = ListExecutionsDeps & ReadTraceDeps & { close(): Promise<void> };
+
+/** Creates what all reads of executions share. Called once in a process. */
+export function createExecutions(deps: {
+  clickhouse: ClickHouse;
+  /** Used by the worker threads for large traces, which open their own connections. */
+  clickhouseUrl: string;
+  postgres: Postgres;
+  cursorSecret: string;
+  /** Returns why reads cannot continue at the moment, or undefined when they can. */
+  whyStuck: () => Error | undefined;
+  logger: Logger;
+}): Executions {
+  const { clickhouse, clickhouseUrl, postgres, cursorSecret, whyStuck, logger } = deps;
+  const knownPrompts = new KnownPrompts({
+    find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
+    // A prompt must be visible to readers as soon as it exists, so unknown names are not cached.
+    unknownMs: 0,
+    logger,
+  });
+  const threads = new TraceThreads({ clickhouseUrl, cursorSecret, knownPrompts });
+  const lanes = new ReadLanes(whyStuck);
+  return { clickhouse, postgres, knownPrompts, cursorSecret, threads, lanes, close: () => threads.close() };
+}

@@ -1,0 +1,2 @@
+export { type ApplyOrGiveUpDeps, applyOrGiveUp } from './apply-or-give-up.ts';
+export { pruneIdentityEvents } from './prune-identity-events.ts';

@@ -1,0 +1,42 @@
+import type { Redis } from 'ioredis';
+import type { Config } from '../../../config.ts';
+import { otlpLimits } from '../../../otlp/limits.ts';
+import type { BodyPublisher } from '../../../queue/body-publisher.ts';
+import { oldestOf, oldestWaitingAtMs } from '../../../queue/queue-stats.ts';
+import type { RedisClock } from '../../../queue/redis-clock.ts';
+import type { Logger } from '../../../telemetry/logger.ts';
+import { Admission } from './admission.ts';
+import { createBodyExaminer } from './examine-body.ts';
+import { QueueGate } from './queue-gate.ts';
+
+/**
+ * Creates what ingestion keeps between requests, once per process. The gate refuses all bodies
+ * until `start` is called.
+ */
+export function createReceiving(deps: {
+  config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflatedBytesMax' | 'ingestQueueBytesMax'>;
+  redis: Redis;
+  clock: RedisClock;
+  publisher: BodyPublisher;
+  logger: Logger;
+}) {
+  const { config, redis, clock, publisher, logger } = deps;
+  const limits = otlpLimits(config);
+  const examiner = createBodyExaminer(limits);
+  const gate = new QueueGate({
+    redis,
+    logger,
+    clock,
+    oldestWaitingAtMs: () => oldestOf(publisher.queues, oldestWaitingAtMs),
+    backlogBytes: (workspaceId) => publisher.backlogBytes(workspaceId),
+    memoryBytesMax: config.ingestQueueBytesMax,
+  });
+  return {
+    ...{ clock, publisher, limits, examiner, gate, admission: new Admission() },
+    start: () => gate.start(),
+    async close() {
+      gate.close();
+      await examiner.close();
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { Piscina } from 'piscina';
+import { TooLargeError } from '../../../lib/errors.ts';
+import { FairLane } from '../../../lib/fair-lane.ts';
+import { requestWaitMsMax } from '../../../lib/fair-lane-options.ts';
+import type { WorkspaceId } from '../../../lib/ids.ts';
+import { inflateBounded } from '../../../otlp/inflate.ts';
+import type { OtlpLimits } from '../../../otlp/limits.ts';
+import type { ContentCoding, OtlpEncoding } from '../../../otlp/media-type.ts';
+import { type ScanResult, scanTraces } from '../../../otlp/scan.ts';
+import { bodyFaults, type RefusedBody, type ScanOutcome, type ScanTask } from './scan-thread.ts';
+
+/**
+ * Nearly every body inflates to less than this and needs no turn. Each admitted body may use this
+ * much memory.
+ */
+const smallBytesMax = 2 * 1024 * 1024;
+/**
+ * Scanning this much takes about 10 ms. More would block the event loop, so it runs in a thread.
+ */
+const inlineBytesMax = { protobuf: 2 * 1024 * 1024, json: 512 * 1024 } as const satisfies Record<OtlpEncoding, number>;
+/** Large bodies at once. Each holds one inflated body, and one thread while it is scanned. */
+const largeBodiesMax = 2;
+
+/** A body as received. */
+export interface BodyToExamine {
+  workspaceId: WorkspaceId;
+  encoding: OtlpEncoding;
+  coding: ContentCoding;
+  body: Buffer;
+}
+
+export interface ExaminedBody {
+  inflatedBytes: number;
+  scan: ScanResult;
+}
+
+export interface BodyExaminer {
+  /**
+   * Inflates and scans a body.
+   * @throws MalformedError or TooLargeError when the body is refused
+   * @throws RateLimitedError `workspace_busy`, or UnavailableError `server_busy`, when too many
+   * wait
+   */
+  examine(received: BodyToExamine): Promise<ExaminedBody>;
+  close(): Promise<void>;
+}
+
+/**
+ * Inflates bodies and scans them for faults: small ones at once, large ones in turn and in a
+ * thread. So many small compression bombs sent together use the memory of two and do not block the
+ * event loop. Turns are shared by all workspaces: one has at most one of the two and sixteen more
+ * waiting.
+ */
+export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
+  const pool = new Piscina<ScanTask, ScanOutcome>({
+    filename: new URL(import.meta.url.endsWith('.ts') ? './scan-thread.ts' : './scan-thread.js', import.meta.url).href,
+    name: 'scanInThread',
+    minThreads: 0,
+    maxThreads: largeBodiesMax,
+    idleTimeout: 10_000,
+  });
+  // When a thread dies, its task rejects. Without this listener the `error` event would end the
+  // process.
+  pool.on('error', () => undefined);
+  const turns = new FairLane({
+    name: 'large bodies of spans',
+    capacity: largeBodiesMax,
+    perKey: 1,
+    waitingPerKey: 16,
+    waitingMax: 32,
+    waitMsMax: requestWaitMsMax,
+  });
+
+  async function examineLarge({ encoding, coding, body }: BodyToExamine): Promise<ExaminedBody> {
+    const outcome = await pool.run({ encoding, coding, body, limits });
+    if ('refused' in outcome) throw errorOf(outcome.refused);
+    return outcome;
+  }
+
+  return {
+    async examine(received) {
+      const { workspaceId, encoding, coding, body } = received;
+      const small = await inflateSmall(coding, body, limits.inflatedBytesMax);
+      if (small !== undefined && small.length <= inlineBytesMax[encoding]) {
+        return { inflatedBytes: small.length, scan: scanTraces(encoding, small, limits) };
+      }
+      return turns.run(workspaceId, () => examineLarge(received));
+    },
+    close: () => pool.destroy(),
+  };
+}
+
+/** Inflates a small body. Returns undefined for a body that turns out not to be small. */
+async function inflateSmall(coding: ContentCoding, body: Buffer, bytesMax: number): Promise<Buffer | undefined> {
+  if (coding === 'identity' || bytesMax <= smallBytesMax) return inflateBounded(coding, body, bytesMax);
+  try {
+    return await inflateBounded(coding, body, smallBytesMax);
+  } catch (error) {
+    if (error instanceof TooLargeError) return undefined;
+    throw error;
+  }
+}
+
+function errorOf({ kind, code, message }: RefusedBody): Error {
+  return new bodyFaults[kind](code, message);
+}

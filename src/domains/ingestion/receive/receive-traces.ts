@@ -1,0 +1,124 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { MalformedError, RateLimitedError, UnavailableError, UnsupportedMediaTypeError } from '../../../lib/errors.ts';
+import type { OtlpLimits } from '../../../otlp/limits.ts';
+import { type ContentCoding, type OtlpEncoding, readContentCoding, readEncoding } from '../../../otlp/media-type.ts';
+import type { ScanResult } from '../../../otlp/scan.ts';
+import type { SpanMeter } from '../../../queue/body-publisher.ts';
+import type { IngestCost } from '../../quotas/index.ts';
+import type { ProjectScope } from '../../workspaces/index.ts';
+import type { Admission } from './admission.ts';
+import type { BodyExaminer, BodyToExamine, ExaminedBody } from './examine-body.ts';
+import { jobIdOf, type KeepBodyDeps, keepBody } from './keep-body.ts';
+
+export interface ReceiveTracesDeps extends KeepBodyDeps {
+  admission: Admission;
+  examiner: BodyExaminer;
+  limits: OtlpLimits;
+}
+
+/**
+ * Charges the cost of a request to the limits of its workspace.
+ * @throws the error of the limit that refuses
+ */
+export type Charge = (cost: IngestCost, receivedAtMs: number) => Promise<SpanMeter>;
+
+/** One OTLP request. */
+export interface TracesRequest {
+  headers: IncomingHttpHeaders;
+  /** Reads the request body. */
+  receive: (bytesMax: number) => Promise<Buffer>;
+  charge: Charge;
+}
+
+/**
+ * Receives one OTLP request: reads and inflates the body within bounds, scans it for faults, and
+ * stores it durably as received with a job that names it. Resolves only then. It takes a place
+ * after the body has arrived, so that a slow sender blocks nobody.
+ * @throws MalformedError, TooLargeError or UnsupportedMediaTypeError when the request is invalid
+ * @throws RateLimitedError when the workspace has too many requests under way
+ * @throws UnavailableError when the body could not be stored
+ * @throws what `charge` throws
+ */
+export async function receiveTraces(
+  deps: ReceiveTracesDeps,
+  project: ProjectScope,
+  { headers, receive, charge }: TracesRequest,
+): Promise<ScanResult> {
+  const { workspaceId } = project;
+  await deps.gate.assertRoomFor(workspaceId);
+  deps.admission.assertRoom(workspaceId);
+  const cost = { requests: 1, bytes: 0, spans: 0 };
+  // A refused request is charged too. Otherwise a sender of invalid bodies would have no limit.
+  const counted = <T>(work: Promise<T>) =>
+    work.catch(async (error: unknown) => {
+      if (!isOurs(error)) await charge(cost, deps.clock.nowMs());
+      throw error;
+    });
+  const received = await counted(readRequest(deps, headers, receive));
+  // The time of receipt is taken after the whole body arrived. With an earlier time, the spans of a
+  // slow sender would count as older than spans that arrived in between.
+  const receivedAtMs = deps.clock.nowMs();
+  cost.bytes = received.body.length;
+  return deps.admission.hold(workspaceId, async () => {
+    const { scan, inflatedBytes } = await counted(examine(deps, { workspaceId, ...received }));
+    const meter = await charge({ ...cost, spans: scan.spans }, receivedAtMs);
+    if (scan.spans === 0) return scan;
+    const { body, ...form } = received;
+    // The job id depends on project and request only: a resend gives the same job, and an equal
+    // body of another project does not.
+    const jobId = jobIdOf([project.projectId, form.encoding, form.coding], body);
+    await keepBody(deps, project, { jobId, body, meter, ...form, inflatedBytes, spans: scan.spans, receivedAtMs });
+    return scan;
+  });
+}
+
+/**
+ * Tells whether the server refuses because of its own limits or state, not because of the request.
+ */
+function isOurs(error: unknown): boolean {
+  return error instanceof UnavailableError || error instanceof RateLimitedError;
+}
+
+async function readRequest(
+  { limits }: ReceiveTracesDeps,
+  headers: IncomingHttpHeaders,
+  receive: TracesRequest['receive'],
+): Promise<{ encoding: OtlpEncoding; coding: ContentCoding; body: Buffer }> {
+  const form = readHeaders(headers);
+  return { ...form, body: await receive(limits.bodyBytesMax) };
+}
+
+async function examine({ examiner }: ReceiveTracesDeps, received: BodyToExamine): Promise<ExaminedBody> {
+  const examined = await examiner.examine(received);
+  const { scan } = examined;
+  if (scan.spans === 0 && scan.rejected > 0) throw allRejected(scan);
+  return examined;
+}
+
+function readHeaders(headers: IncomingHttpHeaders): { encoding: OtlpEncoding; coding: ContentCoding } {
+  const encoding = readEncoding(headers['content-type']);
+  if (encoding === undefined) {
+    throw new UnsupportedMediaTypeError(
+      'unsupported_media_type',
+      `Content-Type ${JSON.stringify(headers['content-type'] ?? '')} is not supported; send application/x-protobuf or application/json.`,
+    );
+  }
+  const coding = readContentCoding(headers['content-encoding']);
+  if (coding === undefined) {
+    throw new UnsupportedMediaTypeError(
+      'unsupported_content_encoding',
+      `Content-Encoding ${JSON.stringify(headers['content-encoding'])} is not supported; send gzip, deflate or none.`,
+    );
+  }
+  return { encoding, coding };
+}
+
+/**
+ * Creates the error for a request with rejected spans only, as a logs export posted here looks.
+ * Nothing can be stored, so this is not a partial success.
+ */
+function allRejected(scan: ScanResult): MalformedError {
+  return new MalformedError('spans_rejected', `All ${scan.rejected} spans were rejected: ${scan.reasons.join('; ')}`, {
+    errors: scan.reasons.map((reason) => ({ path: 'resource_spans', code: 'span_rejected', message: reason })),
+  });
+}

@@ -1,0 +1,104 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { FairLane } from '../../../lib/fair-lane.ts';
+import { inflateBounded } from '../../../otlp/inflate.ts';
+import type { OtlpLimits } from '../../../otlp/limits.ts';
+import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
+import type { PriceOverrides, PriceTable } from '../../pricing/index.ts';
+import type { PromptFinder } from '../../prompt-links/index.ts';
+import { asBadBody } from './bad-body.ts';
+import { priceSearchesMax } from './cost-of-span.ts';
+import { type EncodedBody, encodeRows, linkRows, readRows } from './encode-body.ts';
+import { createEncodeThreads, type EncodeThreadsOptions } from './encode-threads.ts';
+
+/**
+ * The worst body of this size blocks the main thread for less than 50 ms at a time. Decoding is one
+ * step, so is each span, and so is encoding.
+ */
+const inlineBytesMax = 256 * 1024;
+const inlineSpansMax = 1_000;
+/**
+ * Each row repeats the resource and the scope that the spans of a body share. This bounds the rows.
+ */
+const inlineRowBytesMax = 32 * 1024 * 1024;
+
+export interface BodyEncoderDeps {
+  limits: OtlpLimits;
+  prompts: PromptFinder;
+  priceTable: PriceTable;
+}
+
+export interface BodyEncoder {
+  /**
+   * Turns a body into rows. `overrides` are the project's own prices.
+   * @throws BadBodyError when no retry can help
+   */
+  encode(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody>;
+  close(): Promise<void>;
+}
+
+/**
+ * Creates the encoder that turns received bytes into rows: small bodies one at a time on the main
+ * thread, large ones in threads. Waiting work is bounded by the jobs that a worker has under way,
+ * so no lane refuses any.
+ */
+export function createBodyEncoder(
+  deps: BodyEncoderDeps,
+  threadOptions: Partial<EncodeThreadsOptions> = {},
+): BodyEncoder {
+  const threads = createEncodeThreads(deps, threadOptions);
+  // Shared by all workspaces: one small body at a time, served in turn between workspaces. The
+  // event loop runs other work in between.
+  const turns = new FairLane({
+    name: 'bodies on the main thread',
+    capacity: 1,
+    perKey: 1,
+    waitingPerKey: Number.POSITIVE_INFINITY,
+    waitingMax: Number.POSITIVE_INFINITY,
+  });
+
+  function inTurn<T>({ workspaceId }: IngestBodyPayload, work: () => T | Promise<T>): Promise<T> {
+    return turns.run(workspaceId, async () => {
+      await nextTurn();
+      return work();
+    });
+  }
+
+  /**
+   * Encodes a body in one turn where possible, because rows that outlive their turn cost much
+   * garbage collection. Resolves to undefined for a body that needs a thread.
+   */
+  async function encodeHere(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides) {
+    const prices = { table: deps.priceTable, overrides, budget: { left: priceSearchesMax } };
+    const step = await inTurn(payload, async () => {
+      const inflated = await inflateBounded(payload.coding, body, deps.limits.inflatedBytesMax);
+      if (inflated.length > inlineBytesMax) return undefined;
+      const unlinked = await readRows({ payload, limits: deps.limits, prices }, inflated);
+      const linking = linkRows(deps.prompts, payload.projectId, unlinked);
+      // Cached prompts are available at once. A body that waits for Postgres gives up its turn.
+      const rows = await Promise.race([linking, nextTurn()]);
+      return rows === undefined ? { linking } : encodeRows(rows);
+    });
+    if (step === undefined || !('linking' in step)) return step;
+    const rows = await step.linking;
+    return inTurn(payload, () => encodeRows(rows));
+  }
+
+  return {
+    async encode(payload, body, overrides) {
+      const encoded = isSmall(payload, body)
+        ? await encodeHere(payload, body, overrides).catch((error) => Promise.reject(asBadBody(error)))
+        : undefined;
+      return encoded ?? threads.encode(payload, body, overrides);
+    },
+    close: threads.close,
+  };
+}
+
+/**
+ * Judges by what the API process counted. A payload with too small a count is noticed after its
+ * body is inflated.
+ */
+function isSmall({ inflatedBytes, spans }: IngestBodyPayload, body: Buffer): boolean {
+  const bytes = Math.max(inflatedBytes, body.length);
+  return bytes <= inlineBytesMax && spans <= inlineSpansMax && spans * bytes <= inlineRowBytesMax;
+}

@@ -1,0 +1,71 @@
+import type { Config } from '../../../config.ts';
+import { otlpLimits } from '../../../otlp/limits.ts';
+import { jobCatalog } from '../../../queue/job-catalog.ts';
+import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
+import type { Postgres } from '../../../stores/postgres/client.ts';
+import type { Redis } from '../../../stores/redis/client.ts';
+import type { Logger } from '../../../telemetry/logger.ts';
+import { overrideCacheOf, PriceTable } from '../../pricing/index.ts';
+import { findKnownPrompts, KnownPrompts } from '../../prompt-links/index.ts';
+import { createBodyEncoder } from './body-encoder.ts';
+import type { IngestBodyDeps } from './ingest-body.ts';
+import { SpanBatcher } from './span-batcher.ts';
+import { storeBatch } from './store-batch.ts';
+import { createWorkLanes } from './work-lanes.ts';
+
+const batchLimits = {
+  rowsMax: 20_000,
+  bytesMax: 32 * 1024 * 1024,
+  // One half of the bodies under way fills a batch while the other half is written.
+  entriesMax: jobCatalog.ingestBody.concurrency / 2,
+  // ClickHouse takes some 30 ms for as much as this (0.8 s for 100 MiB, on two cores).
+  togetherBytesMax: 4 * 1024 * 1024,
+  // Of a trace each: some 0.2 s with their summaries.
+  togetherRowsMax: 2_000,
+  patientRowsMin: 1_200,
+  patientWaitMsMax: 600,
+  // One for those who send much, one for the others meanwhile.
+  writesMax: 2,
+};
+const batchWaitMs = 200;
+/** A name that no prompt has is looked up again after this, however many spans carry it. */
+const unknownPromptMs = 2_000;
+
+export interface Storing extends IngestBodyDeps {
+  close(): Promise<void>;
+}
+
+/** What turning bodies into stored spans shares, made once in a process. A batch is written at the latest `waitMsMax` after it began. */
+export function createStoring(
+  deps: {
+    config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflatedBytesMax'>;
+    postgres: Postgres;
+    clickhouse: ClickHouse;
+    redis: Redis;
+    logger: Logger;
+    /** Aborted when the worker must stop. */
+    stopping: AbortSignal;
+  },
+  waitMsMax = batchWaitMs,
+): Storing {
+  const { config, postgres, clickhouse, redis, logger, stopping } = deps;
+  const batcher = new SpanBatcher({
+    ...batchLimits,
+    waitMsMax,
+    write: (entries) => storeBatch({ clickhouse, redis, logger, stopping }, entries),
+  });
+  const prompts = new KnownPrompts({
+    find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
+    unknownMs: unknownPromptMs,
+    logger,
+  });
+  const encoder = createBodyEncoder({ limits: otlpLimits(config), prompts, priceTable: new PriceTable() });
+  return {
+    redis,
+    batcher,
+    encoder,
+    hold: createWorkLanes(),
+    priceOverrides: overrideCacheOf(postgres),
+    close: () => encoder.close(),
+  };
+}

@@ -1,0 +1,97 @@
+import { serialize } from 'node:v8';
+import type { MessagePort } from 'node:worker_threads';
+import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { inflateBounded } from '../../../otlp/inflate.ts';
+import type { OtlpLimits } from '../../../otlp/limits.ts';
+import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
+import { lowerThreadPriority } from '../../../runtime/low-priority.ts';
+import { type PriceOverrides, PriceTable } from '../../pricing/index.ts';
+import { lightSpanOf, type SpanRow } from '../../spans/index.ts';
+import { asBadBody } from './bad-body.ts';
+import { priceSearchesMax } from './cost-of-span.ts';
+import { type EncodedBody, encodeRows, linkRows, readRows } from './encode-body.ts';
+import { promptsOver } from './prompt-port.ts';
+
+export interface EncodeTask {
+  payload: IngestBodyPayload;
+  body: Uint8Array;
+  overrides: PriceOverrides;
+  limits: OtlpLimits;
+  /** The port to the main thread, which looks up prompts in its cache. */
+  prompts: MessagePort;
+  /** One Int32. It becomes 1 when this thread starts to work on the body. */
+  started: SharedArrayBuffer;
+}
+
+/** Errors lose their class between threads, so a body that cannot become rows is a value here. */
+export type EncodeOutcome = EncodedInThread | { bad: string };
+
+/**
+ * The light spans come as several chunks of bytes: reading them in one go would block the main
+ * thread.
+ */
+export interface EncodedInThread extends EncodedBody {
+  lightChunks: readonly Uint8Array[];
+}
+
+const spansPerChunk = 500;
+/**
+ * Traces of fewer spans, on average, are summarized from the light spans of the body. A body has
+ * few larger traces, and those are read from ClickHouse.
+ */
+const spansPerTraceMax = 100;
+
+const priceTable = new PriceTable();
+
+/**
+ * Runs in a thread: turns one body into rows. The bytes of the rows are transferred, not copied.
+ */
+export async function encodeInThread(task: EncodeTask): Promise<EncodeOutcome> {
+  lowerThreadPriority();
+  Atomics.store(new Int32Array(task.started), 0, 1);
+  try {
+    return handedOver(await encode(task));
+  } catch (error) {
+    return { bad: asBadBody(error).message };
+  } finally {
+    task.prompts.close();
+  }
+}
+
+async function encode({ payload, body, overrides, limits, prompts }: EncodeTask): Promise<EncodedInThread> {
+  const inflated = await inflateBounded(
+    payload.coding,
+    Buffer.from(body.buffer, body.byteOffset, body.length),
+    limits.inflatedBytesMax,
+  );
+  const prices = { table: priceTable, overrides, budget: { left: priceSearchesMax } };
+  const unlinked = await readRows({ payload, limits, prices }, inflated);
+  const rows = await linkRows(promptsOver(prompts), payload.projectId, unlinked);
+  const encoded = encodeRows(rows);
+  return { ...encoded, lightChunks: encoded.lightSpans === undefined ? chunksOf(rows, encoded) : [] };
+}
+
+function chunksOf(rows: readonly SpanRow[], { traces }: EncodedBody): Uint8Array[] {
+  if (rows.length > traces.length * spansPerTraceMax) return [];
+  const chunks: Uint8Array[] = [];
+  for (let at = 0; at < rows.length; at += spansPerChunk) {
+    // A copy is needed: `serialize` returns a view of a pool, which must not be transferred.
+    chunks.push(new Uint8Array(serialize(rows.slice(at, at + spansPerChunk).map(lightSpanOf))));
+  }
+  return chunks;
+}
+
+/**
+ * Marks the bytes of the rows and chunks for transfer. Piscina transfers what is listed as
+ * transferable only after `move` has marked the result. Otherwise it copies, and the main thread
+ * then receives 100 MiB in one turn. Small buffers lie in Node's buffer pool, which cannot be
+ * transferred.
+ */
+export function handedOver(encoded: EncodedInThread): EncodedInThread {
+  const { bytes } = encoded.rows;
+  const isOwn = bytes.buffer.byteLength === bytes.length;
+  const buffers = [...(isOwn ? [bytes.buffer] : []), ...encoded.lightChunks.map((chunk) => chunk.buffer)];
+  const result = Object.assign({ [valueSymbol]: encoded, [transferableSymbol]: buffers }, encoded);
+  move(result);
+  return result;
+}

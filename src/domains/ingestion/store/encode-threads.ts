@@ -1,0 +1,129 @@
+import { deserialize } from 'node:v8';
+import { MessageChannel } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import { UnavailableError } from '../../../lib/errors.ts';
+import { FairLane } from '../../../lib/fair-lane.ts';
+import { mapInSlices } from '../../../lib/pace.ts';
+import type { OtlpLimits } from '../../../otlp/limits.ts';
+import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
+import type { PriceOverrides } from '../../pricing/index.ts';
+import type { PromptFinder } from '../../prompt-links/index.ts';
+import type { LightSpan } from '../../spans/index.ts';
+import { BadBodyError } from './bad-body.ts';
+import type { EncodedBody } from './encode-body.ts';
+import type { EncodedInThread, EncodeOutcome, EncodeTask } from './encode-thread.ts';
+import { answerPrompts } from './prompt-port.ts';
+
+const lookEveryMs = 250;
+const idleMs = 60_000;
+const threadsMax = 2;
+
+export interface EncodeThreadsOptions {
+  /** How long a thread may work on one body. The worst body within the limits takes about 3 s. */
+  workMsMax: number;
+  /** Heap of a thread. Strings and buffers outside the heap are bounded by the size of a body. */
+  heapMibMax: number;
+}
+
+/** Measured with the worst bodies within the limits: they use a third of either value. */
+const defaults: EncodeThreadsOptions = { workMsMax: 10_000, heapMibMax: 1_536 };
+
+export interface EncodeThreads {
+  /**
+   * Turns a body into rows in a thread.
+   * @throws BadBodyError when the body cannot become rows, or not within the time and memory of a
+   * thread
+   */
+  encode(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody>;
+  close(): Promise<void>;
+}
+
+/**
+ * Creates threads that turn large bodies into rows. A thread that uses too much time or memory is
+ * ended, its body fails, and another thread takes its place.
+ */
+export function createEncodeThreads(
+  deps: { limits: OtlpLimits; prompts: PromptFinder },
+  options: Partial<EncodeThreadsOptions> = {},
+): EncodeThreads {
+  const { workMsMax, heapMibMax } = { ...defaults, ...options };
+  const file = import.meta.url.endsWith('.ts') ? './encode-thread.ts' : './encode-thread.js';
+  const pool = new Piscina<EncodeTask, EncodeOutcome>({
+    filename: new URL(file, import.meta.url).href,
+    name: 'encodeInThread',
+    minThreads: 0,
+    maxThreads: threadsMax,
+    idleTimeout: idleMs,
+    resourceLimits: { maxOldGenerationSizeMb: heapMibMax },
+  });
+  // Shared by all workspaces: one workspace has at most one of the two threads. Waiting bodies are
+  // served in turn between workspaces.
+  const lane = new FairLane({
+    name: 'large bodies',
+    capacity: threadsMax,
+    perKey: 1,
+    waitingPerKey: Number.POSITIVE_INFINITY,
+    waitingMax: Number.POSITIVE_INFINITY,
+  });
+  let closed = false;
+
+  async function run(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody> {
+    const { port1, port2 } = new MessageChannel();
+    answerPrompts(port1, deps.prompts);
+    const started = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+    const limit = limitWork(started, workMsMax);
+    const task = { payload, body, overrides, limits: deps.limits, prompts: port2, started };
+    try {
+      const outcome = await pool.run(task, { transferList: [port2], signal: limit.signal });
+      if ('bad' in outcome) throw new BadBodyError(outcome.bad);
+      return await asBody(outcome);
+    } catch (error) {
+      if (error instanceof BadBodyError) throw error;
+      if (closed) throw new UnavailableError('dependency_unavailable', 'The worker is stopping', { cause: error });
+      if (limit.signal.aborted) throw new BadBodyError(`Working on the body took more than ${workMsMax} ms`, error);
+      throw new BadBodyError(`The thread that worked on the body ended: ${messageOf(error)}`, error);
+    } finally {
+      limit.stop();
+      port1.close();
+    }
+  }
+
+  return {
+    encode: (payload, body, overrides) => lane.run(payload.workspaceId, () => run(payload, body, overrides)),
+    async close() {
+      closed = true;
+      await pool.destroy();
+    },
+  };
+}
+
+/**
+ * Returns a signal that is aborted when a thread has worked for `workMsMax`. It counts timer ticks
+ * since the thread began, not clock time: a machine that slept has no ticks, and the loading of a
+ * thread is not work.
+ */
+function limitWork(started: SharedArrayBuffer, workMsMax: number): { signal: AbortSignal; stop: () => void } {
+  const flag = new Int32Array(started);
+  const controller = new AbortController();
+  let looksLeft = Math.ceil(workMsMax / lookEveryMs);
+  const timer = setInterval(() => {
+    if (Atomics.load(flag, 0) === 1 && --looksLeft < 0) controller.abort();
+  }, lookEveryMs);
+  return { signal: controller.signal, stop: () => clearInterval(timer) };
+}
+
+/**
+ * Restores a body. A Buffer arrives from a thread as a plain Uint8Array, and the light spans of
+ * many traces arrive in chunks.
+ */
+async function asBody({ lightChunks, ...encoded }: EncodedInThread): Promise<EncodedBody> {
+  const { bytes } = encoded.rows;
+  const rows = { ...encoded.rows, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) };
+  if (lightChunks.length === 0) return { ...encoded, rows };
+  const lightSpans = await mapInSlices(lightChunks, (chunk) => deserialize(chunk) as LightSpan[]);
+  return { ...encoded, rows, lightSpans: lightSpans.flat() };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown';
+}

@@ -1,0 +1,65 @@
+import { bodyKey } from '../../../queue/body-key.ts';
+import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
+import type { Redis } from '../../../stores/redis/client.ts';
+import type { OverrideCache, PriceOverrides } from '../../pricing/index.ts';
+import { BadBodyError } from './bad-body.ts';
+import type { BodyEncoder } from './body-encoder.ts';
+import type { EncodedBody } from './encode-body.ts';
+import type { SpanBatcher } from './span-batcher.ts';
+import { RowsRefusedError } from './store-batch.ts';
+import type { HoldBody } from './work-lanes.ts';
+
+export interface IngestBodyDeps {
+  redis: Redis;
+  batcher: SpanBatcher;
+  hold: HoldBody;
+  encoder: BodyEncoder;
+  priceOverrides: OverrideCache;
+}
+
+/** The body is not in Redis: it is lost, or another worker has stored and dropped it meanwhile. */
+export class MissingBodyError extends BadBodyError {
+  constructor(key: string) {
+    super(`The body ${key} is not in Redis`);
+    this.name = 'MissingBodyError';
+  }
+}
+
+/**
+ * Stores the spans of one received body. Resolves once ClickHouse has confirmed its rows, and the
+ * executions they belong to are stored or on the list of summaries.
+ * @throws BadBodyError or a certain RowsRefusedError when no retry can help; after any other error
+ * a retry can
+ */
+export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
+  // This runs before the memory is held, so that a wait for Postgres blocks no other body.
+  const overrides = await deps.priceOverrides.of(payload.projectId);
+  await deps.hold(payload, async () => {
+    const encoded = await loadRows(deps, jobId, payload, overrides);
+    await deps.batcher.add({
+      jobId,
+      receivedAtMs: payload.receivedAtMs,
+      projectId: payload.projectId,
+      workspaceId: payload.workspaceId,
+      encoded,
+    });
+  });
+}
+
+/** Tells whether no retry of the body can help. */
+export function isHopeless(error: unknown): error is Error {
+  return error instanceof BadBodyError || (error instanceof RowsRefusedError && error.isCertain);
+}
+
+async function loadRows(
+  deps: IngestBodyDeps,
+  jobId: string,
+  payload: IngestBodyPayload,
+  overrides: PriceOverrides,
+): Promise<EncodedBody> {
+  const key = bodyKey(payload.projectId, jobId);
+  const body = await deps.redis.getBuffer(key);
+  // Without a body nothing can be stored, and the job must not look as if it succeeded.
+  if (body === null) throw new MissingBodyError(key);
+  return deps.encoder.encode(payload, body, overrides);
+}

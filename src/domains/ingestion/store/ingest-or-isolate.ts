@@ -1,0 +1,79 @@
+import type { Job, Queue } from 'bullmq';
+import { type IngestBodyPayload, type IngestOutcome, jobCatalog } from '../../../queue/job-catalog.ts';
+import type { JobFacts } from '../../../queue/job-facts.ts';
+import type { RedisClock } from '../../../queue/redis-clock.ts';
+import type { LatencyRecorder } from '../../../telemetry/latency.ts';
+import { type QuarantineBodyDeps, quarantineBody } from '../quarantine/quarantine-body.ts';
+import { type IngestBodyDeps, ingestBody, isHopeless, MissingBodyError } from './ingest-body.ts';
+import { isKnownToPass } from './passing-errors.ts';
+
+/**
+ * After this many crashes while a body was under way, it is worked on alone. Most bodies that were
+ * under way beside it are not the cause.
+ */
+const crashesMax = 2;
+/** After this many attempts a body is worked on alone, if its error is not known to pass. */
+const attemptsMax = 5;
+
+export type IngestOrIsolateDeps = IngestBodyDeps &
+  QuarantineBodyDeps & {
+    isolation: Queue;
+    latency: LatencyRecorder;
+    clock: Pick<RedisClock, 'nowMs'>;
+    countStored: (spans: number) => void;
+  };
+
+/**
+ * Stores the spans of a body. A body that could harm others goes to a process of its own, or to the
+ * quarantine. Unless the outcome is `isolated`, the body in Redis is no longer needed.
+ */
+export async function ingestOrIsolate(
+  deps: IngestOrIsolateDeps,
+  job: JobFacts,
+  payload: IngestBodyPayload,
+): Promise<IngestOutcome> {
+  if (job.stalledCounter >= crashesMax) return isolate(deps, job, payload);
+  try {
+    await ingestBody(deps, job.id, payload);
+  } catch (error) {
+    if (!isHopeless(error)) {
+      if (isKnownToPass(error) || job.attemptsMade + 1 < attemptsMax) throw error;
+      deps.logger.warn({ err: error, job_id: job.id }, 'body fails again and again, to be tried alone');
+      return isolate(deps, job, payload);
+    }
+    if (error instanceof MissingBodyError && !(await job.isOurs())) {
+      deps.logger.info({ job_id: job.id, project_id: payload.projectId }, 'another worker has ended this body');
+      return 'stored'; // BullMQ records no result of a job that this worker has lost.
+    }
+    await quarantineBody(deps, {
+      jobId: job.id,
+      job: payload,
+      reason: error.message,
+      attempts: job.attemptsMade + 1,
+    });
+    return 'quarantined';
+  }
+  deps.latency.record('freshness', deps.clock.nowMs() - payload.receivedAtMs);
+  deps.countStored(payload.spans);
+  return 'stored';
+}
+
+async function isolate(deps: IngestOrIsolateDeps, job: JobFacts, payload: IngestBodyPayload): Promise<'isolated'> {
+  const { attempts, removeOnComplete } = jobCatalog.isolateBody;
+  const priority = await placeAmongOwn(deps.isolation, payload.workspaceId);
+  const options = { jobId: job.id, attempts, removeOnComplete, backoff: { type: 'custom' }, priority };
+  await deps.isolation.add('isolateBody', payload, options);
+  return 'isolated';
+}
+
+/** Waiting bodies per job state that are counted. They bound the priority number. */
+const placesMax = 1_000;
+
+/**
+ * Returns a priority: one more than the bodies that the workspace has waiting there. So its second
+ * body comes after the first body of every other workspace.
+ */
+async function placeAmongOwn(isolation: Queue, workspaceId: string): Promise<number> {
+  const waiting: Job<IngestBodyPayload>[] = await isolation.getJobs(['prioritized', 'delayed'], 0, placesMax - 1);
+  return 1 + waiting.filter(({ data }) => data.workspaceId === workspaceId).length;
+}

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
+import { clickHouseFault, isServerAnswer } from '../../../stores/clickhouse/errors.ts';
+import type { Redis } from '../../../stores/redis/client.ts';
+import type { Logger } from '../../../telemetry/logger.ts';
+import { insertSpans } from './insert-spans.ts';
+import type { BatchEntry } from './span-batcher.ts';
+import { summarizeBatch } from './summarize-batch.ts';
+
+const retryFirstMs = 100;
+const retryMaxMs = 5_000;
+/**
+ * Errors that pass, but may be caused by the batch: timeout (159) and memory limit (241). The other
+ * passing codes concern ClickHouse itself.
+ */
+const doubtfulCodes = new Set(['159', '241']);
+/** The memory limit of the whole server, not of the insert: no batch could be stored. */
+const ofTheServer = /\btotal\b/i;
+
+/**
+ * What a failed insert may mean, and after how many tries a batch is taken apart. `passing`:
+ * ClickHouse, a shard or Keeper is unavailable, and no batch could be stored, so the write waits.
+ * No other error may hold the write slot forever.
+ */
+const triesMax = { passing: Number.POSITIVE_INFINITY, doubtful: 4, unknown: 5, data: 1 };
+/** Tries of a single body after its batch was taken apart. */
+const triesMaxApart: typeof triesMax = { ...triesMax, doubtful: 2, unknown: 2 };
+
+export interface StoreBatchDeps {
+  clickhouse: ClickHouse;
+  redis: Redis;
+  logger: Logger;
+  /** Aborted when the worker must stop: waiting jobs then go back to the queue. */
+  stopping: AbortSignal;
+}
+
+/**
+ * ClickHouse refuses these rows in every retry. If not `isCertain`, an overloaded ClickHouse may be
+ * the cause: the body is then tried again later, and at last alone.
+ */
+export class RowsRefusedError extends Error {
+  readonly isCertain: boolean;
+
+  constructor(cause: unknown, isCertain: boolean) {
+    super(`ClickHouse refuses the rows: ${cause instanceof Error ? cause.message.slice(0, 2_000) : 'unknown'}`, {
+      cause,
+    });
+    this.name = 'RowsRefusedError';
+    this.isCertain = isCertain;
+  }
+}
+
+/**
+ * Stores the rows of all entries. Then stores the summaries of their traces, or puts the traces on
+ * the list of summaries. It waits while ClickHouse is unavailable. A refused batch is taken apart,
+ * so that one bad body does not affect the others.
+ * @returns the errors of the entries that could not be stored
+ * @throws the error of Redis when the list cannot be written; the jobs are then tried again
+ */
+export async function storeBatch(
+  deps: StoreBatchDeps,
+  entries: readonly BatchEntry[],
+  tries = triesMax,
+): Promise<ReadonlyMap<BatchEntry, unknown>> {
+  try {
+    const insertMs = await timed(() => retrying(deps, tries, () => insertSpans(deps.clickhouse, entries)));
+    const summarizeMs = await timed(() => summarizeBatch(deps, entries));
+    const spans = entries.reduce((sum, { encoded }) => sum + encoded.spanCount, 0);
+    const facts = { bodies: entries.length, spans, insert_ms: insertMs, summarise_ms: summarizeMs };
+    deps.logger.debug(facts, 'batch stored');
+    return new Map();
+  } catch (error) {
+    if (!(error instanceof RowsRefusedError)) throw error;
+    const [first, ...others] = entries;
+    if (first !== undefined && others.length === 0) return new Map([[first, error]]);
+    deps.logger.warn({ err: error, bodies: entries.length }, 'batch refused, storing its bodies one by one');
+    const errors = new Map<BatchEntry, unknown>();
+    for (const entry of entries) {
+      for (const [key, value] of await storeBatch(deps, [entry], triesMaxApart)) errors.set(key, value);
+    }
+    return errors;
+  }
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startedAtMs = performance.now();
+  await work();
+  return Math.round(performance.now() - startedAtMs);
+}
+
+/**
+ * Repeats `work` unchanged while that can help.
+ * @throws RowsRefusedError when it cannot
+ * @throws the abort reason when the worker stops
+ */
+async function retrying(deps: StoreBatchDeps, most: typeof triesMax, work: () => Promise<void>): Promise<void> {
+  const tries = { passing: 0, doubtful: 0, unknown: 0, data: 0 };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      const meaning = meaningOf(error);
+      if (++tries[meaning] >= most[meaning]) throw new RowsRefusedError(error, meaning !== 'doubtful');
+      deps.stopping.throwIfAborted();
+      deps.logger.warn({ err: error, attempt }, 'ClickHouse did not take the batch, trying again');
+    }
+    await sleep(Math.min(retryFirstMs * 2 ** (attempt - 1), retryMaxMs), undefined, { signal: deps.stopping });
+  }
+}
+
+function meaningOf(error: unknown): keyof typeof triesMax {
+  const isDoubtful = isServerAnswer(error) && doubtfulCodes.has(error.code) && !ofTheServer.test(error.message);
+  return isDoubtful ? 'doubtful' : clickHouseFault(error);
+}

@@ -1,0 +1,146 @@
+import { mapInSlices } from '../../../lib/pace.ts';
+import { countSummaries } from '../../../queue/summary-counts.ts';
+import { listForSummary } from '../../../queue/summary-list.ts';
+import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
+import type { Redis } from '../../../stores/redis/client.ts';
+import type { Logger } from '../../../telemetry/logger.ts';
+import { countTraceRows, type LightSpan, readEngineClock } from '../../spans/index.ts';
+import {
+  type Execution,
+  groupByRows,
+  insertExecutions,
+  smallTraceRowsMax,
+  summarizeExecution,
+  summarizeSmallTraces,
+} from '../../summaries/index.ts';
+import type { BatchEntry } from './span-batcher.ts';
+import { type ProjectOfBatch, spansAtHand, tracesOfBatch } from './traces-of-batch.ts';
+
+export interface SummarizeBatchDeps {
+  clickhouse: ClickHouse;
+  redis: Redis;
+  logger: Logger;
+}
+
+/**
+ * Rows that a batch may read from ClickHouse for one workspace while the next batch waits: 2,000,
+ * plus four times the rows that it brought. A workspace that sends one span each for many traces so
+ * reads little here; their summaries come from the list.
+ */
+const rowsReadMin = 2_000;
+const rowsReadPerRow = 4;
+/** Reads from ClickHouse by one batch for one project, about 20 ms each. */
+const readsMax = 10;
+
+/** The traces of a project: those summarized, and those left for the list. */
+interface Outcome {
+  project: ProjectOfBatch;
+  executions: Execution[];
+  left: string[];
+}
+
+/**
+ * Summarizes the traces of a batch whose spans are confirmed. When it resolves, each trace has its
+ * execution or a durable place on the list of summaries. A trace whose spans are all in this batch
+ * is summarized from memory; a small one is read from ClickHouse. Traces that are large, too many
+ * at once, or fail go to the list. When several workers have spans of one trace, the last to insert
+ * sees all spans and has the latest clock.
+ * @throws the error of Redis, only when the list cannot be written
+ */
+export async function summarizeBatch(deps: SummarizeBatchDeps, entries: readonly BatchEntry[]): Promise<void> {
+  const projects = tracesOfBatch(entries);
+  const outcomes = await summarizeProjects(deps, projects);
+  for (const outcome of await insertOutcomes(deps, outcomes)) {
+    if (outcome.left.length === 0) continue;
+    await listForSummary(deps.redis, outcome.project, outcome.left);
+    await countSummaries(deps.redis, 'listed', outcome.left.length);
+  }
+}
+
+async function summarizeProjects(deps: SummarizeBatchDeps, projects: readonly ProjectOfBatch[]): Promise<Outcome[]> {
+  const rowsLeft = new Map<string, number>();
+  for (const { workspaceId, rows } of projects) {
+    rowsLeft.set(workspaceId, (rowsLeft.get(workspaceId) ?? rowsReadMin) + rows * rowsReadPerRow);
+  }
+  const outcomes: Outcome[] = [];
+  let version: bigint | undefined;
+  for (const project of projects) {
+    try {
+      version ??= await readEngineClock(deps.clickhouse);
+      outcomes.push(await summarizeProject(deps, project, version, rowsLeft));
+    } catch (error) {
+      outcomes.push(leftWhole(deps, project, error));
+    }
+  }
+  return outcomes;
+}
+
+async function summarizeProject(
+  deps: SummarizeBatchDeps,
+  project: ProjectOfBatch,
+  version: bigint,
+  rowsLeft: Map<string, number>,
+): Promise<Outcome> {
+  const { projectId, workspaceId, traces } = project;
+  // A trace that is large by this batch alone need not be counted.
+  const counted = [...traces].filter(([, { rows }]) => rows <= smallTraceRowsMax).map(([traceId]) => traceId);
+  const stored = await countTraceRows(deps.clickhouse, projectId, counted);
+  const atHand: LightSpan[][] = [];
+  const small = new Map<string, number>();
+  const left: string[] = [];
+  let budget = rowsLeft.get(workspaceId) ?? 0;
+  for (const [traceId, trace] of traces) {
+    const rows = Math.max(trace.rows, stored.get(traceId) ?? 0);
+    const spans = rows > smallTraceRowsMax ? undefined : spansAtHand(trace, rows);
+    if (spans !== undefined) atHand.push(spans);
+    else if (rows > Math.min(smallTraceRowsMax, budget)) left.push(traceId);
+    else {
+      small.set(traceId, rows);
+      budget -= rows;
+    }
+  }
+  rowsLeft.set(workspaceId, budget);
+  const executions = await mapInSlices(atHand, (spans) => summarizeExecution(projectId, spans, version));
+  const groups = groupByRows(small);
+  // Pushed one by one: very many arguments of one call overflow the stack.
+  for (const traceId of groups.slice(readsMax).flat()) left.push(traceId);
+  for (const traceIds of groups.slice(0, readsMax)) {
+    try {
+      executions.push(...(await summarizeSmallTraces(deps.clickhouse, { projectId, traceIds, version })));
+    } catch (error) {
+      deps.logger.warn({ err: error, project_id: projectId, traces: traceIds.length }, 'traces could not be read');
+      left.push(...traceIds);
+    }
+  }
+  return { project, executions, left };
+}
+
+/**
+ * Inserts all in one block. If that fails, inserts project by project, so that one project does not
+ * affect the others.
+ */
+async function insertOutcomes(deps: SummarizeBatchDeps, outcomes: readonly Outcome[]): Promise<readonly Outcome[]> {
+  try {
+    await insertExecutions(
+      deps.clickhouse,
+      outcomes.flatMap(({ executions }) => executions),
+    );
+    return outcomes;
+  } catch (error) {
+    const [only, ...others] = outcomes;
+    if (only === undefined) return [];
+    if (others.length === 0) {
+      const summarized = only.executions.map(({ traceId }) => traceId);
+      deps.logger.warn({ err: error, project_id: only.project.projectId }, 'executions could not be stored');
+      return [{ ...only, executions: [], left: [...only.left, ...summarized] }];
+    }
+  }
+  const inserted: Outcome[] = [];
+  for (const outcome of outcomes) inserted.push(...(await insertOutcomes(deps, [outcome])));
+  return inserted;
+}
+
+function leftWhole(deps: SummarizeBatchDeps, project: ProjectOfBatch, error: unknown): Outcome {
+  deps.logger.warn({ err: error, project_id: project.projectId }, 'traces could not be summed up');
+  return { project, executions: [], left: [...project.traces.keys()] };
+}

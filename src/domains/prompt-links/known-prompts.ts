@@ -1,0 +1,127 @@
+import { LRUCache } from 'lru-cache';
+import { within } from '../../lib/within.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { KnownPrompt } from './prompt.ts';
+
+/** A prompt that was renamed or replaced is noticed after this time. */
+const knownMs = 5_000;
+/**
+ * Longest time that a caller waits for Postgres. A later reader looks up what is not known by then.
+ */
+const waitMsMax = 250;
+/** Pause without queries after Postgres did not answer. */
+const restMs = 2_000;
+const projectsMax = 200;
+const entriesMax = 500;
+/**
+ * Maximum number of names in one statement. If a request body has more distinct names, its readers
+ * look up the rest.
+ */
+const askedMax = 200;
+/** No name, slug, id or key is longer. */
+const wantedCharsMax = 200;
+
+/**
+ * Finds the prompts of a project: {@link KnownPrompts} itself, or a proxy that asks it from another
+ * thread.
+ */
+export type PromptFinder = Pick<KnownPrompts, 'find'>;
+
+export interface KnownPromptsOptions {
+  /** Returns the prompts that exist; rejects while Postgres is unavailable. */
+  find: (projectId: string, wanted: readonly string[]) => Promise<ReadonlyMap<string, KnownPrompt>>;
+  /** How long a name without a prompt is assumed to stay without one. */
+  unknownMs: number;
+  logger: Logger;
+}
+
+interface Entry {
+  prompt: KnownPrompt | undefined;
+  freshUntilMs: number;
+  loading: Promise<void> | undefined;
+}
+
+type Entries = LRUCache<string, Entry>;
+
+/**
+ * Caches prompts by the names that refer to them: 500 entries for each of 200 projects. While
+ * Postgres is unavailable, the last answers stay valid and names that were never looked up are
+ * unknown. Then callers wait for Postgres at most 250 ms in every 2 s.
+ */
+export class KnownPrompts {
+  readonly #options: KnownPromptsOptions;
+  readonly #projects = new LRUCache<string, Entries>({ max: projectsMax });
+  #restUntilMs = 0;
+
+  constructor(options: KnownPromptsOptions) {
+    this.#options = options;
+  }
+
+  /** Returns those of the wanted prompts that are known to exist in the project. Never rejects. */
+  async find(projectId: string, wanted: ReadonlySet<string>): Promise<ReadonlyMap<string, KnownPrompt>> {
+    const entries = this.#entriesOf(projectId);
+    if (Date.now() >= this.#restUntilMs) {
+      const loading = this.#load(projectId, entries, [...wanted].filter(canBeOne));
+      if (loading.length > 0) await within(waitMsMax, () => Promise.all(loading)).catch((error) => this.#rest(error));
+    }
+    const found = new Map<string, KnownPrompt>();
+    for (const each of wanted) {
+      const prompt = entries.get(each)?.prompt;
+      if (prompt !== undefined) found.set(each, prompt);
+    }
+    return found;
+  }
+
+  /**
+   * Returns the pending lookups of the wanted names. Starts a lookup for names that nobody has
+   * asked for yet.
+   */
+  #load(projectId: string, entries: Entries, wanted: readonly string[]): Promise<void>[] {
+    const nowMs = Date.now();
+    const stale = wanted.filter((each) => (entries.get(each)?.freshUntilMs ?? 0) <= nowMs);
+    const missing = stale.filter((each) => entries.get(each)?.loading === undefined).slice(0, askedMax);
+    if (missing.length > 0) {
+      const loading = this.#ask(projectId, entries, missing);
+      for (const each of missing) entries.set(each, { ...(entries.get(each) ?? nothing), loading });
+    }
+    return [...new Set(stale.flatMap((each) => entries.get(each)?.loading ?? []))];
+  }
+
+  async #ask(projectId: string, entries: Entries, wanted: readonly string[]): Promise<void> {
+    try {
+      const found = await this.#options.find(projectId, wanted);
+      for (const each of wanted) {
+        const prompt = found.get(each);
+        const freshUntilMs = Date.now() + (prompt === undefined ? this.#options.unknownMs : knownMs);
+        entries.set(each, { prompt, freshUntilMs, loading: undefined });
+      }
+    } catch (error) {
+      for (const each of wanted) {
+        const entry = entries.get(each);
+        if (entry !== undefined) entry.loading = undefined;
+      }
+      this.#rest(error);
+    }
+  }
+
+  #rest(error: unknown): void {
+    if (Date.now() < this.#restUntilMs) return;
+    this.#restUntilMs = Date.now() + restMs;
+    this.#options.logger.warn({ err: error }, 'prompts could not be looked up; their spans are linked when read');
+  }
+
+  #entriesOf(projectId: string): Entries {
+    const known = this.#projects.get(projectId);
+    if (known !== undefined) return known;
+    const entries: Entries = new LRUCache({ max: entriesMax });
+    this.#projects.set(projectId, entries);
+    return entries;
+  }
+}
+
+const nothing: Entry = { prompt: undefined, freshUntilMs: 0, loading: undefined };
+
+/** Returns whether the text can refer to a prompt. Postgres cannot store U+0000. */
+function canBeOne(wanted: string): boolean {
+  return wanted.length <= wantedCharsMax && !wanted.includes('\u0000');
+}

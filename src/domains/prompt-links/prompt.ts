@@ -1,0 +1,78 @@
+import { templateHash } from '../../lib/template-hash.ts';
+
+/** A reference to a prompt, which may not exist. */
+export interface PromptMention {
+  /** The prompt's id once it is known, otherwise ''. */
+  id: string;
+  /** As it was given. An id or a slug can stand here as well. */
+  name: string;
+  /** 0 when it is not a number. */
+  version: number;
+  /**
+   * Searched for before the name while the prompt is unknown: an id as it was sent, or the {@link
+   * templateKey} of a template.
+   */
+  key: string;
+}
+
+/** The prompt of a span. */
+export interface SpanPrompt extends PromptMention {
+  rawVersion: string;
+  /**
+   * `self` when the span names a prompt, `template_match` when it has only a template text,
+   * `inherited` when a span above names it.
+   */
+  source: string;
+}
+
+/** The fields of an existing prompt that linking needs. */
+export interface KnownPrompt {
+  id: string;
+  slug: string;
+  /**
+   * Versions with the template text that it was found by, newest first. Empty when it was found
+   * otherwise.
+   */
+  versions: readonly number[];
+}
+
+const templatePrefix = 'sha256:';
+
+/** Returns the key by which a template text is searched for. */
+export function templateKey(template: string): string {
+  return templatePrefix + templateHash(template);
+}
+
+/**
+ * Returns the id of a mention's prompt: the known id, or else the id that was sent. '' when there
+ * is neither.
+ */
+export function statedPromptId({ id, name, key }: Pick<PromptMention, 'id' | 'name' | 'key'>): string {
+  if (id !== '') return id;
+  if (key !== '' && hashOfTemplateKey(key) === undefined) return key;
+  return name.startsWith('prm_') ? name : '';
+}
+
+/** Returns the hash in a {@link templateKey}, or undefined for any other text. */
+export function hashOfTemplateKey(key: string): string | undefined {
+  return key.startsWith(templatePrefix) ? key.slice(templatePrefix.length) : undefined;
+}
+
+/**
+ * The managed prompt that a span names, before it is looked up. `rawVersion` is the version as
+ * sent; `version` is 0 when that is not a number.
+ */
+export interface PromptRef {
+  /** As sent, or the key of a template text. */
+  id: string;
+  name: string;
+  version: number;
+  rawVersion: string;
+  /**
+   * `self` when the span names a prompt, `template_match` when it can be found only by a template
+   * text.
+   */
+  source: string;
+  /** The other prompts after this one, if the span lists several. */
+  others?: readonly PromptRef[];
+}

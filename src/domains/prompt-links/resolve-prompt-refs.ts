@@ -1,0 +1,38 @@
+import type { PromptFinder } from './known-prompts.ts';
+import type { KnownPrompt, PromptMention } from './prompt.ts';
+
+/**
+ * Returns the mentions in their order. Mentions of prompts that the project has are linked, the
+ * others stay unchanged. Looks up nothing when all are linked already. Never rejects: while
+ * Postgres is unavailable, mentions stay unlinked until a later read.
+ */
+export async function resolvePromptRefs<Mention extends PromptMention>(
+  known: PromptFinder,
+  projectId: string,
+  mentions: readonly Mention[],
+): Promise<readonly Mention[]> {
+  const wanted = new Set<string>();
+  for (const { id, key, name } of mentions) {
+    if (id !== '') continue;
+    if (key !== '') wanted.add(key);
+    if (name !== '') wanted.add(name);
+  }
+  if (wanted.size === 0) return mentions;
+  const found = await known.find(projectId, wanted);
+  return mentions.map((mention) => {
+    const prompt = mention.id === '' ? (found.get(mention.key) ?? found.get(mention.name)) : undefined;
+    return prompt === undefined ? mention : linked(mention, prompt);
+  });
+}
+
+/**
+ * Links a mention. If several versions share the template text, the mentioned version is kept when
+ * it is one of them; otherwise the newest is used. A prompt that was mentioned only by its id gets
+ * its slug as name.
+ */
+function linked<Mention extends PromptMention>(mention: Mention, { id, slug, versions }: KnownPrompt): Mention {
+  const [newest = mention.version] = versions;
+  const version = versions.includes(mention.version) ? mention.version : newest;
+  const name = mention.name === '' || mention.name === id ? slug : mention.name;
+  return { ...mention, id, name, version, key: '' };
+}

@@ -1,0 +1,1 @@
+export { type SettleUsageDeps, settleMonthlyUsage } from './settle-monthly-usage.ts';

@@ -1,0 +1,59 @@
+import type { Redis } from '../../stores/redis/client.ts';
+import { createScript } from '../../stores/redis/script.ts';
+
+/**
+ * Corrects a counter: the stored units received before a minute, plus what was counted for that
+ * minute and later. Concurrent additions are kept. ARGV: stored units, the first minute that is not
+ * settled, whether the total may decrease, now, expiry.
+ */
+const lua = `
+local fields = redis.call('HGETALL', KEYS[1])
+local current, open = 0, 0
+for i = 1, #fields, 2 do
+  local slot = tonumber(fields[i])
+  if fields[i] == 'total' then current = tonumber(fields[i + 1])
+  elseif slot and slot >= tonumber(ARGV[2]) then open = open + fields[i + 1]
+  elseif slot then redis.call('HDEL', KEYS[1], fields[i]) end
+end
+local total = tonumber(ARGV[1]) + open
+if ARGV[3] == '0' then total = math.max(total, current) end
+if total == 0 and #fields == 0 then return 0 end
+redis.call('HSET', KEYS[1], 'total', total, 'settled_at_ms', ARGV[4])
+redis.call('EXPIREAT', KEYS[1], ARGV[5])
+return total - current`;
+
+const script = createScript(lua);
+
+export interface SettledUsage {
+  key: string;
+  /** Number of stored units that were received before `firstOpenSlot`. */
+  stored: number;
+  firstOpenSlot: number;
+  /** False if some received data may already be deleted. Deletion must not give quota back. */
+  mayFall: boolean;
+  nowMs: number;
+  expiresAtS: number;
+}
+
+/** Corrects the counter of a month. Resolves to the change. */
+export async function settleCounter(redis: Redis, settled: SettledUsage): Promise<number> {
+  const { key, stored, firstOpenSlot, mayFall, nowMs, expiresAtS } = settled;
+  const change = await script.run(redis, [key], [stored, firstOpenSlot, mayFall ? 1 : 0, nowMs, expiresAtS]);
+  return Number(change);
+}
+
+/** Delays the next attempt at a counter that could not be settled. */
+export async function noteSettleAttempt(
+  redis: Redis,
+  { key, nowMs, expiresAtS }: Pick<SettledUsage, 'key' | 'nowMs' | 'expiresAtS'>,
+): Promise<void> {
+  await redis.multi().hset(key, 'settled_at_ms', nowMs).expireat(key, expiresAtS).exec();
+}
+
+/**
+ * Returns the time of the last attempt to settle a counter, in milliseconds since the epoch; 0 for
+ * never.
+ */
+export async function settledAtMs(redis: Redis, key: string): Promise<number> {
+  return Number((await redis.hget(key, 'settled_at_ms')) ?? 0);
+}

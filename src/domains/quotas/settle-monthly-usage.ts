@@ -1,0 +1,147 @@
+import type { Queue } from 'bullmq';
+import { unfinishedReceiptAtMs } from '../../queue/unfinished-receipt.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Redis } from '../../stores/redis/client.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { countReceivedSpans } from '../spans/index.ts';
+import { limitsOf } from '../workspaces/index.ts';
+import { findMeteredWorkspaces, listWorkspaceIds, type MeteredWorkspace } from './metered-workspace-store.ts';
+import { noteSettleAttempt, settleCounter, settledAtMs } from './settle-counter.ts';
+import {
+  counterExpiryS,
+  type Month,
+  monthOf,
+  slotNumber,
+  slotStartMs,
+  usageKey,
+  workspaceOfUsageKey,
+} from './usage.ts';
+
+export interface SettleUsageDeps {
+  redis: Redis;
+  postgres: Postgres;
+  clickhouse: ClickHouse;
+  /** The lanes. */
+  ingest: readonly Queue[];
+  isolation: Queue;
+  logger: Logger;
+}
+
+export interface SettleUsageTiming {
+  nowMs: number;
+  /** Older received data has been published or never will be. Longer than a request may take. */
+  requestMsMax?: number;
+  /** Minimum time between two settlements of a workspace. */
+  everyMs?: number;
+}
+
+/** Number of workspaces per count query. */
+const workspacesPerGroup = 200;
+const dayMs = 86_400_000;
+
+/**
+ * Compares the monthly counters of spans with the stored spans. Gives back spans that were counted
+ * but never stored, and rebuilds counters that Redis lost. Only data received before the oldest
+ * unfinished body is settled, because its count cannot change. Later data stays as counted.
+ */
+export async function settleMonthlyUsage(deps: SettleUsageDeps, timing: SettleUsageTiming): Promise<void> {
+  const { nowMs, requestMsMax = 5 * 60_000, everyMs = 15 * 60_000 } = timing;
+  const month = monthOf(nowMs);
+  const unfinishedAtMs = await unfinishedReceiptAtMs(deps.redis, [...deps.ingest, deps.isolation]);
+  if (unfinishedAtMs === undefined) return; // The workers are far behind; the next run may succeed.
+  const firstOpenSlot = slotNumber(Math.min(nowMs - requestMsMax, unfinishedAtMs));
+  const rebuiltKey = `promptlane:usage-rebuilt:${month.name}`;
+  const known = (await deps.redis.exists(rebuiltKey)) === 1;
+  let failures = 0;
+  for await (const ids of known ? countedWorkspaces(deps.redis, month) : allWorkspaces(deps.postgres)) {
+    const settledMs = await Promise.all(ids.map((id) => settledAtMs(deps.redis, usageKey(id, 'spans', month))));
+    const due = ids.filter((_, index) => nowMs - (settledMs[index] ?? 0) >= everyMs);
+    failures += await settleGroup(deps, await findMeteredWorkspaces(deps.postgres, due), {
+      month,
+      firstOpenSlot,
+      nowMs,
+    });
+  }
+  if (!known && failures === 0) await deps.redis.set(rebuiltKey, nowMs, 'EXAT', counterExpiryS(month));
+}
+
+interface Settlement {
+  month: Month;
+  firstOpenSlot: number;
+  nowMs: number;
+}
+
+/**
+ * Settles a group with one count query. If it fails, settles each half. Resolves to the number of
+ * failed workspaces.
+ */
+async function settleGroup(
+  deps: SettleUsageDeps,
+  group: readonly MeteredWorkspace[],
+  settlement: Settlement,
+): Promise<number> {
+  const [first] = group;
+  const fromMs = settlement.month.startMs;
+  const toMs = slotStartMs(settlement.firstOpenSlot);
+  if (first === undefined || toMs <= fromMs) return 0;
+  try {
+    const projectIds = group.flatMap((workspace) => workspace.projectIds);
+    const stored = await countReceivedSpans(deps.clickhouse, { projectIds, fromMs, toMs });
+    await Promise.all(group.map((workspace) => correct(deps, workspace, stored, settlement)));
+    return 0;
+  } catch (error) {
+    if (group.length > 1) {
+      const middle = Math.ceil(group.length / 2);
+      const failures = await settleGroup(deps, group.slice(0, middle), settlement);
+      return failures + (await settleGroup(deps, group.slice(middle), settlement));
+    }
+    // Keep its counter unchanged: one workspace that cannot be counted must not block the others.
+    deps.logger.warn({ err: error, workspace_id: first.id }, 'usage could not be settled');
+    await noteSettleAttempt(deps.redis, counterOf(first, settlement));
+    return 1;
+  }
+}
+
+async function correct(
+  { redis, logger }: SettleUsageDeps,
+  workspace: MeteredWorkspace,
+  storedByProject: ReadonlyMap<string, number>,
+  settlement: Settlement,
+): Promise<void> {
+  const { month, firstOpenSlot, nowMs } = settlement;
+  const stored = workspace.projectIds.reduce((sum, id) => sum + (storedByProject.get(id) ?? 0), 0);
+  const mayFall = keepsWholeMonth(workspace, month, nowMs);
+  const change = await settleCounter(redis, { ...counterOf(workspace, settlement), stored, firstOpenSlot, mayFall });
+  if (change !== 0) logger.info({ workspace_id: workspace.id, change }, 'usage corrected');
+}
+
+function counterOf({ id }: MeteredWorkspace, { month, nowMs }: Settlement) {
+  return { key: usageKey(id, 'spans', month), nowMs, expiresAtS: counterExpiryS(month) };
+}
+
+/** Returns whether no data received this month can have reached its retention. */
+function keepsWholeMonth(workspace: MeteredWorkspace, month: Month, nowMs: number): boolean {
+  const { retentionDays } = limitsOf(workspace);
+  return retentionDays === 0 || nowMs - month.startMs < retentionDays * dayMs;
+}
+
+async function* allWorkspaces(postgres: Postgres): AsyncGenerator<string[]> {
+  let after = '';
+  for (;;) {
+    const ids = await listWorkspaceIds(postgres, after, workspacesPerGroup);
+    yield ids;
+    const last = ids.at(-1);
+    if (last === undefined || ids.length < workspacesPerGroup) return;
+    after = last;
+  }
+}
+
+async function* countedWorkspaces(redis: Redis, month: Month): AsyncGenerator<string[]> {
+  const match = usageKey('*', 'spans', month);
+  for await (const keys of redis.scanStream({ match, count: 1_000 }) as AsyncIterable<string[]>) {
+    for (let at = 0; at < keys.length; at += workspacesPerGroup) {
+      yield keys.slice(at, at + workspacesPerGroup).map(workspaceOfUsageKey);
+    }
+  }
+}

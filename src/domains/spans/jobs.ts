@@ -1,0 +1,1 @@
+export { type MergeDataPartsDeps, mergeDataParts } from './merge-data-parts.ts';

@@ -1,0 +1,68 @@
+import type { Queue } from 'bullmq';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+
+export interface MergeDataPartsDeps {
+  /** A client with a timeout long enough for a merge. */
+  slowClickhouse: ClickHouse;
+  /** The queues of both lanes. */
+  ingest: readonly Queue[];
+  /** Aborted when the worker must stop. */
+  stopping: AbortSignal;
+  logger: Logger;
+}
+
+/**
+ * Data parts of a partition without a merge. A read looks into each data part: each additional one
+ * costs a list by attribute or word 3 ms.
+ */
+const partsMax = 8;
+/**
+ * The same for data parts that merge quickly, in a partition at rest. New spans would make another
+ * merge necessary.
+ */
+export const restingPartsMax = 3;
+const quicklyMergedBytesMax = 512 * 1024 * 1024;
+
+/**
+ * Merges the data parts of `spans` where there are many, at a moment when no body waits. While
+ * spans come fast, ClickHouse leaves these data parts alone (`merge_selector_base`), because a
+ * merge costs as much as the inserts before it. Small data parts are merged first. A partition
+ * without changes for `restS` seconds is merged further.
+ */
+export async function mergeDataParts(
+  { slowClickhouse, ingest, stopping, logger }: MergeDataPartsDeps,
+  { restS }: { restS: number },
+): Promise<void> {
+  for (const { partition, parts } of await scattered(slowClickhouse, restS)) {
+    if ((await anyBody(ingest)) || stopping.aborted) return;
+    const startedAtMs = performance.now();
+    await slowClickhouse.command({
+      query: 'OPTIMIZE TABLE spans PARTITION ID {partition:String}',
+      query_params: { partition },
+      clickhouse_settings: { max_execution_time: 0 },
+      abort_signal: stopping,
+    });
+    logger.info({ partition, parts, took_ms: Math.round(performance.now() - startedAtMs) }, 'parts merged');
+  }
+}
+
+async function anyBody(lanes: readonly Queue[]): Promise<boolean> {
+  const counts = await Promise.all(lanes.map((lane) => lane.getJobCountByTypes('waiting', 'prioritized', 'active')));
+  return counts.some((count) => count > 0);
+}
+
+async function scattered(clickhouse: ClickHouse, restS: number): Promise<{ partition: string; parts: number }[]> {
+  const result = await clickhouse.query({
+    query: `SELECT partition_id AS partition, count()::Float64 AS parts FROM system.parts
+            WHERE active AND database = currentDatabase() AND table = 'spans'
+            GROUP BY partition_id
+            HAVING parts > {partsMax:UInt32}
+              OR (countIf(bytes_on_disk <= {quicklyMergedBytesMax:UInt64}) > {restingPartsMax:UInt32}
+                AND max(modification_time) <= subtractSeconds(now(), {restS:UInt32}))
+            ORDER BY partition_id`,
+    query_params: { partsMax, quicklyMergedBytesMax, restingPartsMax, restS },
+    format: 'JSONEachRow',
+  });
+  return result.json();
+}

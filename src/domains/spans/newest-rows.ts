@@ -1,0 +1,43 @@
+/** The number of the insert that wrote a row. Later inserts have larger numbers. */
+export const blockColumn = "toUInt64(splitByChar('_', _part)[2])";
+
+/**
+ * What orders the rows of one span. A row that was normalized again has the same time of receipt as
+ * the row it replaces.
+ */
+export interface RowAge {
+  /** Absent when all rows belong to one trace. */
+  traceId?: string;
+  spanId: string;
+  receivedAtMs: number;
+  /** The value of {@link blockColumn}. */
+  block: number;
+}
+
+export interface NewestRow<Row> {
+  row: Row;
+  /** Whether the span has no other row. */
+  alone: boolean;
+}
+
+/**
+ * Returns the newest row of each span, in the order of the rows. FINAL would give the same, but
+ * takes two to five times as long: it reads every wanted column of all neighboring rows in each
+ * data part.
+ */
+export function newestRows<Row>(rows: readonly Row[], ageOf: (row: Row) => RowAge): NewestRow<Row>[] {
+  const newest = new Map<string, NewestRow<Row> & { age: RowAge }>();
+  for (const row of rows) {
+    const age = ageOf(row);
+    const key = (age.traceId ?? '') + age.spanId;
+    const before = newest.get(key);
+    if (before === undefined) newest.set(key, { row, age, alone: true });
+    else newest.set(key, { ...(isOlder(age, before.age) ? before : { row, age }), alone: false });
+  }
+  return [...newest.values()];
+}
+
+function isOlder(a: RowAge, b: RowAge): boolean {
+  if (a.receivedAtMs !== b.receivedAtMs) return a.receivedAtMs < b.receivedAtMs;
+  return a.block < b.block;
+}

@@ -1,0 +1,71 @@
+import { LRUCache } from 'lru-cache';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { hostAttributes, hostKeyOf } from './host-key.ts';
+import { spansPerTraceMax } from './light-span-queries.ts';
+import { ofTrace } from './trace-sql.ts';
+
+/** What a tree shows about the resource and the scope of a span. */
+export interface Origin {
+  scope: string;
+  hostKey: string;
+}
+
+/** Identifies an origin by a hash of its contents, so that a cached origin stays valid forever. */
+export const originColumn = 'cityHash64(resource, scope)';
+
+/** Placeholder for origins above `originsMax`. */
+export const unknownOrigin: Origin = { scope: '', hostKey: '' };
+
+/** Type of a resource's attributes. A list of addresses is an array value. */
+const attributesType = `Array(Tuple(key String, value Tuple(
+  stringValue String, arrayValue Tuple(values Array(Tuple(stringValue String))))))`;
+const resourceAttributes = `JSONExtract(toString(resource), 'attributes', '${attributesType}')`;
+const hostNames = hostAttributes.map((name) => `'${name}'`).join(', ');
+
+const columns = [
+  originColumn,
+  "JSONExtractString(toString(scope), 'name')",
+  `arrayMap(a -> [a.1, if(a.2.1 = '', a.2.2.1[1].1, a.2.1)], arrayFilter(a -> a.1 IN (${hostNames}), ${resourceAttributes}))`,
+  `if(empty(${resourceAttributes}), '', lower(hex(cityHash64(toString(resource)))))`,
+] as const;
+
+type Row = [hash: string, scope: string, hostAttributes: [string, string][], resourceHash: string];
+
+/** A tree has at most this many spans, so it has no more origins. */
+const originsMax = spansPerTraceMax;
+const charsMax = 4_000_000;
+/** Cache by project and hash: the same few processes send all spans of a project. */
+const known = new LRUCache<string, Origin>({ max: originsMax, maxSize: charsMax });
+
+/**
+ * Returns the origins of a trace's spans by {@link originColumn}. ClickHouse is asked only for
+ * origins that are not cached: parsing their JSON for every span was the slowest step of a tree.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function findOrigins(
+  clickhouse: ClickHouse,
+  { projectId, traceId }: { projectId: string; traceId: string },
+  hashes: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Origin>> {
+  const found = new Map<string, Origin>();
+  for (const hash of hashes) {
+    const origin = known.get(projectId + hash);
+    if (origin !== undefined) found.set(hash, origin);
+  }
+  if (found.size === hashes.size) return found;
+  const rows = await runClickHouse(async () => {
+    const result = await clickhouse.query({
+      query: `SELECT ${columns.join(', ')} FROM (SELECT DISTINCT resource, scope FROM spans PREWHERE ${ofTrace} LIMIT ${originsMax})`,
+      query_params: { projectId, traceId },
+      format: 'JSONCompactEachRow',
+    });
+    return result.json<Row>();
+  });
+  for (const [hash, scope, attributes, resourceHash] of rows) {
+    const origin = { scope, hostKey: hostKeyOf({ attributes: Object.fromEntries(attributes), resourceHash }) };
+    known.set(projectId + hash, origin, { size: 1 + scope.length + origin.hostKey.length });
+    found.set(hash, origin);
+  }
+  return found;
+}

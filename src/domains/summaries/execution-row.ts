@@ -1,0 +1,88 @@
+import { mapInSlices } from '../../lib/pace.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { insertBlock } from '../../stores/clickhouse/insert-block.ts';
+import {
+  array,
+  bool,
+  column,
+  dateTimeMs,
+  field,
+  hex,
+  int8,
+  int64,
+  nullable,
+  text,
+  texts,
+  uint16,
+  uint32,
+  uint53,
+  uint64,
+} from '../../stores/clickhouse/native-columns.ts';
+import { NativeTable } from '../../stores/clickhouse/native-table.ts';
+import type { PromptUse } from '../prompt-links/index.ts';
+import type { Execution } from './execution.ts';
+import { writeSummary } from './execution-summary.ts';
+
+const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
+
+const promptFields = [
+  field(text, (prompt: PromptUse) => prompt.id),
+  field(text, (prompt: PromptUse) => prompt.name),
+  field(uint32, (prompt: PromptUse) => prompt.version),
+];
+
+/** The columns of `executions`, one line each. */
+const executionTable = new NativeTable<Execution>({
+  project_id: column(text, (e) => e.projectId),
+  trace_id: column(hex(16), (e) => e.traceId),
+  version: column(uint64, (e) => e.version),
+  received_at: column(dateTimeMs, (e) => e.receivedAtMs),
+  retention_days: column(uint16, (e) => e.retentionDays),
+  start_unix_nano: column(uint64, (e) => e.startUnixNano),
+  end_unix_nano: column(uint64, (e) => e.endUnixNano),
+  name: column(text, (e) => e.name),
+  status: column(int8, (e) => statusNumbers[e.status]),
+  complete: column(bool, (e) => e.complete),
+  span_count: column(uint32, (e) => e.spanCount),
+  error_count: column(uint32, (e) => e.errorCount),
+  models: array(texts, (e) => e.models),
+  providers: array(texts, (e) => e.providers),
+  prompts: array(promptFields, (e) => e.prompts),
+  prompt_keys: array([field(text, (prompt: PromptUse) => prompt.key)], (e) => e.prompts),
+  prompt_calls: array([field(uint32, (prompt: PromptUse) => prompt.calls)], (e) => e.prompts),
+  input_tokens: column(uint53, (e) => e.usage.inputTokens),
+  output_tokens: column(uint53, (e) => e.usage.outputTokens),
+  cache_read_tokens: column(uint53, (e) => e.usage.cacheReadTokens),
+  cache_write_tokens: column(uint53, (e) => e.usage.cacheWriteTokens),
+  reasoning_tokens: column(uint53, (e) => e.usage.reasoningTokens),
+  total_tokens: column(uint53, (e) => e.usage.totalTokens),
+  cost_nano_usd: nullable(int64, 0n, (e) => e.costNanoUsd),
+  unpriced_spans: column(uint32, (e) => e.unpricedSpans),
+  totals_truncated: column(bool, (e) => e.totalsTruncated),
+  session_id: column(text, (e) => e.sessionId),
+  user_id: column(text, (e) => e.userId),
+  environment: column(text, (e) => e.environment),
+  service: column(text, (e) => e.service),
+  tags: array(texts, (e) => e.tags),
+  input_preview: column(text, (e) => e.inputPreview),
+  output_preview: column(text, (e) => e.outputPreview),
+  summary: column(text, writeSummary),
+});
+
+/** Rows encoded without a pause, in about 10 ms. */
+const rowsAtOnce = 250;
+
+/**
+ * Stores the summaries as one block. Resolves once ClickHouse has confirmed it. Other work runs
+ * between chunks of rows.
+ * @throws the error of ClickHouse
+ */
+export async function insertExecutions(clickhouse: ClickHouse, executions: readonly Execution[]): Promise<void> {
+  if (executions.length === 0) return;
+  const starts = Array.from({ length: Math.ceil(executions.length / rowsAtOnce) }, (_, index) => index * rowsAtOnce);
+  const parts = await mapInSlices(starts, (start) =>
+    executionTable.encode(executions.slice(start, start + rowsAtOnce)),
+  );
+  const block = executionTable.block(parts);
+  await insertBlock(clickhouse, { table: 'executions', columns: executionTable.names, block });
+}

@@ -1,0 +1,37 @@
+import type { Execution } from './execution.ts';
+
+/** These are strings, because JSON numbers are not exact beyond 2^53. */
+type BigKey = 'version' | 'startUnixNano' | 'endUnixNano' | 'costNanoUsd';
+type Summary = Omit<Execution, BigKey> &
+  Record<Exclude<BigKey, 'costNanoUsd'>, string> & { costNanoUsd: string | null };
+
+/**
+ * Returns the column `executions.summary`: the whole row as JSON, so that a list reads one column
+ * instead of thirty.
+ */
+export function writeSummary(execution: Execution): string {
+  const summary: Summary = {
+    ...execution,
+    version: execution.version.toString(),
+    startUnixNano: execution.startUnixNano.toString(),
+    endUnixNano: execution.endUnixNano.toString(),
+    costNanoUsd: execution.costNanoUsd === null ? null : execution.costNanoUsd.toString(),
+  };
+  return JSON.stringify(summary);
+}
+
+/** Defaults for fields that older summaries do not have. */
+const additions = { totalsTruncated: false, omitted: { models: 0, providers: 0, prompts: 0, tags: 0 } } as const;
+
+/** Reads the column `executions.summary`. */
+export function readSummary(json: string): Execution {
+  const summary: Summary = JSON.parse(json);
+  return {
+    ...additions,
+    ...summary,
+    version: BigInt(summary.version),
+    startUnixNano: BigInt(summary.startUnixNano),
+    endUnixNano: BigInt(summary.endUnixNano),
+    costNanoUsd: summary.costNanoUsd === null ? null : BigInt(summary.costNanoUsd),
+  };
+}

@@ -1,0 +1,17 @@
+export {
+  addSpan,
+  addTotal,
+  type CountableSpan,
+  knownCost,
+  nothingUsed,
+  sumUsage,
+  type UsageTotal,
+} from './count-usage.ts';
+export type { Execution } from './execution.ts';
+export { insertExecutions } from './execution-row.ts';
+export { readSummary } from './execution-summary.ts';
+export { groupByRows } from './group-by-rows.ts';
+export { groupByTrace } from './group-by-trace.ts';
+export { missingParents, summarizeExecution } from './summarize-execution.ts';
+export { summarizeLargeTrace } from './summarize-large-trace.ts';
+export { smallTraceRowsMax, summarizeSmallTraces, summarizeStoredTrace } from './summarize-stored-traces.ts';

@@ -1,0 +1,46 @@
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { countTraceRows, findLightSpans, readEngineClock } from '../spans/index.ts';
+import type { Execution } from './execution.ts';
+import { groupByTrace } from './group-by-trace.ts';
+import { summarizeExecution } from './summarize-execution.ts';
+import { summarizeLargeTrace } from './summarize-large-trace.ts';
+
+/** A trace with more rows is large and is not read where other work waits for it. */
+export const smallTraceRowsMax = 2_000;
+/**
+ * Very long texts must not block the event loop: a larger read fails, and its traces are read
+ * elsewhere.
+ */
+const resultBytesMax = 12 * 1024 * 1024;
+
+/**
+ * Reads small traces completely and summarizes them.
+ * @throws the error of ClickHouse: code 396 when the texts exceed what is read at once
+ */
+export async function summarizeSmallTraces(
+  clickhouse: ClickHouse,
+  { projectId, traceIds, version }: { projectId: string; traceIds: readonly string[]; version: bigint },
+): Promise<Execution[]> {
+  const spans = await findLightSpans(clickhouse, projectId, traceIds, { max_result_bytes: String(resultBytesMax) });
+  return [...groupByTrace(spans)].map((trace) => summarizeExecution(projectId, trace, version));
+}
+
+/**
+ * Summarizes a stored trace of any size. Undefined when it has no spans.
+ * @throws the error of ClickHouse
+ */
+export async function summarizeStoredTrace(
+  clickhouse: ClickHouse,
+  projectId: string,
+  traceId: string,
+): Promise<Execution | undefined> {
+  const version = await readEngineClock(clickhouse);
+  const rows = (await countTraceRows(clickhouse, projectId, [traceId])).get(traceId) ?? 0;
+  if (rows === 0) return undefined;
+  if (rows <= smallTraceRowsMax) {
+    // If the texts are too long for this read, the read of a large trace needs fewer of them.
+    const small = await summarizeSmallTraces(clickhouse, { projectId, traceIds: [traceId], version }).catch(() => []);
+    if (small[0] !== undefined) return small[0];
+  }
+  return summarizeLargeTrace(clickhouse, { projectId, traceId, version });
+}

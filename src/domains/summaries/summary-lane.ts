@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Piscina } from 'piscina';
+import { FairLane } from '../../lib/fair-lane.ts';
+import { type SummaryProject, summaryProjects } from '../../queue/summary-list.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { Redis } from '../../stores/redis/client.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { SummaryTask } from './summary-thread.ts';
+import { SummaryTurns } from './summary-turns.ts';
+
+const lookEveryMs = 250;
+const threadsMax = 2;
+/** Enough for 200,000 spans. */
+const threadHeapMbMax = 1_024;
+
+export interface SummaryLaneDeps {
+  clickhouse: ClickHouse;
+  clickhouseUrl: string;
+  redis: Redis;
+  logger: Logger;
+}
+
+/**
+ * Works through the list of summaries. Shared by all workspaces: two have a turn at once, each with
+ * one trace at a time; others wait in order. A turn ends with the trace under way after one second.
+ * Small traces are read here in small groups, large ones in a thread, so that the event loop stays
+ * free.
+ */
+export function startSummaryLane(deps: SummaryLaneDeps): { close: () => Promise<void> } {
+  const stopping = new AbortController();
+  const threads = new Piscina<SummaryTask, number>({
+    filename: new URL(import.meta.url.endsWith('.ts') ? './summary-thread.ts' : './summary-thread.js', import.meta.url)
+      .href,
+    name: 'summarizeInThread',
+    workerData: { clickhouseUrl: deps.clickhouseUrl },
+    minThreads: 0,
+    maxThreads: threadsMax,
+    idleTimeout: 30_000,
+    resourceLimits: { maxOldGenerationSizeMb: threadHeapMbMax },
+  });
+  const turns = new SummaryTurns(deps, (task) => threads.run(task));
+  const done = look(deps, turns, stopping.signal);
+  return {
+    async close() {
+      stopping.abort();
+      await done;
+      await threads.destroy();
+    },
+  };
+}
+
+/** Begins a turn for every workspace with traces on the list, unless it already has one. */
+async function look({ redis, logger }: SummaryLaneDeps, turns: SummaryTurns, stopping: AbortSignal): Promise<void> {
+  const lane = new FairLane({
+    name: 'summaries',
+    capacity: threadsMax,
+    perKey: 1,
+    waitingPerKey: 1,
+    waitingMax: Number.POSITIVE_INFINITY,
+  });
+  const busy = new Set<string>();
+  while (!stopping.aborted) {
+    const projects = await summaryProjects(redis).catch(() => []);
+    for (const [workspaceId, own] of byWorkspace(projects)) {
+      if (busy.has(workspaceId) || stopping.aborted) continue;
+      busy.add(workspaceId);
+      void lane
+        .run(workspaceId, () => turns.take(own, stopping), { waiter: { signal: stopping } })
+        .catch((error: unknown) => stopping.aborted || logger.warn({ err: error }, 'summaries could not be worked on'))
+        .finally(() => busy.delete(workspaceId));
+    }
+    await sleep(lookEveryMs, undefined, { signal: stopping }).catch(() => undefined);
+  }
+}
+
+function byWorkspace(projects: readonly SummaryProject[]): Map<string, SummaryProject[]> {
+  const workspaces = new Map<string, SummaryProject[]>();
+  for (const project of projects) {
+    workspaces.set(project.workspaceId, [...(workspaces.get(project.workspaceId) ?? []), project]);
+  }
+  return workspaces;
+}

@@ -1,0 +1,27 @@
+import { workerData } from 'node:worker_threads';
+import { lowerThreadPriority } from '../../runtime/low-priority.ts';
+import { connectClickHouse } from '../../stores/clickhouse/client.ts';
+import { insertExecutions } from './execution-row.ts';
+import { summarizeStoredTrace } from './summarize-stored-traces.ts';
+
+export interface SummaryTask {
+  projectId: string;
+  traceId: string;
+}
+
+/** The thread has its own client, with a timeout above that of the largest read. */
+const requestTimeoutMs = 90_000;
+const clickhouse = connectClickHouse(workerData.clickhouseUrl, requestTimeoutMs);
+
+/**
+ * Runs in the thread: reads one trace, summarizes it and stores its execution.
+ * @returns the milliseconds that took
+ * @throws the error of ClickHouse
+ */
+export async function summarizeInThread({ projectId, traceId }: SummaryTask): Promise<number> {
+  lowerThreadPriority();
+  const startedAtMs = performance.now();
+  const execution = await summarizeStoredTrace(clickhouse, projectId, traceId);
+  if (execution !== undefined) await insertExecutions(clickhouse, [execution]);
+  return performance.now() - startedAtMs;
+}

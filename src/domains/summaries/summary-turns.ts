@@ -1,0 +1,141 @@
+import {
+  endSummary,
+  failSummary,
+  leaseSummaries,
+  releaseSummaries,
+  renewSummaries,
+  type SummaryLease,
+  type SummaryProject,
+} from '../../queue/summary-list.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { Redis } from '../../stores/redis/client.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { countTraceRows, readEngineClock } from '../spans/index.ts';
+import { insertExecutions } from './execution-row.ts';
+import { groupByRows } from './group-by-rows.ts';
+import { smallTraceRowsMax, summarizeSmallTraces } from './summarize-stored-traces.ts';
+import type { SummaryTask } from './summary-thread.ts';
+
+/** Traces of one project that are leased at a time. */
+const tracesPerLease = 200;
+/** After this time a turn begins no further trace. */
+const turnMsMax = 1_000;
+/** Well within the 15 s of a lease. */
+const renewEveryMs = 4_000;
+/** Traces that were not worked on become due again after this time. */
+const releaseMs = 500;
+/**
+ * Milliseconds of rest per millisecond of work. So a large, growing trace is read for a sixth of
+ * the time, however often spans arrive. Its summary is at most 10 s behind.
+ */
+const restPerMs = 5;
+const restMsMax = 10_000;
+const logEveryMs = 60_000;
+
+export interface SummaryTurnsDeps {
+  clickhouse: ClickHouse;
+  redis: Redis;
+  logger: Logger;
+}
+
+/** The work of a workspace's turn. Remembers when it last logged a failure. */
+export class SummaryTurns {
+  readonly #deps: SummaryTurnsDeps;
+  readonly #runInThread: (task: SummaryTask) => Promise<number>;
+  #loggedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: SummaryTurnsDeps, runInThread: (task: SummaryTask) => Promise<number>) {
+    this.#deps = deps;
+    this.#runInThread = runInThread;
+  }
+
+  /**
+   * Summarizes the traces of a workspace's projects that are due, for about one second.
+   * @throws the error of Redis
+   */
+  async take(projects: readonly SummaryProject[], stopping: AbortSignal): Promise<void> {
+    const endMs = performance.now() + turnMsMax;
+    const isOver = () => stopping.aborted || performance.now() > endMs;
+    let open = projects;
+    while (open.length > 0) {
+      const more: SummaryProject[] = [];
+      for (const project of open) {
+        if (isOver()) return;
+        const lease = await leaseSummaries(this.#deps.redis, project, tracesPerLease);
+        const isDone = await this.#workOff(lease, isOver);
+        if (isDone && lease.traceIds.length === tracesPerLease) more.push(project);
+      }
+      open = more;
+    }
+  }
+
+  /**
+   * Works on one lease. Resolves to whether no trace is left.
+   * @throws the error of Redis
+   */
+  async #workOff(lease: SummaryLease, isOver: () => boolean): Promise<boolean> {
+    const left = new Set(lease.traceIds);
+    if (left.size === 0) return true;
+    const { redis } = this.#deps;
+    const renewal = setInterval(() => {
+      // A failed renewal is ignored: a second worker on the same traces does no harm.
+      renewSummaries(redis, lease, [...left]).catch(() => undefined);
+    }, renewEveryMs);
+    try {
+      await this.#summarizeSmall(lease, left);
+      for (const traceId of left) {
+        if (isOver()) break;
+        await this.#summarizeAlone(lease, traceId);
+        left.delete(traceId);
+      }
+    } catch (error) {
+      this.#log(error, lease);
+    } finally {
+      clearInterval(renewal);
+    }
+    await releaseSummaries(redis, lease, [...left], releaseMs);
+    return left.size === 0;
+  }
+
+  /**
+   * Summarizes small traces in small groups and removes them from `left`. A group that fails stays,
+   * so that each of its traces is tried alone.
+   */
+  async #summarizeSmall(lease: SummaryLease, left: Set<string>): Promise<void> {
+    const { clickhouse, redis } = this.#deps;
+    const { projectId } = lease;
+    const version = await readEngineClock(clickhouse);
+    const rows = await countTraceRows(clickhouse, projectId, lease.traceIds);
+    const small = lease.traceIds
+      .map((id) => [id, rows.get(id) ?? 0] as const)
+      .filter(([, n]) => n <= smallTraceRowsMax);
+    for (const traceIds of groupByRows(new Map(small))) {
+      try {
+        const executions = await summarizeSmallTraces(clickhouse, { projectId, traceIds, version });
+        await insertExecutions(clickhouse, executions);
+      } catch (error) {
+        this.#log(error, lease);
+        continue;
+      }
+      await Promise.all(traceIds.map((traceId) => endSummary(redis, lease, traceId, 0)));
+      for (const traceId of traceIds) left.delete(traceId);
+    }
+  }
+
+  async #summarizeAlone(lease: SummaryLease, traceId: string): Promise<void> {
+    const { redis } = this.#deps;
+    try {
+      const tookMs = await this.#runInThread({ projectId: lease.projectId, traceId });
+      await endSummary(redis, lease, traceId, Math.min(tookMs * restPerMs, restMsMax));
+    } catch (error) {
+      this.#log(error, lease);
+      await failSummary(redis, lease, traceId);
+    }
+  }
+
+  #log(error: unknown, { projectId }: SummaryLease): void {
+    if (performance.now() - this.#loggedAtMs < logEveryMs) return;
+    this.#loggedAtMs = performance.now();
+    this.#deps.logger.error({ err: error, project_id: projectId }, 'an execution could not be summed up');
+  }
+}

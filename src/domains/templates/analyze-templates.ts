@@ -1,0 +1,225 @@
+import { templateLimits } from './limits.ts';
+import type { PartArgument } from './part-argument.ts';
+import { type Position, TemplateLimitError } from './problems.ts';
+import { hasDefault, isRequiredBy } from './schema/schema-paths.ts';
+import type { ParsedTemplate, Parts, PartUse, VariableUse } from './template.ts';
+
+/**
+ * One place where a variable is used. For a use inside a part, the position is that of the part's
+ * tag and `message` names the part.
+ */
+export interface Occurrence extends Position {
+  message?: string;
+  /** Index of the text that contains it, from 0. */
+  text: number;
+  /**
+   * Sections and loops around the place, outermost first. A name used inside them may be one of
+   * their fields.
+   */
+  within: readonly string[];
+}
+
+export interface TemplateVariable {
+  /** The top-level variable: `user` for `user.name`. */
+  name: string;
+  path: string;
+  /** True when a render with `on_missing: error` fails because only this variable is absent. */
+  required: boolean;
+  occurrences: Occurrence[];
+}
+
+export interface TemplatePart {
+  slug: string;
+  ref: string;
+  /** Names of the arguments that any of the tags gives. */
+  arguments: string[];
+  positions: Position[];
+}
+
+/**
+ * A variable that a part needs but cannot see: the part only sees its arguments, and this tag does
+ * not pass that one.
+ */
+export interface MissingArgument extends Position {
+  text: number;
+  ref: string;
+  name: string;
+}
+
+export interface TemplateAnalysis {
+  variables: TemplateVariable[];
+  parts: TemplatePart[];
+  missingArguments: MissingArgument[];
+}
+
+/** Names inside a part, mapped to the variable they stand for; null for a literal. */
+type Bindings = ReadonlyMap<string, string | null>;
+
+interface Place {
+  bindings: Bindings;
+  /** The part only sees its arguments. */
+  isolated: boolean;
+  unconditional: boolean;
+  within: readonly string[];
+  /** The tag in the outermost template. The problem or variable is reported at its position. */
+  tag: PartUse | undefined;
+  ref: string;
+  /** Templates from the outermost one to this one. */
+  path: readonly ParsedTemplate[];
+}
+
+interface Walk {
+  parts: Parts;
+  variables: Map<string, TemplateVariable>;
+  missingArguments: MissingArgument[];
+  partUses: number;
+  variableUses: number;
+  occurrences: number;
+  text: number;
+}
+
+/**
+ * Lists the variables and parts of texts that are rendered together, including those inside their
+ * parts. A variable is required when its value is inserted unconditionally: not within a section,
+ * loop or condition, not as a condition itself, and not through liquid's `default` filter. The
+ * parents of a required path (`user` of `user.name`) and what `inputSchema` requires are required
+ * too. A variable with a default in `inputSchema` is not required. Parts in a cycle or beyond the
+ * limits are skipped; `expandParts` reports them.
+ * @throws TemplateLimitError when there are too many uses of variables
+ */
+export function analyzeTemplates(
+  templates: readonly ParsedTemplate[],
+  parts: Parts,
+  inputSchema?: unknown,
+): TemplateAnalysis {
+  const counts = { partUses: 0, variableUses: 0, occurrences: 0, text: 0 };
+  const walk: Walk = { parts, variables: new Map(), missingArguments: [], ...counts };
+  for (const [text, template] of templates.entries()) {
+    walk.text = text;
+    visit(walk, template, { ...outermost, path: [template] });
+  }
+  const variables = [...walk.variables.values()];
+  const leading = new Set(variables.filter(({ required }) => required).flatMap(({ path }) => pathsTo(path)));
+  for (const each of variables) {
+    const path = each.path.split('.');
+    const inserted = each.required || leading.has(each.path);
+    const filled = hasDefault(inputSchema, path);
+    each.required = (inserted || isRequiredBy(inputSchema, path)) && !filled;
+    if (inserted && filled) requireAround(walk.variables, each, inputSchema);
+  }
+  const uses = templates.flatMap((template) => template.parts);
+  return {
+    variables: [...walk.variables.values()],
+    parts: collectParts(uses),
+    missingArguments: walk.missingArguments,
+  };
+}
+
+/**
+ * Marks the objects around a variable as required. A default inside an object fills nothing when
+ * the object itself is absent.
+ */
+function requireAround(variables: Map<string, TemplateVariable>, filled: TemplateVariable, inputSchema: unknown): void {
+  for (const path of pathsTo(filled.path)) {
+    if (hasDefault(inputSchema, path.split('.'))) return;
+    const known = variables.get(path) ?? { ...filled, path };
+    known.required = true;
+    variables.set(path, known);
+  }
+}
+
+const outermost = {
+  bindings: new Map(),
+  isolated: false,
+  unconditional: true,
+  within: [],
+  tag: undefined,
+  ref: '',
+} as const;
+
+/** Returns the parents of a path: `a` and `a.b` for `a.b.c`. */
+function pathsTo(path: string): string[] {
+  const paths: string[] = [];
+  for (let dot = path.indexOf('.'); dot > 0; dot = path.indexOf('.', dot + 1)) paths.push(path.slice(0, dot));
+  return paths;
+}
+
+function visit(walk: Walk, template: ParsedTemplate, place: Place): void {
+  for (const use of template.variables) noteVariable(walk, use, place);
+  for (const use of template.parts) {
+    const part = walk.parts.get(use.ref);
+    if (part === undefined || place.path.includes(part)) continue;
+    if (++walk.partUses > templateLimits.partUsesMax || place.path.length > templateLimits.partDepthMax) return;
+    const isolated = template.format === 'liquid' || part.format === 'liquid';
+    const outer: Bindings = isolated ? new Map() : place.bindings;
+    visit(walk, part, {
+      bindings: new Map([...outer, ...use.arguments.map((each) => bind(each, place))]),
+      isolated: isolated || place.isolated,
+      unconditional: place.unconditional && use.unconditional,
+      within: [...place.within, ...use.within],
+      tag: place.tag ?? use,
+      ref: use.ref,
+      path: [...place.path, part],
+    });
+  }
+}
+
+function noteVariable(walk: Walk, use: VariableUse, place: Place): void {
+  // The same bound as for the steps of a render.
+  if (++walk.variableUses > templateLimits.stepsMax) {
+    throw new TemplateLimitError(
+      `With its parts, it has more than ${templateLimits.stepsMax} uses of variables`,
+      'steps',
+    );
+  }
+  const path = translate(use.path, place);
+  if (path === null) return;
+  const unconditional = use.unconditional && place.unconditional;
+  const { line, column, length } = place.tag ?? use;
+  if (path === undefined) {
+    if (unconditional && walk.missingArguments.length < occurrencesMax) {
+      walk.missingArguments.push({ ref: place.ref, name: use.path, text: walk.text, line, column, length });
+    }
+    return;
+  }
+  const message = place.tag === undefined ? {} : { message: `in the part \`${place.ref}\`` };
+  const known = walk.variables.get(path);
+  const variable = known ?? { name: path.split('.', 1)[0] ?? path, path, required: false, occurrences: [] };
+  if (known === undefined) walk.variables.set(path, variable);
+  variable.required ||= unconditional;
+  if (variable.occurrences.length >= occurrencesOfOneMax || ++walk.occurrences > occurrencesMax) return;
+  const within = place.within.length === 0 ? use.within : [...place.within, ...use.within];
+  variable.occurrences.push({ text: walk.text, line, column, length, within, ...message });
+}
+
+/** Places listed of one variable. Further places still decide whether the variable is required. */
+const occurrencesOfOneMax = 100;
+/** Places listed of all variables together, and missing arguments listed. */
+const occurrencesMax = 5_000;
+
+/**
+ * Translates a name inside a part to the name in the outermost template. Returns null for a literal
+ * and undefined for a variable the part cannot see.
+ */
+function translate(path: string, { bindings, isolated }: Place): string | null | undefined {
+  const [first = '', ...rest] = path.split('.');
+  const bound = bindings.get(first);
+  if (bound === undefined) return isolated ? undefined : path;
+  return bound === null ? null : [bound, ...rest].join('.');
+}
+
+function bind(argument: PartArgument, place: Place): [string, string | null] {
+  if (!('path' in argument) || argument.path === '.') return [argument.name, null];
+  return [argument.name, translate(argument.path, place) ?? null];
+}
+
+function collectParts(uses: readonly PartUse[]): TemplatePart[] {
+  const parts = new Map<string, TemplatePart>();
+  for (const { slug, ref, arguments: given, line, column, length } of uses) {
+    const part = parts.get(ref) ?? { slug, ref, arguments: [], positions: [] };
+    parts.set(ref, part);
+    part.positions.push({ line, column, length });
+    for (const { name } of given) if (!part.arguments.includes(name)) part.arguments.push(name);
+  }
+  return [...parts.values()];
+}

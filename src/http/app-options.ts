@@ -1,0 +1,54 @@
+import type { Request, Response } from 'express';
+import type { LatencyRecorder } from '../telemetry/latency.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { BodyIntake } from './body-intake.ts';
+import type { Endpoint, Headers } from './endpoint.ts';
+import type { IdempotencyStore } from './idempotent-request.ts';
+import type { WhyStuck } from './request-lanes.ts';
+import type { PathParams } from './validate.ts';
+
+export interface AppOptions<P> {
+  endpoints: readonly Endpoint<P>[];
+  /**
+   * Authenticates and authorizes the caller. Runs before the body is read, for every endpoint that
+   * is not open.
+   * @throws AppError when the caller may not call the endpoint
+   */
+  authorize: (req: Request, endpoint: Endpoint<P>, params: PathParams) => Promise<P>;
+  /**
+   * Applies rate limits and quotas. Runs after `authorize` and before the body is read, for every
+   * endpoint. May set headers.
+   */
+  admit?: (req: Request, res: Response, endpoint: Endpoint<P>, principal: P | undefined) => Promise<void>;
+  /**
+   * Returns the name under which a request shares this process: a workspace or another name. Called
+   * after `authorize`. Without it, all requests share one name.
+   */
+  sharerOf?: (req: Request, principal: P | undefined) => string;
+  /**
+   * Tells why a lane cannot make progress. Called before reads of executions begin, and when any
+   * lane refuses work.
+   */
+  whyStuck?: WhyStuck;
+  /** Limits the memory of request bodies. Default: a new instance. */
+  intake?: BodyIntake;
+  /**
+   * Stores responses for `Idempotency-Key`. `tenantOf` returns the project or workspace that a key
+   * belongs to.
+   */
+  idempotency?: { store: IdempotencyStore; tenantOf: (principal: P, params: PathParams) => string };
+  /**
+   * Converts an error that is not an AppError into one when its cause is known, such as an
+   * unavailable database.
+   */
+  recognizeError?: (error: unknown) => unknown;
+  /**
+   * Returns headers that are set first on every response, including errors and unknown routes.
+   * Later stages may overwrite them.
+   */
+  headers?: () => Headers;
+  logger: Logger;
+  metrics: Metrics;
+  latency: LatencyRecorder;
+}

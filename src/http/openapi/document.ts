@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { listProblemCodes } from '../../lib/problem-codes.ts';
+import type { Contract } from '../endpoint.ts';
+import { statusByKind } from '../problem.ts';
+import { headerComponents } from './headers.ts';
+import type { JsonObject, KnownFields } from './json-object.ts';
+import { operation } from './operation.ts';
+import { createSchemaRegistry } from './schemas.ts';
+
+/**
+ * Builds an OpenAPI 3.1 document from the contracts, with the schemas that validate requests and
+ * the codes that errors carry.
+ * @param knownFields descriptions and examples of fields and parameters that mean the same
+ * everywhere
+ */
+export function openApiDocument({
+  title,
+  version,
+  description,
+  contracts,
+  knownFields = {},
+  leastRoleOf = () => undefined,
+}: {
+  title: string;
+  version: string;
+  description?: string;
+  contracts: readonly Contract[];
+  knownFields?: KnownFields;
+  /** Returns the lowest role that allows a user to do what a key needs the scope for. */
+  leastRoleOf?: (scope: string) => string | undefined;
+}): JsonObject {
+  const schemas = createSchemaRegistry({ Problem: problemSchema }, knownFields);
+  const paths: Record<string, JsonObject> = {};
+  for (const contract of contracts) {
+    paths[contract.path] = {
+      ...paths[contract.path],
+      [contract.method.toLowerCase()]: operation(contract, schemas, leastRoleOf),
+    };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title, version, ...(description === undefined ? {} : { description }) },
+    servers: [{ url: '/' }],
+    tags: [...new Set(contracts.map((contract) => contract.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: schemas.components(),
+      securitySchemes,
+      headers: headerComponents,
+      examples: Object.fromEntries(listProblemCodes().map((entry) => [entry.code, problemExample(entry)])),
+    },
+    'x-problem-codes': Object.fromEntries(
+      listProblemCodes().map(({ code, kind, title }) => [code, { status: statusByKind[kind], title }]),
+    ),
+  };
+}
+
+const securitySchemes = {
+  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'One project, a set of scopes' },
+  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A user, through memberships and role' },
+  adminKey: { type: 'apiKey', in: 'header', name: 'X-Admin-Key', description: 'The operator' },
+};
+
+const problemSchema = z.looseObject({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  instance: z.string(),
+  code: z.enum(listProblemCodes().map(({ code }) => code)),
+  request_id: z.string(),
+  errors: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })).optional(),
+});
+
+function problemExample({ code, kind, title }: ReturnType<typeof listProblemCodes>[number]): JsonObject {
+  const value: z.infer<typeof problemSchema> = {
+    type: `urn:promptlane:problem:${code}`,
+    title,
+    status: statusByKind[kind],
+    detail: `${title}, said for the case at hand`,
+    instance: '/the/path/asked/for',
+    code,
+    request_id: '1f0c6c1e-8f57-4a55-9d0e-0b6a6f8f3c11',
+  };
+  return { summary: title, value };
+}

@@ -1,0 +1,79 @@
+import { ProtobufWalk } from './scan-protobuf.ts';
+import { traceIdBytes } from './span-checks.ts';
+import { cutUtf8, readText } from './text.ts';
+import { warning } from './warnings.ts';
+import { WireReader } from './wire.ts';
+
+/**
+ * The cursor of the decoder. It extends the wire reader by strings and bytes, collects warnings,
+ * and validates the messages that are not decoded.
+ */
+export class DecodeReader extends WireReader {
+  /** Bits of `warning` since the last `takeWarnings`. */
+  warnings = 0;
+  #walk: ProtobufWalk | undefined;
+  #traceStart = -1;
+  #traceId = '';
+
+  text(end: number): string {
+    const fieldEnd = this.length(end);
+    const start = this.pos;
+    this.pos = fieldEnd;
+    return readText(this, start, fieldEnd);
+  }
+
+  /** Reads a string of an attribute value and cuts it to `attributeValueBytesMax`. */
+  valueText(end: number): string {
+    const fieldEnd = this.length(end);
+    const start = this.pos;
+    this.pos = fieldEnd;
+    return readText(this, start, this.#cut(start, fieldEnd, cutUtf8));
+  }
+
+  /**
+   * Reads the bytes of an attribute value and cuts them to `attributeValueBytesMax`. Returns a
+   * copy, so that the request body can be freed.
+   */
+  valueBytes(end: number): Uint8Array {
+    const fieldEnd = this.length(end);
+    const start = this.pos;
+    this.pos = fieldEnd;
+    return new Uint8Array(this.bytes.subarray(start, this.#cut(start, fieldEnd, cutBytes)));
+  }
+
+  /** Skips a message of `type`, but validates it as the scan does. */
+  leaveOut(type: number, end: number): void {
+    this.#walk ??= new ProtobufWalk(this);
+    this.#walk.walk(type, this.message(end));
+  }
+
+  /** Returns the hex of the trace id at `start`. The spans of a trace share one string. */
+  traceIdAt(start: number): string {
+    const { bytes } = this;
+    if (
+      this.#traceStart < 0 ||
+      bytes.compare(bytes, this.#traceStart, this.#traceStart + traceIdBytes, start, start + traceIdBytes) !== 0
+    ) {
+      this.#traceStart = start;
+      this.#traceId = bytes.toString('hex', start, start + traceIdBytes);
+    }
+    return this.#traceId;
+  }
+
+  takeWarnings(): number {
+    const { warnings } = this;
+    this.warnings = 0;
+    return warnings;
+  }
+
+  #cut(start: number, end: number, cut: typeof cutUtf8): number {
+    const { attributeValueBytesMax } = this.limits;
+    if (end - start <= attributeValueBytesMax) return end;
+    this.warnings |= warning.attributeTruncated;
+    return cut(this.bytes, start, end, attributeValueBytesMax);
+  }
+}
+
+function cutBytes(_bytes: Uint8Array, start: number, _end: number, bytesMax: number): number {
+  return start + bytesMax;
+}

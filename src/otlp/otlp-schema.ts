@@ -1,0 +1,92 @@
+/**
+ * The messages of opentelemetry/proto/trace/v1/trace.proto (1.11) that a walk enters, as a table.
+ * It maps each message and tag (field number * 8 + wire type) to the field's content. Tags that are
+ * not listed are skipped.
+ */
+export const message = {
+  request: 0,
+  resourceSpans: 1,
+  resource: 2,
+  scopeSpans: 3,
+  scope: 4,
+  span: 5,
+  event: 6,
+  link: 7,
+  status: 8,
+  keyValue: 9,
+  anyValue: 10,
+  arrayValue: 11,
+  keyValueList: 12,
+} as const;
+
+/** Actions for fields that are not messages to enter. */
+export const mark = { limited: 32, traceId: 33, spanId: 34, parentSpanId: 35, strindex: 64 } as const;
+
+export const tagsPerMessage = 256;
+
+const bytesTag = (field: number): number => field * 8 + 2;
+
+interface MessageRow {
+  name: string;
+  fields: Readonly<Record<number, number>>;
+}
+
+const rows: Readonly<Record<number, MessageRow>> = {
+  [message.request]: { name: 'request', fields: { [bytesTag(1)]: message.resourceSpans } },
+  [message.resourceSpans]: {
+    name: 'resourceSpans',
+    fields: { [bytesTag(1)]: message.resource, [bytesTag(2)]: message.scopeSpans },
+  },
+  [message.resource]: { name: 'resource', fields: { [bytesTag(1)]: message.keyValue } },
+  [message.scopeSpans]: {
+    name: 'scopeSpans',
+    fields: { [bytesTag(1)]: message.scope, [bytesTag(2)]: message.span },
+  },
+  [message.scope]: { name: 'scope', fields: { [bytesTag(3)]: message.keyValue } },
+  [message.span]: {
+    name: 'spans',
+    fields: {
+      [bytesTag(1)]: mark.traceId,
+      [bytesTag(2)]: mark.spanId,
+      [bytesTag(4)]: mark.parentSpanId,
+      [bytesTag(9)]: message.keyValue,
+      [bytesTag(11)]: message.event,
+      [bytesTag(13)]: message.link,
+      [bytesTag(15)]: message.status,
+    },
+  },
+  [message.event]: { name: 'events', fields: { [bytesTag(3)]: message.keyValue } },
+  [message.link]: {
+    name: 'links',
+    fields: { [bytesTag(1)]: mark.traceId, [bytesTag(2)]: mark.spanId, [bytesTag(4)]: message.keyValue },
+  },
+  [message.status]: { name: 'status', fields: {} },
+  [message.keyValue]: { name: 'attributes', fields: { [bytesTag(2)]: message.anyValue, [3 * 8]: mark.strindex } },
+  [message.anyValue]: {
+    name: 'value',
+    fields: {
+      [bytesTag(1)]: mark.limited,
+      [bytesTag(5)]: message.arrayValue,
+      [bytesTag(6)]: message.keyValueList,
+      [bytesTag(7)]: mark.limited,
+      [8 * 8]: mark.strindex,
+    },
+  },
+  [message.arrayValue]: { name: 'arrayValue', fields: { [bytesTag(1)]: message.anyValue } },
+  [message.keyValueList]: { name: 'kvlistValue', fields: { [bytesTag(1)]: message.keyValue } },
+};
+
+export const messageNames: readonly string[] = Object.values(rows).map((row) => row.name);
+
+/**
+ * `actions[message * tagsPerMessage + tag]`: 0 means skip, below 32 is the message to enter, other
+ * values are marks.
+ */
+export const actions: Uint8Array = buildActions();
+
+function buildActions(): Uint8Array {
+  const table = new Uint8Array(messageNames.length * tagsPerMessage);
+  for (const [id, row] of Object.entries(rows))
+    for (const [tag, action] of Object.entries(row.fields)) table[Number(id) * tagsPerMessage + Number(tag)] = action;
+  return table;
+}

@@ -1,0 +1,166 @@
+import { MalformedError } from '../lib/errors.ts';
+import type { OtlpLimits } from './limits.ts';
+import { actions, mark, message, messageNames, tagsPerMessage } from './otlp-schema.ts';
+import { Rejections } from './rejections.ts';
+import {
+  emptyIdRanges,
+  type IdRanges,
+  idFault,
+  isId,
+  overLimitFault,
+  resetIdRanges,
+  spanIdBytes,
+  traceIdBytes,
+} from './span-checks.ts';
+import { warning } from './warnings.ts';
+import type { WireReader } from './wire.ts';
+
+/** Stack frames above the values of an attribute, and the maximum frames per level of AnyValue. */
+const framesOutsideValues = 8;
+const framesPerValue = 3;
+
+/**
+ * Walks the structure of OTLP protobuf bytes with its own stack: no objects, no strings, no
+ * recursion. The decoder uses it for the messages that it skips, so that both find the same bodies
+ * malformed.
+ */
+export class ProtobufWalk {
+  spans = 0;
+  warnings = 0;
+  readonly rejections = new Rejections();
+  readonly #reader: WireReader;
+  readonly #limits: OtlpLimits;
+  readonly #types: Uint8Array;
+  readonly #ends: Int32Array;
+  readonly #attributeCounts: Int32Array;
+  readonly #spanIds = emptyIdRanges();
+  readonly #linkIds = emptyIdRanges();
+  #events = 0;
+  #links = 0;
+
+  constructor(reader: WireReader) {
+    const frames = framesOutsideValues + framesPerValue * reader.limits.depthMax;
+    this.#reader = reader;
+    this.#limits = reader.limits;
+    this.#types = new Uint8Array(frames);
+    this.#ends = new Int32Array(frames);
+    this.#attributeCounts = new Int32Array(frames);
+  }
+
+  /**
+   * Walks one message of type `root` from the position of the reader to `rootEnd`.
+   * @throws MalformedError on invalid protobuf data
+   */
+  walk(root: number, rootEnd: number): void {
+    const reader = this.#reader;
+    let type = root;
+    let end = rootEnd;
+    let frame = 0;
+    let attributes = 0;
+    let valueDepth = 0;
+    try {
+      for (;;) {
+        while (reader.pos === end) {
+          this.#leave(type);
+          if (type === message.anyValue) valueDepth--;
+          if (frame === 0) return;
+          frame--;
+          type = this.#types[frame] as number;
+          end = this.#ends[frame] as number;
+          attributes = this.#attributeCounts[frame] as number;
+        }
+        const tag = reader.tag(end);
+        const action = tag < tagsPerMessage ? (actions[type * tagsPerMessage + tag] as number) : 0;
+        if (action === 0) reader.skip(tag, end);
+        else if (action === mark.strindex) this.#ignoreStrindex(tag, end);
+        else if (action >= mark.limited) this.#note(action, type, end);
+        else {
+          const childEnd = reader.message(end);
+          if (action === message.keyValue && ++attributes > this.#limits.attributesMax && type !== message.keyValueList)
+            this.warnings |= warning.attributesDropped;
+          if (action === message.anyValue && ++valueDepth > this.#limits.depthMax) valueTooDeep(reader);
+          this.#types[frame] = type;
+          this.#ends[frame] = end;
+          this.#attributeCounts[frame] = attributes;
+          frame++;
+          this.#enter(action);
+          type = action;
+          end = childEnd;
+          attributes = 0;
+        }
+      }
+    } catch (error) {
+      throw error instanceof MalformedError ? this.#located(error, type, frame) : error;
+    }
+  }
+
+  #enter(type: number): void {
+    if (type === message.span) {
+      resetIdRanges(this.#spanIds);
+      this.#events = 0;
+      this.#links = 0;
+    } else if (type === message.event) {
+      if (++this.#events > this.#limits.eventsMax) this.warnings |= warning.eventsDropped;
+    } else if (type === message.link) {
+      resetIdRanges(this.#linkIds);
+      if (++this.#links > this.#limits.linksMax) this.warnings |= warning.linksDropped;
+    }
+  }
+
+  #leave(type: number): void {
+    if (type === message.span) {
+      const fault = idFault(this.#reader.bytes, this.#spanIds);
+      if (fault) this.rejections.add(fault);
+      else if (this.spans < this.#limits.spansMax) this.spans++;
+      else this.rejections.add(overLimitFault(this.#limits.spansMax));
+    } else if (type === message.link && !isLink(this.#reader.bytes, this.#linkIds)) {
+      this.warnings |= warning.invalidLink;
+    }
+  }
+
+  #note(action: number, type: number, end: number): void {
+    const reader = this.#reader;
+    const fieldEnd = reader.length(end);
+    const start = reader.pos;
+    const ids = type === message.link ? this.#linkIds : this.#spanIds;
+    reader.pos = fieldEnd;
+    if (action === mark.limited) {
+      if (fieldEnd - start > this.#limits.attributeValueBytesMax) this.warnings |= warning.attributeTruncated;
+    } else if (action === mark.traceId) {
+      ids.traceStart = start;
+      ids.traceEnd = fieldEnd;
+    } else if (action === mark.spanId) {
+      ids.spanStart = start;
+      ids.spanEnd = fieldEnd;
+    } else {
+      ids.parentStart = start;
+      ids.parentEnd = fieldEnd;
+    }
+  }
+
+  #ignoreStrindex(tag: number, end: number): void {
+    this.warnings |= warning.strindexIgnored;
+    this.#reader.skip(tag, end);
+  }
+
+  #located(error: MalformedError, type: number, frame: number): MalformedError {
+    const outer = [...this.#types.subarray(0, frame), type].map((id) => messageNames[id]);
+    const path = outer.length <= 12 ? outer.join('.') : `${outer.slice(0, 8).join('.')}...${outer.slice(-2).join('.')}`;
+    return new MalformedError(error.code, `${error.message} (in ${path})`);
+  }
+}
+
+/**
+ * Fails for a value that is nested too deep. The scan and the decoder share this message.
+ * @throws MalformedError
+ */
+export function valueTooDeep(reader: WireReader): never {
+  reader.fail(`attribute values nested over ${reader.limits.depthMax} deep`, reader.pos);
+}
+
+/** Returns whether the trace id and the span id of a link are valid. */
+export function isLink(bytes: Buffer, ids: IdRanges): boolean {
+  return (
+    isId(bytes, ids.traceStart, ids.traceEnd, traceIdBytes) && isId(bytes, ids.spanStart, ids.spanEnd, spanIdBytes)
+  );
+}

@@ -1,0 +1,36 @@
+import type { Redis } from 'ioredis';
+import type { KeptCounts } from '../telemetry/metrics.ts';
+
+const countsKey = 'promptlane:summary-counts';
+
+const countedSummaries = ['listed', 'failed', 'mended'] as const;
+
+/**
+ * What is counted: `listed` by a batch, `failed` attempts, and `mended`, which the reconciler found
+ * missing.
+ */
+export type CountedSummaries = (typeof countedSummaries)[number];
+
+/**
+ * Adds to a counter of summaries.
+ * @throws the error of Redis
+ */
+export async function countSummaries(redis: Redis, outcome: CountedSummaries, count: number): Promise<void> {
+  if (count > 0) await redis.hincrby(countsKey, outcome, count);
+}
+
+/**
+ * Returns the Prometheus counters of all workers since the Redis data set was created; 0 if nothing
+ * has happened.
+ */
+export function summaryCounts(redis: Redis): KeptCounts<'outcome'> {
+  return {
+    name: 'execution_summaries_total',
+    help: 'Executions that were left to the list of summaries (listed), could not be summed up (failed), were found missing or short (mended)',
+    labels: ['outcome'],
+    async read() {
+      const counts = await redis.hmget(countsKey, ...countedSummaries);
+      return countedSummaries.map((outcome, index) => ({ outcome, count: Number(counts[index] ?? 0) }));
+    },
+  };
+}

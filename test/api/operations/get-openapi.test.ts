@@ -1,0 +1,210 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startApi, type TestApi } from '../../support/api.ts';
+
+type Content = Record<string, { schema?: object; example?: unknown; examples?: Record<string, object> }>;
+
+interface Parameter {
+  name: string;
+  in: string;
+  required: boolean;
+  description: string;
+  schema: object;
+  example: unknown;
+}
+
+interface Operation {
+  operationId: string;
+  summary: string;
+  parameters: Parameter[];
+  requestBody?: { content: Content };
+  responses: Record<string, { description: string; headers: object; content?: Content; 'x-problem-codes'?: string[] }>;
+  security: object[];
+}
+
+interface Document {
+  openapi: string;
+  info: { title: string; version: string };
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<'schemas' | 'securitySchemes' | 'headers' | 'examples', Record<string, object>>;
+  'x-problem-codes': Record<string, { status: number; title: string }>;
+}
+
+let api: TestApi;
+let document: Document;
+let operations: Operation[];
+
+beforeAll(async () => {
+  api = await startApi();
+  const response = await fetch(`${api.url}/api/openapi.json`);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+  document = JSON.parse(await response.text());
+  operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+});
+afterAll(() => api.close());
+
+/** Every `$ref` anywhere below. */
+function references(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  return Object.entries(node).flatMap(([key, value]) =>
+    key === '$ref' && typeof value === 'string' ? [value] : references(value),
+  );
+}
+
+describe('200', () => {
+  test('the document is OpenAPI 3.1 with a title and a version', () => {
+    expect(document).toMatchObject({ openapi: expect.stringMatching(/^3\.1\.\d+$/), info: { title: 'Promptlane' } });
+    expect(document.info.version).toMatch(/^\d+\.\d+\.\d+/);
+  });
+
+  test('it has exactly the routes that are served', () => {
+    const served = api.process.endpoints.map(({ method, path }) => `${method} ${path}`);
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(described.sort()).toEqual(served.sort());
+  });
+
+  test('every operation has an id of its own and responses that are described', () => {
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { operationId, responses } of operations) {
+      expect(Object.keys(responses).length, operationId).toBeGreaterThan(0);
+      for (const [status, { description }] of Object.entries(responses)) {
+        expect(status).toMatch(/^[1-5]\d\d$/);
+        expect(description, `${operationId} ${status}`).toMatch(/\w/);
+      }
+    }
+  });
+
+  test('the parameters of every path are declared, and required', () => {
+    for (const [path, methods] of Object.entries(document.paths)) {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      for (const { parameters } of Object.values(methods)) {
+        const declared = parameters.filter((parameter) => parameter.in === 'path');
+        expect(declared.map(({ name }) => name)).toEqual(named);
+        expect(declared.every(({ required }) => required)).toBe(true);
+      }
+    }
+  });
+
+  test('every reference leads somewhere', () => {
+    const targets = Object.entries(document.components).flatMap(([kind, named]) =>
+      Object.keys(named).map((name) => `#/components/${kind}/${name}`),
+    );
+    expect(references(document).filter((reference) => !targets.includes(reference))).toEqual([]);
+    expect(references(document).length).toBeGreaterThan(0);
+  });
+
+  test('every security requirement names a scheme, and only open operations have none', () => {
+    const schemes = Object.keys(document.components.securitySchemes);
+    for (const { security } of operations) {
+      for (const requirement of security) expect(schemes).toEqual(expect.arrayContaining(Object.keys(requirement)));
+    }
+    const open = operations.filter(({ security }) => security.length === 0).map(({ operationId }) => operationId);
+    expect(open.sort()).toEqual([
+      'exportLogs',
+      'exportMetrics',
+      'getDocs',
+      'getHealth',
+      'getLatency',
+      'getOpenapi',
+      'receiveIdentityWebhook',
+    ]);
+  });
+
+  test('the registry of problem codes is in it', () => {
+    expect(document['x-problem-codes'].cursor_mismatch).toEqual({ status: 400, title: expect.any(String) });
+  });
+
+  test('it is valid by the public schema of OpenAPI 3.1', async () => {
+    const validator = new Validator();
+    const result = await validator.validate(structuredClone({ ...document }));
+    expect({ errors: result.errors, version: validator.version }).toEqual({ errors: undefined, version: '3.1' });
+    const broken = await new Validator().validate({ ...structuredClone(document), info: { title: 'no version' } });
+    expect(broken.valid).toBe(false);
+  });
+
+  test('every parameter is described and has an example that its contract takes', () => {
+    for (const { operationId, parameters } of operations) {
+      const contract = api.process.endpoints.find((endpoint) => endpoint.operationId === operationId);
+      for (const { name, in: place, description, example } of parameters) {
+        const where = `${operationId} ${name}`;
+        expect(description, where).toMatch(/\w\w/);
+        expect(description, `${where} is described by its name only`).not.toBe(name);
+        expect(example, where).toBeDefined();
+        if (place === 'header') continue;
+        const schema = contract?.[place === 'path' ? 'params' : 'query']?.shape[name];
+        expect(schema?.safeParse(String(example)).error, where).toBeUndefined();
+      }
+    }
+  });
+
+  test('every body has an example that its contract takes', () => {
+    const withBody = operations.filter(({ requestBody }) => requestBody);
+    expect(withBody.length).toBeGreaterThan(2);
+    for (const { operationId, requestBody } of withBody) {
+      const contract = api.process.endpoints.find((endpoint) => endpoint.operationId === operationId);
+      const content = requestBody?.content ?? {};
+      const example = (content['application/json'] ?? Object.values(content)[0])?.example;
+      expect(example, operationId).toBeDefined();
+      if (contract?.body) expect(contract.body.safeParse(example).error, operationId).toBeUndefined();
+    }
+  });
+
+  test('every answer has an example that is what the contract answers, or no content', () => {
+    for (const { operationId, responses } of operations) {
+      const contract = api.process.endpoints.find((endpoint) => endpoint.operationId === operationId);
+      const specs = Object.entries(contract?.responses ?? {});
+      for (const [status, { schema, contentType }] of specs) {
+        const content = responses[status]?.content ?? {};
+        const where = `${operationId} ${status}`;
+        if (!schema && !contentType) continue;
+        const example = content[contentType ?? 'application/json']?.example;
+        expect(example, where).toBeDefined();
+        expect(schema?.safeParse(example).error, where).toBeUndefined();
+      }
+    }
+  });
+
+  test('every error lists its codes, each with an example, under the status of the registry', () => {
+    for (const { operationId, responses } of operations) {
+      for (const [status, { 'x-problem-codes': codes = [], content }] of Object.entries(responses)) {
+        for (const code of codes) {
+          expect(document['x-problem-codes'][code]?.status, `${operationId} ${code}`).toBe(Number(status));
+          const examples = content?.['application/problem+json']?.examples;
+          if (examples) expect(examples[code], `${operationId} ${code}`).toBeDefined();
+          else expect(operationId).toMatch(/^export/);
+        }
+      }
+      expect(Object.keys(responses), operationId).toContain('500');
+    }
+  });
+
+  test('every answer has its headers: the request id, and what its status asks for', () => {
+    for (const { operationId, responses } of operations) {
+      for (const [status, { headers }] of Object.entries(responses)) {
+        const names = Object.keys(headers);
+        expect(names, `${operationId} ${status}`).toContain('X-Request-Id');
+        expect(names.includes('Retry-After'), `${operationId} ${status}`).toBe(status === '429' || status === '503');
+      }
+    }
+    const create = operations.find(({ operationId }) => operationId === 'createApiKey');
+    expect(create?.parameters.map(({ name }) => name)).toContain('Idempotency-Key');
+    expect(Object.keys(create?.responses['201']?.headers ?? {})).toContain('Idempotency-Replayed');
+    expect(create?.responses['422']?.['x-problem-codes']).toContain('idempotency_key_reused');
+    const execution = operations.find(({ operationId }) => operationId === 'createExecution');
+    expect(execution?.parameters.map(({ name }) => name)).toContain('Prefer');
+    expect(Object.keys(execution?.responses['201']?.headers ?? {})).toContain('Preference-Applied');
+  });
+});
+
+describe('304', () => {
+  test('who has the document already is told so', async () => {
+    const first = await fetch(`${api.url}/api/openapi.json`);
+    const etag = first.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^".+"$/);
+    const again = await fetch(`${api.url}/api/openapi.json`, { headers: { 'If-None-Match': etag } });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+  });
+});

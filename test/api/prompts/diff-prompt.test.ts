@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest';
+import { expectProblem } from '../../support/api.ts';
+import { usePromptApi } from '../../support/prompt-api.ts';
+
+const it = usePromptApi();
+
+describe('200', () => {
+  test('says what changed field by field and line by line', async () => {
+    const { id } = await it.newPrompt({ template: 'one\ntwo\n', config: { model: 'a', params: { n: 1 } } });
+    await it.ok('updatePrompt', id, { body: { template: 'one\n2\n', config: { model: 'a', params: { n: 2 } } } });
+    const diff = await it.ok<Record<string, unknown>>('diffPrompt', id, { query: { from: 1 } });
+    expect(diff).toMatchObject({ from: 1, to: 2, identical: false });
+    expect(diff.changes).toContainEqual({ field: 'config.params.n', from: 1, to: 2 });
+    expect(diff.unified_diff).toMatch(/-two\n\+2/);
+  });
+  test('two versions with the same content are identical', async () => {
+    const { id } = await it.newPrompt();
+    await it.ok('rollbackPrompt', id, { body: { version: 1 } });
+    const diff = await it.ok('diffPrompt', id, { query: { from: 1, to: 2 } });
+    expect(diff).toEqual({ from: 1, to: 2, identical: true, changes: [], unified_diff: '' });
+  });
+});
+
+describe('400', () => {
+  test('without from it is refused', async () => {
+    const { id } = await it.newPrompt();
+    expectProblem(await it.call('diffPrompt', id), 400, 'invalid_parameter');
+  });
+});
+
+describe('404', () => {
+  test('an unknown version says so', async () => {
+    const { id } = await it.newPrompt();
+    expectProblem(await it.call('diffPrompt', id, { query: { from: 1, to: 2 } }), 404, 'version_not_found');
+  });
+});

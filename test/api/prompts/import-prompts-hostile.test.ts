@@ -1,0 +1,302 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { partKind } from '../../../src/domains/parts/index.ts';
+import { promptKind } from '../../../src/domains/prompts/index.ts';
+import { hashOf } from '../../../src/domains/versioned/index.ts';
+import { newProject, type ProjectOfTest } from '../../support/api.ts';
+import { usePromptApi } from '../../support/prompt-api.ts';
+import { until } from '../../support/until.ts';
+
+const it = usePromptApi();
+
+interface Report {
+  code?: string;
+  detail?: string;
+  errors: { path: string; message: string }[];
+}
+
+async function imported({ id, key }: ProjectOfTest, body: string | Uint8Array<ArrayBuffer>, query = '') {
+  const isGzip = typeof body !== 'string';
+  const answer = await fetch(`${it.api.url}/api/projects/${id}/prompts/import${query}`, {
+    method: 'POST',
+    headers: {
+      'X-API-Key': key,
+      'Content-Type': 'application/x-ndjson',
+      ...(isGzip ? { 'Content-Encoding': 'gzip' } : {}),
+    },
+    body,
+  });
+  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Report };
+}
+
+const at = '2026-01-31T08:00:00.000Z';
+const author = { type: 'user', id: 'usr_somebody_else' };
+const made = { commit_message: null, kind: 'create', parent_version: null, rolled_back_from: null, author };
+
+const itemLine = (record: 'part' | 'prompt', slug: string, more: object = {}) => ({
+  ...{ record, slug, name: slug, description: null, tags: [], labels: {}, versions: 1, created_at: at, updated_at: at },
+  ...(record === 'prompt' ? { type: 'text' } : {}),
+  ...more,
+});
+
+const partVersion = (slug: string, version: number, template: string) => ({
+  ...{ record: 'part_version', slug, version, template, template_format: 'mustache', ...made, created_at: at },
+  content_hash: hashOf(partKind, { template, templateFormat: 'mustache' }),
+});
+
+function promptVersion(slug: string, version: number, template: string, more: object = {}) {
+  const content = { type: 'text', template, templateFormat: 'plain', config: null, inputSchema: null } as const;
+  return {
+    ...{ record: 'prompt_version', slug, version, type: 'text', template, template_format: 'plain', ...made },
+    ...{ config: null, input_schema: null, optimization_run_id: null, created_at: at },
+    content_hash: hashOf(promptKind, content),
+    ...more,
+  };
+}
+
+/** An answer whose first fault is at this line. */
+const faultAt = (path: string) => ({ status: 422, body: { errors: { 0: { path } } } });
+
+const toLines = (lines: readonly object[]) => lines.map((line) => JSON.stringify(line)).join('\n');
+const gzipped = (text: string) => new Uint8Array(gzipSync(text));
+
+/** An upload that has begun and is not over; `finish` sends the rest. */
+function openUpload({ id, key }: ProjectOfTest, begin: string) {
+  const upload = request(`${it.api.url}/api/projects/${id}/prompts/import`, {
+    method: 'POST',
+    headers: { 'X-API-Key': key, 'Content-Type': 'application/x-ndjson', Expect: '100-continue' },
+  });
+  const status = new Promise<number | undefined>((resolve, reject) => {
+    upload.once('response', (answer) => {
+      answer.resume();
+      resolve(answer.statusCode);
+    });
+    upload.once('error', reject);
+  });
+  upload.flushHeaders();
+  const begun = once(upload, 'continue').then(() => upload.write(begin));
+  return { begun, status, finish: (rest: string) => upload.end(rest), abort: () => upload.destroy() };
+}
+
+/** An upload that holds the place of its workspace, and what the next one is answered. */
+const holdPlace = (project: ProjectOfTest, begin: string) =>
+  until('an upload has its place', 20_000, async () => {
+    const upload = openUpload(project, begin);
+    upload.status.catch(() => undefined);
+    await upload.begun;
+    const next = await imported(project, '');
+    if (next.status === 429) return { upload, next };
+    // The other way round, this one was the first.
+    upload.abort();
+    return false;
+  });
+
+describe('what an import may cost', () => {
+  test('blank lines beyond the limit of lines are refused at once, and hold up nobody', async () => {
+    const target = await newProject(it.api);
+    const body = gzipped('\n'.repeat(40 * 1024 * 1024));
+    await imported(target, gzipped('\n'.repeat(1_000)));
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const startedAtMs = performance.now();
+    const answer = await imported(target, body, '?dry_run=true');
+    const tookMs = performance.now() - startedAtMs;
+    delay.disable();
+    expect(answer).toMatchObject({ status: 413, body: { code: 'body_too_large' } });
+    expect(answer.body.detail).toMatch(/100000 lines/);
+    expect(tookMs).toBeLessThan(3_000);
+    expect(delay.max / 1e6).toBeLessThan(250);
+  });
+
+  test('more bytes than it may have inflated are refused, and nothing of it is there', async () => {
+    const target = await newProject(it.api);
+    const small = `${toLines([itemLine('prompt', 'first'), promptVersion('first', 1, 'x')])}\n`;
+    const fourMebibytes = gzipSync(`${' '.repeat(4 * 1024 * 1024 - 1)}\n`);
+    const body = new Uint8Array(Buffer.concat([gzipSync(small), ...Array<Buffer>(64).fill(fourMebibytes)]));
+    const answer = await imported(target, body);
+    expect(answer).toMatchObject({ status: 413, body: { code: 'body_too_large' } });
+    expect(answer.body.detail).toMatch(/268435456 bytes, inflated/);
+    expect(await imported(target, small)).toMatchObject({
+      status: 200,
+      body: { prompts: { created: 1, unchanged: 0 } },
+    });
+  });
+
+  test('a line of very many values is refused before it is parsed', async () => {
+    const target = await newProject(it.api);
+    const config = `{"a":[${'{},'.repeat(1_300_000)}{}]}`;
+    const line = JSON.stringify(promptVersion('a', 1, 'x', { config: 0 })).replace('"config":0', `"config":${config}`);
+    const answer = await imported(target, gzipped(`${toLines([itemLine('prompt', 'a')])}\n${line}`));
+    expect(answer).toMatchObject(faultAt('line 2'));
+    expect(answer.body.errors[0]?.message).toMatch(/values and keys, at most 42000/);
+  });
+
+  test('an idle upload holds no connection to the database, and the workspace has no second import meanwhile', async () => {
+    const [slow, other] = [await newProject(it.api), await newProject(it.api)];
+    const { upload, next } = await holdPlace(slow, `${toLines([itemLine('prompt', 'idle')])}\n`);
+    expect(next.body.code).toBe('workspace_busy');
+    expect(Number(next.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    const { rows } = await it.api.postgres.raw<{ rows: object[] }>(
+      "select query from pg_stat_activity where state = 'idle in transaction' and query like '%staged_items%'",
+    );
+    expect(rows).toEqual([]);
+    expect((await imported(other, toLines([]))).status).toBe(200);
+    upload.finish(toLines([promptVersion('idle', 1, 'x')]));
+    expect(await upload.status).toBe(200);
+    expect((await imported(slow, toLines([]))).status).toBe(200);
+  });
+
+  test('an upload whose client leaves gives its place back', async () => {
+    const target = await newProject(it.api);
+    const { upload } = await holdPlace(target, '\n');
+    upload.abort();
+    await until('its place is free', 10_000, async () => (await imported(target, '')).status === 200);
+  });
+});
+
+describe('what an import may say', () => {
+  test.each([
+    ['the year 0 of an item', [itemLine('prompt', 'a', { created_at: '0000-01-01T00:00:00.000Z' })], 1],
+    ['the year 0 of an update', [itemLine('prompt', 'a', { updated_at: '0000-12-31T23:59:59.999Z' })], 1],
+    [
+      'the year 0 of a version',
+      [itemLine('prompt', 'a'), promptVersion('a', 1, 'x', { created_at: '0000-01-01T00:00:00.000Z' })],
+      2,
+    ],
+    [
+      'a time that would be rounded into the year 10000',
+      [itemLine('prompt', 'a'), promptVersion('a', 1, 'x', { created_at: '9999-12-31T23:59:59.9999999Z' })],
+      2,
+    ],
+  ])('%s is refused with its line', async (_, lines, line) => {
+    const answer = await imported(await newProject(it.api), toLines(lines));
+    expect(answer).toMatchObject(faultAt(`line ${line}`));
+    expect(answer.body.errors[0]?.message).toMatch(/0001 to 9999/);
+  });
+
+  test.each(['0001-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z'])(
+    'the time %s comes back as it was',
+    async (time) => {
+      const target = await newProject(it.api);
+      const lines = [
+        itemLine('prompt', 'a', { created_at: time, updated_at: time }),
+        promptVersion('a', 1, 'x', { created_at: time }),
+      ];
+      expect((await imported(target, toLines(lines))).status).toBe(200);
+      const answer = await fetch(`${it.api.url}/api/projects/${target.id}/prompts/export`, {
+        headers: { 'X-API-Key': target.key },
+      });
+      const back = (await answer.text())
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as object);
+      expect(back).toEqual(lines);
+    },
+  );
+
+  test('more labels than an item may have are refused, in one import or added to what is there', async () => {
+    const target = await newProject(it.api);
+    const labels = (count: number, from = 0) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`l${from + index}`, 1]));
+    const lines = (count: number) =>
+      toLines([itemLine('prompt', 'a', { labels: labels(count) }), promptVersion('a', 1, 'x')]);
+    expect(await imported(target, lines(51))).toMatchObject(faultAt('line 1'));
+    expect((await imported(target, lines(50))).status).toBe(200);
+    const more = toLines([
+      itemLine('prompt', 'a', { labels: labels(1, 50), versions: 2 }),
+      promptVersion('a', 1, 'x'),
+      promptVersion('a', 2, 'y'),
+    ]);
+    const answer = await imported(target, more);
+    expect(answer).toMatchObject(faultAt('line 1'));
+    expect(answer.body.errors[0]?.message).toMatch(/51 labels, at most 50/);
+    const options = { key: target.key, params: { project_id: target.id, prompt_id: 'a', label: 'l50' } };
+    expect((await it.api.call('putPromptLabel', { ...options, body: { version: 1 } })).status).toBe(422);
+  });
+
+  test('what it says of author, kind and optimization is kept and marked as imported, by whom and when', async () => {
+    const target = await newProject(it.api);
+    const claimed = { kind: 'optimization', optimization_run_id: 'opt_other', created_at: '2001-01-01T00:00:00.000Z' };
+    const before = Date.now();
+    await imported(target, toLines([itemLine('prompt', 'a'), promptVersion('a', 1, 'x', claimed)]));
+    const options = { key: target.key, params: { project_id: target.id, prompt_id: 'a' } };
+    const { body } = await it.api.call<{
+      author: object;
+      kind: string;
+      imported: { by: { type: string }; at: string };
+    }>('getPrompt', options);
+    expect(body).toMatchObject({ author, kind: 'optimization', imported: { by: { type: 'api_key' } } });
+    expect(Date.parse(body.imported.at)).toBeGreaterThan(before - 60_000);
+    const updated = await it.api.call<{ imported: unknown }>('updatePrompt', { ...options, body: { template: 'y' } });
+    expect(updated.body.imported).toBeNull();
+  });
+
+  test('the audit log names what it brought', async () => {
+    const target = await newProject(it.api);
+    await imported(
+      target,
+      toLines([
+        itemLine('part', 'tone', { versions: 2 }),
+        partVersion('tone', 1, 'a'),
+        partVersion('tone', 2, 'b'),
+        itemLine('prompt', 'a'),
+        promptVersion('a', 1, 'x'),
+      ]),
+    );
+    const log = await it.api.admin<{ data: { details: Record<string, object> }[] }>(
+      'listAuditLog',
+      { params: { workspace_id: target.workspaceId }, query: { action: 'prompts.imported' } },
+      200,
+    );
+    expect(log.data[0]?.details).toMatchObject({
+      parts: { changed: [{ id: expect.stringMatching(/^prt_/), slug: 'tone', versions: [0, 2] }], not_named: 0 },
+      prompts: { changed: [{ id: expect.stringMatching(/^prm_/), slug: 'a', versions: [0, 1] }], not_named: 0 },
+    });
+  });
+});
+
+describe('a cycle of parts is refused with its path', () => {
+  test.each([
+    [
+      'behind labels',
+      [
+        itemLine('part', 'a', { versions: 2, labels: { live: 1 } }),
+        partVersion('a', 1, '{{> b@live}}'),
+        partVersion('a', 2, 'ends'),
+        itemLine('part', 'b', { versions: 2, labels: { live: 1 } }),
+        partVersion('b', 1, '{{> a@live}}'),
+        partVersion('b', 2, 'ends'),
+      ],
+    ],
+    [
+      'behind numbers',
+      [
+        itemLine('part', 'a', { versions: 2 }),
+        partVersion('a', 1, '{{> b@1}}'),
+        partVersion('a', 2, 'ends'),
+        itemLine('part', 'b', { versions: 2 }),
+        partVersion('b', 1, '{{> a@1}}'),
+        partVersion('b', 2, 'ends'),
+      ],
+    ],
+  ])('%s', async (_, lines) => {
+    const target = await newProject(it.api);
+    const answer = await imported(target, toLines(lines));
+    expect(answer).toMatchObject({ status: 422, body: { code: 'part_cycle' } });
+    expect(answer.body.detail).toMatch(/a > b > a|b > a > b/);
+  });
+
+  test('of a part that takes over a slug which its own old version is named by', async () => {
+    const target = await newProject(it.api);
+    const options = { key: target.key, params: { project_id: target.id } };
+    const body = { name: 'First', slug: 'first', template: '{{> later@1}}' };
+    const created = await it.api.call<{ id: string }>('createPart', { ...options, body });
+    const params = { ...options.params, part_id: created.body.id };
+    await it.api.call('updatePart', { ...options, params, body: { template: 'ends' } });
+    const renamed = await it.api.call('updatePart', { ...options, params, body: { slug: 'later' } });
+    expect({ status: renamed.status, code: renamed.body.code }).toEqual({ status: 422, code: 'part_cycle' });
+  });
+});

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectProblem, newProject, startApi, type TestApi } from '../../support/api.ts';
+import { getQuota, limitedProject, override, spanQuota } from '../../support/limits.ts';
+import { encodeSpans } from '../../support/otlp-encode.ts';
+import { aSpan } from '../../support/spans.ts';
+import { postTraces } from '../../support/traces.ts';
+import { until } from '../../support/until.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+const bodyOf = (spans: number) =>
+  Buffer.from(
+    encodeSpans(
+      'protobuf',
+      Array.from({ length: spans }, () => aSpan()),
+    ),
+  );
+
+describe('200', () => {
+  test('reports the plan, its period, quotas, rates and retention', async () => {
+    const project = await limitedProject(api, { rate_limits: { read: 10 } }, 'free');
+    const quota = await getQuota(api, project);
+    expect(quota).toMatchObject({ workspace_id: project.workspaceId, plan: 'free', retention_days: 30, features: {} });
+    const start = new Date(quota.period.start);
+    expect([start.getUTCDate(), start.toISOString().slice(10)]).toEqual([1, 'T00:00:00.000Z']);
+    expect(quota.period.end).toBe(new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1)).toISOString());
+    expect(quota.period.resets_at).toBe(quota.period.end);
+    expect(quota.limits).toEqual([
+      {
+        resource: 'spans',
+        unit: 'span',
+        limit: 50_000,
+        used: 0,
+        remaining: 50_000,
+        used_ratio: 0,
+        hard: true,
+        projected: 0,
+      },
+      {
+        resource: 'optimization_runs',
+        unit: 'run',
+        limit: 20,
+        used: 0,
+        remaining: 20,
+        used_ratio: 0,
+        hard: true,
+        projected: 0,
+      },
+    ]);
+    const rate = (name: string, unit: string, limit: number) => ({
+      class: name,
+      unit,
+      limit,
+      window_s: 60,
+      remaining: limit,
+    });
+    expect(quota.rate_limits).toEqual([
+      rate('ingest', 'request', 1_000),
+      rate('ingest', 'byte', 64 * 1024 * 1024),
+      rate('ingest', 'span', 20_000),
+      { ...rate('read', 'request', 10), remaining: 9 },
+      rate('write', 'request', 120),
+      rate('render', 'request', 6_000),
+      rate('analytics', 'request', 60),
+    ]);
+  });
+
+  test('is null where nothing is limited, with the use all the same', async () => {
+    const project = await newProject(api, 'enterprise');
+    expect((await postTraces(api, project.key, bodyOf(3))).status).toBe(200);
+    const quota = await getQuota(api, project);
+    expect(quota).toMatchObject({ plan: 'enterprise', retention_days: null });
+    expect(quota.limits[0]).toMatchObject({ limit: null, used: 3, remaining: null, used_ratio: 0 });
+    for (const { limit, remaining } of quota.rate_limits) expect([limit, remaining]).toEqual([null, null]);
+  });
+
+  test('follows the use without drawing on it', async () => {
+    const project = await limitedProject(api, { rate_limits: { ingest: 5 }, quotas: { spans: 1_000 } }, 'free');
+    expect((await postTraces(api, project.key, bodyOf(40))).status).toBe(200);
+    for (let i = 0; i < 2; i++) {
+      const quota = await getQuota(api, project);
+      expect(quota.limits[0]).toMatchObject({ limit: 1_000, used: 40, remaining: 960, used_ratio: 0.04 });
+      expect(quota.limits[0]?.projected).toBeGreaterThanOrEqual(40);
+      expect(quota.limits[0]?.projected).toBeLessThanOrEqual(40 * 31);
+      expect(quota.rate_limits[0]).toMatchObject({ class: 'ingest', remaining: 4 });
+    }
+  });
+
+  test('is of the overrides in force, within a second of their change', async () => {
+    const project = await limitedProject(api, { quotas: { spans: 5 }, retention_days: 3 }, 'free');
+    expect(await getQuota(api, project)).toMatchObject({ limits: [{ limit: 5 }, { limit: 20 }], retention_days: 3 });
+    await override(api, project, { quotas: { spans: null } });
+    await until('the change', 1_000, async () => (await spanQuota(api, project)).limit === null);
+  });
+
+  test('is for the operator too', async () => {
+    const project = await newProject(api, 'pro');
+    const answer = await api.admin<{ plan: string }>(
+      'getQuota',
+      { params: { workspace_id: project.workspaceId } },
+      200,
+    );
+    expect(answer.plan).toBe('pro');
+  });
+});
+
+describe('the quota of spans', () => {
+  test('is never exceeded, however many spend it at once', async () => {
+    const project = await limitedProject(api, { quotas: { spans: 100 } });
+    const answers = await Promise.all(Array.from({ length: 40 }, () => postTraces(api, project.key, bodyOf(7))));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(14);
+    expect(answers.filter(({ status }) => status === 402)).toHaveLength(26);
+    expect(await spanQuota(api, project)).toMatchObject({ used: 98, remaining: 2 });
+  });
+
+  test.each([
+    ['limited', 'free'],
+    ['unlimited', 'enterprise'],
+  ] as const)('does not meter a duplicate, %s', async (_, plan) => {
+    const project = await newProject(api, plan);
+    const body = bodyOf(5);
+    const answers = await Promise.all(Array.from({ length: 6 }, () => postTraces(api, project.key, body)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+    expect((await spanQuota(api, project)).used).toBe(5);
+  });
+
+  test('does not meter spans that are refused', async () => {
+    const project = await newProject(api, 'free');
+    const good = aSpan();
+    const body = Buffer.from(encodeSpans('protobuf', [good, { ...aSpan(), traceId: '00'.repeat(16) }]));
+    expect((await postTraces(api, project.key, body)).status).toBe(200);
+    expect((await spanQuota(api, project)).used).toBe(1);
+  });
+});
+
+describe('errors', () => {
+  test('another workspace is 404, as one that does not exist', async () => {
+    const [project, other] = [await newProject(api), await newProject(api)];
+    for (const workspaceId of [other.workspaceId, 'wsp_none']) {
+      const answer = await api.call('getQuota', { params: { workspace_id: workspaceId }, key: project.key });
+      expectProblem(answer, 404, 'workspace_not_found');
+    }
+  });
+
+  test('without credentials is 401', async () => {
+    const { workspaceId } = await newProject(api);
+    expectProblem(await api.call('getQuota', { params: { workspace_id: workspaceId } }), 401, 'credentials_required');
+  });
+});

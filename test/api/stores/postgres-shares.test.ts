@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { mintApiKey } from '../../../src/domains/auth/api-key-token.ts';
+import { newId } from '../../../src/lib/ids.ts';
+import { expectProblem, newKey, newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
+import { encodeSpans } from '../../support/otlp-encode.ts';
+import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.ts';
+import { aSpan } from '../../support/spans.ts';
+import { listExecutions, postTraces } from '../../support/traces.ts';
+import { until } from '../../support/until.ts';
+
+/** What only these statements have. */
+const statements = {
+  keyLookUp: '"api_keys"."lookup_id"',
+  promptNames: '"templateKeys"',
+  modelPrices: 'from "model_prices"',
+};
+/** Connections of the API for handlers: see src/clients.ts. */
+const handlerConnections = 10;
+/** One is looked up and 64 wait: see src/domains/auth/unknown-keys.ts. */
+const lookUpsOfOneAddress = 65;
+
+let proxy: PostgresProxy;
+let api: TestApi;
+
+beforeAll(async () => {
+  proxy = await startPostgresProxy(inject('serviceDatabaseUrl'));
+  api = await startApi({ databaseUrl: proxy.url });
+});
+afterEach(() => proxy.release());
+afterAll(async () => {
+  await api.close();
+  await proxy.close();
+});
+
+const readPrices = ({ id, key }: ProjectOfTest) => api.call('getModelPrices', { params: { project_id: id }, key });
+
+/** Well-formed, and of nobody. */
+const randomKey = () => mintApiKey(randomBytes(16).toString('hex')).key;
+
+test('keys that nobody has, many at once from one address: one query at a time, most are refused without, and a known key works', async () => {
+  const project = await newProject(api);
+  expect((await readPrices(project)).status).toBe(200);
+  proxy.hold(statements.keyLookUp);
+  let answered = 0;
+  const flood = Array.from({ length: 100 }, () =>
+    readPrices({ ...project, key: randomKey() }).finally(() => {
+      answered += 1;
+    }),
+  );
+  const refusals = flood.length - lookUpsOfOneAddress;
+  await until('most are answered while one is looked up', 10_000, () => answered === refusals);
+  expect([proxy.held(), proxy.asked()]).toEqual([1, 1]);
+  expect((await readPrices(project)).status).toBe(200);
+  expect(answered).toBe(refusals);
+
+  proxy.release();
+  const answers = await Promise.all(flood);
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused).toHaveLength(refusals);
+  for (const answer of refused) {
+    expectProblem(answer, 429, 'rate_limited');
+    expect(answer.headers.get('retry-after')).toBe('1');
+  }
+  for (const answer of answers.filter((each) => !refused.includes(each))) {
+    expectProblem(answer, 401, 'invalid_credentials');
+  }
+  expect(proxy.asked()).toBe(lookUpsOfOneAddress);
+});
+
+test('lists that name many prompts: a workspace has one look-up of them under way, and its other requests are answered', async () => {
+  const [project, other] = [await newProject(api), await newProject(api)];
+  const filter = () =>
+    JSON.stringify({ field: 'prompt_id', op: 'in', value: Array.from({ length: 100 }, () => newId('prm')) });
+  const list = (of: ProjectOfTest) => listExecutions(api, of, { filter: filter() });
+  proxy.hold(statements.promptNames);
+  const lists = Array.from({ length: 10 }, () => list(project));
+  await until('prompts are looked up', 10_000, () => proxy.held() > 0);
+  // By when the other lists have come as well.
+  for (let n = 0; n < 10; n++) expect((await readPrices(project)).status).toBe(200);
+  expect(proxy.held()).toBe(1);
+  lists.push(list(other));
+  await until('those of another workspace are looked up meanwhile', 10_000, () => proxy.held() === 2);
+
+  proxy.release();
+  for (const { status, text } of await Promise.all(lists)) expect(status, text).toBe(200);
+  expect(proxy.asked()).toBe(lists.length);
+});
+
+test('while slow statements hold every connection of the handlers, a key that comes for the first time is known', async () => {
+  const [one, two] = [await newProject(api), await newProject(api)];
+  const { key } = await newKey(api, one.id, { preset: 'ingest_only' });
+  proxy.hold(statements.modelPrices);
+  const reads = [one, two].flatMap((project) => Array.from({ length: 5 }, () => readPrices(project)));
+  await until('all connections are held', 10_000, () => proxy.held() === handlerConnections);
+  const { status } = await postTraces(api, key, Buffer.from(encodeSpans('protobuf', [aSpan()])));
+  expect([status, proxy.held()]).toEqual([200, handlerConnections]);
+
+  proxy.release();
+  for (const { status: read, text } of await Promise.all(reads)) expect(read, text).toBe(200);
+});

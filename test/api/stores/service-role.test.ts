@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { connectPostgres, type Postgres } from '../../../src/stores/postgres/client.ts';
+import { ownsTables, putServiceUser } from '../../../src/stores/postgres/service-role.ts';
+import { until } from '../../support/until.ts';
+
+/** As API and worker connect, under a name of its own: what this one says is not the product's. */
+let service: Postgres;
+let owner: Postgres;
+beforeAll(async () => {
+  owner = connectPostgres(inject('databaseUrl'), 1);
+  const url = new URL(inject('serviceDatabaseUrl'));
+  url.username = 'promptlane_tested';
+  await putServiceUser(owner, url.href);
+  service = connectPostgres(url.href, 1);
+});
+afterAll(async () => {
+  await service.destroy();
+  await owner.destroy();
+});
+
+describe('the user that API and worker connect as', () => {
+  test.each([
+    'create table smuggled (id int)',
+    'create schema smuggled',
+    `create function smuggled() returns int language sql as 'select 1'`,
+    'alter table api_keys add column smuggled int',
+    'alter table api_keys disable trigger all',
+    'drop table audit_log',
+    'truncate audit_log',
+    'drop trigger note_update on api_keys',
+    'create index smuggled on prompts (name)',
+    'create policy smuggled on prompts using (true)',
+    'alter table prompts disable row level security',
+    'create role smuggled superuser',
+    'set role promptlane',
+    'set session_replication_role = replica',
+    'select * from knex_migrations',
+    'delete from audit_log',
+    `update audit_log set actor_id = 'nobody'`,
+    `insert into changes (topic, subject_id) values ('a', 'b')`,
+    `select pg_read_file('/etc/passwd')`,
+    `copy prompts to program 'cat'`,
+  ])('may not: %s', async (statement) => {
+    const failure = await service.raw(statement.replaceAll('?', '\\?')).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: '42501' });
+  });
+
+  test('is no superuser, passes no row security, owns no table, and may use every table but those of the migrations', async () => {
+    const role = await service('pg_roles').whereRaw('rolname = current_user').first();
+    const rights = { rolsuper: false, rolbypassrls: false, rolcreaterole: false, rolcreatedb: false };
+    expect(role).toMatchObject(rights);
+    expect(await service('pg_tables').whereRaw('tableowner = current_user').select('tablename')).toEqual([]);
+    const unreadable = await service('pg_tables')
+      .where('schemaname', 'public')
+      .whereRaw(`not has_table_privilege(schemaname || '.' || tablename, 'select')`)
+      .orderBy('tablename')
+      .pluck('tablename');
+    expect(unreadable).toEqual(['knex_migrations', 'knex_migrations_lock']);
+  });
+
+  test('is told apart from the owner', async () => {
+    expect([await ownsTables(service), await ownsTables(owner)]).toEqual([false, true]);
+  });
+});
+
+/** Of another user for every test. */
+function urlOf(user: string, password: string): string {
+  const url = new URL(inject('serviceDatabaseUrl'));
+  url.username = user;
+  url.password = encodeURIComponent(password);
+  return url.href;
+}
+
+async function expectLogin(url: string): Promise<void> {
+  const connected = connectPostgres(url, 1);
+  try {
+    expect(await connected('workspaces').where({ id: 'none' }).select('id')).toEqual([]);
+  } finally {
+    await connected.destroy();
+  }
+}
+
+/** Everything that is sent to the server, the bound values too, while `work` runs. */
+async function statementsOf(work: () => Promise<void>): Promise<string[]> {
+  const sent: string[] = [];
+  const note = ({ sql, bindings }: { sql: string; bindings?: unknown[] }) =>
+    sent.push(sql, ...(bindings ?? []).map(String));
+  owner.on('query', note);
+  await work().finally(() => owner.off('query', note));
+  return sent;
+}
+
+test('granting again changes nothing, and gives the user the password of the URL', async () => {
+  await putServiceUser(owner, inject('serviceDatabaseUrl'));
+  for (const password of ['first-pass?word', `second' "pass\\word`, 'third \uFB01n\u00A0\u00E4\u00ADu\u0308']) {
+    const url = urlOf('promptlane_other', password);
+    await putServiceUser(owner, url);
+    await expectLogin(url);
+  }
+});
+
+test('no statement holds the password, and none fails where the user exists', async () => {
+  const failures: unknown[] = [];
+  owner.on('query-error', (error: unknown) => failures.push(error));
+  for (const password of [
+    'password-of-the-first-start',
+    'password-of-the-first-start',
+    'password-of-the-third-start',
+  ]) {
+    const url = urlOf('promptlane_quiet', password);
+    const sent = await statementsOf(() => putServiceUser(owner, url));
+    expect(sent.join('\n')).toContain('SCRAM-SHA-256$4096:');
+    expect(sent.filter((text) => text.includes(password))).toEqual([]);
+    await expectLogin(url);
+  }
+  expect(failures).toEqual([]);
+});
+
+test('a user that somebody else makes at the same moment is given the password', async () => {
+  const url = urlOf('promptlane_raced', 'password-of-the-race');
+  const rival = connectPostgres(inject('databaseUrl'), 2);
+  let putting: Promise<void> | undefined;
+  await rival.transaction(async (transaction) => {
+    await transaction.raw('create role promptlane_raced login');
+    putting = putServiceUser(owner, url);
+    await until('our statement waits for that of the other', 5_000, async () => {
+      const waiting = await rival('pg_stat_activity')
+        .where('wait_event_type', 'Lock')
+        .whereLike('query', '%promptlane_raced%');
+      return waiting.length > 0;
+    });
+  });
+  await putting;
+  await rival.destroy();
+  await expectLogin(url);
+});

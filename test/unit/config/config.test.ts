@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { readConfig } from '../../../src/config.ts';
+
+const complete = {
+  DATABASE_URL: 'postgres://localhost/x',
+  REDIS_URL: 'redis://localhost',
+  CLICKHOUSE_URL: 'http://localhost:8123',
+  ADMIN_API_KEY: 'a'.repeat(24),
+  API_KEY_PEPPER: 'p'.repeat(24),
+};
+const read = (env: Record<string, string>) => readConfig({ ...complete, ...env });
+
+describe('what makes tokens valid', () => {
+  test('is nothing unless it is set; empty counts as not set', () => {
+    const none = { secret: undefined, jwksUrl: undefined, issuers: [], audiences: [] };
+    expect(read({}).jwt).toEqual(none);
+    expect(read({ JWT_SECRET: '', JWT_JWKS_URL: '', JWT_ISSUER: '' }).jwt).toEqual(none);
+  });
+
+  test('may name several issuers and audiences', () => {
+    const { jwt } = read({ JWT_ISSUER: 'https://a.example, https://b.example', JWT_AUDIENCE: 'one,' });
+    expect(jwt).toMatchObject({ issuers: ['https://a.example', 'https://b.example'], audiences: ['one'] });
+  });
+
+  test.each(['https://idp.example/jwks', 'http://127.0.0.1:9/jwks', 'http://localhost/jwks', 'http://[::1]/jwks'])(
+    'may be fetched from %s',
+    (url) => {
+      expect(read({ JWT_JWKS_URL: url }).jwt.jwksUrl).toBe(url);
+    },
+  );
+
+  test.each([
+    [{ JWT_SECRET: 'x'.repeat(31) }, /JWT_SECRET: must be at least 32 bytes/],
+    [{ JWT_JWKS_URL: 'http://idp.example/jwks' }, /JWT_JWKS_URL: must be https/],
+    [{ JWT_JWKS_URL: 'http://localhost.evil.example/jwks' }, /JWT_JWKS_URL: must be https/],
+    [{ JWT_JWKS_URL: 'file:///etc/jwks' }, /JWT_JWKS_URL/],
+    [{ JWT_JWKS_URL: 'junk' }, /JWT_JWKS_URL: Invalid URL/],
+  ])('refuses to start with %j', (env, fault) => {
+    expect(() => read(env)).toThrow(fault);
+  });
+
+  test('is never quoted in a fault', () => {
+    expect(() => read({ JWT_SECRET: 'a short secret' })).not.toThrow(/a short secret/);
+  });
+});

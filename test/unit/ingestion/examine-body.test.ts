@@ -1,0 +1,61 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createBodyExaminer } from '../../../src/domains/ingestion/receive/examine-body.ts';
+import { MalformedError, TooLargeError } from '../../../src/lib/errors.ts';
+import { newId, type WorkspaceId } from '../../../src/lib/ids.ts';
+import { defaultOtlpLimits } from '../../../src/otlp/limits.ts';
+import { newTraceId, tracesBody } from '../../support/noise/attack-bodies.ts';
+
+const mebibyte = 1024 * 1024;
+const examiner = createBodyExaminer(defaultOtlpLimits);
+afterAll(() => examiner.close());
+
+const examine = (body: Buffer) =>
+  examiner.examine({ workspaceId: newId('wsp'), encoding: 'json', coding: 'gzip', body });
+
+describe('a small body that inflates to a large one', () => {
+  const traceId = newTraceId();
+  const spans = Array.from({ length: 40 }, () => ({ traceId, attributes: { text: 'x'.repeat(mebibyte) } }));
+  const sound = tracesBody(spans);
+
+  it('is found to hold what it holds, without its inflated bytes in the memory of the main thread', async () => {
+    const bytesBefore = process.memoryUsage().arrayBuffers;
+    let bytesMax = 0;
+    const look = setInterval(() => (bytesMax = Math.max(bytesMax, process.memoryUsage().arrayBuffers)), 1);
+    const { scan, inflatedBytes } = await examine(sound).finally(() => clearInterval(look));
+    expect(scan).toMatchObject({ spans: 40, rejected: 0 });
+    expect(inflatedBytes).toBeGreaterThan(40 * mebibyte);
+    expect(bytesMax).toBeGreaterThan(0);
+    expect((bytesMax - bytesBefore) / mebibyte).toBeLessThan(10);
+  });
+
+  it.each([
+    ['over the limit', gzipSync(Buffer.alloc(65 * mebibyte, 0x20)), TooLargeError, 'body_too_large'],
+    ['cut short', sound.subarray(0, -5), MalformedError, 'corrupt_body'],
+    ['that is not OTLP', gzipSync(Buffer.alloc(20 * mebibyte, 0x5b)), MalformedError, 'malformed_otlp'],
+  ] as const)('%s is refused with its own error', async (_, body, kind, code) => {
+    const error = await examine(body).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(kind);
+    expect(error).toMatchObject({ code });
+  });
+});
+
+describe('sixteen large bodies of one workspace, sent together', () => {
+  it('one of another workspace that comes after them does not wait until they are done', async () => {
+    const traceId = newTraceId();
+    const spans = Array.from({ length: 6 }, () => ({ traceId, attributes: { text: 'x'.repeat(mebibyte) } }));
+    // As they are: bodies that are inflated do not come to their turns in the order in which they were sent.
+    const body = gunzipSync(tracesBody(spans));
+    const done: string[] = [];
+    const examineOf = async (workspaceId: WorkspaceId) => {
+      await examiner.examine({ workspaceId, encoding: 'json', coding: 'identity', body });
+      done.push(workspaceId);
+    };
+    const [busy, other] = [newId('wsp'), newId('wsp')];
+    // A thread that has yet to start serves nobody, so both of them work before.
+    await Promise.all([examineOf(busy), examineOf(other)]);
+    done.length = 0;
+    await Promise.all([...Array.from({ length: 16 }, () => examineOf(busy)), examineOf(other)]);
+    expect(done.indexOf(other)).toBeLessThan(4);
+  });
+});

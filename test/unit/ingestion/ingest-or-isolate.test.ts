@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import type { Queue } from 'bullmq';
+import { describe, expect, test } from 'vitest';
+import { type IngestOrIsolateDeps, ingestOrIsolate } from '../../../src/domains/ingestion/store/ingest-or-isolate.ts';
+import { SpanBatcher } from '../../../src/domains/ingestion/store/span-batcher.ts';
+import { createWorkLanes } from '../../../src/domains/ingestion/store/work-lanes.ts';
+import { OverrideCache } from '../../../src/domains/pricing/override-cache.ts';
+import { UnavailableError } from '../../../src/lib/errors.ts';
+import type { IngestBodyPayload } from '../../../src/queue/job-catalog.ts';
+import type { Postgres } from '../../../src/stores/postgres/client.ts';
+import type { Redis } from '../../../src/stores/redis/client.ts';
+import { createLatencyRecorder } from '../../../src/telemetry/latency.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { encodedBody } from '../../support/encoded-body.ts';
+import { aSpan } from '../../support/spans.ts';
+
+const own = { projectId: 'prj_1', workspaceId: 'wsp_1' };
+const payload: IngestBodyPayload = {
+  ...{ v: 1, retentionDays: 0, encoding: 'protobuf', coding: 'identity' },
+  ...{ inflatedBytes: 100, spans: 1, receivedAtMs: Date.now() },
+  ...own,
+};
+
+/** Works on a body that has been tried so often, with a batcher that fails with `error`; says what became of it. */
+async function run(
+  { attemptsMade, stalledCounter = 0 }: { attemptsMade: number; stalledCounter?: number },
+  error?: Error,
+) {
+  const { encoded } = await encodedBody([aSpan()], own);
+  const unlimited = Number.POSITIVE_INFINITY;
+  const batcher = new SpanBatcher({
+    ...{ rowsMax: 100, bytesMax: unlimited, entriesMax: 1, waitMsMax: 1, writesMax: 1 },
+    ...{ patientRowsMin: 100, patientWaitMsMax: 1, togetherBytesMax: unlimited, togetherRowsMax: unlimited },
+    write: async () => {
+      if (error !== undefined) throw error;
+      return new Map();
+    },
+  });
+  const isolated: string[] = [];
+  // Of the engines' clients just what is asked of them here; nothing may reach the database, where the quarantine is.
+  const redis = { getBuffer: async () => Buffer.from('a body') } as Partial<Redis> as Redis;
+  const isolation = {
+    getJobs: async () => [],
+    add: async (_name: string, _payload: object, options: { jobId: string }) => isolated.push(options.jobId),
+  };
+  const postgres = (() => expect.unreachable('Nothing is for the quarantine here')) as unknown as Postgres;
+  let storedSpans = 0;
+  const deps: IngestOrIsolateDeps = {
+    ...{ redis, postgres, batcher, isolation: isolation as unknown as Queue },
+    hold: createWorkLanes(),
+    encoder: { encode: async () => encoded, close: async () => undefined },
+    priceOverrides: new OverrideCache(async () => undefined),
+    latency: createLatencyRecorder(),
+    logger: createLogger({ level: 'silent', name: 'test' }),
+    clock: { nowMs: () => Date.now() },
+    countStored: (spans) => {
+      storedSpans += spans;
+    },
+  };
+  const id = randomUUID();
+  const job = { id, attemptsMade, stalledCounter, isOurs: async () => true };
+  const outcome = await ingestOrIsolate(deps, job, payload).catch((thrown: unknown) => thrown);
+  return { outcome, storedSpans, isIsolated: isolated.includes(id) };
+}
+
+describe('a body that fails for a reason that nobody knows', () => {
+  const unknown = new TypeError("Cannot read properties of undefined (reading 'x')");
+
+  test.each([0, 3])('is tried again by the queue after %s failures before', async (attemptsMade) => {
+    expect(await run({ attemptsMade }, unknown)).toEqual({ outcome: unknown, storedSpans: 0, isIsolated: false });
+  });
+
+  test('is to be tried alone after its fifth try', async () => {
+    expect(await run({ attemptsMade: 4 }, unknown)).toEqual({ outcome: 'isolated', storedSpans: 0, isIsolated: true });
+  });
+});
+
+describe('a body that fails because an engine is away', () => {
+  test.each([
+    ['Redis', Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' })],
+    ['Redis that is full', new Error("OOM command not allowed when used memory > 'maxmemory'.")],
+    ['the database', new UnavailableError('postgres_unavailable', 'The database cannot be reached right now.')],
+  ])('%s: is tried again by the queue, also after a hundred failures', async (_engine, away) => {
+    expect(await run({ attemptsMade: 100 }, away)).toEqual({ outcome: away, storedSpans: 0, isIsolated: false });
+  });
+});
+
+describe('a body that nothing is wrong with', () => {
+  test('is stored, however often it has failed before', async () => {
+    expect(await run({ attemptsMade: 100 })).toEqual({ outcome: 'stored', storedSpans: 1, isIsolated: false });
+  });
+
+  test('is to be tried alone once two workers have died with it under way', async () => {
+    expect(await run({ attemptsMade: 0, stalledCounter: 1 })).toMatchObject({ outcome: 'stored' });
+    expect(await run({ attemptsMade: 0, stalledCounter: 2 })).toMatchObject({ outcome: 'isolated', isIsolated: true });
+  });
+});

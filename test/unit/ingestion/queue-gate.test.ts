@@ -1,0 +1,128 @@
+import type { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { QueueGate } from '../../../src/domains/ingestion/receive/queue-gate.ts';
+import { refusalOf } from '../../../src/domains/ingestion/receive/queue-refusal.ts';
+import { UnavailableError } from '../../../src/lib/errors.ts';
+import { RedisClock } from '../../../src/queue/redis-clock.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+
+const megabyte = 1024 * 1024;
+
+/** The lines of INFO that matter, as Redis writes them; changed by `given`. */
+function info(given: Record<string, string | number> = {}): string {
+  const fields = {
+    loading: 0,
+    aof_enabled: 1,
+    aof_last_write_status: 'ok',
+    used_memory: 10 * megabyte,
+    used_memory_peak: 900 * megabyte,
+    maxmemory: 0,
+    maxmemory_policy: 'noeviction',
+    ...given,
+  };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}:${value}`);
+  return `# Persistence\r\n${lines.join('\r\n')}\r\n`;
+}
+
+const refusal = (given: Record<string, string | number>, oldestWaitingAtMs?: number) =>
+  refusalOf(info(given), oldestWaitingAtMs, 100 * megabyte);
+
+describe('bodies are taken', () => {
+  test.each([
+    ['as Redis is set up by `up`', {}],
+    ['just below the bound of ours', { used_memory: 100 * megabyte }],
+    ['just below 60 % of the bound of Redis', { maxmemory: 1_000 * megabyte, used_memory: 599 * megabyte }],
+  ])('%s', (_circumstance, given) => {
+    expect(refusal(given)).toBeUndefined();
+  });
+  test('while the oldest has waited for 14 minutes', () => {
+    expect(refusal({}, Date.now() - 14 * 60_000)).toBeUndefined();
+  });
+});
+
+describe('bodies are refused', () => {
+  test.each([
+    ['while Redis loads', { loading: 1 }, /loading/],
+    ['without the append-only file', { aof_enabled: 0 }, /appendonly yes/],
+    ['when the append-only file cannot be written', { aof_last_write_status: 'err' }, /cannot write/],
+    ['when Redis may evict', { maxmemory_policy: 'allkeys-lru' }, /noeviction/],
+    ['over the bound of ours', { used_memory: 100 * megabyte + 1 }, /104857601 bytes/],
+    ['over 60 % of the bound of Redis', { maxmemory: 1_000 * megabyte, used_memory: 601 * megabyte }, /629145600/],
+  ])('%s', (_circumstance, given, words) => {
+    expect(refusal(given)).toMatch(words);
+  });
+  test('when the oldest has waited for 16 minutes', () => {
+    expect(refusal({}, Date.now() - 16 * 60_000)).toMatch(/15 minutes/);
+  });
+  test('when INFO says nothing', () => {
+    expect(refusalOf('', undefined, megabyte)).toMatch(/append-only/);
+  });
+});
+
+describe('what comes between two looks at Redis', () => {
+  let usedBytes: number;
+  let gate: QueueGate;
+  beforeEach(async () => {
+    vi.useFakeTimers();
+    usedBytes = 95 * megabyte;
+    // Of Redis the gate sees what INFO and TIME answer.
+    const redis = {
+      status: 'ready',
+      info: async () => info({ used_memory: usedBytes }),
+      time: async () => [Math.floor(Date.now() / 1_000), 0],
+    };
+    gate = new QueueGate({
+      redis: redis as unknown as Redis,
+      logger: createLogger({ level: 'silent', name: 'test' }),
+      clock: new RedisClock(),
+      oldestWaitingAtMs: async () => undefined,
+      backlogBytes: async () => 0,
+      memoryBytesMax: 100 * megabyte,
+    });
+    await gate.start();
+  });
+  afterEach(() => {
+    gate.close();
+    vi.useRealTimers();
+  });
+
+  /** How many of so many bodies of a megabyte that come at once are taken. */
+  function burst(count: number): number {
+    let taken = 0;
+    for (let body = 0; body < count; body++) {
+      try {
+        gate.take(megabyte);
+        taken++;
+      } catch (error) {
+        expect(error).toBeInstanceOf(UnavailableError);
+        expect(error).toMatchObject({ code: 'ingest_unavailable', retryAfterS: 1 });
+      }
+    }
+    return taken;
+  }
+
+  test('is taken until it fills what was left at the last look, and not a byte beyond', () => {
+    gate.assertOpen();
+    expect(burst(20)).toBe(5);
+    expect(() => gate.take(1)).toThrow(/what has just come fills the queue/);
+  });
+
+  test('is taken again up to what the next look finds left', async () => {
+    expect(burst(20)).toBe(5);
+    usedBytes = 98 * megabyte;
+    await vi.advanceTimersByTimeAsync(500);
+    expect(burst(20)).toBe(2);
+    usedBytes = 100 * megabyte;
+    await vi.advanceTimersByTimeAsync(500);
+    expect(burst(20)).toBe(0);
+  });
+
+  test('is refused as a whole, with the reason, once a look has found too much', async () => {
+    usedBytes = 101 * megabyte;
+    await vi.advanceTimersByTimeAsync(500);
+    expect(() => gate.take(1)).toThrow(/the queue holds \d+ bytes/);
+    usedBytes = 50 * megabyte;
+    await vi.advanceTimersByTimeAsync(100);
+    expect(burst(60)).toBe(50);
+  });
+});

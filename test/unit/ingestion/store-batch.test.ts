@@ -1,0 +1,91 @@
+import { Redis } from 'ioredis';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { BatchEntry } from '../../../src/domains/ingestion/store/span-batcher.ts';
+import { RowsRefusedError, storeBatch } from '../../../src/domains/ingestion/store/store-batch.ts';
+import { connectClickHouse } from '../../../src/stores/clickhouse/client.ts';
+import { createLogger } from '../../../src/telemetry/logger.ts';
+import { encodedBody } from '../../support/encoded-body.ts';
+import { type RefusingClickHouse, startRefusingClickHouse } from '../../support/refusing-clickhouse.ts';
+import { aSpan } from '../../support/spans.ts';
+
+let engine: RefusingClickHouse | undefined;
+afterEach(() => engine?.close());
+
+/** Each with a span of that name, which an insert's bytes show. */
+function entriesOf(...names: string[]): Promise<BatchEntry[]> {
+  return Promise.all(names.map((name) => encodedBody([aSpan({ name })], { projectId: 'prj_1', workspaceId: 'wsp_1' })));
+}
+
+async function store(
+  entries: readonly BatchEntry[],
+  codeOf: (body: Buffer, nth: number) => number,
+  message = 'Refused.',
+) {
+  engine = await startRefusingClickHouse(codeOf, { message });
+  const clickhouse = connectClickHouse(engine.url);
+  // Nothing is put on the list here, so nothing is sent to it.
+  const redis = new Redis({ lazyConnect: true });
+  const logger = createLogger({ level: 'silent', name: 'test' });
+  try {
+    return await storeBatch({ clickhouse, redis, logger, stopping: new AbortController().signal }, entries);
+  } finally {
+    await clickhouse.close();
+    redis.disconnect();
+  }
+}
+
+const refusing = (code: number) => (body: Buffer) => (body.includes('the culprit') ? code : 0);
+
+describe('a batch', () => {
+  test('of no bodies is stored', async () => {
+    expect((await store([], () => 0)).size).toBe(0);
+  });
+
+  test('refused for its data is taken apart at once, and only the culprit fails', async () => {
+    const entries = await entriesOf('a', 'the culprit', 'b');
+    const errors = await store(entries, refusing(117));
+    expect([...errors.keys()]).toEqual([entries[1]]);
+    expect([...errors.values()][0]).toBeInstanceOf(RowsRefusedError);
+    expect(engine?.answers).toEqual([117, 0, 117, 0]);
+  });
+
+  test('refused for what nobody knows is tried five times, then taken apart and each body twice, and only the culprit fails', async () => {
+    const entries = await entriesOf('a', 'the culprit', 'b');
+    const errors = await store(entries, refusing(1001));
+    expect([...errors.keys()]).toEqual([entries[1]]);
+    expect(engine?.answers).toEqual([...Array(5).fill(1001), 0, 1001, 1001, 0]);
+  });
+
+  test('that our own code cannot send fails after few tries, and its neighbours are stored', async () => {
+    const [good, bad] = await entriesOf('a', 'b');
+    if (good === undefined || bad === undefined) throw new Error('There are two');
+    const broken = { ...bad, encoded: { ...bad.encoded, rows: null as never } };
+    const errors = await store([good, broken], () => 0);
+    expect([...errors.keys()]).toEqual([broken]);
+    expect(engine?.answers).toEqual([0]);
+  });
+
+  test('that a shard is unavailable for is waited with, whatever else it holds', async () => {
+    const entries = await entriesOf('a', 'b');
+    expect((await store(entries, (_body, nth) => (nth < 6 ? 279 : 0))).size).toBe(0);
+    expect(engine?.answers).toEqual([...Array(6).fill(279), 0]);
+  });
+
+  test('that the server has no memory for is waited with: it says nothing of the rows', async () => {
+    const said = '(total) memory limit exceeded: would use 3.9 GiB, maximum: 3.6 GiB.';
+    const entries = await entriesOf('a', 'b');
+    expect((await store(entries, (_body, nth) => (nth < 6 ? 241 : 0), said)).size).toBe(0);
+    expect(engine?.answers).toEqual([...Array(6).fill(241), 0]);
+  });
+
+  test.each([
+    ['takes too long', 159, 'Timeout exceeded: elapsed 15.1 s, maximum: 15 s.'],
+    ['takes too much memory itself', 241, 'Query memory limit exceeded: would use 2.1 GiB, maximum: 1.86 GiB.'],
+  ])('that %s is taken apart, and what one body has then is not certain', async (_what, code, said) => {
+    const entries = await entriesOf('a', 'the culprit', 'b');
+    const errors = await store(entries, refusing(code), said);
+    expect([...errors.keys()]).toEqual([entries[1]]);
+    expect([...errors.values()][0]).toMatchObject({ isCertain: false });
+    expect(engine?.answers).toEqual([...Array(4).fill(code), 0, code, code, 0]);
+  });
+});

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { mapInSlices, oneTurn, Pace, runInSlices, sharedThird } from '../../../src/lib/pace.ts';
+
+const pieceMs = 1;
+
+/** Holds the event loop, as parsing does. */
+function work(): void {
+  const untilMs = performance.now() + pieceMs;
+  while (performance.now() < untilMs);
+}
+
+test('works of several sharers on a third of the loop take turns, and leave twice as much time as they take', async () => {
+  const slices: string[] = [];
+  const begin = (name: string) =>
+    mapInSlices(
+      Array.from({ length: 30 }, () => name),
+      (label) => {
+        if (slices.at(-1) !== label) slices.push(label);
+        work();
+      },
+      sharedThird(name),
+    );
+  const startedAtMs = performance.now();
+  await Promise.all(['a', 'b', 'c'].map(begin));
+  const tookMs = performance.now() - startedAtMs;
+  expect(slices.slice(0, 6)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+  // The first slice of each comes at once, the others have their pauses.
+  expect(tookMs).toBeGreaterThan(2.4 * 90 * pieceMs);
+});
+
+test('a sharer with many works has no more turns than one with a single work', async () => {
+  const begun: string[] = [];
+  const wait = async (sharer: string) => {
+    await sharedThird(sharer)();
+    begun.push(sharer);
+  };
+  const busy = Array.from({ length: 20 }, () => wait('busy'));
+  const quiet = wait('quiet').then(() => wait('quiet'));
+  await quiet;
+  expect(begun.filter((sharer) => sharer === 'busy').length).toBeLessThanOrEqual(3);
+  await Promise.all(busy);
+  expect(begun).toHaveLength(22);
+});
+
+test('a work that ends within its slice does not keep the next one from its turn', async () => {
+  const first = sharedThird('a')();
+  const second = sharedThird('a')();
+  await first;
+  await second;
+});
+
+test('a work that rests for one turn lets what is ready run between its slices', async () => {
+  let turns = 0;
+  const count = () => {
+    turns++;
+    if (!done) setImmediate(count);
+  };
+  let done = false;
+  setImmediate(count);
+  await mapInSlices(Array.from({ length: 30 }), work, oneTurn);
+  done = true;
+  expect(turns).toBeGreaterThanOrEqual(4);
+});
+
+test('steps run to their end, and what they throw is thrown', async () => {
+  function* steps(fails: boolean): Generator<void, string> {
+    for (let i = 0; i < 12; i++) {
+      work();
+      yield;
+    }
+    if (fails) throw new Error('of the last step');
+    return 'made';
+  }
+  expect(await runInSlices(steps(false), new Pace(sharedThird('a')))).toBe('made');
+  await expect(runInSlices(steps(true), new Pace(sharedThird('a')))).rejects.toThrow('of the last step');
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import type { BacklogShare } from '../../../src/queue/backlog.ts';
+import { costBytesMin, costOf, laneOf, largeBodyBytes } from '../../../src/queue/ingest-lanes.ts';
+import { LaneSchedule } from '../../../src/queue/lane-schedule.ts';
+
+const baseS = 1_000;
+const startMs = (baseS + 50) * 1_000;
+const mebibyte = 1024 * 1024;
+const shareOf = (cost: number): BacklogShare => ({ lane: 'ingest', bytes: cost, cost });
+
+/** Publishes `count` bodies of one workspace at once and tells their priorities. */
+function flood(
+  schedule: LaneSchedule,
+  workspaceId: string,
+  { count, cost }: { count: number; cost: number },
+  nowMs = startMs,
+) {
+  return Array.from({ length: count }, () => schedule.priorityOf(workspaceId, shareOf(cost), { nowMs, baseS }));
+}
+
+describe('the priority of a body', () => {
+  it('of a workspace with nothing waiting is the time that it came', () => {
+    expect(flood(new LaneSchedule(), 'quiet', { count: 1, cost: 1_000 })).toEqual([50]);
+  });
+
+  it('is before the backlog of another workspace that came seconds earlier', () => {
+    const schedule = new LaneSchedule();
+    const busy = flood(schedule, 'busy', { count: 40, cost: mebibyte });
+    const [quiet = 0] = flood(schedule, 'quiet', { count: 1, cost: mebibyte }, startMs + 5_000);
+    expect(busy.filter((priority) => priority < quiet).length).toBe(5);
+    expect(busy.at(-1)).toBe(50 + 39);
+  });
+
+  it('is never more than 300 s behind, so that whatever waits is served before what comes then', () => {
+    const schedule = new LaneSchedule();
+    const busy = flood(schedule, 'busy', { count: 10_000, cost: mebibyte });
+    const [quiet = 0] = flood(schedule, 'quiet', { count: 1, cost: 1 }, startMs + 301_000);
+    expect(Math.max(...busy)).toBe(350);
+    expect(quiet).toBeGreaterThan(350);
+  });
+
+  it('follows what Redis says is waiting, sent by another process too', () => {
+    const schedule = new LaneSchedule();
+    schedule.learn('busy', 'ingest', { cost: 20 * mebibyte, atMs: startMs });
+    expect(flood(schedule, 'busy', { count: 1, cost: 1 })).toEqual([70]);
+    expect(flood(schedule, 'busy', { count: 1, cost: 1 }, startMs + 15_000)).toEqual([70]);
+    expect(flood(schedule, 'busy', { count: 1, cost: 1 }, startMs + 60_000)).toEqual([110]);
+  });
+
+  it('counts the backlog of each lane for itself', () => {
+    const schedule = new LaneSchedule();
+    schedule.learn('busy', 'ingest-large', { cost: 200 * mebibyte, atMs: startMs });
+    expect(flood(schedule, 'busy', { count: 1, cost: 1 })).toEqual([50]);
+  });
+
+  it.each([
+    ['before the base, when clocks step back', (baseS - 9) * 1_000, 1],
+    ['after more than BullMQ can sort by', (baseS + 2 ** 22) * 1_000, 2 ** 21],
+  ])('%s stays what BullMQ takes', (_circumstance, nowMs, priority) => {
+    expect(flood(new LaneSchedule(), 'any', { count: 1, cost: 1 }, nowMs)).toEqual([priority]);
+  });
+});
+
+describe('the lane of a body', () => {
+  it.each([
+    [largeBodyBytes, 'ingest'],
+    [largeBodyBytes + 1, 'ingest-large'],
+  ])('of %d inflated bytes is %s', (inflatedBytes, lane) => {
+    expect(laneOf({ inflatedBytes })).toBe(lane);
+  });
+
+  it('a tiny body costs what every body costs', () => {
+    expect(costOf({ inflatedBytes: 1 })).toBe(costBytesMin);
+  });
+});

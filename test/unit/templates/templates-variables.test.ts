@@ -1,0 +1,140 @@
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import {
+  checkInputSchema,
+  TemplateThreads,
+  TokenCounter,
+  validateVariables,
+} from '../../../src/domains/templates/index.ts';
+import { isLinearSchema, isSmallData } from '../../../src/domains/templates/schema/schema-risk.ts';
+
+// A thread takes long to start on a busy machine.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
+const allThreads = new TemplateThreads();
+const threads = allThreads.of('wsp_test');
+afterAll(() => allThreads.close());
+
+const validate = (schema: object, variables: Record<string, unknown>) => validateVariables(threads, schema, variables);
+
+describe('variables against an input schema', () => {
+  test('defaults fill a copy and are named by their paths', async () => {
+    const schema = {
+      type: 'object',
+      properties: { tone: { type: 'string', default: 'dry' }, user: { properties: { age: { default: 0 } } } },
+    };
+    const given = { user: { name: 'Ada' } };
+    expect(await validate(schema, given)).toEqual({
+      variables: { tone: 'dry', user: { name: 'Ada', age: 0 } },
+      defaulted: expect.toSatisfy((paths: string[]) => `${paths.toSorted()}` === 'tone,user.age'),
+    });
+    expect(given).toEqual({ user: { name: 'Ada' } });
+  });
+
+  test.each([
+    ['on the event loop', {}],
+    ['in a thread', { pattern: '.' }],
+  ])('every fault has its path, %s', async (_where, extra) => {
+    const schema = {
+      type: 'object',
+      required: ['a/b', 'toString'],
+      properties: {
+        list: { type: 'array', items: { type: 'object', properties: { n: { type: 'integer' } } } },
+        tone: { enum: ['dry', 'warm'], ...extra },
+      },
+      additionalProperties: false,
+    };
+    const variables = { list: [{ n: 1 }, { n: 'x' }], tone: 'cold', more: 1 };
+    await expect(validate(schema, variables)).rejects.toMatchObject({
+      code: 'invalid_variables',
+      errors: expect.arrayContaining([
+        { path: 'variables.list[1].n', code: 'type', message: 'must be integer' },
+        { path: 'variables.tone', code: 'enum', message: expect.stringContaining('["dry","warm"]') },
+        { path: 'variables.more', code: 'additionalProperties', message: expect.any(String) },
+        { path: 'variables.a/b', code: 'required', message: expect.any(String) },
+        { path: 'variables.toString', code: 'required', message: expect.any(String) },
+      ]),
+    });
+  });
+
+  test('formats of the standard are checked', async () => {
+    const schema = { type: 'object', properties: { at: { type: 'string', format: 'email' } } };
+    await expect(validate(schema, { at: 'nobody' })).rejects.toMatchObject({ code: 'invalid_variables' });
+  });
+
+  test.each([
+    ['an unknown type', { type: 'strng' }],
+    ['a reference to elsewhere', { $ref: 'https://example.com/schema.json' }],
+    ['a pattern that is none', { properties: { a: { pattern: '(' } } }],
+    ['a list', []],
+    ['70,000 bytes', { description: 'x'.repeat(70_000) }],
+  ])('a schema with %s is refused', async (_what, schema) => {
+    await expect(checkInputSchema(threads, schema)).rejects.toMatchObject({ code: 'invalid_input_schema' });
+  });
+
+  test('a pattern that never ends costs its own request only', async () => {
+    const schema = { properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
+    await expect(validate(schema, { a: `${'a'.repeat(40)}!` })).rejects.toMatchObject({ code: 'template_limit' });
+    await expect(validate(schema, { a: 'aa' })).resolves.toMatchObject({ defaulted: [] });
+  });
+
+  test('a schema that doubles itself at every level costs its own request only', async () => {
+    const defs = Object.fromEntries(
+      Array.from({ length: 40 }, (_, n) => [
+        `d${n}`,
+        { allOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] },
+      ]),
+    );
+    const schema = { $defs: { ...defs, d40: { type: 'object' } }, $ref: '#/$defs/d0' };
+    await expect(validate(schema, {})).rejects.toMatchObject({ code: 'template_limit' });
+  });
+
+  test('one schema does not see what another one calls itself', async () => {
+    await checkInputSchema(threads, { $id: 'https://tenant/secret', properties: { a: { const: 'secret' } } });
+    const other = checkInputSchema(threads, { $ref: 'https://tenant/secret' });
+    await expect(other).rejects.toMatchObject({ code: 'invalid_input_schema' });
+  });
+
+  test.each([
+    [{ properties: { a: { type: 'string' } } }, true],
+    [{ properties: { a: { pattern: 'x' } } }, false],
+    [{ properties: { pattern: { type: 'string' } } }, true],
+    [{ properties: { a: { items: { anyOf: [{ format: 'email' }] } } } }, false],
+    [{ uniqueItems: true }, false],
+    [{ enum: Array.from({ length: 1_000 }, (_, n) => n) }, false],
+    [{ properties: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [n, {}])) }, false],
+  ])('the schema %j is checked on the event loop: %s', (schema, linear) => {
+    expect(isLinearSchema(schema)).toBe(linear);
+  });
+
+  test('many values are checked in a thread whatever the schema', () => {
+    expect(isSmallData({ a: Array.from({ length: 1_000 }, () => null) })).toBe(true);
+    expect(isSmallData({ a: Array.from({ length: 50 }, () => Array.from({ length: 50 }, () => 1)) })).toBe(false);
+    expect(isSmallData({ a: Array.from({ length: 1_000_000 }, () => 1) })).toBe(false);
+  });
+});
+
+describe('tokens', () => {
+  const tokens = new TokenCounter(allThreads);
+  const count = (texts: string[], model: string | null) => tokens.count({ workspaceId: 'wsp_test', texts, model });
+
+  test('an OpenAI model is counted with its own encoding, special tokens as text', async () => {
+    expect(await count(['hello world', ' again'], 'gpt-4o')).toEqual({
+      count: 3,
+      model: 'gpt-4o',
+      estimated: false,
+    });
+    expect((await count(['<|endoftext|>'], 'gpt-4-turbo')).count).toBeGreaterThan(1);
+  });
+
+  test('a model of another maker, and none, is estimated', async () => {
+    expect(await count(['hello world'], 'claude-sonnet-4-5')).toMatchObject({
+      count: 2,
+      estimated: true,
+    });
+    expect(await count(['hello world'], null)).toEqual({ count: 2, model: null, estimated: true });
+  });
+
+  test('a text beyond 1 MiB is estimated by its bytes', async () => {
+    const { count: counted, estimated } = await count(['x'.repeat(1_200_000)], 'gpt-4o');
+    expect({ count: counted, estimated }).toEqual({ count: 300_000, estimated: true });
+  });
+});

@@ -1,0 +1,56 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { TemplateThreads, TokenCounter } from '../../../src/domains/templates/index.ts';
+import { countIn } from '../../../src/domains/templates/tokens/count-in.ts';
+import { cutPieces, pieceCharactersMax } from '../../../src/domains/templates/tokens/cut-pieces.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+const threads = new TemplateThreads();
+afterAll(() => threads.close());
+
+const english = 'The quick brown fox, 12 of them; jumped over\nthe lazy dogs (twice!) and went home. '.repeat(800);
+const chinese = '提示管理與觀測，讓團隊知道每一次呼叫花了多少。'.repeat(2_500);
+
+describe('a long text in pieces', () => {
+  test.each([
+    ['English', english],
+    ['Chinese', chinese],
+  ])('has as many tokens as in one, %s', async (_, text) => {
+    const { pieces, exact } = cutPieces(text);
+    expect(exact).toBe(true);
+    expect(pieces.join('')).toBe(text);
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(pieceCharactersMax);
+    for (const encoding of ['o200k_base', 'cl100k_base'] as const) {
+      const [[whole], counted] = [await countIn(encoding, [text]), await countIn(encoding, pieces)];
+      expect(counted.reduce((sum, { count }) => sum + count, 0)).toBe(whole?.count);
+    }
+  });
+
+  test('without a place to cut is not exact, and no character is cut in two', () => {
+    const { pieces, exact } = cutPieces('😀'.repeat(20_000));
+    expect(exact).toBe(false);
+    expect(pieces.every((piece) => !/\p{Surrogate}/u.test(piece))).toBe(true);
+  });
+});
+
+test('while one workspace has large texts counted without end, the small one of another is counted and not estimated', async () => {
+  const tokens = new TokenCounter(threads);
+  const count = (workspaceId: string, texts: string[], waitMsMax?: number) =>
+    tokens.count({ workspaceId, texts, model: 'gpt-4o' }, waitMsMax);
+  await count('wsp_b', ['warm'], 10_000);
+  let [stopped, rounds] = [false, 0];
+  const flood = Array.from({ length: 20 }, async (_, lane) => {
+    while (!stopped) await count('wsp_a', [`${lane} ${rounds++} ${english.repeat(4)}`], 2_000);
+  });
+  // They begin in one tick here, which requests do not.
+  await nextTurn();
+  const counted: boolean[] = [];
+  for (let index = 0; index < 20; index++) {
+    // Far less than what lies before it would take in order of arrival; far more than two turns take.
+    const { estimated } = await count('wsp_b', [`hello ${index}`], 500);
+    counted.push(!estimated);
+  }
+  stopped = true;
+  await Promise.all(flood);
+  expect(counted.filter((each) => each).length).toBeGreaterThanOrEqual(19);
+});

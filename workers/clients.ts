@@ -1,0 +1,46 @@
+import type { Config } from '../src/config.ts';
+import { UnavailableError } from '../src/lib/errors.ts';
+import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
+import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
+import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
+import { createLogger, type Logger } from '../src/telemetry/logger.ts';
+
+/** A ClickHouse that accepts connections and does not answer is noticed after this; the jobs' locks are renewed meanwhile. */
+const insertTimeoutMs = 15_000;
+const slowTimeoutMs = 30 * 60_000;
+const postgresConnectionsMax = 4;
+
+/** What a worker process is connected to. */
+export interface WorkerClients {
+  config: Config;
+  postgres: Postgres;
+  clickhouse: ClickHouse;
+  /** For statements that take minutes. */
+  slowClickhouse: ClickHouse;
+  redis: Redis;
+  logger: Logger;
+  /** Aborted by `stop`. */
+  stopping: AbortSignal;
+  /** Makes jobs that wait for a store give up, so that they go back to the queue. */
+  stop(): void;
+  close(): Promise<void>;
+}
+
+export function connectClients(config: Config, name: string): WorkerClients {
+  const logger = createLogger({ level: config.logLevel, name });
+  const postgres = connectPostgres(config.databaseUrl, postgresConnectionsMax);
+  const clickhouse = connectClickHouse(config.clickhouseUrl, insertTimeoutMs);
+  const slowClickhouse = connectClickHouse(config.clickhouseUrl, slowTimeoutMs);
+  const redis = connectWorkerRedis(config.redisUrl);
+  redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));
+  const stopping = new AbortController();
+  return {
+    ...{ config, postgres, clickhouse, slowClickhouse, redis, logger },
+    stopping: stopping.signal,
+    stop: () => stopping.abort(new UnavailableError('dependency_unavailable', 'The worker is stopping')),
+    async close() {
+      redis.disconnect();
+      await Promise.all([postgres.destroy(), clickhouse.close(), slowClickhouse.close()]);
+    },
+  };
+}
