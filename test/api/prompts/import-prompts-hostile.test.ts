@@ -300,3 +300,11 @@ describe('a cycle of parts is refused with its path', () => {
     expect({ status: renamed.status, code: renamed.body.code }).toEqual({ status: 422, code: 'part_cycle' });
   });
 });
+
+test('a version whose slug is of millions of characters is refused without repeating them', async () => {
+  const target = await newProject(it.api);
+  const lines = [itemLine('part', 'a'), partVersion('a', 1, 'ends'), partVersion(' '.repeat(4_000_000), 1, 'ends')];
+  const answer = await imported(target, toLines(lines));
+  expect(answer).toMatchObject(faultAt('line 3'));
+  expect(JSON.stringify(answer.body).length).toBeLessThan(1_000);
+});

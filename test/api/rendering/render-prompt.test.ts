@@ -107,6 +107,12 @@ describe('200', () => {
     });
   });
 
+  test('a chat of nothing but a placeholder has what is given for it', async () => {
+    const { id } = await it.newPrompt({ type: 'chat', template: undefined, messages: [{ placeholder: 'history' }] });
+    const history = [{ role: 'user', content: 'Hello' }];
+    expect(await render(it, id, { placeholders: { history } })).toMatchObject({ messages: history });
+  });
+
   test('the version is the one that is named, or labeled, or the newest', async () => {
     const { id } = await it.newPrompt({ template: 'one', labels: ['production'] });
     await it.ok('updatePrompt', id, { body: { template: 'two' } });

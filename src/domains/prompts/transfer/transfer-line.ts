@@ -35,7 +35,7 @@ const itemLine = <Record extends string>(record: Record, kind: typeof partKind |
 
 const versionLine = <Record extends string>(record: Record) => ({
   record: z.literal(record),
-  slug: z.string(),
+  slug: z.string().max(100),
   version,
   template_format: z.enum(templateFormats),
   commit_message: z.string().max(2_000).nullable(),
