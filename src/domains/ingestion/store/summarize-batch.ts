@@ -32,6 +32,12 @@ const rowsReadPerRow = 4;
 /** Reads from ClickHouse by one batch for one project, about 20 ms each. */
 const readsMax = 10;
 
+/**
+ * Projects with at most this many rows in a batch are listed before the others are summarized, so
+ * that they do not wait for the reads of a project that sends much.
+ */
+const fewRowsMax = 100;
+
 /** The traces of a project: those summarized, and those left for the list. */
 interface Outcome {
   project: ProjectOfBatch;
@@ -49,11 +55,16 @@ interface Outcome {
  */
 export async function summarizeBatch(deps: SummarizeBatchDeps, entries: readonly BatchEntry[]): Promise<void> {
   const projects = tracesOfBatch(entries);
-  const outcomes = await summarizeProjects(deps, projects);
-  for (const outcome of await insertOutcomes(deps, outcomes)) {
-    if (outcome.left.length === 0) continue;
-    await listForSummary(deps.redis, outcome.project, outcome.left);
-    await countSummaries(deps.redis, 'listed', outcome.left.length);
+  const few = projects.filter(({ rows }) => rows <= fewRowsMax);
+  const many = projects.filter(({ rows }) => rows > fewRowsMax);
+  for (const group of [few, many]) {
+    if (group.length === 0) continue;
+    const outcomes = await summarizeProjects(deps, group);
+    for (const outcome of await insertOutcomes(deps, outcomes)) {
+      if (outcome.left.length === 0) continue;
+      await listForSummary(deps.redis, outcome.project, outcome.left);
+      await countSummaries(deps.redis, 'listed', outcome.left.length);
+    }
   }
 }
 
