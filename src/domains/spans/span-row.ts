@@ -19,8 +19,7 @@ import {
 } from '../../stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
-import type { CostSource } from './normalized-span.ts';
-import { NORMALIZER_VERSION, type NormalizedSpan } from './normalized-span.ts';
+import { type CostSource, NORMALIZER_VERSION, type NormalizedSpan } from './normalized-span.ts';
 import { eventsToJson, linksToJson, resourceToJson, scopeToJson } from './span-json.ts';
 import type { TypedAttributes } from './typed-attributes.ts';
 

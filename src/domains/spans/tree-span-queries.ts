@@ -2,7 +2,7 @@ import { endOfSpan } from '../../lib/time.ts';
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
 import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
-import { spansPerTraceMax } from './light-span-queries.ts';
+import { noParent, spansPerTraceMax } from './light-span-queries.ts';
 import { blockColumn, newestRows, type RowAge } from './newest-rows.ts';
 import type { CostSource, SpanStatus } from './normalized-span.ts';
 import { findOrigins, type Origin, originColumn, unknownOrigin } from './span-origins.ts';
@@ -17,8 +17,6 @@ export interface TreeSpans {
   /** Whether the trace has more. */
   truncated: boolean;
 }
-
-const noParent = "unhex('0000000000000000')";
 
 /** Code points that a tree shows of a long name. The next two bound the events of one span. */
 const textCharsMax = 1_000;
