@@ -3,10 +3,16 @@ import { defineConfig } from 'vitest/config';
 /** As `up` starts the API: its threads are TypeScript that Node loads, not vitest. */
 const execArgv = ['--import', 'tsx'];
 
-/** Projects by what they need: `unit` and `architecture` need nothing, the others get real engines from the global set-up. */
+/**
+ * Projects by what they need: `unit` and `architecture` need nothing, the others get real engines
+ * from the global set-up.
+ */
 const engines = { globalSetup: ['test/support/global-setup.ts'], execArgv };
 
-/** One project after the other. Their files share the modules they import: loading them anew takes longer than most files do. */
+/**
+ * One project after the other. Their files share the modules they import: loading them anew takes
+ * longer than most files do.
+ */
 const sharing = (groupOrder: number) => ({ isolate: false, sequence: { groupOrder } });
 
 const noisyNeighbor = 'test/faults/noisy-neighbor.test.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { CommandName, LoadCommands, LoadReply, LoadTarget } from './load/protocol.ts';
 
-/** The process that makes and sends the load. Bodies stay there; only figures come back. */
+/** Controls the process that creates and sends the load. The bodies stay there. Only figures are returned. */
 export class LoadGenerator {
   readonly #child: ChildProcess;
   readonly #ended: Promise<LoadReply>;
@@ -20,7 +20,7 @@ export class LoadGenerator {
     return this.#child.pid ?? 0;
   }
 
-  /** Throws what the command threw there, and when the process has ended. */
+  /** Throws the error of the command, or an error if the process has ended. */
   async run<Name extends CommandName>(
     name: Name,
     input: LoadCommands[Name]['input'],

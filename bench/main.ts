@@ -30,7 +30,7 @@ const scenarios: Readonly<Record<ScenarioName, (bench: Bench) => Promise<object>
 };
 const queryTimeoutMs = 60_000;
 
-/** Undone in reverse order, whatever ends the run. */
+/** Clean-up functions. They run in reverse order at the end of the run. */
 const undo: (() => Promise<void> | void)[] = [];
 const interrupted = new Promise<never>((_, reject) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error(signal)));

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { defaultScenarioNames, type ScenarioName, scenarioNames } from './scenarios/names.ts';
 
-/** An instance that runs already; all of it on this machine. */
+/** A running instance. All its processes are on this machine. */
 export interface RunningInstance {
   url: string;
   apiKey: string;
@@ -11,10 +11,10 @@ export interface RunningInstance {
 
 export interface Options {
   scenarios: readonly ScenarioName[];
-  /** How long a scenario sends; each has its own default. */
+  /** How long a scenario sends. Each scenario has its own default. */
   seconds: number | undefined;
   spansPerBody: number;
-  /** Of the closed loop. */
+  /** Number of connections of the closed loop. */
   connections: number;
   jsonFile: string | undefined;
   /** Run the TypeScript sources instead of the production build. */
@@ -26,22 +26,22 @@ export interface Options {
 /** Every trace has this many spans. */
 export const spansPerTrace = 10;
 
-export const help = `npm run bench -- [options]      a load report as JSON on standard output
+export const help = `npm run bench -- [options]      prints a load report as JSON to standard output
 
-  --scenario a,b        of ${scenarioNames.join(', ')} (default: all but render and reads, in this order)
-  --seconds n           how long each scenario sends (default: its own)
+  --scenario a,b        list of ${scenarioNames.join(', ')} (default: all except render and reads, in this order)
+  --seconds n           how long each scenario sends (default: depends on the scenario)
   --spans-per-body n    a multiple of ${spansPerTrace} (default 100)
-  --connections n       of the closed loop (default 8)
-  --json file           write the report there too
+  --connections n       number of connections of the closed loop (default 8)
+  --json file           also write the report to this file
   --source              run the TypeScript sources instead of the production build
-  --profile             profile the CPU of API and worker, and report where it went
+  --profile             profile the CPU of API and worker, and report the result
   --url --key --project --clickhouse
-                        aim at a running instance on loopback instead of starting one; all four
+                        use a running instance on loopback instead of starting one; give all four
   --help
 
-It starts its own engines, API and worker on free ports and throws them away at the end.`;
+The command starts its own engines, API and worker on free ports, and removes them at the end.`;
 
-/** Reads the command line; undefined when help was asked for. Throws an Error of one line that names the bad option. */
+/** Reads the command line. Returns undefined for --help. Throws an Error of one line that names the invalid option. */
 export function readOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],
@@ -100,7 +100,7 @@ function readRunning(values: readonly (string | undefined)[]): RunningInstance |
   return { url: loopback('--url', url), apiKey, projectId, clickhouseUrl: loopback('--clickhouse', clickhouseUrl) };
 }
 
-/** Load goes to this machine and nowhere else. */
+/** Checks that the target of the load is this machine. */
 function loopback(option: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'http:') throw new Error(`${option} ${text} is not an http:// URL`);

@@ -5,7 +5,7 @@ import { defaultOtlpLimits } from '../src/otlp/limits.ts';
 import { scanTraces } from '../src/otlp/scan.ts';
 import { encodeTraces, type SpanInput } from '../test/support/otlp-encode.ts';
 
-/** Microseconds per span of the OTLP codec, best of several rounds: `npx tsx bench/otlp-codec.ts`. */
+/** Prints the microseconds per span of the OTLP codec, best of several rounds: `npx tsx bench/otlp-codec.ts`. */
 const spanCount = 100;
 const rounds = 8;
 const roundMs = 150;

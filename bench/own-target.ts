@@ -15,11 +15,11 @@ import { migrate } from '../src/cli/migrate.ts';
 import type { Target } from './target.ts';
 
 export interface OwnTarget extends Target {
-  /** Ends API and worker in order, so that they write their profiles. */
+  /** Stops the API and the worker in an orderly way, so that they write their profiles. */
   stopApps(): Promise<void>;
-  /** Ends everything and removes its data. */
+  /** Stops all processes and removes their data. */
   stop(): Promise<void>;
-  /** Where API and worker put their profiles, if asked to. */
+  /** Directory of the profiles of API and worker, if they are profiled. */
   profileDir: string;
   databaseUrl: string;
 }
@@ -31,14 +31,14 @@ const entries = {
 } as const;
 const stopTimeoutMs = 25_000;
 
-/** The production build, into dist/. Throws with the compiler's words when it fails. */
+/** Creates the production build in dist/. Throws an error with the output of the compiler if it fails. */
 export async function build(): Promise<void> {
   await promisify(execFile)('npm', ['run', '--silent', 'build'], { cwd: root }).catch((error: { stdout?: string }) => {
     throw new Error(`npm run build failed; --source runs without it:\n${error.stdout ?? String(error)}`);
   });
 }
 
-/** Throw-away engines, migrated and seeded, with one API and one worker process on them. */
+/** Starts temporary engines, migrates and seeds them, and starts one API and one worker process. */
 export async function startOwnTarget(options: { fromSource: boolean; profile: boolean }): Promise<OwnTarget> {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-bench-'));
   const reaper = startReaper(directory);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { round } from './statistics.ts';
 
-/** The parts of a .cpuprofile (Chrome DevTools protocol, Profiler.Profile) that say where samples fell. */
+/** The parts of a .cpuprofile (Chrome DevTools protocol, Profiler.Profile) that contain the samples. */
 interface CpuProfile {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
   samples: number[];
@@ -12,11 +12,14 @@ interface CpuProfile {
 }
 
 const rowsMax = 25;
-/** Samples are a millisecond apart; where they are much further the process did not run, and others had the core. */
+/**
+ * Samples have a distance of 1 ms. At a much larger distance, the process did not run, because
+ * other processes used the core.
+ */
 const deltaUsMax = 5_000;
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Where each profiled process spent its own time, largest first; idle time is left out of the shares. */
+/** Returns where each profiled process spent its own time, largest first. The shares exclude idle time. */
 export function summarizeProfiles(directory: string): Record<string, object> {
   const files = readdirSync(directory).filter((file) => file.endsWith('.cpuprofile'));
   return Object.fromEntries(files.map((file) => [file.replace('.cpuprofile', ''), summarize(join(directory, file))]));

@@ -3,8 +3,8 @@ import { startOwnTarget } from './own-target.ts';
 import { summarizeLatencies } from './statistics.ts';
 
 /**
- * How long lists, searches and reads of prompts take over HTTP with 10,000 prompts of 50 versions each, one request at a time.
- * Run as `npx tsx bench/prompts.ts`; prints JSON.
+ * Measures lists, searches and reads of prompts over HTTP with 10,000 prompts of 50 versions each,
+ * one request at a time. Run it with `npx tsx bench/prompts.ts`. It prints JSON.
  */
 const prompts = 10_000;
 const versions = 50;

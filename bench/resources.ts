@@ -5,7 +5,7 @@ import { round } from './statistics.ts';
 const ticksPerS = 100;
 const mib = 1024 * 1024;
 
-/** What processes used between two moments. Null where /proc does not say (not Linux, or gone). */
+/** Resources that processes used between two times. Null if /proc has no value (not Linux, or the process ended). */
 export interface ResourceUse {
   cpu_s: number | null;
   cpu_us_per_span?: number | null;
@@ -21,7 +21,7 @@ interface Watched {
   peakBytes: number;
 }
 
-/** Watches the processes by name from now until {@link stop}. */
+/** Watches the named processes from now until {@link stop}. */
 export class ResourceWatch {
   readonly #watched: ReadonlyMap<string, Watched>;
   readonly #timer: NodeJS.Timeout;
@@ -33,8 +33,9 @@ export class ResourceWatch {
   }
 
   /**
-   * Ends the watch. CPU time is divided by `spans` where given. `others_cpu_s` is what everybody else on the machine used
-   * meanwhile: near zero, or the figures tell of the neighbours too.
+   * Ends the watch. CPU time is divided by `spans` if given. `others_cpu_s` is the CPU time of all
+   * other processes of the machine in the same time. If it is not close to zero, the figures are
+   * not reliable.
    */
   stop(spans?: number): { byProcess: Record<string, ResourceUse>; others_cpu_s: number | null } {
     this.#sample();
@@ -66,7 +67,7 @@ function begin(pid: number): Watched {
 function finish({ pid, cpuS, startBytes, peakBytes }: Watched, spans: number | undefined): ResourceUse {
   const endCpuS = readCpuS(pid);
   const usedS = cpuS === null || endCpuS === null ? null : endCpuS - cpuS;
-  // The kernel's own mark sees what falls between two samples.
+  // The peak of the kernel includes values between two samples.
   const peak = Math.max(peakBytes, (highWaterMarkResets && readStatusBytes(pid, 'VmHWM')) || 0);
   return {
     cpu_s: usedS === null ? null : round(usedS, 2),
@@ -79,7 +80,10 @@ function finish({ pid, cpuS, startBytes, peakBytes }: Watched, spans: number | u
 
 let highWaterMarkResets = true;
 
-/** proc(5): writing 5 to clear_refs sets VmHWM to the present size. Kernels without it leave us the samples. */
+/**
+ * proc(5): writing 5 to clear_refs sets VmHWM to the current size. Without this function of the
+ * kernel, only the samples count.
+ */
 function resetHighWaterMark(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
@@ -88,7 +92,7 @@ function resetHighWaterMark(pid: number): void {
   }
 }
 
-/** User and system time of all threads, proc(5) stat fields 14 and 15; the name before them may hold spaces. */
+/** User and system time of all threads, proc(5) stat fields 14 and 15. The name before them may contain spaces. */
 function readCpuS(pid: number): number | null {
   const stat = read(`${pid}/stat`);
   if (stat === null) return null;
@@ -96,7 +100,7 @@ function readCpuS(pid: number): number | null {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerS;
 }
 
-/** All of the machine but idle and waiting time, proc(5) /proc/stat fields 1 to 8. */
+/** CPU time of the machine without idle and waiting time, proc(5) /proc/stat fields 1 to 8. */
 function readMachineCpuS(): number | null {
   const line = read('stat')?.split('\n')[0];
   if (line === undefined) return null;

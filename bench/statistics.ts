@@ -1,4 +1,4 @@
-/** What a report says of many latencies; null everywhere when there were none. */
+/** Summary of latencies for a report. All values are null if there are no latencies. */
 export interface LatencySummary {
   count: number;
   p50_ms: number | null;
@@ -7,7 +7,10 @@ export interface LatencySummary {
   max_ms: number | null;
 }
 
-/** The smallest value that at least `share` (0 to 1) of all values do not exceed (nearest rank); null when there are none. */
+/**
+ * Returns the smallest value that at least `share` (0 to 1) of all values do not exceed (nearest
+ * rank), or null without values.
+ */
 export function percentile(sorted: ArrayLike<number>, share: number): number | null {
   const rank = Math.max(1, Math.ceil(sorted.length * share));
   return sorted[rank - 1] ?? null;
@@ -22,7 +25,7 @@ export function summarizeLatencies(latenciesMs: Float64Array, decimals = 1): Lat
   return { count: sorted.length, p50_ms: at(0.5), p95_ms: at(0.95), p99_ms: at(0.99), max_ms: at(1) };
 }
 
-/** Rounded to so many decimals. */
+/** Rounds to a number of decimals. */
 export function round(value: number, decimals = 0): number {
   const factor = 10 ** decimals;
   return Math.round(value * factor) / factor;

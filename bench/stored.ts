@@ -10,11 +10,14 @@ export interface TraceRange {
 }
 
 export interface StoredCheck {
-  /** Acknowledged traces that are not readable with every span, once each; 0 or something was lost or doubled. */
+  /**
+   * Acknowledged traces that are not readable with every span exactly once. If it is not 0, spans
+   * were lost or stored twice.
+   */
   wrong_traces: number;
-  /** Acknowledged traces that are not listed, or with another number of spans. */
+  /** Acknowledged traces that are not listed, or are listed with another number of spans. */
   wrong_executions: number;
-  /** Stored although their body was not answered 200: allowed, since an answer can be lost. */
+  /** Traces stored without a response of 200. This is allowed, because a response can be lost. */
   unacknowledged_traces: number;
 }
 
@@ -22,10 +25,13 @@ const inRange =
   'project_id = {projectId:String} AND trace_id >= toFixedString(unhex({low:String}), 16) ' +
   'AND trace_id <= toFixedString(unhex({high:String}), 16)';
 const pollEveryMs = 100;
-/** Draining may take long after an overload, but not without any progress. */
+/** After an overload, storing may take long, but it must make progress. */
 const stuckMs = 30_000;
 
-/** When the last of `spans` became readable, and when their executions were listed. Throws when the count stands still. */
+/**
+ * Returns when the last of `spans` became readable, and when their executions were listed. Throws
+ * if the count stops.
+ */
 export async function untilStored(
   clickhouse: ClickHouse,
   range: TraceRange,
@@ -36,7 +42,7 @@ export async function untilStored(
   return { readableAtMs, listedAtMs };
 }
 
-/** The plain count is cheap and never too low, so that only the last look needs FINAL. */
+/** The count without FINAL is cheap and never too low. So only the last query needs FINAL. */
 async function untilCount(clickhouse: ClickHouse, range: TraceRange, table: string, expected: number): Promise<number> {
   let seen = -1;
   let progressAtMs = epochMs();
@@ -62,7 +68,7 @@ async function count(clickhouse: ClickHouse, range: TraceRange, from: string): P
   return Number(row?.rows);
 }
 
-/** Holds every acknowledged trace against what reads see. */
+/** Compares every acknowledged trace with the stored traces. */
 export async function checkStored(
   clickhouse: ClickHouse,
   range: TraceRange,

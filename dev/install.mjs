@@ -28,10 +28,13 @@ export function staleReason(lock, installed) {
   return undefined;
 }
 
-/** Why `npm ci` has to run in a directory with a package-lock.json, or undefined. Leaves the process when there is none. */
+/**
+ * Why `npm ci` has to run in a directory with a package-lock.json, or undefined. Leaves the process
+ * when there is none.
+ */
 export function staleInstallation(directory) {
   const lock = readJson(join(directory, 'package-lock.json'));
-  if (!lock) fail(`${join(directory, 'package-lock.json')} cannot be read: is the checkout complete?`);
+  if (!lock) fail(`${join(directory, 'package-lock.json')} cannot be read. Check that the checkout is complete`);
   return staleReason(lock, readJson(join(directory, 'node_modules', '.package-lock.json')));
 }
 
@@ -62,13 +65,14 @@ async function installWhenStale(directory, what, options) {
   const [command, ...prefix] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
   const args = [...prefix, 'ci', ...options, '--no-audit', '--no-fund'];
   const child = spawn(command, args, { cwd: directory, stdio: 'inherit' });
-  // npm takes back for half a minute what it did, and who starts again meanwhile finds a directory that cannot be removed.
+  // npm takes back for half a minute what it did, and who starts again meanwhile finds a directory
+  // that cannot be removed.
   const interrupt = () => child.kill('SIGKILL');
   process.on('SIGINT', interrupt);
   const [status] = await once(child, 'exit').catch((error) => fail(`npm cannot be started: ${error.message}`));
   process.off('SIGINT', interrupt);
-  if (child.killed) fail('interrupted while installing; the next start begins it again');
-  if (status !== 0) fail('npm ci failed; the lines above say why');
+  if (child.killed) fail('the installation was interrupted. The next start repeats it');
+  if (status !== 0) fail('npm ci failed. The lines above contain the reason');
   console.log(`✓ installed ${what} (${((Date.now() - startedAtMs) / 1000).toFixed(1)} s)`);
 }
 

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-// Below the ephemeral range (32768 on Linux, 49152 on macOS): a client that retries against a stopped engine could
-// otherwise be given the engine's own port, connect to itself and keep the engine from starting again.
+// The ports are below the ephemeral range (32768 on Linux, 49152 on macOS). Otherwise a client that
+// retries a stopped engine could get the port of the engine as its own, connect to itself, and
+// prevent the engine from starting.
 const PORT_FROM = 20_000;
 const PORT_COUNT = 10_000;
 
-/** `preferred` when it is free, else a random free port between 20000 and 29999, on 127.0.0.1. */
+/** Returns `preferred` if it is free, otherwise a random free port from 20000 to 29999, on 127.0.0.1. */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && (await portFault('127.0.0.1', preferred)) === undefined) return preferred;
   for (let attempt = 0; attempt < 200; attempt++) {
@@ -16,7 +17,7 @@ export async function freePort(preferred?: number): Promise<number> {
   throw new Error(`no free port found in 200 attempts between ${PORT_FROM} and ${PORT_FROM + PORT_COUNT - 1}`);
 }
 
-/** The error code (EADDRINUSE, EACCES, …) that listening would meet, undefined when the port is free. */
+/** Returns the error code of listening (EADDRINUSE, EACCES, …), or undefined if the port is free. */
 export async function portFault(host: string, port: number): Promise<string | undefined> {
   const server = createServer();
   try {

@@ -11,7 +11,7 @@ import { commandLine, identify } from './process/identity.ts';
 import { lastLines } from './process/log-file.ts';
 
 export interface PostgresOptions extends EngineOptions {
-  /** False only where the data is thrown away: a crash of the machine may then corrupt it. */
+  /** False only for temporary data, because a crash of the machine can then corrupt it. */
   durable?: boolean | undefined;
 }
 
@@ -21,7 +21,7 @@ const DATABASE = 'promptlane';
 
 /**
  * Starts a real Postgres on 127.0.0.1, creating its cluster and the database `promptlane` on first use.
- * Throws when another server runs on `dataDir`, or with the last log lines when it does not get ready.
+ * Throws if another server uses `dataDir`. Throws with the last log lines if the server does not become ready.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EngineProcess> {
   const dataDir = resolve(options.dataDir);
@@ -83,8 +83,8 @@ function launchServer(
 }
 
 /**
- * After a crash postmaster.pid may name a pid that some other program has by now. Postgres ignores the pid that
- * PG_GRANDPARENT_PID names (CreateLockFile in miscinit.c) and still checks that no old backend is left.
+ * After a crash, postmaster.pid can contain the pid of another program. Postgres ignores the pid in
+ * PG_GRANDPARENT_PID (CreateLockFile in miscinit.c) and still checks that no old backend runs.
  */
 function strangerInPidFile(directory: string): number {
   const pid = pidInFile(directory);
@@ -102,7 +102,7 @@ function pidInFile(directory: string): number | undefined {
   }
 }
 
-/** Backends of a killed server may live on for a moment, and as long as they do a new server refuses to start. */
+/** Backends of a killed server can run for a short time. A new server does not start until they end. */
 async function launchUntilReady(launch: () => Promise<Child>, url: string, logFile: string): Promise<Child> {
   const deadlineMs = Date.now() + READY_TIMEOUT_MS;
   for (;;) {
@@ -122,7 +122,7 @@ async function launchUntilReady(launch: () => Promise<Child>, url: string, logFi
   }
 }
 
-/** Waits for a connection, then makes sure that the database exists. */
+/** Waits for a connection, then creates the database if it does not exist. */
 async function whenReady(url: string, deadlineMs: number, given: AbortSignal): Promise<'ready' | 'timeout'> {
   while (Date.now() < deadlineMs && !given.aborted) {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });

@@ -9,7 +9,7 @@ import { lastLines } from './process/log-file.ts';
 import { ensureRedisBinary } from './redis/binary.ts';
 
 export interface RedisOptions extends EngineOptions {
-  /** As Redis writes it: "2gb". */
+  /** In the format of Redis, for example "2gb". */
   maxMemory?: string | undefined;
 }
 
@@ -24,7 +24,7 @@ const PROBE_TIMEOUT_MS = 1_000;
 
 /**
  * Starts a real Redis (or Valkey) on 127.0.0.1 with an append-only file, so that a killed process loses nothing.
- * Throws with the last log lines when it does not get ready.
+ * Throws with the last log lines if it does not become ready.
  */
 export async function startRedis(options: RedisOptions): Promise<EngineProcess> {
   const dataDir = resolve(options.dataDir);
@@ -32,7 +32,7 @@ export async function startRedis(options: RedisOptions): Promise<EngineProcess> 
   const port = options.port ?? (await freePort());
   const logFile = options.logFile ?? join(dataDir, 'redis.log');
   const password = enginePassword(dataDir);
-  // In a file, because arguments are for everybody on the machine to read.
+  // The password is in a file, because every user of the machine can read arguments.
   const configFile = join(dataDir, 'redis.conf');
   writeFileSync(configFile, `requirepass ${password}\n`, { mode: 0o600 });
   const settings = {
@@ -80,7 +80,10 @@ async function untilReady(child: Child, address: Address, logFile: string): Prom
   throw new Error(`Redis did not start (${why}), see ${logFile}:\n${lastLines(logFile, 5)}`);
 }
 
-/** False while nobody listens, while Redis still reads its append-only file ("-LOADING"), and for another Redis. */
+/**
+ * Returns false while no process listens, while Redis reads its append-only file ("-LOADING"), and
+ * for another Redis.
+ */
 function isReady({ port, password }: Address, pid: number): Promise<boolean> {
   return new Promise((resolve) => {
     let answer = '';

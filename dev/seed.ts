@@ -9,7 +9,10 @@ export interface Seed {
   apiKey: string;
 }
 
-/** The first workspace and project with a full API key, made once. `apiKey` is the key of an earlier start, to be kept valid. */
+/**
+ * Creates the first workspace and project with an API key with every scope, once. `apiKey` is the
+ * key of an earlier start, which stays valid.
+ */
 export async function seed(options: {
   databaseUrl: string;
   apiKeyPepper: string;
@@ -61,6 +64,6 @@ async function ensureProject(postgres: Postgres, workspaceId: string): Promise<s
   const found = await postgres('projects')
     .where({ workspace_id: workspaceId, name: 'default' })
     .first<{ id: string }>('id');
-  if (found === undefined) throw new Error('The default project could not be made');
+  if (found === undefined) throw new Error('The default project could not be created');
   return found.id;
 }

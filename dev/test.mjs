@@ -1,4 +1,4 @@
-// `npm test`: the same set-up as `npm run up`, then every test project; arguments go on to vitest.
+// `npm test`: prepares the engines like `npm run up`, then runs every test project. Arguments are passed to vitest.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled, ensureTestClientsInstalled } from './install.mjs';
@@ -18,7 +18,7 @@ try {
 }
 const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
 const child = spawn(process.execPath, [vitest, 'run', ...process.argv.slice(2)], { stdio: 'inherit' });
-// A terminal sends Ctrl-C to vitest as well; a signal to this process alone has to be passed on.
+// A terminal also sends Ctrl-C to vitest. A signal to this process only must be passed on.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => child.kill('SIGTERM'));
 child.on('exit', (code) => process.exit(code ?? 1));

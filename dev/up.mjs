@@ -1,10 +1,10 @@
-// `npm run up` from a fresh clone: needs nothing but Node until the dependencies are there.
+// `npm run up` in a fresh clone: needs only Node until the dependencies are installed.
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled } from './install.mjs';
 
 if (process.argv.length > 2) {
   console.log(
-    'npm run up takes no options: it starts everything and says how to try it. README.md lists the environment variables.',
+    'npm run up has no options. It starts everything and prints how to try it. README.md lists the environment variables.',
   );
   process.exit(process.argv[2] === '--help' ? 0 : 2);
 }

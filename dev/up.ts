@@ -11,6 +11,7 @@ import { readUpConfig, type UpConfig } from './up/config.ts';
 import { type EnginePorts, readPorts, removeConnection, writePorts } from './up/connection-file.ts';
 import { CannotStart } from './up/errors.ts';
 import { replaceJson } from './up/files.ts';
+import { layoutRefusal } from './up/layout-refusal.ts';
 import { acquireLock } from './up/lock.ts';
 import { stopLeftovers } from './up/process-records.ts';
 import { requireReachable } from './up/reachable.ts';
@@ -20,7 +21,7 @@ import { stopRequest } from './up/stop-request.ts';
 
 type EngineUrls = Readonly<Record<EngineName, string>>;
 
-/** Runs everything until it is asked to stop. Resolves with the exit code. */
+/** Runs all processes until a stop request. Resolves with the exit code. */
 export async function up(root: string, env: NodeJS.ProcessEnv): Promise<number> {
   const stopRequested = stopRequest(env);
   try {
@@ -63,7 +64,10 @@ async function runSession(
     const migrateUrl = env.DATABASE_MIGRATE_URL || urls.postgres;
     const migrating = app('migrate', 'src/cli/migrate.ts');
     migrating.env = { ...migrating.env, DATABASE_MIGRATE_URL: migrateUrl };
-    await timed('migrations applied', () => runScript(migrating, stopRequested));
+    await timed('migrations applied', () => runScript(migrating, stopRequested)).catch(async (failure: unknown) => {
+      const refusal = await layoutRefusal(config, { databaseUrl: migrateUrl, clickhouseUrl: urls.clickhouse });
+      throw refusal ?? failure;
+    });
     stopRequested.throwIfAborted();
     const seeded = await seed({
       databaseUrl: migrateUrl,
@@ -93,12 +97,12 @@ async function runSession(
 async function requirePort({ host, port }: UpConfig): Promise<void> {
   const fault = await portFault(host, port);
   if (fault === undefined) return;
-  const remedy = `stop what listens there or choose another: PORT=${port === 65_535 ? port - 1 : port + 1} npm run up`;
-  if (fault === 'EADDRINUSE') throw new CannotStart(`port ${port} on ${host} is taken: ${remedy}`);
+  const remedy = `stop the process that uses it, or choose another port: PORT=${port === 65_535 ? port - 1 : port + 1} npm run up`;
+  if (fault === 'EADDRINUSE') throw new CannotStart(`port ${port} on ${host} is in use: ${remedy}`);
   throw new CannotStart(`cannot listen on port ${port} of HOST ${host} (${fault})`);
 }
 
-/** Those that do not run elsewhere, at the same time, on last time's ports where these are free. */
+/** Starts the engines that do not run elsewhere, at the same time, on the ports of the last run if these are free. */
 async function startEngines(session: Session, config: UpConfig): Promise<EngineUrls> {
   const lastPorts = readPorts(session.paths.ports);
   const ports: EnginePorts = {};
@@ -110,7 +114,7 @@ async function startEngines(session: Session, config: UpConfig): Promise<EngineU
     return engine.url;
   };
   const starting = [urlOf('postgres'), urlOf('redis'), urlOf('clickhouse')] as const;
-  // All of them settle before a failure counts: none may start while the session stops.
+  // All starts end before an error is thrown, so that no engine starts while the session stops.
   await Promise.allSettled(starting);
   const [postgres, redis, clickhouse] = await Promise.all(starting).catch((cause: Error) => {
     throw new CannotStart(cause.message, { cause });
@@ -167,7 +171,7 @@ function appEnvironment(
 ): NodeJS.ProcessEnv {
   return {
     ...env,
-    // Of its owner only where it is somebody else's, who may have no other user.
+    // An external Postgres may have only its owner as a user, so its URL is used unchanged.
     DATABASE_URL: config.externalUrls.postgres ?? serviceUrlOf(urls.postgres, secrets.database_password),
     // Only migrations change the schema.
     DATABASE_MIGRATE_URL: undefined,
@@ -178,7 +182,7 @@ function appEnvironment(
     ADMIN_API_KEY: secrets.admin_key,
     API_KEY_PEPPER: secrets.api_key_pepper,
     JWT_SECRET: secrets.jwt_secret,
-    // Nobody should meet a limit on their own machine.
+    // Limits are not useful on the machine of a developer.
     DEFAULT_PLAN: env.DEFAULT_PLAN || 'enterprise',
     LOG_LEVEL: env.LOG_LEVEL || 'info',
   };

@@ -16,7 +16,7 @@ const secrets = (keyOf: (secret: string) => Uint8Array | undefined) =>
     .transform((text) => text.split(',').map((item) => item.trim()))
     .refine(
       (items) => items.every((item) => (keyOf(item)?.length ?? 0) >= webhookKeyBytesMin),
-      `every secret of the comma list must hold ${webhookKeyBytesMin} bytes of key or more`,
+      `each secret in the comma-separated list must contain a key of at least ${webhookKeyBytesMin} bytes`,
     )
     .default([]);
 
@@ -34,7 +34,10 @@ const environment = z.object({
     .optional(),
   JWT_JWKS_URL: z
     .url({ protocol: /^https?$/, abort: true })
-    .refine(isSafeFromListeners, 'must be https, except on this machine: whoever can change the keys can be anybody')
+    .refine(
+      isSafeFromListeners,
+      'must use https, except for localhost, because a person who can change the keys can impersonate any user',
+    )
     .optional(),
   JWT_ISSUER: list,
   JWT_AUDIENCE: list,
@@ -121,7 +124,7 @@ const clickhouseUrl = environment.pick({ CLICKHOUSE_URL: true });
  */
 export function readClickHouseUrl(env: NodeJS.ProcessEnv = process.env): string {
   const result = clickhouseUrl.safeParse(env);
-  if (!result.success) throw new Error('CLICKHOUSE_URL must be the http(s) address of ClickHouse.');
+  if (!result.success) throw new Error('CLICKHOUSE_URL must be the http or https address of ClickHouse.');
   return result.data.CLICKHOUSE_URL;
 }
 
@@ -159,7 +162,9 @@ function parse<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv)
   const result = schema.safeParse(present(env));
   if (result.success) return result.data;
   const faults = describe(result.error).map((fault) => `  ${fault}`);
-  throw new Error(`The environment is not complete:\n${faults.join('\n')}\nSee the table of variables in README.md.`);
+  throw new Error(
+    `These environment variables are missing or not valid:\n${faults.join('\n')}\nREADME.md lists all variables.`,
+  );
 }
 
 /** Removes empty variables, because they count as not set. */

@@ -15,7 +15,7 @@ const acceptHandles = 16;
 const config = readConfig();
 const api = createApiProcess(config);
 await api.start();
-api.prepare();
+await api.prepare();
 const server = await listen({ app: api.app, port: config.port, host: config.host, acceptHandles });
 api.logger.info({ port: server.port, host: config.host }, 'listening');
 api.warmUp();

@@ -5,7 +5,7 @@ import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
 import { createLogger, type Logger } from '../src/telemetry/logger.ts';
 
-/** A ClickHouse that accepts connections and does not answer is noticed after this; the jobs' locks are renewed meanwhile. */
+/** Time after which a ClickHouse that accepts connections but does not respond is reported. */
 const insertTimeoutMs = 15_000;
 const slowTimeoutMs = 30 * 60_000;
 const postgresConnectionsMax = 4;

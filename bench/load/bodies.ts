@@ -4,26 +4,26 @@ import { gzip } from 'node:zlib';
 import { type BodyTemplate, createBodyTemplate } from './body-template.ts';
 
 export interface Body {
-  /** Gzipped protobuf, ready to send. */
+  /** Protobuf compressed with gzip, ready to send. */
   bytes: Buffer;
-  /** 16 bytes each, one after the other. */
+  /** The trace ids as a sequence of 16 bytes each. */
   traceIds: Buffer;
 }
 
 export interface BodySpec {
   count: number;
   spansPerBody: number;
-  /** Four bytes as hex that begin every trace id of a scenario; the rest is random. */
+  /** The first four bytes, as hex, of every trace id of a scenario. The other bytes are random. */
   traceIdPrefix: string;
 }
 
 const compress = promisify(gzip);
 const gzipLevel = 6;
-/** Distinct texts; a body's ids and times are its own. */
+/** Number of distinct texts. Each body has its own ids and times. */
 const templateCount = 48;
 const concurrency = 4;
 
-/** Makes bodies that are each unique: real protobuf, new ids, times that end now. */
+/** Creates unique bodies: valid protobuf with new ids and with times that end now. */
 export async function createBodies(spec: BodySpec): Promise<{ bodies: Body[]; plainBytes: number }> {
   const templates = Array.from({ length: Math.min(templateCount, spec.count) }, (_, seed) =>
     createBodyTemplate(seed + 1, spec.spansPerBody),

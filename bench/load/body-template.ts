@@ -3,19 +3,22 @@ import { encodeTraces, type SpanInput } from '../../test/support/otlp-encode.ts'
 import { spansPerTrace } from '../options.ts';
 import { type Random, seededRandom, spanContent } from './span-content.ts';
 
-/** Offsets into {@link BodyTemplate.bytes} where ids and times stand, so that new ones cost no encoding. */
+/** Offsets of ids and times in {@link BodyTemplate.bytes}. New values are written there without encoding the body. */
 export interface BodyTemplate {
   bytes: Buffer;
   traceIds: readonly (readonly number[])[];
   spanIds: readonly (readonly number[])[];
-  /** Each with its distance from the moment of sending, in nanoseconds. */
+  /** Offset of each time, and its distance from the time of sending in nanoseconds. */
   times: readonly { offsets: readonly number[]; sinceNano: bigint }[];
 }
 
 const placeholderNano = 1n << 60n;
 const msPerSpan = 90;
 
-/** A protobuf body of LLM-like spans whose text the seed decides. Ids and times in it are placeholders. */
+/**
+ * Creates a protobuf body of spans like those of an LLM. The seed determines its text. Its ids and
+ * times are placeholders.
+ */
 export function createBodyTemplate(seed: number, spansPerBody: number): BodyTemplate {
   const ids = newIds(spansPerBody, spansPerTrace);
   const spans = spansOf(seededRandom(seed), ids, placeholderNano);
@@ -29,7 +32,7 @@ export function createBodyTemplate(seed: number, spansPerBody: number): BodyTemp
   };
 }
 
-/** The same as {@link createBodyTemplate} made, but as it is sent: one trace that ends at `endMs`. */
+/** Returns the body of {@link createBodyTemplate} as it is sent: one trace that ends at `endMs`. */
 export function createTraceBody(seed: number, spanCount: number, endMs: number): { bytes: Buffer; traceId: string } {
   const ids = newIds(spanCount, spanCount);
   const bytes = encodeBody(spansOf(seededRandom(seed), ids, BigInt(endMs) * 1_000_000n));
@@ -50,7 +53,10 @@ function newIds(spanCount: number, traceSpans: number): Ids {
   };
 }
 
-/** Each trace has one root and all others under it. Times are whole milliseconds apart, so that each stands in the bytes as itself. */
+/**
+ * Each trace has one root, and the other spans are its children. Times differ by whole
+ * milliseconds, so each time is unique in the bytes.
+ */
 function spansOf(random: Random, { traceIds, spanIds, traceSpans }: Ids, endNano: bigint): SpanInput[] {
   const traceLengthMs = msPerSpan * traceSpans;
   return spanIds.map((spanId, index): SpanInput => {

@@ -3,7 +3,7 @@ import { createGzip } from 'node:zlib';
 
 const chunkBytes = 1024 * 1024;
 
-/** So many zeros, gzipped: about a thousandth of their size. Made as a stream, so that it costs us no memory either. */
+/** Compresses `bytes` zeros with gzip to about a thousandth of their size. A stream needs no memory for the zeros. */
 export async function createBomb(inflatedBytes: number): Promise<Buffer> {
   const zeros = Buffer.alloc(chunkBytes);
   const source = Readable.from(

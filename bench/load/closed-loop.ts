@@ -7,8 +7,9 @@ import { SendLog, type SendResult } from './send-result.ts';
 const resendAfterMs = 1_000;
 
 /**
- * Each connection sends its next body once the last was acknowledged, until the time or the bodies are up. What is answered
- * otherwise is sent again after its Retry-After, for as long again.
+ * Each connection sends its next body after the last one was acknowledged, until the time ends or
+ * no body is left. A body with another response is sent again after its Retry-After, for the same
+ * time again.
  */
 export async function runClosedLoop(
   post: PostBody,

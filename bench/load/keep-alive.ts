@@ -3,23 +3,24 @@ import { connect, type Socket } from 'node:net';
 const headEnd = '\r\n\r\n';
 const answerTimeoutMs = 60_000;
 
-/** What a client that counts and times answers reads of one. */
+/** The parts of a response that a counting client reads. */
 export interface Answer {
   /** The HTTP status. */
   status: string;
-  /** 0 where the answer names none. */
+  /** 0 if the response has no Retry-After. */
   retryAfterMs: number;
 }
 
 /**
- * One kept-alive HTTP/1.1 connection that reads no more of an answer than its status, Retry-After and length: a client that costs the
- * machine a fraction of what it measures. Answers must have Content-Length, or no content.
+ * One HTTP/1.1 connection with keep-alive. Of a response it reads only the status, Retry-After and
+ * the length, so that the client uses little processor time. Responses must have Content-Length, or
+ * no content.
  */
 export class KeepAliveConnection {
   readonly #socket: Socket;
   #head: Buffer = Buffer.alloc(0);
   #answer: Answer | undefined;
-  /** Of the content, once the head has been read. */
+  /** Remaining bytes of the content, after the head has been read. */
   #bytesLeft = 0;
   #settle: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined;
   #usable = true;
@@ -41,12 +42,12 @@ export class KeepAliveConnection {
     });
   }
 
-  /** Whether another request can be sent. */
+  /** Returns whether another request can be sent. */
   get usable(): boolean {
     return this.#usable;
   }
 
-  /** Sends the pieces of one request. Rejects when the connection breaks. */
+  /** Sends the parts of one request. Rejects if the connection breaks. */
   send(...pieces: (string | Buffer)[]): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };

@@ -9,8 +9,8 @@ import { ReadableProbe } from './readable-probe.ts';
 import { createRenderBodies } from './render-bodies.ts';
 import { runReads, runRequests } from './requests.ts';
 
-// A process of its own, so that what the load costs can be told from what it measures.
-process.on('SIGINT', () => undefined); // Ctrl-C is for our parent, whose end we notice.
+// A separate process, so that the cost of the load can be distinguished from the cost of the service.
+process.on('SIGINT', () => undefined); // The parent handles Ctrl-C. This process ends when its parent ends.
 process.on('disconnect', () => process.exit());
 
 const target: LoadTarget = JSON.parse(process.argv[2] ?? '');

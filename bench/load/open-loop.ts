@@ -5,8 +5,9 @@ import type { PostBody } from './post.ts';
 import { SendLog, type SendResult } from './send-result.ts';
 
 /**
- * Sends every body once, at moments fixed in advance and whatever the answers do; latencies count from those moments, so that a
- * stall is not left out (no coordinated omission). `onSend` is told each body's moment.
+ * Sends every body once, at fixed times that do not depend on the responses. Latencies are measured
+ * from those times, so that a stall is included (no coordinated omission). `onSend` gets the time
+ * of each body.
  */
 export async function runOpenLoop(
   post: PostBody,

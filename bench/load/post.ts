@@ -1,10 +1,10 @@
 import { type Answer, KeepAliveConnection } from './keep-alive.ts';
 import type { LoadTarget } from './protocol.ts';
 
-/** The `status` is the error code where no answer came. */
+/** `status` is the error code if there was no response. */
 export type PostBody = (body: Buffer) => Promise<Answer>;
 
-/** Where bodies go and what they are. */
+/** The target of bodies and their media type. */
 export interface PostedTo {
   path: string;
   headers: Readonly<Record<string, string>>;
@@ -15,7 +15,10 @@ export const toTraces: PostedTo = {
   headers: { 'content-type': 'application/x-protobuf', 'content-encoding': 'gzip' },
 };
 
-/** Posts over kept-alive connections, at most so many. Never rejects: an error is a status too. */
+/**
+ * Posts over a limited number of connections with keep-alive. Never rejects, because an error is
+ * returned as a status.
+ */
 export function createPoster(
   { url, apiKey }: LoadTarget,
   connectionsMax: number,
@@ -51,7 +54,10 @@ export function createPoster(
   return { post, close };
 }
 
-/** The last used, so that no more are in use than the load needs; those that the server closed meanwhile are left out. */
+/**
+ * Returns the last used connection, so that only as many as needed are in use. Skips connections
+ * that the server closed.
+ */
 function takeUsable(idle: KeepAliveConnection[]): KeepAliveConnection | undefined {
   let connection = idle.pop();
   while (connection !== undefined && !connection.usable) connection = idle.pop();

@@ -1,20 +1,20 @@
 import type { ReadLoad, RequestLoad, RequestResult } from './requests.ts';
 import type { LatencyLists, SendResult } from './send-result.ts';
 
-/** Where the load goes. */
+/** The target of the load. */
 export interface LoadTarget {
   url: string;
   apiKey: string;
   projectId: string;
 }
 
-/** What the load generator can be told to do, one command at a time. */
+/** The commands of the load generator. It runs one command at a time. */
 export interface LoadCommands {
   prepare: {
     input: { count: number; spansPerBody: number; traceIdPrefix: string };
     output: { gzipBytes: number; plainBytes: number };
   };
-  /** Instead of traces: renders of one prompt, each with a question of its own. */
+  /** Sends renders of one prompt instead of traces. Each has its own question. */
   prepareRenders: { input: { count: number; path: string }; output: { bodyBytes: number } };
   closedLoop: { input: { connections: number; seconds: number }; output: SendResult };
   openLoop: {

@@ -6,7 +6,7 @@ import type { LatencyLists } from './send-result.ts';
 
 const deadlineMs = 60_000;
 
-/** Watches traces until the API answers them whole. */
+/** Reads traces until the API returns them complete. */
 export class ReadableProbe {
   readonly #target: LoadTarget;
   readonly #pollEveryMs: number;
@@ -24,7 +24,7 @@ export class ReadableProbe {
     this.#watching.push(this.#untilReadable(traceId, intendedAtMs));
   }
 
-  /** Resolves once every watched trace was read or given up. */
+  /** Resolves after every watched trace was read or its deadline passed. */
   async result(): Promise<LatencyLists> {
     await Promise.all(this.#watching);
     return { readableMs: Float64Array.from(this.#readableMs), unreadable: this.#unreadable, polls: this.#polls };
@@ -33,7 +33,7 @@ export class ReadableProbe {
   async #untilReadable(traceId: string, intendedAtMs: number): Promise<void> {
     for (let pollAtMs = epochMs(); pollAtMs < intendedAtMs + deadlineMs; pollAtMs += this.#pollEveryMs) {
       await delay(Math.max(0, pollAtMs - epochMs()));
-      // Falls behind rather than piles up when answers take longer than the interval.
+      // If responses take longer than the interval, the probe is late and does not send more requests at once.
       pollAtMs = Math.max(pollAtMs, epochMs());
       this.#polls++;
       if (!(await isReadable(this.#target, traceId))) continue;
@@ -44,7 +44,7 @@ export class ReadableProbe {
   }
 }
 
-/** Whether GET execution answers 200 with all spans of the trace. */
+/** Returns whether GET execution responds with 200 and all spans of the trace. */
 async function isReadable({ url, apiKey, projectId }: LoadTarget, traceId: string): Promise<boolean> {
   const response = await fetch(`${url}/api/projects/${projectId}/executions/${traceId}`, {
     headers: { 'x-api-key': apiKey },

@@ -4,7 +4,7 @@ const noTraces = Buffer.alloc(0);
 const retrieved =
   'Refunds are paid within five working days to the card that was charged. Orders above 200 euros need a signature.';
 
-/** Bodies of `POST render` for the prompt of the scenario. No two have the same question, so that none is merely repeated. */
+/** Creates bodies of `POST render` for the prompt of the scenario. Each body has a different question. */
 export function createRenderBodies(count: number): Body[] {
   return Array.from({ length: count }, (_, index) => ({
     bytes: Buffer.from(

@@ -9,19 +9,19 @@ export interface RequestLoad {
 }
 
 export interface RequestResult {
-  /** How often each status. */
+  /** Number of responses by status. */
   statuses: Record<string, number>;
   latenciesMs: Float64Array;
   tookMs: number;
 }
 
-/** Reads one after the other, `paths` in their order. */
+/** Reads `paths` one after the other, in their order. */
 export interface ReadLoad {
   paths: readonly string[];
   headers: Readonly<Record<string, string>>;
 }
 
-/** Milliseconds that each took. Throws when an answer is not 200. */
+/** Returns the milliseconds of each read. Throws if a response is not 200. */
 export async function runReads(url: string, { paths, headers }: ReadLoad): Promise<Float64Array> {
   const connection = await KeepAliveConnection.open(url);
   const latenciesMs: number[] = [];
@@ -36,7 +36,7 @@ export async function runReads(url: string, { paths, headers }: ReadLoad): Promi
   return Float64Array.from(latenciesMs);
 }
 
-/** Each connection sends the same GET again as soon as it is answered, until the time is up. */
+/** Each connection sends the same GET again after each response, until the time ends. */
 export async function runRequests(url: string, load: RequestLoad): Promise<RequestResult> {
   const request = toGet(url, load.path, load.headers);
   const connections = await Promise.all(Array.from({ length: load.connections }, () => KeepAliveConnection.open(url)));

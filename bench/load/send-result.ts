@@ -2,30 +2,30 @@ import type { Body } from './bodies.ts';
 import { epochMs } from './epoch.ts';
 import type { Answer } from './keep-alive.ts';
 
-/** What became of the bodies sent. Times in milliseconds since the epoch, with fractions. */
+/** The results of the sent bodies. Times are milliseconds since the epoch, with fractions. */
 export interface SendResult {
   firstSentAtMs: number;
   lastAnsweredAtMs: number;
   bodies: number;
-  /** How often each status, or error code where no answer came. */
+  /** Number of responses by status, or by error code if there was no response. */
   statuses: Record<string, number>;
-  /** Of the answers 200. */
+  /** Latencies of the responses with 200. */
   ackMs: Float64Array;
-  /** Of any answer. */
+  /** Latencies of all responses. */
   worstMs: number;
-  /** Of the bodies answered 200, 16 bytes each. */
+  /** Trace ids of the bodies with the response 200, 16 bytes each. */
   ackedTraceIds: Buffer;
 }
 
 export interface LatencyLists {
-  /** From the intended moment of sending until a whole trace was read through the API; one per sampled trace. */
+  /** Time from the intended sending until the complete trace was read, for each sampled trace. */
   readableMs: Float64Array;
   /** Sampled traces that were not readable within the deadline. */
   unreadable: number;
   polls: number;
 }
 
-/** Collects answers into a {@link SendResult}. */
+/** Collects responses into a {@link SendResult}. */
 export class SendLog {
   readonly #firstSentAtMs = epochMs();
   readonly #statuses: Record<string, number> = {};

@@ -3,14 +3,17 @@ import type { SpanInput } from '../../test/support/otlp-encode.ts';
 type Attributes = NonNullable<Extract<SpanInput['attributes'], Readonly<Record<string, unknown>>>>;
 export type Random = () => number;
 
-/** A vocabulary of about the size that makes text compress as prose does, some threefold; `text` favors its beginning. */
+/**
+ * Words of the texts. Their number makes a text compress like prose, to about a third. `text` uses
+ * the first words more often.
+ */
 const wordCount = 4_000;
 const syllables =
   'an be co da er fi go hu in ja ke li mo na or pe qui ra so ti un ve wa xi yo zu tion ment ing est'.split(' ');
 const words = createWords(seededRandom(7));
 const models = ['gpt-4.1-mini', 'gpt-4.1', 'claude-sonnet-4-5', 'gemini-2.5-flash'];
 
-/** Mulberry32 (Tommy Ettinger, public domain): numbers from 0 to 1 that a seed repeats. */
+/** Mulberry32 (Tommy Ettinger, public domain): returns numbers from 0 to 1. A seed repeats them. */
 export function seededRandom(seed: number): Random {
   let state = seed;
   return () => {
@@ -21,7 +24,10 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** The attributes of the n-th span of a trace: one agent, then in turn an LLM call, a tool call and an HTTP call. */
+/**
+ * Returns the attributes of the n-th span of a trace: an agent first, then in turn an LLM call, a
+ * tool call and an HTTP call.
+ */
 export function spanContent(random: Random, index: number): { name: string; attributes: Attributes } {
   if (index === 0) return { name: 'invoke_agent support', attributes: { ...common(random), ...agent(random) } };
   const make = [http, llm, tool][index % 3] ?? http;
@@ -127,7 +133,7 @@ function pick<T>(random: Random, values: readonly [T, ...T[]] | readonly T[]): T
   return value;
 }
 
-/** About so many characters of words, common ones more often. */
+/** Returns words with about `characters` characters. Common words occur more often. */
 function text(random: Random, length: number): string {
   let result = '';
   while (result.length < length) result += `${words[Math.floor(random() * random() * words.length)]} `;

@@ -1,4 +1,4 @@
-/** Path and query below the project, by what they measure; `turn` is another number each time. */
+/** Path and query below the project, by what they measure. `turn` is a different number each time. */
 export function listRequests(): Readonly<Record<string, (turn: number) => string>> {
   const list = (query: string) => `executions?limit=50&${query}`;
   const filter = (node: object) => list(`filter=${encodeURIComponent(JSON.stringify(node))}`);
@@ -64,7 +64,7 @@ export function listRequests(): Readonly<Record<string, (turn: number) => string
   };
 }
 
-/** Reads of one execution, of another one each time. */
+/** Reads of one execution. Each read uses a different execution. */
 export function detailRequests(traceIds: readonly string[]): Readonly<Record<string, (turn: number) => string>> {
   const of = (turn: number) => `executions/${traceIds[turn % traceIds.length]}`;
   return {

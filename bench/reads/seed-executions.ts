@@ -2,13 +2,12 @@ import { encodeRows, readRows } from '../../src/domains/ingestion/store/encode-b
 import { PriceTable } from '../../src/domains/pricing/index.ts';
 import { compileOverrides } from '../../src/domains/pricing/price-overrides.ts';
 import type { LightSpan } from '../../src/domains/spans/index.ts';
-import { lightSpanOf, spanTable } from '../../src/domains/spans/index.ts';
+import { insertSpans, lightSpanOf } from '../../src/domains/spans/index.ts';
 import { insertExecutions } from '../../src/domains/summaries/execution-row.ts';
 import type { Execution } from '../../src/domains/summaries/index.ts';
 import { summarizeExecution } from '../../src/domains/summaries/summarize-execution.ts';
 import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
 import { createTraceBody } from '../load/body-template.ts';
 import { type Random, seededRandom } from '../load/span-content.ts';
 
@@ -18,7 +17,7 @@ export interface SeedSpec {
   spansPerTrace: number;
 }
 
-/** No project has prices of its own. */
+/** No project has its own prices. */
 const prices = {
   table: new PriceTable(),
   overrides: compileOverrides({ prices: [], updatedAt: new Date() }),
@@ -28,8 +27,9 @@ const spansPerBlock = 10_000;
 const windowMs = 6 * 24 * 3_600_000;
 
 /**
- * Stores executions as a worker would, but straight into the engine; their ends spread evenly over six days. Each has a text of its
- * own, or no value would be rare. What the spans do not say (cost, tags, prompts, failures) is made up. Returns the trace ids.
+ * Stores executions as a worker does, but directly in the engine. Their ends are distributed evenly
+ * over six days. Each has its own text, so that there are rare values. Cost, tags, prompts and
+ * failures are invented. Returns the trace ids.
  */
 export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Promise<string[]> {
   const { projectId, traces, spansPerTrace } = spec;
@@ -45,8 +45,10 @@ export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Pr
       const payload = payloadOf(projectId, spansPerTrace, body.bytes.length, nowMs);
       bodies.push(await readRows({ payload, limits: defaultOtlpLimits, prices }, body.bytes));
     }
-    const block = spanTable.block(bodies.map((rows) => encodeRows(rows).rows));
-    await insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block });
+    await insertSpans(
+      clickhouse,
+      bodies.map((rows) => encodeRows(rows).rows),
+    );
     await insertExecutions(
       clickhouse,
       bodies.map((rows) => embellished(projectId, rows.map(lightSpanOf), random)),
@@ -69,7 +71,7 @@ function payloadOf(projectId: string, spans: number, inflatedBytes: number, rece
   } as const;
 }
 
-/** A tenth has no cost, a fiftieth failed. */
+/** A tenth of the executions has no cost. A fiftieth of them failed. */
 function embellished(projectId: string, spans: readonly LightSpan[], random: Random): Execution {
   const number = (below: number) => Math.floor(random() * below);
   const summary = summarizeExecution(projectId, spans);

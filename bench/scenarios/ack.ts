@@ -4,7 +4,7 @@ const spansPerS = 7_500;
 const defaultSeconds = 20;
 const connectionsMax = 256;
 
-/** Open loop at a fixed rate: how long an exporter waits for its answer. */
+/** Open loop at a fixed rate. Measures how long an exporter waits for its response. */
 export async function ack(bench: Bench): Promise<object> {
   const seconds = bench.options.seconds ?? defaultSeconds;
   const { range, bodies } = await prepareBodies(bench, bodiesFor(bench, spansPerS, seconds));

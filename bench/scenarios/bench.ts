@@ -8,20 +8,20 @@ import { round, summarizeLatencies } from '../statistics.ts';
 import { checkStored, type TraceRange, untilStored } from '../stored.ts';
 import type { Target } from '../target.ts';
 
-/** What every scenario works with. */
+/** The data that every scenario uses. */
 export interface Bench {
   options: Options;
   target: Target;
   load: LoadGenerator;
   clickhouse: ClickHouse;
-  /** Spans per second, end to end, once `throughput` has measured it. */
+  /** Spans per second, end to end. Set after `throughput` has measured it. */
   measuredSpansPerS?: number;
   say: (line: string) => void;
 }
 
 const sampleEveryMs = 100;
 
-/** Makes the bodies of a scenario before it begins. */
+/** Creates the bodies of a scenario before it starts. */
 export async function prepareBodies(bench: Bench, count: number): Promise<{ range: TraceRange; bodies: object }> {
   const traceIdPrefix = randomBytes(4).toString('hex');
   const { spansPerBody } = bench.options;
@@ -35,7 +35,10 @@ export async function prepareBodies(bench: Bench, count: number): Promise<{ rang
   return { range: { projectId: bench.target.projectId, traceIdPrefix }, bodies };
 }
 
-/** Sends, waits until all that was acknowledged is stored, holds it against what was sent, and says what that cost. */
+/**
+ * Sends bodies, waits until all acknowledged bodies are stored, compares them with the sent bodies,
+ * and reports the cost.
+ */
 export async function measure<Result extends SendResult>(
   bench: Bench,
   range: TraceRange,
@@ -69,7 +72,7 @@ export async function measure<Result extends SendResult>(
   return { sent, spans, readableAtMs, resources: byProcess, figures };
 }
 
-/** Watches what serves, what loads it and this process, which only waits and asks. */
+/** Watches the processes of the service, the load generator and this process. */
 export function watchResources({ target, load }: Bench, everyMs: number): ResourceWatch {
   return new ResourceWatch({ ...target.pids, load_generator: load.pid, bench: process.pid }, everyMs);
 }

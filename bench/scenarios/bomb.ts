@@ -5,7 +5,7 @@ import { untilHealthy } from './overload.ts';
 const inflatedBytes = 1024 ** 3;
 const sampleEveryMs = 20;
 
-/** One request that inflates to a gibibyte: what it is answered and what memory it costs. */
+/** Sends one request that decompresses to 1 GiB. Measures its response and its memory. */
 export async function bomb(bench: Bench): Promise<object> {
   bench.say('  making the bomb');
   const { gzipBytes } = await bench.load.run('prepareBomb', { inflatedBytes });

@@ -5,13 +5,14 @@ const spansPerS = 2_000;
 const defaultSeconds = 15;
 const coldSeconds = 3;
 const connectionsMax = 256;
-/** Watching costs the machine as much as serving: one trace in forty keeps the polls near a hundred a second. */
+/** Polling costs as much as serving. With one of forty traces, there are about a hundred polls per second. */
 const sampleEveryTraces = 40;
 const pollEveryMs = 20;
 
 /**
- * Open loop at a moderate rate: from sending a trace until GET execution answers it whole. The first seconds of new processes, which
- * compile what they run, stand apart as `cold`.
+ * Open loop at a moderate rate. Measures the time from sending a trace until GET execution returns
+ * it complete. The first seconds of new processes, which compile their code, are reported
+ * separately as `cold`.
  */
 export async function freshness(bench: Bench): Promise<object> {
   const seconds = bench.options.seconds ?? defaultSeconds;

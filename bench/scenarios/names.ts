@@ -1,4 +1,4 @@
-/** In the order in which they run: overload needs what throughput measured. */
+/** Scenarios in the order in which they run. `overload` needs the result of `throughput`. */
 export const scenarioNames = [
   'throughput',
   'ack',
@@ -12,7 +12,7 @@ export const scenarioNames = [
 
 export type ScenarioName = (typeof scenarioNames)[number];
 
-/** What runs when none is named: `reads` alone takes minutes, and neither it nor `render` is about ingestion. */
+/** Scenarios that run by default. `reads` takes minutes. `reads` and `render` do not measure ingestion. */
 export const defaultScenarioNames: readonly ScenarioName[] = scenarioNames.filter(
   (name) => name !== 'reads' && name !== 'render',
 );

@@ -6,11 +6,14 @@ import { type Bench, bodiesFor, measure, prepareBodies } from './bench.ts';
 const times = 3;
 const defaultSeconds = 10;
 const connectionsMax = 1_024;
-/** Where `throughput` did not run before. */
+/** Rate that is used if `throughput` did not run before. */
 const assumedSpansPerS = 15_000;
 const healthTimeoutMs = 60_000;
 
-/** Open loop far above what can be stored, nothing sent again: what is refused, how fast, and that nothing acknowledged is lost. */
+/**
+ * Open loop far above the storage rate, without resending. Measures refusals and their latency, and
+ * checks that no acknowledged span is lost.
+ */
 export async function overload(bench: Bench): Promise<object> {
   const seconds = bench.options.seconds ?? defaultSeconds;
   const spansPerS = Math.round((bench.measuredSpansPerS ?? assumedSpansPerS) * times);
@@ -40,7 +43,7 @@ export async function overload(bench: Bench): Promise<object> {
   };
 }
 
-/** How long it takes, once all is stored, until the service says it is well. Throws after a minute. */
+/** Returns the time from the storage of all spans until the health check is ok. Throws after a minute. */
 export async function untilHealthy(url: string): Promise<number> {
   const startMs = epochMs();
   for (;;) {

@@ -7,7 +7,7 @@ import { type LatencySummary, round, summarizeLatencies } from '../statistics.ts
 import { type Bench, watchResources } from './bench.ts';
 
 interface Measured extends LatencySummary {
-  /** Of API and ClickHouse together; unlike the clock it hardly depends on who else uses the machine. */
+  /** CPU time of API and ClickHouse together. Unlike elapsed time, it hardly depends on other load of the machine. */
   cpu_ms: number | null;
 }
 
@@ -23,7 +23,7 @@ const sampleEveryMs = 1_000;
 const unmerged = `SELECT (SELECT count() FROM system.merges)::Float64 AS merges,
   (SELECT count() FROM system.parts WHERE active AND table = 'spans')::Float64 AS parts`;
 
-/** One reader at a time: how long a list, a detail, a hierarchy and a timeline take with 300,000 spans stored. */
+/** One reader at a time. Measures a list, a detail, a hierarchy and a timeline with 300,000 stored spans. */
 export async function reads(bench: Bench): Promise<object> {
   const results: object[] = [];
   for (const shape of shapes) {
@@ -46,7 +46,7 @@ export async function reads(bench: Bench): Promise<object> {
   return { parameters: { requests_per_read: requestsPerRead, limit: 50 }, shapes: results };
 }
 
-/** Until the worker has had the parts merged, as it does where nothing has come for a while. */
+/** Waits until the worker has merged the parts, which it does after some time without new rows. */
 async function untilMerged({ clickhouse }: Bench): Promise<void> {
   for (;;) {
     const result = await clickhouse.query({ query: unmerged, format: 'JSONEachRow' });
@@ -69,7 +69,10 @@ async function measureAll(
   return measured;
 }
 
-/** Asked by the load generator, whose heap is small: the bench's own collections would show as a tail of 25 ms. */
+/**
+ * The load generator sends the requests, because its heap is small. Garbage collections of this
+ * process would add up to 25 ms.
+ */
 async function measureOne(bench: Bench, pathOf: (turn: number) => string): Promise<Measured> {
   const { projectId, apiKey } = bench.target;
   const paths = Array.from(

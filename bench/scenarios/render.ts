@@ -28,7 +28,7 @@ const prompt = {
   ],
 } as const;
 
-/** One chat prompt with a part, rendered 2,000 times a second (open loop), and as often as it goes (closed loop). */
+/** Renders one chat prompt with a part 2,000 times per second (open loop), and as often as possible (closed loop). */
 export async function render(bench: Bench): Promise<object> {
   const { target, load } = bench;
   const seconds = bench.options.seconds ?? defaultSeconds;

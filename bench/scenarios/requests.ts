@@ -6,18 +6,19 @@ import { type Bench, watchResources } from './bench.ts';
 const defaultSeconds = 5;
 const warmUpSeconds = 2;
 const unloadedSeconds = 2;
-/** Fewer leave the server idle while answers travel. */
+/** With fewer connections, the server is idle while responses are transferred. */
 const connectionsMin = 16;
 const sampleEveryMs = 100;
-/** Per minute; a limit that is kept, but that no run reaches. */
+/** Requests per minute. The limit is checked, but no run reaches it. */
 const readLimit = 1_000_000_000;
 const inForceTimeoutMs = 5_000;
 
 type Request = Pick<RequestLoad, 'path' | 'headers'>;
 
 /**
- * Closed loop of requests that cost little but their way through the API: what one process bears, and what a key and its limits
- * add. `unloaded` is over one connection, where the median is the time a request takes and not the time it waits for others.
+ * Closed loop of requests with little work in the handler. Measures the capacity of one process,
+ * and the cost of a key and its limits.
+ * `unloaded` uses one connection, so that its median does not include waiting for other requests.
  */
 export async function requests(bench: Bench): Promise<object> {
   const { url, apiKey, projectId, adminKey } = bench.target;
@@ -26,9 +27,9 @@ export async function requests(bench: Bench): Promise<object> {
   const headers = { 'x-api-key': apiKey };
   const workspaceId = await findWorkspaceId(url, headers);
   const probe: Request = { path: '/api/health?probe=live', headers: {} };
-  // A trace id that cannot be one: past the key and its limits, no store is asked.
+  // The trace id is not valid. So after the key and its limits, the request uses no store.
   const refused: Request = { path: `/api/projects/${projectId}/executions/none`, headers };
-  // What clients ask for most, answered from memory.
+  // The most frequent request of clients. The API responds from memory.
   const prompt: Request = { path: await createPrompt(url, projectId, headers), headers };
   const quota: Request = { path: `/api/workspaces/${workspaceId}/quota`, headers };
   const run = (request: Request) => measure(bench, { ...request, connections, seconds });
@@ -61,7 +62,7 @@ async function measure(bench: Bench, load: RequestLoad): Promise<object> {
   };
   return {
     requests_per_s: Math.round((latenciesMs.length / tookMs) * 1_000),
-    /** What one API process would bear with a core to itself. */
+    /** Requests per second of one API process if it had one core alone. */
     requests_per_api_cpu_s: perCpuS(cpuUs('api')),
     cpu_us_per_request: Object.fromEntries(Object.keys(byProcess).map((name) => [name, cpuUs(name)])),
     answers: statuses,
@@ -80,7 +81,7 @@ async function findWorkspaceId(url: string, headers: Record<string, string>): Pr
   return context.workspace.id;
 }
 
-/** The path of a new prompt's newest version. */
+/** Creates a prompt and returns the path of its newest version. */
 async function createPrompt(url: string, projectId: string, headers: Record<string, string>): Promise<string> {
   const path = `/api/projects/${projectId}/prompts`;
   const created = await fetch(url + path, {
@@ -93,7 +94,7 @@ async function createPrompt(url: string, projectId: string, headers: Record<stri
   return `${path}/${id}`;
 }
 
-/** Changes what the workspace may do, and waits until its key feels it. */
+/** Changes the limits of the workspace, and waits until they apply to its key. */
 async function limitReads(
   url: string,
   workspaceId: string,

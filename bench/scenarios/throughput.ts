@@ -4,10 +4,10 @@ import { round } from '../statistics.ts';
 import { type Bench, bodiesFor, measure, prepareBodies } from './bench.ts';
 
 const defaultSeconds = 8;
-/** Bodies are made beforehand, for an API that acknowledges at most this fast; the rest goes unused. */
+/** Spans per second that bodies are created for in advance. Unused bodies are discarded. */
 const acknowledgedSpansPerSMax = 45_000;
 
-/** Closed loop: as fast as the API acknowledges, until the last span is readable. */
+/** Closed loop. Sends as fast as the API acknowledges, until the last span is readable. */
 export async function throughput(bench: Bench): Promise<object> {
   const seconds = bench.options.seconds ?? defaultSeconds;
   const { connections } = bench.options;
@@ -29,7 +29,10 @@ export async function throughput(bench: Bench): Promise<object> {
 
 const serving = ['api', 'worker', 'clickhouse', 'redis'];
 
-/** What this machine would bear if it did nothing but serve: steadier than the clock where others use it too. */
+/**
+ * Throughput if the machine only ran the service. It varies less than elapsed time if other
+ * processes use the machine.
+ */
 function cpuBound(resources: Record<string, ResourceUse>): number | null {
   const costsUs = serving.map((name) => resources[name]?.cpu_us_per_span ?? null);
   const costUs = costsUs.reduce<number>((sum, cost) => sum + (cost ?? Number.NaN), 0);

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { header } from './request.ts';
 
-/** Why a request is turned away, as ClickHouse's HTTP interface says it. */
+/** The refusal of a request, as the HTTP interface of ClickHouse reports it. */
 export interface Refusal {
   status: 403 | 421;
   text: string;
@@ -11,8 +11,10 @@ export interface Refusal {
 const ownHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/;
 
 /**
- * Who may ask: whoever knows the password, from this machine. A page in a browser is turned away whatever it sends, because browsers name
- * its origin; one that reached us by another name (DNS rebinding) by that name. Without a password everybody on this machine may.
+ * Checks who may send queries: a client on this machine that knows the password. Requests of web
+ * pages are refused, because browsers send the origin. With DNS rebinding, the Host header has
+ * another name, which is refused too. Without a password, every client on this machine may send
+ * queries.
  */
 export function refusalOf(
   request: IncomingMessage,
@@ -32,7 +34,7 @@ export function refusalOf(
   };
 }
 
-/** As a real server looks for it: Authorization, the header of its own, a parameter. */
+/** Reads the password like a real server: from Authorization, its own header, or a parameter. */
 function givenPassword(request: IncomingMessage, search: URLSearchParams): string {
   const [scheme = '', encoded = ''] = (header(request, 'authorization') ?? '').split(' ');
   if (scheme.toLowerCase() === 'basic') {

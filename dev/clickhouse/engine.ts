@@ -6,7 +6,7 @@ import { quoteString } from './prelude.ts';
 
 export interface Engine {
   path: string;
-  /** Where request bodies wait for their INSERT; empty at start. */
+  /** Directory in which request bodies wait for their INSERT. It is empty at the start. */
   spoolPath: string;
   version: string;
   timezone: string;
@@ -16,8 +16,8 @@ export interface Engine {
 }
 
 /**
- * Opens the data directory and keeps one connection to it, without which chDB would shut the engine down
- * between statements. @throws Error with one line when another process holds the directory.
+ * Opens the data directory and keeps one connection to it. Without it, chDB would stop the engine between statements.
+ * @throws Error of one line if another process uses the directory
  */
 export async function openEngine(dataDir: string): Promise<Engine> {
   const path = join(dataDir, 'engine');
@@ -45,7 +45,7 @@ export async function openEngine(dataDir: string): Promise<Engine> {
 }
 
 function openSession(path: string, configPath: string): Session {
-  // Written by every starter alike, so that the loser of a race for the directory changes nothing.
+  // Every process writes the same content, so a process that does not get the directory changes nothing.
   writeFileSync(configPath, engineConfig());
   try {
     return new Session(path, { connectionArgs: [`--config-file=${configPath}`] });
@@ -54,7 +54,10 @@ function openSession(path: string, configPath: string): Session {
   }
 }
 
-/** The engine notes its process in `status`; the lock on that file goes with the process, so a stale one is harmless. */
+/**
+ * The engine writes its process to `status`. The lock on this file ends with the process, so an old
+ * file has no effect.
+ */
 function reasonOf(path: string, error: unknown): string {
   const pid = /PID: (\d+)/.exec(readStatus(path))?.[1];
   if (pid !== undefined && isAlive(Number(pid))) return `process ${pid} holds it`;
@@ -80,7 +83,7 @@ function isAlive(pid: number): boolean {
 
 const MEMORY_BYTES_MAX = 4 * 1024 ** 3;
 
-/** Limits for a machine that is also running everything else. There is no log section, so no log tables are kept. */
+/** Limits for a machine that also runs all other processes. Without a log section, there are no log tables. */
 function engineConfig(): string {
   const memoryBytes = Math.min(MEMORY_BYTES_MAX, Math.floor(totalmem() / 2));
   return `<clickhouse>

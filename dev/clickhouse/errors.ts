@@ -1,4 +1,4 @@
-/** An error of the engine, or one of ours in the same shape: `code` and `type` are ClickHouse's. */
+/** An error of the engine or of this server. `code` and `type` are those of ClickHouse. */
 export class EngineError extends Error {
   readonly code: number;
   readonly type: string;
@@ -10,15 +10,16 @@ export class EngineError extends Error {
     this.type = type;
   }
 
-  /** The text a real server answers with, which clients parse. `version` is the engine's. */
+  /** Returns the text of a real server, which clients parse. `version` is the version of the engine. */
   toBody(version: string): string {
     return `Code: ${this.code}. DB::Exception: ${this.message} (${this.type}) (version ${version})\n`;
   }
 }
 
 /**
- * Reads `Code: N. DB::Exception: text (NAME)` as chDB reports it. chDB prefixes synchronous errors with
- * `Query failed:` and repeats code, version and name when the data of an INSERT is at fault; both are removed.
+ * Parses `Code: N. DB::Exception: text (NAME)` of chDB. For synchronous errors, chDB adds the
+ * prefix `Query failed:`. For faulty data of an INSERT, it repeats code, version and name. Both are
+ * removed.
  */
 export function parseEngineError(text: string): EngineError {
   const match = ENGINE_ERROR.exec(text);
@@ -29,7 +30,7 @@ export function parseEngineError(text: string): EngineError {
   return new EngineError(Number(groups.code), groups.type, (message ?? text).trim());
 }
 
-/** HTTP status for an exception by its name, after `exceptionCodeToHTTPStatus.cpp` of ClickHouse. */
+/** HTTP status by the name of the exception, as in `exceptionCodeToHTTPStatus.cpp` of ClickHouse. */
 export function httpStatusOf(error: EngineError): number {
   for (const [status, types] of STATUS_TYPES) if (types.has(error.type)) return status;
   return 500;

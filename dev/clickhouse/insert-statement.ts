@@ -1,19 +1,19 @@
 import { quoteString } from './prelude.ts';
 import { topLevelWords, type Word } from './sql-words.ts';
 
-/** An INSERT whose rows follow the statement, cut where the engine would be told of a file to read them from. */
+/** An INSERT whose rows follow the statement. It is split where the name of a file with rows can be inserted. */
 export interface InsertStatement {
   beforeSource: string;
   afterSource: string;
   format: string;
-  /** Where the rows begin. */
+  /** Offset of the first row. */
   dataStart: number;
 }
 
 /**
- * Finds `INSERT INTO .. [SETTINGS ..] FORMAT name` or `INSERT INTO .. VALUES` at the head of `sql`; undefined for any
- * other statement, INSERT .. SELECT included. Rows begin where the engine's ParserInsertQuery has them begin:
- * after blanks and at most one line break.
+ * Finds `INSERT INTO .. [SETTINGS ..] FORMAT name` or `INSERT INTO .. VALUES` at the start of
+ * `sql`. Returns undefined for every other statement, including INSERT .. SELECT. As in
+ * ParserInsertQuery of the engine, rows begin after blanks and at most one line break.
  */
 export function parseInsert(sql: string): InsertStatement | undefined {
   let sourceAt: number | undefined;
@@ -32,7 +32,7 @@ export function parseInsert(sql: string): InsertStatement | undefined {
   return undefined;
 }
 
-/** The same INSERT reading its rows from a file. The engine takes types and defaults from the table itself. */
+/** Returns the same INSERT with its rows in a file. The engine reads types and defaults from the table. */
 export function insertFromFile(insert: InsertStatement, path: string): string {
   return `${insert.beforeSource} FROM INFILE ${quoteString(path)} ${insert.afterSource} FORMAT ${insert.format}`;
 }
@@ -53,7 +53,7 @@ function is(word: Word, keyword: string): boolean {
   return word.text.toUpperCase() === keyword;
 }
 
-/** Statements are cut as latin1, in which an offset is a byte; their text is UTF-8. */
+/** Statements are split as latin1, in which an offset is a byte. Their text is UTF-8. */
 function utf8(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');
 }

@@ -6,7 +6,7 @@ import { PASSWORD_VARIABLE } from './protocol.ts';
 import { createHttp } from './server.ts';
 import { SessionPool } from './session-pool.ts';
 
-/** The embedded ClickHouse as a process of its own. Started by start.ts, which sets what cannot be set from within. */
+/** The process of the embedded ClickHouse. start.ts starts it and sets what the process cannot set itself. */
 const SELECT_SESSIONS_MAX = 6;
 const INSERT_SESSIONS_MAX = 3;
 const SELECT_GRACE_MS = 2_000;
@@ -62,8 +62,8 @@ function readArguments(): { dataDir: string; host: string; port: number } {
 }
 
 /**
- * SIGTERM, or the end of the parent that holds our channel, ends the process once what runs has ended. A Ctrl-C goes
- * to the whole process group of a terminal; under a parent it is the parent's to act on.
+ * SIGTERM, or the end of the parent, ends the process after the running statements. A terminal
+ * sends Ctrl-C to its whole process group. If there is a parent, the parent handles it.
  */
 function exitOnRequest(close: () => Promise<void>): void {
   let isClosing = false;

@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Statement } from './read-statement.ts';
 import { header, type QueryRequest } from './request.ts';
 
-/** The file that every statement is appended to, as a line of JSON; tests set it to see what the product asks. */
+/** File to which every statement is appended as a line of JSON. Tests set it to check the statements of the product. */
 export const STATEMENT_LOG_VARIABLE = 'PROMPTLANE_CLICKHOUSE_STATEMENT_LOG';
 
 const VALUE_CHARACTERS_MAX = 2_000;
 
-/** Notes who asked (the name before the password), what, and with which parameters. */
+/** Writes the user (the name before the password), the statement and its parameters. */
 export function noteStatement(request: IncomingMessage, { params }: QueryRequest, statement: Statement): void {
   const file = process.env[STATEMENT_LOG_VARIABLE];
   if (file === undefined) return;

@@ -1,11 +1,11 @@
 export interface Circumstances {
   database: string;
   settings: ReadonlyMap<string, string>;
-  /** Bound `{name:Type}` parameters in ClickHouse's text form. */
+  /** Bound `{name:Type}` parameters in the text form of ClickHouse. */
   params: ReadonlyMap<string, string>;
 }
 
-/** The statements that give a fresh connection its database, its settings and its bound parameters. */
+/** Returns the statements that set the database, the settings and the bound parameters of a new connection. */
 export function prelude({ database, settings, params }: Circumstances): string[] {
   const assignments = [
     ...[...settings].map(([name, value]) => assign(name, value)),
@@ -30,7 +30,7 @@ function quoteIdentifier(name: string): string {
   return `\`${name.replace(/[\\`]/g, '\\$&')}\``;
 }
 
-/** A raw NUL would end the value: a literal's in the parser, a parameter's in its text form. */
+/** Escapes NUL, because a raw NUL would end the value of a literal or a parameter. */
 function withEscapedNul(text: string): string {
   return text.replaceAll('\0', '\\0');
 }

@@ -6,13 +6,14 @@ export type Statement =
   | { kind: 'plain'; sql: string }
   | { kind: 'insert'; insert: InsertStatement; rows: AsyncIterable<Uint8Array> };
 
-/** `max_query_size` of a real server: the head of an INSERT has to end before it. */
+/** `max_query_size` of a real server. The statement of an INSERT must end before it. */
 const INSERT_HEAD_BYTES_MAX = 256 * 1024;
 const SQL_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Puts the statement together as a real server does: the `query` of the URL, a line break, the body. The rows of an
- * INSERT are left in the stream. @throws EngineError above 64 MiB of SQL; whatever the stream throws when it breaks off.
+ * Builds the statement like a real server: the `query` of the URL, a line break, the body. The rows
+ * of an INSERT stay in the stream.
+ * @throws EngineError above 64 MiB of SQL, and the error of a broken stream
  */
 export async function readStatement(urlQuery: string, body: Readable): Promise<Statement> {
   const chunks: Uint8Array[] = urlQuery === '' ? [] : [Buffer.from(`${urlQuery}\n`)];
@@ -35,7 +36,7 @@ function asInsert(chunks: readonly Uint8Array[], rest: AsyncIterator<Uint8Array>
   return { kind: 'insert', insert, rows: continued(read.subarray(insert.dataStart), rest) };
 }
 
-/** True when the stream ended before `bytesMax`. */
+/** Whether the stream ended before `bytesMax`. */
 async function readUpTo(bytesMax: number, chunks: Uint8Array[], rest: AsyncIterator<Uint8Array>): Promise<boolean> {
   let bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   while (bytes < bytesMax) {

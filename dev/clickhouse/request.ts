@@ -13,7 +13,7 @@ export interface QueryRequest {
   defaultFormat: string;
   settings: Map<string, string>;
   params: Map<string, string>;
-  /** The result is held back to its end, so that an error always has its own status. */
+  /** Whether the result is sent after its end, so that an error always has its own status. */
   waitsForEnd: boolean;
   responseEncoding: 'gzip' | 'deflate' | undefined;
 }
@@ -33,17 +33,17 @@ export function parseRequest(request: IncomingMessage, search: URLSearchParams):
   if (ON.has(parsed.settings.get('enable_http_compression') ?? '0')) {
     parsed.responseEncoding = preferredEncoding(header(request, 'accept-encoding') ?? '');
   }
-  // As on a real server, GET may not change anything.
+  // As on a real server, GET must not change data.
   if (request.method === 'GET') parsed.settings.set('readonly', '2');
   return parsed;
 }
 
-/** Whether query and parameters come as a form, as a client sends them that are too long for a URL. */
+/** Returns whether query and parameters are in a form. Clients use it for values that are too long for a URL. */
 export function isForm(request: IncomingMessage): boolean {
   return (header(request, 'content-type') ?? '').startsWith('multipart/form-data');
 }
 
-/** Adds the fields of a form to those of the URL. @throws TypeError when the form is malformed. */
+/** Adds the fields of a form to those of the URL. @throws TypeError if the form is malformed */
 export async function readForm(request: IncomingMessage, parsed: QueryRequest): Promise<void> {
   const body = await buffer(decodedBody(request));
   const form = await new Response(body, {
@@ -55,7 +55,7 @@ export async function readForm(request: IncomingMessage, parsed: QueryRequest): 
   addArguments(parsed, fields);
 }
 
-/** The body with its Content-Encoding undone; it fails when the client breaks off. @throws EngineError when unknown. */
+/** Decompresses the body. It fails if the client disconnects. @throws EngineError for an unknown Content-Encoding */
 export function decodedBody(request: IncomingMessage): Readable {
   const encoding = header(request, 'content-encoding') ?? 'identity';
   if (encoding === '' || encoding === 'identity') return request;
@@ -67,7 +67,7 @@ export function decodedBody(request: IncomingMessage): Readable {
   return pipeline(request, decoder(), () => undefined);
 }
 
-/** Sorts named values into bound parameters and settings, leaving out those only the HTTP interface knows. */
+/** Separates values into bound parameters and settings. Omits the values that only the HTTP interface uses. */
 function addArguments(parsed: QueryRequest, values: Iterable<[string, string]>): void {
   for (const [name, value] of values) {
     if (name.startsWith('param_')) parsed.params.set(name.slice('param_'.length), value);
@@ -95,7 +95,7 @@ function preferredEncoding(accepted: string): 'gzip' | 'deflate' | undefined {
   return (['gzip', 'deflate'] as const).find((name) => names.includes(name));
 }
 
-/** The first value of a header, by its name in lower case. */
+/** Returns the first value of a header. `name` is in lower case. */
 export function header(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value[0] : value;

@@ -10,19 +10,20 @@ export interface ResponseFacts {
   timezone: string;
   version: string;
   encoding: 'gzip' | 'deflate' | undefined;
-  /** Bytes of a result that wait for its end before the status is sent. */
+  /** Largest number of bytes that wait for the end of the result before the status is sent. */
   heldBytesMax: number;
 }
 
-/** Numbers of X-ClickHouse-Summary; a real server sends them as strings. */
+/** Figures of X-ClickHouse-Summary. A real server sends them as strings. */
 export type Summary = Readonly<Record<string, number>>;
 
 /**
- * Sends one result. Up to `heldBytesMax` nothing is sent, so that a failure still has its own status; a later one is
- * told inside the body, marked with the tag of X-ClickHouse-Exception-Tag, and the body is left unfinished.
+ * Sends one result. Nothing is sent up to `heldBytesMax`, so that an early error has its own
+ * status. A later error is written into the body with the tag of X-ClickHouse-Exception-Tag, and
+ * the body stays incomplete.
  */
 export class ResultResponse {
-  /** The format of the body, once it is known. */
+  /** Format of the body, set when it is known. */
   format = 'TabSeparated';
   readonly #response: ServerResponse;
   readonly #facts: ResponseFacts;
@@ -35,7 +36,7 @@ export class ResultResponse {
   constructor(response: ServerResponse, facts: ResponseFacts) {
     this.#response = response;
     this.#facts = facts;
-    // A client may go at any moment; `write` finds out, and nothing else needs to know.
+    // A client can disconnect at any time. Only `write` handles this.
     response.on('error', () => undefined);
   }
 
@@ -87,14 +88,17 @@ export class ResultResponse {
     for (const [name, value] of Object.entries(headers)) this.#response.setHeader(name, value);
   }
 
-  /** As a real server: the exception between two markers, then the end of the connection without that of the body. */
+  /**
+   * Like a real server, writes the exception between two markers, then closes the connection
+   * without ending the body.
+   */
   #failInside(out: Writable, text: string): void {
     const length = Buffer.byteLength(text);
     out.write(`\r\n__exception__\r\n${this.#tag}\r\n${text}${length} ${this.#tag}\r\n__exception__\r\n`);
     this.#finish(() => this.#response.write('', () => this.#response.socket?.destroySoon()));
   }
 
-  /** Calls `last` when all that was written has been handed to the response. */
+  /** Calls `last` after all written data was passed to the response. */
   #finish(last: () => void): void {
     if (this.#encoder === undefined) last();
     else this.#encoder.once('end', last).end();

@@ -14,7 +14,7 @@ import { topLevelWords } from './sql-words.ts';
 
 export interface Backend {
   engine: Engine;
-  /** Two pools, so that slow selects never keep an INSERT waiting. */
+  /** There are two pools, so that slow selects do not delay an INSERT. */
   selects: SessionPool;
   inserts: SessionPool;
 }
@@ -22,7 +22,7 @@ export interface Backend {
 const HELD_BYTES_MAX = 1024 * 1024;
 const HELD_TO_END_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Answers one query; every failure becomes an answer. `signal` tells that nobody waits for it any more. */
+/** Responds to one query. Every error becomes a response. `signal` is aborted when the client disconnects. */
 export async function runQuery(
   backend: Backend,
   request: IncomingMessage,
@@ -63,7 +63,7 @@ async function runStatement(
     return { read_rows: rowsRead, read_bytes: bytesRead, result_rows: rowsRead, result_bytes: bytesRead };
   }
   return withSpooledRows(backend.engine.spoolPath, statement.rows, async (path) => {
-    // As on a real server, an INSERT that has been received whole goes on when its client has gone.
+    // As on a real server, a complete INSERT continues after its client has disconnected.
     const patient = new AbortController().signal;
     const sql = insertFromFile(statement.insert, path);
     const { rowsRead, bytesRead } = await run(backend, 'inserts', parsed, sql, result, patient);
@@ -98,9 +98,10 @@ function run(
 }
 
 /**
- * What differs from a server's defaults. Two threads, because engines, API and workers share the machine; a block
- * large enough that one INSERT is one block, hence atomic; `implicit_select` is chDB's own habit; no threads of their own for the
- * format of an answer, which cost a small statement a third of its time.
+ * Settings that differ from the defaults of a server. Two threads, because engines, API and workers
+ * share the machine. Blocks are so large that one INSERT is one block and therefore atomic.
+ * `implicit_select` is the default of chDB. The output format uses no threads, because they take a
+ * third of the time of a small statement.
  */
 const BASE_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['max_threads', '2'],
@@ -111,7 +112,7 @@ const BASE_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['output_format_parallel_formatting', '0'],
 ]);
 
-/** The format of the answer for its headers: that of a FORMAT clause, which only SETTINGS may follow, or the default. */
+/** Returns the format for the headers: that of the FORMAT clause, which only SETTINGS may follow, or the default. */
 function formatOf(statement: Statement, defaultFormat: string): string {
   if (statement.kind === 'insert') return defaultFormat;
   const words = [...topLevelWords(statement.sql)];

@@ -2,17 +2,20 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { refusalOf } from './admission.ts';
 import { type Backend, runQuery } from './run-query.ts';
 
-/** As `http_max_uri_size` of a real server: long `param_*` values travel in the URL. */
+/** `http_max_uri_size` of a real server. Long `param_*` values are in the URL. */
 const HEADER_BYTES_MAX = 1024 * 1024;
 const KEEP_ALIVE_MS = 30_000;
 
 export interface ClickHouseHttp {
   server: Server;
-  /** Ends the listening and waits for what runs; selects are stopped after `selectGraceMs`. */
+  /** Stops listening and waits for running statements. Selects are stopped after `selectGraceMs`. */
   drain(selectGraceMs: number): Promise<void>;
 }
 
-/** ClickHouse's HTTP interface over the embedded engine, for whoever knows the password; not yet listening. */
+/**
+ * Creates the HTTP interface of ClickHouse for the embedded engine. It requires the password. It
+ * does not listen yet.
+ */
 export function createHttp(backend: Backend, password?: string): ClickHouseHttp {
   const running = new Map<AbortController, Promise<void>>();
   const server = createServer(

@@ -4,17 +4,20 @@ import { EngineError, parseEngineError } from './errors.ts';
 import type { FromSession, Job, Outcome, ToSession } from './protocol.ts';
 
 export interface RunOptions {
-  /** Takes a piece of the result; the engine goes on when it has resolved. */
+  /** Receives a part of the result. The engine continues after it has resolved. */
   onChunk: (bytes: Uint8Array) => Promise<void>;
-  /** Aborted when nobody waits for the result any more. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal;
-  /** Asks the engine to stop the statement; called again until it has stopped. */
+  /** Requests the engine to stop the statement. It is called again until the statement has stopped. */
   kill: () => Promise<void>;
 }
 
 const KILL_EVERY_MS = 50;
 
-/** A bounded number of session threads, started when needed; a statement that finds all busy waits its turn. */
+/**
+ * A limited number of session threads, which are started when needed. If all are busy, a statement
+ * waits for its turn.
+ */
 export class SessionPool {
   readonly #enginePath: string;
   readonly #sessionsMax: number;
@@ -27,12 +30,12 @@ export class SessionPool {
     this.#sessionsMax = sessionsMax;
   }
 
-  /** Starts the first thread ahead of the first statement. */
+  /** Starts the first thread before the first statement. */
   async warmUp(): Promise<void> {
     this.#release(await this.#acquire(new AbortController().signal));
   }
 
-  /** Runs one statement. @throws EngineError when the engine refuses it or it was stopped. */
+  /** Runs one statement. @throws EngineError if the engine refuses or stops it */
   async run(job: Job, options: RunOptions): Promise<Outcome> {
     const worker = await this.#acquire(options.signal);
     try {
@@ -56,9 +59,9 @@ export class SessionPool {
       };
       const giveUp = () => {
         this.#waiting.splice(this.#waiting.indexOf(take), 1);
-        reject(cancelled());
+        reject(canceled());
       };
-      if (signal.aborted) return reject(cancelled());
+      if (signal.aborted) return reject(canceled());
       signal.addEventListener('abort', giveUp, { once: true });
       this.#waiting.push(take);
     });
@@ -71,7 +74,7 @@ export class SessionPool {
   }
 }
 
-/** A thread that dies would take every connection of the engine with it, so its error ends the process. */
+/** If a thread dies, the engine loses every connection. So an error of a thread ends the process. */
 async function startWorker(enginePath: string): Promise<Worker> {
   const worker = new Worker(new URL('./session-worker.mjs', import.meta.url), { workerData: { enginePath } });
   worker.on('error', (error) => {
@@ -110,7 +113,10 @@ async function runOn(worker: Worker, job: Job, options: RunOptions): Promise<Out
   }
 }
 
-/** Asks the engine to stop a statement until it has: one that is still being planned is not yet there to be killed. */
+/**
+ * Requests the engine to stop a statement until it has stopped. A statement cannot be killed while
+ * it is being planned.
+ */
 class Stopper {
   readonly #kill: () => Promise<void>;
   readonly #tellSession: () => void;
@@ -134,6 +140,6 @@ class Stopper {
   }
 }
 
-function cancelled(): EngineError {
-  return new EngineError(394, 'QUERY_WAS_CANCELLED', 'Query was cancelled before it started');
+function canceled(): EngineError {
+  return new EngineError(394, 'QUERY_WAS_CANCELLED', 'Query was canceled before it started');
 }

@@ -2,11 +2,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Session } from 'chdb';
 
 /**
- * A session thread; its messages are those of protocol.ts. JavaScript, because Node 20 gives threads no TypeScript
- * loader. It lives as long as the process (chDB closes every connection when a thread ends), runs one statement at a
- * time, and opens a connection for each, which takes 0.1 ms and leaves no setting behind.
- * Starting a stream blocks in chDB until the query is planned, sub-queries included: hence the thread. The prelude runs on this thread
- * as well: handing a SET to another one takes twice as long as the SET.
+ * A session thread. protocol.ts defines its messages. The file is JavaScript, because threads of
+ * Node 20 have no TypeScript loader. The thread lives as long as the process, because chDB closes
+ * every connection when a thread ends. It runs one statement at a time. Each statement has a new
+ * connection, which takes 0.1 ms, so that no setting remains. Starting a stream blocks the thread
+ * until chDB has planned the query and its sub-queries. The prelude runs on this thread too,
+ * because passing a SET to another thread takes twice as long as the SET.
  */
 const CHUNKS_AHEAD = 2;
 
@@ -35,7 +36,7 @@ async function run(job, credits) {
   }
 }
 
-/** A stream for whatever chDB can stream (selects); undefined for statements that have to run in one call. */
+/** Returns a stream for selects, which chDB can stream. Returns undefined for statements that must run in one call. */
 function startStream(session, job) {
   if (!job.streamable) return undefined;
   try {
@@ -51,7 +52,7 @@ async function runWhole(session, job) {
   return { outcome: { rowsRead: result.rowsRead, bytesRead: result.bytesRead }, bytes: result.bytes() };
 }
 
-/** The last chunk, mostly the only one, goes out with the outcome: each message wakes a thread. */
+/** Sends the last chunk, usually the only one, with the outcome, because each message wakes a thread. */
 async function pump(stream, credits) {
   const outcome = { rowsRead: 0, bytesRead: 0 };
   let last;
@@ -67,7 +68,7 @@ async function pump(stream, credits) {
   return { outcome, bytes: last ?? new Uint8Array(0) };
 }
 
-/** Lets the reader's pace set the engine's: a chunk goes out only against a credit. */
+/** Sends a chunk only for a credit, so that the engine is not faster than the reader. */
 function createCredit() {
   let left = CHUNKS_AHEAD;
   let closed = false;
@@ -81,7 +82,7 @@ function createCredit() {
       closed = true;
       wake();
     },
-    /** Waits for a credit; false when nobody reads any more. */
+    /** Waits for a credit. Returns false if the client has disconnected. */
     async take() {
       while (left === 0 && !closed) {
         await new Promise((resolve) => {

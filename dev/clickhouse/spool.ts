@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 
 const WRITE_BUFFER_BYTES = 1024 * 1024;
 
-/** Keeps rows in a file for as long as `use` takes. @throws what the rows' stream throws; `use` is then not called. */
+/** Keeps rows in a file while `use` runs. @throws the error of the stream of rows; `use` is then not called */
 export async function withSpooledRows<T>(
   directory: string,
   rows: AsyncIterable<Uint8Array>,

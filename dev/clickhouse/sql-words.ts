@@ -2,11 +2,11 @@ export interface Word {
   text: string;
   start: number;
   end: number;
-  /** The token before it, in upper case: tells a keyword from a name in the same spelling. */
+  /** The token before the word, in upper case. It distinguishes a keyword from a name with the same spelling. */
   previous: string;
 }
 
-/** The bare words of a statement outside brackets, quotes and comments, in order. Offsets are those of `sql`. */
+/** Returns the words of a statement outside brackets, quotes and comments, in order. Offsets refer to `sql`. */
 export function* topLevelWords(sql: string): Generator<Word> {
   let depth = 0;
   let previous = '';

@@ -8,11 +8,11 @@ import { PASSWORD_VARIABLE } from './protocol.ts';
 
 export interface ClickHouseOptions {
   dataDir: string;
-  /** 0, the default, takes a free one. */
+  /** 0, the default, selects a free port. */
   port?: number;
-  /** Takes what the process says on its standard error; without it that goes to ours. */
+  /** Receives the standard error of the process. By default it goes to the standard error of this process. */
   logFile?: string;
-  /** That every query must name; without it everybody on this machine may ask. */
+  /** Password that every query must have. Without it, every client on this machine may send queries. */
   password?: string;
 }
 
@@ -26,16 +26,16 @@ export interface ClickHouseProcess {
   port: number;
   pid: number;
   exited: Promise<Exit>;
-  /** Ends the process in order and waits for it; it is killed when it has not gone within 10 s. */
+  /** Stops the process in an orderly way and waits for it. Kills it after 10 s. */
   stop(): Promise<void>;
 }
 
 const HOST = '127.0.0.1';
 const STOP_WITHIN_MS = 10_000;
-/** One thread per session (see main.ts), one for the keeper, the rest for files and compression. */
+/** One thread per session (see main.ts), one for the keeper, the others for files and compression. */
 const ENGINE_THREADS = '14';
 
-/** Starts the embedded ClickHouse. @throws Error with one line: port taken, data directory held by another process. */
+/** Starts the embedded ClickHouse. @throws Error of one line if the port or the data directory is in use */
 export async function startClickHouse({
   dataDir,
   port = 0,
@@ -49,7 +49,8 @@ export async function startClickHouse({
   const child = spawn(
     process.execPath,
     ['--import', tsx, main, '--data-dir', dataDir, '--host', HOST, '--port', String(port)],
-    // A session of its own: what is sent to the terminal's group, such as Ctrl-C, must not end it before its clients.
+    // The process has its own session, so that a signal to the group of the terminal, such as
+    // Ctrl-C, does not end it before its clients.
     {
       detached: true,
       stdio: ['ignore', 'pipe', log, 'ipc'],

@@ -7,13 +7,13 @@ import { canRun, type Owner, SHARED_HOME } from './owner.ts';
 export interface PostgresBinaries {
   initdb: string;
   postgres: string;
-  /** Such as "18.4". */
+  /** Version, for example "18.4". */
   version: string;
 }
 
 /**
- * The server programs of the npm package for this platform, in a place where `owner` can run them.
- * Throws when the package is missing or its programs do not run on this system.
+ * Returns the server programs of the npm package for this platform, in a directory where `owner` can run them.
+ * Throws if the package is missing or its programs do not run on this system.
  */
 export function postgresBinaries(owner: Owner | undefined): PostgresBinaries {
   const packageDir = findPackage();
@@ -41,7 +41,10 @@ function findPackage(): string {
   }
 }
 
-/** npm packages carry no symbolic links: the package makes them on installation, unless install scripts are blocked. */
+/**
+ * npm packages contain no symbolic links. The package creates them during installation, unless
+ * install scripts are blocked.
+ */
 function restoreSymlinks(packageDir: string): void {
   const list = join(packageDir, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return;
@@ -52,7 +55,10 @@ function restoreSymlinks(packageDir: string): void {
   }
 }
 
-/** A copy outside directories such as /root that the server's user may not enter; made once per version. */
+/**
+ * Returns a copy outside directories such as /root, which the user of the server cannot enter. It
+ * is created once per version.
+ */
 function copyForOwner(native: string, version: string): string {
   const copy = join(SHARED_HOME, `postgres-${version}`);
   if (existsSync(copy)) return copy;

@@ -18,18 +18,18 @@ import { canEnter, type Owner, SHARED_HOME } from './owner.ts';
 export const SUPERUSER = 'promptlane';
 
 export interface Cluster {
-  /** What Postgres calls PGDATA. */
+  /** PGDATA of Postgres. */
   directory: string;
   password: string;
 }
 
-/** Where the cluster is or shall be: in `dataDir`, or in the place the file `location` names. */
+/** Returns the directory of the cluster: in `dataDir`, or the directory that the file `location` names. */
 export function clusterDirectory(dataDir: string): string {
   const location = join(dataDir, 'location');
   return existsSync(location) ? readFileSync(location, 'utf8').trim() : join(dataDir, 'cluster');
 }
 
-/** Creates the cluster on first use. Throws with initdb's own words when that fails. */
+/** Creates the cluster on first use. Throws with the output of initdb if that fails. */
 export function ensureCluster(dataDir: string, binaries: PostgresBinaries, owner: Owner | undefined): Cluster {
   mkdirSync(dataDir, { recursive: true, mode: owner ? 0o711 : 0o700 });
   const passwordFile = join(dataDir, 'password');
@@ -40,7 +40,7 @@ export function ensureCluster(dataDir: string, binaries: PostgresBinaries, owner
   const password = randomBytes(24).toString('base64url');
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
   const directory = canEnter(dataDir, owner) ? join(dataDir, 'cluster') : moveOut(dataDir);
-  // Under another name until it is complete: a half-made cluster is never mistaken for one.
+  // The directory has another name until it is complete, so that an incomplete cluster is never used.
   const partial = `${directory}.new`;
   rmSync(partial, { recursive: true, force: true });
   initialize(partial, password, binaries, owner);
@@ -48,7 +48,10 @@ export function ensureCluster(dataDir: string, binaries: PostgresBinaries, owner
   return { directory, password };
 }
 
-/** For a data directory the server's user cannot reach, such as one below /root. */
+/**
+ * Returns a directory for the cluster if the user of the server cannot reach the data directory,
+ * for example below /root.
+ */
 function moveOut(dataDir: string): string {
   mkdirSync(SHARED_HOME, { recursive: true, mode: 0o755 });
   const home = mkdtempSync(join(SHARED_HOME, 'postgres-data-'));
@@ -73,7 +76,7 @@ function initialize(directory: string, password: string, binaries: PostgresBinar
     '--auth=scram-sha-256',
     '--encoding=UTF8',
     '--locale=C',
-    // C's order with Unicode's upper and lower case; docker-compose.yml says the same.
+    // The order of C with the upper and lower case of Unicode. docker-compose.yml has the same settings.
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
     '--no-instructions',

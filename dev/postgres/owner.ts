@@ -1,18 +1,19 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 
-/** The user and group a process runs as. */
+/** The user and group of a process. */
 export interface Owner {
   uid: number;
   gid: number;
 }
 
-/** Root's place for what Postgres's user must reach and cannot where it is, such as below /root. */
+/** Directory of root for files that the user of Postgres must reach but cannot reach below /root. */
 export const SHARED_HOME = '/var/lib/promptlane';
 
 /**
- * Who runs the server: Postgres refuses root, so for root the owner of an existing cluster, else `postgres` or `nobody`.
- * Undefined means ourselves. Throws when root has no such user to turn to.
+ * Returns the user that runs the server. Postgres refuses root. So for root it is the owner of an
+ * existing cluster, or else `postgres` or `nobody`. Undefined means the current user. Throws if
+ * root has no such user.
  */
 export function postgresOwner(clusterDir: string): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -26,12 +27,12 @@ export function postgresOwner(clusterDir: string): Owner | undefined {
   return owner;
 }
 
-/** Whether the owner can run this program; the answer of the system itself, whatever modes and ACLs say. */
+/** Returns whether the owner can run this program. The system decides this, not the modes and ACLs. */
 export function canRun(program: string, args: readonly string[], owner: Owner | undefined): boolean {
   return spawnSync(program, args, { ...owner, cwd: '/', stdio: 'ignore' }).status === 0;
 }
 
-/** Whether the owner can enter this directory. */
+/** Returns whether the owner can enter this directory. */
 export function canEnter(directory: string, owner: Owner | undefined): boolean {
   return canRun('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], owner);
 }

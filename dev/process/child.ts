@@ -8,34 +8,34 @@ export interface ProcessExit {
   signal: NodeJS.Signals | null;
 }
 
-/** A process that runs: `pid` is the real one's, never a wrapper's. */
+/** A running process. `pid` is the pid of the process itself, never of a wrapper. */
 export interface RunningProcess {
   readonly pid: number;
   readonly exited: Promise<ProcessExit>;
 }
 
 export interface Child extends RunningProcess {
-  /** Sends `signal`, then SIGKILL after `timeoutMs`; resolves when the process is gone. */
+  /** Sends `signal`, then SIGKILL after `timeoutMs`. Resolves when the process has ended. */
   stop(signal: NodeJS.Signals, timeoutMs: number): Promise<void>;
 }
 
-/** An engine that answers on `url`. */
+/** A running engine at `url`. */
 export interface EngineProcess extends RunningProcess {
   readonly url: string;
   readonly port: number;
-  /** Such as "18.4". */
+  /** Version, for example "18.4". */
   readonly version?: string;
   stop(): Promise<void>;
 }
 
-/** What every engine is started with. */
+/** Options for the start of every engine. */
 export interface EngineOptions {
   dataDir: string;
-  /** A free port when absent. */
+  /** Default: a free port. */
   port?: number | undefined;
-  /** A file in `dataDir` when absent. */
+  /** Default: a file in `dataDir`. */
   logFile?: string | undefined;
-  /** Told as soon as the process exists, before it is ready. */
+  /** Called when the process exists, before it is ready. */
   onSpawn?: ((child: RunningProcess) => void) | undefined;
 }
 
@@ -45,13 +45,13 @@ export interface ChildOptions {
   logFile: string;
   cwd?: string;
   env?: NodeJS.ProcessEnv;
-  /** User and group to run as; only root may ask for another one. */
+  /** User and group of the process. Only root may set another user. */
   owner?: { uid: number; gid: number } | undefined;
 }
 
 /**
- * Starts a process in a session of its own, so that a terminal's Ctrl-C reaches only its owner, who stops it in order.
- * Output is appended to `logFile`. Throws when the command cannot be run.
+ * Starts a process in its own session. So Ctrl-C in a terminal reaches only its owner, who stops it in an orderly way.
+ * Output is appended to `logFile`. Throws if the command cannot run.
  */
 export async function spawnChild(options: ChildOptions): Promise<Child> {
   mkdirSync(dirname(options.logFile), { recursive: true });
@@ -80,7 +80,7 @@ export async function spawnChild(options: ChildOptions): Promise<Child> {
   };
 }
 
-/** "exit code 1" or "SIGKILL". */
+/** Returns, for example, "exit code 1" or "SIGKILL". */
 export function describeExit(exit: ProcessExit): string {
   return exit.signal ?? `exit code ${exit.code}`;
 }

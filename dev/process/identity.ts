@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** A process that cannot be mistaken for a later one with the same pid. */
+/** Identifies a process, also if a later process has the same pid. */
 export interface ProcessIdentity {
   pid: number;
   startTime: string;
 }
 
-/** The identity of a living process, undefined when there is none with this pid (a zombie is not alive). */
+/** Returns the identity of a running process, or undefined if no process with this pid runs. A zombie does not run. */
 export function identify(pid: number): ProcessIdentity | undefined {
   const startTime = process.platform === 'linux' ? linuxStartTime(pid) : psStartTime(pid);
   return startTime === undefined ? undefined : { pid, startTime };
@@ -17,12 +17,12 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.startTime === identity.startTime;
 }
 
-/** The command line of a living process, '' when there is none. */
+/** Returns the command line of a running process, or '' if there is none. */
 export function commandLine(pid: number): string {
   return spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout?.trim() ?? '';
 }
 
-/** Waits until the process is gone; false when it still lives after timeoutMs. */
+/** Waits until the process has ended. Returns false if it still runs after timeoutMs. */
 export async function waitUntilGone(identity: ProcessIdentity, timeoutMs: number): Promise<boolean> {
   const deadlineMs = Date.now() + timeoutMs;
   while (isAlive(identity)) {
@@ -32,7 +32,7 @@ export async function waitUntilGone(identity: ProcessIdentity, timeoutMs: number
   return true;
 }
 
-/** Field 22 of /proc/<pid>/stat counts from boot (proc(5)), so the boot is part of the answer. */
+/** Field 22 of /proc/<pid>/stat counts from the boot (proc(5)), so the boot is part of the identity. */
 function linuxStartTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const LOG_BYTES_MAX = 10 * 1024 * 1024;
 const TAIL_BYTES = 8 * 1024;
 
-/** The last lines of a log, '' when there is none. */
+/** Returns the last lines of a log, or '' if there is no log. */
 export function lastLines(path: string, count: number): string {
   if (!existsSync(path)) return '';
   const file = openSync(path, 'r');
@@ -18,7 +18,7 @@ export function lastLines(path: string, count: number): string {
   }
 }
 
-/** Empties every log of the directory that has grown beyond 10 MB. */
+/** Empties every log of the directory that is larger than 10 MB. */
 export function emptyLargeLogs(directory: string): void {
   for (const name of readdirSync(directory)) {
     const path = join(directory, name);

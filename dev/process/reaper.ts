@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { RunningProcess } from './child.ts';
 
-/** Ends what this process started and, if asked, removes a directory, when this process itself is killed. */
+/** If this process is killed, the reaper ends the processes that it started. It can also remove a directory. */
 export interface Reaper {
   watch(child: RunningProcess): void;
-  /** Ends the reaper without harm to anything. */
+  /** Ends the reaper. It then ends no process. */
   close(): Promise<void>;
 }
 
-// Each line of its standard input is the whole list of pids; the end of input says that the owner is gone.
-// SIGINT is Postgres's fast shutdown; SIGTERM is for processes that ignore SIGINT.
+// Each line of the standard input is the complete list of pids. The end of the input means that the owner has ended.
+// SIGINT is the fast shutdown of Postgres. SIGTERM is for processes that ignore SIGINT.
 const SCRIPT = `
 pids=
 while IFS= read -r line; do pids=$line; done
@@ -23,7 +23,7 @@ for pid in $pids; do kill -KILL "$pid"; done
 if [ -n "$1" ]; then rm -rf "$1"; fi
 `;
 
-/** Starts the watching shell, in a session of its own so that it outlives whatever ends its owner. */
+/** Starts the shell in its own session, so that it runs after its owner has ended. */
 export function startReaper(removeDirectory = ''): Reaper {
   const shell = spawn('/bin/sh', ['-c', SCRIPT, 'promptlane-reaper', removeDirectory], {
     detached: true,
@@ -31,7 +31,7 @@ export function startReaper(removeDirectory = ''): Reaper {
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   const exited = once(shell, 'exit');
-  // Should somebody kill the shell, its loss must not be ours.
+  // If the shell is killed, this process must continue.
   shell.stdin.on('error', () => undefined);
   const pids = new Set<number>();
   const tell = () => shell.stdin.write(`${[...pids].join(' ')}\n`);

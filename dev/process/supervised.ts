@@ -6,9 +6,12 @@ export interface Stoppable extends RunningProcess {
 }
 
 export interface SupervisionEvents {
-  /** It ended by itself and will be started again; `fastDeaths` counts those in a row that came within 10 s. */
+  /**
+   * Called when the process ended and will be started again. `fastDeaths` counts consecutive ends
+   * within 10 s of the start.
+   */
   onDeath(reason: string, fastDeaths: number): void;
-  /** It runs again. */
+  /** Called when the process runs again. */
   onRevival(pid: number): void;
 }
 
@@ -16,12 +19,12 @@ const FAST_DEATH_MS = 10_000;
 const BACKOFF_FIRST_MS = 100;
 const BACKOFF_MAX_MS = 2_000;
 
-/** How long to wait before the next start: not at all after a long life, then doubling from 0.1 s to 2 s. */
+/** Returns the wait before the next start: none after a long run, otherwise doubling from 0.1 s to 2 s. */
 export function backoffMs(fastDeaths: number): number {
   return fastDeaths === 0 ? 0 : Math.min(BACKOFF_FIRST_MS * 2 ** (fastDeaths - 1), BACKOFF_MAX_MS);
 }
 
-/** Keeps one process alive: starts it again whenever it ends, until `stop`. */
+/** Starts one process again whenever it ends, until `stop`. */
 export class Supervised {
   readonly #start: () => Promise<Stoppable>;
   readonly #events: SupervisionEvents;
@@ -31,7 +34,7 @@ export class Supervised {
   #fastDeaths = 0;
   #reviving: Promise<void> = Promise.resolve();
 
-  /** Takes over a process that runs; `start` makes the next one. */
+  /** Supervises a running process. `start` starts the next one. */
   constructor(running: Stoppable, start: () => Promise<Stoppable>, events: SupervisionEvents) {
     this.#process = running;
     this.#start = start;
@@ -43,7 +46,7 @@ export class Supervised {
     return this.#process.pid;
   }
 
-  /** Ends the process for good; safe to call while it is being started again. */
+  /** Stops the process permanently. It may be called while the process is being started again. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#reviving;

@@ -5,7 +5,7 @@ import { installRedis } from './install.ts';
 
 export interface RedisBinary {
   path: string;
-  /** Such as "7.0.15". */
+  /** Version, for example "7.0.15". */
   version: string;
 }
 
@@ -14,7 +14,10 @@ const USUAL_DIRECTORIES = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'];
 /** BullMQ 6 needs Redis 6.2. */
 const VERSION_MIN = [6, 2] as const;
 
-/** A Redis or Valkey server of at least 6.2; installed where that is possible. Throws with the command to run when it is not. */
+/**
+ * Returns a Redis or Valkey server of at least 6.2. Installs it if possible, otherwise throws with
+ * the command to run.
+ */
 export async function ensureRedisBinary(): Promise<RedisBinary> {
   const found = findRedis();
   if (found.usable) return found.usable;
@@ -26,12 +29,12 @@ export async function ensureRedisBinary(): Promise<RedisBinary> {
   return installed;
 }
 
-/** The version in the output of `redis-server --version` or `valkey-server --version`. */
+/** Returns the version in the output of `redis-server --version` or `valkey-server --version`. */
 export function parseRedisVersion(output: string): string | undefined {
   return /\bv=(\d+\.\d+(?:\.\d+)*)/.exec(output)?.[1];
 }
 
-/** Whether a version such as "6.2.14" is 6.2 or newer. */
+/** Returns whether a version such as "6.2.14" is 6.2 or newer. */
 export function isRecentEnough(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > VERSION_MIN[0] || (major === VERSION_MIN[0] && minor >= VERSION_MIN[1]);

@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 
-// Only the program is wanted, not the service the package starts on port 6379: policy-rc.d (invoke-rc.d(8)) forbids the
-// start, and the shell takes the ban away again however it ends. Package lists of an image are often stale: update first.
+// Only the program is needed, not the service that the package starts on port 6379. policy-rc.d
+// (invoke-rc.d(8)) prevents the start, and the shell removes it at its end. The package lists of an
+// image are often old, so they are updated first.
 const APT = `
 set -e
 policy=/usr/sbin/policy-rc.d
@@ -34,7 +35,7 @@ const INSTALLERS: readonly Installer[] = [
   { name: 'brew', isUsable: () => hasCommand('brew'), command: 'brew', args: ['install', 'redis'] },
 ];
 
-/** Installs the redis-server program, showing the installer's output. Throws saying what to run by hand. */
+/** Installs the program redis-server and shows the output of the installer. Throws with the command to run by hand. */
 export async function installRedis(reason: string): Promise<void> {
   const installer = INSTALLERS.find((candidate) => candidate.isUsable());
   if (!installer) throw new Error(`${reason}. ${byHand()}`);
@@ -54,7 +55,7 @@ function byHand(): string {
     process.platform === 'darwin'
       ? 'brew install redis'
       : 'sudo apt-get update && sudo apt-get install -y redis-server';
-  return `Run: ${command} (or your system's package of Redis or Valkey 6.2 or newer), or set REDIS_URL to a running one`;
+  return `Run: ${command} (or your system's package of Redis or Valkey 6.2 or newer), or set REDIS_URL to a running server`;
 }
 
 function hasCommand(name: string): boolean {

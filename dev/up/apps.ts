@@ -4,7 +4,7 @@ import { lastLines } from '../process/log-file.ts';
 import type { Stoppable } from '../process/supervised.ts';
 import { CannotStart } from './errors.ts';
 
-/** A TypeScript entry of the product, run by Node itself: its pid is the real process's. */
+/** A TypeScript entry of the product. Node runs it directly, so the pid is that of the process itself. */
 export interface App {
   name: string;
   root: string;
@@ -13,7 +13,7 @@ export interface App {
   logFile: string;
 }
 
-/** Above the 20 s that the processes give themselves to drain. */
+/** Longer than the processes take to drain. */
 const STOP_TIMEOUT_MS = 25_000;
 const HEALTH_TIMEOUT_MS = 60_000;
 const HEALTH_PROBE_TIMEOUT_MS = 2_000;
@@ -26,7 +26,7 @@ export async function launchApp(app: App, onSpawn: (child: RunningProcess) => vo
   return { pid: child.pid, exited: child.exited, stop: () => child.stop('SIGTERM', STOP_TIMEOUT_MS) };
 }
 
-/** Runs a script to its end. Throws CannotStart with its last log lines when it fails. */
+/** Runs a script to its end. Throws CannotStart with its last log lines if it fails. */
 export async function runScript(app: App, stopRequested: AbortSignal): Promise<void> {
   const child = await spawnApp(app);
   const stop = () => void child.stop('SIGTERM', STOP_TIMEOUT_MS);
@@ -36,7 +36,7 @@ export async function runScript(app: App, stopRequested: AbortSignal): Promise<v
   if (exit.code !== 0) throw failure(app, describeExit(exit));
 }
 
-/** Waits for {"status":"ok"} at /api/health. Throws CannotStart when the process ends or takes more than a minute. */
+/** Waits for {"status":"ok"} at /api/health. Throws CannotStart if the process ends or takes more than a minute. */
 export async function untilHealthy(app: App, running: RunningProcess, url: string, stop: AbortSignal): Promise<void> {
   let ended: string | undefined;
   void running.exited.then((exit) => {
@@ -46,7 +46,7 @@ export async function untilHealthy(app: App, running: RunningProcess, url: strin
   while (!(await isHealthy(url))) {
     stop.throwIfAborted();
     if (ended !== undefined) throw failure(app, ended);
-    if (Date.now() > deadlineMs) throw failure(app, `no health after ${HEALTH_TIMEOUT_MS} ms`);
+    if (Date.now() > deadlineMs) throw failure(app, `not healthy after ${HEALTH_TIMEOUT_MS} ms`);
     await delay(HEALTH_INTERVAL_MS);
   }
 }

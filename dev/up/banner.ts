@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Connection } from './connection-file.ts';
 
-/** What `up` prints once everything runs: where it is and lines that can be pasted into another terminal. */
+/**
+ * Returns the text that `up` prints when all processes run: the address, and commands to paste into
+ * another terminal.
+ */
 export function banner(connection: Connection, logsDir: string): string {
   const { url, api_key, project_id } = connection;
   return `
@@ -28,7 +31,7 @@ export OTEL_EXPORTER_OTLP_HEADERS=x-api-key=${api_key}
 `;
 }
 
-/** The shell fills in the time, so the line is good for as long as it stands in the terminal. */
+/** The shell inserts the time, so the command works at any time. */
 function sendSpan(url: string, apiKey: string): string {
   const now = `'$(($(date +%s)-1))'`;
   const span = {

@@ -7,25 +7,26 @@ export interface UpConfig {
   host: string;
   port: number;
   dataDir: string;
-  /** Where clients on this machine reach the API. */
+  /** Address of the API for clients on this machine. */
   url: string;
-  /** Engines that run elsewhere; the others are started here. */
+  /** Engines that run elsewhere. `up` starts the others. */
   externalUrls: Readonly<Partial<Record<EngineName, string>>>;
 }
 
-const ENGINE_VARIABLES: Readonly<Record<EngineName, string>> = {
+export const ENGINE_VARIABLES: Readonly<Record<EngineName, string>> = {
   postgres: 'DATABASE_URL',
   redis: 'REDIS_URL',
   clickhouse: 'CLICKHOUSE_URL',
 };
 
 /**
- * Reads what `up` itself needs; the rest of the environment goes to the processes it starts. Throws CannotStart with every fault of all
- * of it, so that nothing starts and nothing is written that the processes would refuse.
+ * Reads the variables of `up`. The started processes get the other variables. Throws CannotStart
+ * with every fault of the whole environment, so that nothing is started or stored that the
+ * processes would refuse.
  */
 export function readUpConfig(env: NodeJS.ProcessEnv, root: string): UpConfig {
   const port = Number(env.PORT || 8787);
-  // `up` says where the API is before it listens, so port 0 will not do.
+  // `up` needs the port before the API listens, so port 0 is not possible.
   const isPort = Number.isInteger(port) && port >= 1 && port <= 65_535;
   const portFaults = isPort ? [] : [`PORT: must be a whole number from 1 to 65535, not "${env.PORT}"`];
   const faults = [...portFaults, ...givenFaults({ ...env, PORT: undefined })];
@@ -47,7 +48,7 @@ export function readUpConfig(env: NodeJS.ProcessEnv, root: string): UpConfig {
 
 function refusal(faults: readonly string[]): string {
   const lines = faults.map((fault) => `    ${fault}`).join('\n');
-  return `the environment is not valid, so nothing was started or stored:\n${lines}\n  See the table of variables in README.md.`;
+  return `the environment is not valid, so nothing was started or stored:\n${lines}\n  README.md lists all variables.`;
 }
 
 function reachableHost(host: string): string {

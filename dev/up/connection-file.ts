@@ -4,7 +4,7 @@ import type { EngineName } from '../engines.ts';
 import { readIfPresent, replaceJson } from './files.ts';
 import type { ProcessName } from './process-names.ts';
 
-/** What `connection.json` says while `up` runs; the pid of an engine that runs elsewhere is null. */
+/** Content of `connection.json` while `up` runs. The pid of an engine that runs elsewhere is null. */
 export interface Connection {
   url: string;
   workspace_id: string;
@@ -25,12 +25,12 @@ export function writeConnection(path: string, connection: Connection): void {
   replaceJson(path, connection);
 }
 
-/** The file exists only while its content is true. */
+/** Removes the file. It exists only while its content is correct. */
 export function removeConnection(path: string): void {
   rmSync(path, { force: true });
 }
 
-/** The ports of the last run, so that a restart keeps its URLs. */
+/** Returns the ports of the last run, so that a restart keeps its URLs. */
 export function readPorts(path: string): EnginePorts {
   try {
     return portsSchema.parse(JSON.parse(readIfPresent(path) ?? '{}'));

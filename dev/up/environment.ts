@@ -1,6 +1,6 @@
 import { environmentFaults } from '../../src/config.ts';
 
-/** Values that pass, for what `up` itself fills in where the environment gives nothing. */
+/** Valid values for the variables that `up` sets if they are missing. */
 const fillers: NodeJS.ProcessEnv = {
   DATABASE_URL: 'postgres://localhost',
   REDIS_URL: 'redis://localhost',
@@ -9,7 +9,7 @@ const fillers: NodeJS.ProcessEnv = {
   API_KEY_PEPPER: 'x'.repeat(24),
 };
 
-/** What is wrong with the variables that are set, by the rules of the processes, as "NAME: why" and never with a value. */
+/** Returns the faults of the set variables by the rules of the processes, as "NAME: why" and never with a value. */
 export function givenFaults(env: NodeJS.ProcessEnv): string[] {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value));
   return environmentFaults({ ...fillers, ...given });

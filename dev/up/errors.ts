@@ -1,2 +1,2 @@
-/** A reason not to start that the user can remedy: printed as one line, without a stack. */
+/** An error at the start that the user can correct. It is printed as one line, without a stack. */
 export class CannotStart extends Error {}

@@ -9,8 +9,9 @@ const lockSchema = z.object({ pid: z.int().positive(), startTime: z.string() });
 const ATTEMPTS_MAX = 10;
 
 /**
- * Takes the data directory's lock file for this process, or throws CannotStart naming the pid that holds it.
- * The lock of a process that no longer lives is taken over. Returns the function that releases it.
+ * Locks the data directory for this process. Throws CannotStart with the pid of the process that
+ * has locked it. Replaces the lock of a process that has ended. Returns the function that releases
+ * the lock.
  */
 export function acquireLock(path: string): () => void {
   const own = JSON.stringify(identify(process.pid));
@@ -29,10 +30,10 @@ export function acquireLock(path: string): () => void {
   } finally {
     rmSync(prepared);
   }
-  throw new CannotStart(`${path} is taken and released all the time by other instances: try again`);
+  throw new CannotStart(`${path} is locked and released repeatedly by other instances. Try again`);
 }
 
-/** Who a lock file names, undefined when it cannot be read as one. */
+/** Returns the process that a lock file names, or undefined if it is not a lock file. */
 export function parseLock(content: string): ProcessIdentity | undefined {
   try {
     return lockSchema.parse(JSON.parse(content));
@@ -41,7 +42,7 @@ export function parseLock(content: string): ProcessIdentity | undefined {
   }
 }
 
-/** A link appears with its whole content or not at all, and fails when the name exists. */
+/** Creates the file as a link, which appears with its whole content. Fails if the name exists. */
 function linkIfAbsent(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -63,7 +64,7 @@ function retireStaleLock(path: string, content: string): void {
   } catch {
     return;
   }
-  // Another instance may have put its own lock there since we looked: give it back.
+  // Another instance may have created its lock in the meantime. It is restored.
   if (readIfPresent(retired) !== content) linkIfAbsent(retired, path);
   rmSync(retired);
 }

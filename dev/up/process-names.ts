@@ -2,5 +2,5 @@ import type { EngineName } from '../engines.ts';
 
 export type ProcessName = 'api' | 'worker' | EngineName;
 
-/** Who needs others stops before them. */
+/** A process stops before the processes that it needs. */
 export const STOP_ORDER: readonly ProcessName[] = ['api', 'worker', 'clickhouse', 'redis', 'postgres'];

@@ -8,7 +8,7 @@ import { type ProcessName, STOP_ORDER } from './process-names.ts';
 
 const GRACE_MS = 5_000;
 
-/** Notes a process on disk for as long as it lives, so that a later `up` can find it should this one be killed. */
+/** Records a process on disk while it runs, so that a later `up` finds it if this one is killed. */
 export function recordProcess(directory: string, name: ProcessName, child: RunningProcess): void {
   const identity = identify(child.pid);
   if (!identity) return;
@@ -20,7 +20,7 @@ export function recordProcess(directory: string, name: ProcessName, child: Runni
   });
 }
 
-/** Ends what a killed `up` left running; a recorded pid that belongs to another process by now is left alone. */
+/** Ends the processes that a killed `up` left running. Ignores a recorded pid that now belongs to another process. */
 export async function stopLeftovers(directory: string): Promise<void> {
   for (const name of STOP_ORDER) {
     const identity = parseLock(readIfPresent(recordPath(directory, name)) ?? '');

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { CannotStart } from './errors.ts';
 
-/** Where an engine listens: a host and port, or the path of a socket. */
+/** Address of an engine: a host and port, or the path of a socket. */
 interface Address {
   host: string;
   port: number;
@@ -22,13 +22,16 @@ const ENGINES = [
   },
 ] as const;
 
-/** Throws CannotStart with a line for every engine of the environment that takes no connection. Never says a user or password. */
+/**
+ * Throws CannotStart with a line for every engine of the environment that accepts no connection,
+ * without user and password.
+ */
 export async function requireReachable(env: NodeJS.ProcessEnv): Promise<void> {
   const looks = ENGINES.map(async ({ variable, engine, addressOf }) => {
     const url = env[variable];
     if (!url) return [];
     const fault = await connectionFault(() => addressOf(url));
-    const embedded = variable === 'DATABASE_MIGRATE_URL' ? '' : `, or unset it to have ${engine} started here`;
+    const embedded = variable === 'DATABASE_MIGRATE_URL' ? '' : `, or unset it, and up starts ${engine}`;
     return fault === undefined ? [] : [`${variable}: ${fault}: start that ${engine} or correct ${variable}${embedded}`];
   });
   const faults = (await Promise.all(looks)).flat();
@@ -50,19 +53,19 @@ async function connectionFault(readAddress: () => Address): Promise<string | und
   } catch (error) {
     return reason(error as NodeJS.ErrnoException, `${host.includes(':') ? `[${host}]` : host}:${port}`);
   } finally {
-    // What it may still report concerns nobody.
+    // Later errors of the socket are ignored.
     socket.on('error', () => undefined).destroy();
   }
 }
 
 function reason({ name, code, message }: NodeJS.ErrnoException, at: string): string {
-  if (name === 'AbortError') return `no answer from ${at} within ${ANSWER_TIMEOUT_MS / 1_000} s`;
+  if (name === 'AbortError') return `no response from ${at} within ${ANSWER_TIMEOUT_MS / 1_000} s`;
   if (code === 'ECONNREFUSED') return `nothing listens at ${at} (ECONNREFUSED)`;
-  if (code === 'ENOTFOUND') return `no such host, ${at} (ENOTFOUND)`;
+  if (code === 'ENOTFOUND') return `the host ${at} does not exist (ENOTFOUND)`;
   return `no connection to ${at} (${code ?? message})`;
 }
 
-/** As the driver reads it, with its defaults and those of libpq's variables. */
+/** Reads the URL like the driver, with its defaults and those of the variables of libpq. */
 function postgresAddress(url: string): Address {
   const { host, port } = new pg.Client({ connectionString: url });
   return { host, port };

@@ -8,9 +8,9 @@ const secretsSchema = z.object({
   admin_key: z.string(),
   api_key_pepper: z.string(),
   jwt_secret: z.string(),
-  /** Of the user that API and worker connect to the embedded Postgres as; absent in a file of an earlier version. */
+  /** Password of the user of API and worker for the embedded Postgres. Absent in a file of an earlier version. */
   database_password: z.string().optional(),
-  /** Absent until the first seed: the database keeps only its hash. */
+  /** Absent until the first seed. The database stores only its hash. */
   api_key: z.string().optional(),
 });
 
@@ -18,8 +18,9 @@ export type Secrets = z.infer<typeof secretsSchema>;
 export type CompleteSecrets = Secrets & { database_password: string };
 
 /**
- * What the file holds, else fresh random values; what the environment sets wins, and must be valid (`readUpConfig`), for it is stored.
- * Throws CannotStart on a damaged file.
+ * Returns the secrets of the environment, otherwise those of the file, otherwise random values.
+ * Those of the environment must be valid (`readUpConfig`), because they are stored. Throws
+ * CannotStart for a damaged file.
  */
 export function loadSecrets(path: string, env: NodeJS.ProcessEnv): CompleteSecrets {
   const stored = usable(readStored(path));
@@ -28,14 +29,15 @@ export function loadSecrets(path: string, env: NodeJS.ProcessEnv): CompleteSecre
     admin_key: env.ADMIN_API_KEY || stored.admin_key || randomSecret(),
     api_key_pepper: env.API_KEY_PEPPER || stored.api_key_pepper || randomSecret(),
     jwt_secret: env.JWT_SECRET || stored.jwt_secret || randomSecret(),
-    // Migrating sets it at every start. Earlier versions let Postgres log it, so what they stored is no secret any more.
+    // The migrations set it at every start. With earlier versions, Postgres logged it, so their
+    // stored value is not secret.
     database_password: randomSecret(),
   };
   replaceJson(path, secrets);
   return secrets;
 }
 
-/** Without what earlier versions stored although no process starts with it. */
+/** Removes stored values of earlier versions that no process accepts. */
 function usable(stored: Partial<Secrets>): Partial<Secrets> {
   const isValid = (name: string, value: string | undefined) => givenFaults({ [name]: value }).length === 0;
   const { admin_key, api_key_pepper, jwt_secret, api_key, ...others } = stored;
@@ -43,7 +45,7 @@ function usable(stored: Partial<Secrets>): Partial<Secrets> {
     ...others,
     ...(isValid('ADMIN_API_KEY', admin_key) && { admin_key }),
     ...(isValid('JWT_SECRET', jwt_secret) && { jwt_secret }),
-    // The database holds the hash of the API key under that pepper.
+    // The database has the hash of the API key with that pepper.
     ...(isValid('API_KEY_PEPPER', api_key_pepper) && { api_key_pepper, api_key }),
   };
 }
@@ -54,7 +56,7 @@ function readStored(path: string): Partial<Secrets> {
   try {
     return secretsSchema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new CannotStart(`${path} is damaged: restore it, or remove it for new keys`, { cause });
+    throw new CannotStart(`${path} is damaged. Restore it, or remove it to generate new keys`, { cause });
   }
 }
 

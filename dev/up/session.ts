@@ -21,7 +21,7 @@ export interface Paths {
 const FAST_DEATHS_LOUD = 5;
 const LOG_LINES = 10;
 
-/** Creates the data directory. Root leaves it passable: Postgres runs as another user and has its own directory in it. */
+/** Creates the data directory. If root creates it, other users may enter it, because Postgres runs as another user. */
 export function layOut(dataDir: string): Paths {
   const paths = {
     lock: join(dataDir, 'up.lock'),
@@ -40,7 +40,7 @@ export function layOut(dataDir: string): Paths {
   return paths;
 }
 
-/** Everything one `up` runs: keeps it alive, keeps connection.json true and stops it in order. */
+/** The processes of one `up`. Restarts them, keeps connection.json correct, and stops them in order. */
 export class Session {
   readonly paths: Paths;
   readonly #reaper: Reaper = startReaper();
@@ -55,7 +55,7 @@ export class Session {
     return join(this.paths.logs, `${name}.log`);
   }
 
-  /** To be told of every process as soon as it exists, so that none outlives us. */
+  /** Called for every process when it exists, so that no process runs longer than this one. */
   onSpawn(name: ProcessName): (child: RunningProcess) => void {
     return (child) => {
       this.#reaper.watch(child);
@@ -63,7 +63,7 @@ export class Session {
     };
   }
 
-  /** Keeps a running process alive from here on. */
+  /** Restarts a running process from now on whenever it ends. */
   supervise(name: ProcessName, running: Stoppable, start: () => Promise<Stoppable>): void {
     const supervised = new Supervised(running, start, {
       onDeath: (reason, fastDeaths) => this.#tellDeath(name, reason, fastDeaths),
@@ -75,14 +75,14 @@ export class Session {
     this.#children.set(name, supervised);
   }
 
-  /** Writes connection.json, now and whenever a pid changes. */
+  /** Writes connection.json now and whenever a pid changes. */
   publish(connection: Omit<Connection, 'pids'>): Connection {
     this.#connection = connection;
     this.#publish();
     return { ...connection, pids: this.#pids() };
   }
 
-  /** Stops everything, one after the other, each within its own bound. */
+  /** Stops all processes one after the other, each within its time limit. */
   async stop(): Promise<void> {
     this.#connection = undefined;
     removeConnection(this.paths.connection);

@@ -1,8 +1,9 @@
 const PARENT_CHECK_MS = 500;
 
 /**
- * Aborts at the first Ctrl-C, SIGTERM or SIGHUP; npm passes a terminal's signal on a second time and impatient people
- * press twice, so further ones change nothing. Also when the npm that started us dies without passing anything on.
+ * Aborts at the first Ctrl-C, SIGTERM or SIGHUP. Later signals have no effect, because npm passes
+ * on a signal of the terminal a second time, and users press Ctrl-C twice. Also aborts if the npm
+ * that started this process dies without a signal.
  */
 export function stopRequest(env: NodeJS.ProcessEnv): AbortSignal {
   const controller = new AbortController();
@@ -12,7 +13,7 @@ export function stopRequest(env: NodeJS.ProcessEnv): AbortSignal {
     console.log('\n… stopping');
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
-  // The terminal may be gone: losing what we print must not keep us from stopping in order.
+  // The terminal may be closed. An error of the output must not prevent an orderly stop.
   process.stdout.on('error', stop);
   process.stderr.on('error', stop);
   if (env.npm_lifecycle_event === 'up') {

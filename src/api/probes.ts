@@ -2,6 +2,7 @@ import type { DependencyName } from '../domains/operations/index.ts';
 import type { LaneName } from '../http/contract.ts';
 import type { ClickHouse } from '../stores/clickhouse/client.ts';
 import { clickHouseAway } from '../stores/clickhouse/errors.ts';
+import { readRows } from '../stores/clickhouse/statements.ts';
 import type { Postgres } from '../stores/postgres/client.ts';
 import { postgresAway } from '../stores/postgres/errors.ts';
 import type { Redis } from '../stores/redis/client.ts';
@@ -15,10 +16,8 @@ export function createProbes(
   return {
     postgres: createProbe({ check: async () => postgres.raw('select 1') }),
     clickhouse: createProbe({
-      check: async (signal) => {
-        const result = await clickhouse.query({ query: 'SELECT 1', abort_signal: signal });
-        await result.text();
-      },
+      check: (signal) =>
+        readRows(clickhouse, { query: 'SELECT 1', format: 'JSONCompactEachRow', abort_signal: signal }),
     }),
     redis: createProbe({ check: async () => redis.ping() }),
     queue: createProbe({ check: checkQueue }),

@@ -25,7 +25,6 @@ import type { Endpoint } from '../http/endpoint.ts';
 import { openApiDocument } from '../http/openapi/document.ts';
 import { setHeaders } from '../http/request-context.ts';
 import { queueConcern } from '../queue/queue-health.ts';
-import { recognizePostgresError } from '../stores/postgres/errors.ts';
 import { createInvalidations } from '../stores/postgres/invalidations.ts';
 import { hintIfOwner } from '../stores/postgres/service-role.ts';
 import { firstConnection } from '../stores/redis/client.ts';
@@ -43,8 +42,8 @@ export interface ApiProcess {
   logger: Logger;
   /** Starts to watch the dependencies. Resolves after the first check of the queue. */
   start(): Promise<void>;
-  /** Creates expensive constant data before requests arrive, because this blocks the event loop. */
-  prepare(): void;
+  /** Creates expensive constant data before requests arrive. */
+  prepare(): Promise<void>;
   /** Starts in the background what the first requests would otherwise wait for. */
   warmUp(): void;
   close(): Promise<void>;
@@ -122,7 +121,6 @@ export function createApiProcess(config: Config): ApiProcess {
         },
       ),
     idempotency: { store: createIdempotencyStore(postgres), tenantOf },
-    recognizeError: recognizePostgresError,
     whyStuck: (lane) => whyStuck(probes, lane),
     logger,
     metrics,
@@ -156,7 +154,7 @@ export function createApiProcess(config: Config): ApiProcess {
   };
 }
 
-function describeApi(endpoints: readonly Endpoint<Principal>[]): object {
+function describeApi(endpoints: readonly Endpoint<Principal>[]): Promise<object> {
   return openApiDocument({
     title: 'Promptlane',
     version,

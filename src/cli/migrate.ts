@@ -1,9 +1,10 @@
 import { pathToFileURL } from 'node:url';
 import { readStoreUrls } from '../config.ts';
-import { connectClickHouse } from '../stores/clickhouse/client.ts';
-import { migrateClickHouse } from '../stores/clickhouse/migrate.ts';
+import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
+import { migrateClickHouse, readClickHouseLayout } from '../stores/clickhouse/migrate.ts';
+import { requireKnownLayout, UnknownLayoutError } from '../stores/layout.ts';
 import { allowStatements, connectPostgres, type Postgres } from '../stores/postgres/client.ts';
-import { migratePostgres } from '../stores/postgres/migrate.ts';
+import { migratePostgres, readPostgresLayout } from '../stores/postgres/migrate.ts';
 import { putServiceUser } from '../stores/postgres/service-role.ts';
 
 /**
@@ -12,25 +13,50 @@ import { putServiceUser } from '../stores/postgres/service-role.ts';
  */
 const lockKey = '8100122917497462132';
 
+interface StoreUrls {
+  databaseUrl: string;
+  clickhouseUrl: string;
+}
+
 /**
  * Migrates both stores to the current schema. Safe to call from several processes at once.
  * `databaseUrl` names the owner of the tables. With `serviceUrl`, its user is created and gets
  * access to the tables.
  * @returns the names of the applied migrations
+ * @throws UnknownLayoutError before any change, as {@link requireKnownLayouts} does
  */
-export async function migrate(urls: {
-  databaseUrl: string;
-  serviceUrl?: string | undefined;
-  clickhouseUrl: string;
-}): Promise<string[]> {
-  const postgres = connectPostgres(urls.databaseUrl, 2);
-  const clickhouse = connectClickHouse(urls.clickhouseUrl, 120_000);
-  try {
-    return await withMigrationLock(postgres, async () => {
+export async function migrate(urls: StoreUrls & { serviceUrl?: string | undefined }): Promise<string[]> {
+  return withStores(urls, (postgres, clickhouse) =>
+    withMigrationLock(postgres, async () => {
+      await checkLayouts(postgres, clickhouse);
       const applied = await migratePostgres(postgres);
       if (urls.serviceUrl !== undefined) await putServiceUser(postgres, urls.serviceUrl);
       return [...applied, ...(await migrateClickHouse(clickhouse))];
-    });
+    }),
+  );
+}
+
+/**
+ * Checks that this version knows every migration that the stores have run.
+ * @throws UnknownLayoutError of the first store with other migrations
+ */
+export async function requireKnownLayouts(urls: StoreUrls): Promise<void> {
+  await withStores(urls, checkLayouts);
+}
+
+async function checkLayouts(postgres: Postgres, clickhouse: ClickHouse): Promise<void> {
+  requireKnownLayout(await readPostgresLayout(postgres));
+  requireKnownLayout(await readClickHouseLayout(clickhouse));
+}
+
+async function withStores<T>(
+  { databaseUrl, clickhouseUrl }: StoreUrls,
+  work: (postgres: Postgres, clickhouse: ClickHouse) => Promise<T>,
+): Promise<T> {
+  const postgres = connectPostgres(databaseUrl, 2);
+  const clickhouse = connectClickHouse(clickhouseUrl, 120_000);
+  try {
+    return await work(postgres, clickhouse);
   } finally {
     await Promise.all([postgres.destroy(), clickhouse.close()]);
   }
@@ -47,7 +73,23 @@ async function withMigrationLock<T>(postgres: Postgres, work: () => Promise<T>):
   });
 }
 
+const startOver =
+  'create an empty database in Postgres and in ClickHouse and name them in DATABASE_URL and CLICKHOUSE_URL; ' +
+  'with docker-compose.yml, run: docker compose down --volumes';
+
+/** Runs the command and returns its exit code: 0 migrated, 1 refused. */
+async function main(): Promise<number> {
+  try {
+    const applied = await migrate(readStoreUrls());
+    console.log(applied.length === 0 ? 'The schema is up to date.' : `Applied: ${applied.join(', ')}`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof UnknownLayoutError)) throw error;
+    console.error(error.explain(startOver));
+    return 1;
+  }
+}
+
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const applied = await migrate(readStoreUrls());
-  console.log(applied.length === 0 ? 'The schema is up to date.' : `Applied: ${applied.join(', ')}`);
+  process.exitCode = await main();
 }

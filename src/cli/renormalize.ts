@@ -8,8 +8,9 @@ import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.
 
 const usage = `Usage: npm run renormalize -- [--project <id>] [--below <normalizer version>] [--dry-run]
 
-Reads stored spans again by today's conventions and sums up their executions anew. Without options: every span
-that a normalizer older than ${NORMALIZER_VERSION} has read. Costs that are known stay. May be broken off and run again.`;
+Reads stored spans again with the current conventions and computes their executions again. Without options, the
+command selects every span that a normalizer older than ${NORMALIZER_VERSION} read. Known costs do not change. You can
+interrupt the command and run it again.`;
 
 /** A page of large spans may take this long. */
 const requestTimeoutMs = 600_000;
@@ -33,7 +34,8 @@ export function readOptions(args: readonly string[]): RenormalizeOptions {
     options: { project: { type: 'string' }, below: { type: 'string' }, 'dry-run': { type: 'boolean', default: false } },
   });
   const below = values.below ?? String(NORMALIZER_VERSION);
-  if (!/^\d{1,5}$/.test(below)) throw new Error(`--below must be a normalizer version such as 2, not ${below}`);
+  if (!/^\d{1,5}$/.test(below))
+    throw new Error(`--below must be a normalizer version such as 2. The given value is ${below}`);
   return { projectId: values.project, belowVersion: Number(below), dryRun: values['dry-run'] };
 }
 
@@ -53,15 +55,15 @@ export async function renormalize(
   if (dryRun) return true;
   let unreadable = 0;
   const onUnreadable = (traceId: string, spanId: string, error: unknown) => {
-    if (++unreadable <= unreadableShownMax) print(`Span ${spanId} of trace ${traceId} stays as it is: ${error}`);
+    if (++unreadable <= unreadableShownMax) print(`Span ${spanId} of trace ${traceId} was not changed: ${error}`);
   };
   let done = 0;
   for (const [projectId, count] of projects) {
     const onProgress = (spans: number) =>
-      print(`${projectId}: ${spans} of ${count}; ${done + spans} of ${total} in all`);
+      print(`${projectId}: ${spans} of ${count} spans; ${done + spans} of ${total} in total`);
     done += await renormalizeSpans({ clickhouse, onProgress, onUnreadable }, { ...filter, projectId });
   }
-  print(`Normalized ${done} spans again; ${unreadable} could not be read.`);
+  print(`Normalized ${done} spans again. ${unreadable} spans could not be read.`);
   return unreadable === 0;
 }
 
@@ -81,7 +83,7 @@ async function main(): Promise<number> {
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
     const cause = error.cause instanceof Error ? error.cause.message || error.cause.name : String(error.cause);
-    console.error(`ClickHouse at ${new URL(url).host} does not answer (${cause}). Run the command again to go on.`);
+    console.error(`ClickHouse at ${new URL(url).host} does not respond (${cause}). Run the command again to continue.`);
     return 1;
   } finally {
     await clickhouse.close();

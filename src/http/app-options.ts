@@ -39,11 +39,6 @@ export interface AppOptions<P> {
    */
   idempotency?: { store: IdempotencyStore; tenantOf: (principal: P, params: PathParams) => string };
   /**
-   * Converts an error that is not an AppError into one when its cause is known, such as an
-   * unavailable database.
-   */
-  recognizeError?: (error: unknown) => unknown;
-  /**
    * Returns headers that are set first on every response, including errors and unknown routes.
    * Later stages may overwrite them.
    */

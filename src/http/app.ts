@@ -29,7 +29,7 @@ export function createApp<P>(options: AppOptions<P>): Express {
     lanes: new RequestLanes(options.whyStuck),
   });
   app.use((req: Request) => {
-    throw new NotFoundError('route_not_found', `There is no route ${req.path.slice(0, 200)}`);
+    throw new NotFoundError('route_not_found', `The route ${req.path.slice(0, 200)} does not exist`);
   });
   app.use(errorHandler(options));
   return app;

@@ -112,13 +112,17 @@ export class BodyIntake {
 function workspaceBusy(most: string): RateLimitedError {
   return new RateLimitedError(
     'workspace_busy',
-    `This workspace has ${most} under way already, the most there may be; try again in a moment.`,
+    `This workspace already has ${most} in progress, which is the limit. Try again in a moment.`,
     { retryAfterS: 1 },
   );
 }
 
 function serverBusy(most: string): UnavailableError {
-  return new UnavailableError('server_busy', `This server has ${most} under way already; try again in a moment.`, {
-    retryAfterS: 1,
-  });
+  return new UnavailableError(
+    'server_busy',
+    `This server already has ${most} in progress, which is the limit. Try again in a moment.`,
+    {
+      retryAfterS: 1,
+    },
+  );
 }

@@ -73,7 +73,7 @@ function checkTransferEncoding(header: string | undefined): void {
   if (header === undefined || header.trim().toLowerCase() === 'chunked') return;
   throw new UnsupportedMediaTypeError(
     'unsupported_content_encoding',
-    `Transfer-Encoding must be chunked and nothing else; given ${JSON.stringify(header.slice(0, 80))}. Use Content-Encoding to compress.`,
+    `Transfer-Encoding must be chunked only; given ${JSON.stringify(header.slice(0, 80))}. Use Content-Encoding for compression.`,
   );
 }
 
@@ -130,7 +130,7 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
     };
     const take = (chunk: Buffer) => {
       length += chunk.length;
-      if (length > bytesMax) return refuse(tooLarge(bytesMax, `more than ${bytesMax} arrived`));
+      if (length > bytesMax) return refuse(tooLarge(bytesMax, `the request has more than ${bytesMax}`));
       try {
         hold.take(chunk.length);
       } catch (error) {
@@ -142,7 +142,8 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
       stream.pause();
       void rest().then(() => stream.resume());
     };
-    const cutOff = () => refuse(new MalformedError('incomplete_body', 'The connection closed within the body'));
+    const cutOff = () =>
+      refuse(new MalformedError('incomplete_body', 'The connection closed before the body was complete'));
     // A stream that is already destroyed emits no further `close` event.
     if (isDestroyed(stream)) return cutOff();
     stream.on('data', take);
@@ -167,12 +168,12 @@ function brokenOff(cause: Error): MalformedError {
     ? new MalformedError('corrupt_body', `The body does not match its Content-Encoding: ${cause.message}`, {
         cause,
       })
-    : new MalformedError('incomplete_body', 'The connection closed within the body', { cause });
+    : new MalformedError('incomplete_body', 'The connection closed before the body was complete', { cause });
 }
 
 function tooLarge(bytesMax: number, found: string): TooLargeError {
   return new TooLargeError(
     'body_too_large',
-    `The body is limited to ${bytesMax} bytes, as sent and inflated; ${found}`,
+    `The body may have at most ${bytesMax} bytes, both as sent and after decompression; ${found}`,
   );
 }

@@ -20,7 +20,7 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, a
 
 /** Refuses CONNECT, which asks for a tunnel. Node hands over the bare socket for it. */
 export function refuseTunnel(socket: Duplex): void {
-  const detail = 'CONNECT is not served: this is no proxy';
+  const detail = 'CONNECT is not supported, because this server is not a proxy';
   // Node has removed its own listeners, and an `error` event without a listener ends the process.
   socket.on('error', () => socket.destroy());
   writeProblem(socket, problemOf('method_not_allowed', 'method_not_allowed', detail, newWhere()), ['Allow: ']);
@@ -58,11 +58,11 @@ function problemOfParser(error: NodeJS.ErrnoException): Problem {
     return problemOf('request_timeout', 'request_timeout', 'The request took too long to arrive', where);
   }
   if (error.code === 'HPE_HEADER_OVERFLOW') {
-    const detail = 'The request line and headers are limited to 16384 bytes together';
+    const detail = 'The request line and headers may have at most 16384 bytes together';
     return problemOf('headers_too_large', 'headers_too_large', detail, where);
   }
   if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
-    return problemOf('too_large', 'body_too_large', 'Chunk extensions are limited to 16384 bytes', where);
+    return problemOf('too_large', 'body_too_large', 'Chunk extensions may have at most 16384 bytes', where);
   }
   // The parser's message names the fault and quotes nothing of the request.
   return problemOf('malformed', 'malformed_request', error.message.slice(0, 200), where);

@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
-import { AppError, MalformedError } from '../lib/errors.ts';
+import { MalformedError } from '../lib/errors.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type Problem, problemContentType, problemHeaders, toProblem } from './problem.ts';
 import { contextOf } from './request-context.ts';
@@ -17,8 +17,6 @@ export function errorHandler(options: AnswerErrorOptions): ErrorRequestHandler {
 
 export interface AnswerErrorOptions {
   logger: Logger;
-  /** See `AppOptions`. */
-  recognizeError?: ((error: unknown) => unknown) | undefined;
   renderError?: RenderError | undefined;
 }
 
@@ -29,10 +27,10 @@ export interface AnswerErrorOptions {
 export function answerError(
   error: unknown,
   { req, res }: { req: Request; res: Response },
-  { logger, recognizeError = (unknown) => unknown, renderError = sendProblem }: AnswerErrorOptions,
+  { logger, renderError = sendProblem }: AnswerErrorOptions,
 ): void {
   const context = contextOf(res);
-  const known = error instanceof AppError ? error : recognizeError(recognizeUriError(error));
+  const known = recognizeUriError(error);
   const problem = toProblem(known, { requestId: context.requestId, instance: req.path.slice(0, 2_000) });
   context.problemCode = problem.code;
   if (problem.code === 'internal_error') logger.error({ err: known, request_id: context.requestId }, 'request failed');
@@ -68,5 +66,5 @@ function sendProblem(problem: Problem, _req: Request, res: Response): void {
  */
 function recognizeUriError(error: unknown): unknown {
   if (!(error instanceof URIError)) return error;
-  return new MalformedError('malformed_path', 'The path holds malformed percent-encoding', { cause: error });
+  return new MalformedError('malformed_path', 'The path has invalid percent-encoding', { cause: error });
 }

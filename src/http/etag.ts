@@ -48,7 +48,7 @@ export function requireMatch(ifMatch: IfMatch | undefined, currentEtag: string |
   const current = currentEtag === undefined ? null : formatEtag(currentEtag);
   throw new PreconditionFailedError(
     'precondition_failed',
-    `If-Match does not name the current ${current ?? 'nothing'}`,
+    `If-Match does not match the current entity tag ${current ?? '(none)'}`,
     {
       extra: { current_etag: current },
     },

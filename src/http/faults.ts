@@ -58,13 +58,15 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
   const known = knownKeys(issue.inst);
   const lines = issue.keys.slice(0, faultsMax).map((key) => {
     const near = closest(key, known);
-    const hint = near ? `did you mean ${quote(near)}?` : `known here: ${known.slice(0, 40).join(', ') || 'none'}`;
+    const hint = near
+      ? `did you mean ${quote(near)}?`
+      : `the known names are: ${known.slice(0, 40).join(', ') || 'none'}`;
     return `${quote(key)} does not exist; ${hint}`;
   });
   return lines.join('\n');
 }
 
-const datetimeFault = 'must be a time of ISO 8601 with its offset, such as 2026-01-31T08:30:00Z';
+const datetimeFault = 'must be a time in ISO 8601 with an offset, such as 2026-01-31T08:30:00Z';
 
 const wording = { error: describe, reportInput: true };
 

@@ -97,36 +97,37 @@ export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Prom
   if (begun.outcome === 'reused') throw reused(request.key);
   if (begun.outcome === 'unfinished' || begun.outcome === 'lost') throw unfinished(request.key, begun);
   const { lease } = begun;
-  const settle = (settling: () => Promise<void>) =>
-    settling().catch((error: unknown) => {
+  const storeOutcome = (storing: () => Promise<void>) =>
+    storing().catch((error: unknown) => {
       deps.onStoreError(error);
-      void settleLater(request.tenant, settling);
+      void storeLater(request.tenant, storing);
     });
   try {
     const result = await run(lease);
-    if (result.status >= 500) await settle(() => store.postpone(request, lease));
+    if (result.status >= 500) await storeOutcome(() => store.postpone(request, lease));
     else {
       const answer = storable(result, deps.shownOnce);
-      await settle(() => store.finish(request, lease, answer));
+      await storeOutcome(() => store.finish(request, lease, answer));
     }
     return result;
   } catch (error) {
     const answer = storableError(error, where);
-    if (answer) await settle(() => store.finish(request, lease, answer));
-    else if (error instanceof OutcomeUnknownError) await settle(() => store.lose(request, lease));
-    else await settle(() => (hadNoEffect(error) ? store.abandon(request, lease) : store.postpone(request, lease)));
+    if (answer) await storeOutcome(() => store.finish(request, lease, answer));
+    else if (error instanceof OutcomeUnknownError) await storeOutcome(() => store.lose(request, lease));
+    else
+      await storeOutcome(() => (hadNoEffect(error) ? store.abandon(request, lease) : store.postpone(request, lease)));
     throw error;
   }
 }
 
-const settleAgainMs = 1_000;
-const settleAgainMax = 60;
+const storeAgainMs = 1_000;
+const storeAgainMax = 60;
 /**
  * Stores outcomes that could not be stored at once. All tenants share it in turn, and it uses at
  * most two connections. Work beyond a tenant's limit is tried again a second later.
  */
-const settlings = new FairLane({
-  name: 'answers to be stored',
+const storings = new FairLane({
+  name: 'responses to store',
   capacity: 2,
   perKey: 1,
   waitingPerKey: 64,
@@ -138,14 +139,14 @@ const settlings = new FairLane({
  * database breaks the connections for the effect and the outcome. Only requests then in progress
  * come here, since none begins without the database.
  */
-async function settleLater(tenant: string, settling: () => Promise<void>): Promise<void> {
-  for (let tries = 0; tries < settleAgainMax; tries++) {
-    await sleep(settleAgainMs, undefined, { ref: false });
-    const isSettled = await settlings.run(tenant, settling).then(
+async function storeLater(tenant: string, storing: () => Promise<void>): Promise<void> {
+  for (let tries = 0; tries < storeAgainMax; tries++) {
+    await sleep(storeAgainMs, undefined, { ref: false });
+    const isStored = await storings.run(tenant, storing).then(
       () => true,
       () => false,
     );
-    if (isSettled) return;
+    if (isStored) return;
   }
 }
 
@@ -163,7 +164,7 @@ function storable(result: Result, shownOnce: readonly string[]): StoredAnswer {
 function without(result: Result, fields: readonly string[]): Result {
   if (fields.length === 0) return result;
   if ('content' in result || typeof result.body !== 'object' || result.body === null) {
-    throw new Error('An answer with fields that are shown once must be a JSON object');
+    throw new Error('A response with fields that are shown once must be a JSON object');
   }
   const kept = Object.entries(result.body).filter(([name]) => !fields.includes(name));
   return { ...result, body: Object.fromEntries(kept) };
@@ -186,7 +187,7 @@ function replay(key: string, { status, headers, contentType, content }: StoredAn
   if (content === null) {
     throw new ConflictError(
       'idempotency_answer_lost',
-      `The first request with Idempotency-Key ${quoted(key)} was answered ${status}, with more than the ${storedBytesMax} bytes that are kept`,
+      `The first request with Idempotency-Key ${quoted(key)} got the status ${status}. Its response was not stored, because it has more than ${storedBytesMax} bytes`,
     );
   }
   const replayed = { ...headers, 'Idempotency-Replayed': 'true' };
@@ -210,13 +211,16 @@ function reused(key: string): InvalidError {
 const runningMsMax = 120_000;
 
 function unfinished(key: string, { outcome, ageMs }: { outcome: string; ageMs: number }): ConflictError {
-  const began = `The first request with Idempotency-Key ${quoted(key)} began ${Math.round(ageMs / 1_000)} s ago`;
+  const began = `The first request with Idempotency-Key ${quoted(key)} started ${Math.round(ageMs / 1_000)} s ago`;
   if (outcome === 'unfinished' && ageMs < runningMsMax) {
-    return new ConflictError('idempotency_in_flight', `${began} and has no answer yet; ask again for it`);
+    return new ConflictError(
+      'idempotency_in_flight',
+      `${began} and has no response yet. Send the request again to get it`,
+    );
   }
   return new ConflictError(
     'idempotency_answer_lost',
-    `${began} and left no answer: whether it had its effect is not known. Look before trying again with a new key`,
+    `${began} and has no stored response. It is not known whether it took effect. Check this before you try again with a new key`,
   );
 }
 

@@ -59,7 +59,7 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
 
   const endElement = (end: number) => {
     elements?.push({ start: elementStart, end });
-    if (elements !== undefined && elements.length > elementsMax) throw tooMany(`${elementsMax} elements of a list`);
+    if (elements !== undefined && elements.length > elementsMax) throw tooMany(`${elementsMax} elements in a list`);
     elementStart = end + 1;
     pieceCost = 0;
   };
@@ -67,10 +67,10 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
     bodyCost += cost;
     if (elements === undefined) frameCost += cost;
     else pieceCost += cost;
-    if (bodyCost > bodyCostMax) throw tooMany(`${bodyCostMax / costs.container} values, objects and lists included`);
+    if (bodyCost > bodyCostMax) throw tooMany(`${bodyCostMax / costs.container} values, including objects and lists`);
     if (Math.max(frameCost, pieceCost) > pieceCostMax) {
       throw tooMany(
-        `${pieceCostMax / costs.container} values, objects and lists included (half as many with names), or ${pieceCostMax / costs.escape} escaped characters, in one element of a list or beside its lists`,
+        `${pieceCostMax / costs.container} values, including objects and lists (half as many if they have names), or ${pieceCostMax / costs.escape} escaped characters, in one element of a list or outside the lists`,
       );
     }
   };
@@ -120,5 +120,5 @@ function skipBlank(bytes: Buffer, start = 0): number {
 }
 
 function tooMany(most: string): TooLargeError {
-  return new TooLargeError('body_too_large', `The body may hold at most ${most}`);
+  return new TooLargeError('body_too_large', `The body may have at most ${most}`);
 }

@@ -78,7 +78,8 @@ function isInfinite(value: unknown): boolean {
   return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY;
 }
 
-const numberOutOfRange = 'Numbers are 64-bit floating point, from -1.7976931348623157e308 to 1.7976931348623157e308';
+const numberOutOfRange =
+  'Numbers must be 64-bit floating point, from -1.7976931348623157e308 to 1.7976931348623157e308';
 
 function unstorableText(text: string, at: readonly (string | number)[]): InvalidError {
   return invalidAt(at, 'unstorable_text', `NUL characters and lone surrogates cannot be stored; given ${quote(text)}`);

@@ -3,25 +3,25 @@ import { integerParam } from './query.ts';
 
 /** Query parameters of every list, to be spread into its query schema. */
 export const pageParams = {
-  limit: integerParam({ min: 1, max: 100 }).default(20).meta({ description: 'How many items a page holds' }),
-  cursor: z
-    .string()
-    .max(2_000)
-    .optional()
-    .meta({ description: '`next_cursor` of the page before; bound to its filters', example: 'AbCdEf0123456789' }),
+  limit: integerParam({ min: 1, max: 100 }).default(20).meta({ description: 'The largest number of items on a page' }),
+  cursor: z.string().max(2_000).optional().meta({
+    description: '`next_cursor` of the previous page. It is valid only with the same filters',
+    example: 'AbCdEf0123456789',
+  }),
 };
+
+const page = z
+  .object({
+    next_cursor: z.string().nullable().meta({ example: 'AbCdEf0123456789' }),
+    has_more: z.boolean(),
+    limit: z.int(),
+    total: z.int().optional(),
+  })
+  .meta({ id: 'Page' });
 
 /** Returns the response schema of a list. */
 export function listOf<S extends z.ZodType>(item: S) {
-  return z.object({
-    data: z.array(item),
-    page: z.object({
-      next_cursor: z.string().nullable().meta({ example: 'AbCdEf0123456789' }),
-      has_more: z.boolean(),
-      limit: z.int(),
-      total: z.int().optional(),
-    }),
-  });
+  return z.object({ data: z.array(item), page });
 }
 
 /**

@@ -42,7 +42,7 @@ export const statusByKind = {
  */
 export function toProblem(error: unknown, where: { requestId: string; instance: string }): Problem {
   if (!(error instanceof AppError)) {
-    const detail = `Something went wrong on our side; quote request id ${where.requestId} when reporting it`;
+    const detail = `An internal error occurred. Quote the request id ${where.requestId} when you report it`;
     return problemOf('internal', 'internal_error', detail, where);
   }
   const { kind, code, message, errors, extra }: AppError = error;

@@ -15,7 +15,7 @@ export function parseQueryString(search: string): QueryValues {
   const values: Record<string, string | string[]> = Object.create(null);
   const pairs = search.replace(/^\?/, '').split('&').filter(Boolean);
   if (pairs.length > pairsMax) {
-    throw new MalformedError('invalid_parameter', `${pairs.length} query parameters; the limit is ${pairsMax}`);
+    throw new MalformedError('invalid_parameter', `The query has ${pairs.length} parameters; the limit is ${pairsMax}`);
   }
   for (const pair of pairs) {
     const [name = '', ...rest] = pair.split('=');

@@ -62,7 +62,11 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
       return;
     }
     try {
-      if (!endpoint) throw new MethodNotAllowedError('method_not_allowed', `${req.method} is not one of ${allow}`);
+      if (!endpoint)
+        throw new MethodNotAllowedError(
+          'method_not_allowed',
+          `The method ${req.method} is not allowed. The allowed methods are ${allow}`,
+        );
       contextOf(res).contract = endpoint;
       await run(req, res, endpoint, options);
     } catch (error) {
@@ -181,7 +185,7 @@ class Call<P> implements CommonCall<P> {
 }
 
 /** Used as the abort reason, because the default reason captures a stack trace on every request. */
-const closed = new Error('The answer is out or the client has gone');
+const closed = new Error('The response was sent or the client has disconnected');
 
 /** Returns whether this is the error that Node's own functions throw for an aborted signal. */
 function isAbort(error: unknown): boolean {
@@ -225,7 +229,7 @@ function onceFor<P>(
       shownOnce,
       where: { requestId, instance: req.path.slice(0, 2_000) },
       onStoreError: (error: unknown) =>
-        logger.warn({ err: error, request_id: requestId }, 'idempotent answer not stored'),
+        logger.warn({ err: error, request_id: requestId }, 'idempotent response not stored'),
     };
     return inLane(() => answerOnce(deps, run));
   };

@@ -74,12 +74,12 @@ async function sendSlices(res: Response, content: Uint8Array): Promise<void> {
 /** Resolves to whether the client took the written bytes in time. */
 function drained(res: Response): Promise<boolean> {
   return new Promise((resolve) => {
-    const settle = (taken: boolean) => () => {
+    const end = (taken: boolean) => () => {
       clearTimeout(timer);
       res.off('drain', onDrain).off('close', onClose);
       resolve(taken);
     };
-    const [onDrain, onClose] = [settle(true), settle(false)];
+    const [onDrain, onClose] = [end(true), end(false)];
     const timer = setTimeout(onClose, stalledMs);
     res.once('drain', onDrain).once('close', onClose);
   });

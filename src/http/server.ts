@@ -154,7 +154,7 @@ function boundPort(address: ReturnType<ReturnType<typeof createServer>['address'
 
 function explain(cause: NodeJS.ErrnoException, host: string, port: number): Error {
   if (cause.code === 'EADDRINUSE') {
-    return new Error(`Port ${port} on ${host} is taken by another process; choose another with PORT`, { cause });
+    return new Error(`Port ${port} on ${host} is used by another process. Set PORT to another port`, { cause });
   }
   return cause;
 }

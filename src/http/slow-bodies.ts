@@ -86,6 +86,6 @@ function faultOf(
   if (idleMs > idleMsMax) return `No byte of the body arrived for ${idleMsMax} ms`;
   const allowedMs = graceMs + ((bytes - bytesBefore) * 1_000) / bytesPerS;
   return arrivingMs > allowedMs
-    ? `After ${graceMs} ms a body has to arrive with ${bytesPerS} bytes a second or more`
+    ? `After ${graceMs} ms, a body must arrive with at least ${bytesPerS} bytes per second`
     : undefined;
 }

@@ -39,7 +39,7 @@ export function decodeCursor<S extends z.ZodType<CursorPosition>>(
   if (fingerprintDigest !== digest(fingerprint)) {
     throw new MalformedError(
       'cursor_mismatch',
-      'The cursor was issued for other filters or another sort; start without it',
+      'The cursor belongs to other filters or another sort order. Start without a cursor',
     );
   }
   const parsed = schema.safeParse(position);
@@ -71,6 +71,6 @@ const digest = (fingerprint: string) => createHash('sha256').update(fingerprint)
 function invalid(cursor: string): MalformedError {
   return new MalformedError(
     'invalid_cursor',
-    `cursor: ${JSON.stringify(cursor.slice(0, 40))} is not a cursor of this service`,
+    `cursor: ${JSON.stringify(cursor.slice(0, 40))} was not issued by this service`,
   );
 }

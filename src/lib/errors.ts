@@ -87,3 +87,11 @@ export class UnavailableError extends AppError<'unavailable'> {
  * effect was stored. Work that cannot be repeated safely must not run again.
  */
 export class OutcomeUnknownError extends UnavailableError {}
+
+/**
+ * Returns what an engine said. The clients of the engines throw errors for a caller and keep what
+ * was said as the cause. Any other error is returned unchanged.
+ */
+export function originOf(error: unknown): unknown {
+  return error instanceof AppError ? (error.cause ?? error) : error;
+}

@@ -111,12 +111,15 @@ export class FairLane {
     // When no work may wait at all, the workspace is the cause only if it holds too much itself.
     const isOwn = waitingPerKey > 0 || state.held + cost > perKey;
     if (isOwn && state.waiting.length >= waitingPerKey) {
-      const has = waitingPerKey === 0 ? `as many ${name} under way` : `${waitingPerKey} ${name} waiting`;
-      const message = `This workspace has ${has} already, the most there may be; try again in a moment.`;
+      const has =
+        waitingPerKey === 0
+          ? `the maximum number of ${name} in progress`
+          : `${waitingPerKey} ${name} waiting, which is the limit`;
+      const message = `This workspace already has ${has}. Try again in a moment.`;
       throw whyStuck?.() ?? new RateLimitedError('workspace_busy', message, { retryAfterS: 1 });
     }
     if (!isOwn || this.#waiting >= waitingMax) {
-      const message = `The most ${name} that may wait are waiting already; try again in a moment.`;
+      const message = `The maximum number of ${name} is already waiting. Try again in a moment.`;
       throw whyStuck?.() ?? new UnavailableError('server_busy', message, { retryAfterS: 1 });
     }
   }
@@ -167,9 +170,9 @@ export class FairLane {
    */
   #tooLate(state: Key, entry: Entry): Error {
     const { name, perKey, waitMsMax = 0, whyStuck } = this.#options;
-    const waited = `was not begun within ${waitMsMax / 1000} s`;
+    const waited = `did not start within ${waitMsMax / 1000} s`;
     const isOwn = state.waiting[0] !== entry || state.held + entry.cost > perKey;
-    const message = `${isOwn ? 'This workspace has' : 'There are'} so many ${name} under way that this one ${waited}; try again later.`;
+    const message = `${isOwn ? 'This workspace has' : 'There are'} so many ${name} in progress that this one ${waited}. Try again later.`;
     const late = { retryAfterS: lateRetryAfterS };
     if (isOwn) return whyStuck?.() ?? new RateLimitedError('workspace_busy', message, late);
     return whyStuck?.() ?? new UnavailableError('server_busy', message, late);

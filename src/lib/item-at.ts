@@ -4,6 +4,6 @@
  */
 export function itemAt<T>(list: readonly T[], index: number): T {
   const item = list[index];
-  if (item === undefined) throw new RangeError(`There is no item ${index} in a list of ${list.length}`);
+  if (item === undefined) throw new RangeError(`The list of ${list.length} items has no item ${index}`);
   return item;
 }

@@ -13,11 +13,11 @@ export interface TimedSpan extends StartedSpan {
  * Why a span has no parent in the tree: it names none (`root`), it names an absent one (`orphan`),
  * or it names one of its own descendants (`cut`).
  */
-export type Place = 'child' | 'root' | 'orphan' | 'cut';
+export type ParentLink = 'child' | 'root' | 'orphan' | 'cut';
 
 export interface TreeNode<S extends StartedSpan = TimedSpan> {
   span: S;
-  place: Place;
+  parentLink: ParentLink;
   parent: TreeNode<S> | undefined;
   /** Ordered by start, then by id. */
   children: TreeNode<S>[];
@@ -41,14 +41,14 @@ export interface Tree<S extends StartedSpan = TimedSpan> {
 export function buildTree<S extends StartedSpan>(spans: readonly S[]): Tree<S> {
   const byId = new Map<string, TreeNode<S>>();
   for (const span of [...spans].sort(compareStarts)) {
-    byId.set(span.spanId, { span, place: 'child', parent: undefined, children: [], depth: 0, order: 0 });
+    byId.set(span.spanId, { span, parentLink: 'child', parent: undefined, children: [], depth: 0, order: 0 });
   }
   const sorted = [...byId.values()];
   for (const node of sorted) link(node, byId);
   cutCycles(sorted);
   for (const node of sorted) node.parent?.children.push(node);
-  const roots = sorted.filter(({ place }) => place === 'root');
-  const tops = [...roots, ...sorted.filter(({ place }) => place === 'orphan' || place === 'cut')];
+  const roots = sorted.filter(({ parentLink }) => parentLink === 'root');
+  const tops = [...roots, ...sorted.filter(({ parentLink }) => parentLink === 'orphan' || parentLink === 'cut')];
   return { nodes: depthFirst(tops), tops };
 }
 
@@ -61,7 +61,7 @@ export function compareStarts(a: Omit<StartedSpan, 'parentSpanId'>, b: Omit<Star
 function link<S extends StartedSpan>(node: TreeNode<S>, byId: ReadonlyMap<string, TreeNode<S>>): void {
   const { parentSpanId } = node.span;
   node.parent = parentSpanId === '' ? undefined : byId.get(parentSpanId);
-  if (node.parent === undefined) node.place = parentSpanId === '' ? 'root' : 'orphan';
+  if (node.parent === undefined) node.parentLink = parentSpanId === '' ? 'root' : 'orphan';
 }
 
 /**
@@ -76,7 +76,7 @@ function cutCycles<S extends StartedSpan>(sorted: readonly TreeNode<S>[]): void 
     if (at === undefined || passedBy.get(at) !== start) continue;
     const earliest = earliestOnCycle(at);
     earliest.parent = undefined;
-    earliest.place = 'cut';
+    earliest.parentLink = 'cut';
   }
 }
 

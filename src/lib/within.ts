@@ -15,7 +15,7 @@ export async function within<T>(timeoutMs: number, run: (signal: AbortSignal) =>
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TimeoutError(`No answer within ${timeoutMs} ms`)), timeoutMs);
+    timer = setTimeout(() => reject(new TimeoutError(`No response within ${timeoutMs} ms`)), timeoutMs);
   });
   try {
     return await Promise.race([timeout, run(controller.signal)]);

@@ -75,7 +75,10 @@ function writeValue(value: AnyValue, depth: number): string {
   if (value === null) return '{}';
   if (value instanceof Uint8Array) return `{"bytesValue":"${base64(value)}"}`;
   if (depth >= storedLimits.depthMax && (Array.isArray(value) ? value.length : value.size) > 0)
-    throw new MalformedError('malformed_otlp', `Attribute value nested over ${storedLimits.depthMax} deep`);
+    throw new MalformedError(
+      'malformed_otlp',
+      `The attribute value is nested more than ${storedLimits.depthMax} levels deep`,
+    );
   if (!Array.isArray(value)) return `{"kvlistValue":{"values":${writeEntries(value, depth + 1)}}}`;
   return `{"arrayValue":{"values":[${value.map((element) => writeValue(element, depth + 1)).join(',')}]}}`;
 }
@@ -126,6 +129,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new MalformedError('malformed_otlp', 'Stored attributes are not JSON', { cause });
+    throw new MalformedError('malformed_otlp', 'The stored attributes are not JSON', { cause });
   }
 }

@@ -105,7 +105,7 @@ function corrupt(name: string, why: string): MalformedError {
 }
 
 function tooLarge(inflatedBytesMax: number): TooLargeError {
-  return new TooLargeError('body_too_large', `The body holds over ${inflatedBytesMax} bytes once decompressed`);
+  return new TooLargeError('body_too_large', `The body has more than ${inflatedBytesMax} bytes after decompression`);
 }
 
 function isInflate(value: unknown): value is Inflate {

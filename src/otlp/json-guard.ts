@@ -26,7 +26,7 @@ export function guardJson(bytes: Uint8Array, limits: OtlpLimits): void {
     if (byte === quote) index = stringEnd(bytes, index + 1);
     else if (byte === openBrace || byte === openBracket) {
       tokens++;
-      if (++nesting > nestingMax) refuse(`nested over ${nestingMax} deep`, index);
+      if (++nesting > nestingMax) refuse(`nested more than ${nestingMax} levels deep`, index);
     } else if (byte === closeBrace || byte === closeBracket) nesting--;
     else if (byte === comma) tokens++;
     if (tokens > tokensMax) refuse(`more than ${tokensMax} values`, index);

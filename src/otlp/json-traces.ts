@@ -126,7 +126,7 @@ function unknownKeys(root: JsonObject): string[] {
   const keys = Object.keys(root).filter((key) => key !== 'resourceSpans');
   return keys
     .slice(0, unknownKeysMax)
-    .map((key) => `unknown top-level key ${shown(key)} was ignored; OTLP/JSON knows resourceSpans`);
+    .map((key) => `the unknown top-level key ${shown(key)} was ignored; OTLP/JSON defines resourceSpans`);
 }
 
 function decodeUtf8(bytes: Uint8Array): string {

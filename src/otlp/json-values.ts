@@ -62,7 +62,7 @@ function readKeyValue(context: JsonContext, entry: unknown, into: Attributes, de
 /** Reads an AnyValue. Also accepts a bare scalar or array, although OTLP/JSON forbids it. */
 export function readAnyValue(context: JsonContext, value: unknown, depth: number): AnyValue {
   const { depthMax } = context.limits;
-  if (depth > depthMax) context.malformed(`attribute values nested over ${depthMax} deep`);
+  if (depth > depthMax) context.malformed(`attribute values nested more than ${depthMax} levels deep`);
   if (typeof value === 'string') return readStringValue(context, value);
   if (typeof value === 'number') return Number.isSafeInteger(value) && !Object.is(value, -0) ? BigInt(value) : value;
   if (typeof value === 'boolean') return value;

@@ -24,7 +24,7 @@ export class Rejections {
 
   reasons(): string[] {
     const all = [...this.#byRule].map(([rule, { count, example }]) =>
-      count === 1 ? `1 span: ${rule}, not ${example}` : `${count} spans: ${rule}, not (for one) ${example}`,
+      count === 1 ? `1 span: ${rule}, not ${example}` : `${count} spans: ${rule}, not, for example, ${example}`,
     );
     return all.length <= reasonsMax ? all : [...all.slice(0, reasonsMax), `${all.length - reasonsMax} more reasons`];
   }

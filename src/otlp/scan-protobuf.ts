@@ -155,7 +155,7 @@ export class ProtobufWalk {
  * @throws MalformedError
  */
 export function valueTooDeep(reader: WireReader): never {
-  reader.fail(`attribute values nested over ${reader.limits.depthMax} deep`, reader.pos);
+  reader.fail(`attribute values nested more than ${reader.limits.depthMax} levels deep`, reader.pos);
 }
 
 /** Returns whether the trace id and the span id of a link are valid. */

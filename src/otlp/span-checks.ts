@@ -50,7 +50,7 @@ export function idFault(bytes: Buffer, ids: IdRanges): SpanFault | undefined {
  * first ones are kept.
  */
 export function overLimitFault(spansMax: number): SpanFault {
-  return { rule: `a request may hold at most ${spansMax} spans`, value: `span ${spansMax + 1} and later` };
+  return { rule: `a request may have at most ${spansMax} spans`, value: `span ${spansMax + 1} and later` };
 }
 
 /** Returns whether the bytes have the length of an id and are not all zero. */

@@ -33,11 +33,11 @@ const words = [
  * Sentences for problems that the sender can fix. The other warnings are only recorded on the span.
  */
 const sentences: readonly [bit: number, sentence: (limits: OtlpLimits) => string][] = [
-  [warning.attributeTruncated, (l) => `attribute values over ${l.attributeValueBytesMax} bytes were truncated`],
-  [warning.attributesDropped, (l) => `attributes past the first ${l.attributesMax} of a list were dropped`],
-  [warning.eventsDropped, (l) => `events past the first ${l.eventsMax} of a span were dropped`],
-  [warning.linksDropped, (l) => `links past the first ${l.linksMax} of a span were dropped`],
-  [warning.invalidLink, () => 'links without a valid traceId of 16 and spanId of 8 bytes were dropped'],
+  [warning.attributeTruncated, (l) => `attribute values longer than ${l.attributeValueBytesMax} bytes were truncated`],
+  [warning.attributesDropped, (l) => `attributes after the first ${l.attributesMax} of a list were dropped`],
+  [warning.eventsDropped, (l) => `events after the first ${l.eventsMax} of a span were dropped`],
+  [warning.linksDropped, (l) => `links after the first ${l.linksMax} of a span were dropped`],
+  [warning.invalidLink, () => 'links without a valid traceId of 16 bytes and spanId of 8 bytes were dropped'],
   [warning.strindexIgnored, () => 'string table references (*Strindex) belong to profiles and were ignored'],
 ];
 

@@ -37,7 +37,7 @@ export class WireReader {
     }
     const start = this.pos;
     const tag = this.#number(end);
-    return tag <= 0xffff_ffff ? tag : this.fail('field number over 536870911', start);
+    return tag <= 0xffff_ffff ? tag : this.fail('field number above 536870911', start);
   }
 
   /** Reads a length and returns the end position of its field. */
@@ -50,10 +50,10 @@ export class WireReader {
     const fieldEnd = this.pos + length;
     return fieldEnd <= end
       ? fieldEnd
-      : this.fail(`length ${length} goes past the end of its message, ${end - this.pos} bytes away`, start);
+      : this.fail(`length ${length} exceeds the ${end - this.pos} bytes that its message has left`, start);
   }
 
-  /** Like `length`, but for a message: it also counts towards `messagesMax`. */
+  /** Like `length`, but for a message: it also counts toward `messagesMax`. */
   message(end: number): number {
     if (++this.#messages > this.limits.messagesMax)
       this.fail(`more than ${this.limits.messagesMax} messages`, this.pos);
@@ -127,7 +127,7 @@ export class WireReader {
     else if (wireType === 0) this.bool(end);
     else if (wireType === 1) this.#take(8, end);
     else if (wireType === 5) this.#take(4, end);
-    else if (wireType === 4) this.fail('end of a group that was not begun', this.pos - 1);
+    else if (wireType === 4) this.fail('end of a group that was not started', this.pos - 1);
     else this.fail(`wire type ${wireType}`, this.pos - 1);
   }
 
@@ -139,22 +139,22 @@ export class WireReader {
       const wireType = tag & 7;
       if (tag < 8) this.fail('field number 0', this.pos - 1);
       if (wireType === 3) {
-        if (open.push(tag) > groupDepthMax) this.fail(`groups nested over ${groupDepthMax} deep`, this.pos);
+        if (open.push(tag) > groupDepthMax) this.fail(`groups nested more than ${groupDepthMax} levels deep`, this.pos);
       } else if (wireType !== 4) this.#skipScalar(wireType, end);
-      else if (open.pop() !== tag - 1) this.fail('end of a group that was not begun', this.pos - 1);
+      else if (open.pop() !== tag - 1) this.fail('end of a group that was not started', this.pos - 1);
     }
   }
 
   #take(count: number, end: number): number {
     const start = this.pos;
-    if (start + count > end) this.fail(`value of ${count} bytes cut short`, start);
+    if (start + count > end) this.fail(`value of ${count} bytes is incomplete`, start);
     this.pos = start + count;
     return start;
   }
 
   #varintByte(end: number, shift: number): number {
-    if (this.pos >= end) this.fail('varint cut short', this.pos);
-    if (shift >= 7 * varintBytesMax) this.fail(`varint over ${varintBytesMax} bytes`, this.pos);
+    if (this.pos >= end) this.fail('varint is incomplete', this.pos);
+    if (shift >= 7 * varintBytesMax) this.fail(`varint longer than ${varintBytesMax} bytes`, this.pos);
     return this.bytes[this.pos++] as number;
   }
 

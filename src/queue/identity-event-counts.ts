@@ -28,7 +28,7 @@ export async function countIdentityEvent(
 export function identityEventCounts(redis: Redis): KeptCounts<'provider' | 'outcome'> {
   return {
     name: 'identity_events_total',
-    help: 'Events of identity providers by what became of them, counted by all processes together',
+    help: 'Events of identity providers by outcome, counted over all processes',
     labels: ['provider', 'outcome'],
     async read() {
       const counts = await redis.hgetall(key);

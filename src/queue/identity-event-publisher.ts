@@ -63,7 +63,7 @@ export function createIdentityEventPublisher(
         await barrier.pass(barrierMsMax);
         return { duplicate };
       } catch (error) {
-        throw unavailable('The event could not be queued right now; send it again.', error);
+        throw unavailable('The event could not be queued. Send it again.', error);
       }
     },
     async listFailed() {
@@ -71,14 +71,14 @@ export function createIdentityEventPublisher(
         const jobs = await queue.getFailed(0, failedMax - 1);
         return jobs.flatMap(asFailed).sort((a, b) => b.failedAtMs - a.failedAtMs || (a.jobId < b.jobId ? -1 : 1));
       } catch (error) {
-        throw unavailable('The queue of identity events cannot be read right now.', error);
+        throw unavailable('The queue of identity events cannot be read at the moment.', error);
       }
     },
     async retryFailed(jobId) {
       try {
         return await retryFailed(queue, jobId);
       } catch (error) {
-        throw unavailable('The event could not be queued right now.', error);
+        throw unavailable('The event could not be queued.', error);
       }
     },
     close: () => queue.close(),

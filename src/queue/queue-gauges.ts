@@ -10,8 +10,8 @@ export function queueGauges(read: () => Promise<readonly QueueStats[]>): KeptGau
     read: async () => (await read()).map((stats) => ({ queue: stats.name, value: valueIn(stats) })),
   });
   return [
-    gauge('queue_jobs_waiting', 'Jobs that wait, those for another try included', ({ waiting }) => waiting),
-    gauge('queue_jobs_active', 'Jobs that workers have under way', ({ active }) => active),
-    gauge('queue_oldest_age_seconds', 'Age of the job that is next', ({ oldestAgeMs }) => (oldestAgeMs ?? 0) / 1_000),
+    gauge('queue_jobs_waiting', 'Jobs that wait, including jobs that wait for a retry', ({ waiting }) => waiting),
+    gauge('queue_jobs_active', 'Jobs that workers are processing', ({ active }) => active),
+    gauge('queue_oldest_age_seconds', 'Age of the next job', ({ oldestAgeMs }) => (oldestAgeMs ?? 0) / 1_000),
   ];
 }

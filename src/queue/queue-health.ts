@@ -30,22 +30,22 @@ export interface QueueHealthDeps {
  */
 export async function queueConcern(deps: QueueHealthDeps): Promise<Concern | undefined> {
   const refusal = deps.refusal();
-  if (refusal !== undefined) return new Concern('down', `does not take spans: ${refusal}`);
+  if (refusal !== undefined) return new Concern('down', `does not accept spans: ${refusal}`);
   const nowMs = deps.clock.nowMs();
   const [figures, oldestAtMs] = await Promise.all([
     readWorkerFigures(deps.redis, nowMs),
     oldestOf(deps.lanes, oldestUnstoredAtMs),
   ]);
-  if (figures.length === 0) return degraded('takes spans but does not store them: no worker has reported for 5 s');
+  if (figures.length === 0) return degraded('accepts spans but does not store them: no worker has reported for 5 s');
   const busySinceMs = figures.flatMap(({ busySinceMs }) => busySinceMs ?? []);
   const stuckMs = nowMs - Math.min(nowMs, ...busySinceMs);
   if (stuckMs > stuckMsMax) {
     return degraded(
-      `takes spans but does not store them: a worker has had bodies under way for ${seconds(stuckMs)} and ended none`,
+      `accepts spans but does not store them: a worker has processed bodies for ${seconds(stuckMs)} and finished none`,
     );
   }
   const lateMs = nowMs - (oldestAtMs ?? nowMs);
-  if (lateMs > lateMsMax) return degraded(`stores late: a body has waited for ${seconds(lateMs)}`);
+  if (lateMs > lateMsMax) return degraded(`stores spans late: a body has waited for ${seconds(lateMs)}`);
   const aheadMs = deps.clock.hostAheadMs();
   if (Math.abs(aheadMs) > clockMsMax) {
     return degraded(`the clock of this host is ${seconds(aheadMs)} ahead of that of Redis`);

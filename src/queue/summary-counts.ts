@@ -26,7 +26,7 @@ export async function countSummaries(redis: Redis, outcome: CountedSummaries, co
 export function summaryCounts(redis: Redis): KeptCounts<'outcome'> {
   return {
     name: 'execution_summaries_total',
-    help: 'Executions that were left to the list of summaries (listed), could not be summed up (failed), were found missing or short (mended)',
+    help: 'Executions that were put on the list of summaries (listed), could not be summarized (failed), or were repaired because they were missing or incomplete (mended)',
     labels: ['outcome'],
     async read() {
       const counts = await redis.hmget(countsKey, ...countedSummaries);

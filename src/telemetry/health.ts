@@ -1,4 +1,5 @@
 import { cachedFor } from '../lib/cached-for.ts';
+import { originOf } from '../lib/errors.ts';
 import { TimeoutError, within } from '../lib/within.ts';
 import { createLatencyRecorder, type LatencySummary } from './latency.ts';
 
@@ -64,7 +65,8 @@ export function createProbe({
     try {
       found = await within(timeoutMs, check);
       unanswered = 0;
-    } catch (error) {
+    } catch (thrown) {
+      const error = originOf(thrown);
       unanswered = isTimeout(error) ? unanswered + 1 : 0;
       return { ok: false, latencyMs: elapsedMs(), detail: codeOf(error) };
     }

@@ -46,7 +46,7 @@ export function createMetrics(labels: Readonly<Record<string, string>> = {}): Me
   collectDefaultMetrics({ register: registry });
   const requests = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Time from the request line to the end of the answer',
+    help: 'Time from the request line to the end of the response',
     labelNames: ['operation', 'method', 'status'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],

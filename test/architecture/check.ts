@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import {
   bannedNames,
+  callHomes,
   defaultExporters,
   domainOrder,
   endpointImporters,
@@ -10,6 +11,7 @@ import {
   layers,
   longFiles,
   packageHomes,
+  tableHomes,
 } from './rules.ts';
 
 export interface SourceFile {
@@ -89,11 +91,20 @@ function textBreaches({ path, text }: SourceFile): string[] {
   if (isProduct(path) && !environmentReaders.test(path) && /\bprocess\s*\.\s*env\b/.test(code)) {
     faults.push('reads process.env; that is for src/config.ts');
   }
+  for (const { call, home, instead } of isProduct(path) ? callHomes : []) {
+    const [made] = home.test(path) ? [] : (call.exec(code) ?? []);
+    if (made !== undefined) faults.push(`calls ${made}…), which belongs to ${home.source}; use ${instead}`);
+  }
   if (!defaultExporters.test(path) && /^\s*export\s+default\b|\bas\s+default\b/m.test(code)) {
     faults.push('has a default export');
   }
   for (const [, name = ''] of code.matchAll(/\b(?:class|interface|type|function|const|let)\s+([A-Za-z_$][\w$]*)/g)) {
     if (bannedNames.test(name)) faults.push(`names something ${name}`);
+  }
+  for (const [, from = '', name = from] of code.matchAll(/\b(?:FROM|JOIN|INTO)\s+([a-z_]+)\b|\btable: '([a-z_]+)'/g)) {
+    const home = Object.hasOwn(tableHomes, name) ? tableHomes[name] : undefined;
+    if (isProduct(path) && home && !home.test(path))
+      faults.push(`names the table ${name}, which belongs to ${home.source}`);
   }
   const domain = domainOf(path);
   if (domain && !domainOrder.includes(domain)) faults.push(`domain ${domain} is not in the order of domains`);

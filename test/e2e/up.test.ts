@@ -1,8 +1,10 @@
+import { execSync } from 'node:child_process';
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../dev/ports.ts';
 import { identify } from '../../dev/process/identity.ts';
+import { connectPostgres } from '../../src/stores/postgres/client.ts';
 import type { RunningConnection } from '../support/connection.ts';
 import { newDataDir, readConnection, runUp, type UpRun } from '../support/run-up.ts';
 import { until } from '../support/until.ts';
@@ -130,5 +132,25 @@ describe('up', () => {
     expect(log).toContain('database system is ready');
     expect([firstPassword, databasePassword()].filter((password) => log.includes(password))).toEqual([]);
     expect(log).not.toContain('role "promptlane_service" already exists');
+  });
+
+  it('on data of a former layout, ends with one line that says how to start over, and then keeps the keys', async () => {
+    const { database_url, api_key } = current();
+    const postgres = connectPostgres(database_url, 1);
+    await postgres('knex_migrations').whereLike('name', '0001%').update({ name: '0001_tenancy' });
+    await postgres.destroy();
+    run.process.kill('SIGTERM');
+    await run.exitCode;
+    run = runUp(dataDir, port);
+    expect(await run.exitCode).toBe(1);
+    const [refusal = '', ...more] = run
+      .output()
+      .split('\n')
+      .filter((line) => !line.startsWith('✓') && line !== '');
+    expect(more).toEqual([]);
+    expect(refusal).toMatch(/^✗ Postgres has the tables of an unreleased version, .* it ran 0001_tenancy, .* run: /);
+    execSync(refusal.replace(/.* run: /, ''));
+    run = runUp(dataDir, port);
+    expect((await started()).api_key).toBe(api_key);
   });
 });

@@ -103,7 +103,7 @@ describe('ClickHouse under load', () => {
     });
 
   async function expectTold(): Promise<void> {
-    const reason = 'takes spans but does not store them: ClickHouse does not answer';
+    const reason = 'accepts spans but does not store them: ClickHouse does not respond';
     expect(await untilHealth('a reason')).toEqual({ code: 200, status: 'degraded', reason });
   }
 });

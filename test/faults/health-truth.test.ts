@@ -96,7 +96,7 @@ describe('GET /api/health', () => {
     await untilOk();
     await stack.redis.config('SET', 'appendonly', 'no');
     expect((await postEvent()).status).toBe(503);
-    expect(await untilTold(503, 'down', /does not take spans.*appendonly yes/)).toBeLessThan(tellMsMax);
+    expect(await untilTold(503, 'down', /does not accept spans.*appendonly yes/)).toBeLessThan(tellMsMax);
     expect((await postEvent()).status).toBe(503);
     await stack.redis.config('SET', 'appendonly', 'yes');
     await untilOk();
@@ -108,7 +108,7 @@ describe('GET /api/health', () => {
     await untilOk();
     stack.worker.signal('SIGSTOP');
     await send();
-    expect(await untilTold(200, 'degraded', /stores late|does not store/)).toBeLessThan(tellMsMax);
+    expect(await untilTold(200, 'degraded', /stores spans late|does not store/)).toBeLessThan(tellMsMax);
     expect(await untilTold(200, 'degraded', /no worker has reported/)).toBeLessThan(tellMsMax);
     stack.worker.signal('SIGCONT');
     await untilOk();
@@ -119,7 +119,7 @@ describe('GET /api/health', () => {
     await untilOk();
     engine.hold(true);
     await send();
-    expect(await untilTold(200, 'degraded', /does not store them: a worker has had bodies under way/)).toBeLessThan(
+    expect(await untilTold(200, 'degraded', /does not store them: a worker has processed bodies/)).toBeLessThan(
       tellMsMax,
     );
     engine.hold(false);
@@ -131,7 +131,7 @@ describe('GET /api/health', () => {
     await untilOk();
     await stack.ingest.pause();
     await send();
-    expect(await untilTold(200, 'degraded', /stores late/)).toBeLessThan(tellMsMax);
+    expect(await untilTold(200, 'degraded', /stores spans late/)).toBeLessThan(tellMsMax);
     await stack.ingest.resume();
     await untilOk();
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { drawInRedis } from '../../src/domains/quotas/draw-in-redis.ts';
+import { checkInRedis } from '../../src/domains/quotas/check-in-redis.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { seededRandom } from '../support/random.ts';
@@ -60,12 +60,12 @@ describe('limits while Redis', () => {
     },
   );
 
-  it('has forgotten their script: what was drawn is kept', async () => {
+  it('has forgotten their script: what was taken is kept', async () => {
     const key = `${newId('wsp')}:rate:ingest`;
-    const draw = { kind: 'rate', name: 'ingest', key, cost: 1, limit: 2, windowMs: 3_600_000 } as const;
-    await drawInRedis(stack.redis, [draw]);
+    const check = { kind: 'rate', name: 'ingest', key, cost: 1, limit: 2, windowMs: 3_600_000 } as const;
+    await checkInRedis(stack.redis, [check]);
     await stack.redis.script('FLUSH');
-    const outcomes = await Promise.all(Array.from({ length: 5 }, () => drawInRedis(stack.redis, [draw])));
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => checkInRedis(stack.redis, [check])));
     expect(outcomes.filter(({ granted }) => granted)).toHaveLength(1);
   });
 

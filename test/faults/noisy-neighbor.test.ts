@@ -16,16 +16,28 @@ import { type Project, type Stack, showLogsOnFailure, startStack } from '../supp
 import { until } from '../support/until.ts';
 
 const quietMs = isExact ? 40_000 : 4_000;
-/** A service that has stored nothing yet answers faster than it ever will again: what attacks store would count as their doing. */
+/**
+ * A service that has stored nothing yet answers faster than it ever will again: what attacks store
+ * would count as their doing.
+ */
 const bodiesBefore = isExact ? 200 : 4;
 const tracesPerBody = 250;
-/** Before every attack: what the service has stored by then, and what else the machine does, belong to the quiet figures as well. */
+/**
+ * Before every attack: what the service has stored by then, and what else the machine does, belong
+ * to the quiet figures as well.
+ */
 const quietAgainMs = isExact ? 8_000 : 0;
-/** In thirty seconds there are some ninety reads of a kind: a 95th percentile of half as many differs by a fifth from run to run. */
+/**
+ * In thirty seconds there are some ninety reads of a kind: a 95th percentile of half as many
+ * differs by a fifth from run to run.
+ */
 const attackMs = isExact ? 30_000 : 2_000;
 /** What the attacker has left behind in the queue when it is ended. */
 const drainMsMax = 120_000;
-/** While other machines on the host have more of the processors than this, figures are theirs; exact ones are then taken again. */
+/**
+ * While other machines on the host have more of the processors than this, figures are theirs; exact
+ * ones are then taken again.
+ */
 const stolenPercentMax = 3;
 const triesMax = isExact ? 4 : 1;
 

@@ -37,7 +37,7 @@ describe('a worker that was paused for longer than the lock of its jobs', () => 
     await lock.rollback();
     stack.worker.signal('SIGCONT');
     await until('the paused worker has noticed', 20_000, () => {
-      return stack.worker.log().split('another worker has ended this body').length - 1 >= bodies;
+      return stack.worker.log().split('another worker has finished this body').length - 1 >= bodies;
     });
     expect(await postgres('quarantined_bodies').where({ project_id: project.id })).toEqual([]);
     await other.close();

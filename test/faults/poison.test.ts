@@ -13,7 +13,7 @@ import { type SpanBody, singleTraceBody } from '../support/workload.ts';
 const preload = fileURLToPath(new URL('../support/poison-preload.mjs', import.meta.url));
 /** 45 s on a machine that runs another file beside it. */
 const quarantineMsMax = 60_000;
-const neighbours = 30;
+const neighbors = 30;
 
 interface Quarantined {
   id: string;
@@ -36,12 +36,12 @@ describe('a body that cannot be stored', () => {
     await stack?.stop();
   });
 
-  it('because it is corrupt: is in quarantine byte for byte, its neighbours are stored', async () => {
+  it('because it is corrupt: is in quarantine byte for byte, its neighbors are stored', async () => {
     const random = seededRandom();
     showLogsOnFailure(stack);
     const project = await stack.createProject('corrupt');
     const corrupt = Buffer.from('\u{1F9E8} {"resourceSpans": nothing that the edge would let pass');
-    const [log] = await Promise.all([sendNeighbours(project, random), publishUnseen(project, corrupt)]);
+    const [log] = await Promise.all([sendNeighbors(project, random), publishUnseen(project, corrupt)]);
     const entry = await quarantinedOf(project, 30_000);
     expect(entry).toMatchObject({ reason: expect.stringContaining('decoded'), attempts: 1, replayed_at: null });
     expect(entry.body_bytes).toBe(corrupt.length);
@@ -74,7 +74,7 @@ describe('a body that cannot be stored', () => {
 
   it.each([
     ['ends the worker', 'poison:exit'],
-    ['keeps the worker busy for ever', 'poison:loop'],
+    ['keeps the worker busy forever', 'poison:loop'],
   ])('because it %s: is alone in quarantine within a minute', async (_, mark) => {
     const random = seededRandom();
     showLogsOnFailure(stack);
@@ -82,7 +82,7 @@ describe('a body that cannot be stored', () => {
     const startedAtMs = Date.now();
     const poisonLog = new SendLog();
     const [log, body] = await Promise.all([
-      sendNeighbours(project, random),
+      sendNeighbors(project, random),
       sendPoison(project, random, mark, poisonLog),
     ]);
     const entry = await quarantinedOf(project, quarantineMsMax);
@@ -92,16 +92,16 @@ describe('a body that cannot be stored', () => {
     await stack.untilIdle(30_000);
     await expectExactlyOnce(stack, project, log);
     expect(await listQuarantined(project)).toHaveLength(1);
-    const after = await sendNeighbours(project, random, log);
+    const after = await sendNeighbors(project, random, log);
     const freshMs = await stack.untilIdle(30_000);
     await expectExactlyOnce(stack, project, after);
     console.log(`${mark}: in quarantine after ${quarantinedMs} ms; later bodies took ${freshMs} ms`);
   });
 
   /** Bodies sent at once, so that they are under way together with whatever else is sent now. */
-  async function sendNeighbours(project: Project, random: Random, log = new SendLog()): Promise<SendLog> {
+  async function sendNeighbors(project: Project, random: Random, log = new SendLog()): Promise<SendLog> {
     const target = { apiUrl: stack.apiUrl, apiKey: project.apiKey, random, log };
-    const bodies = Array.from({ length: neighbours }, () => singleTraceBody(random, 4));
+    const bodies = Array.from({ length: neighbors }, () => singleTraceBody(random, 4));
     await Promise.all(bodies.map((body) => sendUntilAcknowledged(target, body)));
     return log;
   }

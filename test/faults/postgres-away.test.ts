@@ -52,7 +52,7 @@ describe('with Postgres killed', () => {
     expect(JSON.parse(refused.body.toString())).toMatchObject({ code: 14 });
     const problem = await fetch(`${stack.apiUrl}/api/quarantine`, { headers: { 'X-Admin-Key': stack.adminKey } });
     expect(problem.status).toBe(503);
-    expect(down).toEqual({ code: 503, reason: 'cannot authenticate: Postgres does not answer' });
+    expect(down).toEqual({ code: 503, reason: 'cannot authenticate: Postgres does not respond' });
 
     const restartedAtMs = Date.now();
     await stack.engines.postgres.start();

@@ -4,7 +4,10 @@ import { connectPostgres, type Postgres } from '../../src/stores/postgres/client
 import { type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
-/** What the server gives a statement, what the connection is given beyond that, and the look itself on a busy machine. */
+/**
+ * What the server gives a statement, what the connection is given beyond that, and the look itself
+ * on a busy machine.
+ */
 const answeredMsMax = 10_000 + 2_000 + 2_000;
 
 describe('with every process of Postgres frozen', () => {

@@ -93,7 +93,7 @@ describe('one workspace with a backlog', () => {
       return answer.status === 429 && answer;
     });
     expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(refusal.body.toString()).toMatch(/one workspace may have 15728640/);
+    expect(refusal.body.toString()).toMatch(/for one workspace is 15728640/);
     expect(sent).toBeGreaterThan(5);
     expect((await send(quiet)).status).toBe(200);
     await stack.redis.config('SET', 'maxmemory', '2gb');

@@ -100,7 +100,10 @@ describe('POST /api/v1/traces while Redis', () => {
     await expectExactlyOnce(stack, project, log);
   });
 
-  /** Sent at once, before anything has been noticed: all of them are refused, or were taken before the setting was seen. */
+  /**
+   * Sent at once, before anything has been noticed: all of them are refused, or were taken before
+   * the setting was seen.
+   */
   async function refusedBodies(project: Project, random: () => number, log: SendLog): Promise<SpanBody[]> {
     const bodies = Array.from({ length: 10 }, () => singleTraceBody(random, 3));
     const probe = singleTraceBody(random, 3);

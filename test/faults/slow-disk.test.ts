@@ -39,7 +39,10 @@ const publishBody = (publisher: BodyPublisher) => (n: number) => {
   return publisher.publish(id, Buffer.alloc(500, 'x'), payload, undefined).then(() => id);
 };
 
-/** Publishes until Redis is killed, at a moment when an fsync is under way; resolves with the ids that were acknowledged. */
+/**
+ * Publishes until Redis is killed, at a moment when an fsync is under way; resolves with the ids
+ * that were acknowledged.
+ */
 async function acknowledgedUntilKilled(publish: (n: number) => Promise<string>): Promise<string[]> {
   const acknowledged: string[] = [];
   let killed = false;

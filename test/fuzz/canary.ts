@@ -18,7 +18,10 @@ export interface CanaryFigures {
   listMs: number[];
 }
 
-/** An innocent workspace beside the attacker: sends traces, reads them back, renders and lists. `finish` holds what it was told to what is there. */
+/**
+ * An innocent workspace beside the attacker: sends traces, reads them back, renders and lists.
+ * `finish` holds what it was told to what is there.
+ */
 export function startCanary({ apiUrl, canary }: World, findings: Findings) {
   const figures: CanaryFigures = { sent: 0, readableMs: [], renderMs: [], listMs: [] };
   const acknowledged: string[] = [];

@@ -45,7 +45,7 @@ export function createCases(
   const anyCase = fc.record({ request: anyRequest, manner });
   return {
     caseOf(index: number): FuzzCase {
-      // Multiplied by an odd number, so that neighbouring seeds have no cases in common for long.
+      // Multiplied by an odd number, so that neighboring seeds have no cases in common for long.
       const [drawn] = fc.sample(anyCase, { seed: Math.imul(seed + 1, 0x9e3779b1) + index, numRuns: 1 });
       if (drawn === undefined) throw new Error('fast-check drew nothing');
       return drawn;

@@ -46,7 +46,10 @@ const scripts: Readonly<
   }),
 };
 
-/** Sends a request over a connection of its own in the given manner; the statuses of what was answered while it stayed. */
+/**
+ * Sends a request over a connection of its own in the given manner; the statuses of what was
+ * answered while it stayed.
+ */
 export function misbehave(
   apiUrl: string,
   { method, target, headers, body = Buffer.alloc(0) }: FuzzRequest,

@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { Findings } from './findings.ts';
@@ -5,13 +6,19 @@ import type { Document, Operation } from './openapi.ts';
 import type { FuzzRequest } from './requests/request.ts';
 import type { Answer } from './send.ts';
 
-/** Answers that say that there was too much at once, or that a query asked for too much. They name the caller's own doing. */
+/**
+ * Answers that say that there was too much at once, or that a query asked for too much. They name
+ * the caller's own doing.
+ */
 const overloadCodes = new Set(['server_busy', 'query_timeout']);
 /** Of HTTP itself, for any operation. */
 const protocolStatuses = new Set([400, 405, 408, 413, 415, 417, 431]);
 const bodyCharsShown = 300;
 
-/** Holds answers against the OpenAPI document: declared status, registered code, body as its schema says; nothing of 500 and above. */
+/**
+ * Holds answers against the OpenAPI document: declared status, registered code, body as its schema
+ * says; nothing of 500 and above.
+ */
 export function createJudge(document: Document, operations: readonly Operation[], findings: Findings) {
   const byId = new Map(operations.map((operation) => [operation.operationId, operation]));
   const ajv = new Ajv2020({ strict: false, allErrors: false });
@@ -80,7 +87,7 @@ export type Judge = ReturnType<typeof createJudge>;
 function parse({ headers, body }: Answer): unknown {
   if (!/json/.test(headers['content-type'] ?? '') || body.length === 0) return undefined;
   try {
-    return JSON.parse(body.toString());
+    return JSON.parse((headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString());
   } catch {
     return undefined;
   }

@@ -37,6 +37,7 @@ export interface Operation {
 }
 
 export interface Document {
+  components?: unknown;
   paths: Readonly<Record<string, Readonly<Record<string, Omit<Operation, 'method' | 'path'>>>>>;
   'x-problem-codes': Readonly<Record<string, { status: number }>>;
 }
@@ -47,8 +48,39 @@ export async function fetchDocument(apiUrl: string): Promise<Document> {
   return (await response.json()) as Document;
 }
 
+/** Every operation with its parameters, body and answers in place of references to them. Schemas of answers keep theirs. */
 export function operationsOf(document: Document): Operation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      method: method.toUpperCase(),
+      path,
+      parameters: inPlace(operation.parameters, document),
+      ...(operation.requestBody && { requestBody: inPlace(operation.requestBody, document) }),
+      responses: Object.fromEntries(
+        Object.entries(operation.responses).map(([status, response]) => [status, target(response, document)]),
+      ),
+    })),
   );
+}
+
+/** A copy with what references lead to, wherever they are. No request has a schema within itself. */
+function inPlace<T>(node: T, document: Document): T {
+  if (typeof node !== 'object' || node === null) return node;
+  if (Array.isArray(node)) return node.map((each) => inPlace(each, document)) as T;
+  const { $ref, ...rest } = target(node, document) as object & { $ref?: unknown };
+  return Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, inPlace(value, document)])) as T;
+}
+
+/** What a reference leads to, with what stands beside it; anything else as it is. */
+function target<T extends object>(node: T, document: Document): T {
+  if (!('$ref' in node) || typeof node.$ref !== 'string') return node;
+  const path = node.$ref.split('/').slice(1);
+  const found = path.reduce<unknown>(
+    (at, key) => (Object.hasOwn(Object(at), key) ? Object(at)[key] : undefined),
+    document,
+  );
+  if (typeof found !== 'object' || found === null) throw new Error(`${node.$ref} leads nowhere`);
+  const { $ref: _, ...beside } = node;
+  return { ...found, ...beside } as T;
 }

@@ -6,11 +6,11 @@ export interface CommandLine {
   parallel: number;
 }
 
-export const help = `npm run fuzz -- [options]    hostile requests to a stack of its own; ends with 1 when something is found
+export const help = `npm run fuzz -- [options]    sends hostile requests to its own instance; exits with 1 if it finds a fault
 
   --minutes n     how long to send (default 1; may be a fraction)
-  --seed n        repeats the values of a run, which prints its seed
-  --parallel n    requests under way at once (default 6)
+  --seed n        repeats the values of a run; each run prints its seed
+  --parallel n    requests at the same time (default 6)
   --help`;
 
 const seedsMax = 2 ** 31;

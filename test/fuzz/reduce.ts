@@ -2,7 +2,10 @@ import type { FuzzRequest } from './requests/request.ts';
 
 const triesMax = 40;
 
-/** The request without what it does not need to fail: parameters of its query, lines or members of its body, one after the other. */
+/**
+ * The request without what it does not need to fail: parameters of its query, lines or members of
+ * its body, one after the other.
+ */
 export async function reduced(
   request: FuzzRequest,
   stillFails: (smaller: FuzzRequest) => Promise<boolean>,

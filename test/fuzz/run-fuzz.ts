@@ -52,7 +52,10 @@ const acknowledgedKept = 200;
 /** An answer that is missing about then is laid to the process that ended. */
 const deathSlackMs = 45_000;
 
-/** Sends hostile requests to a stack of its own for `durationMs` and looks at what becomes of it; `delays` are of that stack. */
+/**
+ * Sends hostile requests to a stack of its own for `durationMs` and looks at what becomes of it;
+ * `delays` are of that stack.
+ */
 export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOptions): Promise<FuzzReport> {
   const world = await createWorld(stack);
   const document = await fetchDocument(stack.apiUrl);

@@ -9,7 +9,10 @@ import { jwtSecret } from './world.ts';
 
 const preload = [fileURLToPath(new URL('./watch/loop-delay-preload.mjs', import.meta.url))];
 
-/** A stack whose processes tell how long their event loops stand still. No limit of a plan hides code: new workspaces are on `enterprise`. */
+/**
+ * A stack whose processes tell how long their event loops stand still. No limit of a plan hides
+ * code: new workspaces are on `enterprise`.
+ */
 export async function startFuzzStack(): Promise<{ stack: Stack; delays: LoopDelays; stop: () => Promise<void> }> {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-loop-delays-'));
   const stack = await startStack({

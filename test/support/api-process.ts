@@ -6,7 +6,7 @@ import { startReaper } from '../../dev/process/reaper.ts';
 import type { Config } from '../../src/config.ts';
 import { AppProcess } from './app-process.ts';
 
-/** An API as a process of its own. */
+/** An API in a separate process. */
 export interface OwnApi {
   url: string;
   process: AppProcess;
@@ -14,12 +14,12 @@ export interface OwnApi {
 }
 
 export interface OwnApiOptions {
-  /** Files that the process loads before its own. */
+  /** Files that the process loads first. */
   preload?: readonly string[];
   env?: Readonly<Record<string, string>>;
 }
 
-/** Starts an API on the engines and with the secrets of another, so that keys and tokens are good at both. */
+/** Starts an API with the engines and secrets of another API, so that both accept the same keys and tokens. */
 export async function startOwnApi(config: Config, { preload = [], env = {} }: OwnApiOptions = {}): Promise<OwnApi> {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-api-'));
   const reaper = startReaper(directory);

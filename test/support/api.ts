@@ -15,7 +15,7 @@ export interface Answer<T> {
   body: T;
 }
 
-/** A list repeats its parameter. */
+/** A list sends its parameter several times. */
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 export interface CallOptions {
@@ -36,16 +36,16 @@ export interface TestApi {
   config: Config;
   process: ApiProcess;
   postgres: Postgres;
-  /** Calls an operation by its contract; an answer that is good must be what the contract says. */
+  /** Calls an operation by its contract. A successful response must match the contract. */
   call<T = Problem>(operationId: string, options?: CallOptions): Promise<Answer<T>>;
-  /** A call of the operator, which must answer `status`. */
+  /** Calls an operation as the operator. The response must have `status`. */
   admin<T>(operationId: string, options: CallOptions, status: number): Promise<T>;
   close(): Promise<void>;
 }
 
 const megabyte = 1024 * 1024;
 
-/** The engines of this run and secrets of this API's own. */
+/** The engines of this run, and secrets of this API only. */
 export function testConfig(overrides: Partial<Config> = {}): Config {
   return {
     port: 0,
@@ -66,7 +66,7 @@ export function testConfig(overrides: Partial<Config> = {}): Config {
   };
 }
 
-/** The API of one test file, in this process, on a free port of loopback. */
+/** Starts the API of one test file, in this process, on a free port of loopback. */
 export async function startApi(overrides: Partial<Config> = {}): Promise<TestApi> {
   const config = testConfig(overrides);
   const process = createApiProcess(config);
@@ -131,11 +131,14 @@ export interface CreatedKey {
 export interface ProjectOfTest {
   id: string;
   workspaceId: string;
-  /** With every scope. */
+  /** A key with every scope. */
   key: string;
 }
 
-/** A project and a key of a test's own, through the admin endpoints. Workspaces have no endpoint yet, so theirs is inserted. */
+/**
+ * Creates a project and a key for one test with the admin endpoints. No endpoint creates
+ * workspaces, so the workspace is inserted.
+ */
 export async function newProject(api: TestApi, plan: Config['defaultPlan'] = 'enterprise'): Promise<ProjectOfTest> {
   const workspaceId = newId('wsp');
   await api.postgres('workspaces').insert({ id: workspaceId, name: `test ${randomUUID()}`, plan });
@@ -148,13 +151,13 @@ export async function newProject(api: TestApi, plan: Config['defaultPlan'] = 'en
   return { id: project.id, workspaceId, key };
 }
 
-/** One more key of a project. */
+/** Creates another key of a project. */
 export async function newKey(api: TestApi, projectId: string, body: object): Promise<CreatedKey> {
   const options = { params: { project_id: projectId }, body: { name: 'test', ...body } };
   return api.admin<CreatedKey>('createApiKey', options, 201);
 }
 
-/** That an answer is a problem (RFC 9457) with this status and code; returns it. */
+/** Expects a response to be a problem (RFC 9457) with this status and code, and returns it. */
 export function expectProblem(answer: Answer<unknown>, status: number, code: string): Problem {
   const problem = answer.body as Problem;
   expect({ status: answer.status, code: problem?.code }, answer.text).toEqual({ status, code });

@@ -10,18 +10,18 @@ export interface AppOptions {
   env: NodeJS.ProcessEnv;
   logFile: string;
   reaper: Reaper;
-  /** Files that the process loads before its own. */
+  /** Files that the process loads first. */
   preload?: readonly string[];
 }
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const entries = { api: 'src/main.ts', worker: 'workers/main.ts' } as const;
-/** What a process logs once it works. */
+/** The line that a process logs when it is ready. */
 const readyLines = { api: '"msg":"listening"', worker: '"msg":"working"' } as const;
 const readyTimeoutMs = 60_000;
 const terminateTimeoutMs = 60_000;
 
-/** The API or the worker as a real process, which can be killed and started again. */
+/** The API or the worker in a separate process, which can be killed and started again. */
 export class AppProcess {
   readonly #options: AppOptions;
   #preload: readonly string[];
@@ -43,12 +43,12 @@ export class AppProcess {
     return this.#child.pid;
   }
 
-  /** Resolves when the process that runs now has ended. */
+  /** Resolves when the running process has ended. */
   get exited(): Promise<ProcessExit> {
     return this.#child.exited;
   }
 
-  /** Starts it again, after it has ended; with `preload` from now on if given. Resolves when it works. */
+  /** Starts the process again after it has ended, from now on with `preload` if given. Resolves when it is ready. */
   async start(preload: readonly string[] = this.#preload): Promise<void> {
     this.#preload = preload;
     const started = launch(this.#options, preload);
@@ -57,7 +57,7 @@ export class AppProcess {
   }
 
   async kill(): Promise<void> {
-    await this.#starting; // One that is being revived would outlive the test.
+    await this.#starting; // A process that is being started would run longer than the test.
     await this.#child.stop('SIGKILL', terminateTimeoutMs);
   }
 
@@ -65,14 +65,17 @@ export class AppProcess {
     process.kill(this.pid, signal);
   }
 
-  /** SIGTERM; how it ended and after how long. */
+  /** Sends SIGTERM. Resolves to how the process ended and after what time. */
   async terminate(): Promise<ProcessExit & { tookMs: number }> {
     const startedAtMs = Date.now();
     await this.#child.stop('SIGTERM', terminateTimeoutMs);
     return { ...(await this.exited), tookMs: Date.now() - startedAtMs };
   }
 
-  /** Starts it again whenever it ends, as `npm run up` does. The returned function ends that and tells how often it died. */
+  /**
+   * Starts the process again whenever it ends, like `npm run up`. The returned function stops this
+   * and returns the number of ends.
+   */
   keepAlive(): () => number {
     let deaths = 0;
     this.#keptAlive = true;
@@ -81,7 +84,7 @@ export class AppProcess {
         await this.exited;
         if (!this.#keptAlive) return;
         deaths++;
-        await this.start().catch(() => undefined); // It died while starting: again.
+        await this.start().catch(() => undefined); // It ended during the start, so it is started again.
       }
     };
     void revive();
@@ -91,12 +94,12 @@ export class AppProcess {
     };
   }
 
-  /** Everything it has logged. */
+  /** Returns everything that it has logged. */
   log(): string {
     return readFileSync(this.#options.logFile, 'utf8');
   }
 
-  /** The last lines that say more than that all is well. */
+  /** Returns the last lines with a problem. */
   logTail(lines: number): string {
     const told = readFileSync(this.#options.logFile, 'utf8').split('\n');
     const notable = told.filter((line) => line !== '' && !line.startsWith('{"level":30'));

@@ -3,22 +3,23 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 
 /**
- * What one trace of a client holds, worked out independently of us from the same bytes. Lists are the distinct values of *all* its
- * spans in no order of weight, whereas an execution's `models` and `providers` are those of the spans that count, and its
- * `session_id` and `user_id` the root's or else the earliest.
+ * The content of one trace of a client, computed from the same bytes independently of the product.
+ * Lists contain the distinct values of *all* spans without an order. In contrast, `models` and
+ * `providers` of an execution are those of the spans that count, and its
+ * `session_id` and `user_id` are those of the root, or else the earliest.
  */
 export interface ExpectedTrace {
   /** Each span id once. */
   spans: number;
-  /** Names as sent of the spans without a parent. */
+  /** Names, as sent, of the spans without a parent. */
   roots: string[];
-  /** Names as sent of the spans whose parent is named but never came. */
+  /** Names, as sent, of the spans whose named parent did not arrive. */
   orphans: string[];
-  /** How many spans there are of each kind. */
+  /** Number of spans of each kind. */
   kinds: Record<string, number>;
-  /** Spans that failed, whatever says so: status, level or exception. */
+  /** Spans that failed, by status, level or exception. */
   errors: number;
-  /** Of the spans that count (see count-usage.ts). */
+  /** Usage of the spans that count (see count-usage.ts). */
   tokens: { in: number; out: number };
   models: string[];
   providers: string[];
@@ -26,26 +27,29 @@ export interface ExpectedTrace {
   user: string[];
   /** The tags of one span, joined by `|`. */
   tags: string[];
-  /** `name@version` as sent; `?` where there is no name. Of the spans' own references, none inherited. */
+  /**
+   * `name@version` as sent, with `?` for a missing name. Only references of the spans themselves,
+   * not inherited ones.
+   */
   prompt: string[];
-  /** Spans that know the time to their first token. */
+  /** Spans with a time to first token. */
   ttft: number;
-  /** Model calls that have both an input and an output. */
+  /** Model calls with both an input and an output. */
   llm_with_io: number;
-  /** In USD, the sum of what spans that count report; absent when none reports any. */
+  /** Sum of the reported costs of spans that count, in USD. Absent if no cost is reported. */
   cost?: number;
 }
 
 export interface ExpectedClient {
-  /** Those that carry traces; what else a client posts is not counted. */
+  /** Requests with traces. Other requests of the client are not counted. */
   requests: number;
-  /** Over all requests, resent ones included. */
+  /** Number over all requests, including repeated ones. */
   spans_received: number;
   spans_unique: number;
   traces: ExpectedTrace[];
 }
 
-/** One request of a real client, as it was recorded. */
+/** One recorded request of a real client. */
 export interface Capture {
   file: string;
   url: string;
@@ -82,7 +86,7 @@ export interface RawAnswer {
   body: Buffer;
 }
 
-/** Sends a recorded request again: its own headers in their own spelling, chunked as it was, with another key. */
+/** Sends a recorded request again with the same headers, spelling and chunks, but with another key. */
 export function replay(apiUrl: string, key: string, capture: Capture): Promise<RawAnswer> {
   const headers: [string, string][] = [];
   for (let index = 0; index < capture.rawHeaders.length; index += 2) {

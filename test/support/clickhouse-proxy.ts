@@ -4,15 +4,18 @@ import { withCredentialsOf } from './proxy.ts';
 
 export interface ClickHouseProxy {
   url: string;
-  /** From now on, breaks the connection in place of every nth answer to an INSERT; the engine has done it. 0 breaks none. */
+  /**
+   * From now on, closes the connection instead of every nth response to an INSERT, after the engine
+   * has executed it. 0 closes none.
+   */
   loseReplyOfEvery(nth: number): void;
   lostReplies(): number;
-  /** From now on, breaks the connection of every request whose address has this text, parameters included. */
+  /** From now on, closes the connection of every request whose URL, including parameters, contains this text. */
   refuse(text: string): void;
   close(): Promise<void>;
 }
 
-/** Stands between the worker and ClickHouse and passes everything on, but may keep answers to itself. */
+/** A proxy between the worker and ClickHouse. It can hold back responses. */
 export async function startClickHouseProxy(targetUrl: string): Promise<ClickHouseProxy> {
   let nth = 0;
   let inserts = 0;

@@ -6,15 +6,15 @@ import { startReaper } from '../../dev/process/reaper.ts';
 /** An application of a test that has ended. */
 export interface EndedApp {
   code: number | null;
-  /** What it printed, both streams. */
+  /** Its output of both streams. */
   output: string;
 }
 
 const runTimeoutMs = 45_000;
 
 /**
- * Runs a JavaScript file as a process with this environment alone, to its end. It is killed when it takes too long (its
- * code is null then), and when the test run itself is killed.
+ * Runs a JavaScript file as a process with only this environment, to its end. The process is killed
+ * if it takes too long (its code is then null), and if the test run is killed.
  */
 export async function runApp(file: string, env: Readonly<Record<string, string>>): Promise<EndedApp> {
   const reaper = startReaper();
@@ -38,7 +38,7 @@ export async function runApp(file: string, env: Readonly<Record<string, string>>
 
 const clientsFolder = fileURLToPath(new URL('../clients/', import.meta.url));
 
-/** The file of an application in test/clients/apps. Throws when the packages that those use are not installed. */
+/** Returns the file of an application in test/clients/apps. Throws if its packages are not installed. */
 export function clientApp(name: string): string {
   const reason = staleInstallation(clientsFolder);
   if (reason !== undefined) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const pid = z.int().positive();
 
-/** connection.json as its readers may rely on it. */
+/** The fields of connection.json that its readers may use. */
 export const connectionSchema = z.strictObject({
   url: z.url(),
   workspace_id: z.string().min(1),

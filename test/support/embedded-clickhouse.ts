@@ -11,7 +11,7 @@ export interface EmbeddedClickHouse {
   stop(): Promise<void>;
 }
 
-/** An embedded ClickHouse of one test file's own, in a directory that goes with it. */
+/** Starts an embedded ClickHouse for one test file, in a directory that is removed with it. */
 export async function startEmbeddedClickHouse(): Promise<EmbeddedClickHouse> {
   const dataDir = await mkdtemp(join(tmpdir(), 'promptlane-clickhouse-'));
   const server = await startClickHouse({ dataDir });
@@ -28,7 +28,7 @@ export async function startEmbeddedClickHouse(): Promise<EmbeddedClickHouse> {
   };
 }
 
-/** A client that leaves the telling of expected errors to the test. */
+/** Creates a client that does not log errors. The test checks them. */
 export function quietClient(url: string, compression = false): ClickHouseClient {
   return createClient({
     url,
@@ -37,13 +37,13 @@ export function quietClient(url: string, compression = false): ClickHouseClient 
   });
 }
 
-/** The rows of a query. */
+/** Returns the rows of a query. */
 export async function allRows<T>(client: ClickHouseClient, query: string): Promise<T[]> {
   const result = await client.query({ query, format: 'JSONEachRow' });
   return result.json<T>();
 }
 
-/** The first value of a query's only row, as text. */
+/** Returns the first value of the only row of a query, as text. */
 export async function onlyValue(client: ClickHouseClient, query: string): Promise<string> {
   const result = await client.query({ query, format: 'TabSeparated' });
   return (await result.text()).trimEnd();

@@ -8,7 +8,10 @@ import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { encodeSpans, type SpanInput } from './otlp-encode.ts';
 
-/** A body of these spans as a worker has it before its batch is stored: of a project without prompts and prices of its own. */
+/**
+ * A body of these spans as a worker has it before its batch is stored: of a project without prompts
+ * and prices of its own.
+ */
 export async function encodedBody(
   spans: readonly SpanInput[],
   {

@@ -1,4 +1,4 @@
-// An application that is instrumented by OTEL_* variables alone; run as a process of its own.
+// An application that only OTEL_* variables instrument. It runs in a separate process.
 import { trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 

@@ -15,13 +15,16 @@ import type { Span } from '../../src/otlp/span.ts';
 export const aTraceId = '0af7651916cd43dd8448eb211c80319c';
 export const nowMs = Date.UTC(2026, 10, 20, 12);
 
-export interface TravelledSpan {
+export interface TraveledSpan {
   span: Span;
   normalized: NormalizedSpan;
 }
 
-/** A body as JSON through the schema, OTLP and the worker's decoding and normalizing: the root first. */
-export async function travel(body: unknown): Promise<[TravelledSpan, ...TravelledSpan[]]> {
+/**
+ * Passes a JSON body through the schema, OTLP, and the decoding and normalizing of the worker.
+ * Returns the root first.
+ */
+export async function travel(body: unknown): Promise<[TraveledSpan, ...TraveledSpan[]]> {
   const parsed: ExecutionBody = parseBody(executionBody, JSON.parse(JSON.stringify(body)));
   const traceId = parsed.trace_id ?? aTraceId;
   const resolved = await resolveSpans(await checkSpans(parsed, oneTurn), { traceId, nowMs, rest: oneTurn });
@@ -36,21 +39,21 @@ export async function travel(body: unknown): Promise<[TravelledSpan, ...Travelle
   return [root, ...others];
 }
 
-/** What JSON can say and the service can store: no NUL, no lone surrogates, no negative zero. */
+/** JSON values that the service can store: without NUL, lone surrogates and negative zero. */
 const plain = fc.string({ unit: 'binary', minLength: 1, maxLength: 30 }).map((value) => value.replaceAll('\0', '0'));
-/** Every reader that takes quotes off is tempted. */
+/** Texts with quotes, which a reader could remove by mistake. */
 const text = fc.oneof(
   { weight: 4, arbitrary: plain },
   plain.map((value) => JSON.stringify(value)),
   fc.constant('"'),
 );
-/** Models lose the quotes that some clients put around them. */
+/** The service removes the quotes that some clients put around models. */
 const unquoted = text.filter((value) => !value.startsWith('"'));
 const json = fc.jsonValue({ maxDepth: 3, stringUnit: 'grapheme' }).map((value) => JSON.parse(JSON.stringify(value)));
 const count = fc.nat({ max: 1_000_000 });
 const hex = (digits: number) =>
   fc.bigInt({ min: 1n, max: 16n ** BigInt(digits) - 1n }).map((id) => id.toString(16).padStart(digits, '0'));
-/** Structures that are no messages, and text that no reader of ours takes for JSON. */
+/** Structures that are not messages, and texts that no reader treats as JSON. */
 const content = fc.oneof(
   text.filter((value) => !/^[[{]/.test(value)),
   fc.dictionary(text, json, { minKeys: 1, maxKeys: 4 }).filter((value) => !('role' in value)),
@@ -117,7 +120,7 @@ const span = fc.tuple(named, fields, fc.option(hex(16))).map(([name, given, pare
   parent_span_id: parent,
 }));
 
-/** Any execution that may be posted, with every time given. */
+/** Any valid execution with all times. */
 export const executions = fc
   .tuple(hex(32), named, fields, fc.array(span, { maxLength: 4 }))
   .map(([trace_id, name, given, spans]) => ({ trace_id, ...name, ...given, spans }))

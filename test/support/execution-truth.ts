@@ -2,7 +2,7 @@ import type { SpanWire } from '../../src/domains/executions/span.schema.ts';
 import type { ExpectedTrace } from './captures.ts';
 import type { ExecutionDetailWire } from './traces.ts';
 
-/** An execution as the captures' manifest puts it, from what the API answers. */
+/** Converts a response of the API to the form of the manifest of the captures. */
 export function manifestOf(execution: ExecutionDetailWire): ExpectedTrace {
   const { spans } = execution;
   const missing = new Set(execution.missing_parents);
@@ -31,8 +31,8 @@ export function manifestOf(execution: ExecutionDetailWire): ExpectedTrace {
 }
 
 /**
- * What an execution must say of its spans, recounted by other means than our code. Spans are as the
- * API lists them: by start.
+ * Computes the expected summary of spans independently of the product. The spans have the order of the API: by
+ * start.
  */
 export function summaryOf({ spans, missing_parents }: ExecutionDetailWire) {
   const counting = countingSpans(spans);
@@ -63,7 +63,7 @@ export function summaryOf({ spans, missing_parents }: ExecutionDetailWire) {
   };
 }
 
-/** The same facts as the execution itself states them. */
+/** Returns the same values from the execution. */
 export function statedBy(execution: ExecutionDetailWire): ReturnType<typeof summaryOf> {
   const { name, status, complete, span_count, error_count, unpriced_spans } = execution;
   const { session_id, user_id, environment, service } = execution;
@@ -79,8 +79,8 @@ export function statedBy(execution: ExecutionDetailWire): ReturnType<typeof summ
 }
 
 /**
- * Model calls that report usage, and other spans that do when nothing under them counts; and the innermost model calls of which nobody, not
- * they nor a span above or below, says anything.
+ * Model calls that report usage, and other spans that do when nothing under them counts; and the
+ * innermost model calls of which nobody, not they nor a span above or below, says anything.
  */
 export function countingSpans(spans: readonly SpanWire[]): SpanWire[] {
   const children = (parent: SpanWire) => spans.filter(({ parent_span_id }) => parent_span_id === parent.span_id);

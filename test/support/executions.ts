@@ -8,7 +8,7 @@ import { type ExecutionWire, listExecutions } from './traces.ts';
 
 const nanosPerMs = 1_000_000n;
 
-/** An execution as the worker would store it: it took 100 ms and ended just now, and says nothing else unless given. */
+/** Returns an execution as the worker stores it. It took 100 ms and ended now. Other values are empty unless given. */
 export function anExecution(project: ProjectOfTest, given: Partial<Execution> = {}): Execution {
   const startUnixNano = given.startUnixNano ?? nowNano(-100);
   return {
@@ -53,7 +53,7 @@ export const noUsage = {
   totalTokens: 0,
 };
 
-/** A way to store executions past the queue; they are listed once it resolves. */
+/** Returns a function that stores executions without the queue. They are listed when it resolves. */
 export function connectExecutions(api: TestApi): {
   clickhouse: ClickHouse;
   store: (executions: readonly Execution[]) => Promise<void>;
@@ -67,7 +67,7 @@ export function connectExecutions(api: TestApi): {
   };
 }
 
-/** All pages of a list. `during` runs along with each page. */
+/** Reads all pages of a list. `during` runs at the same time as each page. */
 export async function walkExecutions(
   api: TestApi,
   project: ProjectOfTest,

@@ -6,7 +6,10 @@ export type Tree = { and: Tree[] } | { or: Tree[] } | { not: Tree } | Leaf;
 
 type Scalar = string | number | boolean | null;
 
-/** What an execution answers for a field, written apart from the product: a list where it has several, null for nothing. */
+/**
+ * What an execution answers for a field, written apart from the product: a list where it has
+ * several, null for nothing.
+ */
 const readers: Readonly<Record<string, (execution: Execution) => Scalar | Scalar[]>> = {
   name: ({ name }) => name || null,
   status: ({ status }) => status,
@@ -60,7 +63,7 @@ const leaf: fc.Arbitrary<Tree> = fc.constantFrom(...Object.keys(readers)).chain(
   });
 });
 
-/** Valid filters of a few levels over all types of fields. */
+/** Valid filters with a few levels and all types of fields. */
 export const anyTree: fc.Arbitrary<Tree> = fc.letrec<{ tree: Tree }>((tie) => ({
   tree: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -71,7 +74,7 @@ export const anyTree: fc.Arbitrary<Tree> = fc.letrec<{ tree: Tree }>((tie) => ({
   ),
 })).tree;
 
-/** Whether an execution satisfies a filter, by the contract's words and nothing else. */
+/** Returns whether an execution matches a filter, according to the text of the contract only. */
 export function satisfies(execution: Execution, tree: Tree): boolean {
   if ('and' in tree) return tree.and.every((part) => satisfies(execution, part));
   if ('or' in tree) return tree.or.some((part) => satisfies(execution, part));
@@ -98,7 +101,7 @@ const tests: Readonly<Record<string, (present: Scalar[], value: unknown) => bool
   starts_with: some((one, value) => String(one).startsWith(value)),
 };
 
-/** Executions that the values of {@link anyTree} speak about. */
+/** Executions with the values that {@link anyTree} uses. */
 export const anyFacts: fc.Arbitrary<Partial<Execution>> = fc.record({
   name: fc.constantFrom('', ...texts),
   status: fc.constantFrom('ok' as const, 'error' as const, 'unset' as const),

@@ -15,7 +15,7 @@ import { type EngineUrls, randomSecret, spawnWorker } from './worker-process.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext extends EngineUrls {
-    /** As the product connects; what comes over these is heard by test/support/statements. The others are for tests themselves. */
+    /** URLs of the product. test/support/statements records their statements. The other URLs are for the tests. */
     serviceDatabaseUrl: string;
     serviceClickhouseUrl: string;
   }
@@ -32,10 +32,10 @@ interface SharedStack {
   users: number;
 }
 
-// vitest loads this file once per project, each time as a module of its own, but all in one process.
+// vitest loads this file once per project, each time as a separate module in the same process.
 const holder: { promptlaneTestStack?: SharedStack } & typeof globalThis = globalThis;
 
-/** One set of migrated engines and one worker for all projects of a run; the last project to end stops them. */
+/** Starts one set of migrated engines and one worker for all projects of a run. The last project stops them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const shared = holder.promptlaneTestStack ?? { started: startStack(), users: 0 };
   holder.promptlaneTestStack = shared;
@@ -59,7 +59,7 @@ async function startStack(): Promise<Stack> {
   const [postgresLog, clickhouseLog] = [join(directory, 'postgres.log'), join(directory, 'clickhouse.jsonl')];
   process.env[STATEMENT_LOG_VARIABLE] = clickhouseLog;
   const engines = await startThrowawayEngines({ postgresLog });
-  // Engines that a test starts for itself are its own affair.
+  // A test stops the engines that it started itself.
   delete process.env[STATEMENT_LOG_VARIABLE];
   const databaseUrl = engines.postgres.url;
   const serviceDatabaseUrl = serviceUrlOf(databaseUrl, randomSecret());
@@ -89,7 +89,7 @@ async function startStack(): Promise<Stack> {
 
 const serviceUser = (url: string) => new URL(url).username;
 
-/** Fails the run when the product asked for something of tenants without saying of which. */
+/** Fails the run if a statement of the product uses a table of tenants without the id of a tenant. */
 async function judgeStatements(postgresLog: string, clickhouseLog: string, user: string): Promise<void> {
   const breaches = [
     ...(await judge(postgresStatements(postgresLog))),
@@ -100,7 +100,10 @@ async function judgeStatements(postgresLog: string, clickhouseLog: string, user:
   process.exitCode = 1;
 }
 
-/** Resolves to what ends the worker. One that dies before says so, because the tests would only see a deadline pass. */
+/**
+ * Resolves to a function that stops the worker. Reports a worker that ends before, because the
+ * tests would only time out.
+ */
 async function startWorker(urls: EngineUrls): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-worker-'));
   const logFile = join(directory, 'worker.log');

@@ -2,14 +2,14 @@ import { type EncodedInThread, handedOver } from '../../src/domains/ingestion/st
 
 let given: EncodedInThread | undefined;
 
-/** Hands over rows of so many bytes, and one chunk of light spans. */
+/** Transfers rows of a number of bytes, and one chunk of light spans. */
 export function give(bytes: number): EncodedInThread {
   const rows = { rowCount: 1, bytes: Buffer.alloc(bytes, 'x'), ends: Uint32Array.of(bytes) };
   given = { rows, spanCount: 1, traces: [], lightChunks: [new Uint8Array(1_000)] };
   return handedOver(given);
 }
 
-/** How many bytes of rows and of light spans this thread still has of what it gave. */
+/** Returns how many bytes of the transferred rows and light spans this thread still has. */
 export function left(): number[] {
   return [given?.rows.bytes.buffer.byteLength ?? -1, given?.lightChunks[0]?.buffer.byteLength ?? -1];
 }

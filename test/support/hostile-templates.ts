@@ -1,11 +1,14 @@
-/** A prompt that asks for more than any may have, and the budgets that it may meet: on a slow machine time is up before the steps are. */
+/**
+ * A prompt that asks for more than any may have, and the budgets that it may meet: on a slow
+ * machine time is up before the steps are.
+ */
 export interface Attack {
   what: string;
   template: string;
   template_format?: 'mustache' | 'liquid';
   variables?: Record<string, unknown>;
   input_schema?: Record<string, unknown>;
-  /** Saved first, in this order. */
+  /** Parts that are saved first, in this order. */
   parts?: Record<string, string>;
   budgets: readonly string[];
 }
@@ -15,7 +18,7 @@ const numbers = Array.from({ length: 400 }, (_, index) => index);
 const megabyte = 1_000_000;
 const explodingDepth = 8;
 
-/** Each includes the one before four times: 4 to the 8th. */
+/** Each part includes the previous one four times: 4 to the power of 8 in total. */
 const exploding = Object.fromEntries(
   Array.from({ length: explodingDepth }, (_, level) => [
     `exploding-${level}`,

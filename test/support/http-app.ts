@@ -7,7 +7,7 @@ import { createLatencyRecorder } from '../../src/telemetry/latency.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
-/** A destination for a logger that keeps what is written. */
+/** A destination of a logger that stores the written lines. */
 export function keptLog() {
   const lines: string[] = [];
   const destination = new Writable({
@@ -19,7 +19,7 @@ export function keptLog() {
   return { destination, text: () => lines.join(''), records: () => lines.map((line) => JSON.parse(line)) };
 }
 
-/** An application over `endpoints` on a free port of loopback. `authorize` refuses nobody unless given. */
+/** Starts an application with `endpoints` on a free port of loopback. By default `authorize` accepts every request. */
 export async function serve<P = unknown>(
   endpoints: readonly Endpoint<P>[],
   options: Pick<AppOptions<P>, 'authorize'> & Partial<AppOptions<P>>,

@@ -5,7 +5,7 @@ import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import type { Postgres } from '../../src/stores/postgres/client.ts';
 import { until } from './until.ts';
 
-/** An event of a Standard Webhooks sender as it waits for the worker. */
+/** An event of a Standard Webhooks sender that waits for the worker. */
 export function identityEvent(
   occurredAtMs: number,
   change: IdentityChange,
@@ -17,12 +17,15 @@ export function identityEvent(
 export interface IdentityState {
   users: { subject: string; email: string | null; name: string | null; deleted: number | null }[];
   workspaces: { organization: string; name: string; plan: string; deleted: number | null; defaultProjects: number }[];
-  /** Those in force. */
+  /** Current memberships. */
   members: { organization: string; subject: string; role: string }[];
   removed: { organization: string; subject: string; at: number }[];
 }
 
-/** What is stored of the users and organizations whose provider ids begin with `prefix`, told without it and without our ids. */
+/**
+ * What is stored of the users and organizations whose provider ids begin with `prefix`, told
+ * without it and without our ids.
+ */
 export async function readIdentityState(postgres: Postgres, prefix: string): Promise<IdentityState> {
   const cut = (text: string) => text.slice(prefix.length);
   const users = await postgres('users').whereLike('subject', `${prefix}%`).orderBy('subject');
@@ -68,7 +71,7 @@ export async function readIdentityState(postgres: Postgres, prefix: string): Pro
   };
 }
 
-/** A job of the queue of events that no version can read, once it has failed; its id. */
+/** Queues an event that no version can read, waits until its job has failed, and returns the id of the job. */
 export async function failIdentityEvent(redisUrl: string): Promise<string> {
   const queue = new Queue(jobCatalog.applyIdentityEvent.queue, { connection: { url: redisUrl } });
   try {

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { Answer, TestApi } from './api.ts';
 
-/** 24 bytes each, the least there is. */
+/** 24 bytes each, the minimum. */
 export const secrets = {
   clerk: `whsec_${Buffer.from('the first clerk secret..').toString('base64')}`,
   clerkNext: `whsec_${Buffer.from('the other clerk secret..').toString('base64')}`,
@@ -21,7 +21,7 @@ export interface Signing {
   atMs?: number;
 }
 
-/** Headers of Standard Webhooks, computed apart from the library: HMAC-SHA256 over `<id>.<seconds>.<body>`. */
+/** Returns headers of Standard Webhooks, computed without the library: HMAC-SHA256 of `<id>.<seconds>.<body>`. */
 export function standardHeaders(
   body: string | Uint8Array,
   prefix: 'svix' | 'webhook',
@@ -49,7 +49,7 @@ export function workosHeaders(
   return { 'workos-signature': `t=${atMs}, v1=${digest}` };
 }
 
-/** Posts bytes as they are. */
+/** Posts bytes unchanged. */
 export async function postWebhook(
   url: string,
   provider: string,

@@ -1,4 +1,5 @@
-// Stands for the process that works on one body alone: what it answers is what the job's id says, one word for each try.
+// Stands for the process that works on one body alone: what it answers is what the job's id says,
+// one word for each try.
 const tries = new Map();
 
 process.on('message', ({ jobId }) => {

@@ -9,7 +9,7 @@ export interface SigningKey {
   jwk: object;
 }
 
-/** A new key pair with its public half as it is published. */
+/** Creates a key pair with its published public key. */
 export function newSigningKey(kid: string, alg: SigningKey['alg'] = 'ES256', rsaBits = 2048): SigningKey {
   const { privateKey } =
     alg === 'ES256'
@@ -25,7 +25,7 @@ export function newSigningKey(kid: string, alg: SigningKey['alg'] = 'ES256', rsa
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** A token signed with nothing but node:crypto, so that it can be wrong in any way. */
+/** Signs a token with node:crypto only, so that it can have any fault. */
 export function signToken(
   header: Readonly<Record<string, unknown>>,
   payload: unknown,
@@ -35,7 +35,7 @@ export function signToken(
   return `${content}.${signature(content, key).toString('base64url')}`;
 }
 
-/** A token of one of the published keys. */
+/** Signs a token with one of the published keys. */
 export function signWith(key: SigningKey, payload: unknown, header: Readonly<Record<string, unknown>> = {}): string {
   return signToken({ typ: 'JWT', alg: key.alg, kid: key.kid, ...header }, payload, key.privateKey);
 }
@@ -48,15 +48,15 @@ function signature(content: string, key: KeyObject | string | undefined): Buffer
 
 export interface JwksServer {
   url: string;
-  /** How often the keys were asked for. */
+  /** Number of requests for the keys. */
   fetches: number;
   keys: SigningKey[];
-  /** Answers in another way than with the keys. */
+  /** Sets a response other than the keys. */
   answer: ((response: ServerResponse) => void) | undefined;
   close(): Promise<void>;
 }
 
-/** An identity provider's key endpoint on loopback that a test can break. */
+/** Starts the key endpoint of an identity provider on loopback. A test can make it fail. */
 export async function startJwksServer(...keys: SigningKey[]): Promise<JwksServer> {
   const server = createServer((_request, response) => {
     state.fetches++;

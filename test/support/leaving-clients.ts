@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** A request of a route, as the ways to leave send parts of it. */
+/** A request of a route. Each way to disconnect sends a part of it. */
 export interface RawRequest {
   method: string;
   path: string;
@@ -9,7 +9,7 @@ export interface RawRequest {
   body: Buffer;
 }
 
-/** Sends what it will and leaves; resolves when its connection is closed. */
+/** Sends a part of the request and disconnects. Resolves when the connection is closed. */
 export type Leave = (port: number, request: RawRequest) => Promise<void>;
 
 const timeoutMs = 20_000;
@@ -21,14 +21,14 @@ function headOf({ method, path, headers }: RawRequest, ...more: readonly string[
 
 const lengthOf = (bytes: number) => `Content-Length: ${bytes}`;
 
-/** A connection that has to be closed in time, by whichever side. */
+/** Opens a connection that one side must close in time. */
 async function within(
   port: number,
   act: (socket: Socket) => Promise<unknown> | unknown,
   allowHalfOpen = false,
 ): Promise<void> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen });
-  socket.on('error', () => undefined); // A server may well reset it.
+  socket.on('error', () => undefined); // The server may reset the connection.
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   try {
     await Promise.race([once(socket, 'connect'), closed]);
@@ -40,12 +40,12 @@ async function within(
   }
 }
 
-/** Writes, and waits until it is on its way. */
+/** Writes, and waits until the data is sent. */
 const send = (socket: Socket, bytes: string | Buffer) =>
   new Promise<void>((resolve) => socket.write(bytes, () => resolve()));
 const firstBytes = (socket: Socket) => once(socket, 'data');
 
-/** The ways in which a client may leave, or be no good. */
+/** The ways in which a client can disconnect or fail. */
 export const waysToLeave: Readonly<Record<string, Leave>> = {
   'before a byte': (port) => within(port, (socket) => socket.destroy()),
   'within the request line': (port, { method }) =>

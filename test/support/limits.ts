@@ -22,7 +22,7 @@ export interface QuotaWire {
   features: object;
 }
 
-/** A project of a workspace of its own with these overrides, which hold from its key's first use. */
+/** Creates a project in its own workspace with these overrides, which apply from the first use of its key. */
 export async function limitedProject(
   api: TestApi,
   overrides: PlanOverrides,
@@ -33,7 +33,7 @@ export async function limitedProject(
   return project;
 }
 
-/** As the operator does. */
+/** Sets overrides as the operator. */
 export async function override(api: TestApi, project: ProjectOfTest, overrides: PlanOverrides): Promise<void> {
   const options = { params: { workspace_id: project.workspaceId }, body: { plan_overrides: overrides } };
   await api.admin('updateWorkspace', options, 200);
@@ -48,14 +48,14 @@ export async function getQuota(api: TestApi, project: ProjectOfTest): Promise<Qu
   return answer.body;
 }
 
-/** The quota of spans as the API reports it. */
+/** Returns the quota of spans that the API reports. */
 export async function spanQuota(api: TestApi, project: ProjectOfTest): Promise<QuotaWireLimit> {
   const found = (await getQuota(api, project)).limits.find(({ resource }) => resource === 'spans');
   if (found === undefined) throw new Error('The report has no quota of spans');
   return found;
 }
 
-/** A connection as requests have it. */
+/** Opens a connection to Redis like that of requests. */
 export async function requestRedis(redisUrl: string): Promise<Redis> {
   const redis = connectRequestRedis(redisUrl);
   await firstConnection(redis);

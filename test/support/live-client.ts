@@ -11,11 +11,11 @@ type ExporterOptions = NonNullable<ConstructorParameters<typeof ProtoExporter>[0
 
 export interface LiveClient {
   provider: NodeTracerProvider;
-  /** Sends what is pending and ends. */
+  /** Sends the pending spans and stops. */
   end(): Promise<void>;
 }
 
-/** A real SDK with a real exporter, as an application sets them up; nothing global is touched. */
+/** Creates a real SDK with a real exporter like an application. It changes no global state. */
 export function liveClient(name: ExporterName, options: ExporterOptions, batch: BatchOptions = {}): LiveClient {
   const processor = new BatchSpanProcessor(new exporters[name](options), { scheduledDelayMillis: 50, ...batch });
   const provider = new NodeTracerProvider({ spanProcessors: [processor] });
@@ -30,11 +30,11 @@ const callAttributes = {
   'gen_ai.usage.output_tokens': 17,
 };
 
-/** One trace of a request, a model call and a tool; returns its id. */
+/** Sends one trace of a request, a model call and a tool, and returns its id. */
 export function recordTrace(client: LiveClient, attributes: Attributes = {}): string {
   const tracer = client.provider.getTracer('shop', '1.2.3');
   const root = tracer.startSpan('POST /ask', { attributes: { 'session.id': 'live', ...attributes } });
-  // Given by hand, for no context manager is registered.
+  // The context is passed explicitly, because no context manager is registered.
   const belowRoot = trace.setSpan(ROOT_CONTEXT, root);
   const call = tracer.startSpan('chat gpt-4o', { attributes: callAttributes }, belowRoot);
   call.addEvent('first token', { index: 0 });
@@ -47,7 +47,7 @@ export function recordTrace(client: LiveClient, attributes: Attributes = {}): st
   return root.spanContext().traceId;
 }
 
-/** One trace of a root and spans under it, `count` in all; returns its id. The root ends first. */
+/** Sends one trace of a root and its child spans, `count` in total, and returns its id. The root ends first. */
 export function recordMany(client: LiveClient, count: number): string {
   const tracer = client.provider.getTracer('shop', '1.2.3');
   const root = tracer.startSpan('import');

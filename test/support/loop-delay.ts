@@ -1,4 +1,4 @@
-/** Looks how long the event loop of this process does not run; `stop` answers the longest, in milliseconds. */
+/** Measures pauses of the event loop of this process. `stop` returns the longest in milliseconds. */
 export function watchLoop(): { stop: () => number } {
   let [longestMs, lastMs] = [0, performance.now()];
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-/** One case: what the public Mustache specification calls it, in words and data of our own. */
+/** One case: the name from the Mustache specification, with our own text and data. */
 export interface MustacheCase {
   name: string;
   template: string;
@@ -201,7 +201,7 @@ export const mustacheCases: ReadonlyMap<string, readonly MustacheCase[]> = new M
   ]),
 );
 
-/** What of the specification is not kept, and why; `template` shows it. */
+/** Rules of the specification that are not followed, with the reason and a `template` as an example. */
 export const refusedCases: readonly { what: string; why: string; template: string; code: string }[] = [
   {
     what: 'delimiters',

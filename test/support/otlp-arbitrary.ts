@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { AnyValue, Attributes } from '../../src/otlp/span.ts';
 import type { ResourceSpansInput } from './otlp-encode.ts';
 
-/** Any Unicode, NUL included, but no lone surrogates: UTF-8 cannot carry them. */
+/** Any Unicode text including NUL, but without lone surrogates, which UTF-8 cannot encode. */
 const text = fc.string({ unit: 'binary', maxLength: 50 });
 const key = fc.oneof(text, fc.constantFrom('__proto__', 'constructor', 'gen_ai.request.model', ''));
 const uint32 = fc.integer({ min: 0, max: 0xffff_ffff });
@@ -57,7 +57,7 @@ const span = fc.record(
   { requiredKeys: ['traceId', 'spanId'] },
 );
 
-/** Any request a correct exporter could send. */
+/** Any request that a correct exporter can send. */
 export const traces: fc.Arbitrary<ResourceSpansInput[]> = fc.array(
   fc.record(
     {

@@ -1,7 +1,7 @@
 import type { AnyValue } from '../../src/otlp/span.ts';
 import { ExportTraceServiceRequest } from './otlp-proto.ts';
 
-/** Attributes as in `Span`: an int is a bigint, a number is a double. */
+/** Attributes as in `Span`: an integer is a bigint, a number is a double. */
 export type AttributesInput = ReadonlyMap<string, AnyValue> | Readonly<Record<string, AnyValue>>;
 
 interface AttributedInput {
@@ -21,7 +21,7 @@ export interface LinkInput extends AttributedInput {
   flags?: number;
 }
 
-/** Ids are hex, as many bytes as a test wants. */
+/** Ids are hex and may have any length. */
 export interface SpanInput extends AttributedInput {
   traceId: string;
   spanId: string;
@@ -52,7 +52,7 @@ export interface ResourceSpansInput {
   scopeSpans: readonly ScopeSpansInput[];
 }
 
-/** How the two encodings write what is not plain JSON. */
+/** The differences between the two encodings for values that are not plain JSON. */
 interface Notation {
   id(hex: string): unknown;
   bytes(value: Uint8Array): unknown;
@@ -71,14 +71,14 @@ const jsonNotation: Notation = {
   double: (value) => (Object.is(value, -0) ? '-0' : Number.isFinite(value) ? value : String(value)),
 };
 
-/** The body an exporter would send. Absent members stay absent. Not for lone surrogates. */
+/** Returns the body of an exporter. Absent members stay absent. Lone surrogates are not supported. */
 export function encodeTraces(encoding: 'protobuf' | 'json', resourceSpans: readonly ResourceSpansInput[]): Buffer {
   const request = toRequest(resourceSpans, encoding === 'json' ? jsonNotation : protobufNotation);
   if (encoding === 'json') return Buffer.from(JSON.stringify(request));
   return Buffer.from(ExportTraceServiceRequest.encode(ExportTraceServiceRequest.fromObject(request)).finish());
 }
 
-/** One resource and one scope around `spans`. */
+/** Puts `spans` into one resource and one scope. */
 export function encodeSpans(encoding: 'protobuf' | 'json', spans: readonly SpanInput[]): Buffer {
   return encodeTraces(encoding, [{ scopeSpans: [{ spans }] }]);
 }

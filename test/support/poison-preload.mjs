@@ -1,4 +1,4 @@
-// Loaded into a worker ahead of it: stands for a fault of ours that some body brings to light while it is decoded.
+// Loaded before a worker. It simulates a fault of the product that one body triggers during decoding.
 const effects = {
   'poison:throw': () => {
     throw new Error('a fault in the decoder');

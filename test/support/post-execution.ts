@@ -7,7 +7,7 @@ export interface CreatedWire {
   links: { self: string; hierarchy: string; timeline: string };
 }
 
-/** POST /executions of a project, with its key; headers come on top. */
+/** Sends POST /executions to a project with its key and additional headers. */
 export async function postExecution(
   api: TestApi,
   project: Pick<ProjectOfTest, 'id' | 'key'>,

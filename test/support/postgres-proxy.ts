@@ -3,20 +3,20 @@ import { createConnection, createServer, type Socket } from 'node:net';
 
 export interface PostgresProxy {
   url: string;
-  /** From now on, keeps back the answers to statements that have this text. */
+  /** From now on, holds back the responses to statements with this text. */
   hold(text: string): void;
-  /** Connections that wait for an answer which is kept back. */
+  /** Number of connections that wait for a held response. */
   held(): number;
-  /** Statements with the text that came since `hold`, whether their answers are kept back or have been let go. */
+  /** Number of statements with the text since `hold`, including those whose responses were released. */
   asked(): number;
-  /** Lets all answers go. */
+  /** Releases all responses. */
   release(): void;
-  /** The next COMMIT reaches the server, and its answer does not reach the client, whose connection ends. */
+  /** Closes the connection of the client instead of sending the response to the next COMMIT. The server executes it. */
   loseNextCommit(): void;
   close(): Promise<void>;
 }
 
-/** Stands between a process and Postgres and passes everything on, but may keep answers to itself, for a while or for good. */
+/** A proxy between a process and Postgres. It can hold back responses, temporarily or permanently. */
 export async function startPostgresProxy(targetUrl: string): Promise<PostgresProxy> {
   const target = new URL(targetUrl);
   const sockets = new Set<Socket>();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import { type Answer, type CallOptions, newProject, type ProjectOfTest, startApi, type TestApi } from './api.ts';
 
-/** A prompt or part as the API answers it. */
+/** A prompt or part as the API returns it. */
 export interface WireItem {
   id: string;
   slug: string;
@@ -38,9 +38,9 @@ export interface WirePage<T> {
 export interface PromptApi {
   readonly api: TestApi;
   readonly project: ProjectOfTest;
-  /** Calls an operation in the project of the file with its key; `called` is the prompt's or part's id or slug. */
+  /** Calls an operation in the project of the file with its key. `called` is the id or slug of the prompt or part. */
   call<T = WireItem>(operationId: string, called?: string, options?: CallOptions): Promise<Answer<T>>;
-  /** As `call`, and the body of an answer that must be good. */
+  /** Like `call`, but returns the body. The response must be successful. */
   ok<T = WireItem>(operationId: string, called?: string, options?: CallOptions): Promise<T>;
   newPrompt(body?: object): Promise<WireItem>;
   newPart(body?: object): Promise<WireItem>;
@@ -48,7 +48,7 @@ export interface PromptApi {
 
 let counted = 0;
 
-/** The API and a project of one test file. */
+/** Starts the API with a project for one test file. */
 export function usePromptApi(): PromptApi {
   let started: { api: TestApi; project: ProjectOfTest } | undefined;
   beforeAll(async () => {

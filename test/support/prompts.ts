@@ -4,14 +4,14 @@ import type { Postgres } from '../../src/stores/postgres/client.ts';
 
 export interface PromptInput {
   slug: string;
-  /** Default the slug. */
+  /** Default: the slug. */
   name?: string;
-  /** The texts of versions 1, 2, 3…; default one. */
+  /** The texts of versions 1, 2, 3…; default: one text. */
   templates?: readonly string[];
   deleted?: boolean;
 }
 
-/** A text prompt with its versions, as the prompts API will store it. */
+/** Inserts a text prompt with its versions like the API. */
 export async function insertPrompt(postgres: Postgres, projectId: string, prompt: PromptInput): Promise<string> {
   const { slug, name = slug, templates = [`Of ${slug}: {{question}}`], deleted = false } = prompt;
   const id = newId('prm');
@@ -41,7 +41,7 @@ export async function insertPrompt(postgres: Postgres, projectId: string, prompt
   return id;
 }
 
-/** Deletes a prompt as the API does: its executions keep their link. */
+/** Deletes a prompt like the API. Its executions keep their link. */
 export async function deletePrompt(postgres: Postgres, projectId: string, promptId: string): Promise<void> {
   await postgres('prompts').where({ project_id: projectId, id: promptId }).update({ deleted_at: new Date() });
 }

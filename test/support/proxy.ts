@@ -9,18 +9,18 @@ export interface ProxiedRequest {
 
 export interface TestProxy {
   url: string;
-  /** Everything that came, in order. */
+  /** All received requests, in order. */
   requests: ProxiedRequest[];
   close(): Promise<void>;
 }
 
-/** What to do with a request: an answer of the proxy's own, the answer of another server, or the answer lost on its way. */
+/** What to do with a request: respond itself, forward it to another server, or lose the response. */
 export type Interception =
   | { status: number; headers?: Record<string, string> }
   | { forwardTo: string }
   | { loseAnswer: true };
 
-/** Stands in front of a server and keeps what passes; `intercept` may answer a request instead of the server. */
+/** A proxy in front of a server that records requests. `intercept` can respond instead of the server. */
 export async function startProxy(
   targetUrl: string,
   intercept: (request: ProxiedRequest, index: number) => Interception | undefined = () => undefined,

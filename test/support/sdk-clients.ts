@@ -70,7 +70,8 @@ chain: weather_workflow.workflow
   },
   'OpenInference (Phoenix)': {
     app: 'openinference.mjs',
-    // Its context sets the prompt's template on every span, without a name; it reports no tokens of streams and embeddings.
+    // Its context sets the prompt's template on every span, without a name; it reports no tokens of
+    // streams and embeddings.
     tree: `
 chain: handle ?@3
   agent: weather_agent ?@3

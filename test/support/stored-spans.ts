@@ -7,8 +7,9 @@ export function storedSpanId(index: number): string {
 }
 
 /**
- * Stores a trace past the queue: a root and spans below it, each a microsecond after the one before, with an input of so many
- * characters. `columns` are SQL of further columns, in which `number` is the index of the span.
+ * Stores a trace past the queue: a root and spans below it, each a microsecond after the one
+ * before, with an input of so many characters. `columns` are SQL of further columns, in which
+ * `number` is the index of the span.
  */
 export async function storeSpans(
   clickhouse: ClickHouse,

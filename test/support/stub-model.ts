@@ -35,7 +35,10 @@ const answers: Record<string, (request: ModelRequest, id: number, response: Serv
   '/v1/responses': (_, id, response) => sendJson(response, 200, modelResponse(id)),
 };
 
-/** A server on loopback with the surface of OpenAI's API that clients in tests call; every answer has an id of its own. */
+/**
+ * A server on loopback with the surface of OpenAI's API that clients in tests call; every answer
+ * has an id of its own.
+ */
 export async function startStubModel(): Promise<StubModel> {
   let answered = 0;
   const server = await listen({ app, port: 0, host: '127.0.0.1' });

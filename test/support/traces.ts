@@ -88,7 +88,10 @@ export function untilStored(api: TestApi, project: ProjectOfTest, traceId: strin
   return untilExecution(api, project, traceId, (execution) => execution.span_count === spans);
 }
 
-/** Waits until a trace's summary is among the latest executions, as `isDone` wants it: it is stored just after the spans. */
+/**
+ * Waits until a trace's summary is among the latest executions, as `isDone` wants it: it is stored
+ * just after the spans.
+ */
 export function untilListed(
   api: TestApi,
   project: ProjectOfTest,
@@ -151,8 +154,8 @@ export function manySpans(form: 'chain' | 'fan', count: number, traceId: string)
 }
 
 /**
- * How long a call takes at its fastest, which is what other processes on the machine disturb least, and its last result. Tries up to
- * 15 times for less than `enoughMs`.
+ * How long a call takes at its fastest, which is what other processes on the machine disturb least,
+ * and its last result. Tries up to 15 times for less than `enoughMs`.
  */
 export async function fastestMs<T>(enoughMs: number, call: () => Promise<T>): Promise<[number, T]> {
   let fastest = Number.POSITIVE_INFINITY;

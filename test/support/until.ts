@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 const pollMs = 25;
 
 /**
- * Waits for a condition; what it answers last, when that is neither false nor undefined. An error of the condition counts as
- * not yet. Throws after `timeoutMs` with what was waited for and, if there was one, the last error.
+ * Waits for a condition; what it answers last, when that is neither false nor undefined. An error
+ * of the condition counts as not yet. Throws after `timeoutMs` with what was waited for and, if
+ * there was one, the last error.
  */
 export async function until<T>(
   what: string,

@@ -12,7 +12,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Above the 20 s that a worker gives itself to drain. */
 const stopTimeoutMs = 25_000;
 
-/** Runs the product's worker as a process of its own on these engines. Its secrets are random: it checks no credentials. */
+/**
+ * Runs the product's worker as a process of its own on these engines. Its secrets are random: it
+ * checks no credentials.
+ */
 export async function spawnWorker(urls: EngineUrls, logFile: string): Promise<Child & { end: () => Promise<void> }> {
   const child = await spawnChild({
     command: process.execPath,

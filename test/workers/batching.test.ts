@@ -28,7 +28,8 @@ let endWorker: () => Promise<void>;
 const traceIds = Array.from({ length: 10 }, newTraceId);
 let corruptIds: string[];
 
-// The bodies wait before the worker starts, so that it meets them all at once: the good ones of many requests and four bad ones.
+// The bodies wait before the worker starts, so that it meets them all at once: the good ones of
+// many requests and four bad ones.
 beforeAll(async () => {
   api = await startApi({ redisUrl: new URL(ownDatabase, inject('redisUrl')).href });
   project = await newProject(api);

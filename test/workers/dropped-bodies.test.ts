@@ -63,7 +63,10 @@ async function publish(workspaceId: string, inflatedBytes = 100): Promise<Publis
 const resend = ({ jobId, payload }: Published) => publisher.publish(jobId, body, payload, undefined);
 const newWorkspace = () => `wsp_${randomBytes(8).toString('hex')}`;
 
-/** Ends all jobs that wait, as a worker that dies before it drops their bodies would; resolves with their ids as they came. */
+/**
+ * Ends all jobs that wait, as a worker that dies before it drops their bodies would; resolves with
+ * their ids as they came.
+ */
 async function endAll(): Promise<string[]> {
   const ended: string[] = [];
   const workers = publisher.queues.map(({ name }) => {

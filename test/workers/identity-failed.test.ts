@@ -127,7 +127,7 @@ describe('an event that cannot be applied', () => {
   });
 });
 
-test('while the database is away an event is tried for ever', async () => {
+test('while the database is away an event is tried forever', async () => {
   const away = await startApi({ databaseUrl: 'postgres://nobody@127.0.0.1:1/none' });
   const job = { id: `job-${randomUUID()}` };
   try {

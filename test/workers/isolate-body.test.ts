@@ -37,7 +37,7 @@ afterAll(async () => {
   await api.close();
 });
 
-/** Runs a body whose tries end as said, one after the other; the last of them for ever. */
+/** Runs a body whose tries end as said, one after the other; the last of them forever. */
 async function isolate(said: string): Promise<{ jobId: string; body: Buffer }> {
   const jobId = `${said}-${randomUUID()}`;
   const body = Buffer.from(jobId);
@@ -56,7 +56,7 @@ describe('a body that is worked on alone', () => {
   test.each([
     ['failed', 3, 'Failed 3 times alone: a reason'],
     ['exit', 2, 'Crashed 2 workers alone: the process ended with code 3'],
-    ['silence', 2, 'Crashed 2 workers alone: the process gave no answer within 2000 ms'],
+    ['silence', 2, 'Crashed 2 workers alone: the process gave no result within 2000 ms'],
     ['hopeless', 1, 'a reason'],
     ['failed.exit.failed.exit', 4, 'Crashed 2 workers alone: the process ended with code 3'],
   ])(

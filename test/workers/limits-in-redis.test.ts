@@ -2,10 +2,10 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { checkInRedis } from '../../src/domains/quotas/check-in-redis.ts';
 import { consumeQuota } from '../../src/domains/quotas/consume-quota.ts';
-import type { Draw, QuotaDraw, RateDraw } from '../../src/domains/quotas/draw.ts';
-import { drawInRedis } from '../../src/domains/quotas/draw-in-redis.ts';
 import { Limiter } from '../../src/domains/quotas/index.ts';
+import type { LimitCheck, QuotaCheck, RateCheck } from '../../src/domains/quotas/limit-check.ts';
 import { usageEntry } from '../../src/domains/quotas/usage.ts';
 import { newId } from '../../src/lib/ids.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
@@ -21,30 +21,30 @@ afterAll(() => redis.disconnect());
 
 const hour = 3_600_000;
 
-function rate(given: Partial<RateDraw> = {}): RateDraw {
+function rate(given: Partial<RateCheck> = {}): RateCheck {
   const key = `${newId('wsp')}:rate:ingest`;
   return { kind: 'rate', name: 'ingest', key, cost: 1, limit: 100, windowMs: hour, ...given };
 }
-function quota(limit: number, cost: number): QuotaDraw {
+function quota(limit: number, cost: number): QuotaCheck {
   return { kind: 'quota', name: 'spans', cost, limit, ...usageEntry(newId('wsp'), 'spans', Date.now()) };
 }
-async function manyTimes(times: number, draws: readonly Draw[]): Promise<number> {
-  const outcomes = await Promise.all(Array.from({ length: times }, () => drawInRedis(redis, draws)));
+async function manyTimes(times: number, checks: readonly LimitCheck[]): Promise<number> {
+  const outcomes = await Promise.all(Array.from({ length: times }, () => checkInRedis(redis, checks)));
   return outcomes.filter(({ granted }) => granted).length;
 }
 
 const processes = 4;
-const script = fileURLToPath(new URL('../support/draw-process.ts', import.meta.url));
+const script = fileURLToPath(new URL('../support/limit-process.ts', import.meta.url));
 
-/** Four processes that draw 400 times each, all begun together; how many each was granted. */
-async function fromFourProcesses(draws: readonly Draw[]): Promise<number[]> {
+/** Four processes that check 400 times each, all begun together; how many each was granted. */
+async function fromFourProcesses(checks: readonly LimitCheck[]): Promise<number[]> {
   const children = Array.from({ length: processes }, () =>
     spawn(process.execPath, ['--import', 'tsx', script, inject('redisUrl'), '400']),
   );
   try {
     await Promise.all(children.map((child) => said(child, /ready/)));
     const answers = children.map((child) => said(child, /^\d+$/m));
-    for (const child of children) child.stdin.write(`${JSON.stringify(draws)}\n`);
+    for (const child of children) child.stdin.write(`${JSON.stringify(checks)}\n`);
     return (await Promise.all(answers)).map(Number);
   } finally {
     for (const child of children) child.kill();
@@ -66,20 +66,20 @@ async function said(child: ChildProcessWithoutNullStreams, pattern: RegExp): Pro
 
 describe('a limit of n, drawn on by four processes at once,', () => {
   test('lets exactly n through', async () => {
-    const draws = [rate({ limit: 100 })];
-    const granted = await fromFourProcesses(draws);
+    const checks = [rate({ limit: 100 })];
+    const granted = await fromFourProcesses(checks);
     expect(granted.reduce((sum, count) => sum + count)).toBe(100);
-    expect((await drawInRedis(redis, draws)).granted).toBe(false);
+    expect((await checkInRedis(redis, checks)).granted).toBe(false);
   });
 
-  test('lets exactly what fits the tightest of several through, and draws nothing on the others beyond', async () => {
-    const draws = [rate({ limit: 5_000 }), rate({ limit: 1_000_000, cost: 700 }), quota(1_000, 7)];
-    const granted = await fromFourProcesses(draws);
+  test('lets exactly what fits the tightest of several through, and checks nothing on the others beyond', async () => {
+    const checks = [rate({ limit: 5_000 }), rate({ limit: 1_000_000, cost: 700 }), quota(1_000, 7)];
+    const granted = await fromFourProcesses(checks);
     const passed = Math.floor(1_000 / 7);
     expect(granted.reduce((sum, count) => sum + count)).toBe(passed);
-    const left = await drawInRedis(
+    const left = await checkInRedis(
       redis,
-      draws.map((draw) => ({ ...draw, cost: 0 })),
+      checks.map((check) => ({ ...check, cost: 0 })),
     );
     expect(left.results[2]?.remaining).toBe(1_000 - passed * 7);
     // Rates drain while the test runs: a window of an hour gives back 1.4 requests a second.
@@ -91,12 +91,12 @@ describe('a limit of n, drawn on by four processes at once,', () => {
 describe('a limit in Redis', () => {
   test('lets no window through more than the limit and what drained in it', async () => {
     const windowMs = 500;
-    const draws = [rate({ limit: 50, windowMs })];
+    const checks = [rate({ limit: 50, windowMs })];
     const passed: number[] = [];
     const startedAtMs = performance.now();
     while (performance.now() - startedAtMs < 3 * windowMs) {
       const askedAtMs = performance.now();
-      if ((await drawInRedis(redis, draws)).granted) passed.push(askedAtMs);
+      if ((await checkInRedis(redis, checks)).granted) passed.push(askedAtMs);
     }
     const endedAtMs = performance.now();
     expect(passed.length).toBeGreaterThan(100);
@@ -109,32 +109,32 @@ describe('a limit in Redis', () => {
     }
   });
 
-  test('says what is left, when it is whole again and when this draw would pass', async () => {
-    const draw = rate({ limit: 10, windowMs: 60_000 });
-    expect(await drawInRedis(redis, [{ ...draw, cost: 4 }])).toMatchObject({
+  test('says what is left, when it is whole again and when this check would pass', async () => {
+    const check = rate({ limit: 10, windowMs: 60_000 });
+    expect(await checkInRedis(redis, [{ ...check, cost: 4 }])).toMatchObject({
       granted: true,
       results: [{ remaining: 6, resetMs: 24_000, retryMs: 0 }],
     });
-    const refused = await drawInRedis(redis, [{ ...draw, cost: 8 }]);
+    const refused = await checkInRedis(redis, [{ ...check, cost: 8 }]);
     expect(refused).toMatchObject({ granted: false, results: [{ remaining: 6 }] });
     expect(refused.results[0]?.retryMs).toBeGreaterThan(10_000);
     expect(refused.results[0]?.retryMs).toBeLessThanOrEqual(12_000);
-    const tooLarge = await drawInRedis(redis, [{ ...draw, cost: 11 }]);
+    const tooLarge = await checkInRedis(redis, [{ ...check, cost: 11 }]);
     expect(tooLarge).toMatchObject({ granted: false, results: [{ retryMs: 60_000 }] });
-    const none = await drawInRedis(redis, [{ ...draw, limit: 0 }]);
+    const none = await checkInRedis(redis, [{ ...check, limit: 0 }]);
     expect(none).toMatchObject({ granted: false, results: [{ retryMs: 60_000 }] });
   });
 
   test('of bytes stays exact however small the parts', async () => {
-    const draw = rate({ limit: 2 ** 31, cost: 2 ** 21, windowMs: 30 * 24 * hour });
-    expect(await manyTimes(1_100, [draw])).toBe(1_024);
+    const check = rate({ limit: 2 ** 31, cost: 2 ** 21, windowMs: 30 * 24 * hour });
+    expect(await manyTimes(1_100, [check])).toBe(1_024);
   });
 
   test('is forgotten once it has drained', async () => {
-    const draw = rate({ limit: 100, cost: 1, windowMs: 1_000 });
-    await drawInRedis(redis, [draw]);
-    expect(await redis.pttl(draw.key)).toBeLessThanOrEqual(12);
-    await until('the key is gone', 1_000, async () => (await redis.exists(draw.key)) === 0);
+    const check = rate({ limit: 100, cost: 1, windowMs: 1_000 });
+    await checkInRedis(redis, [check]);
+    expect(await redis.pttl(check.key)).toBeLessThanOrEqual(12);
+    await until('the key is gone', 1_000, async () => (await redis.exists(check.key)) === 0);
   });
 });
 

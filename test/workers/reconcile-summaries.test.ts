@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { insertSpans } from '../../src/domains/ingestion/store/insert-spans.ts';
+import { insertBatch } from '../../src/domains/ingestion/store/insert-batch.ts';
 import { findDifferingTraces } from '../../src/domains/summaries/differing-trace-queries.ts';
 import { reconcileSummaries } from '../../src/domains/summaries/reconcile-summaries.ts';
 import { endSummary, leaseSummaries, listForSummary, withoutPlace } from '../../src/queue/summary-list.ts';
@@ -49,7 +49,7 @@ async function storeWithoutSummary(project: ProjectOfTest, traceId: string, span
     Array.from({ length: spans }, () => aModelCall(1, 1, { traceId })),
     { projectId: project.id, workspaceId: project.workspaceId, receivedAtMs },
   );
-  await insertSpans(clickhouse, [entry]);
+  await insertBatch(clickhouse, [entry]);
 }
 
 const dayMs = 86_400_000;
@@ -156,7 +156,8 @@ describe('what /metrics says of summaries', () => {
     await reconcileOver(interleaved);
     expect(await scraped()).toEqual({ listed: 0, failed: 0, mended: 1 });
     expect(await withoutPlace(list, project.id, [lost, underWay])).toEqual([underWay]);
-    // That worker has stored nothing, so its trace is lost as well; the other one has its place and is not counted again.
+    // That worker has stored nothing, so its trace is lost as well; the other one has its place and
+    // is not counted again.
     await reconcileOver(list);
     expect(await scraped()).toEqual({ listed: 0, failed: 0, mended: 2 });
     expect(await withoutPlace(list, project.id, [lost, underWay])).toEqual([]);

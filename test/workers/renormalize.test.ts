@@ -58,7 +58,7 @@ describe('a stored span', () => {
 
     const found = new Map<string, Span>();
     const filter = { projectId: project.id, belowVersion: 9_999, receivedBeforeMs: Date.now() + hourMs };
-    for await (const { stored } of readStoredSpans(clickhouse, filter)) {
+    for await (const { row: stored } of readStoredSpans(clickhouse, filter)) {
       const span = rebuildSpan(stored);
       found.set(span.traceId + span.spanId, span);
     }
@@ -73,7 +73,7 @@ describe('a stored span', () => {
     await store(decode(spans), Date.now());
     const ids: string[] = [];
     const filter = { projectId: project.id, belowVersion: 9_999, receivedBeforeMs: Date.now() + hourMs };
-    for await (const { stored } of readStoredSpans(clickhouse, filter)) ids.push(stored.trace_id + stored.span_id);
+    for await (const { row: stored } of readStoredSpans(clickhouse, filter)) ids.push(stored.traceId + stored.spanId);
     expect(ids).toEqual(spans.map(({ traceId, spanId }) => traceId + spanId).toSorted());
   });
 });
@@ -98,7 +98,7 @@ describe('renormalize', () => {
     expect(body.spans.find(({ span_id }) => span_id === call.spanId)).toMatchObject({
       kind: 'llm',
       model: 'gpt-4o',
-      normaliser_version: NORMALIZER_VERSION,
+      normalizer_version: NORMALIZER_VERSION,
       evaluations: [{ name: 'quality', target: 'span', score: 0.5, label: null, metadata: { rubric: 2 } }],
       attributes: { 'annotations.0.annotation.score': 0.5, 'session.id': 's' },
       attribute_types: { 'annotations.0.annotation.score': 'double' },
@@ -117,7 +117,7 @@ describe('renormalize', () => {
     await run({}, lines);
     expect(lines[0]).toMatch(/^0 spans of 0 projects/);
     await run({ belowVersion: NORMALIZER_VERSION + 1 }, lines);
-    expect(lines.at(-1)).toMatch(/^Normalized 2 spans again; 0 could not be read/);
+    expect(lines.at(-1)).toMatch(/^Normalized 2 spans again\. 0 spans could not be read/);
     expect((await getExecution(api, project, call.traceId)).body).toEqual(first.body);
     await clickhouse.command({ query: 'OPTIMIZE TABLE spans FINAL' });
     await clickhouse.command({ query: 'OPTIMIZE TABLE executions FINAL' });
@@ -134,14 +134,14 @@ describe('renormalize', () => {
     const fresh = aModelCall(1, 2);
     await store(decode([fresh]), Date.now(), misread);
     await run({});
-    const rows = await allRows<{ span_name: string; normaliser_version: number; kind: string }>(
+    const rows = await allRows<{ span_name: string; normalizer_version: number; kind: string }>(
       clickhouse,
-      `SELECT span_name, normaliser_version, kind FROM spans FINAL WHERE project_id = '${project.id}' ORDER BY span_name`,
+      `SELECT span_name, normalizer_version, kind FROM spans FINAL WHERE project_id = '${project.id}' ORDER BY span_name`,
     );
     expect(rows).toEqual([
-      { span_name: 'chat gpt-4o', normaliser_version: 0, kind: 'other' },
-      { span_name: 'newer', normaliser_version: NORMALIZER_VERSION, kind: 'other' },
-      { span_name: 'root', normaliser_version: NORMALIZER_VERSION, kind: 'agent' },
+      { span_name: 'chat gpt-4o', normalizer_version: 0, kind: 'other' },
+      { span_name: 'newer', normalizer_version: NORMALIZER_VERSION, kind: 'other' },
+      { span_name: 'root', normalizer_version: NORMALIZER_VERSION, kind: 'agent' },
     ]);
   });
 
@@ -188,7 +188,7 @@ describe('renormalize', () => {
     await run({});
     const versions = await allRows<{ project_id: string; versions: number[] }>(
       clickhouse,
-      `SELECT project_id, groupUniqArray(normaliser_version) AS versions FROM spans FINAL
+      `SELECT project_id, groupUniqArray(normalizer_version) AS versions FROM spans FINAL
        WHERE project_id IN ('${project.id}', '${other.id}') GROUP BY project_id`,
     );
     expect(Object.fromEntries(versions.map(({ project_id, versions: of }) => [project_id, of]))).toEqual({
@@ -250,8 +250,8 @@ describe('the command', () => {
     expect([code, err]).toEqual([0, '']);
     expect(out.trim().split('\n')).toEqual([
       `2 spans of 1 projects were read by a normalizer below ${NORMALIZER_VERSION}.`,
-      `${project.id}: 2 of 2; 2 of 2 in all`,
-      'Normalized 2 spans again; 0 could not be read.',
+      `${project.id}: 2 of 2 spans; 2 of 2 in total`,
+      'Normalized 2 spans again. 0 spans could not be read.',
     ]);
   });
 
@@ -264,7 +264,7 @@ describe('the command', () => {
     const child = spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
     const killed = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
     child.stdout.on('data', (line: Buffer) => {
-      if (/ of 10000;/.test(line.toString())) child.kill('SIGKILL');
+      if (/ of 10000 spans;/.test(line.toString())) child.kill('SIGKILL');
     });
     expect(await killed).toBe('SIGKILL');
     const filter = { projectId: project.id, belowVersion: NORMALIZER_VERSION, receivedBeforeMs: Date.now() };
@@ -284,7 +284,7 @@ describe('the command', () => {
   test('ends with 1 and says which engine is away, without its password', async () => {
     const { code, out, err } = await command('http://u:secret@127.0.0.1:9');
     expect([code, out]).toEqual([1, '']);
-    expect(err).toMatch(/^ClickHouse at 127\.0\.0\.1:9 does not answer \(.*ECONNREFUSED.*\)\. Run the command again/);
+    expect(err).toMatch(/^ClickHouse at 127\.0\.0\.1:9 does not respond \(.*ECONNREFUSED.*\)\. Run the command again/);
     expect(err).not.toContain('secret');
   });
 
@@ -335,7 +335,7 @@ async function store(
   await insertBlock(clickhouse, { table: staging, columns: spanTable.names, block });
   const names = spanTable.names.join(', ');
   await clickhouse.command({
-    query: `INSERT INTO spans (${names}) SELECT * REPLACE (${version} AS normaliser_version)
+    query: `INSERT INTO spans (${names}) SELECT * REPLACE (${version} AS normalizer_version)
             FROM (SELECT ${names} FROM ${staging})`,
   });
   await clickhouse.command({ query: `DROP TABLE ${staging}` });

@@ -58,7 +58,7 @@ test.each([0, 1, 27_999, 28_000])('a span that is kept for %i days is readable n
   expect(await retentionDays(span.traceId)).toBe(days);
 });
 
-test('a retention of 36,500 days, which an earlier version took, keeps for ever', async () => {
+test('a retention of 36,500 days, which an earlier version took, keeps forever', async () => {
   const project = await newProject(api);
   const plan_overrides = JSON.stringify({ retention_days: 36_500 });
   await api.postgres('workspaces').where({ id: project.workspaceId }).update({ plan_overrides });

@@ -65,7 +65,7 @@ export class IsolatedProcess {
       };
       const onMessage = (message: unknown) => finish(message as IsolatedOutcome);
       const onExit = (code: number | null, signal: string | null) => {
-        const how = silent ? `gave no answer within ${this.#answerMsMax} ms` : `ended with ${signal ?? `code ${code}`}`;
+        const how = silent ? `gave no result within ${this.#answerMsMax} ms` : `ended with ${signal ?? `code ${code}`}`;
         finish(this.#closed ? stopping : { outcome: 'crashed', reason: `the process ${how}` });
       };
       child.on('message', onMessage);

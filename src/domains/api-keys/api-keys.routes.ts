@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
 import { listOf, pageParams } from '../../http/pagination.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { auditActorOf, type Principal, presets, projectOf } from '../auth/index.ts';
 import { findApiKey } from './api-key-store.ts';
@@ -47,7 +46,7 @@ function listEndpoint(deps: ApiKeysDeps) {
     operationId: 'listApiKeys',
     path: keysPath,
     summary: 'List the API keys of a project, newest first',
-    description: 'Revoked and expired keys are listed too. Secrets are not.',
+    description: 'The list includes revoked and expired keys. It does not include secrets.',
     params: projectParams,
     query: z.strictObject(pageParams),
     responses: { 200: { description: 'A page of keys', schema: listOf(apiKeySchema) } },
@@ -64,13 +63,13 @@ function getEndpoint(deps: ApiKeysDeps) {
     ...reading,
     operationId: 'getApiKey',
     path: `${keysPath}/{key_id}`,
-    summary: 'One API key, without its secret',
+    summary: 'Get an API key, without its secret',
     params: apiKeyParams,
     responses: { 200: { description: 'The key', schema: apiKeySchema } },
     problems: ['project_not_found', 'api_key_not_found'],
     handle: async ({ principal, params }) => {
       const { projectId } = projectOf(principal);
-      const apiKey = await runPostgres(() => findApiKey(deps.postgres, projectId, params.key_id));
+      const apiKey = await findApiKey(deps.postgres, projectId, params.key_id);
       if (apiKey === undefined) throw unknownApiKey(params.key_id);
       return { status: 200, body: apiKeyToWire(apiKey) };
     },
@@ -84,8 +83,7 @@ function createEndpoint(deps: ApiKeysDeps) {
     method: 'POST',
     path: keysPath,
     summary: 'Create an API key',
-    description:
-      'The secret is in this answer and nowhere else. Without `scopes` or `preset` the key gets every scope.',
+    description: 'Only this response contains the secret. Without `scopes` or `preset` the key gets every scope.',
     params: projectParams,
     body: createApiKeyBody,
     shownOnce: ['key'],
@@ -111,9 +109,10 @@ function revokeEndpoint(deps: ApiKeysDeps) {
     method: 'DELETE',
     path: `${keysPath}/{key_id}`,
     summary: 'Revoke an API key',
-    description: 'It is refused everywhere within a second, and stays in the list. Revoking it again changes nothing.',
+    description:
+      'All processes refuse the key within one second. The key stays in the list. Revoking it again changes nothing.',
     params: apiKeyParams,
-    responses: { 204: { description: 'It is revoked' } },
+    responses: { 204: { description: 'The key is revoked' } },
     problems: ['project_not_found', 'api_key_not_found'],
     handle: async ({ principal, params, requestId }) => {
       const actor = auditActorOf(principal, requestId);
@@ -131,8 +130,8 @@ function rotateEndpoint(deps: ApiKeysDeps) {
     path: `${keysPath}/{key_id}/rotate`,
     summary: 'Replace an API key by a new one',
     description:
-      'The new key has an id and a secret of its own, and the name, scopes and expiry of the old one, which works on for ' +
-      '`overlap_s` seconds and is revoked at once without.',
+      'The new key has its own id and secret. It has the name, scopes and expiry of the old key. The old key works for ' +
+      'another `overlap_s` seconds. Without `overlap_s` it is revoked immediately.',
     params: apiKeyParams,
     body: rotateApiKeyBody,
     shownOnce: ['key'],

@@ -5,7 +5,7 @@ import type { RotatedApiKey } from './rotate-api-key.ts';
 
 export const projectParams = z.strictObject({ project_id: z.string().min(1).max(64) });
 export const apiKeyParams = projectParams.extend({
-  key_id: z.string().min(1).max(64).meta({ description: 'Of the key itself, not its prefix' }),
+  key_id: z.string().min(1).max(64).meta({ description: 'Id of the key, not its prefix' }),
 });
 
 const presetNames = Object.keys(presets) as (keyof typeof presets)[];
@@ -18,9 +18,12 @@ export const createApiKeyBody = z
       .min(1)
       .max(scopes.length)
       .optional()
-      .meta({ description: 'What the key may do; default everything', example: ['prompts:read', 'traces:write'] }),
-    preset: z.enum(presetNames).optional().meta({ description: 'A named set of scopes, instead of `scopes`' }),
-    expires_at: z.iso.datetime({ offset: true }).nullish().meta({ description: 'In the future; null for never' }),
+      .meta({ description: 'The scopes of the key; default: every scope', example: ['prompts:read', 'traces:write'] }),
+    preset: z.enum(presetNames).optional().meta({ description: 'A named set of scopes. Use it instead of `scopes`' }),
+    expires_at: z.iso
+      .datetime({ offset: true })
+      .nullish()
+      .meta({ description: 'When the key expires, a time in the future; null means never' }),
   })
   .refine((body) => body.scopes === undefined || body.preset === undefined, {
     path: ['preset'],
@@ -37,40 +40,50 @@ export const rotateApiKeyBody = z
       .min(0)
       .max(overlapMaxS)
       .default(0)
-      .meta({ description: 'Seconds for which the old secret still works', example: 3_600 }),
+      .meta({ description: 'How many more seconds the old secret works', example: 3_600 }),
   })
   .default({ overlap_s: 0 });
 
 const common = {
   id: z.string().meta({ example: 'key_01k0w2n3t4v5x6y7z8a9b0c1d2' }),
   name: z.string().meta({ example: 'production' }),
-  prefix: z.string().meta({ description: 'How the secret begins', example: 'pl_4Kd93mZq1xWb' }),
-  last4: z.string().meta({ description: 'How the secret ends', example: 'a9Xc' }),
+  prefix: z.string().meta({ description: 'The first characters of the secret', example: 'pl_4Kd93mZq1xWb' }),
+  last4: z.string().meta({ description: 'The last four characters of the secret', example: 'a9Xc' }),
   scopes: z.array(z.string()).meta({ example: ['prompts:read', 'traces:write'] }),
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime().nullable(),
 };
 
-export const apiKeySchema = z.object({
-  ...common,
-  last_used_at: z.iso.datetime().nullable().meta({ description: 'To the minute; null when never used' }),
-  revoked_at: z.iso.datetime().nullable(),
-});
+export const apiKeySchema = z
+  .object({
+    ...common,
+    last_used_at: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'When the key was last used, exact to the minute; null when it was never used' }),
+    revoked_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'ApiKey' });
 
-export const createdApiKeySchema = z.object({
-  ...common,
-  key: z.string().optional().meta({
-    description: 'The secret. Only the first answer has it; an idempotent replay comes without.',
-    example: 'pl_4Kd93mZq1xWb_00000000-an-example-and-no-real-secret-0000_a9Xc00',
-  }),
-});
+export const createdApiKeySchema = z
+  .object({
+    ...common,
+    key: z.string().optional().meta({
+      description:
+        'The secret. Only the first response contains it. A response repeated for `Idempotency-Key` does not.',
+      example: 'pl_4Kd93mZq1xWb_00000000-an-example-and-no-real-secret-0000_a9Xc00',
+    }),
+  })
+  .meta({ id: 'CreatedApiKey' });
 
-export const rotatedApiKeySchema = createdApiKeySchema.extend({
-  previous: z.object({
-    id: z.string().meta({ example: 'key_01jzzzn3t4v5x6y7z8a9b0c1d2' }),
-    ends_at: z.iso.datetime().meta({ description: 'When the old secret stops working' }),
-  }),
-});
+export const rotatedApiKeySchema = createdApiKeySchema
+  .extend({
+    previous: z.object({
+      id: z.string().meta({ example: 'key_01jzzzn3t4v5x6y7z8a9b0c1d2' }),
+      ends_at: z.iso.datetime().meta({ description: 'When the old secret stops working' }),
+    }),
+  })
+  .meta({ id: 'RotatedApiKey' });
 
 /** Converts a key to its API form, without the secret. */
 export function apiKeyToWire(apiKey: ApiKey): z.infer<typeof apiKeySchema> {

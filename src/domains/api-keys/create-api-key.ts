@@ -31,9 +31,13 @@ export async function createApiKey(
   { project, actor, name, scopes, expiresAt }: CreateApiKeyInput,
 ): Promise<NewApiKey> {
   if (expiresAt !== null && expiresAt <= new Date()) {
-    throw new InvalidError('invalid_body', `expires_at must be in the future, not ${expiresAt.toISOString()}.`, {
-      errors: [{ path: 'expires_at', code: 'in_the_past', message: 'must be in the future' }],
-    });
+    throw new InvalidError(
+      'invalid_body',
+      `expires_at must be in the future. The given time is ${expiresAt.toISOString()}.`,
+      {
+        errors: [{ path: 'expires_at', code: 'in_the_past', message: 'must be in the future' }],
+      },
+    );
   }
   return inTransaction(deps.postgres, async (transaction) => {
     const created = await storeNewKey(transaction, deps.apiKeyPepper, { project, name, scopes, expiresAt });

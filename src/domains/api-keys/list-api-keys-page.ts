@@ -3,7 +3,6 @@ import { toPage } from '../../http/pagination.ts';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import { listApiKeys } from './api-key-store.ts';
 import { apiKeyToWire } from './api-keys.schema.ts';
 
@@ -19,6 +18,6 @@ export async function listApiKeysPage(
 ) {
   const fingerprint = fingerprintOf({ list: 'api-keys', projectId });
   const [beforeId] = cursor === undefined ? [] : decodeCursor(cursorSecret, fingerprint, cursor, position);
-  const rows = await runPostgres(() => listApiKeys(postgres, { projectId, beforeId, limit: limit + 1 }));
+  const rows = await listApiKeys(postgres, { projectId, beforeId, limit: limit + 1 });
   return toPage(rows, limit, apiKeyToWire, ({ id }) => encodeCursor(cursorSecret, fingerprint, [id]));
 }

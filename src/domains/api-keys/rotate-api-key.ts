@@ -28,7 +28,8 @@ export async function rotateApiKey(
     if (old === undefined) throw unknownApiKey(id);
     const now = new Date();
     const end = endOf(old, now);
-    if (end !== undefined) throw new ConflictError('conflict', `The API key ${id} is ${end}; create another instead.`);
+    if (end !== undefined)
+      throw new ConflictError('conflict', `The API key ${id} is ${end}. Create a new API key instead.`);
     const endsAt = endAfter(old, now, overlapS);
     await endApiKey(transaction, old, overlapS === 0 ? { revokedAt: endsAt } : { expiresAt: endsAt });
     const created = await storeNewKey(transaction, deps.apiKeyPepper, { ...old, project });

@@ -3,7 +3,6 @@ import { endpoint } from '../../http/endpoint.ts';
 import { listOf, toPage } from '../../http/pagination.ts';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import { auditQuery, auditRecordSchema, auditRecordToWire } from './audit.schema.ts';
 import { type AuditFilters, listAuditRecords } from './audit-log-store.ts';
 
@@ -19,13 +18,13 @@ export function auditEndpoints(deps: AuditDeps) {
       operationId: 'listAuditLog',
       method: 'GET',
       path: '/api/workspaces/{workspace_id}/audit-log',
-      summary: 'What was done in a workspace that matters to its security, newest first',
+      summary: 'List the security events of a workspace, newest first',
       tag: 'workspaces',
       access: { role: 'admin' },
       rateClass: 'read',
       params: z.strictObject({ workspace_id: z.string().min(1).max(64) }),
       query: auditQuery,
-      responses: { 200: { description: 'A page of the log', schema: listOf(auditRecordSchema) } },
+      responses: { 200: { description: 'A page of the audit log', schema: listOf(auditRecordSchema) } },
       problems: ['workspace_not_found', 'invalid_cursor', 'cursor_mismatch'],
       handle: async ({ params, query: { limit, cursor, from, to, ...filters } }) => {
         const body = await listPage(deps, {
@@ -53,6 +52,6 @@ async function listPage(
   const fingerprint = fingerprintOf({ list: 'audit-log', ...filters });
   const [atUs, id] = cursor === undefined ? [] : decodeCursor(cursorSecret, fingerprint, cursor, position);
   const before = atUs === undefined || id === undefined ? undefined : { atUs, id };
-  const rows = await runPostgres(() => listAuditRecords(postgres, filters, { before, limit: limit + 1 }));
+  const rows = await listAuditRecords(postgres, filters, { before, limit: limit + 1 });
   return toPage(rows, limit, auditRecordToWire, (row) => encodeCursor(cursorSecret, fingerprint, [row.atUs, row.id]));
 }

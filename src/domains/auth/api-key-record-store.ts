@@ -1,6 +1,5 @@
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import { planNamed, planOverridesFrom } from '../workspaces/index.ts';
 import type { ApiKeyRecord } from './api-key-record.ts';
 
@@ -21,24 +20,22 @@ interface Row {
  * because the key determines the project.
  */
 export async function findApiKeyRecord(postgres: Postgres, lookupId: string): Promise<ApiKeyRecord | undefined> {
-  const row = await runPostgres(() =>
-    postgres('api_keys')
-      .join('projects', 'projects.id', 'api_keys.project_id')
-      .join('workspaces', 'workspaces.id', 'projects.workspace_id')
-      .where('api_keys.lookup_id', lookupId)
-      .whereNull('workspaces.deleted_at')
-      .first<Row | undefined>(
-        'api_keys.id',
-        'api_keys.secret_digest',
-        'api_keys.scopes',
-        'api_keys.expires_at',
-        'api_keys.revoked_at',
-        'api_keys.project_id',
-        'projects.workspace_id',
-        'workspaces.plan',
-        'workspaces.plan_overrides',
-      ),
-  );
+  const row = await postgres('api_keys')
+    .join('projects', 'projects.id', 'api_keys.project_id')
+    .join('workspaces', 'workspaces.id', 'projects.workspace_id')
+    .where('api_keys.lookup_id', lookupId)
+    .whereNull('workspaces.deleted_at')
+    .first<Row | undefined>(
+      'api_keys.id',
+      'api_keys.secret_digest',
+      'api_keys.scopes',
+      'api_keys.expires_at',
+      'api_keys.revoked_at',
+      'api_keys.project_id',
+      'projects.workspace_id',
+      'workspaces.plan',
+      'workspaces.plan_overrides',
+    );
   return row && toRecord(row);
 }
 
@@ -47,12 +44,10 @@ export async function findApiKeyRecord(postgres: Postgres, lookupId: string): Pr
  * the last minute.
  */
 export async function markKeysUsed(postgres: Postgres, keyIds: readonly string[]): Promise<void> {
-  await runPostgres(() =>
-    postgres('api_keys')
-      .whereIn('id', keyIds)
-      .whereRaw("(last_used_at is null or last_used_at <= now() - interval '1 minute')")
-      .update({ last_used_at: postgres.fn.now() }),
-  );
+  await postgres('api_keys')
+    .whereIn('id', keyIds)
+    .whereRaw("(last_used_at is null or last_used_at <= now() - interval '1 minute')")
+    .update({ last_used_at: postgres.fn.now() });
 }
 
 function toRecord(row: Row): ApiKeyRecord {

@@ -29,7 +29,8 @@ export function mintApiKey(pepper: string): MintedKey {
  */
 export function describeApiKey(key: string, pepper: string): MintedKey {
   const lookupId = lookupIdOf(key);
-  if (lookupId === undefined) throw new Error('Not an API key of Promptlane: wrong shape or checksum.');
+  if (lookupId === undefined)
+    throw new Error('The text is not an API key of Promptlane: its format or its checksum is wrong.');
   return { key, lookupId, digest: digestApiKey(key, pepper), last4: key.slice(-4) };
 }
 

@@ -13,10 +13,10 @@ export function authEndpoints(deps: { postgres: Postgres }) {
       operationId: 'getContext',
       method: 'GET',
       path: '/api/me/context',
-      summary: 'Who is calling, in which workspace, with what scopes',
+      summary: 'Describe the caller: its identity, workspace and scopes',
       description:
-        'A token acts in the organization its `org_id` names, else in the personal workspace of its user. ' +
-        'A key sees its own project only.',
+        'A token acts in the organization that its `org_id` names. Without `org_id` it acts in the personal workspace of its user. ' +
+        'An API key has access to its own project only.',
       tag: 'auth',
       access: { authenticated: true },
       rateClass: 'read',

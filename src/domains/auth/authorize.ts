@@ -42,7 +42,7 @@ async function admitAdmin({ tenancy }: AuthenticateDeps, params: Params): Promis
 function admitApiKey({ record }: Extract<Identity, { type: 'api_key' }>, access: Closed, params: Params): Principal {
   if ('operator' in access || 'role' in access) throw adminRequired();
   if ('scope' in access && !record.scopes.has(access.scope)) {
-    throw new ForbiddenError('insufficient_scope', `The API key lacks the scope ${access.scope}.`);
+    throw new ForbiddenError('insufficient_scope', `The API key does not have the scope ${access.scope}.`);
   }
   const { project } = record;
   if (params.workspace_id !== undefined && params.workspace_id !== project.workspaceId) throw unknownWorkspace();
@@ -83,13 +83,16 @@ function leastRole(access: Exclude<Closed, { operator: true }>): Role {
   if ('role' in access) return access.role;
   if ('authenticated' in access) return 'viewer';
   // An unknown scope is open to no user.
-  if (!isScope(access.scope)) throw new ForbiddenError('forbidden', 'This operation is not open to users.');
+  if (!isScope(access.scope)) throw new ForbiddenError('forbidden', 'Users cannot call this operation.');
   return leastRoleOf[access.scope];
 }
 
 function requireRole(role: Role, least: Role): void {
   if (roleSuffices(role, least)) return;
-  throw new ForbiddenError('insufficient_role', `This needs the role ${least} or above; yours is ${role}.`);
+  throw new ForbiddenError(
+    'insufficient_role',
+    `This operation requires the role ${least} or a higher one. Your role is ${role}.`,
+  );
 }
 
 function isWithin(project: ProjectScope | undefined, workspaceId: string | undefined): project is ProjectScope {
@@ -101,13 +104,13 @@ function workspaceScopeOf({ workspaceId, plan, overrides }: ProjectScope) {
 }
 
 function adminRequired(): ForbiddenError {
-  return new ForbiddenError('admin_required', 'This operation needs an administrator.');
+  return new ForbiddenError('admin_required', 'This operation requires an administrator.');
 }
 
 function unknownProject(): NotFoundError {
-  return new NotFoundError('project_not_found', 'There is no such project.');
+  return new NotFoundError('project_not_found', 'The project does not exist or is not visible to you.');
 }
 
 function unknownWorkspace(): NotFoundError {
-  return new NotFoundError('workspace_not_found', 'There is no such workspace.');
+  return new NotFoundError('workspace_not_found', 'The workspace does not exist or is not visible to you.');
 }

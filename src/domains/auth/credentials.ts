@@ -23,7 +23,7 @@ export function credentialOf({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>
     if (found !== undefined) {
       throw new UnauthenticatedError(
         'invalid_credentials',
-        'Send one credential: X-API-Key, Authorization or X-Admin-Key, once.',
+        'The request has more than one credential. Send exactly one of X-API-Key, Authorization and X-Admin-Key.',
       );
     }
     found = { kind, value };
@@ -31,7 +31,7 @@ export function credentialOf({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>
   if (found === undefined) {
     throw new UnauthenticatedError(
       'credentials_required',
-      'Send an API key in the X-API-Key header or a token as Authorization: Bearer.',
+      'The request has no credential. Send an API key in the X-API-Key header or a token in the Authorization header as Bearer <token>.',
     );
   }
   return found.kind === 'token' ? { kind: 'token', value: bearerToken(found.value) } : found;
@@ -45,5 +45,5 @@ export function credentialOf({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>
 function bearerToken(value: string): string {
   const match = /^Bearer +([^\s]+)$/i.exec(value);
   if (match?.[1] !== undefined) return match[1];
-  throw new UnauthenticatedError('invalid_credentials', 'The Authorization header must be of the form Bearer <token>.');
+  throw new UnauthenticatedError('invalid_credentials', 'The Authorization header must have the form Bearer <token>.');
 }

@@ -1,5 +1,4 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 
 export interface KeyFacts {
   id: string;
@@ -21,11 +20,9 @@ export async function findKeyFacts(
   postgres: Postgres,
   { projectId, keyId }: { projectId: string; keyId: string },
 ): Promise<KeyFacts | undefined> {
-  return runPostgres(() =>
-    postgres('api_keys')
-      .where({ project_id: projectId, id: keyId })
-      .first<KeyFacts | undefined>('id', 'name', 'expires_at'),
-  );
+  return postgres('api_keys')
+    .where({ project_id: projectId, id: keyId })
+    .first<KeyFacts | undefined>('id', 'name', 'expires_at');
 }
 
 /**
@@ -33,5 +30,5 @@ export async function findKeyFacts(
  * @throws UnavailableError when the database is unavailable
  */
 export async function findUserFacts(postgres: Postgres, userId: string): Promise<UserFacts | undefined> {
-  return runPostgres(() => postgres('users').where({ id: userId }).first<UserFacts | undefined>('id', 'email', 'name'));
+  return postgres('users').where({ id: userId }).first<UserFacts | undefined>('id', 'email', 'name');
 }

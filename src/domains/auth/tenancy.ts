@@ -1,7 +1,7 @@
 import { RecordCache } from '../../lib/record-cache.ts';
-import { within } from '../../lib/within.ts';
+import { TimeoutError, within } from '../../lib/within.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
+import { postgresAway } from '../../stores/postgres/errors.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import {
   findProjectScope,
@@ -49,7 +49,10 @@ export function createTenancy(deps: {
   const { postgres, invalidations } = deps;
   const cacheOf = <T>(load: (key: string) => Promise<T | undefined>, entriesMax: number) => {
     const life = () => (invalidations.connected ? lifeMs : unheardLifeMs);
-    const loadInTime = (key: string) => runPostgres(() => within(loadMsMax, () => load(key)));
+    const loadInTime = (key: string) =>
+      within(loadMsMax, () => load(key)).catch((error: unknown) => {
+        throw error instanceof TimeoutError ? postgresAway(error) : error;
+      });
     const cache = new RecordCache({ load: loadInTime, lifeMs: life, missingMs, staleOnErrorMs, entriesMax });
     invalidations.onGap(() => cache.doubt());
     return cache;

@@ -56,7 +56,7 @@ export class UnknownKeys<T> {
       return await this.#lane.enter(address);
     } catch (cause) {
       if (!(cause instanceof RateLimitedError)) throw cause;
-      const detail = 'Too many API keys of this address wait to be looked up; try again in a moment.';
+      const detail = 'Too many unknown API keys from this address are waiting to be checked. Try again in a moment.';
       throw new RateLimitedError('rate_limited', detail, { retryAfterS: 1, cause });
     }
   }

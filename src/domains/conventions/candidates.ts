@@ -177,7 +177,7 @@ function firstFrom<T>(bestRank: number, reading: Reading, { name, rows }: Field<
       const found = row.read(value, reading);
       if (found !== undefined) return found;
     } catch {
-      warn(reading, `normaliser_error:${name}`);
+      warn(reading, `normalizer_error:${name}`);
     }
   }
   return undefined;
@@ -191,7 +191,7 @@ export function guarded<T>(reading: Reading, name: string, read: () => T, fallba
   try {
     return read();
   } catch {
-    warn(reading, `normaliser_error:${name}`);
+    warn(reading, `normalizer_error:${name}`);
     return fallback;
   }
 }

@@ -79,7 +79,7 @@ function groupOrphans(tops: readonly Node[]): TopGroup[] {
   const groups: TopGroup[] = [];
   const byMissing = new Map<string, TopGroup>();
   for (const top of tops) {
-    const missing = top.place === 'orphan' ? top.span.parentSpanId : undefined;
+    const missing = top.parentLink === 'orphan' ? top.span.parentSpanId : undefined;
     const known = missing === undefined ? undefined : byMissing.get(missing);
     known?.tops.push(top);
     if (known !== undefined) continue;
@@ -91,10 +91,10 @@ function groupOrphans(tops: readonly Node[]): TopGroup[] {
 }
 
 function nodeToWire(node: Node, depth: number, total: SubtreeTotal): HierarchyNode {
-  const { span, place } = node;
+  const { span, parentLink } = node;
   return {
     span_id: span.spanId,
-    parent_span_id: place === 'cut' ? null : span.parentSpanId || null,
+    parent_span_id: parentLink === 'cut' ? null : span.parentSpanId || null,
     name: span.name,
     kind: span.kind,
     otel_kind: otelKindName(span.otelKind),
@@ -109,7 +109,7 @@ function nodeToWire(node: Node, depth: number, total: SubtreeTotal): HierarchyNo
     usage: span.usage && usageToWire(span.usage),
     cost: costToWire(span.costNanoUsd),
     prompt_ref: promptToWire(span.prompt),
-    orphan: place === 'orphan',
+    orphan: parentLink === 'orphan',
     synthetic: false,
     totals: totalToWire(total),
   };

@@ -46,7 +46,7 @@ export function buildTimeline(tree: Tree<TreeSpan>, filter: SpanFilter, skewEnab
     start_unix_nano: zero.toString(),
     duration_ms: msFromNano(durationNano(total)),
     root_duration_ms: root === undefined ? 0 : msFromNano(durationNano(root.span)),
-    complete: tops.some(({ place }) => place === 'root'),
+    complete: tops.some(({ parentLink }) => parentLink === 'root'),
     span_count: nodes.length,
     returned: picked.length,
     depth_max: nodes.reduce((deepest, { depth }) => Math.max(deepest, depth), 0),

@@ -42,21 +42,23 @@ export function breakDownCost(spans: readonly LightSpan[]): CostBreakdown {
 
 const money = z.string().nullable();
 
-export const costBreakdownSchema = z.object({
-  total: money,
-  reported: money.meta({ description: 'Of which its clients reported; null when they reported nothing' }),
-  computed: money.meta({ description: 'Of which was computed from prices; null when nothing was' }),
-  unpriced_spans: z.number().int(),
-  by_model: z.array(
-    z.object({
-      model: z.string().nullable(),
-      provider: z.string().nullable(),
-      cost: money,
-      unpriced_spans: z.number().int(),
-      usage: usageSchema,
-    }),
-  ),
-});
+export const costBreakdownSchema = z
+  .object({
+    total: money,
+    reported: money.meta({ description: 'The part that the clients reported; null when they reported no cost' }),
+    computed: money.meta({ description: 'The part that was computed from prices; null when no cost was computed' }),
+    unpriced_spans: z.number().int(),
+    by_model: z.array(
+      z.object({
+        model: z.string().nullable(),
+        provider: z.string().nullable(),
+        cost: money,
+        unpriced_spans: z.number().int(),
+        usage: usageSchema,
+      }),
+    ),
+  })
+  .meta({ id: 'CostBreakdown' });
 
 /** Converts a cost breakdown to its API JSON. Totals come from the execution. */
 export function costBreakdownToWire(

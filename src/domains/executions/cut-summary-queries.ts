@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { readRows } from '../../stores/clickhouse/statements.ts';
 import { ofTraces } from '../spans/index.ts';
 import { listSettings } from './list-settings.ts';
 
@@ -42,18 +42,15 @@ export async function fillCutSummaries<Row extends { traceId: string; summary: s
 ): Promise<Row[]> {
   const traceIds = rows.flatMap(({ traceId, summary }) => (summary === '' ? [traceId] : []));
   if (traceIds.length === 0) return [...rows];
-  const found = await runClickHouse(async () => {
-    const result = await clickhouse.query({
-      query: `SELECT lower(hex(trace_id)), ${cutSummary} FROM executions
-              PREWHERE project_id = {projectId:String} AND ${ofTraces('{traceIds:String}')}
-              ORDER BY version DESC, summarised_at DESC LIMIT 1 BY trace_id`,
-      query_params: { projectId, traceIds: traceIds.join('') },
-      clickhouse_settings: listSettings,
-      format: 'JSONCompactEachRow',
-    });
-    return result.json<[traceId: string, summary: string]>();
+  const found = await readRows<{ traceId: string; shown: string }>(clickhouse, {
+    query: `SELECT lower(hex(trace_id)) AS traceId, ${cutSummary} AS shown FROM executions
+            PREWHERE project_id = {projectId:String} AND ${ofTraces('{traceIds:String}')}
+            ORDER BY version DESC, summarized_at DESC LIMIT 1 BY trace_id`,
+    query_params: { projectId, traceIds: traceIds.join('') },
+    clickhouse_settings: listSettings,
+    format: 'JSONEachRow',
   });
-  const summaries = new Map(found);
+  const summaries = new Map(found.map(({ traceId, shown }) => [traceId, shown]));
   return rows.flatMap((row) => {
     const summary = row.summary === '' ? summaries.get(row.traceId) : row.summary;
     return summary === undefined ? [] : [{ ...row, summary }];

@@ -2,17 +2,22 @@ import { z } from 'zod';
 import { asArray, asRecord } from './any-value-plain.ts';
 
 /** An evaluation that was sent with a span. It judges the span itself, its trace or its session. */
-export const evaluationSchema = z.object({
-  name: z.string().nullable(),
-  target: z.enum(['span', 'trace', 'session']),
-  score: z.number().nullable(),
-  label: z.string().nullable(),
-  explanation: z.string().nullable(),
-  annotator_kind: z.string().nullable().meta({ description: 'Such as HUMAN, LLM or CODE' }),
-  identifier: z.string().nullable(),
-  metadata: z.record(z.string(), z.unknown()).nullable(),
-  response_id: z.string().nullable(),
-});
+export const evaluationSchema = z
+  .object({
+    name: z.string().nullable(),
+    target: z.enum(['span', 'trace', 'session']),
+    score: z.number().nullable(),
+    label: z.string().nullable(),
+    explanation: z.string().nullable(),
+    annotator_kind: z
+      .string()
+      .nullable()
+      .meta({ description: 'The kind of annotator, for example HUMAN, LLM or CODE' }),
+    identifier: z.string().nullable(),
+    metadata: z.record(z.string(), z.unknown()).nullable(),
+    response_id: z.string().nullable(),
+  })
+  .meta({ id: 'Evaluation' });
 
 const members = Object.keys(evaluationSchema.shape);
 

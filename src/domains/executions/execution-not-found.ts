@@ -12,7 +12,7 @@ export function checkedTraceId(text: string): string {
 
 /** Returns the error for an execution that does not exist in the project. */
 export function unknownExecution(): NotFoundError {
-  return new NotFoundError('execution_not_found', 'There is no such execution in this project.');
+  return new NotFoundError('execution_not_found', 'The project does not have this execution.');
 }
 
 /**
@@ -27,5 +27,5 @@ export function checkedSpanId(text: string): string {
 
 /** Returns the error for a span that does not exist in the execution. */
 export function unknownSpan(): NotFoundError {
-  return new NotFoundError('span_not_found', 'There is no such span in this execution.');
+  return new NotFoundError('span_not_found', 'The execution does not have this span.');
 }

@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { readRows } from '../../stores/clickhouse/statements.ts';
 import { fillCutSummaries, shownSummary } from './cut-summary-queries.ts';
 import { BoundParameters } from './filters/bound-parameters.ts';
 import { type CompileContext, compileCondition, isOneOfTraces } from './filters/compile-condition.ts';
@@ -47,10 +47,10 @@ export interface PresentPlace extends Place {
 }
 
 /** Columns of a {@link Stamp}. ClickHouse sends 64-bit integers as text. */
-const stampColumns = 'version, toUnixTimestamp64Milli(summarised_at)::Float64 AS summarizedAtMs';
-export const newestFirst = 'executions.version DESC, executions.summarised_at DESC';
+const stampColumns = 'version, toUnixTimestamp64Milli(summarized_at)::Float64 AS summarizedAtMs';
+export const newestFirst = 'executions.version DESC, executions.summarized_at DESC';
 
-/** A row is visible this long after its `summarised_at` was set. */
+/** A row is visible this long after its `summarized_at` was set. */
 const stampToVisibleMs = 300;
 
 /**
@@ -103,7 +103,7 @@ export async function findStamps(
                   PREWHERE project_id = ${project} AND ${isOneOfTraces(traceIds, parameters)}
                   ORDER BY ${newestFirst} LIMIT 1 BY trace_id`;
   const moved = `SELECT '${anyMoved}' AS traceId, 0::UInt64 AS version, 0::Float64 AS summarizedAtMs FROM
-                   (SELECT 1 FROM executions WHERE project_id = ${project} AND summarised_at > ${momentSql(asOfMs, parameters)} LIMIT 1)`;
+                   (SELECT 1 FROM executions WHERE project_id = ${project} AND summarized_at > ${momentSql(asOfMs, parameters)} LIMIT 1)`;
   const rows = await rowsOf<Stamp & { traceId: string }>(clickhouse, `${stamps} UNION ALL ${moved}`, parameters);
   const found = new Map(rows.map(({ traceId, ...stamp }) => [traceId, stamp]));
   return { haveMoved: found.delete(anyMoved), stamps: found };
@@ -127,13 +127,13 @@ export function findFormerPlaces(
   const parameters = new BoundParameters();
   const project = parameters.bind('String', list.projectId);
   const asOf = momentSql(asOfMs, parameters);
-  const order = '(summarised_at, version)';
+  const order = '(summarized_at, version)';
   const place = `tuple(${keyColumns.join(', ')})`;
-  const former = `SELECT trace_id, if(countIf(summarised_at <= ${asOf}) > 0,
-                                      argMaxIf(${place}, ${order}, summarised_at <= ${asOf}), argMin(${place}, ${order})) AS former
+  const former = `SELECT trace_id, if(countIf(summarized_at <= ${asOf}) > 0,
+                                      argMaxIf(${place}, ${order}, summarized_at <= ${asOf}), argMin(${place}, ${order})) AS former
                   FROM execution_versions
                   WHERE project_id = ${project} AND trace_id IN
-                    (SELECT trace_id FROM executions WHERE project_id = ${project} AND summarised_at > ${asOf})
+                    (SELECT trace_id FROM executions WHERE project_id = ${project} AND summarized_at > ${asOf})
                   GROUP BY trace_id`;
   const columns = keyColumns.map((column, index) => `former.${index + 1} AS ${column}`);
   return rowsOf(
@@ -157,14 +157,11 @@ export async function countExecutions(clickhouse: ClickHouse, list: ListQuery): 
 const keyColumns = ['start_unix_nano', 'end_unix_nano', 'total_tokens', 'cost_nano_usd'];
 
 function rowsOf<Row>(clickhouse: ClickHouse, query: string, parameters: BoundParameters): Promise<Row[]> {
-  return runClickHouse(async () => {
-    const result = await clickhouse.query({
-      query,
-      query_params: parameters.values,
-      clickhouse_settings: listSettings,
-      format: 'JSONEachRow',
-    });
-    return result.json<Row>();
+  return readRows<Row>(clickhouse, {
+    query,
+    query_params: parameters.values,
+    clickhouse_settings: listSettings,
+    format: 'JSONEachRow',
   });
 }
 

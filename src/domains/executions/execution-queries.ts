@@ -1,6 +1,6 @@
 import { mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { readRows } from '../../stores/clickhouse/statements.ts';
 import { type Execution, readSummary } from '../summaries/index.ts';
 import { fillCutSummaries, shownSummary } from './cut-summary-queries.ts';
 import { type ListQuery, newestFirst } from './execution-place-queries.ts';
@@ -45,23 +45,6 @@ export async function findSatisfying(
   return new Set(rows.map(({ traceId }) => traceId));
 }
 
-/**
- * Counts the rows of `spans` for each trace, including rows that were replaced when a span was sent
- * again.
- */
-export async function countSpanRows(
-  clickhouse: ClickHouse,
-  projectId: string,
-  traceIds: readonly string[],
-): Promise<Map<string, number>> {
-  const parameters = new BoundParameters();
-  const query = `SELECT lower(hex(trace_id)) AS traceId, count()::Float64 AS rows FROM spans
-                 WHERE project_id = ${parameters.bind('String', projectId)} AND ${isOneOfTraces(traceIds, parameters)}
-                 GROUP BY trace_id`;
-  const rows = await rowsFor<{ traceId: string; rows: number }>(clickhouse, query, traceIds, parameters);
-  return new Map(rows.map((row) => [row.traceId, row.rows]));
-}
-
 async function rowsFor<Row>(
   clickhouse: ClickHouse,
   query: string,
@@ -69,13 +52,10 @@ async function rowsFor<Row>(
   parameters: BoundParameters,
 ): Promise<Row[]> {
   if (traceIds.length === 0) return [];
-  return runClickHouse(async () => {
-    const result = await clickhouse.query({
-      query,
-      query_params: parameters.values,
-      clickhouse_settings: listSettings,
-      format: 'JSONEachRow',
-    });
-    return result.json<Row>();
+  return readRows<Row>(clickhouse, {
+    query,
+    query_params: parameters.values,
+    clickhouse_settings: listSettings,
+    format: 'JSONEachRow',
   });
 }

@@ -15,19 +15,23 @@ import { treesEndpoints } from './trees.routes.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
-const detailSchema = executionSchema.extend({
-  project_id: z.string(),
-  cost_breakdown: costBreakdownSchema,
-  missing_parents: z.array(z.string()).meta({ description: 'Parents that are named but have not arrived' }),
-  feedback: z.array(z.unknown()),
-  spans: z.array(spanSchema),
-  truncated: z.boolean().meta({ description: 'The same as `spans_truncated`' }),
-  spans_truncated: z.boolean().meta({ description: 'Whether there are more spans than one answer gives out' }),
-  spans_next_cursor: z
-    .string()
-    .nullable()
-    .meta({ description: 'Reads the spans that were left out, as `cursor` of the list of spans' }),
-});
+const detailSchema = executionSchema
+  .extend({
+    project_id: z.string(),
+    cost_breakdown: costBreakdownSchema,
+    missing_parents: z.array(z.string()).meta({ description: 'How many named parent spans have not arrived' }),
+    feedback: z.array(z.unknown()),
+    spans: z.array(spanSchema),
+    truncated: z.boolean().meta({ description: 'The same as `spans_truncated`' }),
+    spans_truncated: z
+      .boolean()
+      .meta({ description: 'Whether the execution has more spans than one response contains' }),
+    spans_next_cursor: z
+      .string()
+      .nullable()
+      .meta({ description: 'Pass this as `cursor` of the list of spans to read the omitted spans' }),
+  })
+  .meta({ id: 'Execution' });
 
 /** Returns the endpoints that read executions. `deps.threads` runs the reads of large traces. */
 export function executionsEndpoints(deps: ListExecutionsDeps & ReadTraceDeps) {
@@ -41,7 +45,7 @@ export function executionsEndpoints(deps: ListExecutionsDeps & ReadTraceDeps) {
       query: listExecutionsQuery,
       responses: {
         200: {
-          description: 'A page of executions that started in the window',
+          description: 'A page of the executions that started between `from` and `to`',
           schema: executionPageSchema,
         },
       },
@@ -64,13 +68,13 @@ export function executionsEndpoints(deps: ListExecutionsDeps & ReadTraceDeps) {
       ...reading,
       operationId: 'getExecution',
       path: '/api/projects/{project_id}/executions/{trace_id}',
-      summary: 'One execution with all of its spans',
+      summary: 'Get one execution with all its spans',
       params: z.strictObject({ project_id: z.string(), trace_id: z.string() }),
       query: z.strictObject({
         include,
         spans: z.enum(['all', 'none']).default('all').meta({ description: '`none` leaves `spans` empty' }),
       }),
-      responses: { 200: { description: 'The execution, with at most 8 MiB of spans', schema: detailSchema } },
+      responses: { 200: { description: 'The execution with at most 8 MiB of spans', schema: detailSchema } },
       problems: ['execution_not_found', 'workspace_busy', 'server_busy'],
       handle: async ({ principal, params, query, signal }) => {
         const trace = { projectId: params.project_id, traceId: params.trace_id };

@@ -8,21 +8,26 @@ import type { Execution } from '../summaries/index.ts';
 const money = z
   .string()
   .nullable()
-  .meta({ description: 'US dollars as a decimal string; null when not known', example: '0.001234' });
+  .meta({ description: 'US dollars as a decimal string; null when the cost is not known', example: '0.001234' });
 
-export const usageSchema = z.object({
-  input_tokens: z.number().int().meta({ description: 'Prompt tokens, cached ones included' }),
-  output_tokens: z.number().int().meta({ description: 'Completion tokens, reasoning included' }),
-  cache_read_tokens: z.number().int(),
-  cache_write_tokens: z.number().int(),
-  reasoning_tokens: z.number().int(),
-  total_tokens: z.number().int(),
-});
+/** Of a span, and of an execution as a whole. */
+export const spanStatus = z.enum(['ok', 'error', 'unset']).meta({ id: 'SpanStatus' });
+
+export const usageSchema = z
+  .object({
+    input_tokens: z.number().int().meta({ description: 'Prompt tokens, including cached tokens' }),
+    output_tokens: z.number().int().meta({ description: 'Completion tokens, including reasoning tokens' }),
+    cache_read_tokens: z.number().int(),
+    cache_write_tokens: z.number().int(),
+    reasoning_tokens: z.number().int(),
+    total_tokens: z.number().int(),
+  })
+  .meta({ id: 'TokenUsage' });
 
 export const executionSchema = z.object({
   trace_id: z.string(),
   name: z.string(),
-  status: z.enum(['ok', 'error', 'unset']),
+  status: spanStatus,
   started_at: z.iso.datetime(),
   ended_at: z.iso.datetime(),
   duration_ms: z.number(),
@@ -31,19 +36,21 @@ export const executionSchema = z.object({
   models: z.array(z.string()),
   providers: z.array(z.string()),
   prompts: z.array(
-    z.object({
-      prompt_id: z.string().nullable(),
-      prompt_version: z.number().int().nullable(),
-      name: z.string().nullable(),
-      calls: z.number().int().meta({ description: 'Uses: model calls, or spans that stand for them' }),
-    }),
+    z
+      .object({
+        prompt_id: z.string().nullable(),
+        prompt_version: z.number().int().nullable(),
+        name: z.string().nullable(),
+        calls: z.number().int().meta({ description: 'Number of model calls, or of spans that represent model calls' }),
+      })
+      .meta({ id: 'ExecutionPrompt' }),
   ),
   usage: usageSchema,
   cost: money,
   unpriced_spans: z.number().int(),
   totals_truncated: z.boolean().meta({
     description:
-      'Whether usage, cost, unpriced_spans, models, providers and prompts are those of the earliest 200,000 spans only',
+      'Whether usage, cost, unpriced_spans, models, providers and prompts cover only the earliest 200,000 spans',
   }),
   omitted: z
     .object({
@@ -53,7 +60,7 @@ export const executionSchema = z.object({
       tags: z.number().int(),
     })
     .meta({
-      description: 'How many members each of these lists has beyond the first 64 (or 8,192 characters), which it shows',
+      description: 'How many members of each list are omitted. A list shows its first 64 members or 8,192 characters',
     }),
   session_id: z.string().nullable(),
   user_id: z.string().nullable(),
@@ -62,7 +69,7 @@ export const executionSchema = z.object({
   service: z.string().nullable(),
   input_preview: z.string().nullable(),
   output_preview: z.string().nullable(),
-  complete: z.boolean().meta({ description: 'Whether a span without a parent has arrived' }),
+  complete: z.boolean().meta({ description: 'Whether a root span, a span without a parent, has arrived' }),
   feedback_score: z.number().nullable(),
 });
 

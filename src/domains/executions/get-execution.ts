@@ -1,12 +1,10 @@
 import { oneTurn, Pace } from '../../lib/pace.ts';
-import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { linkPrompts, resolveSpanPrompts } from '../prompt-links/index.ts';
 import {
   findEarliestLightSpans,
   findFewLightSpans,
   findWholeTrace,
   type LightSpan,
-  ownPrompt,
   type SpanPart,
   spansPerTraceMax,
   type TraceKey,
@@ -49,7 +47,7 @@ export async function getExecution(
   const whole = readsWhole
     ? await findWholeTrace(deps.clickhouse, trace, { include, bytesMax: wholeBytesMax })
     : undefined;
-  const stored = whole?.lights ?? (await runClickHouse(() => findLights(deps, trace)));
+  const stored = whole?.lights ?? (await findLights(deps, trace));
   if (stored.length === 0) throw unknownExecution();
   const pace = new Pace(oneTurn);
   const lights = await resolveSpanPrompts(deps.knownPrompts, trace.projectId, stored);
@@ -105,7 +103,7 @@ async function firstSpans(
     : await storedSpans(deps.clickhouse, { trace, after: undefined, limit: spansMax, include });
   return readSpanPage(source, {
     ...{ limit: spansMax, include },
-    promptOf: (row) => links.get(row.id) ?? ownPrompt(row),
+    promptOf: (row) => links.get(row.spanId) ?? row.prompt,
     readPart: largePartReader(deps, trace),
   });
 }

@@ -27,11 +27,15 @@ export async function getHierarchy(
     trace_id: traceId,
     project_id: input.projectId,
     span_count: spans.length,
-    complete: tree.tops.some(({ place }) => place === 'root'),
+    complete: tree.tops.some(({ parentLink }) => parentLink === 'root'),
     truncated,
     warnings: [
       ...treeWarnings(tree),
-      ...(tooDeep ? [`nesting_too_deep: ${levels} levels, over ${nestedLevelsMax}; answered flat`] : []),
+      ...(tooDeep
+        ? [
+            `nesting_too_deep: the tree has ${levels} levels, more than the limit of ${nestedLevelsMax}. The response is flat`,
+          ]
+        : []),
     ],
   };
   if (input.format === 'nested' && !tooDeep) return { ...common, format: 'nested', roots: nest(items) };

@@ -1,4 +1,4 @@
-import { findPromptLinks, findSpanRows, ownPrompt, partNames } from '../spans/index.ts';
+import { findPromptLinks, findSpanRows, partNames } from '../spans/index.ts';
 import { checkedSpanId, checkedTraceId, unknownSpan } from './execution-not-found.ts';
 import { largePartReader } from './read-part.ts';
 import { pageBytesMax, partBytesMax } from './read-span-page.ts';
@@ -25,7 +25,7 @@ export async function getSpan(
     findPromptLinks(deps, trace),
   ]);
   if (row === undefined) throw unknownSpan();
-  const prompt = links.get(row.id) ?? ownPrompt(row);
+  const prompt = links.get(row.spanId) ?? row.prompt;
   const readPart = largePartReader(deps, trace);
   return spanToText(row, prompt, { include, partCharsMax: input.partCharsMax, owners: ownerReader(), readPart });
 }

@@ -13,27 +13,32 @@ const subtreeTotals = z
     unpriced_spans: z.number().int(),
     duration_ms: z.number().meta({ description: 'From the earliest start to the latest end' }),
   })
-  .meta({ description: 'Of the span and all below it, nothing counted twice' });
+  .meta({ id: 'SubtreeTotals', description: 'Totals of the span and all its descendants. Nothing is counted twice' });
 
 const node = z.object({
   span_id: z.string(),
-  parent_span_id: z.string().nullable().meta({ description: 'Null for a root, and where a cycle of parents was cut' }),
+  parent_span_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'Null for a root span, and where a cycle of parents was cut' }),
   name: z.string().nullable(),
   kind: z.string(),
   otel_kind: z.string(),
   service: z.string().nullable(),
   status: spanSchema.shape.status,
-  started_at: z.iso.datetime().nullable().meta({ description: 'As sent; null for a synthetic node' }),
+  started_at: z.iso.datetime().nullable().meta({ description: 'The start time as sent; null for a synthetic node' }),
   duration_ms: z.number().nullable(),
-  self_ms: z.number().nullable().meta({ description: 'Time in which no child ran' }),
-  skew_ms: z.number().meta({ description: 'What the clock of its host was behind; times are compared with it added' }),
+  self_ms: z.number().nullable().meta({ description: 'Time in which no child span ran' }),
+  skew_ms: z
+    .number()
+    .meta({ description: 'How far the clock of the host was behind. Times are compared after this value is added' }),
   depth: z.number().int(),
   model: z.string().nullable(),
-  usage: usageSchema.nullable().meta({ description: 'Its own' }),
-  cost: cost.meta({ description: 'Its own' }),
+  usage: usageSchema.nullable().meta({ description: 'Usage of the span itself' }),
+  cost: cost.meta({ description: 'Cost of the span itself' }),
   prompt_ref: spanSchema.shape.prompt_ref,
-  orphan: z.boolean().meta({ description: 'Its parent has not arrived' }),
-  synthetic: z.boolean().meta({ description: 'It stands for a parent that has not arrived' }),
+  orphan: z.boolean().meta({ description: 'Whether the parent of the span has not arrived' }),
+  synthetic: z.boolean().meta({ description: 'Whether the node is a placeholder for a parent that has not arrived' }),
   totals: subtreeTotals,
 });
 
@@ -47,28 +52,32 @@ const nestedNode: z.ZodType<NestedNode> = node
   .extend({ children: z.lazy(() => z.array(nestedNode)) })
   .meta({ id: 'ExecutionNode' });
 
-const flatNode = node.extend({
-  child_ids: z.array(z.string()),
-  parent_index: z.number().int().nullable().meta({ description: 'Where its parent is in `nodes`' }),
-});
+const flatNode = node
+  .extend({
+    child_ids: z.array(z.string()),
+    parent_index: z.number().int().nullable().meta({ description: 'The index of its parent in `nodes`' }),
+  })
+  .meta({ id: 'FlatExecutionNode' });
 
 const common = {
   trace_id: z.string(),
   project_id: z.string(),
   span_count: z.number().int(),
-  complete: z.boolean().meta({ description: 'Whether a span without a parent has arrived' }),
-  truncated: z.boolean().meta({ description: 'Whether the trace has more spans than are read of one' }),
-  warnings: z.array(z.string()).meta({ description: 'Each begins with its code' }),
+  complete: z.boolean().meta({ description: 'Whether a root span, a span without a parent, has arrived' }),
+  truncated: z.boolean().meta({ description: 'Whether the trace has more spans than the service reads of one trace' }),
+  warnings: z.array(z.string()).meta({ description: 'Warnings. Each text begins with the code of the warning' }),
 };
 
 export const hierarchySchema = z.discriminatedUnion('format', [
-  z.object({ ...common, format: z.literal('nested'), roots: z.array(nestedNode) }),
-  z.object({
-    ...common,
-    format: z.literal('flat'),
-    root_ids: z.array(z.string()),
-    nodes: z.array(flatNode).meta({ description: 'Depth first' }),
-  }),
+  z.object({ ...common, format: z.literal('nested'), roots: z.array(nestedNode) }).meta({ id: 'NestedHierarchy' }),
+  z
+    .object({
+      ...common,
+      format: z.literal('flat'),
+      root_ids: z.array(z.string()),
+      nodes: z.array(flatNode).meta({ description: 'All nodes in depth-first order' }),
+    })
+    .meta({ id: 'FlatHierarchy' }),
 ]);
 
 export type FlatNode = z.infer<typeof flatNode>;

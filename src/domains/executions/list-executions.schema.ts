@@ -19,7 +19,7 @@ const fields = z
       const known = summaryFields.find((field) => field === name);
       if (known !== undefined) return known;
       const near = closest(name, summaryFields);
-      const hint = near ? `did you mean ${quote(near)}?` : `known are ${summaryFields.join(', ')}`;
+      const hint = near ? `did you mean ${quote(near)}?` : `the fields are ${summaryFields.join(', ')}`;
       context.addIssue({ code: 'custom', message: `${quote(name)} does not exist; ${hint}`, input: text });
       return z.NEVER;
     }),
@@ -27,19 +27,27 @@ const fields = z
   .optional()
   .meta({
     example: 'trace_id,name,cost',
-    description: `Comma list of what to answer of each execution, of ${summaryFields.join(', ')}; default all`,
+    description: `Comma-separated list of the fields to return for each execution, from ${summaryFields.join(', ')}; default: all`,
   });
 
 export const listExecutionsQuery = z.strictObject({
   ...pageParams,
-  from: time.meta({ description: 'Started at or after; default seven days before `to`' }),
-  to: time.meta({ description: 'Started before; default now' }),
+  from: time.meta({ description: 'Executions that started at or after this time; default: seven days before `to`' }),
+  to: time.meta({ description: 'Executions that started before this time; default: now' }),
   ...filterParams,
-  sort: z.enum(sortNames).default('-started_at').meta({ description: 'Nulls come last either way' }),
+  sort: z
+    .enum(sortNames)
+    .default('-started_at')
+    .meta({ description: 'The order of the list. Null values come last in both directions' }),
   fields,
-  include_total: booleanParam().default(false).meta({ description: 'Adds `page.total`, of all pages' }),
+  include_total: booleanParam()
+    .default(false)
+    .meta({ description: 'Whether to add `page.total`, the number of items on all pages' }),
 });
 
 export const executionPageSchema = listOf(
-  executionSchema.partial().meta({ description: 'With every field, unless `fields` says which' }),
+  executionSchema.partial().meta({
+    id: 'ExecutionSummary',
+    description: 'The execution with every field, or with the fields that `fields` names',
+  }),
 ).extend({ window: z.object({ from: z.iso.datetime(), to: z.iso.datetime() }) });

@@ -1,13 +1,6 @@
 import { z } from 'zod';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
-import {
-  findPromptLinks,
-  ownPrompt,
-  type SpanDetail,
-  type SpanPart,
-  type SpanPlace,
-  type TraceKey,
-} from '../spans/index.ts';
+import { findPromptLinks, type SpanDetail, type SpanPart, type SpanPlace, type TraceKey } from '../spans/index.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, storedSpans } from './read-span-page.ts';
@@ -36,7 +29,7 @@ export async function listSpans(
     findPromptLinks(deps, trace),
     storedSpans(deps.clickhouse, { trace, after, limit, include }),
   ]);
-  const promptOf = (row: SpanDetail) => links.get(row.id) ?? ownPrompt(row);
+  const promptOf = (row: SpanDetail) => links.get(row.spanId) ?? row.prompt;
   const { spans, last } = await readSpanPage(source, {
     limit,
     include,
@@ -54,12 +47,12 @@ export async function listSpans(
 
 /** Returns the cursor of the page that begins after this span. */
 export function spanCursor(secret: string, trace: TraceKey, { startUnixNano, spanId }: SpanPlace): string {
-  return encodeCursor(secret, fingerprint(trace), [startUnixNano, spanId]);
+  return encodeCursor(secret, fingerprint(trace), [String(startUnixNano), spanId]);
 }
 
 function placeOf(secret: string, trace: TraceKey, cursor: string): SpanPlace {
   const [startUnixNano, spanId] = decodeCursor(secret, fingerprint(trace), cursor, position);
-  return { startUnixNano, spanId };
+  return { startUnixNano: BigInt(startUnixNano), spanId };
 }
 
 const position = z.tuple([z.string().regex(/^\d{1,20}$/), z.string().regex(/^[0-9a-f]{16}$/)]);

@@ -26,7 +26,7 @@ const lanes = {
   /** Traces and span parts that are read in worker threads. There are two threads. */
   large: { name: 'reads of large executions', capacity: 2, perKey: 1, waitingPerKey: 8, waitingMax: 32 },
   /** Answers that are being sent. This limits the memory that slow clients keep in use. */
-  answers: { name: 'large answers', capacity: 192, perKey: 64, waitingPerKey: 2, waitingMax: 8 },
+  answers: { name: 'large responses', capacity: 192, perKey: 64, waitingPerKey: 2, waitingMax: 8 },
 } as const satisfies Record<string, FairLaneOptions>;
 
 /**

@@ -1,5 +1,4 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { runClickHouse } from '../../stores/clickhouse/errors.ts';
 import { type Execution, summarizeLargeTrace } from '../summaries/index.ts';
 import { findExecutions } from './execution-queries.ts';
 
@@ -20,5 +19,5 @@ export async function readLargeExecution(
 ): Promise<Execution | undefined> {
   const listed = (await findExecutions(clickhouse, projectId, [traceId])).get(traceId);
   const trace = { projectId, traceId, version: 0n };
-  return listed ?? runClickHouse(() => summarizeLargeTrace(clickhouse, trace, unsummarizedSpansMax));
+  return listed ?? summarizeLargeTrace(clickhouse, trace, unsummarizedSpansMax);
 }

@@ -1,5 +1,6 @@
 import { mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { countTraceRows } from '../spans/index.ts';
 import { type Execution, readSummary } from '../summaries/index.ts';
 import {
   findFormerPlaces,
@@ -10,7 +11,7 @@ import {
   type PresentPlace,
   type Stamp,
 } from './execution-place-queries.ts';
-import { countSpanRows, findExecutions, findSatisfying } from './execution-queries.ts';
+import { findExecutions, findSatisfying } from './execution-queries.ts';
 import { asksSpans } from './filters/condition.ts';
 import { placeOrder } from './place-order.ts';
 
@@ -110,7 +111,7 @@ async function findUnsatisfying(
 ): Promise<Set<string>> {
   if (!asksSpans(list.condition)) return new Set();
   const sentAgain = executions.filter(({ spansSentOnce }) => !spansSentOnce);
-  const rows = await countSpanRows(clickhouse, list.projectId, idsOf(sentAgain));
+  const rows = await countTraceRows(clickhouse, list.projectId, idsOf(sentAgain));
   const doubtful = idsOf(sentAgain.filter(({ traceId, spanCount }) => rows.get(traceId) !== spanCount));
   const satisfying = await findSatisfying(clickhouse, list, doubtful);
   return new Set(doubtful.filter((id) => !satisfying.has(id)));

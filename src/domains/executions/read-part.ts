@@ -9,7 +9,7 @@ import { ownerReader, partText } from './span-parts.schema.ts';
  */
 export class LargePartError extends Error {
   constructor(part: SpanPart) {
-    super(`The part ${part} has over ${partBytesMax} bytes`);
+    super(`The part ${part} has more than ${partBytesMax} bytes`);
   }
 }
 

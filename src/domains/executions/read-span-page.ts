@@ -74,9 +74,9 @@ export async function storedSpans(
  * Returns a source of spans that have been read already: all spans of a trace, in order of start.
  */
 export function readSpans(rows: readonly SpanDetail[]): SpanSource {
-  const byId = new Map(rows.map((row) => [row.id, row]));
+  const byId = new Map(rows.map((row) => [row.spanId, row]));
   return {
-    places: rows.map(({ id, start_unix_nano }) => ({ startUnixNano: start_unix_nano, spanId: id })),
+    places: rows,
     read: async (spanIds) => spanIds.flatMap((id) => byId.get(id) ?? []),
   };
 }
@@ -101,7 +101,7 @@ export async function readSpanPage({ places: found, read }: SpanSource, input: S
       bytes += Buffer.byteLength(text);
       if (bytes > pageBytesMax && spans.length > 0) return { spans, last: places[next - 1] };
       spans.push(text);
-      next = indexAfter(places, row.id, next);
+      next = indexAfter(places, row.spanId, next);
     }
     // Retention may have deleted these spans after their places were read.
     if (spanRows.length === 0) next += wanted.length;

@@ -75,16 +75,16 @@ const specialDoubles: Readonly<Record<string, string>> = { nan: 'NaN', inf: 'Inf
 function attributesToWire(row: SpanDetail): { attributes: Wire; types: Record<string, string> } {
   const values: Record<string, Plain> = Object.create(null);
   const typeNames: Record<string, string> = Object.create(null);
-  Object.assign(values, row.attributes_string, row.attributes_bool);
-  for (const [key, decimal] of Object.entries(row.attributes_int ?? {})) {
+  Object.assign(values, row.attributesString, row.attributesBool);
+  for (const [key, decimal] of Object.entries(row.attributesInt ?? {})) {
     values[key] = plainFromInt(decimal);
     typeNames[key] = 'int';
   }
-  for (const [key, value] of Object.entries(row.attributes_double ?? {})) {
+  for (const [key, value] of Object.entries(row.attributesDouble ?? {})) {
     values[key] = typeof value === 'string' ? (specialDoubles[value] ?? value) : value;
     typeNames[key] = 'double';
   }
-  for (const [key, json] of Object.entries(row.attributes_other ?? {})) {
+  for (const [key, json] of Object.entries(row.attributesOther ?? {})) {
     const value: unknown = JSON.parse(json);
     values[key] = plainFromAnyValue(value);
     typeNames[key] = typeOfAnyValue(value);

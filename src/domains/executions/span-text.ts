@@ -42,7 +42,7 @@ export async function spanToText(
     await pace.rest();
     const typed = part === 'attributes' ? attributesText(row) : undefined;
     const text = row.cut.includes(part)
-      ? await readPart(row.id, part)
+      ? await readPart(row.spanId, part)
       : (typed?.attributes ?? partText(row, part, owners));
     if (text.length > partCharsMax) {
       largeParts.push({ part, chars: text.length, preview: textSlice(text, 0, previewChars).text });

@@ -1,82 +1,85 @@
 import { z } from 'zod';
 import { durationMs, endOfSpan, isoFromUnixNano } from '../../lib/time.ts';
 import { type SpanPrompt, statedPromptId } from '../prompt-links/index.ts';
-import { partNames, type SpanDetail, type SpanPart, toUsage } from '../spans/index.ts';
+import { partNames, type SpanDetail, type SpanPart } from '../spans/index.ts';
 import { evaluationSchema, evaluationsToWire } from './evaluation.schema.ts';
-import { costToWire, usageSchema, usageToWire } from './executions.schema.ts';
+import { costToWire, spanStatus, usageSchema, usageToWire } from './executions.schema.ts';
 import { parseJsonText } from './span-parts.schema.ts';
 
 const attributes = z.record(z.string(), z.unknown());
 const types = z.record(z.string(), z.string());
 
-export const spanSchema = z.object({
-  span_id: z.string(),
-  parent_span_id: z.string().nullable(),
-  name: z.string(),
-  span_name: z.string().meta({ description: 'The name as sent' }),
-  kind: z.string(),
-  otel_kind: z.string(),
-  status: z.enum(['ok', 'error', 'unset']),
-  status_message: z.string().nullable(),
-  error: z
-    .object({ type: z.string().nullable(), message: z.string().nullable(), stack: z.string().nullable() })
-    .nullable(),
-  http_status_code: z.number().int().nullable(),
-  started_at: z.iso.datetime(),
-  ended_at: z.iso.datetime(),
-  start_unix_nano: z.string(),
-  end_unix_nano: z.string(),
-  duration_ms: z.number(),
-  ttft_ms: z.number().nullable(),
-  service: z.string().nullable(),
-  environment: z.string().nullable(),
-  release: z.string().nullable(),
-  provider: z.string().nullable(),
-  model: z.string().nullable(),
-  request_model: z.string().nullable(),
-  params: z.unknown(),
-  usage: usageSchema.nullable(),
-  cost: z.string().nullable(),
-  cost_source: z.enum(['reported', 'computed', 'none']),
-  price_version: z.string().nullable(),
-  session_id: z.string().nullable(),
-  conversation_id: z.string().nullable(),
-  user_id: z.string().nullable(),
-  tags: z.array(z.string()),
-  prompt_ref: z
-    .object({
-      id: z.string().nullable(),
-      name: z.string().nullable(),
-      version: z.number().int().nullable(),
-      raw: z.string().nullable(),
-      source: z.string().meta({ description: '`self`, `inherited` from a span above, or `template_match`' }),
-    })
-    .nullable(),
-  evaluations: z
-    .array(evaluationSchema)
-    .meta({ description: 'What the span says was judged of it, of its trace or of its session' }),
-  input: z.unknown().optional(),
-  output: z.unknown().optional(),
-  attributes: attributes.optional(),
-  attribute_types: types
-    .optional()
-    .meta({ description: 'OTLP type of every attribute that is neither string nor bool' }),
-  events: z.array(attributes).optional(),
-  links: z.array(attributes).optional(),
-  resource: attributes.optional(),
-  scope: attributes.optional(),
-  trace_state: z.string().nullable(),
-  flags: z.number().int(),
-  dropped_attributes_count: z.number().int(),
-  dropped_events_count: z.number().int(),
-  dropped_links_count: z.number().int(),
-  warnings: z.array(z.string()),
-  normaliser_version: z.number().int(),
-  large_parts: z.array(z.object({ part: z.enum(partNames), chars: z.number().int(), preview: z.string() })).meta({
-    description:
-      'Parts that are too long to come along: their length as JSON text, in UTF-16 units, and how they begin',
-  }),
-});
+export const spanSchema = z
+  .object({
+    span_id: z.string(),
+    parent_span_id: z.string().nullable(),
+    name: z.string(),
+    span_name: z.string().meta({ description: 'The name as sent' }),
+    kind: z.string(),
+    otel_kind: z.string(),
+    status: spanStatus,
+    status_message: z.string().nullable(),
+    error: z
+      .object({ type: z.string().nullable(), message: z.string().nullable(), stack: z.string().nullable() })
+      .nullable(),
+    http_status_code: z.number().int().nullable(),
+    started_at: z.iso.datetime(),
+    ended_at: z.iso.datetime(),
+    start_unix_nano: z.string(),
+    end_unix_nano: z.string(),
+    duration_ms: z.number(),
+    ttft_ms: z.number().nullable(),
+    service: z.string().nullable(),
+    environment: z.string().nullable(),
+    release: z.string().nullable(),
+    provider: z.string().nullable(),
+    model: z.string().nullable(),
+    request_model: z.string().nullable(),
+    params: z.unknown(),
+    usage: usageSchema.nullable(),
+    cost: z.string().nullable(),
+    cost_source: z.enum(['reported', 'computed', 'none']),
+    price_version: z.string().nullable(),
+    session_id: z.string().nullable(),
+    conversation_id: z.string().nullable(),
+    user_id: z.string().nullable(),
+    tags: z.array(z.string()),
+    prompt_ref: z
+      .object({
+        id: z.string().nullable(),
+        name: z.string().nullable(),
+        version: z.number().int().nullable(),
+        raw: z.string().nullable(),
+        source: z.string().meta({ description: '`self`, `inherited` from an ancestor span, or `template_match`' }),
+      })
+      .meta({ id: 'PromptRef' })
+      .nullable(),
+    evaluations: z
+      .array(evaluationSchema)
+      .meta({ description: 'Evaluations that the span reports for itself, its trace or its session' }),
+    input: z.unknown().optional(),
+    output: z.unknown().optional(),
+    attributes: attributes.optional(),
+    attribute_types: types
+      .optional()
+      .meta({ description: 'The OTLP type of every attribute that is neither a string nor a boolean' }),
+    events: z.array(attributes).optional(),
+    links: z.array(attributes).optional(),
+    resource: attributes.optional(),
+    scope: attributes.optional(),
+    trace_state: z.string().nullable(),
+    flags: z.number().int(),
+    dropped_attributes_count: z.number().int(),
+    dropped_events_count: z.number().int(),
+    dropped_links_count: z.number().int(),
+    warnings: z.array(z.string()),
+    normalizer_version: z.number().int(),
+    large_parts: z.array(z.object({ part: z.enum(partNames), chars: z.number().int(), preview: z.string() })).meta({
+      description:
+        'Parts that are too long for this response: the length of their JSON text in UTF-16 units, and its first characters',
+    }),
+  })
+  .meta({ id: 'Span' });
 
 export type SpanWire = z.infer<typeof spanSchema>;
 
@@ -95,54 +98,53 @@ export function spanHeadToWire(
   row: SpanDetail,
   prompt: SpanPrompt | null,
 ): Omit<SpanWire, SpanPart | 'attribute_types' | 'large_parts'> {
-  const span = { startUnixNano: BigInt(row.start_unix_nano), endUnixNano: BigInt(row.end_unix_nano) };
-  const usage = toUsage(row.usage);
+  const { startUnixNano, endUnixNano, usage } = row;
   return {
-    span_id: row.id,
-    parent_span_id: row.parent || null,
+    span_id: row.spanId,
+    parent_span_id: row.parentSpanId || null,
     name: row.name,
-    span_name: row.span_name,
+    span_name: row.spanName,
     kind: row.kind,
-    otel_kind: otelKindName(row.otel_kind),
+    otel_kind: otelKindName(row.otelKind),
     status: row.status,
-    status_message: row.status_message || null,
+    status_message: row.statusMessage || null,
     error: errorToWire(row),
-    http_status_code: row.http_status_code || null,
-    started_at: isoFromUnixNano(span.startUnixNano),
-    ended_at: isoFromUnixNano(span.endUnixNano),
-    start_unix_nano: span.startUnixNano.toString(),
-    end_unix_nano: span.endUnixNano.toString(),
-    duration_ms: durationMs(span.startUnixNano, endOfSpan(span)),
-    ttft_ms: row.ttft_ms,
+    http_status_code: row.httpStatusCode || null,
+    started_at: isoFromUnixNano(startUnixNano),
+    ended_at: isoFromUnixNano(endUnixNano),
+    start_unix_nano: startUnixNano.toString(),
+    end_unix_nano: endUnixNano.toString(),
+    duration_ms: durationMs(startUnixNano, endOfSpan(row)),
+    ttft_ms: row.ttftMs,
     service: row.service || null,
     environment: row.environment || null,
     release: row.release || null,
     provider: row.provider || null,
     model: row.model || null,
-    request_model: row.request_model || null,
+    request_model: row.requestModel || null,
     params: parseJsonText(row.params),
     usage: usage && usageToWire(usage),
-    cost: costToWire(row.cost_source === 'none' ? null : BigInt(row.cost_nano_usd)),
-    cost_source: row.cost_source,
-    price_version: row.price_version || null,
-    session_id: row.session_id || null,
-    conversation_id: row.conversation_id || null,
-    user_id: row.user_id || null,
+    cost: costToWire(row.costNanoUsd),
+    cost_source: row.costSource,
+    price_version: row.priceVersion || null,
+    session_id: row.sessionId || null,
+    conversation_id: row.conversationId || null,
+    user_id: row.userId || null,
     tags: row.tags,
     prompt_ref: promptToWire(prompt),
     evaluations: evaluationsToWire(row.evaluations),
-    trace_state: row.trace_state || null,
+    trace_state: row.traceState || null,
     flags: row.flags,
-    dropped_attributes_count: row.dropped_attributes_count,
-    dropped_events_count: row.dropped_events_count,
-    dropped_links_count: row.dropped_links_count,
+    dropped_attributes_count: row.droppedAttributesCount,
+    dropped_events_count: row.droppedEventsCount,
+    dropped_links_count: row.droppedLinksCount,
     warnings: row.warnings,
-    normaliser_version: row.normaliser_version,
+    normalizer_version: row.normalizerVersion,
   };
 }
 
 function errorToWire(row: SpanDetail): SpanWire['error'] {
-  const { error_type: type, error_message: message, error_stack: stack } = row;
+  const { errorType: type, errorMessage: message, errorStack: stack } = row;
   if (row.status !== 'error' && type === '' && message === '') return null;
   return { type: type || null, message: message || null, stack: stack || null };
 }

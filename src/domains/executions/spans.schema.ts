@@ -13,14 +13,16 @@ export const include = z
   .pipe(z.array(z.enum(partNames)))
   .transform((parts): ReadonlySet<SpanPart> => new Set(parts))
   .meta({
-    description: `Comma list of the span parts to answer, of ${partNames.join(', ')}; default all`,
+    description: `Comma-separated list of the span parts to return, from ${partNames.join(', ')}; default: all`,
     example: 'input,output',
   });
 
 export const listSpansQuery = z.strictObject({
-  cursor: pageParams.cursor.meta({ description: '`next_cursor` of the page before, or `spans_next_cursor`' }),
+  cursor: pageParams.cursor.meta({
+    description: '`next_cursor` of the previous page, or `spans_next_cursor` of the execution',
+  }),
   limit: integerParam({ min: 1, max: 1_000 }).default(100).meta({
-    description: 'How many spans a page holds at most; one of over 8 MiB holds fewer',
+    description: 'The largest number of spans on a page. A page that would exceed 8 MiB has fewer',
   }),
   include,
 });
@@ -28,27 +30,29 @@ export const listSpansQuery = z.strictObject({
 export const spanPageSchema = listOf(spanSchema);
 
 export const getSpanQuery = z.strictObject({
-  part_chars_max: integerParam({ min: 1_000, max: partCharsMax })
-    .default(partCharsMax)
-    .meta({ description: 'Parts whose JSON text is longer, in UTF-16 units, are named in `large_parts` instead' }),
+  part_chars_max: integerParam({ min: 1_000, max: partCharsMax }).default(partCharsMax).meta({
+    description: 'Largest length of a part as JSON text, in UTF-16 units. `large_parts` names the longer parts instead',
+  }),
 });
 
 export const getSpanPartQuery = z.strictObject({
   offset: integerParam({ min: 0, max: Number.MAX_SAFE_INTEGER })
     .default(0)
-    .meta({ description: 'Where to begin in the JSON text, in UTF-16 units' }),
+    .meta({ description: 'Position in the JSON text at which the slice begins, in UTF-16 units' }),
   limit: integerParam({ min: 1, max: partCharsMax })
     .default(100_000)
-    .meta({ description: 'How many UTF-16 units of it to answer at most' }),
+    .meta({ description: 'The largest length of the slice, in UTF-16 units' }),
 });
 
-export const spanPartSchema = z.object({
-  part: z.enum(partNames),
-  total_chars: z.number().int().meta({ description: 'Of the whole JSON text, in UTF-16 units' }),
-  offset: z
-    .number()
-    .int()
-    .meta({ description: 'Where `text` begins; one less than asked for within a pair of surrogates' }),
-  text: z.string().meta({ description: 'A slice of the JSON text of the part' }),
-  next_offset: z.number().int().nullable().meta({ description: 'Where to go on; null at the end' }),
-});
+export const spanPartSchema = z
+  .object({
+    part: z.enum(partNames),
+    total_chars: z.number().int().meta({ description: 'Length of the whole JSON text, in UTF-16 units' }),
+    offset: z.number().int().meta({
+      description:
+        'Position at which `text` begins. It is one less than requested if the requested position splits a surrogate pair',
+    }),
+    text: z.string().meta({ description: 'A slice of the JSON text of the part' }),
+    next_offset: z.number().int().nullable().meta({ description: 'Position of the next slice; null at the end' }),
+  })
+  .meta({ id: 'SpanPart' });

@@ -18,11 +18,11 @@ export interface TraceLayout {
 
 /** Converts a span of the tree to its API JSON in a timeline. */
 export function timelineSpanToWire(node: TreeNode<TreeSpan>, layout: TraceLayout): TimelineSpanWire {
-  const { span, place } = node;
+  const { span, parentLink } = node;
   const startNano = span.startUnixNano - layout.zero;
   return {
     span_id: span.spanId,
-    parent_span_id: place === 'cut' ? null : span.parentSpanId || null,
+    parent_span_id: parentLink === 'cut' ? null : span.parentSpanId || null,
     name: span.name,
     kind: span.kind,
     otel_kind: otelKindName(span.otelKind),
@@ -39,8 +39,8 @@ export function timelineSpanToWire(node: TreeNode<TreeSpan>, layout: TraceLayout
     lane: layout.lane,
     order: node.order,
     child_count: node.children.length,
-    is_root: place === 'root',
-    is_orphan: place === 'orphan',
+    is_root: parentLink === 'root',
+    is_orphan: parentLink === 'orphan',
     on_critical_path: layout.criticalNano !== undefined,
     critical_ms: msFromNano(layout.criticalNano ?? 0n),
     skew_ms: msFromNano(span.skewNano),

@@ -98,9 +98,15 @@ function toError({ kind, code, message, retryAfterS }: Refusal): Error {
 
 function failureOf(error: unknown, timeout: AbortSignal): unknown {
   if (timeout.aborted)
-    return new UnavailableError('query_timeout', 'Reading the execution took over 30 s; ask for less of it.');
+    return new UnavailableError(
+      'query_timeout',
+      'Reading the execution took more than 30 s. Request fewer spans or parts of it.',
+    );
   const ranOutOfMemory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
   if (ranOutOfMemory)
-    return new TooLargeError('result_too_large', 'The answer would need too much memory; ask for less of it.');
+    return new TooLargeError(
+      'result_too_large',
+      'The response would need too much memory. Request fewer spans or parts of the execution.',
+    );
   return error;
 }

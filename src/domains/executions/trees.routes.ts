@@ -18,22 +18,27 @@ const hierarchyQuery = z.strictObject({
   format: z
     .enum(['nested', 'flat'])
     .default('nested')
-    .meta({ description: 'Very deep trees are always answered flat' }),
+    .meta({ description: 'Form of the tree. The response for a very deep tree is always flat' }),
 });
 
 const timelineQuery = z.strictObject({
-  skew: z.enum(['on', 'off']).default('on').meta({ description: 'Whether clocks of different hosts are corrected' }),
+  skew: z.enum(['on', 'off']).default('on').meta({ description: 'Whether to correct the clocks of different hosts' }),
   kinds: z
     .string()
     .transform((text) => text.split(','))
     .pipe(z.array(z.enum(spanKinds)))
     .optional()
-    .meta({ description: `Comma list of span kinds, of ${spanKinds.join(', ')}; default all`, example: 'llm,tool' }),
-  min_duration_ms: decimalParam({ max: 1e12 }).default(0).meta({ description: 'Only spans that took this long' }),
-  errors_only: booleanParam().default(false).meta({ description: 'Failed spans and those above them' }),
+    .meta({
+      description: `Comma-separated list of span kinds, from ${spanKinds.join(', ')}; default: all`,
+      example: 'llm,tool',
+    }),
+  min_duration_ms: decimalParam({ max: 1e12 })
+    .default(0)
+    .meta({ description: 'Only spans with at least this duration' }),
+  errors_only: booleanParam().default(false).meta({ description: 'Only failed spans and their ancestors' }),
   limit: integerParam({ min: 1, max: spansPerTraceMax })
     .default(spansPerTraceMax)
-    .meta({ description: 'As many spans, parents before children' }),
+    .meta({ description: 'The largest number of spans. Parents come before children' }),
 });
 
 /** Returns the endpoints for the tree of one execution and for its layout in time. */
@@ -43,7 +48,7 @@ export function treesEndpoints(deps: ReadTraceDeps) {
       ...reading,
       operationId: 'getHierarchy',
       path: '/api/projects/{project_id}/executions/{trace_id}/hierarchy',
-      summary: 'One execution as a tree of spans',
+      summary: 'Get one execution as a tree of spans',
       params,
       query: hierarchyQuery,
       responses: { 200: { description: 'The tree', schema: hierarchySchema } },
@@ -57,7 +62,7 @@ export function treesEndpoints(deps: ReadTraceDeps) {
       ...reading,
       operationId: 'getTimeline',
       path: '/api/projects/{project_id}/executions/{trace_id}/timeline',
-      summary: 'One execution laid out in time, with the clocks of its hosts corrected',
+      summary: 'Get the timeline of one execution, with corrected clocks of its hosts',
       params,
       query: timelineQuery,
       responses: { 200: { description: 'The timeline', schema: timelineSchema } },

@@ -1,6 +1,5 @@
 import type { Begun, IdempotencyStore, IdempotentRequest, StoredAnswer } from '../../http/idempotent-request.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 
 /**
  * Creates a store that keeps answers in Postgres for 24 h by the clock of Postgres. Its unique
@@ -8,11 +7,11 @@ import { runPostgres } from '../../stores/postgres/errors.ts';
  */
 export function createIdempotencyStore(postgres: Postgres): IdempotencyStore {
   return {
-    begin: (request) => runPostgres(() => begin(postgres, request)),
-    finish: (request, lease, answer) => runPostgres(() => finish(postgres, request, lease, answer)),
-    postpone: (request, lease) => runPostgres(() => mark(postgres, request, { lease, status: postponed })),
-    lose: (request, lease) => runPostgres(() => mark(postgres, request, { lease, status: lost })),
-    abandon: (request, lease) => runPostgres(() => abandon(postgres, request, lease)),
+    begin: (request) => begin(postgres, request),
+    finish: (request, lease, answer) => finish(postgres, request, lease, answer),
+    postpone: (request, lease) => mark(postgres, request, { lease, status: postponed }),
+    lose: (request, lease) => mark(postgres, request, { lease, status: lost }),
+    abandon: (request, lease) => abandon(postgres, request, lease),
   };
 }
 

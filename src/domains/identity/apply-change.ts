@@ -2,6 +2,7 @@ import type { UserId, WorkspaceId } from '../../lib/ids.ts';
 import type { IdentityChange } from '../../queue/identity-event.ts';
 import { type AuditEntry, recordAudit } from '../audit/index.ts';
 import type { PlanName } from '../workspaces/index.ts';
+import { applyMemberships, type EventContext } from './apply-memberships.ts';
 import { putSourceMembership } from './identity-membership-store.ts';
 import { deleteUser, lockUser, updateUser } from './identity-user-store.ts';
 import {
@@ -11,7 +12,6 @@ import {
   setCreator,
   updateOrganization,
 } from './identity-workspace-store.ts';
-import { type EventContext, settleWorkspace } from './settle-workspace.ts';
 
 export interface ChangeContext extends EventContext {
   /** Plan of a workspace that is created for an organization. */
@@ -45,7 +45,7 @@ async function applyUserDeletion(context: ChangeContext, { subject }: ChangeOf<'
   const news = await deleteUser(context.transaction, id, context.at);
   if (news) await auditUser(context, 'user.deleted', id);
   for (const workspaceId of await lockWorkspacesOf(context.transaction, id)) {
-    await settleWorkspace(context, { workspaceId, userIds: [id], news });
+    await applyMemberships(context, { workspaceId, userIds: [id], news });
   }
   return news;
 }
@@ -62,7 +62,7 @@ async function applyOrganization(context: ChangeContext, change: ChangeOf<'organ
   if (stored && (isDeletion || !workspace.isNew)) {
     await auditWorkspace(context, isDeletion ? 'workspace.deleted' : 'workspace.updated', id);
   }
-  await settleWorkspace(context, { workspaceId: id, userIds: [], news: false });
+  await applyMemberships(context, { workspaceId: id, userIds: [], news: false });
   return stored || hasCreator;
 }
 
@@ -74,7 +74,7 @@ async function applyMembership(context: ChangeContext, change: ChangeOf<'members
   const { id: workspaceId } = await knownWorkspace(context, change.organizationId);
   const said = { role: change.role, removed: !change.active, at };
   const news = await putSourceMembership(transaction, { workspaceId, userId }, said);
-  await settleWorkspace(context, { workspaceId, userIds: [userId], news });
+  await applyMemberships(context, { workspaceId, userIds: [userId], news });
   return news;
 }
 

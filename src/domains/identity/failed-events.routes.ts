@@ -17,16 +17,18 @@ export interface FailedEventsDeps {
 
 const { endpoint } = endpointsFor<Principal>();
 
-const failedEventSchema = z.object({
-  id: z.string(),
-  provider: z.string(),
-  event_id: z.string(),
-  type: z.string(),
-  occurred_at: z.iso.datetime(),
-  reason: z.string(),
-  attempts: z.int(),
-  failed_at: z.iso.datetime(),
-});
+const failedEventSchema = z
+  .object({
+    id: z.string(),
+    provider: z.string(),
+    event_id: z.string(),
+    type: z.string(),
+    occurred_at: z.iso.datetime(),
+    reason: z.string(),
+    attempts: z.int(),
+    failed_at: z.iso.datetime(),
+  })
+  .meta({ id: 'FailedIdentityEvent' });
 
 const common = { tag: 'identity', access: { operator: true } } as const;
 const list = 'failed-identity-events';
@@ -46,7 +48,9 @@ export function failedEventsEndpoints({ postgres, identityEvents, cursorSecret }
       summary: 'List events of identity providers that could not be applied, latest first',
       rateClass: 'read',
       query: z.strictObject(pageParams),
-      responses: { 200: { description: 'A page of them, without what they say', schema: listOf(failedEventSchema) } },
+      responses: {
+        200: { description: 'A page of the failed events, without their content', schema: listOf(failedEventSchema) },
+      },
       problems: ['invalid_cursor', 'cursor_mismatch', 'queue_unavailable'],
       handle: async ({ query: { limit, cursor } }) => {
         const after = cursor === undefined ? undefined : decodeCursor(cursorSecret, list, cursor, position);
@@ -63,12 +67,16 @@ export function failedEventsEndpoints({ postgres, identityEvents, cursorSecret }
       operationId: 'retryFailedIdentityEvent',
       method: 'POST',
       path: '/api/identity-events/failed/{failed_event_id}/retry',
-      summary: 'Have such an event tried again',
+      summary: 'Retry a failed event of an identity provider',
       rateClass: 'write',
       params: z.strictObject({
-        failed_event_id: z.string().min(1).max(100).meta({ description: 'Its `id` in the list of failed events' }),
+        failed_event_id: z
+          .string()
+          .min(1)
+          .max(100)
+          .meta({ description: 'The `id` of the event in the list of failed events' }),
       }),
-      responses: { 202: { description: 'It is queued', schema: z.object({ id: z.string() }) } },
+      responses: { 202: { description: 'The event is queued', schema: z.object({ id: z.string() }) } },
       problems: ['not_found', 'queue_unavailable'],
       handle: async ({ params: { failed_event_id: id }, principal, requestId }) => {
         const actor = auditActorOf(principal, requestId);
@@ -76,7 +84,7 @@ export function failedEventsEndpoints({ postgres, identityEvents, cursorSecret }
           const target = { targetType: 'identity_event', targetId: id };
           await recordAudit(transaction, { workspaceId: null, actor, action: 'identity_event.retried', ...target });
           if (await identityEvents.retryFailed(id)) return;
-          throw new NotFoundError('not_found', 'There is no such event among the failed ones.');
+          throw new NotFoundError('not_found', 'The list of failed events does not have this event.');
         });
         return { status: 202, body: { id } };
       },

@@ -1,6 +1,5 @@
 import type { IdentityEvent, IdentityProviderName } from '../../queue/identity-event.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 
 /**
  * Outcome of an event: `applied` when it brought newer data, `outdated` when newer data was already
@@ -17,11 +16,9 @@ export async function hasIdentityEvent(
   provider: IdentityProviderName,
   eventId: string,
 ): Promise<boolean> {
-  const row = await runPostgres(() =>
-    postgres('identity_events')
-      .where({ provider, event_id: eventId })
-      .first<{ event_id: string } | undefined>('event_id'),
-  );
+  const row = await postgres('identity_events')
+    .where({ provider, event_id: eventId })
+    .first<{ event_id: string } | undefined>('event_id');
   return row !== undefined;
 }
 
@@ -56,5 +53,5 @@ export async function markOutdated(transaction: Postgres, event: IdentityEvent):
  * at most.
  */
 export async function deleteIdentityEvents(postgres: Postgres, before: Date): Promise<number> {
-  return runPostgres(() => postgres('identity_events').where('received_at', '<', before).delete());
+  return postgres('identity_events').where('received_at', '<', before).delete();
 }

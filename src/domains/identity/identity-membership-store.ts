@@ -1,7 +1,7 @@
 import type { UserId, WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Role } from '../workspaces/index.ts';
-import type { KnownMembership, SettledMembership } from './settle-memberships.ts';
+import type { KnownMembership, ResolvedMembership } from './resolve-memberships.ts';
 
 /** A membership: what is known and what is in force. */
 export interface StoredMembership extends KnownMembership {
@@ -59,7 +59,7 @@ export async function putSourceMembership(
 }
 
 /** Finds the given memberships of a workspace and all others that can affect who owns it. */
-export async function findMembershipsToSettle(
+export async function findMembershipsToResolve(
   transaction: Postgres,
   workspaceId: WorkspaceId,
   userIds: readonly UserId[],
@@ -95,10 +95,10 @@ export async function findMembershipsToSettle(
 }
 
 /** Stores the role and the removal that are in force. */
-export async function saveSettled(
+export async function saveResolved(
   transaction: Postgres,
   workspaceId: WorkspaceId,
-  { userId, role, removedAtMs }: SettledMembership,
+  { userId, role, removedAtMs }: ResolvedMembership,
 ): Promise<void> {
   await transaction('memberships')
     .where({ workspace_id: workspaceId, user_id: userId })

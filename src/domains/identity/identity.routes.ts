@@ -13,11 +13,13 @@ import {
   webhookBytesMax,
 } from './receive-identity-webhook.ts';
 
-const receiptSchema = z.object({
-  event_id: z.string(),
-  duplicate: z.boolean().meta({ description: 'It was queued or applied before' }),
-  ignored: z.boolean().meta({ description: 'It is of a kind that changes nothing here' }),
-});
+const receiptSchema = z
+  .object({
+    event_id: z.string(),
+    duplicate: z.boolean().meta({ description: 'Whether the event was queued or applied before' }),
+    ignored: z.boolean().meta({ description: 'Whether the service ignores this type of event' }),
+  })
+  .meta({ id: 'IdentityEventReceipt' });
 
 export type IdentityDeps = Omit<ReceiveIdentityWebhookDeps, 'count'> &
   BoundWebhookDeps &
@@ -38,14 +40,16 @@ export function identityEndpoints(deps: IdentityDeps) {
       path: '/api/webhooks/{identity_provider}',
       summary: 'Receive an event of an identity provider',
       description:
-        '`clerk`, `workos`, or `generic` for any sender of Standard Webhooks, each once its secrets are configured. The signature is ' +
-        'the credential. The answer comes once the event is durable; a worker applies it.',
+        'The provider is `clerk`, `workos`, or `generic` for any sender of Standard Webhooks. Its secrets must be configured. The signature ' +
+        'is the credential. The service responds after the event is durable. A worker then applies the event.',
       tag: 'identity',
       access: { open: true },
       rateClass: 'webhook',
       params: z.strictObject({ identity_provider: z.string() }),
       bodyBytesMax: webhookBytesMax,
-      responses: { 202: { description: 'It is queued, was before, or needs nothing done', schema: receiptSchema } },
+      responses: {
+        202: { description: 'The event is queued, was queued before, or is ignored', schema: receiptSchema },
+      },
       problems: [
         'provider_not_found',
         'invalid_signature',

@@ -88,7 +88,7 @@ function findProvider({ secrets }: ReceiveIdentityWebhookDeps, name: string) {
     | IdentityProviderName
     | undefined;
   if (known === undefined || secrets[known].length === 0) {
-    throw new NotFoundError('provider_not_found', 'There is no such identity provider, or it is not configured.');
+    throw new NotFoundError('provider_not_found', 'The identity provider does not exist or is not configured.');
   }
   return { providerName: known, provider: identityProviders[known], secrets: secrets[known] };
 }
@@ -103,7 +103,7 @@ async function readSignedBytes({ headers, receive }: SignedRequest): Promise<Buf
   if (encoding !== undefined && encoding !== 'identity') {
     throw new UnsupportedMediaTypeError(
       'unsupported_content_encoding',
-      `A signed body comes without Content-Encoding; given ${JSON.stringify(encoding.slice(0, 80))}`,
+      `A signed body must not have a Content-Encoding; given ${JSON.stringify(encoding.slice(0, 80))}`,
     );
   }
   return receive(webhookBytesMax);
@@ -111,7 +111,10 @@ async function readSignedBytes({ headers, receive }: SignedRequest): Promise<Buf
 
 /** Creates the error for a failed verification. It does not tell which component was wrong. */
 function unverified(): UnauthenticatedError {
-  return new UnauthenticatedError('invalid_signature', 'The signature is missing, wrong or too far from now.');
+  return new UnauthenticatedError(
+    'invalid_signature',
+    'The signature is missing or wrong, or its time is too far from the current time.',
+  );
 }
 
 /**

@@ -29,8 +29,8 @@ export function ingestionEndpoints(deps: IngestionDeps) {
       path: '/api/v1/traces',
       summary: 'Receive OpenTelemetry traces (OTLP/HTTP)',
       description:
-        'Protobuf or JSON, plain, gzip or deflate. The key decides the project. The answer comes once the spans are durable; ' +
-        'errors are google.rpc.Status in the encoding of the request.',
+        'The body is protobuf or JSON, optionally compressed with gzip or deflate. The API key determines the project. The service responds after the spans are durable. ' +
+        'An error response is a google.rpc.Status in the encoding of the request.',
       tag: 'ingestion',
       access: { scope: 'traces:write' },
       rateClass: 'ingest',
@@ -38,7 +38,7 @@ export function ingestionEndpoints(deps: IngestionDeps) {
       errors: otlpErrors,
       responses: {
         200: {
-          description: 'ExportTraceServiceResponse, with partial_success when spans were rejected',
+          description: 'ExportTraceServiceResponse. It has partial_success if spans were rejected',
           contentType: 'application/json',
           example: {},
         },
@@ -46,7 +46,10 @@ export function ingestionEndpoints(deps: IngestionDeps) {
       problems: [...exportProblems, 'quota_exceeded'],
       handle: async (request, response, { principal, setHeaders, receive }) => {
         if (principal.type !== 'api_key') {
-          throw new ForbiddenError('api_key_required', 'Spans need an API key: it decides the project they belong to.');
+          throw new ForbiddenError(
+            'api_key_required',
+            'Sending spans requires an API key, because the key determines the project.',
+          );
         }
         const { project } = principal;
         const caller = { limited: limitedWorkspaceOf(principal), workspaceId: project.workspaceId, setHeaders };
@@ -74,7 +77,7 @@ function refusedSignal(signal: 'metrics' | 'logs') {
     operationId: signal === 'metrics' ? 'exportMetrics' : 'exportLogs',
     method: 'POST',
     path: `/api/v1/${signal}`,
-    summary: `Not offered: OTLP ${signal} are refused without reading them`,
+    summary: `Not supported: the service refuses OTLP ${signal} without reading the body`,
     tag: 'ingestion',
     access: { open: true },
     rateClass: 'none',
@@ -82,7 +85,7 @@ function refusedSignal(signal: 'metrics' | 'logs') {
     responses: { 404: { description: 'google.rpc.Status', contentType: 'application/json', example: refusedExample } },
     problems: ['signal_not_offered'],
     handle: async () => {
-      throw new NotFoundError('signal_not_offered', `Promptlane takes traces only, not ${signal}.`);
+      throw new NotFoundError('signal_not_offered', `Promptlane accepts traces only, not ${signal}.`);
     },
     renderError: sendStatus,
   });

@@ -24,8 +24,8 @@ export function createOperations(deps: {
   probes: Readonly<Record<DependencyName, Probe>>;
   latency: LatencyRecorder;
   metrics: Metrics;
-  /** The OpenAPI document. */
-  openApi: () => object;
+  /** Builds the OpenAPI document. */
+  openApi: () => Promise<object>;
 }) {
   const { version, redis, clock, queues, probes, latency, metrics, openApi } = deps;
   const queueStats = () => Promise.all(queues.map((queue) => readQueueStats(queue, clock.nowMs())));

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { endpoint } from '../../http/endpoint.ts';
 import { cachedFor } from '../../lib/cached-for.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { pagePolicy } from './docs/page.ts';
+import { docsEndpoints } from './docs.routes.ts';
 import type { Documents } from './documents.ts';
 import { healthReport, latencyReport } from './operations.schema.ts';
 import { type HealthDeps, reportHealth, reportLiveness } from './report-health.ts';
@@ -25,8 +25,7 @@ export function operationsEndpoints(deps: OperationsDeps) {
     healthEndpoint(deps),
     latencyEndpoint(latency),
     metricsEndpoint(deps.metrics),
-    openapiEndpoint(deps.documents),
-    docsEndpoint(deps.documents),
+    ...docsEndpoints(deps.documents),
   ];
 }
 
@@ -35,7 +34,7 @@ function healthEndpoint(deps: HealthDeps) {
     operationId: 'getHealth',
     method: 'GET',
     path: '/api/health',
-    summary: 'Whether the service can serve, and how each dependency is',
+    summary: 'Get the health of the service and of its dependencies',
     tag: 'operations',
     access: { open: true },
     rateClass: 'none',
@@ -43,14 +42,15 @@ function healthEndpoint(deps: HealthDeps) {
       probe: z
         .enum(['live', 'ready'])
         .default('ready')
-        .meta({ description: '`live` touches no dependency; `ready` asks all of them' }),
+        .meta({ description: '`live` checks only the process. `ready` also checks all dependencies' }),
     }),
     responses: {
       200: {
-        description: 'It serves: ok, or degraded, with the reason: spans are stored late or not at all',
+        description:
+          'The service accepts requests. The status is `ok`, or `degraded` if spans are stored late or not at all',
         schema: healthReport,
       },
-      503: { description: 'It cannot authenticate or take in spans', schema: healthReport },
+      503: { description: 'The service cannot authenticate requests or accept spans', schema: healthReport },
     },
     handle: async ({ query }) => {
       const body = query.probe === 'live' ? reportLiveness(deps) : await reportHealth(deps);
@@ -65,11 +65,11 @@ function latencyEndpoint(latency: () => ReturnType<typeof reportLatency>) {
     operationId: 'getLatency',
     method: 'GET',
     path: '/api/latency',
-    summary: 'Latencies of routes, dependencies, queues and ingestion over the last five minutes',
+    summary: 'Get the latencies of routes, dependencies, queues and ingestion in the last five minutes',
     tag: 'operations',
     access: { open: true },
     rateClass: 'none',
-    responses: { 200: { description: 'As this process sees them', schema: latencyReport } },
+    responses: { 200: { description: 'Latencies measured by this process', schema: latencyReport } },
     handle: async () => ({ status: 200, body: await latency() }),
   });
 }
@@ -79,53 +79,11 @@ function metricsEndpoint({ registry }: Metrics) {
     operationId: 'getMetrics',
     method: 'GET',
     path: '/metrics',
-    summary: 'Metrics of this process for Prometheus',
+    summary: 'Get the metrics of this process for Prometheus',
     tag: 'operations',
     access: { operator: true },
     rateClass: 'none',
     responses: { 200: { description: 'Prometheus text format', contentType: 'text/plain', example: metricsExample } },
     handle: async () => ({ status: 200, content: await registry.metrics(), contentType: registry.contentType }),
-  });
-}
-
-function openapiEndpoint({ openapi }: Documents) {
-  return endpoint({
-    operationId: 'getOpenapi',
-    method: 'GET',
-    path: '/api/openapi.json',
-    summary: 'This interface as an OpenAPI 3.1 document',
-    tag: 'operations',
-    access: { open: true },
-    rateClass: 'none',
-    conditional: true,
-    responses: {
-      200: {
-        description: 'The document',
-        schema: z.looseObject({ openapi: z.string().meta({ example: '3.1.0' }) }),
-      },
-    },
-    handle: async () => ({ status: 200, contentType: 'application/json', ...openapi() }),
-  });
-}
-
-function docsEndpoint({ page }: Documents) {
-  return endpoint({
-    operationId: 'getDocs',
-    method: 'GET',
-    path: '/api/docs',
-    summary: 'This interface as a page to read',
-    tag: 'operations',
-    access: { open: true },
-    rateClass: 'none',
-    conditional: true,
-    responses: {
-      200: { description: 'HTML that needs no script', contentType: 'text/html', example: '<!doctype html>' },
-    },
-    handle: async () => ({
-      status: 200,
-      contentType: 'text/html; charset=utf-8',
-      headers: { 'Content-Security-Policy': pagePolicy },
-      ...page(),
-    }),
   });
 }

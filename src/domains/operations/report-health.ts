@@ -16,10 +16,10 @@ type Status = HealthReport['status'];
  * executions and analytics: degraded.
  */
 const without = {
-  postgres: { status: 'down', reason: 'cannot authenticate: Postgres does not answer' },
-  redis: { status: 'down', reason: 'does not take spans: Redis does not answer' },
-  queue: { status: 'down', reason: 'does not take spans: the queue does not answer' },
-  clickhouse: { status: 'degraded', reason: 'takes spans but does not store them: ClickHouse does not answer' },
+  postgres: { status: 'down', reason: 'cannot authenticate: Postgres does not respond' },
+  redis: { status: 'down', reason: 'does not accept spans: Redis does not respond' },
+  queue: { status: 'down', reason: 'does not accept spans: the queue does not respond' },
+  clickhouse: { status: 'degraded', reason: 'accepts spans but does not store them: ClickHouse does not respond' },
 } as const satisfies Record<DependencyName, { status: Status; reason: string }>;
 
 const worstFirst = ['down', 'degraded', 'ok'] as const satisfies Status[];

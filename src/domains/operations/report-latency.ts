@@ -13,9 +13,9 @@ export interface QueueStats {
 }
 
 export interface IngestStats {
-  /** From the request to its acknowledgement. */
+  /** From the request to its acknowledgment. */
   ackP99Ms: number | null;
-  /** From the acknowledgement until the spans are readable. */
+  /** From the acknowledgment until the spans are readable. */
   freshnessP95Ms: number | null;
 }
 

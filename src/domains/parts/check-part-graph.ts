@@ -42,7 +42,7 @@ function cycle(path: readonly string[]): InvalidError {
 
 function tooDeep(path: readonly string[]): InvalidError {
   return new TemplateLimitError(
-    `Parts nest to depth ${templateLimits.partDepthMax}; below ${path.join(' > ')} there are more`,
+    `Parts may be nested at most ${templateLimits.partDepthMax} levels deep; ${path.join(' > ')} has more levels below it`,
     'parts',
   );
 }
@@ -50,7 +50,7 @@ function tooDeep(path: readonly string[]): InvalidError {
 function tooDeepWithin(slug: string, above: number, depth: number): InvalidError {
   const levels = depth === 1 ? 'one level' : `${depth} levels`;
   return new TemplateLimitError(
-    `Parts nest to depth ${templateLimits.partDepthMax}; ${slug} would have ${levels} where parts that include it have ${above} above it`,
+    `Parts may be nested at most ${templateLimits.partDepthMax} levels deep; ${slug} would have ${levels}, and the parts that include it have ${above} more`,
     'parts',
   );
 }

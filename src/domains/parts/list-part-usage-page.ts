@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { toPage } from '../../http/pagination.ts';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { Item } from '../versioned/index.ts';
 import { findPartUsers } from './part-usage-store.ts';
 import { partUserToWire } from './parts.schema.ts';
@@ -20,7 +19,7 @@ export async function listPartUsagePage(
 ) {
   const fingerprint = fingerprintOf({ list: 'part-usage', of: part.id });
   const after = cursor === undefined ? undefined : decodeCursor(cursorSecret, fingerprint, cursor, position);
-  const users = await runPostgres(() => findPartUsers(postgres, part.projectId, part.id, { after, limit: limit + 1 }));
+  const users = await findPartUsers(postgres, part.projectId, part.id, { after, limit: limit + 1 });
   return toPage(users, limit, partUserToWire, ({ type, id, version }) =>
     encodeCursor(cursorSecret, fingerprint, [type, id, version]),
   );

@@ -7,16 +7,15 @@ import { type Principal, projectOf } from '../auth/index.ts';
 import type { TemplateThreads } from '../templates/index.ts';
 import {
   actingFor,
-  calledIn,
   changesFrom,
   createItem,
-  type Exposure,
   etagOf,
-  expose,
   filtersFrom,
   type ItemCache,
+  type ItemResource,
+  idOrSlugIn,
   itemParams,
-  itemSummarySchema,
+  itemResource,
   itemSummaryToWire,
   listItemsPage,
   listQuery,
@@ -33,6 +32,7 @@ import { partCollection } from './part-collection.ts';
 import {
   createPartBody,
   partSchema,
+  partSummarySchema,
   partToWire,
   partUserSchema,
   partVersionSchema,
@@ -54,11 +54,11 @@ const path = '/api/projects/{project_id}/parts';
 const tag = 'parts';
 const templateProblems = ['invalid_template', 'template_limit', 'part_cycle', 'workspace_busy', 'server_busy'] as const;
 
-type PartsExposure = Exposure<PartContent>;
+type PartsExposure = ItemResource<PartContent>;
 
 /** Returns all endpoints of parts. */
 export function partsEndpoints(deps: PartsDeps) {
-  const exposure = expose(deps, {
+  const resource = itemResource(deps, {
     collection: partCollection(deps),
     path,
     title: 'Part',
@@ -69,14 +69,15 @@ export function partsEndpoints(deps: PartsDeps) {
   });
   return [
     listEndpoint(deps),
-    createEndpoint(exposure),
-    getEndpoint(exposure),
-    updateEndpoint(exposure),
-    ...itemEndpoints(exposure, {
-      description: 'Refused while the newest or a labeled version of a prompt or of another part includes it.',
+    createEndpoint(resource),
+    getEndpoint(resource),
+    updateEndpoint(resource),
+    ...itemEndpoints(resource, {
+      description:
+        'The request is refused if the newest version or a labeled version of a prompt or of another part includes this part.',
       problems: ['part_in_use'],
     }),
-    usageEndpoint(exposure),
+    usageEndpoint(resource),
   ];
 }
 
@@ -89,7 +90,7 @@ function listEndpoint(deps: PartsDeps) {
     tag,
     params: projectParams,
     query: z.strictObject(listQuery),
-    responses: { 200: { description: 'A page of parts', schema: listOf(itemSummarySchema) } },
+    responses: { 200: { description: 'A page of parts', schema: listOf(partSummarySchema) } },
     problems: ['project_not_found', 'invalid_cursor', 'cursor_mismatch'],
     handle: async ({ principal, query }) => {
       const { limit, cursor, sort, ...filters } = query;
@@ -100,7 +101,7 @@ function listEndpoint(deps: PartsDeps) {
   });
 }
 
-function createEndpoint(exposure: PartsExposure) {
+function createEndpoint(resource: PartsExposure) {
   return endpoint({
     ...writing,
     operationId: 'createPart',
@@ -110,11 +111,11 @@ function createEndpoint(exposure: PartsExposure) {
     tag,
     params: projectParams,
     body: createPartBody,
-    responses: { 201: { description: 'The part with its version 1', schema: partSchema } },
+    responses: { 201: { description: 'The part with version 1', schema: partSchema } },
     problems: ['project_not_found', 'slug_taken', ...templateProblems],
     handle: async (call) => {
       const { principal, body, requestId } = call;
-      const created = await createItem(exposure.collection, {
+      const created = await createItem(resource.collection, {
         ...actingFor(principal, requestId, call),
         ...newItemFrom(body),
         content: { template: body.template, templateFormat: body.template_format },
@@ -124,38 +125,39 @@ function createEndpoint(exposure: PartsExposure) {
   });
 }
 
-function getEndpoint(exposure: PartsExposure) {
+function getEndpoint(resource: PartsExposure) {
   return endpoint({
     ...reading,
     operationId: 'getPart',
     path: `${path}/{part_id}`,
-    summary: 'A part with its newest version',
+    summary: 'Get a part with its newest version',
     tag,
     params: itemParams(partKind),
     conditional: true,
     responses: { 200: { description: 'The part', schema: partSchema } },
     problems: ['project_not_found', 'part_not_found'],
     handle: async ({ principal, params }) => {
-      const item = await exposure.read(projectOf(principal), calledIn(partKind, params));
-      const version = await exposure.readVersion(item, item.latestVersion);
+      const item = await resource.read(projectOf(principal), idOrSlugIn(partKind, params));
+      const version = await resource.readVersion(item, item.latestVersion);
       return { status: 200, body: partToWire({ item, version }), etag: etagOf(item, version.version) };
     },
   });
 }
 
-function updateEndpoint(exposure: PartsExposure) {
+function updateEndpoint(resource: PartsExposure) {
   return endpoint({
     ...writing,
     operationId: 'updatePart',
     method: 'PUT',
     path: `${path}/{part_id}`,
     summary: 'Change a part',
-    description: 'What is absent stays, null clears. A changed template is a new version; the same one is none.',
+    description:
+      'An absent field does not change. Null clears a field. A changed template creates a new version. The same template does not.',
     tag,
     params: itemParams(partKind),
     body: updatePartBody,
     conditional: true,
-    responses: { 200: { description: 'The part as it is now', schema: updatedPartSchema } },
+    responses: { 200: { description: 'The changed part', schema: updatedPartSchema } },
     problems: [
       ...(['project_not_found', 'part_not_found', 'version_conflict', 'precondition_failed'] as const),
       ...(['slug_taken', 'part_in_use'] as const),
@@ -163,9 +165,9 @@ function updateEndpoint(exposure: PartsExposure) {
     ],
     handle: async (call) => {
       const { principal, params, body, requestId, ifMatch } = call;
-      const updated = await updateItem(exposure.collection, {
+      const updated = await updateItem(resource.collection, {
         ...actingFor(principal, requestId, call),
-        called: calledIn(partKind, params),
+        idOrSlug: idOrSlugIn(partKind, params),
         ...changesFrom(body),
         ifMatch,
         merge: (newest) => ({
@@ -179,20 +181,20 @@ function updateEndpoint(exposure: PartsExposure) {
   });
 }
 
-function usageEndpoint(exposure: PartsExposure) {
-  const { collection, cursorSecret } = exposure;
+function usageEndpoint(resource: PartsExposure) {
+  const { collection, cursorSecret } = resource;
   return endpoint({
     ...reading,
     operationId: 'listPartUsage',
     path: `${path}/{part_id}/usage`,
-    summary: 'The versions of prompts and parts that include a part, directly or through other parts',
+    summary: 'List the versions of prompts and parts that include a part, directly or through other parts',
     tag,
     params: itemParams(partKind),
     query: z.strictObject(pageParams),
     responses: { 200: { description: 'A page of users', schema: listOf(partUserSchema) } },
     problems: ['project_not_found', 'part_not_found', 'invalid_cursor', 'cursor_mismatch'],
     handle: async ({ principal, params, query }) => {
-      const part = await exposure.read(projectOf(principal), calledIn(partKind, params));
+      const part = await resource.read(projectOf(principal), idOrSlugIn(partKind, params));
       const body = await listPartUsagePage({ postgres: collection.postgres, cursorSecret }, part, query);
       return { status: 200, body };
     },

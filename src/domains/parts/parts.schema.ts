@@ -5,6 +5,7 @@ import {
   type ItemAt,
   itemAtSchemaOf,
   itemAtToWire,
+  itemSummarySchema,
   updateFields,
   type Version,
   versionSchemaOf,
@@ -29,9 +30,10 @@ export const updatePartBody = z
   .meta({ example: { template: 'Answer in a {{tone}} tone, briefly.' } });
 
 const contentShape = { template, template_format: templateFormat };
-export const partSchema = itemAtSchemaOf(contentShape);
-export const updatedPartSchema = partSchema.extend({ created_version: z.boolean() });
-export const partVersionSchema = versionSchemaOf(contentShape);
+export const partSummarySchema = itemSummarySchema.meta({ id: 'PartSummary' });
+export const partSchema = itemAtSchemaOf(contentShape).meta({ id: 'Part' });
+export const updatedPartSchema = partSchema.extend({ created_version: z.boolean() }).meta({ id: 'UpdatedPart' });
+export const partVersionSchema = versionSchemaOf(contentShape).meta({ id: 'PartVersion' });
 
 /** Converts a part with one of its versions to its JSON form. */
 export function partToWire(at: ItemAt<PartContent>): z.infer<typeof partSchema> {
@@ -47,16 +49,20 @@ function contentToWire({ template: text, templateFormat: format }: PartContent) 
   return { template: text, template_format: format };
 }
 
-export const partUserSchema = z.object({
-  type: z.enum(['prompt', 'part']),
-  id: z.string(),
-  slug: z.string(),
-  name: z.string(),
-  version: z.int(),
-  is_latest: z.boolean(),
-  labels: z.array(z.string()),
-  direct: z.boolean().meta({ description: 'By a tag of its own, and not only through other parts' }),
-});
+export const partUserSchema = z
+  .object({
+    type: z.enum(['prompt', 'part']),
+    id: z.string(),
+    slug: z.string(),
+    name: z.string(),
+    version: z.int(),
+    is_latest: z.boolean(),
+    labels: z.array(z.string()),
+    direct: z
+      .boolean()
+      .meta({ description: 'Whether the version includes the part directly, not only through other parts' }),
+  })
+  .meta({ id: 'PartUser' });
 
 /** Converts a version that includes a part to its JSON form. */
 export function partUserToWire(user: PartUser): z.infer<typeof partUserSchema> {

@@ -1,5 +1,4 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { ModelPrice, ModelPriceList } from './model-price.ts';
 
 /** A price as stored in JSON. */
@@ -10,11 +9,9 @@ type StoredPrice = Omit<ModelPrice, 'effectiveFrom'> & { effectiveFrom: string |
  * @throws UnavailableError while Postgres is unavailable
  */
 export async function findModelPrices(postgres: Postgres, projectId: string): Promise<ModelPriceList | undefined> {
-  const row = await runPostgres(() =>
-    postgres('model_prices')
-      .where('project_id', projectId)
-      .first<{ prices: StoredPrice[]; updated_at: Date } | undefined>('prices', 'updated_at'),
-  );
+  const row = await postgres('model_prices')
+    .where('project_id', projectId)
+    .first<{ prices: StoredPrice[]; updated_at: Date } | undefined>('prices', 'updated_at');
   return row && { prices: row.prices.map(fromStored), updatedAt: row.updated_at };
 }
 
@@ -33,12 +30,10 @@ export async function lockModelPrices(transaction: Postgres, projectId: string):
  * @throws UnavailableError while Postgres is unavailable
  */
 export async function replaceModelPrices(postgres: Postgres, projectId: string, list: ModelPriceList): Promise<void> {
-  await runPostgres(() =>
-    postgres('model_prices')
-      .insert({ project_id: projectId, prices: JSON.stringify(list.prices), updated_at: list.updatedAt })
-      .onConflict('project_id')
-      .merge(),
-  );
+  await postgres('model_prices')
+    .insert({ project_id: projectId, prices: JSON.stringify(list.prices), updated_at: list.updatedAt })
+    .onConflict('project_id')
+    .merge();
 }
 
 function fromStored(stored: StoredPrice): ModelPrice {

@@ -14,14 +14,14 @@ export function pricingEndpoints(deps: { postgres: Postgres }) {
     path: '/api/projects/{project_id}/model-prices',
     tag: 'pricing',
     params: z.strictObject({ project_id: z.string() }),
-    responses: { 200: { description: 'All own prices of the project', schema: modelPricesSchema } },
+    responses: { 200: { description: 'All model prices of the project', schema: modelPricesSchema } },
   } as const;
   return [
     endpoint({
       ...common,
       operationId: 'getModelPrices',
       method: 'GET',
-      summary: "The project's own model prices",
+      summary: 'Get the model prices of a project',
       access: { scope: 'budgets:read' },
       rateClass: 'read',
       handle: async ({ params }) => {
@@ -33,10 +33,10 @@ export function pricingEndpoints(deps: { postgres: Postgres }) {
       ...common,
       operationId: 'putModelPrices',
       method: 'PUT',
-      summary: "Replace the project's own model prices",
+      summary: 'Replace the model prices of a project',
       description:
-        'They come before those of the price table, for spans that are received from about two seconds on. ' +
-        'Costs that are stored already stay as they are.',
+        'They take precedence over the price table, for spans that arrive about two seconds later or after that. ' +
+        'Stored costs do not change.',
       access: { scope: 'budgets:write' },
       rateClass: 'write',
       body: modelPricesBody,

@@ -20,17 +20,22 @@ const perMillion = z
   });
 
 const modelPriceBody = z.strictObject({
-  model: z.string().trim().min(1).max(256).meta({ description: 'As the spans name it; case does not matter' }),
-  provider: z.string().trim().min(1).max(256).nullish().meta({ description: 'Default any' }),
+  model: z
+    .string()
+    .trim()
+    .min(1)
+    .max(256)
+    .meta({ description: 'The model name as the spans give it. Case does not matter' }),
+  provider: z.string().trim().min(1).max(256).nullish().meta({ description: 'Default: any provider' }),
   input_per_million: perMillion,
   output_per_million: perMillion,
-  cache_read_per_million: perMillion.nullish().meta({ description: 'Default that of the input' }),
-  cache_write_per_million: perMillion.nullish().meta({ description: 'Default that of the input' }),
-  reasoning_per_million: perMillion.nullish().meta({ description: 'Default that of the output' }),
+  cache_read_per_million: perMillion.nullish().meta({ description: 'Default: the price of the input' }),
+  cache_write_per_million: perMillion.nullish().meta({ description: 'Default: the price of the input' }),
+  reasoning_per_million: perMillion.nullish().meta({ description: 'Default: the price of the output' }),
   effective_from: z.iso
     .datetime({ offset: true })
     .nullish()
-    .meta({ description: 'Holds for spans that start then or later; default any' }),
+    .meta({ description: 'The price applies to spans that start at this time or later; default: all spans' }),
 });
 
 export const modelPricesBody = z
@@ -42,7 +47,7 @@ export const modelPricesBody = z
       const first = seen.get(identityOf(price));
       if (first === undefined) seen.set(identityOf(price), index);
       else {
-        const message = `prices the same model, provider and effective_from as prices[${first}]`;
+        const message = `has the same model, provider and effective_from as prices[${first}]`;
         context.addIssue({ code: 'custom', path: ['prices', index], message, params: { code: 'duplicate' } });
       }
     }
@@ -50,21 +55,25 @@ export const modelPricesBody = z
 
 const usd = z.string().meta({ example: '2.50' });
 
-export const modelPricesSchema = z.object({
-  prices: z.array(
-    z.object({
-      model: z.string(),
-      provider: z.string().nullable(),
-      input_per_million: usd,
-      output_per_million: usd,
-      cache_read_per_million: usd.nullable(),
-      cache_write_per_million: usd.nullable(),
-      reasoning_per_million: usd.nullable(),
-      effective_from: z.iso.datetime().nullable(),
-    }),
-  ),
-  updated_at: z.iso.datetime().nullable().meta({ description: 'null when the project never had prices of its own' }),
-});
+const modelPriceSchema = z
+  .object({
+    model: z.string(),
+    provider: z.string().nullable(),
+    input_per_million: usd,
+    output_per_million: usd,
+    cache_read_per_million: usd.nullable(),
+    cache_write_per_million: usd.nullable(),
+    reasoning_per_million: usd.nullable(),
+    effective_from: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'ModelPrice' });
+
+export const modelPricesSchema = z
+  .object({
+    prices: z.array(modelPriceSchema),
+    updated_at: z.iso.datetime().nullable().meta({ description: 'Null if the project never had its own prices' }),
+  })
+  .meta({ id: 'ModelPrices' });
 
 /** Converts a project's own prices to their API JSON. */
 export function modelPricesToWire(list: ModelPriceList | undefined): z.infer<typeof modelPricesSchema> {

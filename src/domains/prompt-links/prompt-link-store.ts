@@ -1,6 +1,5 @@
 import { isId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import { hashOfTemplateKey, type KnownPrompt } from './prompt.ts';
 
 interface Row {
@@ -51,7 +50,7 @@ export async function findKnownPrompts(
   const called = wanted.filter((each) => hashOfTemplateKey(each) === undefined);
   const ids = called.filter((each) => isId('prm', each));
   const names = called.filter((each) => !isId('prm', each));
-  const { rows } = await runPostgres(() => postgres.raw<{ rows: Row[] }>(lookUp, { projectId, ids, names, hashes }));
+  const { rows } = await postgres.raw<{ rows: Row[] }>(lookUp, { projectId, ids, names, hashes });
   return new Map(rows.map(({ wanted, id, slug, versions }) => [wanted, { id, slug, versions: versions ?? [] }]));
 }
 
@@ -73,15 +72,13 @@ export async function findPromptNames(
   promptIds: readonly string[],
   textsMax: number,
 ): Promise<Map<string, PromptNames>> {
-  const { rows } = await runPostgres(() =>
-    postgres.raw<{ rows: PromptNames[] }>(
-      `select id, slug, name, array(
-         select 'sha256:' || template_hash from prompt_versions
-         where project_id = :projectId and prompt_id = prompts.id and template_hash is not null
-         group by template_hash order by max(version) desc limit :textsMax) as "templateKeys"
-       from prompts where project_id = :projectId and id = any(:promptIds)`,
-      { projectId, promptIds: [...promptIds], textsMax },
-    ),
+  const { rows } = await postgres.raw<{ rows: PromptNames[] }>(
+    `select id, slug, name, array(
+       select 'sha256:' || template_hash from prompt_versions
+       where project_id = :projectId and prompt_id = prompts.id and template_hash is not null
+       group by template_hash order by max(version) desc limit :textsMax) as "templateKeys"
+     from prompts where project_id = :projectId and id = any(:promptIds)`,
+    { projectId, promptIds: [...promptIds], textsMax },
   );
   return new Map(rows.map((row) => [row.id, row]));
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
 import type { TemplateThreads } from '../templates/index.ts';
-import { calledIn, type Exposure, itemParams, reading, versionParam } from '../versioned/index.ts';
+import { type ItemResource, idOrSlugIn, itemParams, reading, versionParam } from '../versioned/index.ts';
 import { type PromptContent, promptContentToWire, promptKind } from './prompt-content.ts';
 import { diffSchema } from './prompts.schema.ts';
 
@@ -12,19 +12,21 @@ const { endpoint } = endpointsFor<Principal>();
 const diffMsMax = 2_000;
 
 /** Returns the endpoint that compares two versions of a prompt. */
-export function diffEndpoint(threads: TemplateThreads, { path, read, readVersion }: Exposure<PromptContent>) {
+export function diffEndpoint(threads: TemplateThreads, { path, read, readVersion }: ItemResource<PromptContent>) {
   return endpoint({
     ...reading,
     operationId: 'diffPrompt',
     path: `${path}/{prompt_id}/diff`,
-    summary: 'What differs between two versions of a prompt',
+    summary: 'Compare two versions of a prompt',
     tag: 'prompts',
     params: itemParams(promptKind),
     query: z.strictObject({
-      from: versionParam.meta({ description: 'The version that the changes start from', example: 1 }),
-      to: versionParam.optional().meta({ description: 'Default the newest version', example: 3 }),
+      from: versionParam.meta({ description: 'The version to compare from', example: 1 }),
+      to: versionParam
+        .optional()
+        .meta({ description: 'The version to compare to; default: the newest version', example: 3 }),
     }),
-    responses: { 200: { description: 'Field by field, and as a unified diff of the text', schema: diffSchema } },
+    responses: { 200: { description: 'The changes by field, and a unified diff of the text', schema: diffSchema } },
     problems: [
       ...(['project_not_found', 'prompt_not_found', 'version_not_found', 'template_limit'] as const),
       ...(['workspace_busy', 'server_busy'] as const),
@@ -32,7 +34,7 @@ export function diffEndpoint(threads: TemplateThreads, { path, read, readVersion
     handle: async (call) => {
       const { principal, params, query } = call;
       const project = projectOf(principal);
-      const item = await read(project, calledIn(promptKind, params));
+      const item = await read(project, idOrSlugIn(promptKind, params));
       const from = await readVersion(item, query.from);
       const to = await readVersion(item, query.to ?? item.latestVersion);
       const contents = { from: promptContentToWire(from.content), to: promptContentToWire(to.content) };

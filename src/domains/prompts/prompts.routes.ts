@@ -7,15 +7,15 @@ import { type Principal, projectOf } from '../auth/index.ts';
 import type { TemplateThreads } from '../templates/index.ts';
 import {
   actingFor,
-  calledIn,
   changesFrom,
   createItem,
-  type Exposure,
   etagOf,
-  expose,
   filtersFrom,
   type ItemCache,
+  type ItemResource,
+  idOrSlugIn,
   itemParams,
+  itemResource,
   listItemsPage,
   listQuery,
   newItemFrom,
@@ -54,7 +54,7 @@ export interface PromptsDeps {
   cursorSecret: string;
 }
 
-type PromptsExposure = Exposure<PromptContent>;
+type PromptsExposure = ItemResource<PromptContent>;
 
 const { endpoint } = endpointsFor<Principal>();
 const path = '/api/projects/{project_id}/prompts';
@@ -66,7 +66,7 @@ const contentProblems = [
 
 /** Returns all endpoints of prompts except rendering. */
 export function promptsEndpoints(deps: PromptsDeps) {
-  const exposure = expose(deps, {
+  const resource = itemResource(deps, {
     collection: promptCollection(deps),
     path,
     title: 'Prompt',
@@ -77,14 +77,14 @@ export function promptsEndpoints(deps: PromptsDeps) {
   });
   return [
     listEndpoint(deps),
-    createEndpoint(exposure),
-    getEndpoint(exposure),
-    updateEndpoint(exposure),
-    ...itemEndpoints(exposure, {
-      description: `Executions keep their link to it, and it can be restored for ${restorableDays} days.`,
+    createEndpoint(resource),
+    getEndpoint(resource),
+    updateEndpoint(resource),
+    ...itemEndpoints(resource, {
+      description: `Executions keep their link to the prompt. It can be restored for ${restorableDays} days.`,
     }),
-    restoreEndpoint(exposure),
-    diffEndpoint(deps.threads, exposure),
+    restoreEndpoint(resource),
+    diffEndpoint(deps.threads, resource),
     ...transferEndpoints(deps),
   ];
 }
@@ -97,7 +97,10 @@ function listEndpoint(deps: PromptsDeps) {
     summary: 'List and search the prompts of a project',
     tag,
     params: projectParams,
-    query: z.strictObject({ ...listQuery, type: z.enum(promptTypes).optional().meta({ description: 'Text or chat' }) }),
+    query: z.strictObject({
+      ...listQuery,
+      type: z.enum(promptTypes).optional().meta({ description: 'The type of the prompt: text or chat' }),
+    }),
     responses: { 200: { description: 'A page of prompts', schema: listOf(promptSummarySchema) } },
     problems: ['project_not_found', 'invalid_cursor', 'cursor_mismatch'],
     handle: async ({ principal, query }) => {
@@ -110,22 +113,23 @@ function listEndpoint(deps: PromptsDeps) {
   });
 }
 
-function createEndpoint(exposure: PromptsExposure) {
+function createEndpoint(resource: PromptsExposure) {
   return endpoint({
     ...writing,
     operationId: 'createPrompt',
     method: 'POST',
     path,
     summary: 'Create a prompt',
-    description: 'Without a slug one is derived from the name. Parts that a template names need not exist yet.',
+    description:
+      'Without a slug, the service derives one from the name. A template may name parts that do not exist yet.',
     tag,
     params: projectParams,
     body: createPromptBody,
-    responses: { 201: { description: 'The prompt with its version 1', schema: promptSchema } },
+    responses: { 201: { description: 'The prompt with version 1', schema: promptSchema } },
     problems: ['project_not_found', 'slug_taken', ...contentProblems],
     handle: async (call) => {
       const { principal, body, requestId } = call;
-      const created = await createItem(exposure.collection, {
+      const created = await createItem(resource.collection, {
         ...actingFor(principal, requestId, call),
         ...newItemFrom(body),
         content: contentFrom(body),
@@ -150,12 +154,12 @@ const pinQuery = z
     message: 'give either version or label, not both',
   });
 
-function getEndpoint(exposure: PromptsExposure) {
+function getEndpoint(resource: PromptsExposure) {
   return endpoint({
     ...reading,
     operationId: 'getPrompt',
     path: `${path}/{prompt_id}`,
-    summary: 'A prompt with one of its versions, the newest by default',
+    summary: 'Get a prompt with one of its versions, by default the newest',
     tag,
     params: itemParams(promptKind),
     query: pinQuery,
@@ -163,15 +167,15 @@ function getEndpoint(exposure: PromptsExposure) {
     responses: { 200: { description: 'The prompt', schema: promptSchema } },
     problems: ['project_not_found', 'prompt_not_found', 'version_not_found', 'label_not_found'],
     handle: async ({ principal, params, query }) => {
-      const { item, number } = await exposure.locate(projectOf(principal), calledIn(promptKind, params), query);
-      const version = await exposure.readVersion(item, number);
+      const { item, number } = await resource.locate(projectOf(principal), idOrSlugIn(promptKind, params), query);
+      const version = await resource.readVersion(item, number);
       const body = promptToWire({ item, version });
       return { status: 200, body, etag: etagOf(item, version.version) };
     },
   });
 }
 
-function updateEndpoint(exposure: PromptsExposure) {
+function updateEndpoint(resource: PromptsExposure) {
   return endpoint({
     ...writing,
     operationId: 'updatePrompt',
@@ -179,23 +183,23 @@ function updateEndpoint(exposure: PromptsExposure) {
     path: `${path}/{prompt_id}`,
     summary: 'Change a prompt',
     description:
-      'What is absent stays, null clears. Changed content is a new version; the same content and changed metadata are none. ' +
-      '`labels` are pointed at the version that is the newest afterwards.',
+      'An absent field does not change. Null clears a field. Changed content creates a new version. Changed metadata does not. ' +
+      '`labels` point to the newest version after the change.',
     tag,
     params: itemParams(promptKind),
     body: updatePromptBody,
     conditional: true,
-    responses: { 200: { description: 'The prompt as it is now', schema: updatedPromptSchema } },
+    responses: { 200: { description: 'The changed prompt', schema: updatedPromptSchema } },
     problems: [
       ...(['project_not_found', 'prompt_not_found', 'version_conflict', 'precondition_failed'] as const),
       ...(['slug_taken', ...contentProblems] as const),
     ],
     handle: async (call) => {
       const { principal, params, body, requestId, ifMatch } = call;
-      const updated = await updateItem(exposure.collection, {
+      const updated = await updateItem(resource.collection, {
         ...actingFor(principal, requestId, call),
         ...changesFrom(body),
-        called: calledIn(promptKind, params),
+        idOrSlug: idOrSlugIn(promptKind, params),
         ifMatch,
         merge: (newest) => mergeContent(newest, body),
       });
@@ -211,15 +215,15 @@ function restoreEndpoint({ collection }: PromptsExposure) {
     operationId: 'restorePrompt',
     method: 'POST',
     path: `${path}/{prompt_id}/restore`,
-    summary: 'Bring a deleted prompt back',
-    description: `As it was, within ${restorableDays} days.`,
+    summary: 'Restore a deleted prompt',
+    description: `A prompt can be restored within ${restorableDays} days after its deletion. It is restored without changes.`,
     tag,
     params: itemParams(promptKind),
     responses: { 200: { description: 'The prompt', schema: promptSchema } },
     problems: ['project_not_found', 'prompt_not_found', 'slug_taken'],
     handle: async ({ principal, params, requestId }) => {
-      const called = calledIn(promptKind, params);
-      const restored = await restoreItem(collection, { ...actingFor(principal, requestId), called });
+      const idOrSlug = idOrSlugIn(promptKind, params);
+      const restored = await restoreItem(collection, { ...actingFor(principal, requestId), idOrSlug });
       const etag = etagOf(restored.item, restored.version.version);
       return { status: 200, body: promptToWire(restored), etag };
     },

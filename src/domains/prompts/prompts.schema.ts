@@ -19,12 +19,14 @@ import { type PromptContent, promptContentToWire, promptKind, promptTypes } from
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool'] as const;
 
-const message = z.union([
-  z.strictObject({ role: z.enum(roles), content: z.string() }),
-  z.strictObject({
-    placeholder: z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]{0,99}$/, 'must be a name of letters, digits, _ and -'),
-  }),
-]);
+const message = z
+  .union([
+    z.strictObject({ role: z.enum(roles), content: z.string() }),
+    z.strictObject({
+      placeholder: z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]{0,99}$/, 'must be a name of letters, digits, _ and -'),
+    }),
+  ])
+  .meta({ id: 'NewPromptMessage' });
 const type = z.enum(promptTypes);
 const template = z.string().meta({ example: 'Answer {{question}} in a {{tone}} tone.' });
 const messages = z
@@ -60,7 +62,7 @@ export function checkText(body: ContentBody & { type: 'text' | 'chat' }, context
   const issue = (path: string, text: string, code: string) =>
     context.addIssue({ code: 'custom', path: [path], message: text, params: { code } });
   if (body[wanted] === undefined) issue(wanted, `is required for the type ${body.type}`, 'required');
-  if (body[other] !== undefined) issue(other, `is not for the type ${body.type}`, 'wrong_type');
+  if (body[other] !== undefined) issue(other, `is not allowed for the type ${body.type}`, 'wrong_type');
 }
 
 export const updatePromptBody = z
@@ -107,16 +109,18 @@ export function mergeContent(
 }
 
 function otherType(path: string, fixed: string): InvalidError {
-  const said = `the type of this prompt is ${fixed}, which never changes`;
+  const said = `the type of this prompt is ${fixed} and cannot change`;
   return new InvalidError('invalid_body', `${path}: ${said}`, {
     errors: [{ path, code: 'wrong_type', message: said }],
   });
 }
 
-export const storedMessage = z.union([
-  z.strictObject({ role: z.string().min(1).max(100).meta({ example: 'user' }), content: z.string() }),
-  z.strictObject({ placeholder: z.string().min(1).max(100) }),
-]);
+export const storedMessage = z
+  .union([
+    z.strictObject({ role: z.string().min(1).max(100).meta({ example: 'user' }), content: z.string() }),
+    z.strictObject({ placeholder: z.string().min(1).max(100) }),
+  ])
+  .meta({ id: 'PromptMessage' });
 
 const contentShape = {
   type,
@@ -127,28 +131,32 @@ const contentShape = {
   input_schema: inputSchema,
 };
 
-export const promptSummarySchema = itemSummarySchema.extend({ type });
+export const promptSummarySchema = itemSummarySchema.extend({ type }).meta({ id: 'PromptSummary' });
 
 /** Converts a prompt to its JSON form in lists. */
 export function promptSummaryToWire(item: Item): z.infer<typeof promptSummarySchema> {
   return { ...itemSummaryToWire(item), type: type.parse(item.fixed.type) };
 }
 
-export const promptSchema = itemAtSchemaOf(contentShape).extend({
-  otel_attributes: z
-    .record(z.string(), z.string())
-    .meta({ description: 'To be set on the span of a call, which links it to this version' }),
-});
-export const updatedPromptSchema = promptSchema.extend({ created_version: z.boolean() });
-export const promptVersionSchema = versionSchemaOf(contentShape);
+export const promptSchema = itemAtSchemaOf(contentShape)
+  .extend({
+    otel_attributes: z
+      .record(z.string(), z.string())
+      .meta({ description: 'Attributes to set on the span of a model call. They link the span to this version' }),
+  })
+  .meta({ id: 'Prompt' });
+export const updatedPromptSchema = promptSchema.extend({ created_version: z.boolean() }).meta({ id: 'UpdatedPrompt' });
+export const promptVersionSchema = versionSchemaOf(contentShape).meta({ id: 'PromptVersion' });
 
-export const diffSchema = z.object({
-  from: z.int(),
-  to: z.int(),
-  identical: z.boolean(),
-  changes: z.array(z.object({ field: z.string(), from: z.unknown(), to: z.unknown() })),
-  unified_diff: z.string().meta({ description: 'Of the template, or of the messages under their roles' }),
-});
+export const diffSchema = z
+  .object({
+    from: z.int(),
+    to: z.int(),
+    identical: z.boolean(),
+    changes: z.array(z.object({ field: z.string(), from: z.unknown(), to: z.unknown() })),
+    unified_diff: z.string().meta({ description: 'Unified diff of the template, or of the messages with their roles' }),
+  })
+  .meta({ id: 'PromptDiff' });
 
 /** Converts a prompt with one of its versions to its JSON form. */
 export function promptToWire(at: ItemAt<PromptContent>): z.infer<typeof promptSchema> {

@@ -1,7 +1,7 @@
 import type { Headers, RateClass } from '../../http/endpoint.ts';
 import { limitsOf, type WorkspaceScope } from '../workspaces/index.ts';
-import { type DrawOutcome, type RateDraw, refusedDraw } from './draw.ts';
-import { quotaDraws, rateDraws } from './draws-of.ts';
+import { quotaChecks, rateChecks } from './checks-of.ts';
+import { type LimitOutcome, type RateCheck, refusedCheck } from './limit-check.ts';
 import type { Limiter } from './limiter.ts';
 import { rateHeaders, unlimitedHeaders, untouched } from './rate-headers.ts';
 import { refusalError } from './refusals.ts';
@@ -27,31 +27,31 @@ export async function admitRequest(
 ): Promise<void> {
   if (limited === undefined || rateClass === 'none') return setHeaders(unlimitedHeaders(rateClass));
   if (rateClass === 'ingest') return admitIngest(limiter, limited, setHeaders);
-  const draws = rateDraws(limited, limitsOf(limited), { [rateClass]: 1 });
-  if (draws.length === 0) return setHeaders(unlimitedHeaders(rateClass));
-  settleOutcome(await limiter.drawOpen(draws), draws, setHeaders);
+  const checks = rateChecks(limited, limitsOf(limited), { [rateClass]: 1 });
+  if (checks.length === 0) return setHeaders(unlimitedHeaders(rateClass));
+  applyOutcome(await limiter.checkOpen(checks), checks, setHeaders);
 }
 
 /**
  * Sets the rate headers of an outcome.
- * @throws RateLimitedError or ExhaustedError for a refused draw
+ * @throws RateLimitedError or ExhaustedError for a refused check
  */
-export function settleOutcome(
-  outcome: DrawOutcome,
-  policies: readonly RateDraw[],
+export function applyOutcome(
+  outcome: LimitOutcome,
+  policies: readonly RateCheck[],
   setHeaders: (headers: Headers) => void,
 ): void {
   const headers = rateHeaders(policies, outcome.results);
   setHeaders(headers);
-  const refused = refusedDraw(outcome);
+  const refused = refusedCheck(outcome);
   if (refused !== undefined) throw refusalError(refused);
 }
 
 function admitIngest(limiter: Limiter, workspace: WorkspaceScope, setHeaders: (headers: Headers) => void): void {
   const limits = limitsOf(workspace);
-  const rates = rateDraws(workspace, limits, { ingest: 1, ingest_bytes: 1, ingest_spans: 1 });
+  const rates = rateChecks(workspace, limits, { ingest: 1, ingest_bytes: 1, ingest_spans: 1 });
   setHeaders(rates.length === 0 ? unlimitedHeaders('ingest') : rateHeaders(rates, untouched(rates)));
-  const quotas = quotaDraws(workspace, limits, { quota: 'spans', cost: 1, receivedAtMs: Date.now() });
+  const quotas = quotaChecks(workspace, limits, { quota: 'spans', cost: 1, receivedAtMs: Date.now() });
   const refusal = limiter.refusal([...rates, ...quotas]);
-  if (refusal !== undefined) settleOutcome(refusal, rates, setHeaders);
+  if (refusal !== undefined) applyOutcome(refusal, rates, setHeaders);
 }

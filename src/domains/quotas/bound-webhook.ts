@@ -1,7 +1,7 @@
 import type { Headers } from '../../http/endpoint.ts';
-import { settleOutcome } from './admit-request.ts';
-import type { RateDraw } from './draw.ts';
-import { rateWindowMs } from './draws-of.ts';
+import { applyOutcome } from './admit-request.ts';
+import { rateWindowMs } from './checks-of.ts';
+import type { RateCheck } from './limit-check.ts';
 import type { Limiter } from './limiter.ts';
 import { rateHeaders, untouched } from './rate-headers.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
@@ -37,8 +37,8 @@ export async function boundWebhook<T>(
 ): Promise<T> {
   // This is not a limit of a workspace, so the key contains none.
   const key = `promptlane:rate:webhook:${provider}`;
-  const draws: RateDraw[] = [{ kind: 'rate', name: 'webhook', key, cost: 1, limit, windowMs: rateWindowMs }];
-  setHeaders(rateHeaders(draws, untouched(draws)));
-  const admit = async () => settleOutcome(await limiter.drawOpen(draws), draws, setHeaders);
+  const checks: RateCheck[] = [{ kind: 'rate', name: 'webhook', key, cost: 1, limit, windowMs: rateWindowMs }];
+  setHeaders(rateHeaders(checks, untouched(checks)));
+  const admit = async () => applyOutcome(await limiter.checkOpen(checks), checks, setHeaders);
   return refusedCredentials.count(address, () => receive(admit));
 }

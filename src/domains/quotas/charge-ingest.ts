@@ -2,8 +2,8 @@ import type { Headers } from '../../http/endpoint.ts';
 import type { WorkspaceId } from '../../lib/ids.ts';
 import type { SpanMeter } from '../../queue/body-publisher.ts';
 import { limitsOf, type WorkspaceScope } from '../workspaces/index.ts';
-import { settleOutcome } from './admit-request.ts';
-import { quotaDraws, rateDraws } from './draws-of.ts';
+import { applyOutcome } from './admit-request.ts';
+import { quotaChecks, rateChecks } from './checks-of.ts';
 import type { Limiter } from './limiter.ts';
 import { usageEntry } from './usage.ts';
 
@@ -24,7 +24,7 @@ export interface IngestCaller {
 }
 
 /**
- * Draws on all ingestion limits and the monthly spans at once, in one round trip; none if all are
+ * Checks all ingestion limits and the monthly spans at once, in one round trip; none if all are
  * unlimited. Resolves to how the spans are metered when their body is published.
  * @throws RateLimitedError or ExhaustedError when a limit is exceeded
  * @throws UnavailableError when Redis is unavailable
@@ -37,14 +37,14 @@ export async function chargeIngest(
   const { key, slot, expiresAtS } = usageEntry(workspaceId, 'spans', receivedAtMs);
   if (limited === undefined) return { key, slot, expiresAtS, spans: cost.spans, taken: false };
   const limits = limitsOf(limited);
-  const rates = rateDraws(limited, limits, {
+  const rates = rateChecks(limited, limits, {
     ...(cost.requests !== undefined && { ingest: cost.requests }),
     ingest_bytes: cost.bytes,
     ingest_spans: cost.spans,
   });
-  const quotas = quotaDraws(limited, limits, { quota: 'spans', cost: cost.spans, receivedAtMs });
+  const quotas = quotaChecks(limited, limits, { quota: 'spans', cost: cost.spans, receivedAtMs });
   if (rates.length > 0 || quotas.length > 0) {
-    settleOutcome(await limiter.draw([...rates, ...quotas]), rates, setHeaders);
+    applyOutcome(await limiter.check([...rates, ...quotas]), rates, setHeaders);
   }
   return { key, slot, expiresAtS, spans: cost.spans, taken: quotas.length > 0 };
 }

@@ -1,5 +1,5 @@
 import { limitsOf, type QuotaName, type WorkspaceScope } from '../workspaces/index.ts';
-import { refusedDraw } from './draw.ts';
+import { refusedCheck } from './limit-check.ts';
 import type { Limiter } from './limiter.ts';
 import { refusalError } from './refusals.ts';
 import { usageEntry } from './usage.ts';
@@ -17,7 +17,7 @@ export async function consumeQuota(
 ): Promise<void> {
   const limit = limitsOf(workspace).quotas[quota] ?? Number.MAX_SAFE_INTEGER;
   const entry = usageEntry(workspace.id, quota, atMs);
-  const outcome = await limiter.draw([{ kind: 'quota', name: quota, cost: units, limit, ...entry }]);
-  const refused = refusedDraw(outcome);
+  const outcome = await limiter.check([{ kind: 'quota', name: quota, cost: units, limit, ...entry }]);
+  const refused = refusedCheck(outcome);
   if (refused !== undefined) throw refusalError(refused);
 }

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { UnavailableError } from '../../lib/errors.ts';
 import type { Redis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import type { Draw, DrawOutcome, DrawResult, RateDraw } from './draw.ts';
-import { drawInRedis } from './draw-in-redis.ts';
+import { checkInRedis } from './check-in-redis.ts';
+import type { LimitCheck, LimitOutcome, LimitResult, RateCheck } from './limit-check.ts';
 import { LocalRates } from './local-rates.ts';
 
 /**
@@ -19,13 +19,13 @@ const rememberedMsMax = 1_000;
 const rememberedMax = 10_000;
 
 interface UsedUp {
-  result: DrawResult;
+  result: LimitResult;
   atMs: number;
   untilMs: number;
 }
 
 /**
- * Draws on limits in Redis. Remembers used-up limits briefly, so that a flood of refused requests
+ * Checks limits in Redis. Remembers used-up limits briefly, so that a flood of refused requests
  * needs no round trips.
  */
 export class Limiter {
@@ -42,20 +42,20 @@ export class Limiter {
   }
 
   /**
-   * Draws on all limits or on none. Fails closed.
+   * Takes the costs from all limits or from none. Fails closed.
    * @throws UnavailableError within about a second when Redis is unavailable
    */
-  async draw(draws: readonly Draw[]): Promise<DrawOutcome> {
-    const refused = this.refusal(draws);
+  async check(checks: readonly LimitCheck[]): Promise<LimitOutcome> {
+    const refused = this.refusal(checks);
     if (refused !== undefined) return refused;
-    if (draws.length === 0) return { granted: true, results: [] };
+    if (checks.length === 0) return { granted: true, results: [] };
     const nowMs = performance.now();
     if (this.#away) {
       if (nowMs < this.#awayUntilMs) throw limitsAway();
       this.#awayUntilMs = nowMs + awayMs;
     }
     try {
-      const outcome = await drawInRedis(this.#redis, draws);
+      const outcome = await checkInRedis(this.#redis, checks);
       this.#noteAway(false);
       for (const result of outcome.results) this.#remember(result);
       return outcome;
@@ -66,37 +66,37 @@ export class Limiter {
   }
 
   /**
-   * Like {@link draw}, but fails open: while Redis is unavailable, this process alone applies the
+   * Like {@link check}, but fails open: while Redis is unavailable, this process alone applies the
    * same rates.
    */
-  async drawOpen(draws: readonly RateDraw[]): Promise<DrawOutcome> {
+  async checkOpen(checks: readonly RateCheck[]): Promise<LimitOutcome> {
     try {
-      return await this.draw(draws);
+      return await this.check(checks);
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
-      return this.#local.draw(draws);
+      return this.#local.check(checks);
     }
   }
 
   /**
-   * Returns the refusal if a draw is known to be refused, without asking Redis. Returns undefined
+   * Returns the refusal if a check is known to be refused, without asking Redis. Returns undefined
    * if that is not known.
    */
-  refusal(draws: readonly Draw[]): DrawOutcome | undefined {
+  refusal(checks: readonly LimitCheck[]): LimitOutcome | undefined {
     const nowMs = performance.now();
-    for (const draw of draws) {
-      const known = draw.cost > 0 ? this.#usedUp.get(draw.key) : undefined;
-      if (known === undefined || known.untilMs <= nowMs || known.result.draw.limit !== draw.limit) continue;
-      return { granted: false, results: [later(known, draw, nowMs - known.atMs)] };
+    for (const check of checks) {
+      const known = check.cost > 0 ? this.#usedUp.get(check.key) : undefined;
+      if (known === undefined || known.untilMs <= nowMs || known.result.check.limit !== check.limit) continue;
+      return { granted: false, results: [later(known, check, nowMs - known.atMs)] };
     }
     return undefined;
   }
 
-  #remember(result: DrawResult): void {
+  #remember(result: LimitResult): void {
     if (result.remaining >= 1) return;
     const atMs = performance.now();
     const knownMs = Math.min(rememberedMsMax, untilOneFitsMs(result));
-    if (knownMs > 0) this.#usedUp.set(result.draw.key, { result, atMs, untilMs: atMs + knownMs });
+    if (knownMs > 0) this.#usedUp.set(result.check.key, { result, atMs, untilMs: atMs + knownMs });
   }
 
   #noteAway(away: boolean, error?: unknown): void {
@@ -109,22 +109,22 @@ export class Limiter {
 }
 
 /** Returns the time until one unit fits, from the level that `resetMs` expresses. */
-function untilOneFitsMs({ draw, resetMs }: DrawResult): number {
-  if (draw.kind === 'quota' || draw.limit === 0) return rememberedMsMax;
-  return resetMs - ((draw.limit - 1) * draw.windowMs) / draw.limit;
+function untilOneFitsMs({ check, resetMs }: LimitResult): number {
+  if (check.kind === 'quota' || check.limit === 0) return rememberedMsMax;
+  return resetMs - ((check.limit - 1) * check.windowMs) / check.limit;
 }
 
-/** Converts a remembered used-up limit to the result for another draw, `passedMs` later. */
-function later({ result }: UsedUp, draw: Draw, passedMs: number): DrawResult {
+/** Converts a remembered used-up limit to the result for another check, `passedMs` later. */
+function later({ result }: UsedUp, check: LimitCheck, passedMs: number): LimitResult {
   const resetMs = Math.max(0, Math.round(result.resetMs - passedMs));
-  if (draw.kind === 'quota') return { draw, remaining: result.remaining, resetMs: 0, retryMs: 0 };
-  const { cost, limit, windowMs } = draw;
+  if (check.kind === 'quota') return { check, remaining: result.remaining, resetMs: 0, retryMs: 0 };
+  const { cost, limit, windowMs } = check;
   const retryMs = cost > limit ? windowMs : resetMs - ((limit - cost) * windowMs) / limit;
-  return { draw, remaining: 0, resetMs, retryMs: Math.max(1, Math.ceil(retryMs)) };
+  return { check, remaining: 0, resetMs, retryMs: Math.max(1, Math.ceil(retryMs)) };
 }
 
 function limitsAway(cause?: unknown): UnavailableError {
-  return new UnavailableError('dependency_unavailable', 'Limits cannot be checked right now; try again.', {
+  return new UnavailableError('dependency_unavailable', 'Limits cannot be checked at the moment. Try again.', {
     retryAfterS: 1,
     cause,
   });

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { DrawOutcome, DrawResult, RateDraw } from './draw.ts';
+import type { LimitOutcome, LimitResult, RateCheck } from './limit-check.ts';
 
 interface Level {
   units: number;
@@ -18,37 +18,37 @@ export class LocalRates {
     this.#nowMs = nowMs;
   }
 
-  /** Draws on all limits or on none. */
-  draw(draws: readonly RateDraw[]): DrawOutcome {
+  /** Takes the costs from all limits or from none. */
+  check(checks: readonly RateCheck[]): LimitOutcome {
     const atMs = this.#nowMs();
-    const levels = draws.map((draw) => this.#levelOf(draw, atMs));
-    const granted = draws.every((draw, index) => fits(draw, levels[index] ?? 0));
-    const results = draws.map((draw, index) => {
+    const levels = checks.map((check) => this.#levelOf(check, atMs));
+    const granted = checks.every((check, index) => fits(check, levels[index] ?? 0));
+    const results = checks.map((check, index) => {
       const level = levels[index] ?? 0;
-      if (granted && draw.cost > 0) this.#levels.set(draw.key, { units: level + draw.cost, atMs });
-      return resultOf(draw, level, granted);
+      if (granted && check.cost > 0) this.#levels.set(check.key, { units: level + check.cost, atMs });
+      return resultOf(check, level, granted);
     });
     return { granted, results };
   }
 
-  #levelOf({ key, limit, windowMs }: RateDraw, atMs: number): number {
+  #levelOf({ key, limit, windowMs }: RateCheck, atMs: number): number {
     const kept = this.#levels.get(key);
     return kept === undefined ? 0 : Math.max(0, kept.units - ((atMs - kept.atMs) * limit) / windowMs);
   }
 }
 
-function fits({ cost, limit }: RateDraw, level: number): boolean {
+function fits({ cost, limit }: RateCheck, level: number): boolean {
   return cost === 0 || level + cost <= limit;
 }
 
-function resultOf(draw: RateDraw, before: number, granted: boolean): DrawResult {
-  const { cost, limit, windowMs } = draw;
+function resultOf(check: RateCheck, before: number, granted: boolean): LimitResult {
+  const { cost, limit, windowMs } = check;
   const level = granted ? before + cost : before;
   const retryMs = cost > limit ? windowMs : Math.ceil(((before + cost - limit) * windowMs) / limit);
   return {
-    draw,
+    check,
     remaining: Math.floor(limit - level),
     resetMs: limit === 0 ? 0 : Math.ceil((level * windowMs) / limit),
-    retryMs: fits(draw, before) ? 0 : retryMs,
+    retryMs: fits(check, before) ? 0 : retryMs,
   };
 }

@@ -1,6 +1,5 @@
 import type { WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import { findWorkspaces, type WorkspaceScope } from '../workspaces/index.ts';
 
 /** A workspace with the projects whose spans count for it. */
@@ -13,11 +12,9 @@ export async function findMeteredWorkspaces(
 ): Promise<MeteredWorkspace[]> {
   const [workspaces, projects] = await Promise.all([
     findWorkspaces(postgres, workspaceIds),
-    runPostgres(() =>
-      postgres('projects')
-        .whereIn('workspace_id', workspaceIds)
-        .select<{ id: string; workspace_id: string }[]>('id', 'workspace_id'),
-    ),
+    postgres('projects')
+      .whereIn('workspace_id', workspaceIds)
+      .select<{ id: string; workspace_id: string }[]>('id', 'workspace_id'),
   ]);
   const idsByWorkspace = new Map<string, string[]>(workspaces.map(({ id }) => [id, []]));
   for (const { id, workspace_id } of projects) idsByWorkspace.get(workspace_id)?.push(id);
@@ -31,13 +28,11 @@ export async function findMeteredWorkspaces(
  * a tenant.
  */
 export async function listWorkspaceIds(postgres: Postgres, after: string, limit: number): Promise<WorkspaceId[]> {
-  const rows = await runPostgres(() =>
-    postgres('workspaces')
-      .whereNull('deleted_at')
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(limit)
-      .select<{ id: WorkspaceId }[]>('id'),
-  );
+  const rows = await postgres('workspaces')
+    .whereNull('deleted_at')
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .select<{ id: WorkspaceId }[]>('id');
   return rows.map(({ id }) => id);
 }

@@ -14,10 +14,10 @@ export function quotasEndpoints(deps: { redis: Redis }) {
       operationId: 'getQuota',
       method: 'GET',
       path: '/api/workspaces/{workspace_id}/quota',
-      summary: 'What the plan of a workspace allows, and what is left of it',
+      summary: 'Get the limits of a workspace and what remains of them',
       description:
-        'Quotas are by calendar month (UTC); over the quota of spans ingestion answers 402. Rates are per minute and sliding: ' +
-        '`remaining` is what may be sent at once. Reading this uses no quota; like any read it counts towards the rate `read`.',
+        'A quota covers one calendar month (UTC). After the quota of spans is used up, ingestion responds with 402. Rates apply to a sliding minute. ' +
+        '`remaining` is the amount that may be sent immediately. This request uses no quota. It counts towards the rate `read`.',
       tag: 'workspaces',
       access: { authenticated: true },
       rateClass: 'read',

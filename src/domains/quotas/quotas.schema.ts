@@ -1,40 +1,45 @@
 import { z } from 'zod';
 import { type RateLimitName, rateLimitNames } from '../workspaces/index.ts';
-import { rateWindowMs } from './draws-of.ts';
+import { rateWindowMs } from './checks-of.ts';
 import type { QuotaReport, QuotaUse } from './report-quota.ts';
 
-const limit = z.int().nullable().meta({ description: 'Null is unlimited' });
+const limit = z.int().nullable().meta({ description: 'Null means unlimited' });
 
-export const quotaSchema = z.object({
-  workspace_id: z.string(),
-  plan: z.string(),
-  period: z.object({ start: z.iso.datetime(), end: z.iso.datetime(), resets_at: z.iso.datetime() }),
-  limits: z.array(
-    z.object({
-      resource: z.enum(['spans', 'optimization_runs']),
-      unit: z.enum(['span', 'run']),
-      limit,
-      used: z.int(),
-      remaining: limit,
-      used_ratio: z.number(),
-      hard: z.boolean().meta({ description: 'Whether work over the limit is refused (402)' }),
-      projected: z.int().meta({ description: 'Use of the whole period at the pace so far' }),
-    }),
-  ),
-  rate_limits: z.array(
-    z.object({
-      class: z.enum(['ingest', 'read', 'write', 'render', 'analytics']),
-      unit: z.enum(['request', 'byte', 'span']),
-      limit,
-      window_s: z.int(),
-      remaining: limit,
-    }),
-  ),
-  retention_days: z.int().nullable().meta({ description: 'Of spans received now; null keeps for ever' }),
-  features: z
-    .record(z.string(), z.boolean())
-    .meta({ description: 'What the plan switches on or off beyond its limits' }),
-});
+export const quotaSchema = z
+  .object({
+    workspace_id: z.string(),
+    plan: z.string(),
+    period: z.object({ start: z.iso.datetime(), end: z.iso.datetime(), resets_at: z.iso.datetime() }),
+    limits: z.array(
+      z.object({
+        resource: z.enum(['spans', 'optimization_runs']),
+        unit: z.enum(['span', 'run']),
+        limit,
+        used: z.int(),
+        remaining: limit,
+        used_ratio: z.number(),
+        hard: z.boolean().meta({ description: 'Whether requests over the limit are refused with 402' }),
+        projected: z
+          .int()
+          .meta({ description: 'Expected use in the whole period, if use continues at the present rate' }),
+      }),
+    ),
+    rate_limits: z.array(
+      z.object({
+        class: z.enum(['ingest', 'read', 'write', 'render', 'analytics']),
+        unit: z.enum(['request', 'byte', 'span']),
+        limit,
+        window_s: z.int(),
+        remaining: limit,
+      }),
+    ),
+    retention_days: z
+      .int()
+      .nullable()
+      .meta({ description: 'Days that spans received now are kept; null means without limit' }),
+    features: z.record(z.string(), z.boolean()).meta({ description: 'Features that the plan enables or disables' }),
+  })
+  .meta({ id: 'Quota' });
 
 export type QuotaWire = z.infer<typeof quotaSchema>;
 

@@ -1,5 +1,5 @@
 import type { Headers, RateClass } from '../../http/endpoint.ts';
-import type { DrawResult, RateDraw } from './draw.ts';
+import type { LimitResult, RateCheck } from './limit-check.ts';
 
 /** The limit that an answer shows when nothing is limited. */
 const ceiling = 1_000_000_000;
@@ -11,15 +11,15 @@ const windowS = 60;
  * again in t seconds), and `X-RateLimit-*` as GitHub sends them, with the reset in seconds since
  * the epoch.
  */
-export function rateHeaders(policies: readonly RateDraw[], results: readonly DrawResult[]): Headers {
+export function rateHeaders(policies: readonly RateCheck[], results: readonly LimitResult[]): Headers {
   const tightest = tightestRate(results);
   if (tightest === undefined) return {};
-  const { draw, resetMs } = tightest;
+  const { check, resetMs } = tightest;
   const remaining = Math.max(0, tightest.remaining);
   return {
     'RateLimit-Policy': policies.map(policyItem).join(', '),
-    RateLimit: `"${draw.name}";r=${remaining};t=${Math.ceil(resetMs / 1_000)}`,
-    'X-RateLimit-Limit': String(draw.limit),
+    RateLimit: `"${check.name}";r=${remaining};t=${Math.ceil(resetMs / 1_000)}`,
+    'X-RateLimit-Limit': String(check.limit),
     'X-RateLimit-Remaining': String(remaining),
     'X-RateLimit-Reset': epochS(resetMs),
   };
@@ -38,21 +38,21 @@ export function unlimitedHeaders(rateClass: RateClass): Headers {
 }
 
 /** Returns the limits as unused, for use before the real use is known. */
-export function untouched(draws: readonly RateDraw[]): DrawResult[] {
-  return draws.map((draw) => ({ draw, remaining: draw.limit, resetMs: 0, retryMs: 0 }));
+export function untouched(checks: readonly RateCheck[]): LimitResult[] {
+  return checks.map((check) => ({ check, remaining: check.limit, resetMs: 0, retryMs: 0 }));
 }
 
 /**
  * Returns the refused rate with the longest wait; if none is refused, the rate with the smallest
  * share left.
  */
-function tightestRate(results: readonly DrawResult[]): (DrawResult & { draw: RateDraw }) | undefined {
-  const rates = results.filter((result): result is DrawResult & { draw: RateDraw } => result.draw.kind === 'rate');
-  const share = ({ draw, remaining }: DrawResult) => (draw.limit === 0 ? 0 : remaining / draw.limit);
+function tightestRate(results: readonly LimitResult[]): (LimitResult & { check: RateCheck }) | undefined {
+  const rates = results.filter((result): result is LimitResult & { check: RateCheck } => result.check.kind === 'rate');
+  const share = ({ check, remaining }: LimitResult) => (check.limit === 0 ? 0 : remaining / check.limit);
   return rates.sort((a, b) => b.retryMs - a.retryMs || share(a) - share(b))[0];
 }
 
-function policyItem({ name, limit, windowMs }: RateDraw): string {
+function policyItem({ name, limit, windowMs }: RateCheck): string {
   // Only units that the draft registers. It has none for spans.
   const unit = name === 'ingest_bytes' ? ';qu="content-bytes"' : '';
   return `"${name}";q=${limit};w=${windowMs / 1_000}${unit}`;

@@ -1,5 +1,5 @@
 import { type AppError, ExhaustedError, RateLimitedError } from '../../lib/errors.ts';
-import type { DrawResult, QuotaDraw, RateDraw } from './draw.ts';
+import type { LimitResult, QuotaCheck, RateCheck } from './limit-check.ts';
 import { monthOf } from './usage.ts';
 
 const units: Readonly<Record<string, string>> = {
@@ -11,17 +11,17 @@ const units: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the error for a refused draw. Waiting a moment helps with a rate, but not with a quota.
+ * Returns the error for a refused check. Waiting a moment helps with a rate, but not with a quota.
  */
-export function refusalError({ draw, remaining, retryMs }: DrawResult): AppError {
-  return draw.kind === 'rate' ? rateRefusal(draw, retryMs) : quotaRefusal(draw, draw.limit - remaining);
+export function refusalError({ check, remaining, retryMs }: LimitResult): AppError {
+  return check.kind === 'rate' ? rateRefusal(check, retryMs) : quotaRefusal(check, check.limit - remaining);
 }
 
-function rateRefusal({ name, cost, limit, windowMs }: RateDraw, retryMs: number): RateLimitedError {
+function rateRefusal({ name, cost, limit, windowMs }: RateCheck, retryMs: number): RateLimitedError {
   const unit = units[name] ?? 'requests';
   const retryAfterS = Math.max(1, Math.ceil(retryMs / 1_000));
   const advice =
-    cost > limit ? `This request alone has ${cost}: send it in smaller parts.` : `Try again in ${retryAfterS} s.`;
+    cost > limit ? `This request has ${cost}. Send it in smaller parts.` : `Try again in ${retryAfterS} s.`;
   return new RateLimitedError(
     'rate_limited',
     `${name === 'webhook' ? 'A provider' : 'The workspace'} may send ${limit} ${unit} (${name}) per ${windowMs / 1_000} s. ${advice}`,
@@ -29,12 +29,12 @@ function rateRefusal({ name, cost, limit, windowMs }: RateDraw, retryMs: number)
   );
 }
 
-function quotaRefusal({ name, cost, limit, slot }: QuotaDraw, used: number): ExhaustedError {
+function quotaRefusal({ name, cost, limit, slot }: QuotaCheck, used: number): ExhaustedError {
   const resetsAt = new Date(monthOf(Number(slot) * 60_000).endMs).toISOString();
   return new ExhaustedError(
     'quota_exceeded',
-    `The workspace has used ${used} of its ${limit} ${units[name]} of this month, and this request needs ${cost}. ` +
-      `The quota begins anew at ${resetsAt}.`,
+    `The workspace has used ${used} of its ${limit} ${units[name]} for this month. This request needs ${cost}. ` +
+      `The quota resets at ${resetsAt}.`,
     { extra: { resource: name, limit, used, resets_at: resetsAt } },
   );
 }

@@ -35,19 +35,19 @@ export class RefusedCredentials {
       return await authenticate();
     } catch (error) {
       if (error instanceof UnauthenticatedError && address !== undefined && !ownAddress.test(address)) {
-        this.#draw(address, error);
+        this.#check(address, error);
       }
       throw error;
     }
   }
 
-  #draw(address: string, cause: UnauthenticatedError): void {
-    const draw = { kind: 'rate' as const, name: 'refused_credentials', key: address, cost: 1, limit, windowMs };
-    const { granted, results } = this.#rates.draw([draw]);
+  #check(address: string, cause: UnauthenticatedError): void {
+    const check = { kind: 'rate' as const, name: 'refused_credentials', key: address, cost: 1, limit, windowMs };
+    const { granted, results } = this.#rates.check([check]);
     if (granted) return;
     throw new RateLimitedError(
       'rate_limited',
-      `More than ${limit} requests of this address had no valid credentials within ${windowMs / 1_000} s.`,
+      `This address sent more than ${limit} requests without valid credentials within ${windowMs / 1_000} s.`,
       { retryAfterS: (results[0]?.retryMs ?? windowMs) / 1_000, cause },
     );
   }

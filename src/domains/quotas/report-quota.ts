@@ -8,8 +8,8 @@ import {
   rateLimitNames,
   type WorkspaceScope,
 } from '../workspaces/index.ts';
-import { drawInRedis } from './draw-in-redis.ts';
-import { rateDraws } from './draws-of.ts';
+import { checkInRedis } from './check-in-redis.ts';
+import { rateChecks } from './checks-of.ts';
 import { type Month, monthOf, usageKey } from './usage.ts';
 
 export interface QuotaUse {
@@ -34,7 +34,7 @@ export interface QuotaReport {
 const paceMsMin = 86_400_000;
 
 /**
- * Reports what a workspace may use and has used. Draws on nothing; one round trip.
+ * Reports what a workspace may use and has used. Checks nothing; one round trip.
  * @throws UnavailableError when Redis is unavailable
  */
 export async function reportQuota(
@@ -44,10 +44,10 @@ export async function reportQuota(
 ): Promise<QuotaReport> {
   const limits = limitsOf(workspace);
   const month = monthOf(nowMs);
-  const draws = rateDraws(workspace, limits, Object.fromEntries(rateLimitNames.map((name) => [name, 0])));
+  const checks = rateChecks(workspace, limits, Object.fromEntries(rateLimitNames.map((name) => [name, 0])));
   try {
     const [rates, ...used] = await Promise.all([
-      draws.length === 0 ? { results: [] } : drawInRedis(redis, draws),
+      checks.length === 0 ? { results: [] } : checkInRedis(redis, checks),
       ...quotaNames.map((quota) => redis.hget(usageKey(workspace.id, quota, month), 'total')),
     ]);
     return {
@@ -58,10 +58,10 @@ export async function reportQuota(
         const count = Math.max(0, Number(used[index] ?? 0));
         return { quota, limit: limits.quotas[quota], used: count, projected: project(count, month, nowMs) };
       }),
-      ratesLeft: new Map(rates.results.map(({ draw, remaining }) => [draw.name, Math.max(0, remaining)])),
+      ratesLeft: new Map(rates.results.map(({ check, remaining }) => [check.name, Math.max(0, remaining)])),
     };
   } catch (error) {
-    throw new UnavailableError('dependency_unavailable', 'Usage cannot be read right now.', { cause: error });
+    throw new UnavailableError('dependency_unavailable', 'Usage cannot be read at the moment.', { cause: error });
   }
 }
 

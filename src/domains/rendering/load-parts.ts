@@ -63,7 +63,10 @@ export async function loadParts(
   // One level more than allowed, so that parts that nest too deeply are detected.
   for (let depth = 0; wanted.length > 0 && depth <= templateLimits.partDepthMax; depth++) {
     if (known.size > templateLimits.partUsesMax) {
-      throw new TemplateLimitError(`More than ${templateLimits.partUsesMax} parts are reached`, 'parts');
+      throw new TemplateLimitError(
+        `A prompt may reach at most ${templateLimits.partUsesMax} parts; this one reaches more`,
+        'parts',
+      );
     }
     const found: ParsedTemplate[] = [];
     await forEachOf(wanted, async (reference) => {
@@ -120,7 +123,7 @@ function requireFew(characters: number): void {
   const { reachedCharactersMax } = templateLimits;
   if (characters <= reachedCharactersMax) return;
   throw new TemplateLimitError(
-    `With the parts it reaches, a prompt has at most ${reachedCharactersMax} characters; this one has more`,
+    `A prompt and all its parts may have at most ${reachedCharactersMax} characters together; these have more`,
     'parts',
   );
 }

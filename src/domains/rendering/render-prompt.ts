@@ -33,7 +33,7 @@ export interface RenderRequest {
   /** Rendering does not begin after its signal is aborted. */
   waiter?: Waiter | undefined;
   /** Id or slug. */
-  called: string;
+  idOrSlug: string;
   version?: number | undefined;
   label?: string | undefined;
   variables: Readonly<Record<string, unknown>>;
@@ -72,7 +72,7 @@ export interface RenderedPrompt {
  */
 export async function renderPrompt(deps: RenderDeps, request: RenderRequest): Promise<RenderedPrompt> {
   const { project, variables: given, placeholders } = request;
-  const { item, number } = await deps.prompts.locate(project, request.called, request);
+  const { item, number } = await deps.prompts.locate(project, request.idOrSlug, request);
   const compiled = await deps.compiled.find(project, item, number);
   const unused = Object.keys(given).filter((name) => !compiled.used.has(name));
   const unfilled = Object.keys(placeholders).filter((name) => !compiled.placeholders.includes(name));
@@ -134,13 +134,17 @@ function refuseExtra(compiled: CompiledPrompt, unused: readonly string[], unfill
   ];
   if (extra.length === 0) return;
   const names = extra.map(([, name]) => name);
-  throw new InvalidError('invalid_variables', `The prompt has no ${names.slice(0, 20).join(', ').slice(0, 500)}`, {
-    errors: extra.slice(0, faultsMax).map(([field, name]) => ({
-      path: `${field}.${name}`,
-      code: 'extra_variable',
-      message: `Neither the template nor the input schema has \`${name}\``,
-    })),
-  });
+  throw new InvalidError(
+    'invalid_variables',
+    `The prompt does not use ${names.slice(0, 20).join(', ').slice(0, 500)}`,
+    {
+      errors: extra.slice(0, faultsMax).map(([field, name]) => ({
+        path: `${field}.${name}`,
+        code: 'extra_variable',
+        message: `Neither the template nor the input schema contains \`${name}\``,
+      })),
+    },
+  );
 }
 
 const faultsMax = 100;
@@ -148,7 +152,7 @@ const faultsMax = 100;
 function warnOfWindow(model: Model | null, { count }: TokenCount): RenderWarning[] {
   const window = model === null ? undefined : contextWindowOf(model.model, model.provider || undefined);
   if (window === undefined || count <= window) return [];
-  const message = `The prompt has ${count} tokens; ${model?.model} takes ${window}`;
+  const message = `The prompt has ${count} tokens; ${model?.model} accepts at most ${window}`;
   return [{ code: 'context_window_exceeded', message, path: '' }];
 }
 

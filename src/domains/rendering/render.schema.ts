@@ -13,9 +13,10 @@ const givenMessage = z.looseObject({
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() })), z.null()]).optional(),
 });
 
-export const variablesField = z
-  .record(z.string(), z.unknown())
-  .meta({ description: 'Values by name; texts as they are, objects and lists as JSON', example: { question: 'Why?' } });
+export const variablesField = z.record(z.string(), z.unknown()).meta({
+  description: 'Values by name. Texts are inserted unchanged, objects and lists as JSON',
+  example: { question: 'Why?' },
+});
 
 export const pinFields = {
   version: versionNumber.optional(),
@@ -25,7 +26,7 @@ export const pinFields = {
 /** Adds an issue for `label` when both a version and a label are given. */
 export function checkPin(pin: { version?: unknown; label?: unknown }, context: z.core.$RefinementCtx): void {
   if (pin.version === undefined || pin.label === undefined) return;
-  context.addIssue({ code: 'custom', path: ['label'], message: 'give either version or label, not both' });
+  context.addIssue({ code: 'custom', path: ['label'], message: 'must not be given together with version' });
 }
 
 export const renderBody = z
@@ -33,50 +34,57 @@ export const renderBody = z
     ...pinFields,
     variables: variablesField.default({}),
     placeholders: z.record(z.string(), z.array(givenMessage)).default({}),
-    on_missing: z
-      .enum(['error', 'empty', 'keep'])
-      .default('error')
-      .meta({ description: 'For missing variables: refuse, insert nothing, or leave the tag as it is written' }),
+    on_missing: z.enum(['error', 'empty', 'keep']).default('error').meta({
+      description:
+        'What to do with a missing variable: `error` refuses the request, `empty` inserts nothing, `keep` keeps the tag',
+    }),
     on_extra: z.enum(['ignore', 'error']).default('ignore'),
-    model: model.optional().meta({ description: "For tokens and cost, instead of the config's" }),
+    model: model.optional().meta({ description: 'Model for tokens and cost. It replaces the model of the config' }),
   })
   .superRefine(checkPin)
   .prefault({})
   .meta({ example: { variables: { question: 'Why is the sky blue?' }, label: 'production' } });
 
-export const tokensSchema = z.object({
-  count: z.int(),
-  model: z.string().nullable(),
-  estimated: z.boolean().meta({ description: "False only when the model's own encoding has counted all of it" }),
-});
+export const tokensSchema = z
+  .object({
+    count: z.int(),
+    model: z.string().nullable(),
+    estimated: z.boolean().meta({ description: 'False only if the encoding of the model counted the whole text' }),
+  })
+  .meta({ id: 'TokenCount' });
 
 const names = z.array(z.string());
 
-export const renderedSchema = z.object({
-  prompt_id: z.string(),
-  slug: z.string(),
-  version: z.int(),
-  label: z.string().optional().meta({ description: 'As it was asked for' }),
-  type: z.enum(promptTypes),
-  rendered: z.string().optional().meta({ description: 'Of a text prompt' }),
-  messages: z.array(z.looseObject({})).optional().meta({ description: 'Of a chat' }),
-  config: z.record(z.string(), z.unknown()).nullable(),
-  variables: z.object({
-    used: names,
-    defaulted: names.meta({ description: 'Filled by a default of the input schema' }),
-    missing: names.meta({ description: 'Absent or null where the template has them' }),
-    unused: names.meta({ description: 'Given, but in no template' }),
-  }),
-  parts: z
-    .array(z.object({ slug: z.string(), version: z.int() }))
-    .meta({ description: 'What the references to parts came to, directly and through others' }),
-  tokens: tokensSchema,
-  estimated_cost: z.string().nullable().meta({ description: 'USD of the input tokens at the price of now' }),
-  otel_attributes: z
-    .record(z.string(), z.string())
-    .meta({ description: 'To be set on the span of the call, which links it to this version' }),
-  warnings: z.array(z.object({ code: z.string(), message: z.string(), path: z.string() })),
-});
+export const renderedSchema = z
+  .object({
+    prompt_id: z.string(),
+    slug: z.string(),
+    version: z.int(),
+    label: z.string().optional().meta({ description: 'The label of the request' }),
+    type: z.enum(promptTypes),
+    rendered: z.string().optional().meta({ description: 'The rendered text of a text prompt' }),
+    messages: z.array(z.looseObject({})).optional().meta({ description: 'The rendered messages of a chat prompt' }),
+    config: z.record(z.string(), z.unknown()).nullable(),
+    variables: z.object({
+      used: names,
+      defaulted: names.meta({ description: 'Variables that a default of the input schema filled in' }),
+      missing: names.meta({ description: 'Variables of the template that are absent or null' }),
+      unused: names.meta({ description: 'Given variables that no template uses' }),
+    }),
+    parts: z.array(z.object({ slug: z.string(), version: z.int() })).meta({
+      description: 'Versions that the references to parts were resolved to, including references from other parts',
+    }),
+    tokens: tokensSchema,
+    estimated_cost: z
+      .string()
+      .nullable()
+      .meta({ description: 'Cost of the input tokens in US dollars, at the current price' }),
+    otel_attributes: z
+      .record(z.string(), z.string())
+      .meta({ description: 'Attributes to set on the span of the model call. They link the span to this version' }),
+    warnings: z.array(z.object({ code: z.string(), message: z.string(), path: z.string() })),
+  })
+  .meta({ id: 'RenderedPrompt' });
 
 /** Converts a rendered prompt to its JSON form. */
 export function renderedToWire(result: RenderedPrompt, label: string | undefined): z.infer<typeof renderedSchema> {

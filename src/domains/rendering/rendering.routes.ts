@@ -1,7 +1,7 @@
 import { endpointsFor } from '../../http/endpoint.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
 import { promptKind } from '../prompts/index.ts';
-import { calledIn, itemParams, projectParams } from '../versioned/index.ts';
+import { idOrSlugIn, itemParams, projectParams } from '../versioned/index.ts';
 import { renderBody, renderedSchema, renderedToWire } from './render.schema.ts';
 import { renderPrompt } from './render-prompt.ts';
 import { draftFrom, validateBody, validatedSchema, validatedToWire } from './validate.schema.ts';
@@ -29,10 +29,10 @@ function renderEndpoint(deps: ValidateDeps) {
     ...rendering,
     operationId: 'renderPrompt',
     path: `${path}/{prompt_id}/render`,
-    summary: 'Render a version of a prompt with variables, the newest by default',
+    summary: 'Render a version of a prompt with variables, by default the newest version',
     description:
-      'References to parts without a version follow the newest; `parts` says what they came to. Tokens are exact where the ' +
-      "model's encoding is public and counting keeps up; otherwise `estimated` is true.",
+      'A reference to a part without a version uses the newest version. `parts` lists the versions that were used. The token count is ' +
+      'exact if the encoding of the model is public and the count finished in time. Otherwise `estimated` is true.',
     params: itemParams(promptKind),
     body: renderBody,
     responses: { 200: { description: 'The rendered text or messages', schema: renderedSchema } },
@@ -47,7 +47,7 @@ function renderEndpoint(deps: ValidateDeps) {
       const result = await renderPrompt(deps, {
         project: projectOf(principal),
         waiter: call,
-        called: calledIn(promptKind, params),
+        idOrSlug: idOrSlugIn(promptKind, params),
         ...{ version, label, variables, placeholders, model },
         onMissing: body.on_missing,
         onExtra: body.on_extra,
@@ -62,13 +62,13 @@ function validateEndpoint(deps: ValidateDeps) {
     ...rendering,
     operationId: 'validatePrompt',
     path: `${path}/validate`,
-    summary: 'Look at a draft of a prompt or part before it is saved',
+    summary: 'Validate a draft of a prompt or part before it is saved',
     description:
-      'A draft with faults is answered with `valid: false` and where they are. Nothing is stored. `compare_to` says whether ' +
-      'callers of a saved version could go over to the draft.',
+      'For a draft with faults, the response has `valid: false` and the place of each fault. Nothing is stored. With `compare_to`, the ' +
+      'response says whether callers of a saved version could use the draft instead.',
     params: projectParams,
     body: validateBody,
-    responses: { 200: { description: 'What there is to say of it', schema: validatedSchema } },
+    responses: { 200: { description: 'The result of the validation', schema: validatedSchema } },
     problems: [...notFound, 'workspace_busy', 'server_busy'],
     handle: async (call) => {
       const { principal, body } = call;

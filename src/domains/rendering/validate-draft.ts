@@ -37,7 +37,7 @@ export interface Draft {
   /** Slug of the part that this is a draft of. The part may not exist yet. */
   partSlug?: string | undefined;
   variables?: Readonly<Record<string, unknown>> | undefined;
-  compareTo?: { called: string; version?: number | undefined; label?: string | undefined } | undefined;
+  compareTo?: { idOrSlug: string; version?: number | undefined; label?: string | undefined } | undefined;
 }
 
 export interface DraftReport {
@@ -156,9 +156,9 @@ async function countSource(
 async function findComparable(
   { prompts, compiled }: ValidateDeps,
   project: Draft['project'],
-  { called, version, label }: NonNullable<Draft['compareTo']>,
+  { idOrSlug, version, label }: NonNullable<Draft['compareTo']>,
 ): Promise<Comparable> {
-  const { item, number } = await prompts.locate(project, called, { version, label });
+  const { item, number } = await prompts.locate(project, idOrSlug, { version, label });
   const { content, variables, placeholders } = await compiled.find(project, item, number);
   return { type: content.type, inputSchema: content.inputSchema, variables, placeholders };
 }

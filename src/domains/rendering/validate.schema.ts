@@ -7,17 +7,21 @@ import type { Draft, DraftReport } from './validate-draft.ts';
 
 export const validateBody = z
   .strictObject({
-    type: z.enum(promptTypes).optional().meta({ description: 'Default chat when there are messages' }),
-    ...contentFields,
-    part_slug: z
-      .string()
-      .min(1)
-      .max(100)
+    type: z
+      .enum(promptTypes)
       .optional()
-      .meta({ description: 'When it is a draft of a part: its slug, so that a cycle shows', example: 'signature' }),
-    variables: variablesField.optional().meta({ description: 'To try the draft with' }),
+      .meta({ description: 'Type of the draft; default: `chat` if there are messages, otherwise `text`' }),
+    ...contentFields,
+    part_slug: z.string().min(1).max(100).optional().meta({
+      description: 'For the draft of a part: the slug of the part. It is needed to detect a cycle',
+      example: 'signature',
+    }),
+    variables: variablesField.optional().meta({ description: 'Variables to check against the draft' }),
     compare_to: z
-      .strictObject({ prompt_id: z.string().min(1).max(100).meta({ description: 'Its id or slug' }), ...pinFields })
+      .strictObject({
+        prompt_id: z.string().min(1).max(100).meta({ description: 'Id or slug of the prompt to compare with' }),
+        ...pinFields,
+      })
       .superRefine(checkPin)
       .optional(),
   })
@@ -37,65 +41,72 @@ export function draftFrom(body: ValidateBody): Omit<Draft, 'project'> {
     content: contentFrom({ ...body, type: typeOf(body) }),
     partSlug,
     variables,
-    compareTo: compareTo && { called: compareTo.prompt_id, version: compareTo.version, label: compareTo.label },
+    compareTo: compareTo && { idOrSlug: compareTo.prompt_id, version: compareTo.version, label: compareTo.label },
   };
 }
 
 const place = {
-  path: z.string().meta({ description: 'The field: `template`, `messages[2].content`, `input_schema` …' }),
-  message_index: z.int().optional().meta({ description: 'Of a chat, from 0' }),
-  line: z.int().meta({ description: 'From 1' }),
-  column: z.int().meta({ description: 'From 1, in UTF-16 units, of the opening tag' }),
+  path: z.string().meta({ description: 'The field, for example `template`, `messages[2].content` or `input_schema`' }),
+  message_index: z.int().optional().meta({ description: 'Index of the message of a chat, from 0' }),
+  line: z.int().meta({ description: 'Line, from 1' }),
+  column: z.int().meta({ description: 'Column of the opening tag, from 1, in UTF-16 units' }),
   length: z.int(),
 };
 
-const lintSchema = z.object({
-  code: z.string().meta({ example: 'unknown_part' }),
-  message: z.string(),
-  severity: z.enum(['error', 'warning']),
-  ...place,
-  suggestion: z.string().optional(),
-});
+const lintSchema = z
+  .object({
+    code: z.string().meta({ example: 'unknown_part' }),
+    message: z.string(),
+    severity: z.enum(['error', 'warning']),
+    ...place,
+    suggestion: z.string().optional(),
+  })
+  .meta({ id: 'Lint' });
 
 const paths = z.array(z.string());
 
-export const validatedSchema = z.object({
-  valid: z.boolean(),
-  errors: z.array(lintSchema),
-  warnings: z.array(lintSchema),
-  variables: z.array(
-    z.object({
-      name: z.string(),
-      path: z.string(),
-      required: z.boolean().meta({ description: 'Whether a strict render fails when it alone is absent' }),
-      occurrences: z.array(z.object({ ...place, note: z.string().optional() })),
-    }),
-  ),
-  placeholders: paths,
-  parts: z.array(
-    z.object({
-      slug: z.string(),
-      ref: z.string(),
-      status: z.enum(['ok', 'unknown', 'cycle']),
-      version: z.int().optional(),
-    }),
-  ),
-  tokens: tokensSchema,
-  compatibility: z
-    .object({
-      breaking: z
-        .boolean()
-        .meta({ description: 'Whether calls that are good for the other would fail with the draft' }),
-      added_variables: paths,
-      removed_variables: paths,
-      newly_required: paths,
-      refused_variables: paths.meta({
-        description: 'Which the other takes, and the input schema of the draft does not, or not of every type',
+export const validatedSchema = z
+  .object({
+    valid: z.boolean(),
+    errors: z.array(lintSchema),
+    warnings: z.array(lintSchema),
+    variables: z.array(
+      z.object({
+        name: z.string(),
+        path: z.string(),
+        required: z
+          .boolean()
+          .meta({ description: 'Whether a render with `on_missing: error` fails if only this variable is absent' }),
+        occurrences: z.array(z.object({ ...place, note: z.string().optional() })),
       }),
-      type_changed: z.boolean(),
-    })
-    .optional(),
-});
+    ),
+    placeholders: paths,
+    parts: z.array(
+      z.object({
+        slug: z.string(),
+        ref: z.string(),
+        status: z.enum(['ok', 'unknown', 'cycle']),
+        version: z.int().optional(),
+      }),
+    ),
+    tokens: tokensSchema,
+    compatibility: z
+      .object({
+        breaking: z
+          .boolean()
+          .meta({ description: 'Whether calls that work with the saved version would fail with the draft' }),
+        added_variables: paths,
+        removed_variables: paths,
+        newly_required: paths,
+        refused_variables: paths.meta({
+          description:
+            'Variables that the saved version accepts, and the input schema of the draft refuses or accepts with fewer types',
+        }),
+        type_changed: z.boolean(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'DraftReport' });
 
 type Wire = z.infer<typeof validatedSchema>;
 

@@ -1,4 +1,5 @@
-export { findPromptLinks, ownPrompt } from './find-prompt-links.ts';
+export { findPromptLinks } from './find-prompt-links.ts';
+export { insertSpans } from './insert-spans.ts';
 export { countRows, LargeTraceError, rowsHereMax } from './large-trace.ts';
 export { type LightSpan, lightSpanOf } from './light-span.ts';
 export { findEarliestLightSpans, findFewLightSpans, findLightSpans, spansPerTraceMax } from './light-span-queries.ts';
@@ -10,9 +11,9 @@ export { findSpanPlaces, findSpanRows, type SpanPlace } from './span-detail-quer
 export { type SpanCost, type SpanRow, spanTable } from './span-row.ts';
 export { rebuildSpan, rebuiltRow, type StoredSpan, storedCost } from './stored-span.ts';
 export { countStoredSpans, type ReadSpan, readStoredSpans, type StoredSpansFilter } from './stored-span-queries.ts';
-export { noUsage, type TokenUsage, toUsage, usageParts } from './token-usage.ts';
+export { noUsage, type TokenUsage, usageParts } from './token-usage.ts';
 export { countTraceRows, readEngineClock } from './trace-row-queries.ts';
-export { ofTraces, type TraceKey } from './trace-sql.ts';
+export { hasSpan, ofTraces, receivedTraces, type TraceKey } from './trace-sql.ts';
 export type { ClockedSpan, SkewOfSpan, TreeSpan } from './tree-span.ts';
 export { findTreeSpans, type TreeSpans } from './tree-span-queries.ts';
 export { typeAttributes } from './typed-attributes.ts';

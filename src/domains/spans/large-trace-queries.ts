@@ -1,8 +1,8 @@
 import { setMembersMax } from '../../lib/bound-set.ts';
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
-import type { SpanPrompt } from '../prompt-links/index.ts';
-import { noParent } from './light-span-queries.ts';
-import type { CostSource, SpanStatus } from './normalized-span.ts';
+import { pick, plain, type RowOf, type RowReader, rowReader } from '../../stores/clickhouse/row-reader.ts';
+import { readFields, readRows } from '../../stores/clickhouse/statements.ts';
+import { canRepresent, noParent, spanFields } from './span-fields.ts';
 import { ofTrace } from './trace-sql.ts';
 
 /** One ClickHouse thread: these reads are never urgent, and other queries are. */
@@ -16,10 +16,11 @@ const settings: ClickHouseSettings = {
 export const facetsMax = 2_048;
 /** Characters kept of each text of a facet. */
 const facetCharsMax = 256;
-const started = '(start_unix_nano, spans.span_id)';
-const spanId = 'lower(hex(spans.span_id))';
-const speaks = `(parent_span_id = ${noParent} OR kind = 'llm')`;
-const facet = `toString(sipHash64(spans.provider, spans.model, prompt_id, prompt_name, prompt_version, prompt_raw_version, prompt_source, prompt_key))`;
+/** Bytes of a response id that is kept as it is. */
+const responseIdBytesMax = 64;
+const started = '(start_unix_nano, span_id)';
+const spanId = spanFields.spanId.sql;
+const facet = `toString(sipHash64(provider, model, prompt_id, prompt_name, prompt_version, prompt_raw_version, prompt_source, prompt_key))`;
 
 /** Totals over all spans of a trace, each span as last received. */
 export interface TraceTotals {
@@ -38,50 +39,48 @@ export interface TraceTotals {
   speakers: string[];
 }
 
-/** The fields of a span that counting and linking need. */
-export interface CompactSpan {
-  spanId: string;
-  parentSpanId: string;
-  startNano: string;
-  endNano: string;
-  kind: string;
-  status: SpanStatus;
-  usage: number[];
-  cost: string | null;
-  costSource: CostSource;
-  responseId: string;
-  facet: string;
-}
+/** Where a span stands in its trace. */
+const placeFields = pick(spanFields, ['spanId', 'parentSpanId', 'startUnixNano', 'endUnixNano', 'kind', 'status']);
 
-export interface Facet extends SpanPrompt {
-  facet: string;
-  provider: string;
-  model: string;
-}
+/** The fields of a span that counting and linking need. A long response id is replaced by its hash. */
+const compact = rowReader({
+  ...placeFields,
+  ...pick(spanFields, ['usage', 'costNanoUsd', 'costSource']),
+  responseId: plain<string>(
+    `if(length(response_id) <= ${responseIdBytesMax}, response_id, lower(hex(sipHash128(response_id))))`,
+  ),
+  facet: plain<string>(facet),
+});
+
+const cut = (column: string) => plain<string>(`leftUTF8(any(${column}), ${facetCharsMax})`);
+
+const facets = rowReader({
+  facet: plain<string>(facet),
+  provider: cut('provider'),
+  model: cut('model'),
+  id: cut('prompt_id'),
+  name: cut('prompt_name'),
+  version: plain<number>('any(prompt_version)'),
+  rawVersion: cut('prompt_raw_version'),
+  source: plain<string>('any(prompt_source)'),
+  key: cut('prompt_key'),
+});
 
 /** A span that can represent its trace, with its texts. */
-export interface Speaker {
-  spanId: string;
-  parentSpanId: string;
-  startNano: string;
-  endNano: string;
-  kind: string;
-  status: SpanStatus;
-  receivedAtMs: number;
-  retentionDays: number;
-  name: string;
-  service: string;
-  environment: string;
-  sessionId: string;
-  userId: string;
-  inputPreview: string;
-  outputPreview: string;
-}
+const speakers = rowReader({
+  ...placeFields,
+  ...pick(spanFields, ['receivedAtMs', 'retentionDays', 'name', 'service', 'environment', 'sessionId', 'userId']),
+  ...pick(spanFields, ['inputPreview', 'outputPreview']),
+});
+
+export type CompactSpan = RowOf<typeof compact>;
+export type Facet = RowOf<typeof facets>;
+export type Speaker = RowOf<typeof speakers>;
 
 /**
  * Returns totals over all spans of a trace, however many: ClickHouse reads it row by row. Undefined
  * for a trace without spans.
- * @throws the error of ClickHouse
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findTraceTotals(
   clickhouse: ClickHouse,
@@ -89,10 +88,8 @@ export async function findTraceTotals(
   traceId: string,
 ): Promise<TraceTotals | undefined> {
   const first = (condition: string) => `argMinIf(${spanId}, ${started}, ${condition})`;
-  const [row] = await rowsOf<TraceTotals>(
-    clickhouse,
-    { projectId, traceId },
-    `SELECT count()::Float64 AS spans, countIf(status = 'error')::Float64 AS errors,
+  const [row] = await readRows<TraceTotals>(clickhouse, {
+    query: `SELECT count()::Float64 AS spans, countIf(status = 'error')::Float64 AS errors,
             (countIf(parent_span_id = ${noParent}) > 0)::Bool AS hasRoot,
             min(start_unix_nano) AS startNano,
             max(if(start_unix_nano = 0 OR end_unix_nano < start_unix_nano, start_unix_nano, end_unix_nano)) AS endNano,
@@ -106,20 +103,22 @@ export async function findTraceTotals(
               first("user_id != ''"),
               first("environment != ''"),
               first("service != ''"),
-              first(`input_preview != '' AND ${speaks}`),
-              `argMaxIf(${spanId}, ${started}, output_preview != '' AND ${speaks})`,
+              first(`input_preview != '' AND ${canRepresent}`),
+              `argMaxIf(${spanId}, ${started}, output_preview != '' AND ${canRepresent})`,
             ].join(', ')}]) AS speakers
      FROM spans FINAL PREWHERE ${ofTrace}`,
-  );
+    query_params: { projectId, traceId },
+    clickhouse_settings: settings,
+    format: 'JSONEachRow',
+  });
   return row === undefined || row.spans === 0
     ? undefined
     : { ...row, speakers: row.speakers.filter((id) => id !== '') };
 }
 
 /**
- * Returns the earliest `spansMax` spans of a trace. A response id over 64 bytes is replaced by its
- * hash.
- * @throws the error of ClickHouse
+ * Returns the earliest `spansMax` spans of a trace.
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export function findCompactSpans(
   clickhouse: ClickHouse,
@@ -127,39 +126,23 @@ export function findCompactSpans(
   traceId: string,
   spansMax: number,
 ): Promise<CompactSpan[]> {
-  return rowsOf<CompactSpan>(
-    clickhouse,
-    { projectId, traceId },
-    `SELECT ${spanId} AS spanId, if(parent_span_id = ${noParent}, '', lower(hex(parent_span_id))) AS parentSpanId,
-            start_unix_nano AS startNano, end_unix_nano AS endNano, kind, status, cost_source AS costSource,
-            if(has_usage, [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, total_tokens], []) AS usage,
-            if(cost_source = 'none', NULL, cost_nano_usd) AS cost,
-            if(length(response_id) <= 64, response_id, lower(hex(sipHash128(response_id)))) AS responseId,
-            ${facet} AS facet
-     FROM spans FINAL PREWHERE ${ofTrace} ORDER BY ${started} LIMIT ${spansMax}`,
-  );
+  const which = `ORDER BY ${started} LIMIT ${spansMax}`;
+  return rowsOf(clickhouse, compact, { projectId, traceId }, which);
 }
 
 /**
  * Returns the models, providers and prompts that the spans name, with their texts cut. At most
  * {@link facetsMax}, the earliest used first.
- * @throws the error of ClickHouse
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export function findFacets(clickhouse: ClickHouse, projectId: string, traceId: string): Promise<Facet[]> {
-  const cut = (column: string, name: string) => `leftUTF8(any(${column}), ${facetCharsMax}) AS ${name}`;
-  return rowsOf<Facet>(
-    clickhouse,
-    { projectId, traceId },
-    `SELECT ${facet} AS facet, ${cut('spans.provider', 'provider')}, ${cut('spans.model', 'model')}, ${cut('prompt_id', 'id')},
-            ${cut('prompt_name', 'name')}, any(prompt_version) AS version, ${cut('prompt_raw_version', 'rawVersion')},
-            any(prompt_source) AS source, ${cut('prompt_key', 'key')}
-     FROM spans FINAL PREWHERE ${ofTrace} GROUP BY facet ORDER BY min(${started}) LIMIT ${facetsMax}`,
-  );
+  const which = `GROUP BY ${facet} ORDER BY min(${started}) LIMIT ${facetsMax}`;
+  return rowsOf(clickhouse, facets, { projectId, traceId }, which);
 }
 
 /**
  * Returns the given spans with their texts.
- * @throws the error of ClickHouse
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export function findSpeakers(
   clickhouse: ClickHouse,
@@ -167,24 +150,16 @@ export function findSpeakers(
   traceId: string,
   spanIds: readonly string[],
 ): Promise<Speaker[]> {
-  return rowsOf<Speaker>(
-    clickhouse,
-    { projectId, traceId, spanIds: spanIds.join('') },
-    `SELECT ${spanId} AS spanId, if(parent_span_id = ${noParent}, '', lower(hex(parent_span_id))) AS parentSpanId,
-            start_unix_nano AS startNano, end_unix_nano AS endNano, kind, status,
-            toUnixTimestamp64Milli(received_at)::Float64 AS receivedAtMs, retention_days AS retentionDays,
-            spans.name AS name, service, environment, session_id AS sessionId, user_id AS userId,
-            if(${speaks}, input_preview, '') AS inputPreview, if(${speaks}, output_preview, '') AS outputPreview
-     FROM spans FINAL PREWHERE ${ofTrace} AND spans.span_id IN reinterpret(unhex({spanIds:String}), 'Array(FixedString(8))')`,
-  );
+  const which = "AND span_id IN reinterpret(unhex({spanIds:String}), 'Array(FixedString(8))')";
+  return rowsOf(clickhouse, speakers, { projectId, traceId, spanIds: spanIds.join('') }, which);
 }
 
-async function rowsOf<Row>(clickhouse: ClickHouse, parameters: Record<string, string>, query: string): Promise<Row[]> {
-  const result = await clickhouse.query({
-    query,
-    query_params: parameters,
-    clickhouse_settings: settings,
-    format: 'JSONEachRow',
-  });
-  return result.json<Row>();
+function rowsOf<Row>(
+  clickhouse: ClickHouse,
+  reader: RowReader<Row>,
+  query_params: Record<string, string>,
+  which: string,
+): Promise<Row[]> {
+  const query = `SELECT ${reader.columns} FROM spans FINAL PREWHERE ${ofTrace} ${which}`;
+  return readFields(clickhouse, reader, { query, query_params, clickhouse_settings: settings });
 }

@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { plain, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { rowsOf } from './span-detail-queries.ts';
 import type { TraceKey } from './trace-sql.ts';
 import { ofTrace } from './trace-sql.ts';
@@ -12,7 +13,7 @@ export const rowsHereMax = 1_000;
  */
 export class LargeTraceError extends Error {
   constructor() {
-    super(`The trace has over ${rowsHereMax} rows`);
+    super(`The trace has more than ${rowsHereMax} rows`);
   }
 }
 
@@ -25,12 +26,14 @@ export function assertSmall<Row>(rows: readonly Row[]): readonly Row[] {
   return rows;
 }
 
+const counts = rowReader({ rows: plain<number>('count()::Float64') });
+
 /**
  * Returns how many rows a trace has, including rows that a resend replaced.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function countRows(clickhouse: ClickHouse, trace: TraceKey): Promise<number> {
-  const query = `SELECT count()::Float64 FROM spans WHERE ${ofTrace}`;
-  const [row] = await rowsOf<[number]>(clickhouse, query, { ...trace }, 'JSONCompactEachRow');
-  return row?.[0] ?? 0;
+  const query = `SELECT ${counts.columns} FROM spans WHERE ${ofTrace}`;
+  const [row] = await rowsOf(clickhouse, counts, query, { ...trace });
+  return row?.rows ?? 0;
 }

@@ -1,41 +1,30 @@
-import type { SpanPrompt } from '../prompt-links/index.ts';
-import type { CostSource, SpanStatus } from './normalized-span.ts';
+import { type Decoded, pick } from '../../stores/clickhouse/row-reader.ts';
+import { spanFields } from './span-fields.ts';
 import type { SpanRow } from './span-row.ts';
-import type { TokenUsage } from './token-usage.ts';
 
-/**
- * A span without its large fields, for trees, totals and summaries. `parentSpanId` is '' for a
- * root.
- */
-export interface LightSpan {
-  traceId: string;
-  spanId: string;
-  parentSpanId: string;
-  receivedAtMs: number;
+const names = [
+  ...(['traceId', 'spanId', 'parentSpanId', 'receivedAtMs', 'retentionDays', 'startUnixNano', 'endUnixNano'] as const),
+  ...(['kind', 'name', 'status', 'service', 'environment', 'provider', 'model'] as const),
+  ...(['usage', 'costNanoUsd', 'costSource', 'responseId', 'sessionId', 'userId', 'tags', 'prompt'] as const),
+  ...(['inputPreview', 'outputPreview'] as const),
+] as const;
+
+export const lightFields = pick(spanFields, names);
+
+type LightFields = Decoded<typeof lightFields>;
+
+/** A span without its large fields, for trees, totals and summaries. */
+export interface LightSpan extends Omit<LightFields, 'tags'> {
+  tags: readonly string[];
   /** Whether the span has been received only once, as far as known. */
   sentOnce: boolean;
-  retentionDays: number;
-  startUnixNano: bigint;
-  endUnixNano: bigint;
-  kind: string;
-  name: string;
-  status: SpanStatus;
-  service: string;
-  environment: string;
-  provider: string;
-  model: string;
-  usage: TokenUsage | null;
-  /** In nano-USD; null when no cost is known. */
-  costNanoUsd: bigint | null;
-  costSource: CostSource;
-  responseId: string;
-  sessionId: string;
-  userId: string;
-  tags: readonly string[];
-  /** What the span itself says about its prompt. */
-  prompt: SpanPrompt | null;
-  inputPreview: string;
-  outputPreview: string;
+}
+
+/** Returns the light span of a row that was read with {@link lightFields}, among others. */
+export function toLightSpan(row: LightFields, sentOnce: boolean): LightSpan {
+  const light: Record<string, unknown> = { sentOnce };
+  for (const name of names) light[name] = row[name];
+  return light as unknown as LightSpan;
 }
 
 /**

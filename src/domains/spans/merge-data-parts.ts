@@ -1,5 +1,6 @@
 import type { Queue } from 'bullmq';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { readRows, runStatement } from '../../stores/clickhouse/statements.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
 export interface MergeDataPartsDeps {
@@ -37,7 +38,7 @@ export async function mergeDataParts(
   for (const { partition, parts } of await scattered(slowClickhouse, restS)) {
     if ((await anyBody(ingest)) || stopping.aborted) return;
     const startedAtMs = performance.now();
-    await slowClickhouse.command({
+    await runStatement(slowClickhouse, {
       query: 'OPTIMIZE TABLE spans PARTITION ID {partition:String}',
       query_params: { partition },
       clickhouse_settings: { max_execution_time: 0 },
@@ -53,7 +54,7 @@ async function anyBody(lanes: readonly Queue[]): Promise<boolean> {
 }
 
 async function scattered(clickhouse: ClickHouse, restS: number): Promise<{ partition: string; parts: number }[]> {
-  const result = await clickhouse.query({
+  return readRows(clickhouse, {
     query: `SELECT partition_id AS partition, count()::Float64 AS parts FROM system.parts
             WHERE active AND database = currentDatabase() AND table = 'spans'
             GROUP BY partition_id
@@ -64,5 +65,4 @@ async function scattered(clickhouse: ClickHouse, restS: number): Promise<{ parti
     query_params: { partsMax, quicklyMergedBytesMax, restingPartsMax, restS },
     format: 'JSONEachRow',
   });
-  return result.json();
 }

@@ -1,4 +1,4 @@
-/** The number of the insert that wrote a row. Later inserts have larger numbers. */
+/** SQL for the number of the insert that wrote a row. Later inserts have larger numbers. */
 export const blockColumn = "toUInt64(splitByChar('_', _part)[2])";
 
 /**
@@ -25,14 +25,13 @@ export interface NewestRow<Row> {
  * takes two to five times as long: it reads every wanted column of all neighboring rows in each
  * data part.
  */
-export function newestRows<Row>(rows: readonly Row[], ageOf: (row: Row) => RowAge): NewestRow<Row>[] {
-  const newest = new Map<string, NewestRow<Row> & { age: RowAge }>();
+export function newestRows<Row extends RowAge>(rows: readonly Row[]): NewestRow<Row>[] {
+  const newest = new Map<string, NewestRow<Row>>();
   for (const row of rows) {
-    const age = ageOf(row);
-    const key = (age.traceId ?? '') + age.spanId;
+    const key = (row.traceId ?? '') + row.spanId;
     const before = newest.get(key);
-    if (before === undefined) newest.set(key, { row, age, alone: true });
-    else newest.set(key, { ...(isOlder(age, before.age) ? before : { row, age }), alone: false });
+    if (before === undefined) newest.set(key, { row, alone: true });
+    else newest.set(key, { row: isOlder(row, before.row) ? before.row : row, alone: false });
   }
   return [...newest.values()];
 }

@@ -11,7 +11,6 @@ import {
   type TraceTotals,
 } from './large-trace-queries.ts';
 import type { LightSpan } from './light-span.ts';
-import { toUsage } from './token-usage.ts';
 
 export interface LargeTrace {
   /** Over all spans, however many. */
@@ -25,7 +24,7 @@ export interface LargeTrace {
 /**
  * Reads what the summary of a trace of any size needs: totals, and of its earliest `spansMax` spans
  * what counting needs. Takes seconds of CPU time. Undefined for a trace without spans.
- * @throws the error of ClickHouse
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function readLargeTrace(
   clickhouse: ClickHouse,
@@ -76,6 +75,10 @@ const noTexts = {
   inputPreview: '',
   outputPreview: '',
 };
+const noFacet: Facet = {
+  ...{ facet: '', provider: '', model: '' },
+  ...{ id: '', name: '', version: 0, rawVersion: '', source: '', key: '' },
+};
 const noCounts = {
   provider: '',
   model: '',
@@ -88,33 +91,16 @@ const noCounts = {
 
 function placeOf(
   traceId: string,
-  span: Pick<CompactSpan, 'spanId' | 'parentSpanId' | 'startNano' | 'endNano' | 'kind' | 'status'>,
+  { spanId, parentSpanId, startUnixNano, endUnixNano, kind, status }: Speaker | CompactSpan,
 ) {
-  const { spanId, parentSpanId, kind, status } = span;
-  const [startUnixNano, endUnixNano] = [BigInt(span.startNano), BigInt(span.endNano)];
   return { traceId, spanId, parentSpanId, startUnixNano, endUnixNano, kind, status, sentOnce: false, tags: [] };
 }
 
 function countsOf(span: CompactSpan, facet: Facet | undefined): Pick<LightSpan, keyof typeof noCounts> {
-  const {
-    provider = '',
-    model = '',
-    id = '',
-    name = '',
-    version = 0,
-    rawVersion = '',
-    source = '',
-    key = '',
-  } = facet ?? {};
-  return {
-    provider,
-    model,
-    usage: toUsage(span.usage),
-    costNanoUsd: span.cost === null ? null : BigInt(span.cost),
-    costSource: span.costSource,
-    responseId: span.responseId,
-    prompt: source === '' ? null : { id, name, version, rawVersion, source, key },
-  };
+  const { usage, costNanoUsd, costSource, responseId } = span;
+  const { facet: _hash, provider, model, ...prompt } = facet ?? noFacet;
+  const named = prompt.source === '' ? null : prompt;
+  return { provider, model, usage, costNanoUsd, costSource, responseId, prompt: named };
 }
 
 /** Returns the id of the earliest span whose parent has not arrived, as a list of at most one. */

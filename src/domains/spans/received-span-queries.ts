@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { readRows } from '../../stores/clickhouse/statements.ts';
 
 /**
  * The query covers a month, but reads key columns only. It ends before the worker stops waiting for
@@ -16,19 +16,16 @@ export async function countReceivedSpans(
   clickhouse: ClickHouse,
   { projectIds, fromMs, toMs }: { projectIds: readonly string[]; fromMs: number; toMs: number },
 ): Promise<Map<string, number>> {
-  const result = await runClickHouse(() =>
-    clickhouse.query({
-      query: `
-        SELECT project_id, count() AS spans FROM spans FINAL
-        WHERE project_id IN {projectIds: Array(String)}
-          AND received_at >= fromUnixTimestamp64Milli({fromMs: Int64}, 'UTC')
-          AND received_at < fromUnixTimestamp64Milli({toMs: Int64}, 'UTC')
-        GROUP BY project_id`,
-      query_params: { projectIds: [...projectIds], fromMs, toMs },
-      format: 'JSONEachRow',
-      clickhouse_settings: settings,
-    }),
-  );
-  const rows = await result.json<{ project_id: string; spans: string }>();
+  const rows = await readRows<{ project_id: string; spans: string }>(clickhouse, {
+    query: `
+      SELECT project_id, count() AS spans FROM spans FINAL
+      WHERE project_id IN {projectIds: Array(String)}
+        AND received_at >= fromUnixTimestamp64Milli({fromMs: Int64}, 'UTC')
+        AND received_at < fromUnixTimestamp64Milli({toMs: Int64}, 'UTC')
+      GROUP BY project_id`,
+    query_params: { projectIds: [...projectIds], fromMs, toMs },
+    format: 'JSONEachRow',
+    clickhouse_settings: settings,
+  });
   return new Map(rows.map((row) => [row.project_id, Number(row.spans)]));
 }

@@ -1,12 +1,14 @@
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
-import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { pick, plain, type RowReader, rowReader } from '../../stores/clickhouse/row-reader.ts';
+import { readFields } from '../../stores/clickhouse/statements.ts';
 import { blockColumn } from './newest-rows.ts';
-import { headColumns, partNames, type SpanDetail, type SpanPart, spanParts } from './span-detail.ts';
+import { detailFields, partFields, partNames, type SpanDetail, type SpanPart, spanParts } from './span-detail.ts';
+import { spanFields } from './span-fields.ts';
 import { ofTrace, type TraceKey } from './trace-sql.ts';
 
 /** The position of a span in its trace: ordered by start, then by id. */
 export interface SpanPlace {
-  startUnixNano: string;
+  startUnixNano: bigint;
   spanId: string;
 }
 
@@ -20,18 +22,19 @@ export async function findSpanPlaces(
   after: SpanPlace | undefined,
   limit: number,
 ): Promise<SpanPlace[]> {
-  const isAfter = 'WHERE (start, id) > ({afterStart:UInt64}, toFixedString(unhex({afterId:String}), 8))';
-  const rows = await rowsOf<[string, string]>(
+  const isAfter = 'WHERE (start_unix_nano, span_id) > ({afterStart:UInt64}, toFixedString(unhex({afterId:String}), 8))';
+  return rowsOf(
     clickhouse,
-    `SELECT start, lower(hex(id)) FROM
-       (SELECT span_id AS id, start_unix_nano AS start FROM spans PREWHERE ${ofTrace}
+    places,
+    `SELECT ${places.columns} FROM
+       (SELECT span_id, start_unix_nano FROM spans PREWHERE ${ofTrace}
         ORDER BY received_at DESC, ${blockColumn} DESC LIMIT 1 BY span_id)
-     ${after === undefined ? '' : isAfter} ORDER BY start, id LIMIT {limit:UInt32}`,
-    { ...trace, limit, ...(after && { afterStart: after.startUnixNano, afterId: after.spanId }) },
-    'JSONCompactEachRow',
+     ${after === undefined ? '' : isAfter} ORDER BY start_unix_nano, span_id LIMIT {limit:UInt32}`,
+    { ...trace, limit, ...(after && { afterStart: String(after.startUnixNano), afterId: after.spanId }) },
   );
-  return rows.map(([startUnixNano, spanId]) => ({ startUnixNano, spanId }));
 }
+
+const places = rowReader(pick(spanFields, ['startUnixNano', 'spanId']));
 
 export interface SpanBounds {
   include: ReadonlySet<SpanPart>;
@@ -53,26 +56,28 @@ export async function findSpanRows(
   { include, partBytesMax, bytesMax }: SpanBounds,
 ): Promise<SpanDetail[]> {
   const parts = partNames.filter((part) => include.has(part));
-  const shown = parts.flatMap((part) =>
-    spanParts[part].map(
-      (column) => `if(${bytesOf(part)} > ${partBytesMax}, ${emptyOf(column)}, ${column}) AS ${column}`,
-    ),
-  );
-  const cut = parts.map((part) => `if(${bytesOf(part)} > ${partBytesMax}, ['${part}'], [])`);
+  const isCut = (part: SpanPart) => `${bytesOf(part)} > ${partBytesMax}`;
+  const shown = partFields(parts, (column, part) => `if(${isCut(part)}, ${emptyOf(column)}, ${column})`);
+  const cut = parts.map((part) => `if(${isCut(part)}, ['${part}'], [])`);
   // A part that is left out is read once more, for its length and its beginning.
   const taken = parts.map((part) => `least(${bytesOf(part)}, ${partBytesMax}) + intDiv(${bytesOf(part)}, 8)`);
   const ofIds = "span_id IN reinterpret(unhex({spanIds:String}), 'Array(FixedString(8))')";
   const newest = `(span_id, received_at) IN
     (SELECT span_id, max(received_at) FROM spans PREWHERE ${ofTrace} AND ${ofIds} GROUP BY span_id)`;
-  return rowsOf<SpanDetail>(
+  const reader: RowReader<SpanDetail> = rowReader({
+    ...detailFields,
+    ...shown,
+    cut: plain<SpanPart[]>(`arrayConcat([], ${cut.join(', ') || '[]'})`),
+  });
+  return rowsOf(
     clickhouse,
-    `SELECT ${[...headColumns, ...shown].join(', ')}, arrayConcat([], ${cut.join(', ') || '[]'}) AS cut,
+    reader,
+    `SELECT ${reader.columns},
        ${[fixedBytes, ...taken].join(' + ')} AS bytes, sum(bytes) OVER (ORDER BY start_unix_nano, span_id) AS running
      FROM spans PREWHERE ${ofTrace} AND ${ofIds} AND ${newest}
      QUALIFY running <= {bytesMax:UInt64} OR running = bytes
      ORDER BY start_unix_nano, span_id, ${blockColumn} DESC LIMIT 1 BY span_id`,
     { ...trace, spanIds: spanIds.join(''), bytesMax },
-    'JSONEachRow',
     { max_result_bytes: rowBytesMax },
   );
 }
@@ -87,32 +92,24 @@ const fixedBytes =
   '1000 + length(status_message) + length(error_message) + length(error_stack) + length(params) + length(evaluations)';
 
 /** Returns the SQL for the size of a part, as ClickHouse stores it in memory. */
-const bytesOf = (part: SpanPart) => `byteSize(${spanParts[part].join(', ')})`;
+const bytesOf = (part: SpanPart) => `byteSize(${Object.values(spanParts[part]).join(', ')})`;
 
 function emptyOf(column: string): string {
   return column.startsWith('attributes') ? `CAST(map(), toTypeName(${column}))` : "''";
 }
 
 /**
- * Runs a query and returns its rows.
- * @throws the errors of `runClickHouse`
+ * Runs a query that selects the columns of `reader` and returns its rows.
+ * @throws the errors of `readRows`
  */
-export async function rowsOf<Row>(
+export function rowsOf<Row>(
   clickhouse: ClickHouse,
+  reader: RowReader<Row>,
   query: string,
   query_params: Record<string, unknown>,
-  format: 'JSONEachRow' | 'JSONCompactEachRow',
   settings: ClickHouseSettings = {},
 ): Promise<Row[]> {
-  return runClickHouse(async () => {
-    const result = await clickhouse.query({
-      query,
-      query_params,
-      // Without the first setting, values such as NaN would become null. The second lets columns
-      // that are cut keep their names.
-      clickhouse_settings: { ...settings, output_format_json_quote_denormals: 1, prefer_column_name_to_alias: 1 },
-      format,
-    });
-    return result.json<Row>();
-  });
+  // Otherwise values such as NaN would become null.
+  const clickhouse_settings = { ...settings, output_format_json_quote_denormals: 1 } as const;
+  return readFields(clickhouse, reader, { query, query_params, clickhouse_settings });
 }

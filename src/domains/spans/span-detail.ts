@@ -1,137 +1,67 @@
-import type { CostSource, SpanStatus } from './normalized-span.ts';
+import { type Decoded, type Field, pick, plain } from '../../stores/clickhouse/row-reader.ts';
+import { spanFields } from './span-fields.ts';
 
-/** The parts of a span that `?include=` selects, and the columns each of them reads. */
+/** The parts of a span that `?include=` selects, and the columns that each of them has. */
 export const spanParts = {
-  input: ['input'],
-  output: ['output'],
-  attributes: ['attributes_string', 'attributes_int', 'attributes_double', 'attributes_bool', 'attributes_other'],
-  events: ['events'],
-  links: ['links'],
-  resource: ['resource'],
-  scope: ['scope'],
+  input: { input: 'input' },
+  output: { output: 'output' },
+  attributes: {
+    attributesString: 'attributes_string',
+    attributesInt: 'attributes_int',
+    attributesDouble: 'attributes_double',
+    attributesBool: 'attributes_bool',
+    attributesOther: 'attributes_other',
+  },
+  events: { events: 'events' },
+  links: { links: 'links' },
+  resource: { resource: 'resource' },
+  scope: { scope: 'scope' },
 } as const;
 
 export type SpanPart = keyof typeof spanParts;
 export const partNames = Object.keys(spanParts) as SpanPart[];
 
-/**
- * A row of `spans`. Parts that were not requested are absent. Parts over a bound are empty and
- * named in `cut`.
- */
-export interface SpanDetail {
-  id: string;
-  parent: string;
-  start_unix_nano: string;
-  end_unix_nano: string;
-  name: string;
-  kind: string;
-  status: SpanStatus;
-  service: string;
-  environment: string;
-  provider: string;
-  model: string;
-  usage: number[];
-  cost_nano_usd: string;
-  session_id: string;
-  user_id: string;
-  tags: string[];
-  prompt_id: string;
-  prompt_name: string;
-  prompt_version: number;
-  prompt_raw_version: string;
-  prompt_source: string;
-  prompt_key: string;
-  span_name: string;
-  otel_kind: number;
-  status_code: number;
-  status_message: string;
-  trace_state: string;
-  flags: number;
-  dropped_attributes_count: number;
-  dropped_events_count: number;
-  dropped_links_count: number;
-  normaliser_version: number;
-  error_type: string;
-  error_message: string;
-  error_stack: string;
-  http_status_code: number;
-  release: string;
-  request_model: string;
-  cost_source: CostSource;
-  price_version: string;
-  ttft_ms: number | null;
-  conversation_id: string;
-  params: string;
-  evaluations: string;
-  warnings: string[];
-  cut: SpanPart[];
-  input?: string;
-  output?: string;
-  attributes_string?: Record<string, string>;
-  attributes_int?: Record<string, string>;
-  attributes_double?: Record<string, number | null | string>;
-  attributes_bool?: Record<string, boolean>;
-  attributes_other?: Record<string, string>;
-  events?: string;
-  links?: string;
-  resource?: string;
-  scope?: string;
+/** The parts of a {@link SpanDetail} as stored. */
+interface Parts {
+  input: string;
+  output: string;
+  attributesString: Record<string, string>;
+  attributesInt: Record<string, string>;
+  attributesDouble: Record<string, number | null | string>;
+  attributesBool: Record<string, boolean>;
+  attributesOther: Record<string, string>;
+  events: string;
+  links: string;
+  resource: string;
+  scope: string;
 }
 
-const computed = {
-  id: 'lower(hex(span_id))',
-  parent: "if(parent_span_id = unhex('0000000000000000'), '', lower(hex(parent_span_id)))",
-  usage:
-    'if(has_usage, [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, total_tokens], [])',
-} as const satisfies Partial<Record<keyof SpanDetail, string>>;
+/** The fields of every {@link SpanDetail}. */
+export const detailFields = pick(spanFields, [
+  ...(['spanId', 'parentSpanId', 'startUnixNano', 'endUnixNano', 'spanName', 'otelKind', 'statusCode'] as const),
+  ...(['statusMessage', 'traceState', 'flags'] as const),
+  ...(['droppedAttributesCount', 'droppedEventsCount', 'droppedLinksCount', 'normalizerVersion'] as const),
+  ...(['kind', 'name', 'status', 'errorType', 'errorMessage', 'errorStack', 'httpStatusCode'] as const),
+  ...(['service', 'environment', 'release', 'provider', 'model', 'requestModel'] as const),
+  ...(['usage', 'costNanoUsd', 'costSource', 'priceVersion', 'ttftMs'] as const),
+  ...(['sessionId', 'conversationId', 'userId', 'tags', 'prompt', 'params', 'evaluations', 'warnings'] as const),
+]);
 
-const columns: readonly (keyof SpanDetail)[] = [
-  'start_unix_nano',
-  'end_unix_nano',
-  'name',
-  'kind',
-  'status',
-  'service',
-  'environment',
-  'provider',
-  'model',
-  'cost_nano_usd',
-  'session_id',
-  'user_id',
-  'tags',
-  'prompt_id',
-  'prompt_name',
-  'prompt_version',
-  'prompt_raw_version',
-  'prompt_source',
-  'prompt_key',
-  'span_name',
-  'otel_kind',
-  'status_code',
-  'status_message',
-  'trace_state',
-  'flags',
-  'dropped_attributes_count',
-  'dropped_events_count',
-  'dropped_links_count',
-  'normaliser_version',
-  'error_type',
-  'error_message',
-  'error_stack',
-  'http_status_code',
-  'release',
-  'request_model',
-  'cost_source',
-  'price_version',
-  'ttft_ms',
-  'conversation_id',
-  'params',
-  'evaluations',
-  'warnings',
-];
+/**
+ * A span as it is shown. Parts that were not requested are absent. Parts over a bound are empty and
+ * named in `cut`.
+ */
+export interface SpanDetail extends Decoded<typeof detailFields>, Partial<Parts> {
+  cut: SpanPart[];
+}
 
-/** SQL for all fields of a {@link SpanDetail} except its parts and `cut`. */
-export const headColumns: readonly string[] = [
-  ...Object.entries(computed).map(([name, sql]) => `${sql} AS ${name}`),
-  ...columns,
-];
+/** Returns the fields of the parts. `sqlOf` tells what is selected for a column of a part. */
+export function partFields(
+  parts: readonly SpanPart[],
+  sqlOf: (column: string, part: SpanPart) => string,
+): { [Name in keyof Parts]?: Field<Parts[Name]> } {
+  const columns = parts.flatMap((part) =>
+    Object.entries(spanParts[part]).map(([name, column]) => [name, plain(sqlOf(column, part))]),
+  );
+  return Object.fromEntries(columns);
+}

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { runClickHouse } from '../../stores/clickhouse/errors.ts';
+import { field, plain, rowReader } from '../../stores/clickhouse/row-reader.ts';
+import { readFields } from '../../stores/clickhouse/statements.ts';
 import { hostAttributes, hostKeyOf } from './host-key.ts';
 import { spansPerTraceMax } from './light-span-queries.ts';
 import { ofTrace } from './trace-sql.ts';
@@ -23,14 +24,14 @@ const attributesType = `Array(Tuple(key String, value Tuple(
 const resourceAttributes = `JSONExtract(toString(resource), 'attributes', '${attributesType}')`;
 const hostNames = hostAttributes.map((name) => `'${name}'`).join(', ');
 
-const columns = [
-  originColumn,
-  "JSONExtractString(toString(scope), 'name')",
-  `arrayMap(a -> [a.1, if(a.2.1 = '', a.2.2.1[1].1, a.2.1)], arrayFilter(a -> a.1 IN (${hostNames}), ${resourceAttributes}))`,
-  `if(empty(${resourceAttributes}), '', lower(hex(cityHash64(toString(resource)))))`,
-] as const;
+const hostValues = `arrayMap(a -> [a.1, if(a.2.1 = '', a.2.2.1[1].1, a.2.1)], arrayFilter(a -> a.1 IN (${hostNames}), ${resourceAttributes}))`;
 
-type Row = [hash: string, scope: string, hostAttributes: [string, string][], resourceHash: string];
+const reader = rowReader({
+  hash: plain<string>(originColumn),
+  scope: plain<string>("JSONExtractString(toString(scope), 'name')"),
+  attributes: field(hostValues, (pairs: [name: string, value: string][]) => Object.fromEntries(pairs)),
+  resourceHash: plain<string>(`if(empty(${resourceAttributes}), '', lower(hex(cityHash64(toString(resource)))))`),
+});
 
 /** A tree has at most this many spans, so it has no more origins. */
 const originsMax = spansPerTraceMax;
@@ -54,16 +55,12 @@ export async function findOrigins(
     if (origin !== undefined) found.set(hash, origin);
   }
   if (found.size === hashes.size) return found;
-  const rows = await runClickHouse(async () => {
-    const result = await clickhouse.query({
-      query: `SELECT ${columns.join(', ')} FROM (SELECT DISTINCT resource, scope FROM spans PREWHERE ${ofTrace} LIMIT ${originsMax})`,
-      query_params: { projectId, traceId },
-      format: 'JSONCompactEachRow',
-    });
-    return result.json<Row>();
+  const rows = await readFields(clickhouse, reader, {
+    query: `SELECT ${reader.columns} FROM (SELECT DISTINCT resource, scope FROM spans PREWHERE ${ofTrace} LIMIT ${originsMax})`,
+    query_params: { projectId, traceId },
   });
-  for (const [hash, scope, attributes, resourceHash] of rows) {
-    const origin = { scope, hostKey: hostKeyOf({ attributes: Object.fromEntries(attributes), resourceHash }) };
+  for (const { hash, scope, ...hints } of rows) {
+    const origin = { scope, hostKey: hostKeyOf(hints) };
     known.set(projectId + hash, origin, { size: 1 + scope.length + origin.hostKey.length });
     found.set(hash, origin);
   }

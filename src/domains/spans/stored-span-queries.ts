@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { runClickHouse } from '../../stores/clickhouse/errors.ts';
-import { type StoredSpan, storedSpanColumns } from './stored-span.ts';
+import { readRows, type StreamedRow, streamFields } from '../../stores/clickhouse/statements.ts';
+import { type StoredSpan, storedSpan } from './stored-span.ts';
 
 export interface StoredSpansFilter {
   /** Undefined for every project. */
@@ -10,7 +10,7 @@ export interface StoredSpansFilter {
   receivedBeforeMs: number;
 }
 
-const condition = `normaliser_version < {belowVersion:UInt32}
+const condition = `normalizer_version < {belowVersion:UInt32}
   AND received_at < fromUnixTimestamp64Milli({receivedBeforeMs:Int64})`;
 
 /**
@@ -33,24 +33,17 @@ export async function countStoredSpans(
   { projectId, ...filter }: StoredSpansFilter,
 ): Promise<Map<string, number>> {
   const ofProject = projectId === undefined ? '' : 'project_id = {projectId:String} AND';
-  const rows = await runClickHouse(async () => {
-    const result = await clickhouse.query({
-      query: `SELECT project_id, count() FROM spans FINAL WHERE ${ofProject} ${condition}
-              GROUP BY project_id ORDER BY project_id`,
-      query_params: { ...filter, projectId: projectId ?? '' },
-      clickhouse_settings: settings,
-      format: 'JSONCompactEachRow',
-    });
-    return result.json<[string, string]>();
+  const rows = await readRows<{ projectId: string; spans: number }>(clickhouse, {
+    query: `SELECT project_id AS projectId, count()::Float64 AS spans FROM spans FINAL WHERE ${ofProject} ${condition}
+            GROUP BY project_id ORDER BY project_id`,
+    query_params: { ...filter, projectId: projectId ?? '' },
+    clickhouse_settings: settings,
+    format: 'JSONEachRow',
   });
-  return new Map(rows.map(([id, count]) => [id, Number(count)]));
+  return new Map(rows.map(({ projectId: id, spans }) => [id, spans]));
 }
 
-export interface ReadSpan {
-  stored: StoredSpan;
-  /** Length of its JSON in UTF-16 units. */
-  length: number;
-}
+export type ReadSpan = StreamedRow<StoredSpan>;
 
 const spansPerPage = 5_000;
 
@@ -68,7 +61,7 @@ export async function* readStoredSpans(
     read = 0;
     for await (const span of readPage(clickhouse, filter, after)) {
       read++;
-      after = { traceId: span.stored.trace_id, spanId: span.stored.span_id };
+      after = { traceId: span.row.traceId, spanId: span.row.spanId };
       yield span;
     }
   }
@@ -78,28 +71,19 @@ export async function* readStoredSpans(
  * Reads one page. The query compares the trace id twice, because only the comparison of that column
  * alone uses the primary key.
  */
-async function* readPage(
+function readPage(
   clickhouse: ClickHouse,
   filter: StoredSpansFilter & { projectId: string },
   after: { traceId: string; spanId: string },
 ): AsyncGenerator<ReadSpan> {
   const trace = 'toFixedString(unhex({traceId:String}), 16)';
-  const result = await runClickHouse(() =>
-    clickhouse.query({
-      query: `SELECT ${storedSpanColumns.join(', ')} FROM spans FINAL
-              WHERE project_id = {projectId:String} AND spans.trace_id >= ${trace}
-                AND (spans.trace_id, spans.span_id) > (${trace}, toFixedString(unhex({spanId:String}), 8))
-                AND ${condition}
-              ORDER BY spans.trace_id, spans.span_id LIMIT ${spansPerPage}`,
-      query_params: { ...filter, ...after },
-      clickhouse_settings: settings,
-      format: 'JSONEachRow',
-    }),
-  );
-  const batches = result.stream<StoredSpan>()[Symbol.asyncIterator]();
-  for (;;) {
-    const { value: rows, done } = await runClickHouse(() => batches.next());
-    if (done === true) return;
-    for (const row of rows) yield { stored: row.json(), length: row.text.length };
-  }
+  return streamFields(clickhouse, storedSpan, {
+    query: `SELECT ${storedSpan.columns} FROM spans FINAL
+            WHERE project_id = {projectId:String} AND trace_id >= ${trace}
+              AND (trace_id, span_id) > (${trace}, toFixedString(unhex({spanId:String}), 8))
+              AND ${condition}
+            ORDER BY trace_id, span_id LIMIT ${spansPerPage}`,
+    query_params: { ...filter, ...after },
+    clickhouse_settings: settings,
+  });
 }

@@ -28,17 +28,3 @@ export function noUsage(): TokenUsage {
     totalTokens: 0,
   };
 }
-
-/** Converts counts in the order of the columns. An empty list means a span without usage: null. */
-export function toUsage(counts: readonly number[]): TokenUsage | null {
-  const [input, output = 0, cacheRead = 0, cacheWrite = 0, reasoning = 0, total = 0] = counts;
-  if (input === undefined) return null;
-  return {
-    inputTokens: input,
-    outputTokens: output,
-    cacheReadTokens: cacheRead,
-    cacheWriteTokens: cacheWrite,
-    reasoningTokens: reasoning,
-    totalTokens: total,
-  };
-}

@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { readRows } from '../../stores/clickhouse/statements.ts';
 import { ofTraces } from './trace-sql.ts';
 
 /** Ids travel in the URL, and ClickHouse accepts at most 1 MiB of it. */
@@ -10,14 +11,13 @@ const queriesAtOnce = 2;
  * Reads ClickHouse's clock, in nanoseconds since the epoch, to order summaries. A worker reads the
  * clock after its spans are confirmed and before it reads the trace. So a summary without these
  * spans never has a later time than the summary with all of them.
- * @throws the error of ClickHouse
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function readEngineClock(clickhouse: ClickHouse): Promise<bigint> {
-  const result = await clickhouse.query({
+  const [row] = await readRows<{ now: string }>(clickhouse, {
     query: 'SELECT toUnixTimestamp64Nano(now64(9))::UInt64 AS now',
     format: 'JSONEachRow',
   });
-  const [row] = await result.json<{ now: string }>();
   if (row === undefined) throw new Error('The clock is always one row');
   return BigInt(row.now);
 }
@@ -25,7 +25,7 @@ export async function readEngineClock(clickhouse: ClickHouse): Promise<bigint> {
 /**
  * Returns how many rows `spans` has of each trace, including rows that a resend replaced. A trace
  * without rows is absent.
- * @throws the error of ClickHouse
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function countTraceRows(
   clickhouse: ClickHouse,
@@ -38,13 +38,13 @@ export async function countTraceRows(
   );
   const countNext = async () => {
     for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
-      const result = await clickhouse.query({
-        query: `SELECT lower(hex(trace_id)), count()::Float64 FROM spans
+      const found = await readRows<{ traceId: string; rows: number }>(clickhouse, {
+        query: `SELECT lower(hex(trace_id)) AS traceId, count()::Float64 AS rows FROM spans
                 PREWHERE project_id = {projectId:String} AND ${ofTraces('{traceIds:String}')} GROUP BY trace_id`,
         query_params: { projectId, traceIds: chunk.join('') },
-        format: 'JSONCompactEachRow',
+        format: 'JSONEachRow',
       });
-      for (const [traceId, rows] of await result.json<[string, number]>()) counts.set(traceId, rows);
+      for (const { traceId, rows } of found) counts.set(traceId, rows);
     }
   };
   await Promise.all(Array.from({ length: queriesAtOnce }, countNext));

@@ -15,3 +15,35 @@ export const ofTrace = 'project_id = {projectId:String} AND trace_id = toFixedSt
 export function ofTraces(ids: string): string {
   return `trace_id IN reinterpret(unhex(${ids}), 'Array(FixedString(16))')`;
 }
+
+/**
+ * Which rows of `spans` a condition searches. `any`: all rows, also those that a resend replaced;
+ * fast, but it may find too many traces. `current`: the newest row of each span. `currentOf`: the
+ * newest rows of the traces whose ids `traceIds` binds, see {@link ofTraces}.
+ */
+export type SearchedRows = 'any' | 'current' | { currentOf: string };
+
+/**
+ * Returns SQL that is true for rows whose trace has a span that satisfies `test`. `project` and the
+ * ids are bound parameters.
+ */
+export function hasSpan(test: string, { project, rows }: { project: string; rows: SearchedRows }): string {
+  const ofProject = `project_id = ${project}`;
+  if (rows === 'any') return isAmong(`spans WHERE ${ofProject} AND ${test}`);
+  if (rows === 'current') return isAmong(`spans FINAL WHERE ${ofProject} AND ${test}`);
+  const traces = `${ofProject} AND ${ofTraces(rows.currentOf)}`;
+  // Selects the newest row of each span as FINAL would, but reads only small columns. The index
+  // then answers the test without reading the tested columns.
+  const newest = `SELECT trace_id, span_id, max(received_at) FROM spans WHERE ${traces} GROUP BY trace_id, span_id`;
+  return isAmong(`spans WHERE ${traces} AND ${test} AND (trace_id, span_id, received_at) IN (${newest})`);
+}
+
+const isAmong = (from: string) => `trace_id IN (SELECT trace_id FROM ${from})`;
+
+/**
+ * SQL for the traces that received spans in [fromMs, toMs), which are bound parameters: how many
+ * distinct spans, and when the latest. ClickHouse skips data parts without receipts in the window.
+ */
+export const receivedTraces = `SELECT project_id, trace_id, uniqExact(span_id) AS spans, max(received_at) AS latest FROM spans
+  PREWHERE received_at >= fromUnixTimestamp64Milli({fromMs:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({toMs:Int64}, 'UTC')
+  GROUP BY project_id, trace_id`;

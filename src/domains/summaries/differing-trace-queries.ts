@@ -1,4 +1,6 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { readRows } from '../../stores/clickhouse/statements.ts';
+import { receivedTraces } from '../spans/index.ts';
 
 export interface DifferingTrace {
   projectId: string;
@@ -9,22 +11,18 @@ const tracesPerProjectMax = 1_000;
 
 /**
  * Finds traces with spans received in [fromMs, toMs) whose execution is missing, has fewer spans
- * than the window, or is older than one of them. ClickHouse skips data parts without receipts in
- * the window. Returns at most `tracesMax`, and at most 1,000 of one project, which leaves room for
- * others.
- * @throws the error of ClickHouse
+ * than the window, or is older than one of them. Returns at most `tracesMax`, and at most 1,000 of
+ * one project, which leaves room for others.
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findDifferingTraces(
   clickhouse: ClickHouse,
   { fromMs, toMs, tracesMax }: { fromMs: number; toMs: number; tracesMax: number },
 ): Promise<DifferingTrace[]> {
-  const received = `SELECT project_id, trace_id, uniqExact(span_id) AS spans, max(received_at) AS latest FROM spans
-    PREWHERE received_at >= fromUnixTimestamp64Milli({fromMs:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({toMs:Int64}, 'UTC')
-    GROUP BY project_id, trace_id`;
   const listed = `SELECT project_id, trace_id, argMax(span_count, version) AS spans, argMax(executions.received_at, version) AS latest
     FROM executions WHERE (project_id, trace_id) IN (SELECT project_id, trace_id FROM received) GROUP BY project_id, trace_id`;
-  const result = await clickhouse.query({
-    query: `WITH received AS (${received}), listed AS (${listed})
+  return readRows<DifferingTrace>(clickhouse, {
+    query: `WITH received AS (${receivedTraces}), listed AS (${listed})
             SELECT received.project_id AS projectId, lower(hex(received.trace_id)) AS traceId
             FROM received LEFT JOIN listed ON received.project_id = listed.project_id AND received.trace_id = listed.trace_id
             WHERE listed.spans < received.spans OR listed.latest < received.latest
@@ -33,5 +31,4 @@ export async function findDifferingTraces(
     clickhouse_settings: { max_threads: 1, max_execution_time: 30, join_use_nulls: 0 },
     format: 'JSONEachRow',
   });
-  return result.json<DifferingTrace>();
 }

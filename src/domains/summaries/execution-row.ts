@@ -75,7 +75,7 @@ const rowsAtOnce = 250;
 /**
  * Stores the summaries as one block. Resolves once ClickHouse has confirmed it. Other work runs
  * between chunks of rows.
- * @throws the error of ClickHouse
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function insertExecutions(clickhouse: ClickHouse, executions: readonly Execution[]): Promise<void> {
   if (executions.length === 0) return;

@@ -20,7 +20,7 @@ export interface ReconcileSummariesDeps {
 
 const minuteMs = 60_000;
 /** Spans received within this time may still be on their way to a summary. */
-const settledMs = 5_000;
+const quietMs = 5_000;
 /** Every run checks this time span: a new loss would be here. */
 const recentMs = 10 * minuteMs;
 /** The time span that runs check again and again in slices, as far as time allows. */
@@ -47,7 +47,7 @@ const sweptKey = 'promptlane:summaries-swept-ms';
 export async function reconcileSummaries(deps: ReconcileSummariesDeps, { nowMs }: { nowMs: number }): Promise<void> {
   const unfinishedAtMs = await unfinishedReceiptAtMs(deps.redis, [...deps.ingest, deps.isolation]);
   if (unfinishedAtMs === undefined) return; // The workers are far behind; a later run can compare.
-  const endMs = Math.min(nowMs - settledMs, unfinishedAtMs);
+  const endMs = Math.min(nowMs - quietMs, unfinishedAtMs);
   const startedAtMs = performance.now();
   await mend(deps, endMs - recentMs, endMs);
   const begin = endMs - lookBackMs;

@@ -15,7 +15,7 @@ export const countedSpansMax = 200_000;
  * Summarizes a trace of any size with {@link summarizeExecution}. Only spans that can represent the
  * trace are read with their texts. Takes seconds of CPU time, so it runs in a thread. Undefined for
  * a trace without spans.
- * @throws the error of ClickHouse
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function summarizeLargeTrace(
   clickhouse: ClickHouse,

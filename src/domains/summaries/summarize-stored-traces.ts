@@ -15,7 +15,8 @@ const resultBytesMax = 12 * 1024 * 1024;
 
 /**
  * Reads small traces completely and summarizes them.
- * @throws the error of ClickHouse: code 396 when the texts exceed what is read at once
+ * @throws TooLargeError when the texts exceed what is read at once
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function summarizeSmallTraces(
   clickhouse: ClickHouse,
@@ -27,7 +28,7 @@ export async function summarizeSmallTraces(
 
 /**
  * Summarizes a stored trace of any size. Undefined when it has no spans.
- * @throws the error of ClickHouse
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function summarizeStoredTrace(
   clickhouse: ClickHouse,

@@ -16,7 +16,7 @@ const clickhouse = connectClickHouse(workerData.clickhouseUrl, requestTimeoutMs)
 /**
  * Runs in the thread: reads one trace, summarizes it and stores its execution.
  * @returns the milliseconds that took
- * @throws the error of ClickHouse
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function summarizeInThread({ projectId, traceId }: SummaryTask): Promise<number> {
   lowerThreadPriority();

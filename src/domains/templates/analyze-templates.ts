@@ -168,7 +168,7 @@ function noteVariable(walk: Walk, use: VariableUse, place: Place): void {
   // The same bound as for the steps of a render.
   if (++walk.variableUses > templateLimits.stepsMax) {
     throw new TemplateLimitError(
-      `With its parts, it has more than ${templateLimits.stepsMax} uses of variables`,
+      `The prompt and its parts may use variables at most ${templateLimits.stepsMax} times; they have more uses`,
       'steps',
     );
   }

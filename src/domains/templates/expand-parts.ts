@@ -76,11 +76,16 @@ export function expandParts(
         walk,
         'template_limit',
         use,
-        `Parts nest to ${templateLimits.partDepthMax} levels at most; \`${use.ref}\` has more`,
+        `Parts may be nested at most ${templateLimits.partDepthMax} levels deep; \`${use.ref}\` has more levels`,
       );
     }
     if (uses > templateLimits.partUsesMax) {
-      complain(walk, 'template_limit', use, `Written out, there are more than ${templateLimits.partUsesMax} part tags`);
+      complain(
+        walk,
+        'template_limit',
+        use,
+        `The prompt and its parts may have at most ${templateLimits.partUsesMax} part tags; they have more`,
+      );
       break;
     }
   }
@@ -96,7 +101,8 @@ function visit(walk: Walk, use: PartUse): { uses: number; depth: number } {
   const { slug, ref } = use;
   const part = walk.resolve(slug, ref);
   if (part === undefined) {
-    if (!walk.states.has(ref)) complain(walk, 'unknown_part', use, `There is no part \`${ref}\`${through(walk)}`);
+    if (!walk.states.has(ref))
+      complain(walk, 'unknown_part', use, `The part \`${ref}\`${through(walk)} does not exist`);
     walk.states.set(ref, { slug, ref, status: 'unknown' });
     return { uses: 1, depth: 1 };
   }
@@ -131,7 +137,7 @@ function visit(walk: Walk, use: PartUse): { uses: number; depth: number } {
 const keyOf = ({ slug, version }: ResolvedPart) => `${slug}@${version}`;
 
 function through({ path }: Walk): string {
-  return path.length === 0 ? '' : `, which \`${path.map(({ slug }) => slug).join(' > ')}\` includes`;
+  return path.length === 0 ? '' : ` in \`${path.map(({ slug }) => slug).join(' > ')}\``;
 }
 
 function complain({ root, text, expanded }: Walk, code: string, part: PartUse, message: string): void {

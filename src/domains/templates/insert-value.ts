@@ -28,7 +28,7 @@ function checkSize(value: object, budget: Budget): void {
   const open: { value: object; depth: number }[] = [{ value, depth: 1 }];
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
     if (each.depth > depthMax)
-      throw new TemplateLimitError(`A value inserted as JSON nests deeper than ${depthMax}`, 'nesting');
+      throw new TemplateLimitError(`A value inserted as JSON is nested more than ${depthMax} levels deep`, 'nesting');
     const isList = Array.isArray(each.value);
     // Not Object.entries: it would copy a large object before anything is counted.
     for (const key in each.value) {
@@ -36,7 +36,10 @@ function checkSize(value: object, budget: Budget): void {
       const item: unknown = Object.hasOwn(each.value, key) ? Reflect.get(each.value, key) : undefined;
       left -= (isList ? 1 : key.length + 3) + (typeof item === 'string' ? item.length + 2 : 1);
       if (left < 0)
-        throw new TemplateLimitError('A value inserted as JSON is longer than the rendered text may be', 'output');
+        throw new TemplateLimitError(
+          'A value inserted as JSON is longer than the limit for the rendered text',
+          'output',
+        );
       if (typeof item === 'object' && item !== null) open.push({ value: item, depth: each.depth + 1 });
     }
   }

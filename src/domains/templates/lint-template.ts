@@ -50,7 +50,7 @@ export function lintTemplate(input: LintInput): Lint[] {
   return [
     ...lintParts(input, pathOf, suggest),
     ...analysis.missingArguments.map(({ text, ref, name, ...position }) => {
-      const message = `The part \`${ref}\` needs the argument \`${name}\`; it only sees its arguments`;
+      const message = `The part \`${ref}\` needs the argument \`${name}\`. A part has access to its arguments only`;
       return warning(pathOf(text), 'missing_argument', message, position);
     }),
     ...(isObject(inputSchema)
@@ -114,7 +114,7 @@ function lintUndeclared(
       return scopes?.every((scope) => schemaAt(scope, segments) === undefined);
     });
     const firsts = new Map(undeclared.toReversed().map((each) => [each.text, each]));
-    const message = `\`${path}\` is not in the input schema`;
+    const message = `The input schema does not contain \`${path}\``;
     return [...firsts].reverse().map(([text, place]) => ({
       ...warning(pathOf(text), 'undeclared_variable', message, place),
       ...suggest(name, declared),
@@ -155,7 +155,7 @@ function lintUnused({ variables }: TemplateAnalysis, { properties }: Record<stri
 function lintSecrets({ path, template }: Text): Lint[] {
   const position = indexLines(template.source);
   return findSecrets(template.source).map(({ what, begin, end }) => {
-    const message = `This looks like ${what}; a prompt is no place for secrets`;
+    const message = `This text looks like ${what}. Do not put secrets into a prompt`;
     return warning(path, 'secret_literal', message, position(begin, end));
   });
 }
@@ -166,7 +166,7 @@ function lintSystemVariables({ variables }: TemplateAnalysis, texts: readonly Te
     return [...firsts].reverse().flatMap(([text, place]) => {
       const { path, role } = itemAt(texts, text);
       if (role !== 'system' && role !== 'developer') return [];
-      const message = `\`${name}\` goes into a ${role} message; whoever sets it can give the model instructions`;
+      const message = `\`${name}\` is inserted into a ${role} message. A person who sets it can give instructions to the model`;
       return [warning(path, 'variable_in_system_message', message, place)];
     });
   });
@@ -175,7 +175,7 @@ function lintSystemVariables({ variables }: TemplateAnalysis, texts: readonly Te
 function lintContextWindow({ model, provider, tokens }: LintInput, [first]: readonly Text[]): Lint[] {
   const window = model === undefined || tokens === undefined ? undefined : contextWindowOf(model, provider);
   if (window === undefined || tokens === undefined || tokens <= window) return [];
-  const message = `The prompt has ${tokens} tokens; ${model} takes ${window}`;
+  const message = `The prompt has ${tokens} tokens; ${model} accepts at most ${window}`;
   return [warning(first?.path ?? 'template', 'context_window_exceeded', message, start)];
 }
 

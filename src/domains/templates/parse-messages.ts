@@ -48,14 +48,14 @@ function checkSize(messages: readonly PromptMessage[]): void {
   const { messagesMax, sourceCharactersMax } = templateLimits;
   if (messages.length > messagesMax) {
     throw new TemplateLimitError(
-      `A prompt has at most ${messagesMax} messages; this one has ${messages.length}`,
+      `A prompt may have at most ${messagesMax} messages; this one has ${messages.length}`,
       'messages',
     );
   }
   const characters = messages.reduce((sum, each) => sum + ('content' in each ? each.content.length : 0), 0);
   if (characters > sourceCharactersMax) {
     throw new TemplateLimitError(
-      `The messages have at most ${sourceCharactersMax} characters together; these have ${characters}`,
+      `The messages may have at most ${sourceCharactersMax} characters together; these have ${characters}`,
       'source',
     );
   }

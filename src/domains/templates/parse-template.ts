@@ -41,7 +41,7 @@ function requireSize(characters: number): void {
   const { sourceCharactersMax } = templateLimits;
   if (characters <= sourceCharactersMax) return;
   throw new TemplateLimitError(
-    `A template has at most ${sourceCharactersMax} characters; this one has ${characters}`,
+    `A template may have at most ${sourceCharactersMax} characters; this one has ${characters}`,
     'source',
   );
 }

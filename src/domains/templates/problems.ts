@@ -67,12 +67,12 @@ export class MissingVariablesError extends InvalidError {
         ...variables.map((name) => ({
           path: `variables.${name}`,
           code: 'missing_variable',
-          message: `The template needs \`${name}\`; it is absent or null`,
+          message: `The template needs \`${name}\`, which is absent or null`,
         })),
         ...placeholders.map((name) => ({
           path: `placeholders.${name}`,
           code: 'missing_variable',
-          message: `The chat needs messages for the placeholder \`${name}\`, be it an empty list`,
+          message: `The chat needs a list of messages for the placeholder \`${name}\`. The list may be empty`,
         })),
       ],
       extra: { missing },

@@ -35,7 +35,7 @@ export function recordMissing({ missing }: RenderScope, name: string, needed: bo
 export function deeper(partDepth: number, ref: string): number {
   if (partDepth < templateLimits.partDepthMax) return partDepth + 1;
   throw new TemplateLimitError(
-    `Parts nest to ${templateLimits.partDepthMax} levels at most; ${ref} is deeper`,
+    `Parts may be nested at most ${templateLimits.partDepthMax} levels deep; ${ref} is deeper`,
     'parts',
   );
 }

@@ -18,7 +18,7 @@ export async function checkInputSchema(threads: WorkspaceThreads, schema: unknow
     throw invalidSchema('it is not an object');
   if (checked.has(schema)) return;
   const bytes = Buffer.byteLength(JSON.stringify(schema));
-  if (bytes > schemaBytesMax) throw invalidSchema(`it has ${bytes} bytes, at most ${schemaBytesMax} are allowed`);
+  if (bytes > schemaBytesMax) throw invalidSchema(`it has ${bytes} bytes, and the limit is ${schemaBytesMax}`);
   const { fault } = await threads.run('checkSchema', { schema });
   if (fault !== undefined) throw invalidSchema(fault);
   checked.add(schema);
@@ -49,7 +49,7 @@ export async function validateVariables(
 }
 
 function invalidSchema(why: string): InvalidError {
-  return new InvalidError('invalid_input_schema', `The input schema is not usable: ${why}`, {
+  return new InvalidError('invalid_input_schema', `The input schema is not valid: ${why}`, {
     errors: [{ path: 'input_schema', code: 'invalid_input_schema', message: why }],
   });
 }

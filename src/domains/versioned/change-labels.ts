@@ -6,7 +6,7 @@ import { readItem, readLockedItem, readVersion } from './read-item.ts';
 import { unknownLabel } from './unknown-item.ts';
 
 export interface LabelInput extends Acting {
-  called: string;
+  idOrSlug: string;
   label: string;
 }
 
@@ -22,7 +22,7 @@ export async function moveLabel<Content>(
   const { label, version } = input;
   const { projectId } = input.project;
   const { item } = await changeItem(collection, input, async (transaction) => {
-    const before = await readLockedItem(transaction, kind, projectId, input.called);
+    const before = await readLockedItem(transaction, kind, projectId, input.idOrSlug);
     await readVersion(transaction, kind, before, version);
     const to = { labels: [label], version, author: authorOf(input) };
     const moved = await pointLabels(transaction, kind, before, to);
@@ -46,7 +46,7 @@ export async function removeLabel<Content>(collection: Collection<Content>, inpu
   const { kind } = collection;
   const { label } = input;
   await changeItem(collection, input, async (transaction) => {
-    const item = await readLockedItem(transaction, kind, input.project.projectId, input.called);
+    const item = await readLockedItem(transaction, kind, input.project.projectId, input.idOrSlug);
     const removed = await deleteLabel(transaction, kind, item, { label, author: authorOf(input) });
     if (!removed) throw unknownLabel(kind, item, label);
     await reviseItem(transaction, kind, item);

@@ -64,5 +64,5 @@ async function insertWithSlug<Content>(
     if (await insert(slug)) return { id, slug };
     slug = `${base}-${Math.max(1, ...(await lockSlugNumbers(transaction, kind, projectId, base))) + 1}`;
   }
-  throw new ConflictError('slug_taken', `No slug could be derived from the name; give one instead of ${slug}`);
+  throw new ConflictError('slug_taken', `The slug ${slug}, which was derived from the name, is not valid. Send a slug`);
 }

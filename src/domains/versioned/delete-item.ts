@@ -11,7 +11,7 @@ export const restorableDays = 30;
 const dayMs = 24 * 60 * 60 * 1_000;
 
 export interface DeleteItemInput extends Acting {
-  called: string;
+  idOrSlug: string;
   ifMatch: IfMatch | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface DeleteItemInput extends Acting {
 export async function deleteItem<Content>(collection: Collection<Content>, input: DeleteItemInput): Promise<void> {
   const { kind } = collection;
   await changeItem(collection, input, async (transaction) => {
-    const item = await readLockedItem(transaction, kind, input.project.projectId, input.called);
+    const item = await readLockedItem(transaction, kind, input.project.projectId, input.idOrSlug);
     requireMatch(input.ifMatch, etagOf(item, item.latestVersion));
     await collection.requireUnused?.(transaction, item);
     await reviseItem(transaction, kind, item, { deleted_at: new Date() });
@@ -38,17 +38,17 @@ export async function deleteItem<Content>(collection: Collection<Content>, input
  */
 export async function restoreItem<Content>(
   collection: Collection<Content>,
-  input: Acting & { called: string },
+  input: Acting & { idOrSlug: string },
 ): Promise<ItemAt<Content>> {
   const { kind } = collection;
   const { projectId } = input.project;
   return changeItem(collection, input, async (transaction) => {
     const after = new Date(Date.now() - restorableDays * dayMs);
-    const deleted = await lockDeletedItem(transaction, kind, projectId, { called: input.called, after });
+    const deleted = await lockDeletedItem(transaction, kind, projectId, { idOrSlug: input.idOrSlug, after });
     if (deleted === undefined) {
       throw new NotFoundError(
         kind.notFound,
-        `No ${kind.noun} ${JSON.stringify(input.called.slice(0, 80))} was deleted in the last ${restorableDays} days.`,
+        `No ${kind.noun} ${JSON.stringify(input.idOrSlug.slice(0, 80))} was deleted in the last ${restorableDays} days.`,
       );
     }
     try {

@@ -1,7 +1,6 @@
 export type { Acting, Added, Collection } from './collection.ts';
 export { createItem } from './create-item.ts';
 export { restorableDays, restoreItem } from './delete-item.ts';
-export { actingFor, calledIn, type Exposure, expose, itemParams, reading, writing } from './exposure.ts';
 export { etagOf, type Item, type ItemAt, type JsonObject, type Reference, type Version } from './item.ts';
 export { ItemCache } from './item-cache.ts';
 export { changesFrom, createFields, filtersFrom, listQuery, newItemFrom, updateFields } from './item-input.schema.ts';
@@ -16,4 +15,5 @@ export {
 export { hashOf, type Kind } from './kind.ts';
 export { listItemsPage, walkItems } from './list-items.ts';
 export { contentJson, itemLimits, projectParams, versionNumber, versionParam } from './params.schema.ts';
+export { actingFor, type ItemResource, idOrSlugIn, itemParams, itemResource, reading, writing } from './resource.ts';
 export { updateItem } from './update-item.ts';

@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache';
 import type { ProjectId } from '../../lib/ids.ts';
 import { RecordCache } from '../../lib/record-cache.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import type { Item, Version } from './item.ts';
 import { findItem } from './item-store.ts';
@@ -42,7 +41,7 @@ export class ItemCache<Content> {
     this.#items = new RecordCache({
       load: (key) => {
         const at = key.indexOf(' ');
-        return runPostgres(() => findItem(postgres, kind, key.slice(0, at) as ProjectId, key.slice(at + 1)));
+        return findItem(postgres, kind, key.slice(0, at) as ProjectId, key.slice(at + 1));
       },
       lifeMs: () => (invalidations.connected ? toldLifeMs : untoldLifeMs),
       missingMs,
@@ -57,17 +56,17 @@ export class ItemCache<Content> {
    * Returns a live item by its id or slug.
    * @throws UnavailableError
    */
-  find({ projectId }: { projectId: ProjectId }, called: string): Promise<Item | undefined> {
-    return this.#items.find(`${projectId} ${called}`);
+  find({ projectId }: { projectId: ProjectId }, idOrSlug: string): Promise<Item | undefined> {
+    return this.#items.find(`${projectId} ${idOrSlug}`);
   }
 
   /**
    * Returns a live item by its id or slug.
    * @throws NotFoundError, UnavailableError
    */
-  async read(project: { projectId: ProjectId }, called: string): Promise<Item> {
-    const item = await this.find(project, called);
-    if (item === undefined) throw unknownItem(this.#kind, called);
+  async read(project: { projectId: ProjectId }, idOrSlug: string): Promise<Item> {
+    const item = await this.find(project, idOrSlug);
+    if (item === undefined) throw unknownItem(this.#kind, idOrSlug);
     return item;
   }
 
@@ -75,8 +74,8 @@ export class ItemCache<Content> {
    * Returns a live item and the number of the requested version.
    * @throws NotFoundError, UnavailableError
    */
-  async locate(project: { projectId: ProjectId }, called: string, pin: Pin): Promise<{ item: Item; number: number }> {
-    const item = await this.read(project, called);
+  async locate(project: { projectId: ProjectId }, idOrSlug: string, pin: Pin): Promise<{ item: Item; number: number }> {
+    const item = await this.read(project, idOrSlug);
     return { item, number: versionAt(this.#kind, item, pin) };
   }
 
@@ -88,7 +87,7 @@ export class ItemCache<Content> {
     const key = `${item.id} ${number}`;
     const known = this.#versions.get(key);
     if (known !== undefined) return known;
-    const version = await runPostgres(() => readVersion(this.#postgres, this.#kind, item, number));
+    const version = await readVersion(this.#postgres, this.#kind, item, number);
     const characters = JSON.stringify(this.#kind.hashed(version.content)).length;
     if (characters <= keptCharactersMax) this.#versions.set(key, version);
     return version;

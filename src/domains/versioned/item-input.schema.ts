@@ -24,7 +24,7 @@ const labels = z
 const slugOf = (kind: ItemKind) =>
   z
     .string()
-    .regex(slugPattern, 'must be a-z or 0-9 and then up to 99 of a-z, 0-9, _, . and -')
+    .regex(slugPattern, 'must begin with a-z or 0-9, followed by at most 99 of the characters a-z, 0-9, _, . and -')
     .refine((slug) => !isReserved(kind, slug), 'is reserved')
     .meta({ example: 'support-answer' });
 
@@ -46,7 +46,9 @@ export const updateFields = (kind: ItemKind) => ({
   tags: tags.nullish(),
   labels,
   commit_message: commitMessage,
-  base_version: versionNumber.optional().meta({ description: 'The newest version as the caller knows it, else 409' }),
+  base_version: versionNumber.optional().meta({
+    description: 'The newest version that the caller knows. If it is not the newest version, the response is 409',
+  }),
 });
 
 interface ItemBody {
@@ -58,8 +60,8 @@ interface ItemBody {
 
 /** Reads the metadata, labels and commit message of a new item. */
 export function newItemFrom(body: ItemBody & { name: string; slug?: string | undefined }) {
-  const { name: called, slug, description: described = null, tags: given, labels: pointed = [] } = body;
-  const metadata = { name: called, slug, description: described, tags: given ?? [] };
+  const { name: idOrSlug, slug, description: described = null, tags: given, labels: pointed = [] } = body;
+  const metadata = { name: idOrSlug, slug, description: described, tags: given ?? [] };
   return { metadata, labels: pointed, commitMessage: body.commit_message ?? null };
 }
 
@@ -67,9 +69,9 @@ export function newItemFrom(body: ItemBody & { name: string; slug?: string | und
 export function changesFrom(
   body: ItemBody & { name?: string | undefined; slug?: string | undefined; base_version?: number | undefined },
 ) {
-  const { name: called, slug, description: described, tags: given, labels: pointed = [] } = body;
+  const { name: idOrSlug, slug, description: described, tags: given, labels: pointed = [] } = body;
   return {
-    metadata: { name: called, slug, description: described, tags: given === null ? [] : given },
+    metadata: { name: idOrSlug, slug, description: described, tags: given === null ? [] : given },
     labels: pointed,
     commitMessage: body.commit_message ?? null,
     baseVersion: body.base_version,
@@ -82,12 +84,26 @@ export const listQuery = {
     .string()
     .max(200)
     .optional()
-    .meta({ description: 'Words, each of which is somewhere in name, slug or description', example: 'support' }),
-  tag: repeatedParam(tag).optional().meta({ description: 'Has this tag; repeated, all of them', example: 'billing' }),
-  label: z.string().max(36).optional().meta({ description: 'Has a version with this label', example: 'production' }),
-  name: z.string().max(200).optional().meta({ description: 'Has exactly this name', example: 'Support answer' }),
-  updated_after: z.iso.datetime({ offset: true }).optional().meta({ description: 'Was changed later than this' }),
-  sort: z.enum(itemSorts).default('-updated_at').meta({ description: 'What comes first' }),
+    .meta({ description: 'Words that the name, the slug or the description must contain', example: 'support' }),
+  tag: repeatedParam(tag).optional().meta({
+    description: 'Only items with this tag. If it is repeated, items must have all of the tags',
+    example: 'billing',
+  }),
+  label: z
+    .string()
+    .max(36)
+    .optional()
+    .meta({ description: 'Only items that have a version with this label', example: 'production' }),
+  name: z
+    .string()
+    .max(200)
+    .optional()
+    .meta({ description: 'Only items with exactly this name', example: 'Support answer' }),
+  updated_after: z.iso
+    .datetime({ offset: true })
+    .optional()
+    .meta({ description: 'Only items that were changed after this time' }),
+  sort: z.enum(itemSorts).default('-updated_at').meta({ description: 'The order of the list' }),
 };
 
 /** Reads the filters of a list from its query. */
@@ -98,6 +114,6 @@ export function filtersFrom(query: {
   name?: string | undefined;
   updated_after?: string | undefined;
 }): ItemFilters {
-  const { tag: wanted, updated_after: after, q, label, name: called } = query;
-  return { q, label, name: called, tags: wanted, updatedAfter: after === undefined ? undefined : new Date(after) };
+  const { tag: wanted, updated_after: after, q, label, name: idOrSlug } = query;
+  return { q, label, name: idOrSlug, tags: wanted, updatedAfter: after === undefined ? undefined : new Date(after) };
 }

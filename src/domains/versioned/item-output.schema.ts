@@ -3,8 +3,12 @@ import type { Item, ItemAt, JsonObject, Version } from './item.ts';
 import { labelsOf, versionKinds } from './item.ts';
 import type { LabelMove } from './label-store.ts';
 
-const labelSchema = z.object({ label: z.string(), version: z.int(), updated_at: z.iso.datetime() });
-const authorSchema = z.object({ type: z.string().meta({ example: 'api_key' }), id: z.string().nullable() });
+const labelSchema = z
+  .object({ label: z.string(), version: z.int(), updated_at: z.iso.datetime() })
+  .meta({ id: 'Label' });
+const authorSchema = z
+  .object({ type: z.string().meta({ example: 'api_key' }), id: z.string().nullable() })
+  .meta({ id: 'Author' });
 
 const itemShape = {
   id: z.string(),
@@ -29,27 +33,36 @@ const versionShape = {
   author: authorSchema,
   imported: z
     .object({ by: authorSchema, at: z.iso.datetime() })
+    .meta({ id: 'Import' })
     .nullable()
     .meta({
       description:
-        'Who brought the version in by an import and when, null for others. Author, kind, time and optimization run of an ' +
-        'imported version are what the import said of it.',
+        'Who imported the version, and when. It is null for a version that was not imported. Author, kind, time and optimization run ' +
+        'of an imported version come from the import.',
     }),
 };
 
 /** One entry of a label's history. */
-export const labelMoveSchema = z.object({
-  version: z.int().nullable().meta({ description: 'null where the label was removed' }),
-  author: authorSchema,
-  at: z.iso.datetime(),
-});
+export const labelMoveSchema = z
+  .object({
+    version: z
+      .int()
+      .nullable()
+      .meta({ description: 'The version that the label pointed to; null if the label was removed' }),
+    author: authorSchema,
+    at: z.iso.datetime(),
+  })
+  .meta({ id: 'LabelMove' });
 
 /** Converts an entry of a label's history to its JSON form. */
 export function labelMoveToWire({ version, author, at }: LabelMove): z.infer<typeof labelMoveSchema> {
   return { version, author: { ...author }, at: at.toISOString() };
 }
 
-export const itemSchema = z.object(itemShape);
+const itemSchema = z.object(itemShape);
+
+/** Where a label points, with the item that it is a label of. */
+export const labeledItemSchema = itemSchema.extend({ label: z.string(), version: z.int() }).meta({ id: 'LabeledItem' });
 
 /** An item as lists show it: the number and labels of its newest version, but not its content. */
 export const itemSummarySchema = itemSchema.extend({ version: z.int(), labels: z.array(z.string()) });
@@ -64,7 +77,7 @@ export const itemAtSchemaOf = <Shape extends z.ZodRawShape>(content: Shape) =>
     ...itemShape,
     ...versionShape,
     ...content,
-    labels: z.array(z.string()).meta({ description: 'Those of this version' }),
+    labels: z.array(z.string()).meta({ description: 'Labels that point to this version' }),
     version_created_at: z.iso.datetime(),
   });
 

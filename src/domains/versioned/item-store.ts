@@ -41,10 +41,10 @@ export async function findItem(
   postgres: Postgres,
   kind: ItemKind,
   projectId: ProjectId,
-  called: string,
+  idOrSlug: string,
 ): Promise<Item | undefined> {
   const row = await postgres(kind.tables.items)
-    .where({ project_id: projectId, ...calledAs(kind, called) })
+    .where({ project_id: projectId, ...byIdOrSlug(kind, idOrSlug) })
     .whereNull('deleted_at')
     .first<Row | undefined>(itemColumns(postgres, kind));
   return row && toItem(kind, row);
@@ -57,10 +57,10 @@ export async function lockItem(
   transaction: Postgres,
   kind: ItemKind,
   projectId: ProjectId,
-  called: string,
+  idOrSlug: string,
 ): Promise<Item | undefined> {
   const locked = await transaction(kind.tables.items)
-    .where({ project_id: projectId, ...calledAs(kind, called) })
+    .where({ project_id: projectId, ...byIdOrSlug(kind, idOrSlug) })
     .whereNull('deleted_at')
     .forUpdate()
     .first<{ id: string } | undefined>('id');
@@ -139,10 +139,10 @@ export async function lockDeletedItem(
   transaction: Postgres,
   kind: ItemKind,
   projectId: ProjectId,
-  { called, after }: { called: string; after: Date },
+  { idOrSlug, after }: { idOrSlug: string; after: Date },
 ): Promise<{ id: string; slug: string } | undefined> {
   return transaction(kind.tables.items)
-    .where({ project_id: projectId, ...calledAs(kind, called) })
+    .where({ project_id: projectId, ...byIdOrSlug(kind, idOrSlug) })
     .where('deleted_at', '>=', after)
     .orderBy('deleted_at', 'desc')
     .forUpdate()
@@ -161,8 +161,8 @@ export async function reviveItem(transaction: Postgres, kind: ItemKind, projectI
 }
 
 /** A slug never has the shape of an id, so the name is unambiguous. */
-function calledAs(kind: ItemKind, called: string): { id: string } | { slug: string } {
-  return isId(kind.idPrefix, called) ? { id: called } : { slug: called };
+function byIdOrSlug(kind: ItemKind, idOrSlug: string): { id: string } | { slug: string } {
+  return isId(kind.idPrefix, idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
 }
 
 /** Converts a row with the columns of {@link itemColumns} to an item. */

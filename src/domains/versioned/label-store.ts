@@ -62,7 +62,7 @@ async function requireFewLabels(
     .select(transaction.raw('count(*)::int as count'));
   const count = counted?.count ?? 0;
   if (count <= itemLimits.labelsMax) return;
-  const message = `The ${noun} would have ${count} labels, at most ${itemLimits.labelsMax} are allowed`;
+  const message = `The ${noun} would have ${count} labels. At most ${itemLimits.labelsMax} are allowed`;
   throw new InvalidError('invalid_body', message, { errors: [{ path: 'labels', code: 'too_many', message }] });
 }
 

@@ -3,22 +3,22 @@ import { endpointsFor } from '../../http/endpoint.ts';
 import { listOf, pageParams } from '../../http/pagination.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
 import { moveLabel, removeLabel } from './change-labels.ts';
-import { actingFor, calledIn, calledParam, type Exposure, reading, writing } from './exposure.ts';
-import { itemSchema, itemToWire, labelMoveSchema } from './item-output.schema.ts';
+import { itemToWire, labeledItemSchema, labelMoveSchema } from './item-output.schema.ts';
 import type { ItemKind } from './kind.ts';
 import { listLabelMovesPage } from './list-label-moves-page.ts';
 import { labelName, projectParams, versionNumber } from './params.schema.ts';
+import { actingFor, type ItemResource, idOrSlugIn, idOrSlugParam, reading, writing } from './resource.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
 /** Returns the endpoints of labels: point a label at a version, remove it, list its history. */
-export function labelEndpoints<Content>(exposure: Exposure<Content>) {
-  return [putEndpoint(exposure), deleteEndpoint(exposure), historyEndpoint(exposure)];
+export function labelEndpoints<Content>(resource: ItemResource<Content>) {
+  return [putEndpoint(resource), deleteEndpoint(resource), historyEndpoint(resource)];
 }
 
-const labelParams = (kind: ItemKind) => projectParams.extend({ ...calledParam(kind), label: labelName });
+const labelParams = (kind: ItemKind) => projectParams.extend({ ...idOrSlugParam(kind), label: labelName });
 
-function putEndpoint<Content>({ collection, title, path }: Exposure<Content>) {
+function putEndpoint<Content>({ collection, title, path }: ItemResource<Content>) {
   const { kind } = collection;
   return endpoint({
     ...writing,
@@ -29,60 +29,55 @@ function putEndpoint<Content>({ collection, title, path }: Exposure<Content>) {
     tag: `${kind.noun}s`,
     params: labelParams(kind),
     body: z.strictObject({ version: versionNumber }),
-    responses: {
-      200: {
-        description: 'Where the label points now',
-        schema: itemSchema.extend({ label: z.string(), version: z.int() }),
-      },
-    },
+    responses: { 200: { description: 'The version that the label points to', schema: labeledItemSchema } },
     problems: ['project_not_found', kind.notFound, 'version_not_found', 'part_cycle', 'template_limit'],
     handle: async ({ principal, params, body, requestId }) => {
       const label = String(params.label);
       const { version } = body;
-      const called = calledIn(kind, params);
-      const item = await moveLabel(collection, { ...actingFor(principal, requestId), called, label, version });
+      const idOrSlug = idOrSlugIn(kind, params);
+      const item = await moveLabel(collection, { ...actingFor(principal, requestId), idOrSlug, label, version });
       return { status: 200, body: { ...itemToWire(item), label, version } };
     },
   });
 }
 
-function deleteEndpoint<Content>({ collection, title, path }: Exposure<Content>) {
+function deleteEndpoint<Content>({ collection, title, path }: ItemResource<Content>) {
   const { kind } = collection;
   return endpoint({
     ...writing,
     operationId: `delete${title}Label`,
     method: 'DELETE',
     path: `${path}/{${kind.idColumn}}/labels/{label}`,
-    summary: `Take a label off a ${kind.noun}`,
-    description: 'Its history stays.',
+    summary: `Remove a label from a ${kind.noun}`,
+    description: 'The history of the label is kept.',
     tag: `${kind.noun}s`,
     params: labelParams(kind),
-    responses: { 204: { description: 'It is gone' } },
+    responses: { 204: { description: 'The label is removed' } },
     problems: ['project_not_found', kind.notFound, 'label_not_found'],
     handle: async ({ principal, params, requestId }) => {
       const acting = actingFor(principal, requestId);
-      await removeLabel(collection, { ...acting, called: calledIn(kind, params), label: String(params.label) });
+      await removeLabel(collection, { ...acting, idOrSlug: idOrSlugIn(kind, params), label: String(params.label) });
       return { status: 204 };
     },
   });
 }
 
-function historyEndpoint<Content>(exposure: Exposure<Content>) {
-  const { collection, title, path, read } = exposure;
+function historyEndpoint<Content>(resource: ItemResource<Content>) {
+  const { collection, title, path, read } = resource;
   const { kind } = collection;
   return endpoint({
     ...reading,
     operationId: `list${title}LabelHistory`,
     path: `${path}/{${kind.idColumn}}/labels/{label}/history`,
-    summary: `Where a label of a ${kind.noun} has pointed, newest first`,
+    summary: `List the versions that a label of a ${kind.noun} pointed to, newest first`,
     tag: `${kind.noun}s`,
     params: labelParams(kind),
     query: z.strictObject(pageParams),
-    responses: { 200: { description: 'A page of moves', schema: listOf(labelMoveSchema) } },
+    responses: { 200: { description: 'A page of the history of the label', schema: listOf(labelMoveSchema) } },
     problems: ['project_not_found', kind.notFound, 'invalid_cursor', 'cursor_mismatch'],
     handle: async ({ principal, params, query }) => {
-      const item = await read(projectOf(principal), calledIn(kind, params));
-      return { status: 200, body: await listLabelMovesPage(exposure, item, { ...query, label: String(params.label) }) };
+      const item = await read(projectOf(principal), idOrSlugIn(kind, params));
+      return { status: 200, body: await listLabelMovesPage(resource, item, { ...query, label: String(params.label) }) };
     },
   });
 }

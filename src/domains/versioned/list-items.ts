@@ -3,7 +3,6 @@ import { toPage } from '../../http/pagination.ts';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { Item, Version } from './item.ts';
 import { type ItemFilters, type ItemSort, listItems, listItemsBySlug } from './item-list-store.ts';
 import type { ItemKind, Kind } from './kind.ts';
@@ -31,9 +30,7 @@ export async function listItemsPage<Wire>(
 ) {
   const fingerprint = fingerprintOf({ list: kind.tables.items, projectId, sort, ...filters });
   const after = cursor === undefined ? undefined : decodeCursor(cursorSecret, fingerprint, cursor, position);
-  const items = await runPostgres(() =>
-    listItems(postgres, kind, { projectId, filters, sort, after, limit: limit + 1 }),
-  );
+  const items = await listItems(postgres, kind, { projectId, filters, sort, after, limit: limit + 1 });
   return toPage(items, limit, toWire, (item) =>
     encodeCursor(cursorSecret, fingerprint, [positionOf[sort](item), item.id]),
   );
@@ -62,14 +59,14 @@ export async function* walkItems<Content>(
   let afterSlug = '';
   for (;;) {
     const page = { afterSlug, limit: itemsPerRead };
-    const items = await runPostgres(() => listItemsBySlug(postgres, kind, projectId, page));
+    const items = await listItemsBySlug(postgres, kind, projectId, page);
     for (const item of items) {
       yield { item };
       // Stops at the newest version that the item had when it was read; versions added later are
       // not included.
       for (let after = 0; after < item.latestVersion; after += versionsPerRead) {
         const upTo = Math.min(after + versionsPerRead, item.latestVersion);
-        const versions = await runPostgres(() => listVersionsUpwards(postgres, kind, item, { after, upTo }));
+        const versions = await listVersionsUpwards(postgres, kind, item, { after, upTo });
         for (const version of versions) yield { item, version };
       }
     }

@@ -1,26 +1,23 @@
 import { z } from 'zod';
 import { toPage } from '../../http/pagination.ts';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
-import type { Exposure } from './exposure.ts';
 import type { Item } from './item.ts';
+import type { ItemResource } from './resource.ts';
 import { listVersions } from './version-store.ts';
 
 const position = z.tuple([z.int()]);
 
 /** Returns one page of an item's versions, newest first. */
 export async function listVersionsPage<Content>(
-  exposure: Exposure<Content>,
+  resource: ItemResource<Content>,
   item: Item,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ) {
-  const { collection, cursorSecret } = exposure;
+  const { collection, cursorSecret } = resource;
   const fingerprint = fingerprintOf({ list: 'versions', of: item.id });
   const [before] = cursor === undefined ? [] : decodeCursor(cursorSecret, fingerprint, cursor, position);
-  const versions = await runPostgres(() =>
-    listVersions(collection.postgres, collection.kind, item, { before, limit: limit + 1 }),
-  );
-  return toPage(versions, limit, exposure.versionToWire, ({ version }) =>
+  const versions = await listVersions(collection.postgres, collection.kind, item, { before, limit: limit + 1 });
+  return toPage(versions, limit, resource.versionToWire, ({ version }) =>
     encodeCursor(cursorSecret, fingerprint, [version]),
   );
 }

@@ -22,11 +22,14 @@ export const contentJson = z
   .record(z.string(), z.unknown())
   .refine(
     (value) => hasAtMostValues(value, itemLimits.jsonValuesMax),
-    `must have ${itemLimits.jsonValuesMax} values at most`,
+    `must have at most ${itemLimits.jsonValuesMax} values`,
   );
 
 export const labelName = z
   .string()
-  .regex(/^[a-z][a-z0-9_.-]{0,35}$/, 'must be a lower-case letter and then up to 35 of a-z, 0-9, _, . and -')
-  .refine((label) => label !== 'latest', 'is reserved: latest always is the newest version')
+  .regex(
+    /^[a-z][a-z0-9_.-]{0,35}$/,
+    'must begin with a lower-case letter, followed by at most 35 of the characters a-z, 0-9, _, . and -',
+  )
+  .refine((label) => label !== 'latest', 'is reserved: latest always means the newest version')
   .meta({ description: 'A label', example: 'production' });

@@ -20,10 +20,10 @@ export async function readItem(
   postgres: Postgres,
   kind: ItemKind,
   projectId: ProjectId,
-  called: string,
+  idOrSlug: string,
 ): Promise<Item> {
-  const item = await findItem(postgres, kind, projectId, called);
-  if (item === undefined) throw unknownItem(kind, called);
+  const item = await findItem(postgres, kind, projectId, idOrSlug);
+  if (item === undefined) throw unknownItem(kind, idOrSlug);
   return item;
 }
 
@@ -35,10 +35,10 @@ export async function readLockedItem(
   transaction: Postgres,
   kind: ItemKind,
   projectId: ProjectId,
-  called: string,
+  idOrSlug: string,
 ): Promise<Item> {
-  const item = await lockItem(transaction, kind, projectId, called);
-  if (item === undefined) throw unknownItem(kind, called);
+  const item = await lockItem(transaction, kind, projectId, idOrSlug);
+  if (item === undefined) throw unknownItem(kind, idOrSlug);
   return item;
 }
 
@@ -65,9 +65,9 @@ export async function readNewest<Content>(
   postgres: Postgres,
   kind: Kind<Content>,
   projectId: ProjectId,
-  called: string,
+  idOrSlug: string,
 ): Promise<ItemAt<Content>> {
-  const item = await readItem(postgres, kind, projectId, called);
+  const item = await readItem(postgres, kind, projectId, idOrSlug);
   return { item, version: await readVersion(postgres, kind, item, item.latestVersion) };
 }
 

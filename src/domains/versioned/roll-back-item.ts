@@ -5,7 +5,7 @@ import { type Conditions, requireConditions } from './update-item.ts';
 import { appendVersion } from './version-store.ts';
 
 export interface RollBackInput extends Acting, Conditions {
-  called: string;
+  idOrSlug: string;
   /** The version whose content the new version gets. */
   version: number;
   commitMessage: string | null;
@@ -22,7 +22,7 @@ export async function rollBackItem<Content>(
 ): Promise<ItemAt<Content>> {
   const { kind, postgres } = collection;
   const { projectId } = input.project;
-  const known = await readItem(postgres, kind, projectId, input.called);
+  const known = await readItem(postgres, kind, projectId, input.idOrSlug);
   const { content } = await readVersion(postgres, kind, known, input.version);
   const references = await collection.checkContent(content, input);
   return changeItem(collection, input, async (transaction) => {

@@ -8,8 +8,8 @@ const quote = (text: string) => JSON.stringify(text.slice(0, 80));
  * Returns the error for an unknown item. It is the same for an item that never existed, is deleted
  * or is in another project.
  */
-export function unknownItem(kind: ItemKind, called: string): NotFoundError {
-  return new NotFoundError(kind.notFound, `There is no ${kind.noun} ${quote(called)} in this project.`);
+export function unknownItem(kind: ItemKind, idOrSlug: string): NotFoundError {
+  return new NotFoundError(kind.notFound, `This project has no ${kind.noun} ${quote(idOrSlug)}.`);
 }
 
 /** Returns the error for an unknown version of an item. */

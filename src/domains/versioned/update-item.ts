@@ -17,7 +17,7 @@ export interface Conditions {
 }
 
 export interface UpdateItemInput<Content> extends Acting, Conditions {
-  called: string;
+  idOrSlug: string;
   /** Undefined fields stay. */
   metadata: { readonly [K in keyof Metadata]: Metadata[K] | undefined };
   /**
@@ -47,7 +47,7 @@ export async function updateItem<Content>(
   const { projectId } = input.project;
   const check = await checkAhead(collection, input);
   return changeItem(collection, input, async (transaction) => {
-    const item = await readLockedItem(transaction, kind, projectId, input.called);
+    const item = await readLockedItem(transaction, kind, projectId, input.idOrSlug);
     requireConditions(item, input);
     const newest = await readVersion(transaction, kind, item, item.latestVersion);
     const content = input.merge(newest.content);
@@ -86,7 +86,7 @@ export function requireConditions(item: Item, { ifMatch, baseVersion }: Conditio
   if (baseVersion === undefined || baseVersion === item.latestVersion) return;
   throw new ConflictError(
     'version_conflict',
-    `base_version is ${baseVersion}, but the newest version is ${item.latestVersion}; read it and try again.`,
+    `base_version is ${baseVersion}, but the newest version is ${item.latestVersion}. Read it and try again.`,
     { extra: { current_version: item.latestVersion } },
   );
 }
@@ -99,7 +99,7 @@ async function checkAhead<Content>(
   { kind, postgres, checkContent }: Collection<Content>,
   input: UpdateItemInput<Content>,
 ): Promise<(content: Content) => Promise<readonly Reference[]>> {
-  const { item, version } = await readNewest(postgres, kind, input.project.projectId, input.called);
+  const { item, version } = await readNewest(postgres, kind, input.project.projectId, input.idOrSlug);
   requireConditions(item, input);
   const wanted = input.merge(version.content);
   const hash = hashOf(kind, wanted);

@@ -2,81 +2,81 @@ import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
 import { listOf, pageParams } from '../../http/pagination.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
-import { actingFor, calledIn, calledParam, type Exposure, itemParams, reading, writing } from './exposure.ts';
 import { etagOf } from './item.ts';
 import { listVersionsPage } from './list-versions-page.ts';
 import { projectParams, versionNumber, versionParam } from './params.schema.ts';
+import { actingFor, type ItemResource, idOrSlugIn, idOrSlugParam, itemParams, reading, writing } from './resource.ts';
 import { rollBackItem } from './roll-back-item.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
 /** Returns the endpoints of versions: list, get and rollback. */
-export function versionEndpoints<Content>(exposure: Exposure<Content>) {
-  return [listEndpoint(exposure), getEndpoint(exposure), rollbackEndpoint(exposure)];
+export function versionEndpoints<Content>(resource: ItemResource<Content>) {
+  return [listEndpoint(resource), getEndpoint(resource), rollbackEndpoint(resource)];
 }
 
-function listEndpoint<Content>(exposure: Exposure<Content>) {
-  const { collection, title, path, read, versionSchema } = exposure;
+function listEndpoint<Content>(resource: ItemResource<Content>) {
+  const { collection, title, path, read, versionSchema } = resource;
   const { kind } = collection;
   return endpoint({
     ...reading,
     operationId: `list${title}Versions`,
     path: `${path}/{${kind.idColumn}}/versions`,
-    summary: `The versions of a ${kind.noun}, newest first`,
+    summary: `List the versions of a ${kind.noun}, newest first`,
     tag: `${kind.noun}s`,
     params: itemParams(kind),
     query: z.strictObject(pageParams),
     responses: { 200: { description: 'A page of versions', schema: listOf(versionSchema) } },
     problems: ['project_not_found', kind.notFound, 'invalid_cursor', 'cursor_mismatch'],
     handle: async ({ principal, params, query }) => {
-      const item = await read(projectOf(principal), calledIn(kind, params));
-      return { status: 200, body: await listVersionsPage(exposure, item, query) };
+      const item = await read(projectOf(principal), idOrSlugIn(kind, params));
+      return { status: 200, body: await listVersionsPage(resource, item, query) };
     },
   });
 }
 
-function getEndpoint<Content>(exposure: Exposure<Content>) {
-  const { collection, title, path, read, readVersion, versionSchema } = exposure;
+function getEndpoint<Content>(resource: ItemResource<Content>) {
+  const { collection, title, path, read, readVersion, versionSchema } = resource;
   const { kind } = collection;
   return endpoint({
     ...reading,
     operationId: `get${title}Version`,
     path: `${path}/{${kind.idColumn}}/versions/{version}`,
-    summary: `One version of a ${kind.noun}, which never changes`,
-    description: `Asked for by the id of the ${kind.noun}, a private cache may keep it for ever.`,
+    summary: `Get one version of a ${kind.noun}`,
+    description: `A version never changes. If the path has the id of the ${kind.noun}, a private cache may keep the response without limit.`,
     tag: `${kind.noun}s`,
-    params: projectParams.extend({ ...calledParam(kind), version: versionParam }),
+    params: projectParams.extend({ ...idOrSlugParam(kind), version: versionParam }),
     conditional: true,
     responses: { 200: { description: 'The version', schema: versionSchema } },
     problems: ['project_not_found', kind.notFound, 'version_not_found'],
     handle: async ({ principal, params }) => {
-      const called = calledIn(kind, params);
-      const item = await read(projectOf(principal), called);
+      const idOrSlug = idOrSlugIn(kind, params);
+      const item = await read(projectOf(principal), idOrSlug);
       const version = await readVersion(item, Number(params.version));
       const etag = `${item.id}.${version.version}.${version.contentHash.slice(0, 16)}`;
       // Not for a slug, because another item may get it later.
-      const caching = called === item.id ? { immutable: true as const } : {};
-      return { status: 200, body: exposure.versionToWire(version), etag, ...caching };
+      const caching = idOrSlug === item.id ? { immutable: true as const } : {};
+      return { status: 200, body: resource.versionToWire(version), etag, ...caching };
     },
   });
 }
 
 const rollbackBody = z.strictObject({
-  version: versionNumber.meta({ description: 'Whose content the new version gets' }),
+  version: versionNumber.meta({ description: 'The version whose content the new version gets' }),
   commit_message: z.string().max(2_000).nullish(),
   base_version: versionNumber.optional(),
 });
 
-function rollbackEndpoint<Content>(exposure: Exposure<Content>) {
-  const { collection, title, path, itemAtSchema } = exposure;
+function rollbackEndpoint<Content>(resource: ItemResource<Content>) {
+  const { collection, title, path, itemAtSchema } = resource;
   const { kind } = collection;
   return endpoint({
     ...writing,
     operationId: `rollback${title}`,
     method: 'POST',
     path: `${path}/{${kind.idColumn}}/rollback`,
-    summary: `Make a new version of a ${kind.noun} with the content of an earlier one`,
-    description: 'History stays as it is. The version may be the newest one.',
+    summary: `Create a new version of a ${kind.noun} with the content of an earlier version`,
+    description: 'Existing versions do not change. The given version may be the newest one.',
     tag: `${kind.noun}s`,
     params: itemParams(kind),
     body: rollbackBody,
@@ -90,14 +90,14 @@ function rollbackEndpoint<Content>(exposure: Exposure<Content>) {
       const { principal, params, body, requestId, ifMatch } = call;
       const rolledBack = await rollBackItem(collection, {
         ...actingFor(principal, requestId, call),
-        called: calledIn(kind, params),
+        idOrSlug: idOrSlugIn(kind, params),
         version: body.version,
         commitMessage: body.commit_message ?? null,
         baseVersion: body.base_version,
         ifMatch,
       });
       const etag = etagOf(rolledBack.item, rolledBack.version.version);
-      return { status: 201, body: exposure.itemAtToWire(rolledBack), etag };
+      return { status: 201, body: resource.itemAtToWire(rolledBack), etag };
     },
   });
 }

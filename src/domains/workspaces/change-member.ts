@@ -27,11 +27,14 @@ export async function changeMember(
     if ((await lockWorkspace(transaction, workspaceId)) === undefined) throw unknownWorkspace();
     const before = await findMember(transaction, workspaceId, userId);
     if (before === undefined) {
-      throw new NotFoundError('member_not_found', 'There is no such member in this workspace.');
+      throw new NotFoundError('member_not_found', 'The workspace does not have this member.');
     }
     if (before.role === 'owner' || role === 'owner') requireOwner(caller);
     if (before.role === 'owner' && role !== 'owner' && !(await hasOtherOwner(transaction, workspaceId, userId))) {
-      throw new ConflictError('last_owner', 'A workspace needs an owner; make somebody else one first.');
+      throw new ConflictError(
+        'last_owner',
+        'A workspace must have an owner. Give another member the role owner first.',
+      );
     }
     if (role === undefined) await markRemoved(transaction, workspaceId, userId);
     else await setRole(transaction, workspaceId, userId, role);
@@ -59,5 +62,8 @@ async function recordChange(
 
 function requireOwner({ authority }: Caller): void {
   if (authority === 'owner' || authority === 'operator') return;
-  throw new ForbiddenError('insufficient_role', `Only an owner makes or unmakes owners; your role is ${authority}.`);
+  throw new ForbiddenError(
+    'insufficient_role',
+    `Only an owner may give or remove the role owner. Your role is ${authority}.`,
+  );
 }

@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import type { UserId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import type { Role } from './role.ts';
 import type { Member } from './workspace.ts';
 
@@ -21,11 +20,9 @@ export async function listMembers(
   postgres: Postgres,
   query: { workspaceId: string; afterId?: string | undefined; limit: number },
 ): Promise<Member[]> {
-  const rows = await runPostgres(async () => {
-    const select = selectMembers(postgres, query.workspaceId);
-    if (query.afterId !== undefined) select.where('memberships.user_id', '>', query.afterId);
-    return select.orderBy('memberships.user_id').limit(query.limit);
-  });
+  const select = selectMembers(postgres, query.workspaceId);
+  if (query.afterId !== undefined) select.where('memberships.user_id', '>', query.afterId);
+  const rows = await select.orderBy('memberships.user_id').limit(query.limit);
   return rows.map(toMember);
 }
 

@@ -60,7 +60,7 @@ function changeEndpoints<P>(deps: WorkspacesDeps<P>) {
       ...common,
       operationId: 'updateMember',
       method: 'PATCH',
-      summary: 'Give a member another role; only owners make or unmake owners',
+      summary: 'Change the role of a member. Only an owner may give or remove the role owner',
       body: updateMemberBody,
       responses: { 200: { description: 'The member', schema: memberSchema } },
       handle: async ({ params, body, principal, requestId }) => {
@@ -77,8 +77,8 @@ function changeEndpoints<P>(deps: WorkspacesDeps<P>) {
       ...common,
       operationId: 'removeMember',
       method: 'DELETE',
-      summary: 'Remove a member from a workspace; the last owner stays',
-      responses: { 204: { description: 'Removed' } },
+      summary: 'Remove a member from a workspace. The last owner cannot be removed',
+      responses: { 204: { description: 'The member is removed' } },
       handle: async ({ params, principal, requestId }) => {
         await changeMember(deps, {
           workspaceId: params.workspace_id,

@@ -13,21 +13,23 @@ export const retentionDaysMax = 28_000;
  * The operator's changes to the plan of a workspace. Rates are per minute, quotas per month;
  * retention 0 keeps spans forever.
  */
-export const planOverridesSchema = z.strictObject({
-  rate_limits: z
-    .strictObject({
-      ingest: limit,
-      ingest_bytes: limit,
-      ingest_spans: limit,
-      read: limit,
-      write: limit,
-      render: limit,
-      analytics: limit,
-    })
-    .optional(),
-  quotas: z.strictObject({ spans: limit, optimization_runs: limit }).optional(),
-  retention_days: z.int().min(0).max(retentionDaysMax).optional(),
-});
+export const planOverridesSchema = z
+  .strictObject({
+    rate_limits: z
+      .strictObject({
+        ingest: limit,
+        ingest_bytes: limit,
+        ingest_spans: limit,
+        read: limit,
+        write: limit,
+        render: limit,
+        analytics: limit,
+      })
+      .optional(),
+    quotas: z.strictObject({ spans: limit, optimization_runs: limit }).optional(),
+    retention_days: z.int().min(0).max(retentionDaysMax).optional(),
+  })
+  .meta({ id: 'PlanOverrides' });
 
 export type PlanOverrides = z.infer<typeof planOverridesSchema>;
 

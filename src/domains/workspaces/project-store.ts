@@ -1,6 +1,5 @@
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import { planOverridesFrom } from './plan-overrides.ts';
 import { planNamed } from './plans.ts';
 import type { Project, ProjectScope } from './project.ts';
@@ -44,15 +43,13 @@ export async function listProjects(
   postgres: Postgres,
   query: { workspaceId: string; afterId?: string | undefined; onlyId?: string | undefined; limit: number },
 ): Promise<Project[]> {
-  const rows = await runPostgres(async () => {
-    const select = postgres('projects').where({ workspace_id: query.workspaceId });
-    if (query.afterId !== undefined) select.where('id', '>', query.afterId);
-    if (query.onlyId !== undefined) select.where({ id: query.onlyId });
-    return select
-      .orderBy('id')
-      .limit(query.limit)
-      .select<Row[]>('id', 'workspace_id', 'name', 'is_default', 'created_at');
-  });
+  const select = postgres('projects').where({ workspace_id: query.workspaceId });
+  if (query.afterId !== undefined) select.where('id', '>', query.afterId);
+  if (query.onlyId !== undefined) select.where({ id: query.onlyId });
+  const rows = await select
+    .orderBy('id')
+    .limit(query.limit)
+    .select<Row[]>('id', 'workspace_id', 'name', 'is_default', 'created_at');
   return rows.map((row) => ({
     id: row.id,
     workspaceId: row.workspace_id,
@@ -67,18 +64,16 @@ export async function listProjects(
  * workspace was deleted.
  */
 export async function findProjectScope(postgres: Postgres, projectId: string): Promise<ProjectScope | undefined> {
-  const row = await runPostgres(() =>
-    postgres('projects')
-      .join('workspaces', 'workspaces.id', 'projects.workspace_id')
-      .where('projects.id', projectId)
-      .whereNull('workspaces.deleted_at')
-      .first<ScopeRow | undefined>(
-        'projects.id',
-        'projects.workspace_id',
-        'workspaces.plan',
-        'workspaces.plan_overrides',
-      ),
-  );
+  const row = await postgres('projects')
+    .join('workspaces', 'workspaces.id', 'projects.workspace_id')
+    .where('projects.id', projectId)
+    .whereNull('workspaces.deleted_at')
+    .first<ScopeRow | undefined>(
+      'projects.id',
+      'projects.workspace_id',
+      'workspaces.plan',
+      'workspaces.plan_overrides',
+    );
   return (
     row && {
       projectId: row.id,
@@ -95,10 +90,8 @@ export async function findProjectWorkspaces(
   projectIds: readonly string[],
 ): Promise<Map<string, string>> {
   if (projectIds.length === 0) return new Map();
-  const rows = await runPostgres(async () =>
-    postgres('projects')
-      .whereRaw('id = any(?)', [[...projectIds]])
-      .select<Row[]>('id', 'workspace_id'),
-  );
+  const rows = await postgres('projects')
+    .whereRaw('id = any(?)', [[...projectIds]])
+    .select<Row[]>('id', 'workspace_id');
   return new Map(rows.map(({ id, workspace_id }) => [id, workspace_id]));
 }

@@ -22,7 +22,7 @@ export function projectsEndpoints<P>(deps: WorkspacesDeps<P>) {
       ...common,
       operationId: 'listProjects',
       method: 'GET',
-      summary: 'List the projects of a workspace, oldest first; an API key sees its own only',
+      summary: 'List the projects of a workspace, oldest first. An API key lists only its own project',
       access: { authenticated: true },
       rateClass: 'read',
       query: pageQuery,

@@ -60,11 +60,12 @@ export async function updateWorkspace(
  */
 function requireOperator({ authority }: Caller, before: Workspace, { plan, overrides }: WorkspaceChange): void {
   if (authority === 'operator') return;
-  if (overrides !== undefined) throw new ForbiddenError('admin_required', 'Only the operator changes plan_overrides.');
+  if (overrides !== undefined)
+    throw new ForbiddenError('admin_required', 'Only the operator may change plan_overrides.');
   if (plan === undefined || !isAbove(plan, before.plan)) return;
   throw new ForbiddenError(
     'admin_required',
-    `Only the operator raises a plan; from ${before.plan} its owner may change to a lower one, not to ${plan}.`,
+    `Only the operator may raise a plan. An owner may change from ${before.plan} to a lower plan, not to ${plan}.`,
   );
 }
 

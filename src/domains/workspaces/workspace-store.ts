@@ -1,6 +1,5 @@
 import type { WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { runPostgres } from '../../stores/postgres/errors.ts';
 import { planOverridesFrom } from './plan-overrides.ts';
 import { planNamed } from './plans.ts';
 import type { Workspace } from './workspace.ts';
@@ -18,15 +17,13 @@ const columns = ['id', 'name', 'kind', 'plan', 'plan_overrides', 'created_at'];
 
 /** Returns the workspace, or undefined when it does not exist or was deleted. */
 export async function findWorkspace(postgres: Postgres, workspaceId: string): Promise<Workspace | undefined> {
-  const row = await runPostgres(() => selectWorkspace(postgres, workspaceId));
+  const row = await selectWorkspace(postgres, workspaceId);
   return row && toWorkspace(row);
 }
 
 /** Returns those of the workspaces that exist, in no particular order. */
 export async function findWorkspaces(postgres: Postgres, workspaceIds: readonly string[]): Promise<Workspace[]> {
-  const rows = await runPostgres(() =>
-    postgres('workspaces').whereIn('id', workspaceIds).whereNull('deleted_at').select<Row[]>(columns),
-  );
+  const rows = await postgres('workspaces').whereIn('id', workspaceIds).whereNull('deleted_at').select<Row[]>(columns);
   return rows.map(toWorkspace);
 }
 

@@ -17,9 +17,9 @@ function updateWorkspaceEndpoint<P>(deps: WorkspacesDeps<P>) {
     path: '/api/workspaces/{workspace_id}',
     summary: 'Change the name or the plan of a workspace',
     description:
-      'The owner may change the name and lower the plan (`enterprise`, `team`, `pro`, `free`). Raising the plan takes the admin key, ' +
-      'and so do `plan_overrides`, which replace those before. ' +
-      'In force everywhere within a second.',
+      'An owner may change the name and lower the plan (`enterprise`, `team`, `pro`, `free`). Raising the plan requires the admin key. ' +
+      'Changing `plan_overrides` also requires it. New `plan_overrides` replace the previous ones. ' +
+      'All processes apply the change within one second.',
     tag: 'workspaces',
     access: { role: 'owner' },
     rateClass: 'write',

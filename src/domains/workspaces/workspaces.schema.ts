@@ -19,33 +19,39 @@ export const updateMemberBody = z.strictObject({ role: z.enum(roles) });
 export const updateWorkspaceBody = z
   .strictObject({ name: name.optional(), plan: plan.optional(), plan_overrides: planOverridesSchema.optional() })
   .refine((body) => Object.values(body).some((value) => value !== undefined), {
-    message: 'give at least one of name, plan and plan_overrides',
+    message: 'must have at least one of name, plan and plan_overrides',
   });
 
-export const projectSchema = z.object({
-  id: z.string().meta({ example: 'prj_01jd8m3q4r5s6t7v8w9x0y1z2a' }),
-  workspace_id: z.string(),
-  name: z.string(),
-  is_default: z.boolean(),
-  created_at: z.iso.datetime(),
-});
+export const projectSchema = z
+  .object({
+    id: z.string().meta({ example: 'prj_01jd8m3q4r5s6t7v8w9x0y1z2a' }),
+    workspace_id: z.string(),
+    name: z.string(),
+    is_default: z.boolean(),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Project' });
 
-export const workspaceSchema = z.object({
-  id: z.string().meta({ example: 'wsp_01jd8m3q4r5s6t7v8w9x0y1z2a' }),
-  name: z.string(),
-  kind: z.enum(['personal', 'organization']),
-  plan,
-  plan_overrides: planOverridesSchema,
-  created_at: z.iso.datetime(),
-});
+export const workspaceSchema = z
+  .object({
+    id: z.string().meta({ example: 'wsp_01jd8m3q4r5s6t7v8w9x0y1z2a' }),
+    name: z.string(),
+    kind: z.enum(['personal', 'organization']),
+    plan,
+    plan_overrides: planOverridesSchema,
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Workspace' });
 
-export const memberSchema = z.object({
-  user_id: z.string().meta({ example: 'usr_01jd8m3q4r5s6t7v8w9x0y1z2a' }),
-  email: z.string().nullable(),
-  name: z.string().nullable(),
-  role: z.enum(roles),
-  since: z.iso.datetime(),
-});
+export const memberSchema = z
+  .object({
+    user_id: z.string().meta({ example: 'usr_01jd8m3q4r5s6t7v8w9x0y1z2a' }),
+    email: z.string().nullable(),
+    name: z.string().nullable(),
+    role: z.enum(roles),
+    since: z.iso.datetime(),
+  })
+  .meta({ id: 'Member' });
 
 /** Converts a project to its API form. */
 export function projectToWire(project: Project): z.infer<typeof projectSchema> {

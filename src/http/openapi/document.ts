@@ -1,19 +1,22 @@
 import { z } from 'zod';
+import { mapInSlices } from '../../lib/pace.ts';
 import { listProblemCodes } from '../../lib/problem-codes.ts';
 import type { Contract } from '../endpoint.ts';
 import { statusByKind } from '../problem.ts';
 import { headerComponents } from './headers.ts';
 import type { JsonObject, KnownFields } from './json-object.ts';
 import { operation } from './operation.ts';
+import { shareRepeated } from './repeated.ts';
 import { createSchemaRegistry } from './schemas.ts';
 
 /**
  * Builds an OpenAPI 3.1 document from the contracts, with the schemas that validate requests and
- * the codes that errors carry.
+ * the codes that errors carry. Works in slices, because all operations together take longer than
+ * other work should wait.
  * @param knownFields descriptions and examples of fields and parameters that mean the same
  * everywhere
  */
-export function openApiDocument({
+export async function openApiDocument({
   title,
   version,
   description,
@@ -28,14 +31,14 @@ export function openApiDocument({
   knownFields?: KnownFields;
   /** Returns the lowest role that allows a user to do what a key needs the scope for. */
   leastRoleOf?: (scope: string) => string | undefined;
-}): JsonObject {
-  const schemas = createSchemaRegistry({ Problem: problemSchema }, knownFields);
+}): Promise<JsonObject> {
+  const schemas = createSchemaRegistry(knownFields);
+  schemas.convert(problemSchema, 'output', 'Problem');
+  const built = await mapInSlices(contracts, (contract) => operation(contract, schemas, leastRoleOf));
+  const { operations, components } = shareRepeated(built);
   const paths: Record<string, JsonObject> = {};
-  for (const contract of contracts) {
-    paths[contract.path] = {
-      ...paths[contract.path],
-      [contract.method.toLowerCase()]: operation(contract, schemas, leastRoleOf),
-    };
+  for (const [index, { path, method }] of contracts.entries()) {
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operations[index] };
   }
   return {
     openapi: '3.1.0',
@@ -45,6 +48,7 @@ export function openApiDocument({
     paths,
     components: {
       schemas: schemas.components(),
+      ...components,
       securitySchemes,
       headers: headerComponents,
       examples: Object.fromEntries(listProblemCodes().map((entry) => [entry.code, problemExample(entry)])),
@@ -61,16 +65,18 @@ const securitySchemes = {
   adminKey: { type: 'apiKey', in: 'header', name: 'X-Admin-Key', description: 'The operator' },
 };
 
-const problemSchema = z.looseObject({
-  type: z.string(),
-  title: z.string(),
-  status: z.int(),
-  detail: z.string(),
-  instance: z.string(),
-  code: z.enum(listProblemCodes().map(({ code }) => code)),
-  request_id: z.string(),
-  errors: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })).optional(),
-});
+const problemSchema = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    instance: z.string(),
+    code: z.enum(listProblemCodes().map(({ code }) => code)),
+    request_id: z.string(),
+    errors: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })).optional(),
+  })
+  .meta({ id: 'Problem' });
 
 function problemExample({ code, kind, title }: ReturnType<typeof listProblemCodes>[number]): JsonObject {
   const value: z.infer<typeof problemSchema> = {

@@ -5,6 +5,8 @@ interface Context {
   io: 'input' | 'output';
   knownFields: KnownFields;
   resolve: (ref: string) => unknown;
+  /** References that lead here. */
+  within: readonly string[];
 }
 
 /**
@@ -16,7 +18,10 @@ export function exampleOf(schema: unknown, context: Context, field = '', depth =
   if (!isObject(schema) || depth > depthMax) return null;
   const given = givenExample(schema, context, field);
   if (given !== undefined) return given;
-  if (typeof schema.$ref === 'string') return exampleOf(context.resolve(schema.$ref), context, field, depth + 1);
+  if (typeof schema.$ref === 'string') {
+    const within = [...context.within, schema.$ref];
+    return exampleOf(context.resolve(schema.$ref), { ...context, within }, field, depth);
+  }
   const branch = firstBranch(schema);
   if (branch) return exampleOf(branch, context, field, depth + 1);
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
@@ -52,10 +57,10 @@ const makers: Readonly<Record<string, (schema: JsonObject, context: Context, dep
   array: (schema, context, depth) => {
     if (Array.isArray(schema.prefixItems))
       return schema.prefixItems.map((item) => exampleOf(item, context, '', depth + 1));
-    // Ends recursion: a list of items that contain such lists themselves stays empty here.
-    return isObject(schema.items) && !(typeof schema.items.$ref === 'string' && depth > 3)
-      ? [exampleOf(schema.items, context, '', depth + 1)]
-      : [];
+    if (!isObject(schema.items)) return [];
+    // Ends recursion: a list of what the example is already within stays empty.
+    const isWithinItself = context.within.some((ref) => isObject(schema.items) && schema.items.$ref === ref);
+    return isWithinItself ? [] : [exampleOf(schema.items, context, '', depth + 1)];
   },
   string: stringExample,
   integer: (schema) => Math.max(1, Number(schema.minimum ?? 1)),

@@ -7,12 +7,18 @@ import type { JsonObject } from './json-object.ts';
 import { problemsOf } from './problems.ts';
 import type { SchemaRegistry } from './schemas.ts';
 
+/** One operation of the document. */
+export interface Operation extends JsonObject {
+  parameters: JsonObject[];
+  responses: Record<string, JsonObject>;
+}
+
 /** Builds one operation of the document. */
 export function operation(
   contract: Contract,
   schemas: SchemaRegistry,
   leastRoleOf: (scope: string) => string | undefined,
-): JsonObject {
+): Operation {
   const { operationId, summary, description, tag, access, rateClass } = contract;
   const body = requestBody(contract, schemas);
   return {
@@ -87,8 +93,8 @@ function mediaTypes(
  * Returns the contract's own responses and those of its errors. A status that can be either has
  * both contents.
  */
-function responses(contract: Contract, schemas: SchemaRegistry): JsonObject {
-  const answers: Record<number, JsonObject> = {};
+function responses(contract: Contract, schemas: SchemaRegistry): Record<string, JsonObject> {
+  const answers: Record<string, JsonObject> = {};
   for (const [key, { description, schema, contentType, example }] of Object.entries(contract.responses)) {
     const status = Number(key);
     const type = contentType ?? (schema ? 'application/json' : undefined);

@@ -5,10 +5,11 @@ export type { ClickHouseSettings };
 
 /**
  * Settings of every read. They limit time, rows, bytes and memory. 64-bit integers are strings, so
- * they stay exact.
+ * they stay exact. Tuples are lists, whether ClickHouse names their elements or not.
  */
 const readSettings = {
   output_format_json_quote_64bit_integers: 1,
+  output_format_json_named_tuples_as_objects: 0,
   max_execution_time: 15,
   max_result_rows: '200000',
   max_result_bytes: '268435456',

@@ -139,7 +139,8 @@ const transportMessages =
   /^Timeout error|socket hang up|^aborted$|^The user aborted|^\s*<|^\s*$|gateway|upstream|service unavailable|too many requests/i;
 
 /**
- * Classifies an error of a ClickHouse request for a retry. An error of our own code is `unknown`.
+ * Classifies what ClickHouse or its connection said for a retry. An error of our own code is
+ * `unknown`, and so is an error for a caller: `originOf` tells what was said.
  */
 export function clickHouseFault(error: unknown): ClickHouseFault {
   if (error instanceof ClickHouseError) {
@@ -183,8 +184,8 @@ const boundErrors: Readonly<Record<string, (cause: ClickHouseError) => AppError>
 };
 
 /**
- * Returns whether an error of {@link runClickHouse} says that the result has more rows or bytes
- * than the query allows.
+ * Returns whether an error of a read says that the result has more rows or bytes than the query
+ * allows.
  */
 export function isTooLarge(error: unknown): boolean {
   return error instanceof TooLargeError && error.code === 'result_too_large';
@@ -196,20 +197,13 @@ export function isServerAnswer(error: unknown): error is ClickHouseError {
 }
 
 /**
- * Runs a ClickHouse read. Other errors pass unchanged.
- * @throws UnavailableError when ClickHouse is unavailable, completely or in part, or the query
- * times out
- * @throws TooLargeError when a limit on rows or bytes is exceeded
+ * Converts an error to UnavailableError if ClickHouse is unavailable, completely or in part, or too
+ * slow, and to TooLargeError if a limit on rows or bytes is exceeded. Returns any other error
+ * unchanged. Only files beside this one call it, so that no caller can forget it.
  */
-export async function runClickHouse<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    const bound = error instanceof ClickHouseError ? boundErrors[error.code] : undefined;
-    if (error instanceof ClickHouseError && bound !== undefined) throw bound(error);
-    if (isRetryableClickHouseError(error)) throw clickHouseAway(error);
-    throw error;
-  }
+export function recognizeClickHouseError(error: unknown): unknown {
+  const bound = isServerAnswer(error) ? boundErrors[error.code]?.(error) : undefined;
+  return bound ?? (isRetryableClickHouseError(error) ? clickHouseAway(error) : error);
 }
 
 /** Returns the error for a caller while ClickHouse is unavailable. */

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClickHouse } from './client.ts';
+import { recognizeClickHouseError } from './errors.ts';
 
 /**
  * Sends a Native block as one insert, chunk by chunk, and resolves after ClickHouse has confirmed
@@ -8,24 +9,30 @@ import type { ClickHouse } from './client.ts';
  * the skip indexes; until then searches read the rows.
  * Rows are not collapsed during the insert: merges and FINAL do that, and it would double the work
  * of ClickHouse.
+ * @throws UnavailableError when ClickHouse is unavailable, completely or in part
+ * @throws the error of ClickHouse when it refuses the rows
  */
 export async function insertBlock(
   clickhouse: ClickHouse,
   insert: { table: string; columns: readonly string[]; block: Iterable<Buffer>; token?: string; indexLater?: boolean },
 ): Promise<void> {
-  const { stream } = await clickhouse.exec({
-    query: `INSERT INTO ${insert.table} (${insert.columns.join(', ')}) FORMAT Native`,
-    values: Readable.from(inTurns(insert.block), { objectMode: false }),
-    clickhouse_settings: {
-      async_insert: 0,
-      optimize_on_insert: 0,
-      wait_end_of_query: 1,
-      materialize_skip_indexes_on_insert: insert.indexLater === true ? 0 : 1,
-      insert_deduplicate: insert.token === undefined ? 0 : 1,
-      ...(insert.token === undefined ? {} : { insert_deduplication_token: insert.token }),
-    },
-  });
-  for await (const _ of stream); // `exec` answers with a stream; the insert is confirmed when it ends.
+  try {
+    const { stream } = await clickhouse.exec({
+      query: `INSERT INTO ${insert.table} (${insert.columns.join(', ')}) FORMAT Native`,
+      values: Readable.from(inTurns(insert.block), { objectMode: false }),
+      clickhouse_settings: {
+        async_insert: 0,
+        optimize_on_insert: 0,
+        wait_end_of_query: 1,
+        materialize_skip_indexes_on_insert: insert.indexLater === true ? 0 : 1,
+        insert_deduplicate: insert.token === undefined ? 0 : 1,
+        ...(insert.token === undefined ? {} : { insert_deduplication_token: insert.token }),
+      },
+    });
+    for await (const _ of stream); // `exec` answers with a stream; the insert is confirmed when it ends.
+  } catch (error) {
+    throw recognizeClickHouseError(error);
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { StoreLayout } from '../layout.ts';
 import type { ClickHouse } from './client.ts';
 
 const directory = fileURLToPath(new URL('../../../migrations/clickhouse/', import.meta.url));
@@ -10,18 +11,25 @@ const directory = fileURLToPath(new URL('../../../migrations/clickhouse/', impor
  * caller holds the migration lock.
  */
 export async function migrateClickHouse(clickhouse: ClickHouse): Promise<string[]> {
+  const { ran, known } = await readClickHouseLayout(clickhouse);
+  const missing = known.filter((file) => !ran.includes(file));
+  for (const file of missing) await apply(clickhouse, file);
+  return missing;
+}
+
+/** Returns which migrations ClickHouse has run. Creates their table if it is missing. */
+export async function readClickHouseLayout(clickhouse: ClickHouse): Promise<StoreLayout & { known: string[] }> {
   await clickhouse.command({
     query: `CREATE TABLE IF NOT EXISTS schema_migrations (name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
             ENGINE = MergeTree ORDER BY name`,
   });
   const result = await clickhouse.query({
-    query: 'SELECT DISTINCT name FROM schema_migrations',
+    query: 'SELECT DISTINCT name FROM schema_migrations ORDER BY name',
     format: 'JSONEachRow',
   });
-  const done = new Set((await result.json<{ name: string }>()).map((row) => row.name));
-  const missing = (await readdir(directory)).filter((file) => /^\d{4}_\w+\.sql$/.test(file) && !done.has(file)).sort();
-  for (const file of missing) await apply(clickhouse, file);
-  return missing;
+  const ran = (await result.json<{ name: string }>()).map((row) => row.name);
+  const known = (await readdir(directory)).filter((file) => /^\d{4}_\w+\.sql$/.test(file)).sort();
+  return { store: 'ClickHouse', ran, known };
 }
 
 async function apply(clickhouse: ClickHouse, file: string): Promise<void> {

@@ -1,6 +1,5 @@
 import pg from 'pg';
 import type { Postgres } from './client.ts';
-import { runPostgres } from './errors.ts';
 
 /** A change of something that processes cache in memory. */
 export interface Change {
@@ -127,5 +126,5 @@ const keptMs = 5 * 60_000;
  */
 export async function pruneChanges(postgres: Postgres): Promise<number> {
   const before = new Date(Date.now() - keptMs);
-  return runPostgres(() => postgres('changes').where('at', '<', before).delete());
+  return postgres('changes').where('at', '<', before).delete();
 }

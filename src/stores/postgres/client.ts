@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import knex, { type Knex } from 'knex';
 import type pg from 'pg';
 import { TimeoutError } from '../../lib/within.ts';
+import { RecognizingDialect } from './dialect.ts';
 
 export type Postgres = Knex;
 export type Transaction = Knex.Transaction;
@@ -15,11 +16,12 @@ const silenceGraceMs = 2_000;
 
 /**
  * Creates a connection pool. The wait for a connection ends after 2 s, a statement after 10 s, or
- * after 12 s if the server is frozen.
+ * after 12 s if the server is frozen. All its errors that mean an unavailable database are
+ * UnavailableError.
  */
 export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
   return knex({
-    client: 'pg',
+    client: RecognizingDialect,
     // Otherwise knex writes bound values into error messages.
     compileSqlOnError: false,
     // Failures are thrown. Knex would also print them on standard output, past our logger.

@@ -16,20 +16,8 @@ const unavailableMessages =
   /Connection terminated|timeout expired|Client has encountered a connection error|connect timeout/;
 
 /**
- * Runs a Postgres call. Other errors pass unchanged.
- * @throws UnavailableError when the database is unavailable
- */
-export async function runPostgres<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    throw recognizePostgresError(error);
-  }
-}
-
-/**
  * Converts an error to UnavailableError if the database is unavailable. Returns any other error
- * unchanged.
+ * unchanged. Only our dialect of knex calls this, so that no caller can forget it.
  */
 export function recognizePostgresError(error: unknown): unknown {
   if (!isUnavailable(error)) return error;

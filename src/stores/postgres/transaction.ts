@@ -1,6 +1,5 @@
 import { OutcomeUnknownError, UnavailableError } from '../../lib/errors.ts';
 import type { Postgres, Transaction } from './client.ts';
-import { runPostgres } from './errors.ts';
 
 /**
  * Runs `work` in one transaction and resolves after the commit. An error of `work` rolls it back
@@ -12,13 +11,11 @@ import { runPostgres } from './errors.ts';
 export async function inTransaction<T>(postgres: Postgres, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   let isWorkDone = false;
   try {
-    return await runPostgres(() =>
-      postgres.transaction(async (transaction) => {
-        const result = await work(transaction);
-        isWorkDone = true;
-        return result;
-      }),
-    );
+    return await postgres.transaction(async (transaction) => {
+      const result = await work(transaction);
+      isWorkDone = true;
+      return result;
+    });
   } catch (error) {
     if (!isWorkDone || !(error instanceof UnavailableError)) throw error;
     const detail = 'The connection to the database was lost while it stored the change: whether it did is not known.';

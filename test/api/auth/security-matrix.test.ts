@@ -13,7 +13,10 @@ import { createTenants } from '../../support/matrix/tenants.ts';
 import { aModelCall, newTraceId } from '../../support/spans.ts';
 import { sendSpans, untilStored } from '../../support/traces.ts';
 
-/** Every contract there is, against every kind of credential and of id: what `authorize` decides, before any handler. */
+/**
+ * Every contract there is, against every kind of credential and of id: what `authorize` decides,
+ * before any handler.
+ */
 let api: TestApi;
 let deps: SweepDeps;
 const cells: Cell[] = [];

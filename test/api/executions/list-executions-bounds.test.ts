@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { toProblem } from '../../../src/http/problem.ts';
 import { type ClickHouse, connectClickHouse } from '../../../src/stores/clickhouse/client.ts';
-import { runClickHouse } from '../../../src/stores/clickhouse/errors.ts';
+import { readRows } from '../../../src/stores/clickhouse/statements.ts';
 
 let clickhouse: ClickHouse;
 
@@ -14,11 +14,8 @@ test.each([
   ['runs out of time', { max_execution_time: 1 }, 503, 'query_timeout'],
   ['would read too many rows', { max_rows_to_read: '1000' }, 413, 'query_too_large'],
 ])('a read that %s is a problem that says so', async (_, settings, status, code) => {
-  const read = runClickHouse(async () => {
-    const query = 'SELECT count() FROM numbers(1000000000000) WHERE NOT ignore(sipHash64(number))';
-    const result = await clickhouse.query({ query, clickhouse_settings: settings });
-    return result.text();
-  });
+  const query = 'SELECT count() FROM numbers(1000000000000) WHERE NOT ignore(sipHash64(number))';
+  const read = readRows(clickhouse, { query, clickhouse_settings: settings, format: 'JSONEachRow' });
   const error = await read.then(
     () => undefined,
     (thrown: unknown) => thrown,

@@ -123,7 +123,7 @@ describe('a request that asks for much', () => {
     expect((await listExecutions(api, project, { filter: nine, q: 'one' })).status).toBe(200);
     const answer = await listExecutions(api, project, { filter: nine, q: 'one', 'attr.x': 'y' });
     expectProblem(answer, 400, 'invalid_filter');
-    expect(answer.text).toContain('the limit is 10');
+    expect(answer.text).toContain('at most 10');
   });
 
   test('with eleven attributes as parameters is 400 invalid_parameter', async () => {

@@ -154,7 +154,7 @@ describe('401', () => {
     ['the signature of another provider', () => workosHeaders(body)],
   ])('%s is refused, all in the same words', async (_what, headers) => {
     const problem = expectProblem(await postWebhook(api.url, 'clerk', body, headers()), 401, 'invalid_signature');
-    expect(problem.detail).toBe('The signature is missing, wrong or too far from now.');
+    expect(problem.detail).toBe('The signature is missing or wrong, or its time is too far from the current time.');
   });
 
   test.each([-301, 302])('WorkOS: a time %i s from now is refused', async (seconds) => {

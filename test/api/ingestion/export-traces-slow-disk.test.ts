@@ -55,7 +55,10 @@ async function send(): Promise<Sent> {
   return { jobId, status, retryAfterS: Number(headers.get('retry-after') ?? 0), tookMs };
 }
 
-/** Waits until Redis holds writes back in its memory, and has for so long that whoever does not wait for them had an answer. */
+/**
+ * Waits until Redis holds writes back in its memory, and has for so long that whoever does not wait
+ * for them had an answer.
+ */
 async function untilWritesAreHeldBack(): Promise<void> {
   let looks = 0;
   await until('Redis goes on, and holds writes back once more', 60_000, async () => {

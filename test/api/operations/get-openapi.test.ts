@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApi, type TestApi } from '../../support/api.ts';
@@ -22,11 +23,13 @@ interface Operation {
   security: object[];
 }
 
+type ComponentKind = 'schemas' | 'parameters' | 'responses' | 'securitySchemes' | 'headers' | 'examples';
+
 interface Document {
   openapi: string;
   info: { title: string; version: string };
   paths: Record<string, Record<string, Operation>>;
-  components: Record<'schemas' | 'securitySchemes' | 'headers' | 'examples', Record<string, object>>;
+  components: Record<ComponentKind, Record<string, object>>;
   'x-problem-codes': Record<string, { status: number; title: string }>;
 }
 
@@ -39,9 +42,26 @@ beforeAll(async () => {
   const response = await fetch(`${api.url}/api/openapi.json`);
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
   document = JSON.parse(await response.text());
-  operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  operations = Object.values(document.paths)
+    .flatMap((path) => Object.values(path))
+    .map((operation) => ({
+      ...operation,
+      parameters: operation.parameters.map(resolved),
+      responses: Object.fromEntries(
+        Object.entries(operation.responses).map(([status, response]) => [status, resolved(response)]),
+      ),
+    }));
 });
 afterAll(() => api.close());
+
+/** What a reference leads to; anything else as it is. */
+function resolved<T extends object>(node: T): T {
+  if (!('$ref' in node)) return node;
+  return String(node.$ref)
+    .split('/')
+    .slice(1)
+    .reduce((at, key) => Object(at)[key], document as unknown) as T;
+}
 
 /** Every `$ref` anywhere below. */
 function references(node: unknown): string[] {
@@ -81,7 +101,7 @@ describe('200', () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       for (const { parameters } of Object.values(methods)) {
-        const declared = parameters.filter((parameter) => parameter.in === 'path');
+        const declared = parameters.map(resolved).filter((parameter) => parameter.in === 'path');
         expect(declared.map(({ name }) => name)).toEqual(named);
         expect(declared.every(({ required }) => required)).toBe(true);
       }
@@ -96,6 +116,37 @@ describe('200', () => {
     expect(references(document).length).toBeGreaterThan(0);
   });
 
+  test('what several operations have in common stands once, under a name for clients', () => {
+    const { schemas, parameters, responses } = document.components;
+    const entities = [
+      'Execution',
+      'Page',
+      'Part',
+      'Problem',
+      'Project',
+      'Prompt',
+      'PromptVersion',
+      'Span',
+      'TokenUsage',
+    ];
+    expect(Object.keys(schemas)).toEqual(expect.arrayContaining(entities));
+    expect(Object.keys(parameters)).toEqual(expect.arrayContaining(['Cursor', 'IdempotencyKey', 'Limit', 'ProjectId']));
+    expect(Object.keys(responses)).toEqual(expect.arrayContaining(['Unauthorized', 'NotFound', 'NotModified']));
+    const names = Object.values(document.components).flatMap((named) => Object.keys(named));
+    expect(names.filter((name) => !/^[A-Za-z][A-Za-z0-9_-]*$/.test(name) || name.includes('__'))).toEqual([]);
+    const used = new Set(references(document));
+    const unused = (['schemas', 'parameters', 'responses'] as const).flatMap((kind) =>
+      Object.keys(document.components[kind]).filter((name) => !used.has(`#/components/${kind}/${name}`)),
+    );
+    expect(unused).toEqual([]);
+  });
+
+  test('it stays small: under half a megabyte, and a tenth of that when compressed', async () => {
+    const text = JSON.stringify(document);
+    expect(text.length).toBeLessThan(500_000);
+    expect(gzipSync(text).length).toBeLessThan(50_000);
+  });
+
   test('every security requirement names a scheme, and only open operations have none', () => {
     const schemes = Object.keys(document.components.securitySchemes);
     for (const { security } of operations) {
@@ -106,6 +157,8 @@ describe('200', () => {
       'exportLogs',
       'exportMetrics',
       'getDocs',
+      'getDocsScript',
+      'getDocsStyle',
       'getHealth',
       'getLatency',
       'getOpenapi',

@@ -64,7 +64,7 @@ describe('422', () => {
     const { slug: another } = await it.newPart();
     const refused = await update(bottom, { template: `{{> ${another}}}` });
     expectProblem(refused, 422, 'template_limit');
-    expect(refused.text).toContain(`${bottom} would have 2 levels where parts that include it have 9 above it`);
+    expect(refused.text).toContain(`${bottom} would have 2 levels, and the parts that include it have 9 more`);
     await update(above, { template: 'short' });
     expect((await update(bottom, { template: `{{> ${another}}}` })).status).toBe(200);
   });

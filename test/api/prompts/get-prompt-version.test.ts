@@ -9,7 +9,7 @@ describe.each(['Prompt', 'Part'] as const)('of a %s', (title) => {
     it.call<WireItem>(`get${title}Version`, called, { ...options, params: { version: String(version) } });
 
   describe('200', () => {
-    test('is the same for ever, and may be kept', async () => {
+    test('is the same forever, and may be kept', async () => {
       const { id, slug } = await it[`new${title}`]();
       const before = await get(id, 1);
       await it.ok(`update${title}`, id, { body: { template: 'two', name: 'Other', labels: ['x'] } });

@@ -118,7 +118,7 @@ describe('what an import may cost', () => {
     const body = new Uint8Array(Buffer.concat([gzipSync(small), ...Array<Buffer>(64).fill(fourMebibytes)]));
     const answer = await imported(target, body);
     expect(answer).toMatchObject({ status: 413, body: { code: 'body_too_large' } });
-    expect(answer.body.detail).toMatch(/268435456 bytes, inflated/);
+    expect(answer.body.detail).toMatch(/268435456 bytes after decompression/);
     expect(await imported(target, small)).toMatchObject({
       status: 200,
       body: { prompts: { created: 1, unchanged: 0 } },
@@ -131,7 +131,7 @@ describe('what an import may cost', () => {
     const line = JSON.stringify(promptVersion('a', 1, 'x', { config: 0 })).replace('"config":0', `"config":${config}`);
     const answer = await imported(target, gzipped(`${toLines([itemLine('prompt', 'a')])}\n${line}`));
     expect(answer).toMatchObject(faultAt('line 2'));
-    expect(answer.body.errors[0]?.message).toMatch(/values and keys, at most 42000/);
+    expect(answer.body.errors[0]?.message).toMatch(/values and keys\. At most 42000/);
   });
 
   test('an idle upload holds no connection to the database, and the workspace has no second import meanwhile', async () => {
@@ -212,7 +212,7 @@ describe('what an import may say', () => {
     ]);
     const answer = await imported(target, more);
     expect(answer).toMatchObject(faultAt('line 1'));
-    expect(answer.body.errors[0]?.message).toMatch(/51 labels, at most 50/);
+    expect(answer.body.errors[0]?.message).toMatch(/51 labels\. At most 50/);
     const options = { key: target.key, params: { project_id: target.id, prompt_id: 'a', label: 'l50' } };
     expect((await it.api.call('putPromptLabel', { ...options, body: { version: 1 } })).status).toBe(422);
   });

@@ -213,9 +213,9 @@ describe('422', () => {
     ['no JSON', change(1, () => '{'), /not valid JSON/],
     ['an unknown field', change(1, (line) => line.replace('{', '{"x":1,')), /does not exist/],
     ['a hash of another content', change(1, (line) => line.replace('{{> tone', '{{> tune')), /content_hash/],
-    ['a version left out', change(1, () => undefined), /comes where version 1/],
-    ['versions without their item', change(0, () => undefined), /without the line/],
-    ['an item twice', (lines) => [...lines, lines[0] ?? '', lines[1] ?? ''], /second one/],
+    ['a version left out', change(1, () => undefined), /must be version 1/],
+    ['versions without their item', change(0, () => undefined), /must follow the line/],
+    ['an item twice', (lines) => [...lines, lines[0] ?? '', lines[1] ?? ''], /repeats the/],
     [
       'a label at a version that is not there',
       change(0, (line) => line.replace('"labels":{}', '"labels":{"x":2}')),
@@ -224,12 +224,12 @@ describe('422', () => {
     [
       'a version that comes from a later one',
       change(1, (line) => line.replace('"parent_version":null', '"parent_version":1')),
-      /version 1, which cannot come from version 1/,
+      /version 1\. It cannot be derived from version 1/,
     ],
     [
       'a version that was rolled back from a later one',
       change(1, (line) => line.replace('"rolled_back_from":null', '"rolled_back_from":99')),
-      /cannot come from version 99/,
+      /cannot be derived from version 99/,
     ],
     ['text that cannot be stored', change(0, (line) => line.replace('Outer', '\\u0000')), /cannot be stored/],
   ];

@@ -98,7 +98,7 @@ describe('400', () => {
     [{ type: 'image' }, 'invalid_parameter'],
     [{ updated_after: 'now' }, 'invalid_parameter'],
     [{ limit: 101 }, 'invalid_parameter'],
-    [{ colour: 'red' }, 'unknown_parameter'],
+    [{ color: 'red' }, 'unknown_parameter'],
     [{ cursor: 'abc' }, 'invalid_cursor'],
   ])('%j is refused', async (query, code) => {
     expectProblem(await it.call('listPrompts', '', { query }), 400, code);

@@ -78,7 +78,7 @@ describe('200', () => {
     for (const { limit, remaining } of quota.rate_limits) expect([limit, remaining]).toEqual([null, null]);
   });
 
-  test('follows the use without drawing on it', async () => {
+  test('follows the use without using any of it', async () => {
     const project = await limitedProject(api, { rate_limits: { ingest: 5 }, quotas: { spans: 1_000 } }, 'free');
     expect((await postTraces(api, project.key, bodyOf(40))).status).toBe(200);
     for (let i = 0; i < 2; i++) {

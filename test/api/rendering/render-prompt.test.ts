@@ -367,7 +367,7 @@ describe('422', () => {
   test('an unknown part, once the render reaches it', async () => {
     const { id } = await it.newPrompt({ template: 'a{{> not-yet}}' });
     expectProblem(await refusedRender(it, id), 422, 'unknown_part');
-    const warning = { code: 'unknown_part', message: 'There is no part `not-yet`', path: 'template' };
+    const warning = { code: 'unknown_part', message: 'The part `not-yet` does not exist', path: 'template' };
     expect(await render(it, id, { on_missing: 'empty' })).toMatchObject({
       rendered: 'a',
       parts: [],

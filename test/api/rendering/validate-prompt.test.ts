@@ -244,7 +244,8 @@ describe('200', () => {
         const { variables, valid } = await validate(it, { messages, input_schema, variables: { ...complete, x: 1 } });
         expect(valid).toBe(true);
         const required = variables.filter((each) => each.required);
-        // Without an object there are none of the fields that a template needs; what only its schema requires, it then does not.
+        // Without an object there are none of the fields that a template needs; what only its
+        // schema requires, it then does not.
         const inserted = required.filter(({ occurrences }) => occurrences.length > 0);
         for (const path of [...paths, 'x']) {
           const isRequired =

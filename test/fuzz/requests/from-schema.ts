@@ -7,7 +7,10 @@ export type Hints = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 const itemsMax = 4;
 const textCharsMax = 40;
 
-/** Values that the schema allows, or nearly: its keywords for sizes are kept to, `propertyNames` and formats but times are not. */
+/**
+ * Values that the schema allows, or nearly: its keywords for sizes are kept to, `propertyNames` and
+ * formats but times are not.
+ */
 export function validFor(schema: JsonSchema, hints: Hints): fc.Arbitrary<unknown> {
   const drawn = arbitraryFor(schema, hints);
   return schema.example === undefined

@@ -29,7 +29,10 @@ const event = fc.record({
   }),
 });
 
-/** Events of identity providers with values that are wrong, signed as they should be: nothing reads those that are not. */
+/**
+ * Events of identity providers with values that are wrong, signed as they should be: nothing reads
+ * those that are not.
+ */
 export function identityEventBody(sizes: Sizes) {
   return fc.oneof(event, mutated(event, sizes)).chain((value) => {
     const bytes = Buffer.from(toJsonText(value));

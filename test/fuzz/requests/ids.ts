@@ -2,7 +2,10 @@ import fc from 'fast-check';
 
 const keptMax = 40;
 
-/** Names of things that exist or did, by the name of the path parameter that they fit: those of the set-up and the newest few of others. */
+/**
+ * Names of things that exist or did, by the name of the path parameter that they fit: those of the
+ * set-up and the newest few of others.
+ */
 export class KnownIds {
   readonly #lasting = new Map<string, string[]>();
   readonly #byName = new Map<string, string[]>();

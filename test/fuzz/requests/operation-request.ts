@@ -74,7 +74,7 @@ function withoutAdmin(credential: Record<string, string>, { attacker }: World): 
   return 'X-Admin-Key' in credential ? { 'X-API-Key': attacker.apiKey } : credential;
 }
 
-/** True once in so many. Not biased, as numbers of fast-check are towards their edges. */
+/** True once in so many. Not biased, as numbers of fast-check are toward their edges. */
 const oneIn = (times: number) =>
   fc.oneof({ arbitrary: fc.constant(true), weight: 1 }, { arbitrary: fc.constant(false), weight: times - 1 });
 

@@ -33,7 +33,10 @@ const recordedJson: readonly unknown[] = captures.map(({ file }) =>
   JSON.parse(readFileSync(join(captureFolder, file.replace(/\.body\..*$/, '.decoded.json')), 'utf8')),
 );
 
-/** Recorded bodies with bytes changed, their JSON with values changed, what a correct exporter could send, and large ones. */
+/**
+ * Recorded bodies with bytes changed, their JSON with values changed, what a correct exporter could
+ * send, and large ones.
+ */
 export function tracesBody(sizes: Sizes): fc.Arbitrary<TracesBody> {
   const asRecorded = fc.constantFrom(...recorded);
   const bytesChanged = asRecorded.chain(({ bytes, headers }) =>

@@ -44,7 +44,10 @@ function standIn(value: unknown, { isSameKind, any, text, time, number }: Change
 const valueAt = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>((inner, name) => (inner as Record<string | number, unknown>)[name], value);
 
-/** The values of `valid` with one or two places replaced by something hostile, of `any` kind or of theirs; now and then with a member too many. */
+/**
+ * The values of `valid` with one or two places replaced by something hostile, of `any` kind or of
+ * theirs; now and then with a member too many.
+ */
 export function mutated(
   valid: fc.Arbitrary<unknown>,
   sizes: Sizes,

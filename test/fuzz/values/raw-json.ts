@@ -14,7 +14,10 @@ export class RawJson {
   }
 }
 
-/** As `JSON.stringify`, with every {@link RawJson} as it is. Lone surrogates become escapes, `undefined` becomes `null`. */
+/**
+ * As `JSON.stringify`, with every {@link RawJson} as it is. Lone surrogates become escapes,
+ * `undefined` becomes `null`.
+ */
 export function toJsonText(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null';
   return text.replaceAll(marked, (_, raw: string) => decodeURIComponent(raw));

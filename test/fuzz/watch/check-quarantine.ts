@@ -10,7 +10,10 @@ interface Quarantined {
 
 const reasonCharsMax = 160;
 
-/** Nothing of the innocent workspace is in the quarantine. What is there of the attacker is noted, with the body that it was. */
+/**
+ * Nothing of the innocent workspace is in the quarantine. What is there of the attacker is noted,
+ * with the body that it was.
+ */
 export async function checkQuarantine(world: World, flights: Flights, findings: Findings): Promise<void> {
   for (const entry of await listQuarantined(world)) {
     const reason = entry.reason.slice(0, reasonCharsMax);

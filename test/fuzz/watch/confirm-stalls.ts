@@ -18,7 +18,10 @@ interface Options {
   say: (line: string) => void;
 }
 
-/** Sends the suspects of the longest stalls again, each alone: one with which two of three tries stall the process is a finding. */
+/**
+ * Sends the suspects of the longest stalls again, each alone: one with which two of three tries
+ * stall the process is a finding.
+ */
 export async function confirmStalls(
   stack: Stack,
   sender: Sender,
@@ -87,7 +90,10 @@ async function stallsAlone(
   return found;
 }
 
-/** The same request for the worker, but not for the memory of bodies that have been taken: the body differs by what says nothing. */
+/**
+ * The same request for the worker, but not for the memory of bodies that have been taken: the body
+ * differs by what says nothing.
+ */
 function differing(request: FuzzRequest, attempt: number): FuzzRequest {
   const { body, headers } = request;
   if (body === undefined || request.operationId !== 'exportTraces') return request;

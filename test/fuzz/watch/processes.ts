@@ -19,7 +19,10 @@ const workerLagMs = 5_000;
 /** Of clocks and of the moment at which a client sees an answer. */
 const slackMs = 30;
 
-/** Looks at API and worker until `stop`: each end of a process is a finding, each stall a suspicion. Both are started again when they end. */
+/**
+ * Looks at API and worker until `stop`: each end of a process is a finding, each stall a suspicion.
+ * Both are started again when they end.
+ */
 export function watchProcesses(
   stack: Stack,
   delays: LoopDelays,

@@ -7,7 +7,7 @@ import { adminKey, apiKeyPepper } from '../stack.ts';
 const word = (name: string) => `${name}-${randomUUID()}`;
 const webhookSecret = (name: string) => `whsec_${Buffer.from(word(name)).toString('base64')}`;
 
-/** Words that nobody may ever read in a log, an error or a metric, by what they are. */
+/** Secret words that must never be in a log, an error or a metric, by their kind. */
 export const canaries = {
   adminKey,
   apiKeyPepper,
@@ -18,13 +18,13 @@ export const canaries = {
   postgresPassword: word('postgres'),
   redisPassword: word('redis'),
   clickhousePassword: word('clickhouse'),
-  /** In spans, templates, variables, names and addresses. */
+  /** Words in spans, templates, variables, names and addresses. */
   payload: word('payload'),
 };
 
 const user = 'canary';
 
-/** The configuration of processes that have a canary wherever there is a secret. */
+/** Returns a configuration in which every secret is a canary. */
 export async function canaryEnv(engines: Engines): Promise<Record<string, string>> {
   const { url: databaseUrl } = engines.postgres;
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -32,7 +32,7 @@ export async function canaryEnv(engines: Engines): Promise<Record<string, string
   await client.query(`create role ${user} superuser login password '${canaries.postgresPassword}'`);
   await client.end();
   await letCanaryIntoRedis(engines);
-  // The embedded ClickHouse has one password, which it makes itself.
+  // The embedded ClickHouse generates its only password.
   canaries.clickhousePassword = new URL(engines.clickhouse.url).password;
   return {
     DATABASE_URL: withCredentials(databaseUrl, canaries.postgresPassword),
@@ -45,7 +45,7 @@ export async function canaryEnv(engines: Engines): Promise<Record<string, string
   };
 }
 
-/** Redis forgets its users when it ends. */
+/** Creates users of Redis. Redis loses them when it ends. */
 export async function letCanaryIntoRedis({ redis: { url } }: Engines): Promise<void> {
   const redis = connectWorkerRedis(url);
   try {

@@ -46,7 +46,10 @@ export function tokenOf(subject: string, secret: string): string {
   return signToken({ alg: 'HS256', typ: 'JWT' }, { sub: subject, exp, email: `${payload}@example.test` }, secret);
 }
 
-/** Bodies that are refused in every way there is. What is wrong is quoted to who sent it; what they hold beside it is not. */
+/**
+ * Bodies that are refused in every way there is. What is wrong is quoted to who sent it; what they
+ * hold beside it is not.
+ */
 const badBodies: readonly string[] = [
   `{"template": "${payload}", "input": "${payload}", `,
   `{"name": {"first": "${payload}"}, "template": ["${payload}"], "input": "${payload}", "surplus": "${payload}"}`,

@@ -3,7 +3,7 @@ import type { Credential } from './credentials.ts';
 import type { Refusal } from './expectation.ts';
 import type { KindOfId } from './paths.ts';
 
-/** A contract with ids for its path: all the caller's own, or `parameter` replaced. */
+/** A contract with ids for its path: all ids of the caller, or `parameter` replaced. */
 export interface Row {
   contract: Contract;
   parameter: string | undefined;
@@ -11,7 +11,7 @@ export interface Row {
   ids: Readonly<Record<string, string>>;
 }
 
-/** A row with one credential, and how it must be refused, if it must. */
+/** A row with one credential, and its expected refusal, if any. */
 export interface Attempt {
   row: Row;
   credential: Credential;
@@ -20,7 +20,7 @@ export interface Attempt {
 
 export interface Answer {
   status: number;
-  /** Without what is the request's own, so that two answers can be compared. */
+  /** The response without values of the request, so that two responses can be compared. */
   text: string;
 }
 

@@ -4,7 +4,7 @@ import { encodeSpans } from '../otlp-encode.ts';
 import { aModelCall } from '../spans.ts';
 import { contentTypes } from '../traces.ts';
 
-/** What a request has beside its path. */
+/** The parts of a request other than its path. */
 export interface Sent {
   query: string;
   contentType?: string;
@@ -14,7 +14,10 @@ export interface Sent {
 const price = { model: 'own', input_per_million: '1', output_per_million: '1' };
 const template = 'of the matrix';
 
-/** A body that each operation accepts: a request refused for its body would prove nothing. Spans are of the given trace. */
+/**
+ * A body that each operation accepts: a request refused for its body would prove nothing. Spans are
+ * of the given trace.
+ */
 const jsonBodies: Readonly<Record<string, (traceId: string) => unknown>> = {
   createApiKey: () => ({ name: 'of the matrix' }),
   rotateApiKey: () => ({}),
@@ -40,8 +43,8 @@ const jsonBodies: Readonly<Record<string, (traceId: string) => unknown>> = {
 const queries: Readonly<Record<string, string>> = { diffPrompt: '?from=1' };
 
 /**
- * What a request of the operation holds; `exported` is an export of prompts and parts. Throws for an operation that takes a body and
- * has none here, which is how a new one is noticed.
+ * What a request of the operation holds; `exported` is an export of prompts and parts. Throws for
+ * an operation that takes a body and has none here, which is how a new one is noticed.
  */
 export function sentBy(
   { operationId, body, reads }: Pick<Contract, 'operationId' | 'body' | 'reads'>,
@@ -53,7 +56,7 @@ export function sentBy(
     return { query, contentType: contentTypes.protobuf, body: bytes };
   }
   if (operationId === 'importPrompts') {
-    // Under names that are not taken, so that an import that should not be is seen.
+    // The names are not in use, so that an import that must be refused is detected.
     const lines = exported.replaceAll('"slug":"', `"slug":"${randomUUID()}-`);
     return { query, contentType: 'application/x-ndjson', body: lines };
   }

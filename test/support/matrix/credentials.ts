@@ -5,22 +5,22 @@ import { signToken } from '../jwks-server.ts';
 import { newUser, tokenFor } from '../users.ts';
 import { type Role, roles, type Tenants } from './tenants.ts';
 
-/** Who a credential stands for; undefined when it is good for nothing. */
+/** The caller of a credential. Undefined if the credential is not valid. */
 export type Holder =
   | { type: 'key'; projectId: string; workspaceId: string; scopes: ReadonlySet<string> }
   | { type: 'user'; workspaceId: string; role: Role }
   | { type: 'operator' };
 
 export interface Credential {
-  /** Short: the head of a column. */
+  /** A short name, used as the title of a column. */
   name: string;
   holder: Holder | undefined;
   headers: Readonly<Record<string, string>>;
-  /** Of the other tenant, who may see what is theirs. */
+  /** Whether the credential belongs to the other tenant, which has access to its own data. */
   foreign?: true;
 }
 
-/** Every kind of credential there is. What depends on the contract is made for its access. */
+/** Every kind of credential. A credential that depends on the contract is created for its access. */
 export interface Credentials {
   none: Credential;
   for(access: Access): readonly Credential[];
@@ -38,7 +38,7 @@ export async function createCredentials(api: TestApi, tenants: Tenants): Promise
   return {
     none,
     for(access) {
-      // Where no scope is asked for, a key with few is as good as one with all.
+      // If no scope is required, a key with few scopes is equal to one with all.
       const limited = lacking.get('scope' in access ? access.scope : 'keys:read');
       if (limited === undefined) throw new Error(`${JSON.stringify(access)} is no scope that keys can have`);
       return [...wrong, ...good, limited];
@@ -76,7 +76,7 @@ async function wrongCredentials(api: TestApi, { own, users }: Tenants): Promise<
   return Object.entries(headers).map(([name, sent]) => ({ name, holder: undefined, headers: sent }));
 }
 
-/** Another subject under the signature of the first. */
+/** Returns a token with another subject and the signature of the first. */
 function tampered(token: string, subject: string): string {
   const [header, payload = '', signature] = token.split('.');
   const claims: object = JSON.parse(Buffer.from(payload, 'base64url').toString());

@@ -3,10 +3,10 @@ import type { Access, Contract } from '../../../src/http/endpoint.ts';
 import type { Credential, Holder } from './credentials.ts';
 import type { Role, Tenants } from './tenants.ts';
 
-/** How the first stage refuses; undefined when the handler has the word. */
+/** The refusal of authorization. Undefined if the handler decides. */
 export type Refusal = { status: number; codes: readonly string[] } | undefined;
 
-/** Who may do what, written down a second time: what the product's own tables are held against. */
+/** The expected rights, written independently of the product, to compare with its tables. */
 const leastRoles = {
   'prompts:read': 'viewer',
   'prompts:write': 'member',
@@ -23,14 +23,14 @@ const leastRoles = {
 
 const ranks: Readonly<Record<Role, number>> = { viewer: 0, member: 1, admin: 2, owner: 3 };
 
-/** Spans are a project's, which only a key names. */
+/** Spans belong to a project, which only a key determines. */
 const keysOnly: ReadonlySet<string> = new Set(['exportTraces']);
 
 const unauthenticated = { status: 401, codes: ['credentials_required', 'invalid_credentials'] };
 const forbidden = (code: string) => ({ status: 403, codes: [code] });
 const notFound = { status: 404, codes: ['project_not_found', 'workspace_not_found'] };
 
-/** What a contract answers a credential for a path with these ids. Throws for an access this table does not know. */
+/** Returns the expected response for a credential and a path with these ids. Throws for an unknown access. */
 export function refusalFor(
   contract: Pick<Contract, 'operationId' | 'access'>,
   { holder }: Credential,

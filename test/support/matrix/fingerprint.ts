@@ -5,8 +5,8 @@ import type { Tenants } from './tenants.ts';
 const ignoredColumns: readonly string[] = ['last_used_at'];
 
 /**
- * A statement that hashes all rows of the tenants in every table that names a workspace, project, tenant or user; what is added to
- * the schema is included by itself.
+ * A statement that hashes all rows of the tenants in every table that names a workspace, project,
+ * tenant or user; what is added to the schema is included by itself.
  */
 export async function createFingerprint(postgres: Postgres, tenants: Tenants): Promise<() => Promise<string>> {
   const places = [tenants.own, tenants.sibling, tenants.foreign];

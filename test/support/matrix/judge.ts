@@ -2,7 +2,7 @@ import { type Answer, type Answers, type Attempt, keyOf, nameOf } from './attemp
 import type { Credential } from './credentials.ts';
 import { canary, type Tenants } from './tenants.ts';
 
-/** What of an answer is not as it must be, in words. */
+/** Returns the faults of a response as texts. */
 export function faultsOf({ row, credential, refusal }: Attempt, { status, text }: Answer): string[] {
   const faults: string[] = [];
   const { operationId, access } = row.contract;
@@ -23,20 +23,23 @@ export function faultsOf({ row, credential, refusal }: Attempt, { status, text }
   return faults;
 }
 
-/** Every answer says its request and, in both dialects, what is left of which limit; `text` begins with the names of the headers. */
+/**
+ * Every answer says its request and, in both dialects, what is left of which limit; `text` begins
+ * with the names of the headers.
+ */
 const alwaysSent = [
   ...['x-request-id', 'ratelimit,', 'ratelimit-policy'],
   ...['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
 ];
 
-/** Of requests that nothing stands against, where it is not a success. */
+/** Expected statuses of allowed requests that do not succeed. */
 const otherStatuses: Readonly<Record<string, number>> = {
   receiveIdentityWebhook: 404,
   exportMetrics: 404,
   exportLogs: 404,
 };
 
-/** To whoever may not see it, what belongs to another is not there: the same answer as for what never was. */
+/** A resource of another tenant must get the same response as a resource that never existed. */
 export function differenceFromUnknown(tenants: Tenants, { row, credential }: Attempt, answers: Answers): string[] {
   const { parameter, kind } = row;
   if (kind !== 'sibling' && kind !== 'foreign') return [];

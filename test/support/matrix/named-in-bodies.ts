@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import type { Contract } from '../../../src/http/endpoint.ts';
 
-/** Fields of bodies by which something is named, and what a foreign name would come to. A field without a line fails the matrix. */
+/**
+ * Fields of bodies by which something is named, and what a foreign name would come to. A field
+ * without a line fails the matrix.
+ */
 export const namingFields: Readonly<Record<string, 'looked up' | 'words of the client'>> = {
   'validatePrompt compare_to.prompt_id': 'looked up',
   // Whose draft it is, so that a cycle shows: a slug that nothing has yet is as good.
@@ -19,7 +22,10 @@ export const namingFields: Readonly<Record<string, 'looked up' | 'words of the c
   'createExecution spans[].user_id': 'words of the client',
 };
 
-/** `<operation> <path of the field>` of everything in a body that is called an id or a slug, except the new item's own slug. */
+/**
+ * `<operation> <path of the field>` of everything in a body that is called an id or a slug, except
+ * the new item's own slug.
+ */
 export function namingFieldsOf({ operationId, body }: Pick<Contract, 'operationId' | 'body'>): string[] {
   if (body === undefined) return [];
   const schema = jsonSchema.parse(z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' }));

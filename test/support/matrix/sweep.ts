@@ -11,7 +11,7 @@ import { newItem, type Tenants } from './tenants.ts';
 
 export interface Cell {
   operationId: string;
-  /** The path parameter that is not the caller's own; undefined where all are. */
+  /** The path parameter of another tenant. Undefined if all belong to the caller. */
   parameter: string | undefined;
   kind: KindOfId;
   credential: string;
@@ -22,23 +22,23 @@ export interface SweepDeps {
   api: TestApi;
   tenants: Tenants;
   credentials: Credentials;
-  /** Of everything the tenants have in Postgres. */
+  /** Fingerprint of all rows of the tenants in Postgres. */
   fingerprint: () => Promise<string>;
 }
 
 export interface Swept {
   cells: Cell[];
-  /** What is not as it must be, in words. */
+  /** Faults as texts. */
   faults: string[];
 }
 
-/** So many requests are under way at once, and of those that may write: imports of one process are few. */
+/** Number of requests at the same time, and of requests that may write. A process accepts few imports. */
 const parallel = { readers: 24, writers: 2 };
 
-/** Reads that the audit log tells of. */
+/** Reads that the audit log records. */
 const auditedReads: ReadonlySet<string> = new Set(['getQuarantinedBody']);
 
-/** Every credential against a contract, and every path parameter in turn replaced by what is not the caller's. */
+/** Tests every credential with a contract, and replaces each path parameter by a value of another tenant. */
 export async function sweep(deps: SweepDeps, contract: Contract): Promise<Swept> {
   const attempts = rowsOf(deps, contract).flatMap((row) => attemptsOf(deps, row));
   const answers: Answers = new Map();
@@ -85,7 +85,10 @@ function attemptsOf({ credentials, tenants }: SweepDeps, row: Row): Attempt[] {
   }));
 }
 
-/** Of those that may write: what fails must have changed nothing. With the caller's own ids each must do what it says. */
+/**
+ * Of those that may write: what fails must have changed nothing. With the caller's own ids each
+ * must do what it says.
+ */
 async function sweepWriters(
   deps: SweepDeps,
   attempts: readonly Attempt[],
@@ -107,7 +110,7 @@ async function sweepWriters(
   return [`${attempts[0]?.row.contract.operationId}: requests that failed have changed data`];
 }
 
-/** What a request uses up is made anew for each, so that the last may do what the first did. */
+/** Creates new data for each request that consumes data, so that each request has the same conditions. */
 async function withFreshTarget({ api, tenants }: SweepDeps, row: Row): Promise<Row> {
   const ids = { ...row.ids };
   const { project, label } = tenants.own;

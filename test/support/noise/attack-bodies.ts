@@ -33,7 +33,7 @@ export function tracesBody(spans: readonly AttackSpan[]): Buffer {
 
 export const tracesHeaders = { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' };
 
-/** As long a text of small JSON values as one attribute may have. */
+/** Returns the longest text of small JSON values that one attribute may have. */
 export function manyValues(charsMax = 1_000_000): string {
   return `[${'{},'.repeat(Math.floor(charsMax / 3) - 1)}{}]`;
 }

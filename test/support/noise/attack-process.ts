@@ -2,7 +2,10 @@ import { setMaxListeners } from 'node:events';
 import { type AttackName, attacks } from './attacks.ts';
 import type { Target } from './target.ts';
 
-/** What the test sends to begin with; the answer is `{ ready: true }` once the attack is prepared, and it runs until the process is ended. */
+/**
+ * First message of the test. The reply is `{ ready: true }` when the attack is prepared. The attack
+ * runs until the process ends.
+ */
 export interface AttackOrder {
   name: AttackName;
   target: Target;

@@ -9,14 +9,15 @@ import { manyValues, newTraceId, tracesBody, tracesHeaders } from './attack-bodi
 import { call, inParallel, projectPath, type Target } from './target.ts';
 
 export interface Attack {
-  /** Done before anything is measured: what the attack needs to be there. */
+  /** Runs before the measurement. Creates the data that the attack needs. */
   prepare?: (target: Target) => Promise<void>;
-  /** Goes on until the signal is aborted. */
+  /** Runs until the signal is aborted. */
   run: (target: Target, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * What one workspace does to the others, by name. To extend the suite, add a row: every attack is held to the same criterion.
+ * The attacks of one workspace on the others, by name. To extend the suite, add a row. Every attack
+ * has the same criterion.
  */
 export const attacks = {
   'nothing, but keeps the processors busy that others leave': {
@@ -256,7 +257,7 @@ export const attacks = {
   'requests for the documentation': {
     run: (target, signal) =>
       inParallel(12, signal, (turn) =>
-        call(target, 'GET', turn % 2 === 0 ? '/api/docs' : '/api/openapi.json', { signal }),
+        call(target, 'GET', turn % 2 === 0 ? '/api/docs/page.js' : '/api/openapi.json', { signal }),
       ),
   },
   'webhooks that nobody signed': {
@@ -296,7 +297,7 @@ async function sendTraces(target: Target, spans: Parameters<typeof tracesBody>[0
   await sendBody(target, tracesBody(spans));
 }
 
-/** A sender that is refused waits a moment, as an exporter does. */
+/** A refused sender waits for a short time, like an exporter. */
 async function sendBody(target: Target, body: Buffer): Promise<void> {
   const status = await call(target, 'POST', '/api/v1/traces', { body, headers: tracesHeaders });
   if (status !== 200) await delay(50);
@@ -320,7 +321,7 @@ function list(target: Target, query: string): Promise<number> {
   return call(target, 'GET', projectPath(target, `/executions?${query}`));
 }
 
-/** Connections that promise a body, send its beginning and fall silent. */
+/** Opens connections that announce a body, send its first bytes and then nothing. */
 function holdConnections(target: Target, signal: AbortSignal, count: number, start: Buffer): Promise<void> {
   const head =
     `POST /api/v1/traces HTTP/1.1\r\nHost: x\r\nX-API-Key: ${target.apiKey}\r\n` +
@@ -328,7 +329,7 @@ function holdConnections(target: Target, signal: AbortSignal, count: number, sta
   return holdSockets(target, signal, { count, sent: Buffer.concat([Buffer.from(head), start]), reads: true });
 }
 
-/** Connections that send something and then fall silent; one that is closed is opened again. */
+/** Opens connections that send some bytes and then nothing. A closed connection is opened again. */
 async function holdSockets(
   { apiUrl }: Target,
   signal: AbortSignal,
@@ -359,14 +360,14 @@ function chainOf(length: number) {
   });
 }
 
-/** Connections that ask for lists one after the other and read nothing. */
+/** Opens connections that request lists one after the other and read nothing. */
 function neverRead(target: Target, signal: AbortSignal, count: number): Promise<void> {
   const path = projectPath(target, '/executions?limit=100');
   const asked = `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${target.apiKey}\r\n\r\n`;
   return holdSockets(target, signal, { count, sent: asked.repeat(9) });
 }
 
-/** Sends more than is taken, reads the refusal and closes while the rest is on its way. */
+/** Sends a body that is too large, reads the refusal, and closes the connection before the end of the body. */
 function leaveWithinBody(target: Target): Promise<void> {
   return new Promise((resolve) => {
     const outgoing = request(`${target.apiUrl}/api/v1/traces`, {

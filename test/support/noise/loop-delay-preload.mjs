@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { basename } from 'node:path';
 
 /**
- * Loaded before the API or the worker: notes how late its event loop runs a timer that is due every 10 ms, as
+ * Loaded before the API or the worker. It records how late the event loop runs a timer of 10 ms, as
  * perf_hooks' monitorEventLoopDelay does, one line of JSON each 250 ms in `$LOOP_DELAY_DIR/<process>.jsonl`.
  */
 const everyMs = 10;
@@ -12,7 +12,7 @@ const name = process.argv[1]?.includes('workers') ? 'worker' : 'api';
 const file = `${process.env.LOOP_DELAY_DIR}/${name}.jsonl`;
 
 if (['main.ts'].includes(basename(process.argv[1] ?? ''))) {
-  // Beside the event loop: a disk that is busy would hold it up.
+  // The write is asynchronous, because a busy disk would block the event loop.
   const lines = createWriteStream(file, { flags: 'a' });
   let last = performance.now();
   let count = 0;

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { percentile } from './statistics.ts';
 
-/** What API and worker load so that {@link loopDelays} can read how long their event loops were held up. */
+/** The file that API and worker load, so that {@link loopDelays} can read the delays of their event loops. */
 export const loopDelayPreload = fileURLToPath(new URL('./loop-delay-preload.mjs', import.meta.url));
 
 export interface LoopDelay {
@@ -13,7 +13,7 @@ export interface LoopDelay {
 
 const line = z.object({ atMs: z.number(), count: z.number(), late: z.array(z.number()) });
 
-/** The delay of a process's event loop since `sinceMs`, in milliseconds; delays below 20 ms count as 0. */
+/** Returns the delay of the event loop of a process since `sinceMs`, in milliseconds. Delays below 20 ms count as 0. */
 export function loopDelayOf(directory: string, name: 'api' | 'worker', sinceMs: number): LoopDelay {
   const file = `${directory}/${name}.jsonl`;
   const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];

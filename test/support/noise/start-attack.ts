@@ -9,13 +9,13 @@ const chrt = '/usr/bin/chrt';
 
 export interface RunningAttack {
   begin(): void;
-  /** Ends it as a client that is killed: its connections break off. */
+  /** Ends the attack like a killed client: its connections break. */
   end(): Promise<void>;
 }
 
 /**
- * An attack in a process of its own, so that the work of the attacker is not in the way of the one who measures. It gets what processor
- * the others leave: a client has a machine of its own, and how its own work is in the way of the service is not what is measured.
+ * Starts an attack in a separate process, so that its work does not delay the measurement. It gets
+ * the processor time that other processes leave, because a real client has its own machine.
  */
 export async function prepareAttack(order: AttackOrder): Promise<RunningAttack> {
   const file = fileURLToPath(new URL('./attack-process.ts', import.meta.url));
@@ -40,15 +40,19 @@ export async function prepareAttack(order: AttackOrder): Promise<RunningAttack> 
 }
 
 /**
- * Under Linux' policy for idle work, where util-linux is there: a nice value alone lets a client that has the processor keep it for
- * some milliseconds while the service wants it, at each of the ten or so times that a request goes from thread to thread.
+ * Uses the Linux policy for idle work, if util-linux is installed. With only a nice value, a
+ * running client keeps the processor for some milliseconds while the service wants it, each of the
+ * about ten times that a request passes between threads.
  */
 function idleNode(execArgv: string[]): { execPath?: string; execArgv: string[] } {
   if (!existsSync(chrt)) return { execArgv };
   return { execPath: chrt, execArgv: ['--idle', '0', process.execPath, ...execArgv] };
 }
 
-/** Of a process that leads a session; Linux may weigh whole sessions against each other before it looks at processes (sched(7), "The autogroup feature"). */
+/**
+ * Nice value of the session of a process. Linux can schedule sessions before it schedules processes
+ * (sched(7), "The autogroup feature").
+ */
 function takeLowestPriority(pid: number): void {
   setPriority(pid, constants.priority.PRIORITY_LOW);
   const autogroup = `/proc/${pid}/autogroup`;

@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 
-/** Ticks of all processors since the machine has started: those that the hypervisor gave to other machines, and all. */
+/**
+ * Ticks of all processors since the start of the machine: those that the hypervisor gave to other
+ * machines, and all.
+ */
 export interface Ticks {
   stolen: number;
   all: number;
 }
 
-/** Of proc(5), `/proc/stat`; none where there is no such file. */
+/** Reads `/proc/stat` (proc(5)). Returns zeros if the file does not exist. */
 export function readTicks(): Ticks {
   try {
     const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
@@ -18,7 +21,7 @@ export function readTicks(): Ticks {
   }
 }
 
-/** The part of the processors' time since `before` that other machines on the same host had, in percent. */
+/** Returns the share of processor time since `before` that other machines on the same host had, in percent. */
 export function stolenPercent(before: Ticks): number {
   const now = readTicks();
   return (100 * (now.stolen - before.stolen)) / Math.max(1, now.all - before.all);

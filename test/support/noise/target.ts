@@ -1,11 +1,14 @@
-/** What an attack is given: a project of its own workspace, reached as any caller reaches it. */
+/** The data of an attack: a project of its own workspace, and the address of the API. */
 export interface Target {
   apiUrl: string;
   projectId: string;
   apiKey: string;
 }
 
-/** One request with the target's key; resolves with its status once the answer has been read, 0 when there was none. */
+/**
+ * Sends one request with the key of the target. Resolves to the status after the response was read,
+ * or 0 without a response.
+ */
 export async function call(target: Target, method: string, path: string, more: CallOptions = {}): Promise<number> {
   const { body, headers, signal } = more;
   try {
@@ -28,12 +31,12 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
-/** The path of something of the target's project. */
+/** Returns a path below the project of the target. */
 export function projectPath({ projectId }: Target, rest: string): string {
   return `/api/projects/${projectId}${rest}`;
 }
 
-/** `count` loops of `work` at once, each until the signal is aborted. */
+/** Runs `count` loops of `work` at the same time until the signal is aborted. */
 export async function inParallel(count: number, signal: AbortSignal, work: (index: number) => Promise<unknown>) {
   const loop = async (index: number) => {
     for (let turn = 0; !signal.aborted; turn++) await work(index + turn * count);

@@ -5,22 +5,25 @@ import type { Project, Stack } from '../stack.ts';
 import { until } from '../until.ts';
 import { percentile } from './statistics.ts';
 
-/** 95th percentiles in milliseconds: of each kind of request, and of the time from sending a trace to reading and listing it. */
+/**
+ * 95th percentiles in milliseconds of each kind of request, and of the time from sending a trace
+ * until it is readable and listed.
+ */
 export interface Figures {
   requestP95Ms: Readonly<Record<string, number>>;
   readableP95Ms: number;
-  /** Answers other than 2xx, and requests without an answer. */
+  /** Responses other than 2xx, and requests without a response. */
   failures: readonly string[];
 }
 
-/** How long each request of a kind took, and each trace until it was read and listed, in milliseconds. */
+/** Milliseconds of each request by kind, and of each trace until it was readable and listed. */
 export interface Samples {
   requestMs: ReadonlyMap<string, readonly number[]>;
   readableMs: readonly number[];
   failures: readonly string[];
 }
 
-/** The figures of several measurements together. */
+/** Merges the figures of several measurements. */
 export function figuresOf(measured: readonly Samples[]): Figures {
   const names = [...new Set(measured.flatMap(({ requestMs }) => [...requestMs.keys()]))];
   const p95 = (name: string) =>
@@ -41,21 +44,25 @@ export function figuresOf(measured: readonly Samples[]): Figures {
 type Operation = readonly [name: string, method: keyof typeof pauseMs, path: string, body?: unknown];
 
 /**
- * On average, between an answer and the next request of its kind: the five kinds of reads together are as many as the plan `pro` has
- * a minute. One that asks for much more is no measure, since it alone keeps two processors busy; of less there are too few samples.
+ * Average pause between a response and the next request of its kind. The five kinds of reads
+ * together use the rate of the plan `pro`. More requests would use two processors alone. Fewer
+ * requests would give too few samples.
  */
 const pauseMs = { GET: 300, POST: 100 };
 const retryPauseMs = 60;
 const sendPauseMs = 200;
-/** Looking more often would keep the engine busy with nothing but that. */
+/** Interval of polling. A shorter one would keep the engine busy. */
 const lookPauseMs = 100;
 const readableMsMax = 30_000;
 
-/** An ordinary workspace: some programs that render prompts, read executions and send traces at the pace of the plan `pro`. */
+/**
+ * An ordinary workspace: programs that render prompts, read executions and send traces at the rate
+ * of the plan `pro`.
+ */
 export class Victim {
   readonly #stack: Stack;
   readonly #project: Project;
-  /** All that was acknowledged. */
+  /** All acknowledged traces. */
   readonly log = new SendLog();
   #operations: Operation[] = [];
 
@@ -68,7 +75,7 @@ export class Victim {
     return this.#project;
   }
 
-  /** Makes the prompts and executions that it reads. */
+  /** Creates the prompts and executions that it reads. */
   async prepare(): Promise<void> {
     const base = `/api/projects/${this.#project.id}`;
     const text = { type: 'text', template: 'Hello {{name}}, {{#items}}{{.}} {{/items}}' };
@@ -94,7 +101,7 @@ export class Victim {
     await this.measure(1_000);
   }
 
-  /** Works at its pace for `forMs` and says how long it waited. */
+  /** Sends requests for `forMs` and returns their times. */
   async measure(forMs: number): Promise<Samples> {
     const untilMs = performance.now() + forMs;
     const failures: string[] = [];
@@ -105,7 +112,7 @@ export class Victim {
       requestMs.set(operation[0], samples);
       while (performance.now() < untilMs) {
         samples.push(await this.#timed(operation, failures));
-        // At no fixed time, or all kinds would come at once.
+        // The pause is random, so that the kinds are not sent at the same time.
         await delay(pauseMs[operation[1]] * (0.5 + Math.random()));
       }
     };
@@ -141,7 +148,7 @@ export class Victim {
     return performance.now() - startedAtMs;
   }
 
-  /** One trace of one span; an exporter's answer to a refusal is to send again, but here every refusal counts as a failure. */
+  /** Sends one trace of one span. An exporter would send it again after a refusal. Here every refusal is a failure. */
   async #send(failures: string[] = []): Promise<string> {
     const [traceId, spanId] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
     const key = `${traceId}/${spanId}`;
@@ -159,7 +166,7 @@ export class Victim {
     return traceId;
   }
 
-  /** Both by its id and in the list. */
+  /** Waits until the trace is readable by its id and in the list. */
   async #isReadable(traceId: string): Promise<boolean> {
     const base = `/api/projects/${this.#project.id}/executions`;
     const detail = await this.#fetch('GET', `${base}/${traceId}`);

@@ -11,8 +11,8 @@ export interface Breach {
 const tenantId = /\b(?:prj|wsp)_\w{4,}/;
 
 /**
- * Finds statements that touch a table of tenants without the id of one among the values that were bound: behind each of them nothing
- * but luck keeps tenants apart.
+ * Finds statements that touch a table of tenants without the id of one among the values that were
+ * bound: behind each of them nothing but luck keeps tenants apart.
  */
 export async function judge(
   statements: AsyncIterable<Heard> | Iterable<Heard>,

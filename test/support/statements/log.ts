@@ -8,7 +8,10 @@ const parametersMax = 400;
 const entry = /^~~(\d+) (LOG|DETAIL): {2}(.*)$/s;
 const statementOf = /^(?:execute [^:]*|statement): (.*)$/s;
 
-/** Has Postgres write down every statement of one user, with what is bound. Only sessions that begin later are heard. */
+/**
+ * Has Postgres write down every statement of one user, with what is bound. Only sessions that begin
+ * later are heard.
+ */
 export async function hearStatements(ownerUrl: string, user: string): Promise<void> {
   const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();

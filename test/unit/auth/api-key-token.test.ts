@@ -43,6 +43,6 @@ describe('a minted key', () => {
 describe('any other text', () => {
   test('is no key', () => {
     fc.assert(fc.property(fc.string(), (text) => lookupIdOf(text) === undefined));
-    expect(() => describeApiKey('pl_no_key', pepper)).toThrow(/shape or checksum/);
+    expect(() => describeApiKey('pl_no_key', pepper)).toThrow(/its format or its checksum/);
   });
 });

@@ -55,6 +55,6 @@ function expectRefusal(name: string, value: string): void {
   } catch (error) {
     message = String(error);
   }
-  expect(message).toContain(`${name}: every secret of the comma list must hold 24 bytes of key or more`);
+  expect(message).toContain(`${name}: each secret in the comma-separated list must contain a key of at least 24 bytes`);
   for (const part of value.split(',').filter((item) => item.trim().length > 5)) expect(message).not.toContain(part);
 }

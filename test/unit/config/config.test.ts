@@ -31,8 +31,8 @@ describe('what makes tokens valid', () => {
 
   test.each([
     [{ JWT_SECRET: 'x'.repeat(31) }, /JWT_SECRET: must be at least 32 bytes/],
-    [{ JWT_JWKS_URL: 'http://idp.example/jwks' }, /JWT_JWKS_URL: must be https/],
-    [{ JWT_JWKS_URL: 'http://localhost.evil.example/jwks' }, /JWT_JWKS_URL: must be https/],
+    [{ JWT_JWKS_URL: 'http://idp.example/jwks' }, /JWT_JWKS_URL: must use https/],
+    [{ JWT_JWKS_URL: 'http://localhost.evil.example/jwks' }, /JWT_JWKS_URL: must use https/],
     [{ JWT_JWKS_URL: 'file:///etc/jwks' }, /JWT_JWKS_URL/],
     [{ JWT_JWKS_URL: 'junk' }, /JWT_JWKS_URL: Invalid URL/],
   ])('refuses to start with %j', (env, fault) => {

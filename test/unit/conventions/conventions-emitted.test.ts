@@ -4,7 +4,10 @@ import { sumUsage } from '../../../src/domains/summaries/count-usage.ts';
 import type { AnyValue, Span } from '../../../src/otlp/span.ts';
 import { buildEvent, buildSpan } from '../../support/span-from-json.ts';
 
-/** What libraries without a capture emit, attribute by attribute as their sources set them; each source is named with its commit. */
+/**
+ * What libraries without a capture emit, attribute by attribute as their sources set them; each
+ * source is named with its commit.
+ */
 function normalized(attributes: Record<string, AnyValue>, given: Partial<Span> = {}) {
   return normalizeSpan(buildSpan({ attributes: new Map(Object.entries(attributes)), ...given }));
 }
@@ -60,7 +63,8 @@ describe('an MLflow span as exported over OTLP', () => {
   });
 });
 
-// pydantic/pydantic-ai pydantic_ai_slim/pydantic_ai/models/instrumented.py @0021d09: InstrumentedModel._instrument, _emit_events.
+// pydantic/pydantic-ai pydantic_ai_slim/pydantic_ai/models/instrumented.py @0021d09:
+// InstrumentedModel._instrument, _emit_events.
 describe('a Pydantic AI span of the first format', () => {
   const call = { id: 'c1', type: 'function', function: { name: 'add', arguments: '{"a":1}' } };
   const events = [
@@ -236,7 +240,8 @@ describe('a Google ADK span', () => {
   });
 });
 
-// openlit/openlit sdk/python instrumentation/*/utils.py common_chat_logic (stored file 10319671541) and semcov SemanticConvention.
+// openlit/openlit sdk/python instrumentation/*/utils.py common_chat_logic (stored file 10319671541)
+// and semcov SemanticConvention.
 describe('an OpenLIT span', () => {
   const span = normalized(
     {
@@ -269,7 +274,8 @@ describe('an OpenLIT span', () => {
   });
 });
 
-// lmnr-ai/lmnr-ts packages/lmnr/src/opentelemetry-lib/tracing/attributes.ts @3dd3a95: LaminarAttributes, ASSOCIATION_PROPERTIES.
+// lmnr-ai/lmnr-ts packages/lmnr/src/opentelemetry-lib/tracing/attributes.ts @3dd3a95:
+// LaminarAttributes, ASSOCIATION_PROPERTIES.
 describe('a Laminar span with the minimum set of attributes', () => {
   const span = normalized({
     'lmnr.span.type': 'LLM',
@@ -351,7 +357,8 @@ describe('a LangSmith span', () => {
   );
 });
 
-// vercel/ai packages/otel/src/gen-ai-open-telemetry.ts @0441f00: onStepStart, onStepFinish, onGenerateFinish, onToolExecutionStart.
+// vercel/ai packages/otel/src/gen-ai-open-telemetry.ts @0441f00: onStepStart, onStepFinish,
+// onGenerateFinish, onToolExecutionStart.
 describe('a run of the AI SDK 7', () => {
   const model = { 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': 'gpt-4o-mini' };
   const tokens = (input: bigint, output: bigint, cached: bigint) => ({
@@ -394,7 +401,8 @@ describe('a run of the AI SDK 7', () => {
     ]));
 });
 
-// genkit-ai/genkit, py: the test that names its span attributes (start_attributes); usage as GenerateResponseData has it.
+// genkit-ai/genkit, py: the test that names its span attributes (start_attributes); usage as
+// GenerateResponseData has it.
 describe('a Genkit span', () => {
   test('of a model action has its model, messages and usage', () => {
     const call = { toolRequest: { name: 'weather', ref: 'c1', input: { city: 'Paris' } } };

@@ -290,7 +290,7 @@ describe('bounds', () => {
       'logfire.tags': ['a'],
       'user.id': 'u',
     });
-    expect(span.warnings).toEqual(['normaliser_error:tags']);
+    expect(span.warnings).toEqual(['normalizer_error:tags']);
     expect([span.model, span.tags, span.userId]).toEqual(['m', ['a'], 'u']);
   });
 

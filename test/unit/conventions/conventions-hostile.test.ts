@@ -161,7 +161,7 @@ function expectBounded(found: NormalizedSpan): void {
   expect(found.reportedCostNanoUsd ?? 0n).toBeGreaterThanOrEqual(0n);
   expect(found.ttftMs === null || (Number.isFinite(found.ttftMs) && found.ttftMs >= 0)).toBe(true);
   if (found.params !== '') expect(JSON.parse(found.params)).toBeTypeOf('object');
-  expect(found.warnings.filter((warning) => warning.startsWith('normaliser_error'))).toEqual([]);
+  expect(found.warnings.filter((warning) => warning.startsWith('normalizer_error'))).toEqual([]);
 }
 
 function asAnyValue(each: unknown): AnyValue {

@@ -3,7 +3,10 @@ import { normalizeSpan } from '../../../src/domains/conventions/normalize-span.t
 import type { AnyValue, Span } from '../../../src/otlp/span.ts';
 import { buildEvent, buildSpan } from '../../support/span-from-json.ts';
 
-/** Event forms and deprecated names of OpenTelemetry's own GenAI conventions, and what they and OpenInference say of evaluations. */
+/**
+ * Event forms and deprecated names of OpenTelemetry's own GenAI conventions, and what they and
+ * OpenInference say of evaluations.
+ */
 function normalized(attributes: Record<string, AnyValue>, given: Partial<Span> = {}) {
   return normalizeSpan(buildSpan({ attributes: new Map(Object.entries(attributes)), ...given }));
 }
@@ -94,7 +97,8 @@ describe('every operation of the conventions', () => {
     }));
 });
 
-// docs/gen-ai/gen-ai-events.md of v1.36 (per message) and v1.41 (details); Azure's SDKs put the body into gen_ai.event.content.
+// docs/gen-ai/gen-ai-events.md of v1.36 (per message) and v1.41 (details); Azure's SDKs put the
+// body into gen_ai.event.content.
 describe('messages sent as span events', () => {
   const expectedIn = [message('system', 'Be brief.'), message('user', 'Hi')];
 
@@ -171,7 +175,8 @@ describe('a failed call', () => {
   });
 });
 
-// open-telemetry/semantic-conventions-genai docs/gen-ai/gen-ai-events.md; Arize-ai/openinference spec/annotations.md @10e86fc.
+// open-telemetry/semantic-conventions-genai docs/gen-ai/gen-ai-events.md; Arize-ai/openinference
+// spec/annotations.md @10e86fc.
 describe('evaluations', () => {
   const evaluations = (attributes: Record<string, AnyValue>, given: Partial<Span> = {}): unknown => {
     const json = normalized(attributes, given).evaluations;

@@ -28,7 +28,7 @@ describe('up', () => {
       '    JWT_JWKS_URL: Invalid URL',
       expect.stringMatching(/^ {4}LOG_LEVEL: .*"debug"/),
       '    DATABASE_MIGRATE_URL: Invalid URL',
-      '  See the table of variables in README.md.',
+      '  README.md lists all variables.',
     ]);
     expect(readdirSync(dataDir)).toEqual([]);
   });
@@ -39,7 +39,7 @@ describe('up', () => {
     expect(await run.exitCode).toBe(1);
     expect(run.output().trim()).toBe(
       `✗ DATABASE_URL: nothing listens at 127.0.0.1:${nowhere} (ECONNREFUSED): ` +
-        'start that Postgres or correct DATABASE_URL, or unset it to have Postgres started here',
+        'start that Postgres or correct DATABASE_URL, or unset it, and up starts Postgres',
     );
     expect(existsSync(join(dataDir, 'secrets.json'))).toBe(false);
   });

@@ -5,7 +5,7 @@ import { executionLimits } from '../../../src/domains/ingestion/create-execution
 import { AppError } from '../../../src/lib/errors.ts';
 import { spanKinds } from '../../../src/lib/span-kind.ts';
 import { attributesToJson } from '../../../src/otlp/any-value-json.ts';
-import { executions, type TravelledSpan, travel } from '../../support/execution-body.ts';
+import { executions, type TraveledSpan, travel } from '../../support/execution-body.ts';
 
 type Sent = Record<string, unknown> & {
   started_at: string;
@@ -15,8 +15,8 @@ type Sent = Record<string, unknown> & {
 
 const nanoPerUsd = 1_000_000_000n;
 
-/** A travelled span in the words of the body; what was not sent is absent. */
-function asBody({ span, normalized }: TravelledSpan): Record<string, unknown> {
+/** A traveled span in the words of the body; what was not sent is absent. */
+function asBody({ span, normalized }: TraveledSpan): Record<string, unknown> {
   const { usage, promptRef } = normalized;
   const attributes = plainFromKeyValues(JSON.parse(attributesToJson(span.attributes)));
   const below = (prefix: string) =>
@@ -169,8 +169,8 @@ test('an execution with any times is refused with its faults, or decodes to exac
   await fc.assert(
     fc.asyncProperty(oddExecution, async (body) => {
       try {
-        const travelled = await travel(body); // It throws when a span is lost.
-        expect(travelled.length).toBe(body.spans.length + 1);
+        const traveled = await travel(body); // It throws when a span is lost.
+        expect(traveled.length).toBe(body.spans.length + 1);
         taken++;
       } catch (error) {
         if (!(error instanceof AppError)) throw error;

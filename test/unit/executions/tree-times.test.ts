@@ -249,7 +249,8 @@ describe('gaps', () => {
             expected.push(`${last.type} ${inMs(last.start)}-${inMs(last.end)}`);
         };
         for (const { startUnixNano: start, endUnixNano: end, open } of slices(of)) {
-          const type = open.length === 0 ? 'dead' : open.every(({ place }) => place === 'root') ? 'root-only' : '';
+          const type =
+            open.length === 0 ? 'dead' : open.every(({ parentLink }) => parentLink === 'root') ? 'root-only' : '';
           if (last?.type === type) last.end = end;
           else {
             if (last?.type) close();

@@ -410,7 +410,7 @@ describe('errors of handlers', () => {
     const answer = await call('/fail/missing', { method: 'POST', headers: { 'x-request-id': 'r1' } });
     expect(answer.body).toEqual({
       type: 'urn:promptlane:problem:prompt_not_found',
-      title: 'There is no such prompt in this project',
+      title: 'The project does not have this prompt',
       status: 404,
       detail: 'no prompt "x"',
       instance: '/fail/missing',

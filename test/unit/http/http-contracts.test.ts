@@ -98,30 +98,31 @@ const tree: z.ZodType<Tree> = z.object({
 });
 const shared = z.object({ amount: z.string() }).meta({ id: 'Money' });
 
-describe('the OpenAPI document', () => {
-  const document = openApiDocument({
-    title: 'Test',
-    version: '1.2.3',
-    knownFields: { id: { description: 'Which thing', example: 'thg_1' } },
-    leastRoleOf: (scope) => `role of ${scope}`,
-    contracts: [
-      { ...base, body: z.strictObject({ name: z.string() }), problems: ['version_conflict'] },
-      endpoint({
-        ...base,
-        operationId: 'list',
-        method: 'GET',
-        path: '/a',
-        params: z.strictObject({}),
-        access: { open: true },
-        query: z.strictObject({ ...pageParams, must: z.string() }),
-        responses: { 200: { description: 'a page', schema: listOf(z.object({ tree, a: shared, b: shared })) } },
-        handle: async () => ({
-          status: 200,
-          body: { data: [], page: { next_cursor: null, has_more: false, limit: 1 } },
-        }),
+const document = await openApiDocument({
+  title: 'Test',
+  version: '1.2.3',
+  knownFields: { id: { description: 'Which thing', example: 'thg_1' } },
+  leastRoleOf: (scope) => `role of ${scope}`,
+  contracts: [
+    { ...base, body: z.strictObject({ name: z.string() }), problems: ['version_conflict'] },
+    endpoint({
+      ...base,
+      operationId: 'list',
+      method: 'GET',
+      path: '/a',
+      params: z.strictObject({}),
+      access: { open: true },
+      query: z.strictObject({ ...pageParams, must: z.string() }),
+      responses: { 200: { description: 'a page', schema: listOf(z.object({ tree, a: shared, b: shared })) } },
+      handle: async () => ({
+        status: 200,
+        body: { data: [], page: { next_cursor: null, has_more: false, limit: 1 } },
       }),
-    ],
-  });
+    }),
+  ],
+});
+
+describe('the OpenAPI document', () => {
   const text = JSON.stringify(document);
   const at = (...path: string[]) => path.reduce<unknown>((node, key) => Object(node)[key], document);
 
@@ -164,7 +165,7 @@ describe('the OpenAPI document', () => {
       { name: 'must', required: true },
     ]);
   });
-  test('says who may call: the scope for keys and the role for users', () => {
+  test('says who may call: the scope for keys and the role for users', async () => {
     expect(at('paths', '/a/{id}', 'post', 'x-promptlane-access')).toEqual({ scope: 'a:read', role: 'role of a:read' });
     expect(at('paths', '/a', 'get', 'x-promptlane-access')).toEqual({ open: true });
     for (const [access, security] of [
@@ -172,7 +173,7 @@ describe('the OpenAPI document', () => {
       [{ authenticated: true }, [{ apiKey: [] }, { bearer: [] }, { adminKey: [] }]],
       [{ operator: true }, [{ adminKey: [] }]],
     ] as const) {
-      const { paths } = openApiDocument({ title: '', version: '1', contracts: [{ ...base, access }] });
+      const { paths } = await openApiDocument({ title: '', version: '1', contracts: [{ ...base, access }] });
       expect(paths).toMatchObject({ '/a/{id}': { post: { security, 'x-promptlane-access': access } } });
     }
   });
@@ -186,10 +187,71 @@ describe('the OpenAPI document', () => {
     const references = [...text.matchAll(/"\$ref":"([^"]+)"/g)].flatMap((match) => match[1] ?? []);
     expect(references.length).toBeGreaterThan(3);
     for (const reference of references) {
-      expect(reference).toMatch(/^#\/components\/(?:schemas|headers|examples)\//);
+      expect(reference).toMatch(/^#\/components\/(?:schemas|headers|examples|parameters|responses)\//);
       expect(at(...reference.slice(2).split('/')), reference).toBeTypeOf('object');
     }
     expect(text).not.toContain('$defs');
+  });
+  test('has a schema with an id once, under that name, and others where they are used', () => {
+    expect(at('components', 'schemas', 'Money')).toEqual({
+      type: 'object',
+      properties: { amount: { type: 'string' } },
+      required: ['amount'],
+      additionalProperties: false,
+    });
+    expect(text.split('"#/components/schemas/Money"')).toHaveLength(3);
+    expect(Object.keys(Object(at('components', 'schemas')))).toEqual(
+      expect.arrayContaining(['Problem', 'Page', 'Money']),
+    );
+  });
+  test('refuses two schemas with one id', async () => {
+    const other = z.object({ euros: z.string() }).meta({ id: 'Money' });
+    const answering = (operationId: string, schema: z.ZodType): Contract => ({
+      ...base,
+      operationId,
+      path: `/${operationId}/{id}`,
+      responses: { 200: { description: 'ok', schema } },
+    });
+    const contracts = [answering('one', shared), answering('two', other)];
+    await expect(openApiDocument({ title: '', version: '1', contracts })).rejects.toThrow(
+      'Two schemas have the id Money',
+    );
+  });
+  test('has parameters and refusals once that several operations share', async () => {
+    const again = { ...base, operationId: 'again', path: '/b/{id}' as const };
+    const odd = { ...base, operationId: 'odd', path: '/c/{id}' as const, params: z.strictObject({ id: z.int() }) };
+    const { paths, components } = await openApiDocument({ title: '', version: '1', contracts: [base, again, odd] });
+    const sharing = {
+      post: {
+        parameters: [{ $ref: '#/components/parameters/Id' }],
+        responses: { 204: { description: 'done' }, 401: { $ref: '#/components/responses/Unauthorized' } },
+      },
+    };
+    expect(paths).toMatchObject({
+      '/a/{id}': sharing,
+      '/b/{id}': sharing,
+      '/c/{id}': { post: { ...sharing.post, parameters: [{ name: 'id', schema: { type: 'integer' } }] } },
+    });
+    expect(components).toMatchObject({
+      parameters: { Id: { name: 'id', in: 'path' } },
+      responses: { Unauthorized: { 'x-problem-codes': expect.arrayContaining(['credentials_required']) } },
+    });
+  });
+  test('numbers what shares a name and differs, the most frequent first', async () => {
+    const of = (operationId: string, id: z.ZodType): Contract => ({
+      ...base,
+      operationId,
+      path: `/${operationId}/{id}`,
+      params: z.strictObject({ id }),
+    });
+    const contracts = [
+      ...['a', 'b'].map((name) => of(name, z.int())),
+      ...['c', 'd', 'e'].map((name) => of(name, z.string())),
+    ];
+    const { components } = await openApiDocument({ title: '', version: '1', contracts });
+    expect(components).toMatchObject({
+      parameters: { Id: { schema: { type: 'string' } }, Id2: { schema: { type: 'integer' } } },
+    });
   });
   test('serves every code with its status', () => {
     for (const { code, kind, title } of listProblemCodes()) {

@@ -34,7 +34,7 @@ describe('faults of a value', () => {
       {
         path: 'from',
         code: 'invalid_format',
-        message: 'must be a time of ISO 8601 with its offset, such as 2026-01-31T08:30:00Z; given "yesterday"',
+        message: 'must be a time in ISO 8601 with an offset, such as 2026-01-31T08:30:00Z; given "yesterday"',
       },
     ]);
   });

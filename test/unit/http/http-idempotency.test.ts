@@ -234,8 +234,8 @@ describe('409', () => {
     for (const held of kept.values()) held.ageMs = 3_600_000;
     const answer = await post('/p/things', {}, 'k');
     expect([answer.status, answer.body.code, effects]).toEqual([409, 'idempotency_answer_lost', 1]);
-    expect(answer.body.detail).toMatch(/began 3600 s ago .* not known/);
-    expect(app.log.text()).toContain('idempotent answer not stored');
+    expect(answer.body.detail).toMatch(/started 3600 s ago .* not known/);
+    expect(app.log.text()).toContain('idempotent response not stored');
   });
   test('until its answer is stored, which is tried again while the database is away', async () => {
     storeFails = true;

@@ -47,7 +47,7 @@ describe('parameters by prefix', () => {
     expect(() => parse(search)).toThrow(MalformedError);
   });
 
-  test('stand in the document once, for all of them', () => {
+  test('stand in the document once, for all of them', async () => {
     const contract = endpoint({
       operationId: 'list',
       method: 'GET',
@@ -60,7 +60,7 @@ describe('parameters by prefix', () => {
       responses: { 204: { description: 'done' } },
       handle: async () => ({ status: 204 }),
     });
-    const document = openApiDocument({ title: 't', version: '1', contracts: [contract] });
+    const document = await openApiDocument({ title: 't', version: '1', contracts: [contract] });
     expect(document).toMatchObject({
       paths: {
         '/things': {

@@ -27,7 +27,7 @@ describe('listen', () => {
   test('on a taken port is one clear error', async () => {
     const first = await start((_req, res) => res.end());
     await expect(listen({ app: () => {}, port: first.port, host: '127.0.0.1' })).rejects.toThrow(
-      `Port ${first.port} on 127.0.0.1 is taken by another process`,
+      `Port ${first.port} on 127.0.0.1 is used by another process`,
     );
   });
 });
@@ -94,7 +94,10 @@ describe('a server with several handles of its socket', () => {
 describe('one connection too many', () => {
   const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
-  /** A server with room for a few connections; `open` resolves once what was sent is answered, or at once if nothing was. */
+  /**
+   * A server with room for a few connections; `open` resolves once what was sent is answered, or at
+   * once if nothing was.
+   */
   async function startSmall(connectionsMax: number) {
     const bounds = { acceptHandles: 4, connectionsMax };
     const held: ServerResponse[] = [];
@@ -325,7 +328,7 @@ describe('a body that arrives too slowly', () => {
     socket.write(head);
     const crawl = setInterval(() => socket.write('x'), 20);
     const answer = String(Buffer.concat(await socket.toArray().finally(() => clearInterval(crawl))));
-    expect(answer).toMatch(/^HTTP\/1\.1 408 .*bytes a second/s);
+    expect(answer).toMatch(/^HTTP\/1\.1 408 .*bytes per second/s);
   });
 
   test('one that waits because its reader is behind is not', async () => {

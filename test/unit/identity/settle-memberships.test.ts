@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type KnownMembership, settleMemberships } from '../../../src/domains/identity/settle-memberships.ts';
+import { type KnownMembership, resolveMemberships } from '../../../src/domains/identity/resolve-memberships.ts';
 
 function known(name: string, changed: Partial<KnownMembership> = {}): KnownMembership {
   const sourceRole = changed.sourceRole ?? 'member';
@@ -18,7 +18,7 @@ function known(name: string, changed: Partial<KnownMembership> = {}): KnownMembe
 
 /** `name: role` of those in force, with a star for one who was kept. */
 function inForce(all: KnownMembership[], workspace = { deleted: false }): string[] {
-  return settleMemberships(all, workspace)
+  return resolveMemberships(all, workspace)
     .filter(({ removedAtMs }) => removedAtMs === undefined)
     .map(({ userId, role, keptAsLastOwner }) => `${userId.slice(4)}: ${role}${keptAsLastOwner ? '*' : ''}`);
 }
@@ -78,5 +78,5 @@ describe('the last owner', () => {
 test('a membership of a deleted user is removed at the first of both times', () => {
   const both = known('ann', { sourceRemoved: true, changedAtMs: 4, userDeletedAtMs: 3 });
   const one = known('bob', { userDeletedAtMs: 6 });
-  expect(settleMemberships([both, one], { deleted: false }).map(({ removedAtMs }) => removedAtMs)).toEqual([3, 6]);
+  expect(resolveMemberships([both, one], { deleted: false }).map(({ removedAtMs }) => removedAtMs)).toEqual([3, 6]);
 });

@@ -83,9 +83,9 @@ describe('what is not given', async () => {
       { name: 'a', kind: 'other' },
       { name: 'b', kind: 'other', environment: 'staging' },
     ];
-    const travelled = await travel({ environment: 'production', user_id: 'u', session_id: 's', spans });
-    expect(travelled.map(({ normalized }) => normalized.environment)).toEqual(['production', 'production', 'staging']);
-    expect(travelled.map(({ normalized }) => normalized.userId + normalized.sessionId)).toEqual(['us', '', '']);
+    const traveled = await travel({ environment: 'production', user_id: 'u', session_id: 's', spans });
+    expect(traveled.map(({ normalized }) => normalized.environment)).toEqual(['production', 'production', 'staging']);
+    expect(traveled.map(({ normalized }) => normalized.userId + normalized.sessionId)).toEqual(['us', '', '']);
   });
 });
 

@@ -104,7 +104,7 @@ describe('what comes between two looks at Redis', () => {
   test('is taken until it fills what was left at the last look, and not a byte beyond', () => {
     gate.assertOpen();
     expect(burst(20)).toBe(5);
-    expect(() => gate.take(1)).toThrow(/what has just come fills the queue/);
+    expect(() => gate.take(1)).toThrow(/the queue is full/);
   });
 
   test('is taken again up to what the next look finds left', async () => {
@@ -120,7 +120,7 @@ describe('what comes between two looks at Redis', () => {
   test('is refused as a whole, with the reason, once a look has found too much', async () => {
     usedBytes = 101 * megabyte;
     await vi.advanceTimersByTimeAsync(500);
-    expect(() => gate.take(1)).toThrow(/the queue holds \d+ bytes/);
+    expect(() => gate.take(1)).toThrow(/the queue has \d+ bytes/);
     usedBytes = 50 * megabyte;
     await vi.advanceTimersByTimeAsync(100);
     expect(burst(60)).toBe(50);

@@ -56,7 +56,7 @@ describe('a batch', () => {
     expect(engine?.answers).toEqual([...Array(5).fill(1001), 0, 1001, 1001, 0]);
   });
 
-  test('that our own code cannot send fails after few tries, and its neighbours are stored', async () => {
+  test('that our own code cannot send fails after few tries, and its neighbors are stored', async () => {
     const [good, bad] = await entriesOf('a', 'b');
     if (good === undefined || bad === undefined) throw new Error('There are two');
     const broken = { ...bad, encoded: { ...bad.encoded, rows: null as never } };

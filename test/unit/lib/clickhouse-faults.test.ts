@@ -1,7 +1,7 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { describe, expect, test } from 'vitest';
-import { UnavailableError } from '../../../src/lib/errors.ts';
-import { clickHouseFault, runClickHouse } from '../../../src/stores/clickhouse/errors.ts';
+import { OutcomeUnknownError, originOf, TooLargeError, UnavailableError } from '../../../src/lib/errors.ts';
+import { clickHouseFault, recognizeClickHouseError } from '../../../src/stores/clickhouse/errors.ts';
 
 const answer = (code: string) => new ClickHouseError({ code, message: 'said the engine', type: 'SOME_TYPE' });
 const node = (code: string) => Object.assign(new Error(`connect ${code}`), { code });
@@ -60,18 +60,27 @@ describe('a fault of ClickHouse', () => {
   ])('that is %s is no trouble on the way', (_what, error) => expect(clickHouseFault(error)).toBe('unknown'));
 });
 
-describe('a read of ClickHouse', () => {
-  test.each(['225', '279', '369', '733'])(
-    'of an engine that is partly unavailable (%s) is clickhouse_unavailable',
-    async (code) => {
-      const read = runClickHouse(() => Promise.reject(answer(code)));
-      await expect(read).rejects.toThrow(UnavailableError);
-      await expect(read).rejects.toMatchObject({ code: 'clickhouse_unavailable' });
-    },
-  );
-
-  test('that fails for a fault of ours passes it on', async () => {
-    const fault = new TypeError('ours');
-    await expect(runClickHouse(() => Promise.reject(fault))).rejects.toBe(fault);
+describe('the error for a caller', () => {
+  test.each([
+    ['225', UnavailableError, 'clickhouse_unavailable'],
+    ['279', UnavailableError, 'clickhouse_unavailable'],
+    ['369', UnavailableError, 'clickhouse_unavailable'],
+    ['733', UnavailableError, 'clickhouse_unavailable'],
+    ['159', UnavailableError, 'query_timeout'],
+    ['158', TooLargeError, 'query_too_large'],
+    ['396', TooLargeError, 'result_too_large'],
+  ] as const)('of the code %s is a %o with the code %s, and keeps what was said', (code, kind, ours) => {
+    const said = answer(code);
+    const error = recognizeClickHouseError(said);
+    expect(error).toBeInstanceOf(kind);
+    expect(error).toMatchObject({ code: ours });
+    expect(originOf(error)).toBe(said);
   });
+
+  test.each([
+    ['a fault of ours', new TypeError('ours')],
+    ['an answer that says nothing of repeating it', answer('1001')],
+    ['an error for a caller', new UnavailableError('clickhouse_unavailable', 'away', { cause: answer('210') })],
+    ['an outcome that is not known', new OutcomeUnknownError('postgres_unavailable', 'away')],
+  ])('of %s is the same error', (_what, error) => expect(recognizeClickHouseError(error)).toBe(error));
 });

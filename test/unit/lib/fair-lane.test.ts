@@ -98,7 +98,7 @@ describe('FairLane', () => {
     await vi.advanceTimersByTimeAsync(999);
     const later = work.add('d', 'd waits');
     await vi.advanceTimersByTimeAsync(1);
-    const message = expect.stringContaining('not begun within 1 s');
+    const message = expect.stringContaining('did not start within 1 s');
     expect(await Promise.all(refused)).toMatchObject([
       { code: 'workspace_busy', kind: 'rate_limited', message },
       { code: 'workspace_busy', kind: 'rate_limited', message },

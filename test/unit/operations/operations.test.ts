@@ -3,6 +3,7 @@ import { createDocuments } from '../../../src/domains/operations/documents.ts';
 import { type OperationsDeps, operationsEndpoints } from '../../../src/domains/operations/operations.routes.ts';
 import { openApiDocument } from '../../../src/http/openapi/document.ts';
 import { UnauthenticatedError } from '../../../src/lib/errors.ts';
+import { postgresAway } from '../../../src/stores/postgres/errors.ts';
 import { createProbe } from '../../../src/telemetry/health.ts';
 import { createLatencyRecorder } from '../../../src/telemetry/latency.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -90,6 +91,10 @@ describe('GET /api/health', () => {
       expect(answer.text).not.toMatch(/hunter2|10\.0\.0\.7/);
     },
   );
+  test('says what the engine said, and not the error that its client makes of it for callers', async () => {
+    const { call } = await start({ postgres: () => refused().catch((error) => Promise.reject(postgresAway(error))) });
+    expect((await call('/api/health')).json()).toMatchObject({ checks: { postgres: { detail: 'ECONNREFUSED' } } });
+  });
   test('is degraded and 200 without ClickHouse, also when it is frozen', async () => {
     const { call } = await start({ clickhouse: frozen });
     const answer = await call('/api/health');
@@ -205,7 +210,8 @@ describe('a dependency is silent', () => {
 
   test('also while all connections of its pool wait for an answer', async () => {
     const message = 'Knex: Timeout acquiring a connection. The pool is probably full.';
-    const full: Check = async () => Promise.reject(Object.assign(new Error(message), { name: 'KnexTimeoutError' }));
+    const timeout = Object.assign(new Error(message), { name: 'KnexTimeoutError' });
+    const full: Check = async () => Promise.reject(postgresAway(timeout));
     expect(await silentAfterEach([frozen, frozen, full, frozen])).toEqual([false, false, true, true]);
   });
 

@@ -262,8 +262,8 @@ describe('OTLP/JSON: the standard', () => {
       const body = request(attribute('DEEP')).replace('"DEEP"', deep);
       if (outcome === 'accepted') expect([scan(body).spans, decodeText(body).length]).toEqual([1, 1]);
       else {
-        expect(() => scan(body)).toThrow('attribute values nested over 100 deep');
-        expect(() => decodeText(body)).toThrow('attribute values nested over 100 deep');
+        expect(() => scan(body)).toThrow('attribute values nested more than 100 levels deep');
+        expect(() => decodeText(body)).toThrow('attribute values nested more than 100 levels deep');
       }
     }
   });
@@ -326,7 +326,7 @@ describe('OTLP/JSON: what we take beyond the standard', () => {
       spans: 0,
       rejected: 0,
       reasons: [],
-      warnings: ['unknown top-level key "resource_spans" was ignored; OTLP/JSON knows resourceSpans'],
+      warnings: ['the unknown top-level key "resource_spans" was ignored; OTLP/JSON defines resourceSpans'],
     });
   });
 });
@@ -366,7 +366,7 @@ describe('OTLP/JSON: hostile bodies', () => {
 
   it('millions of brackets are refused without parsing them', () => {
     const started = performance.now();
-    expect(() => scan('['.repeat(16 * 1024 * 1024))).toThrow('nested over 10000 deep at byte 10000');
+    expect(() => scan('['.repeat(16 * 1024 * 1024))).toThrow('nested more than 10000 levels deep at byte 10000');
     expect(performance.now() - started).toBeLessThan(1000);
   });
 

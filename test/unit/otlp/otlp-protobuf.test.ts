@@ -85,7 +85,7 @@ describe('OTLP protobuf: wire format', () => {
   it('P3: the message of a malformed body names what, the byte and the field', () => {
     const body = request(Buffer.concat([spanBytes(), field(9, keyValue('k', Buffer.from([0x0a, 0x7f])))]));
     expect(() => scan(body)).toThrow(
-      `Not an OTLP protobuf body: length 127 goes past the end of its message, 0 bytes away at byte ${body.length - 1} (in request.resourceSpans.scopeSpans.spans.attributes.value)`,
+      `Not an OTLP protobuf body: length 127 exceeds the 0 bytes that its message has left at byte ${body.length - 1} (in request.resourceSpans.scopeSpans.spans.attributes.value)`,
     );
   });
 
@@ -116,8 +116,8 @@ describe('OTLP protobuf: wire format', () => {
         expect(scan(body).spans).toBe(1);
         expect(decode(body)).toHaveLength(1);
       } else {
-        expect(() => scan(body)).toThrow('attribute values nested over 100 deep');
-        expect(() => decode(body)).toThrow('attribute values nested over 100 deep');
+        expect(() => scan(body)).toThrow('attribute values nested more than 100 levels deep');
+        expect(() => decode(body)).toThrow('attribute values nested more than 100 levels deep');
       }
     }
   });
@@ -310,7 +310,7 @@ describe('OTLP protobuf: span values', () => {
     });
     expect(scan(body)).toMatchObject({
       spans: 1,
-      warnings: ['links without a valid traceId of 16 and spanId of 8 bytes were dropped'],
+      warnings: ['links without a valid traceId of 16 bytes and spanId of 8 bytes were dropped'],
     });
   });
 });
@@ -325,7 +325,7 @@ describe.each(['protobuf', 'json'] as const)('OTLP limits, %s', (encoding) => {
     expect(scanTraces(encoding, body, limits)).toEqual({
       spans: 3,
       rejected: 2,
-      reasons: ['2 spans: a request may hold at most 3 spans, not (for one) span 4 and later'],
+      reasons: ['2 spans: a request may have at most 3 spans, not, for example, span 4 and later'],
       warnings: [],
     });
     expect(decodeTraces(encoding, body, limits).map((span) => span.spanId)).toEqual(
@@ -347,7 +347,9 @@ describe.each(['protobuf', 'json'] as const)('OTLP limits, %s', (encoding) => {
       ]),
     );
     expect(span?.warnings).toEqual(['attribute_truncated']);
-    expect(scanTraces(encoding, body, limits).warnings).toEqual(['attribute values over 4 bytes were truncated']);
+    expect(scanTraces(encoding, body, limits).warnings).toEqual([
+      'attribute values longer than 4 bytes were truncated',
+    ]);
   });
 
   it('L1: attributes, events and links past their limits are dropped and counted, with a warning', () => {
@@ -373,9 +375,9 @@ describe.each(['protobuf', 'json'] as const)('OTLP limits, %s', (encoding) => {
     expect(decoded?.events).toMatchObject([{ name: 'first', droppedAttributesCount: 2 }]);
     expect(decoded?.warnings).toEqual(['attributes_dropped', 'events_dropped', 'links_dropped']);
     expect(scanTraces(encoding, body, limits).warnings).toEqual([
-      'attributes past the first 2 of a list were dropped',
-      'events past the first 1 of a span were dropped',
-      'links past the first 1 of a span were dropped',
+      'attributes after the first 2 of a list were dropped',
+      'events after the first 1 of a span were dropped',
+      'links after the first 1 of a span were dropped',
     ]);
   });
 
@@ -421,7 +423,10 @@ function keyValue(key: string, value: Uint8Array): Buffer {
   return Buffer.concat([field(1, Buffer.from(key)), field(2, value)]);
 }
 
-/** `depth` AnyValues, each inside the one before; the innermost is empty. `wrap` gives what goes before so many bytes. */
+/**
+ * `depth` AnyValues, each inside the one before; the innermost is empty. `wrap` gives what goes
+ * before so many bytes.
+ */
 function nested(depth: number, wrap: (innerBytes: number) => Buffer): Buffer {
   const starts: Buffer[] = [];
   let bytes = 0;

@@ -95,6 +95,48 @@ describe('the judge of answers', () => {
   });
 });
 
+describe('the operations of a document', () => {
+  const components = {
+    parameters: { Id: { name: 'id', in: 'path', required: true, schema: { $ref: '#/components/schemas/Id' } } },
+    schemas: { Id: { type: 'string' } },
+    responses: { NotFound: { content: { 'application/problem+json': { schema: problem } } } },
+  };
+  const of = (reference: string) =>
+    operationsOf(
+      JSON.parse(
+        JSON.stringify({
+          ...document,
+          components,
+          paths: {
+            '/{id}': {
+              get: {
+                operationId: 'get',
+                parameters: [{ $ref: reference }],
+                responses: { 404: { $ref: '#/components/responses/NotFound' } },
+              },
+            },
+          },
+        }),
+      ),
+    );
+
+  test('have what references lead to', () => {
+    expect(of('#/components/parameters/Id')).toEqual([
+      {
+        operationId: 'get',
+        method: 'GET',
+        path: '/{id}',
+        parameters: [{ ...components.parameters.Id, schema: { type: 'string' } }],
+        responses: { 404: components.responses.NotFound },
+      },
+    ]);
+  });
+
+  test('are refused when a reference leads nowhere', () => {
+    expect(() => of('#/components/parameters/constructor')).toThrow('leads nowhere');
+  });
+});
+
 describe('the cases of a run', () => {
   const drawn = (seed: number, count = 20) => {
     const { caseOf } = createCases(operationsOf(document), world, { seed, sizes });

@@ -46,7 +46,7 @@ describe.each(['identity', 'gzip'] as const)('the lines of an import with the en
     expect(await read(text, encoding, { bytesMax: 1_000 })).toEqual({ lines: 100 });
     expect(await read(`${text}x`, encoding, { bytesMax: 1_000 })).toMatchObject({
       code: 'body_too_large',
-      message: 'An import has at most 1000 bytes, inflated',
+      message: 'An import may have at most 1000 bytes after decompression',
     });
   });
 
@@ -62,7 +62,7 @@ describe.each(['identity', 'gzip'] as const)('the lines of an import with the en
     const { code, message } = await read(`short\n${'x'.repeat(200_000)}`, encoding, { lineBytesMax: 100_000 });
     expect({ code, message }).toEqual({
       code: 'body_too_large',
-      message: 'Line 2 has over 100000 bytes, the limit of a line',
+      message: 'Line 2 has more than 100000 bytes, which is the limit for a line',
     });
   });
 });
@@ -99,7 +99,7 @@ test('a body may have as many bytes as the bound as it is sent, and is refused w
     [100_000, 1_000_000, 10].map((bytes) => Buffer.alloc(bytes)),
   );
   expect([whole, next]).toEqual(['100000', '10']);
-  expect(refused).toBe('An import has at most 100000 bytes as it is sent; it may be gzip');
+  expect(refused).toBe('An import may have at most 100000 bytes as sent. It may be compressed with gzip');
 });
 
 test('an import has its time, and is refused once it is up', () => {
@@ -109,6 +109,9 @@ test('an import has its time, and is refused once it is up', () => {
   expect(() => deadline.check()).not.toThrow();
   vi.advanceTimersByTime(1);
   expect(() => deadline.check()).toThrow(
-    expect.objectContaining({ code: 'body_too_large', message: expect.stringContaining('takes over 120 s') }),
+    expect.objectContaining({
+      code: 'body_too_large',
+      message: expect.stringContaining('takes longer than the limit of 120 s'),
+    }),
   );
 });

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { rateDraws } from '../../../src/domains/quotas/draws-of.ts';
+import { rateChecks } from '../../../src/domains/quotas/checks-of.ts';
 import { rateHeaders, unlimitedHeaders } from '../../../src/domains/quotas/rate-headers.ts';
 import { monthOf, usageEntry } from '../../../src/domains/quotas/usage.ts';
 import { limitsOf } from '../../../src/domains/workspaces/index.ts';
 
 const workspace = { id: 'wsp_a' as const, plan: 'free' as const, overrides: {} };
-const ingest = rateDraws(workspace, limitsOf(workspace), { ingest: 1, ingest_bytes: 500, ingest_spans: 20 });
+const ingest = rateChecks(workspace, limitsOf(workspace), { ingest: 1, ingest_bytes: 500, ingest_spans: 20 });
 
 describe('rate headers', () => {
   test('name every policy, and of the limits the tightest', () => {
-    const results = ingest.map((draw, index) => ({
-      draw,
+    const results = ingest.map((check, index) => ({
+      check,
       remaining: [900, 60_000_000, 10][index] ?? 0,
       resetMs: 1_500,
       retryMs: 0,
@@ -27,8 +27,8 @@ describe('rate headers', () => {
   });
 
   test('prefer the limit that refuses to one with less left', () => {
-    const results = ingest.map((draw, index) => ({
-      draw,
+    const results = ingest.map((check, index) => ({
+      check,
       remaining: index,
       resetMs: 10,
       retryMs: index === 2 ? 5 : 0,

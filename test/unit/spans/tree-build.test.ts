@@ -4,10 +4,10 @@ import type { TreeSpan } from '../../../src/domains/spans/tree-span.ts';
 import { buildTree, compareStarts } from '../../../src/lib/span-tree.ts';
 import { anyTrace, traceTwice, treeSpans } from '../../support/tree-spans.ts';
 
-/** `id@depth`, in order, with what its place is unless it is a child. */
+/** `id@depth`, in order, with its parent link unless it is a child. */
 function outline(spans: readonly TreeSpan[]): string[] {
   return buildTree(spans).nodes.map(
-    ({ span, depth, place }) => `${span.spanId}@${depth}${place === 'child' ? '' : ` ${place}`}`,
+    ({ span, depth, parentLink }) => `${span.spanId}@${depth}${parentLink === 'child' ? '' : ` ${parentLink}`}`,
   );
 }
 
@@ -53,7 +53,7 @@ describe('the tree of a trace', () => {
   test('of any spans is cut only on cycles, once each, at their earliest span', () => {
     fc.assert(
       fc.property(anyTrace, (spans) => {
-        const cut = buildTree(spans).nodes.filter(({ place }) => place === 'cut');
+        const cut = buildTree(spans).nodes.filter(({ parentLink }) => parentLink === 'cut');
         expect(cut.map(({ span }) => span.spanId).sort()).toEqual(earliestOfCycles(spans).sort());
       }),
     );

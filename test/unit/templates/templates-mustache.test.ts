@@ -87,17 +87,17 @@ test('a part without arguments within a list sees the item as the implicit itera
 test.each([
   ['{{> p a=1 a=2}}', /twice/],
   ['{{> p a="x}}', /name="text"/],
-  ['{{> p a.b=1}}', /no dots/],
+  ['{{> p a.b=1}}', /must not contain a dot/],
   ['{{> p a=1x}}', /neither a number nor a name/],
   ['{{> p a}}', /name="text"/],
-  ['{{> p@}}', /named by its slug/],
-  ['{{> ../secrets}}', /named by its slug/],
+  ['{{> p@}}', /must contain slug/],
+  ['{{> ../secrets}}', /must contain slug/],
 ])('the part tag %s is refused with the reason', async (source, reason) => {
   expect(await problemsOf(() => parseMustache(source))).toMatchObject([{ code: 'invalid_part', message: reason }]);
 });
 
 test('a part that is not there fails a strict render and stays or vanishes in the others', () => {
-  expect(() => renderSource('{{> p}}', {}, { onMissing: 'error' })).toThrow(/no part "p"/);
+  expect(() => renderSource('{{> p}}', {}, { onMissing: 'error' })).toThrow(/part "p" does not exist/);
   expect(renderSource('<{{> p}}>', {}, { onMissing: 'keep' }).text).toBe('<{{> p}}>');
 });
 

@@ -46,8 +46,8 @@ test('the draft of a part closes a cycle through the parts it names', () => {
 test('an unknown part is named with the parts that lead to it', () => {
   const { problems, states } = expandParts([parseMustache('{{> a}}{{> no@3}}')], resolver({ 'a@1': '{{> gone}}' }));
   expect(problems.map(({ code, message, column }) => [code, message, column])).toEqual([
-    ['unknown_part', 'There is no part `gone`, which `a` includes', 1],
-    ['unknown_part', 'There is no part `no@3`', 8],
+    ['unknown_part', 'The part `gone` in `a` does not exist', 1],
+    ['unknown_part', 'The part `no@3` does not exist', 8],
   ]);
   expect(states.map(({ ref, status }) => [ref, status])).toEqual([
     ['a', 'ok'],

@@ -107,7 +107,7 @@ export class PublishedKeys {
 function unavailable(): UnavailableError {
   return new UnavailableError(
     'identity_unavailable',
-    'The keys of the identity provider cannot be fetched right now.',
+    'The keys of the identity provider cannot be fetched at the moment.',
     {
       retryAfterS: 1,
     },

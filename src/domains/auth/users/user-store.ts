@@ -1,6 +1,5 @@
 import { newId, type UserId, type WorkspaceId } from '../../../lib/ids.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
-import { runPostgres } from '../../../stores/postgres/errors.ts';
 import { inTransaction } from '../../../stores/postgres/transaction.ts';
 import { recordAudit } from '../../audit/index.ts';
 import { type PlanName, planNamed, planOverridesFrom, type Role } from '../../workspaces/index.ts';
@@ -19,24 +18,22 @@ interface Row {
 
 /** Finds the user with this subject and all their workspaces. */
 export async function findUserRecord(postgres: Postgres, subject: string): Promise<UserRecord | undefined> {
-  const rows = await runPostgres(() =>
-    postgres('users')
-      .leftJoin('memberships', (join) => join.on('memberships.user_id', 'users.id').andOnNull('memberships.removed_at'))
-      .leftJoin('workspaces', (join) =>
-        join.on('workspaces.id', 'memberships.workspace_id').andOnNull('workspaces.deleted_at'),
-      )
-      .where('users.subject', subject)
-      .select<Row[]>(
-        'users.id',
-        'users.deleted_at',
-        'memberships.role',
-        'workspaces.id as workspace_id',
-        'workspaces.plan',
-        'workspaces.plan_overrides',
-        'workspaces.external_org_id',
-        'workspaces.owner_user_id',
-      ),
-  );
+  const rows = await postgres('users')
+    .leftJoin('memberships', (join) => join.on('memberships.user_id', 'users.id').andOnNull('memberships.removed_at'))
+    .leftJoin('workspaces', (join) =>
+      join.on('workspaces.id', 'memberships.workspace_id').andOnNull('workspaces.deleted_at'),
+    )
+    .where('users.subject', subject)
+    .select<Row[]>(
+      'users.id',
+      'users.deleted_at',
+      'memberships.role',
+      'workspaces.id as workspace_id',
+      'workspaces.plan',
+      'workspaces.plan_overrides',
+      'workspaces.external_org_id',
+      'workspaces.owner_user_id',
+    );
   const [first] = rows;
   if (first === undefined) return undefined;
   const personal = rows.find((row) => row.owner_user_id === first.id);

@@ -4,8 +4,8 @@ const textMax = 10_000;
 
 /**
  * Limits in bytes of the value as text. The hash of a value up to the limit is in
- * `short_attribute_hashes`, of a longer one in `long_attribute_hashes`. The migrations
- * `execution_search` and `stored_attribute_hashes` use the same limits.
+ * `short_attribute_hashes`, of a longer one in `long_attribute_hashes`. The migration
+ * `create_spans` uses the same limits.
  */
 const shortBytesMax = 20;
 const shortDoubleBytesMax = 6;
@@ -19,7 +19,7 @@ const numeric = /^-?(\d|inf|nan)/;
  * the attribute columns.
  */
 export const attribute: FieldType = {
-  expects: `a text of at most ${textMax} characters, a number or true or false`,
+  expects: `a text of at most ${textMax} characters, a number, true or false`,
   clickhouseType: 'String',
   read: (value) => {
     if (typeof value === 'string') return value.length <= textMax ? value : undefined;

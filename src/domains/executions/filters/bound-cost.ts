@@ -33,7 +33,7 @@ export function checkCost(condition: Condition, code: 'invalid_filter' | 'invali
   for (const name of limitNames) {
     const { most, are } = limits[name];
     if (given[name] <= most) continue;
-    const message = `has ${given[name]} ${are}; the limit is ${most} in one request, parameters and filter together`;
+    const message = `has ${given[name]} ${are}. One request may have at most ${most}, parameters and filter together`;
     throw new MalformedError(code, `${path} ${message}`, { errors: [{ path, code, message }] });
   }
 }

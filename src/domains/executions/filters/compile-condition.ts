@@ -1,4 +1,4 @@
-import { ofTraces } from '../../spans/index.ts';
+import { hasSpan, ofTraces } from '../../spans/index.ts';
 import { attribute } from './attribute-type.ts';
 import type { BoundParameters } from './bound-parameters.ts';
 import type { Comparison, Condition } from './condition.ts';
@@ -70,21 +70,18 @@ function ofPrompt(prompt: Extract<Condition, { prompt: unknown }>['prompt'], par
 
 /** Returns SQL that is true when a span of the execution satisfies `test`. */
 function ofSpans(test: string, { parameters, projectId, spans }: CompileContext): string {
-  const project = `project_id = ${parameters.bind('String', projectId)}`;
-  if (spans.mode === 'candidates') return isAmong(`spans WHERE ${project} AND ${test}`);
-  if (spans.traceIds === undefined) return isAmong(`spans FINAL WHERE ${project} AND ${test}`);
-  const traces = `${project} AND ${isOneOfTraces(spans.traceIds, parameters)}`;
-  // Selects the newest row of each span as FINAL would, but reads only small columns. The index
-  // then answers the test without reading the tested columns.
-  const newest = `SELECT trace_id, span_id, max(received_at) FROM spans WHERE ${traces} GROUP BY trace_id, span_id`;
-  return isAmong(`spans WHERE ${traces} AND ${test} AND (trace_id, span_id, received_at) IN (${newest})`);
+  const project = parameters.bind('String', projectId);
+  if (spans.mode === 'candidates') return hasSpan(test, { project, rows: 'any' });
+  if (spans.traceIds === undefined) return hasSpan(test, { project, rows: 'current' });
+  return hasSpan(test, { project, rows: { currentOf: boundTraces(spans.traceIds, parameters) } });
 }
 
-const isAmong = (from: string) => `trace_id IN (SELECT trace_id FROM ${from})`;
+const boundTraces = (traceIds: readonly string[], parameters: BoundParameters) =>
+  parameters.bind('String', traceIds.join(''));
 
 /** Returns SQL that is true for rows of these traces. */
 export function isOneOfTraces(traceIds: readonly string[], parameters: BoundParameters): string {
-  return ofTraces(parameters.bind('String', traceIds.join('')));
+  return ofTraces(boundTraces(traceIds, parameters));
 }
 
 function exactly(context: CompileContext): CompileContext {

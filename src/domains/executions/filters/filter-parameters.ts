@@ -23,31 +23,42 @@ interface FilterParameter {
 const parameters = {
   status: { field: 'status', op: 'eq', example: 'error' },
   name: { field: 'name', op: 'eq', example: 'support' },
-  model: { field: 'model', op: 'eq', example: 'gpt-4o', description: 'A model that a call was answered by' },
+  model: { field: 'model', op: 'eq', example: 'gpt-4o', description: 'A model that answered a call of the execution' },
   provider: { field: 'provider', op: 'eq', example: 'openai' },
   prompt_id: { field: 'prompt_id', op: 'eq', example: 'prm_01k0w2n3t4v5x6y7z8a9b0c1d2' },
   prompt_version: {
     field: 'prompt_version',
     op: 'eq',
     example: '3',
-    description: 'With `prompt_id`, the version of that prompt',
+    description: 'The version of the prompt. Use it together with `prompt_id`',
   },
   session_id: { field: 'session_id', op: 'eq', example: 'session-7' },
   user_id: { field: 'user_id', op: 'eq', example: 'user-42' },
   environment: { field: 'environment', op: 'eq', example: 'production' },
   service: { field: 'service', op: 'eq', example: 'api' },
-  tag: { field: 'tag', op: 'eq', example: 'beta', repeatable: true, description: 'Repeated, all of them' },
+  tag: {
+    field: 'tag',
+    op: 'eq',
+    example: 'beta',
+    repeatable: true,
+    description: 'A tag. If it is repeated, an execution must have all of the tags',
+  },
   min_duration_ms: { field: 'duration_ms', op: 'gte', example: '250.5' },
   max_duration_ms: { field: 'duration_ms', op: 'lte', example: '5000' },
-  min_cost: { field: 'cost', op: 'gte', example: '0.01', description: 'US dollars' },
-  max_cost: { field: 'cost', op: 'lte', example: '1.5', description: 'US dollars; leaves out what has no price' },
+  min_cost: { field: 'cost', op: 'gte', example: '0.01', description: 'The smallest cost in US dollars' },
+  max_cost: {
+    field: 'cost',
+    op: 'lte',
+    example: '1.5',
+    description: 'The largest cost in US dollars. Executions without a known cost are excluded',
+  },
   min_tokens: { field: 'total_tokens', op: 'gte', example: '100' },
   max_tokens: { field: 'total_tokens', op: 'lte', example: '20000' },
   has_error: {
     field: 'has_error',
     op: 'eq',
     example: 'true',
-    description: 'Whether the execution or any of its spans failed',
+    description: 'Whether the execution or one of its spans failed',
   },
   has_feedback: { field: 'has_feedback', op: 'eq', example: 'false' },
 } as const satisfies Record<string, FilterParameter>;
@@ -55,7 +66,11 @@ const parameters = {
 type ParameterName = keyof typeof parameters;
 const parameterNames = Object.keys(parameters) as ParameterName[];
 
-const words: Partial<Record<Operator, string>> = { eq: 'Equal', gte: 'At least this', lte: 'At most this' };
+const words: Partial<Record<Operator, string>> = {
+  eq: 'Exact value of',
+  gte: 'Smallest value of',
+  lte: 'Largest value of',
+};
 
 const texts = repeatedParam(valueParam(attribute)).optional();
 const comparing = Object.fromEntries(
@@ -70,7 +85,8 @@ const comparing = Object.fromEntries(
 export const filterParams = {
   ...comparing,
   [attributePrefix]: prefixedParams(repeatedParam(valueParam(attribute))).meta({
-    description: 'Executions with a span that has this attribute, compared as text; several are all of them',
+    description:
+      'Executions with a span that has this attribute value, compared as text. An execution must match every such parameter',
     example: { tier: 'gold' },
   }),
   q: z
@@ -81,7 +97,7 @@ export const filterParams = {
     .optional()
     .meta({
       example: 'refund late',
-      description: 'Words that all are in the input or output of one span, in any order and case',
+      description: 'Words that the input or output of one span must all contain, in any order and case',
     }),
   filter: z
     .string()
@@ -90,7 +106,7 @@ export const filterParams = {
     .meta({
       example: '{"field":"cost","op":"gte","value":"0.01"}',
       description:
-        'JSON of `{and: [...]}`, `{or: [...]}`, `{not: {...}}` and `{field, op, value}`; fields are ' +
+        'JSON of `{and: [...]}`, `{or: [...]}`, `{not: {...}}` and `{field, op, value}`; the fields are ' +
         `${Object.keys(executionFields).join(', ')} and ${attributePrefix}<key>`,
     }),
 };

@@ -21,7 +21,7 @@ export function parseFilter(json: string): Condition {
   let nodes = 0;
 
   function node(value: unknown, path: string, depth: number): Condition {
-    if (++nodes > nodesMax) throw invalid(path, `is one of more than ${nodesMax} nodes`);
+    if (++nodes > nodesMax) throw invalid(path, `exceeds the limit of ${nodesMax} nodes in one filter`);
     if (depth > depthMax) throw invalid(path, `is nested more than ${depthMax} levels deep`);
     const record = asObject(value, path);
     const [name = ''] = Object.keys(record);
@@ -45,7 +45,7 @@ export function parseFilter(json: string): Condition {
 function leaf(record: Readonly<Record<string, unknown>>, path: string): Condition {
   const unknown = Object.keys(record).find((key) => !['field', 'op', 'value'].includes(key));
   if (unknown !== undefined) {
-    throw invalid(`${path}.${unknown}`, 'is not known; a node is {and}, {or}, {not} or {field, op, value}');
+    throw invalid(`${path}.${unknown}`, 'does not exist. A node is {and}, {or}, {not} or {field, op, value}');
   }
   const { field, op, value } = record;
   if (typeof field !== 'string') throw invalid(`${path}.field`, `must be a text; given ${quote(field)}`);
@@ -130,7 +130,7 @@ function invalid(path: string, message: string): MalformedError {
 function unknownField(field: string, path: string): MalformedError {
   const names = [...Object.keys(executionFields), `${attributePrefix}<key>`];
   const near = closest(field, names);
-  const message = `${quote(field)} does not exist; ${near ? `did you mean ${quote(near)}?` : `known are ${names.join(', ')}`}`;
+  const message = `${quote(field)} does not exist; ${near ? `did you mean ${quote(near)}?` : `the fields are ${names.join(', ')}`}`;
   const errors = [{ path: `${path}.field`, code: 'unknown_filter_field', message }];
   return new MalformedError('unknown_filter_field', message, { errors, extra: { did_you_mean: near ?? null } });
 }

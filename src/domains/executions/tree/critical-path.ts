@@ -38,7 +38,7 @@ export function criticalPath<S extends Span>(root: TreeNode<S>): Segment[] {
  * earliest is returned.
  */
 export function longestTop<S extends Span>(tops: readonly TreeNode<S>[]): TreeNode<S> | undefined {
-  const roots = tops.filter(({ place }) => place === 'root');
+  const roots = tops.filter(({ parentLink }) => parentLink === 'root');
   const candidates = roots.length > 0 ? roots : tops;
   return candidates.reduce<TreeNode<S> | undefined>(
     (longest, top) => (longest === undefined || durationNano(top.span) > durationNano(longest.span) ? top : longest),

@@ -26,7 +26,7 @@ export function findGaps<S extends TimedSpan>(boundaries: readonly Boundary<S>[]
   for (const { atUnixNano, type: boundary, node } of boundaries) {
     // Between two boundaries at the same instant the state is not final, but it lasts for no time.
     if (type !== undefined && atUnixNano > since) extend(gaps, { startUnixNano: since, endUnixNano: atUnixNano, type });
-    open[node.place === 'root' ? 'roots' : 'others'] += boundary === 'start' ? 1 : -1;
+    open[node.parentLink === 'root' ? 'roots' : 'others'] += boundary === 'start' ? 1 : -1;
     type = open.others > 0 ? undefined : open.roots > 0 ? 'root-only' : 'dead';
     since = atUnixNano;
   }

@@ -16,24 +16,28 @@ export function placeSpans<S extends ClockedSpan>(spans: readonly S[], { skew }:
 }
 
 /** Returns codes of the problems that were found when the span was placed in the tree. */
-export function placeWarnings({ place, span }: TreeNode<ClockedSpan>): string[] {
+export function placeWarnings({ parentLink, span }: TreeNode<ClockedSpan>): string[] {
   const warnings: string[] = [];
-  if (place === 'cut') warnings.push('parent_cycle');
+  if (parentLink === 'cut') warnings.push('parent_cycle');
   if (span.skewRefused) warnings.push('clock_skew_over_limit');
   return warnings;
 }
 
 /** Returns the same problems for the whole trace, as sentences that begin with the code. */
 export function treeWarnings({ nodes }: Tree<ClockedSpan>): string[] {
-  const cut = nodes.filter(({ place }) => place === 'cut');
+  const cut = nodes.filter(({ parentLink }) => parentLink === 'cut');
   const refused = nodes.filter(({ span }) => span.skewRefused);
   const warnings: string[] = [];
   if (cut.length > 0) {
-    warnings.push(`parent_cycle: spans name themselves or one below them as their parent; cut at ${idsOf(cut)}`);
+    warnings.push(
+      `parent_cycle: spans name themselves or a descendant as their parent. The cycles were cut at ${idsOf(cut)}`,
+    );
   }
   if (refused.length > 0) {
     const limitHours = skewNanoMax / 3_600_000_000_000n;
-    warnings.push(`clock_skew_over_limit: clocks over ${limitHours} h apart, not corrected from ${idsOf(refused)} on`);
+    warnings.push(
+      `clock_skew_over_limit: clocks differ by more than ${limitHours} h. These spans and their descendants were not corrected: ${idsOf(refused)}`,
+    );
   }
   return warnings;
 }

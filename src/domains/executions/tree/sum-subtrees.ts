@@ -29,7 +29,7 @@ type Span = TimedSpan & CountableSpan & { status: string };
 export function sumSubtrees<S extends Span>({ nodes }: Tree<S>): SubtreeTotal[] {
   // Counting must cut cycles where the tree cut them. Only there a span names a parent that it does
   // not have in the tree.
-  const spans = nodes.map(({ span, place }) => (place === 'cut' ? { ...span, parentSpanId: '' } : span));
+  const spans = nodes.map(({ span, parentLink }) => (parentLink === 'cut' ? { ...span, parentSpanId: '' } : span));
   const { countedSpanIds, silentSpanIds } = sumUsage(spans);
   const isSilent = nodes.map(({ span }) => silentSpanIds.has(span.spanId));
   const counts = nodes.map(({ span }, order) => countedSpanIds.has(span.spanId) && !isSilent[order]);

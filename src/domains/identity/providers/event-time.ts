@@ -15,5 +15,5 @@ export const eventTime = z
   .union([z.int().min(0), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))])
   .refine((ms) => ms >= firstMs, { error: 'must not be before the year 0001' })
   .refine((ms) => ms <= Date.now() + aheadMsMax, {
-    error: () => `must not be more than 5 minutes ahead of now, ${new Date().toISOString()}`,
+    error: () => `must not be more than 5 minutes after the current time, ${new Date().toISOString()}`,
   });

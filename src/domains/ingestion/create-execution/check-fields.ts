@@ -58,23 +58,23 @@ function endFault({ started_at, ended_at }: Fields): string | undefined {
 }
 
 function both(endedAt: unknown, durationMs: unknown): string | undefined {
-  return isGiven(endedAt) && isGiven(durationMs) ? 'give either ended_at or duration_ms' : undefined;
+  return isGiven(endedAt) && isGiven(durationMs) ? 'must not be given together with ended_at' : undefined;
 }
 
 function statusFault({ status, error }: Fields): string | undefined {
   if (!isGiven(error) || !isGiven(status) || status === 'error') return undefined;
-  return `must be "error" or absent where there is an error, not "${status}"`;
+  return `must be "error" or absent if the execution or span has an error, not "${status}"`;
 }
 
 function promptFault({ prompt_id, prompt_version }: Fields): string | undefined {
-  return isGiven(prompt_version) && !isGiven(prompt_id) ? 'needs a prompt_id' : undefined;
+  return isGiven(prompt_version) && !isGiven(prompt_id) ? 'requires a prompt_id' : undefined;
 }
 
 function part(name: Count, whole: Count) {
   return ({ usage }: Fields): string | undefined => {
     const [has, may] = [usage?.[name] ?? 0, usage?.[whole] ?? 0];
     return has > Math.max(0, may)
-      ? `must not be more than the ${whole} it is part of: ${has} is more than ${may}`
+      ? `must not be more than ${whole}, which includes it: ${has} is more than ${may}`
       : undefined;
   };
 }
@@ -84,13 +84,15 @@ function cacheFault({ usage }: Fields): string | undefined {
   const cached = (read ?? 0) + (write ?? 0);
   // When the read or the write tokens alone exceed the input, their own rule reports it.
   if (cached <= (input ?? 0) || Math.max(read ?? 0, write ?? 0) > (input ?? 0)) return undefined;
-  return `must hold the tokens read from and written to the cache: ${input ?? 0} is less than ${cached}`;
+  return `must include the tokens read from and written to the cache: ${input ?? 0} is less than ${cached}`;
 }
 
 function totalFault({ usage }: Fields): string | undefined {
   const parts = (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
   const total = usage?.total_tokens ?? parts;
-  return total < parts ? `must not be less than input and output: ${total} is less than ${parts}` : undefined;
+  return total < parts
+    ? `must not be less than the sum of input_tokens and output_tokens: ${total} is less than ${parts}`
+    : undefined;
 }
 
 function isGiven(value: unknown): boolean {

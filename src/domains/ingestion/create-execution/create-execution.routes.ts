@@ -13,14 +13,17 @@ const { endpoint } = endpointsFor<Principal>();
 
 const waitSMax = 10;
 
-const created = z.object({
-  id: z.string().meta({ description: 'The trace id' }),
-  trace_id: z.string(),
-  status: z.enum(['queued', 'stored', 'quarantined']).meta({
-    description: '`stored` is readable. `quarantined` could not be stored and waits for an operator',
-  }),
-  links: z.object({ self: z.string(), hierarchy: z.string(), timeline: z.string() }),
-});
+const created = z
+  .object({
+    id: z.string().meta({ description: 'The trace id' }),
+    trace_id: z.string(),
+    status: z.enum(['queued', 'stored', 'quarantined']).meta({
+      description:
+        '`stored`: the execution is readable. `queued`: it will be stored soon. `quarantined`: it could not be stored, and an operator must handle it',
+    }),
+    links: z.object({ self: z.string(), hierarchy: z.string(), timeline: z.string() }),
+  })
+  .meta({ id: 'CreatedExecution' });
 
 /** Returns the endpoint that records one execution from JSON. */
 export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: Limiter }) {
@@ -30,13 +33,14 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
     path: '/api/projects/{project_id}/executions',
     summary: 'Record an execution without OpenTelemetry',
     description:
-      'The top-level fields are the root span, `spans` hang under it unless they name another parent. Answers 202 once the spans are ' +
-      `durable; with \`Prefer: wait=N\` (at most ${waitSMax} seconds) 201 once they are readable, 202 when time runs out first. ` +
-      'Span ids that are not given are made of `trace_id` and position, so the same `trace_id` again replaces and never duplicates. ' +
-      'Without times it took place now: `duration_ms` alone ends now, `started_at` alone lasts until now, `ended_at` alone took no time. ' +
-      `At most ${executionLimits.spansMax} spans, the root included; input and output ${executionLimits.contentBytesMax} bytes each; ` +
-      `variables and metadata ${executionLimits.entriesMax} keys, ${executionLimits.variablesBytesMax} and ` +
-      `${executionLimits.metadataBytesMax} bytes, ${executionLimits.entryDepthMax} levels deep.`,
+      'The top-level fields describe the root span. `spans` are its children unless they name another parent. The response is 202 ' +
+      `after the spans are durable. With \`Prefer: wait=N\` (at most ${waitSMax} seconds) the response is 201 after they are readable, ` +
+      'or 202 if the time ends first. The service derives missing span ids from `trace_id` and the position in the body, so a ' +
+      'request with the same `trace_id` replaces the spans and does not duplicate them. Missing times refer to the time of the ' +
+      'request: with only `duration_ms`, the execution ends now; with only `started_at`, it lasts until now; with only `ended_at`, its ' +
+      `duration is zero. Limits: ${executionLimits.spansMax} spans including the root; ${executionLimits.contentBytesMax} bytes each for ` +
+      `input and output; ${executionLimits.entriesMax} keys and ${executionLimits.entryDepthMax} levels each for variables and metadata; ` +
+      `${executionLimits.variablesBytesMax} bytes for variables; ${executionLimits.metadataBytesMax} bytes for metadata.`,
     tag: 'executions',
     access: { scope: 'executions:write' },
     rateClass: 'write',
@@ -47,8 +51,8 @@ export function createExecutionEndpoint(deps: CreateExecutionDeps & { limiter: L
     body: executionBody,
     bodyBytesMax: executionLimits.bodyBytesMax,
     responses: {
-      201: { description: 'Stored: the execution is readable', schema: created },
-      202: { description: 'Durable, and readable soon', schema: created },
+      201: { description: 'The execution is stored and readable', schema: created },
+      202: { description: 'The execution is durable and will be readable soon', schema: created },
     },
     problems: ['workspace_busy', 'ingest_unavailable', 'queue_unavailable', 'quota_exceeded'],
     handle: async ({ params, body, headers, principal, signal, setHeaders, effectId }) => {

@@ -84,7 +84,7 @@ async function keepExecution(
   if (bytes.length > bodyBytesMax) {
     throw new TooLargeError(
       'body_too_large',
-      `The execution is ${bytes.length} bytes as an OTLP request, which is limited to ${bodyBytesMax}`,
+      `The execution has ${bytes.length} bytes as an OTLP request. The limit is ${bodyBytesMax} bytes`,
     );
   }
   const meter = await charge({ requests: undefined, bytes: bytes.length, spans }, receivedAtMs);

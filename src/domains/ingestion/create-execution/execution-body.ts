@@ -12,8 +12,8 @@ const spanId = hexId(16);
 /** OTLP times are 64-bit nanoseconds, so the last possible time is in July 2554. */
 const time = z.iso
   .datetime({ offset: true, abort: true })
-  .refine(isWithin64Bits, 'must lie between 1970 and 2554')
-  .meta({ description: 'RFC 3339 with a zone, exact to the nanosecond' });
+  .refine(isWithin64Bits, 'must be between 1970 and 2554')
+  .meta({ description: 'RFC 3339 with a time zone offset, exact to the nanosecond' });
 
 const content = z
   .unknown()
@@ -23,16 +23,16 @@ const content = z
   .optional()
   .meta({
     description:
-      'Text, any JSON, or messages. Messages are stored in one shape for all clients, numbers and booleans as text; text that is JSON is read back as JSON',
+      'Text, any JSON value, or messages. Messages of all clients are stored in the same form. Numbers and booleans are stored as text. Text that contains JSON is returned as JSON',
   });
 
 const usage = z.strictObject({
-  input_tokens: tokens.meta({ description: 'Prompt tokens, cached ones included' }),
-  output_tokens: tokens.meta({ description: 'Completion tokens, reasoning included' }),
+  input_tokens: tokens.meta({ description: 'Prompt tokens, including cached tokens' }),
+  output_tokens: tokens.meta({ description: 'Completion tokens, including reasoning tokens' }),
   cache_read_tokens: tokens,
   cache_write_tokens: tokens,
   reasoning_tokens: tokens,
-  total_tokens: tokens.meta({ description: 'Default: input and output' }),
+  total_tokens: tokens.meta({ description: 'Default: the sum of input_tokens and output_tokens' }),
 });
 
 const cost = z
@@ -43,37 +43,39 @@ const cost = z
       .regex(/^\d{1,7}(\.\d{1,18})?$/, 'must be a decimal number of US dollars')
       .refine((value) => !(Number(value) > limits.costUsdMax), `must be at most ${limits.costUsdMax}`),
   ])
-  .meta({ description: 'US dollars as a decimal string or a number, kept to the nano-dollar' });
+  .meta({ description: 'US dollars as a decimal string or a number. The value is stored with nine decimals' });
 
 const message = z.string().min(1).max(limits.errorMessageCharsMax);
 const error = z.union([
   message,
   z
     .strictObject({ type: text.nullish(), message: message.nullish() })
-    .refine((value) => (value.type ?? value.message ?? null) !== null, 'needs a type or a message'),
+    .refine((value) => (value.type ?? value.message ?? null) !== null, 'must have a type or a message'),
 ]);
 
 /** The fields of an execution and of each of its spans. Null means the same as absent. */
 const fields = {
-  span_id: spanId.nullish().meta({ description: 'Default: made of trace_id and the position in the body' }),
+  span_id: spanId.nullish().meta({ description: 'Default: derived from trace_id and the position in the body' }),
   kind: z.enum(spanKinds),
   name: text,
   prompt_id: text.nullish(),
   prompt_version: z.number().int().min(1).max(limits.tokensMax).nullish(),
   model: text.nullish(),
-  provider: text.nullish().meta({ description: 'Stored by its OpenTelemetry name: `azure` is `azure.ai.openai`' }),
+  provider: text
+    .nullish()
+    .meta({ description: 'Stored under its OpenTelemetry name. For example, `azure` is stored as `azure.ai.openai`' }),
   input: content,
   output: content,
-  status: z.enum(['ok', 'error', 'unset']).nullish().meta({ description: 'Default `ok`, or `error` with an `error`' }),
+  status: z
+    .enum(['ok', 'error', 'unset'])
+    .nullish()
+    .meta({ description: 'Default: `error` if `error` is given, otherwise `ok`' }),
   error: error.nullish(),
   started_at: time.nullish(),
   ended_at: time.nullish(),
-  duration_ms: z
-    .number()
-    .min(0)
-    .max(limits.durationMsMax)
-    .nullish()
-    .meta({ description: 'Instead of `ended_at`, and not beyond July 2554' }),
+  duration_ms: z.number().min(0).max(limits.durationMsMax).nullish().meta({
+    description: 'Duration in milliseconds. Use it instead of `ended_at`. The end must be before August 2554',
+  }),
   usage: usage.nullish(),
   cost: cost.nullish(),
   session_id: text.nullish(),
@@ -85,16 +87,20 @@ const fields = {
 };
 
 export const spanBody = z
-  .strictObject({ ...fields, parent_span_id: spanId.nullish().meta({ description: 'Default: the execution itself' }) })
+  .strictObject({
+    ...fields,
+    parent_span_id: spanId.nullish().meta({ description: 'Default: the root span of the execution' }),
+  })
   .superRefine(checkFields);
 
 export const executionBody = z
   .strictObject({
     ...fields,
-    trace_id: hexId(32).nullish().meta({ description: 'Default: a new one' }),
-    name: fields.name.nullish().meta({ description: 'Default `execution`' }),
+    trace_id: hexId(32).nullish().meta({ description: 'Default: a new trace id' }),
+    name: fields.name.nullish().meta({ description: 'Default: `execution`' }),
     kind: fields.kind.nullish().meta({
-      description: 'Default: `llm` with a model and no model call among `spans`, else `chain` with spans, else `other`',
+      description:
+        'Default: `llm` if a model is given and `spans` has no model call; otherwise `chain` if there are spans; otherwise `other`',
     }),
     // This schema only documents the spans. check-spans.ts validates each of them with `spanBody`.
     spans: z
@@ -102,7 +108,7 @@ export const executionBody = z
       .max(limits.spansMax - 1)
       .nullish()
       .meta({
-        description: 'Without times of their own they have those of the execution, likewise its environment',
+        description: 'Child spans. A span without times or environment has those of the execution',
         anyOf: [{ type: 'array', maxItems: limits.spansMax - 1, items: jsonSchemaOf(spanBody) }, { type: 'null' }],
       }),
   })
@@ -119,7 +125,7 @@ function jsonSchemaOf(schema: z.ZodType): object {
 function hexId(digits: number) {
   return z
     .string()
-    .regex(new RegExp(`^(?!0+$)[0-9a-fA-F]{${digits}}$`), `must be ${digits} hex digits, not all zero`)
+    .regex(new RegExp(`^(?!0+$)[0-9a-fA-F]{${digits}}$`), `must be ${digits} hexadecimal digits that are not all zero`)
     .transform((id) => id.toLowerCase());
 }
 

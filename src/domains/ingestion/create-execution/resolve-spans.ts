@@ -87,7 +87,7 @@ function idsOf(traceId: string): (place: number) => string {
 function timeFaults(spans: readonly ResolvedSpan[]): Fault[] {
   return spans.flatMap(({ fields: { duration_ms: durationMs }, ...times }, index) => {
     if (durationMs === undefined || durationMs === null || areWithin64Bits(times)) return [];
-    const message = `leads beyond the times that can be stored, 1970-01-01T00:00:00Z to ${lastTime}: ${durationMs} ms`;
+    const message = `leads to a time outside the range 1970-01-01T00:00:00Z to ${lastTime}: ${durationMs} ms`;
     return [{ path: pathOf(index, 'duration_ms'), code: 'too_big', message }];
   });
 }
@@ -98,7 +98,7 @@ function duplicates(spans: readonly ResolvedSpan[]): Fault[] {
     const isNew = !seen.has(spanId);
     seen.add(spanId);
     if (isNew) return [];
-    const message = `${spanId} is the id of an earlier span of this body`;
+    const message = `${spanId} is also the id of an earlier span in this body`;
     return [{ path: pathOf(index, 'span_id'), code: 'duplicate', message }];
   });
 }

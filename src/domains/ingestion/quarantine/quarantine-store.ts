@@ -1,6 +1,5 @@
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
-import { runPostgres } from '../../../stores/postgres/errors.ts';
 
 /** A body that could not be stored as spans, with the reason. */
 export interface QuarantinedBody {
@@ -36,21 +35,19 @@ export async function insertQuarantinedBody(
   postgres: Postgres,
   entry: { jobId: string; job: IngestBodyPayload; reason: string; attempts: number; body: Buffer },
 ): Promise<void> {
-  await runPostgres(() => {
-    const insert = postgres('quarantined_bodies')
-      .insert({
-        job_id: entry.jobId,
-        project_id: entry.job.projectId,
-        reason: entry.reason.replaceAll('\0', '\uFFFD').slice(0, reasonCharactersMax),
-        attempts: entry.attempts,
-        job: JSON.stringify(entry.job),
-        body: entry.body,
-        quarantined_at: new Date(),
-        replayed_at: null,
-      })
-      .onConflict('job_id');
-    return entry.body.length > 0 ? insert.merge() : insert.ignore();
-  });
+  const insert = postgres('quarantined_bodies')
+    .insert({
+      job_id: entry.jobId,
+      project_id: entry.job.projectId,
+      reason: entry.reason.replaceAll('\0', '\uFFFD').slice(0, reasonCharactersMax),
+      attempts: entry.attempts,
+      job: JSON.stringify(entry.job),
+      body: entry.body,
+      quarantined_at: new Date(),
+      replayed_at: null,
+    })
+    .onConflict('job_id');
+  await (entry.body.length > 0 ? insert.merge() : insert.ignore());
 }
 
 /** Returns one page of entries, newest first, without the bodies. */
@@ -58,21 +55,18 @@ export async function listQuarantinedBodies(
   postgres: Postgres,
   page: { before: { quarantinedAt: string; jobId: string } | undefined; limit: number },
 ): Promise<QuarantinedBody[]> {
-  const rows = await runPostgres(() => {
-    const query = postgres('quarantined_bodies')
-      .select<Row[]>(...columns, postgres.raw('length(body) as body_bytes'))
-      .orderBy([
-        { column: 'quarantined_at', order: 'desc' },
-        { column: 'job_id', order: 'desc' },
-      ])
-      .limit(page.limit);
-    if (page.before === undefined) return query;
-    return query.whereRaw('(quarantined_at, job_id) < (?::timestamptz, ?)', [
-      page.before.quarantinedAt,
-      page.before.jobId,
-    ]);
-  });
-  return rows.map(toQuarantinedBody);
+  const select = postgres('quarantined_bodies')
+    .select<Row[]>(...columns, postgres.raw('length(body) as body_bytes'))
+    .orderBy([
+      { column: 'quarantined_at', order: 'desc' },
+      { column: 'job_id', order: 'desc' },
+    ])
+    .limit(page.limit);
+  if (page.before !== undefined) {
+    const { quarantinedAt, jobId } = page.before;
+    select.whereRaw('(quarantined_at, job_id) < (?::timestamptz, ?)', [quarantinedAt, jobId]);
+  }
+  return (await select).map(toQuarantinedBody);
 }
 
 /** Returns one entry with its body, or undefined. */
@@ -80,11 +74,9 @@ export async function findQuarantinedBody(
   postgres: Postgres,
   jobId: string,
 ): Promise<(QuarantinedBody & { body: Buffer }) | undefined> {
-  const row = await runPostgres(() =>
-    postgres('quarantined_bodies')
-      .where('job_id', jobId)
-      .first<(Row & { body: Buffer }) | undefined>(...columns, 'body', postgres.raw('length(body) as body_bytes')),
-  );
+  const row = await postgres('quarantined_bodies')
+    .where('job_id', jobId)
+    .first<(Row & { body: Buffer }) | undefined>(...columns, 'body', postgres.raw('length(body) as body_bytes'));
   return row && { ...toQuarantinedBody(row), body: row.body };
 }
 
@@ -96,11 +88,9 @@ export async function markReplayed(
   postgres: Postgres,
   { jobId, quarantinedAt }: Pick<QuarantinedBody, 'jobId' | 'quarantinedAt'>,
 ): Promise<void> {
-  await runPostgres(() =>
-    postgres('quarantined_bodies')
-      .where({ job_id: jobId, quarantined_at: quarantinedAt })
-      .update({ replayed_at: new Date() }),
-  );
+  await postgres('quarantined_bodies')
+    .where({ job_id: jobId, quarantined_at: quarantinedAt })
+    .update({ replayed_at: new Date() });
 }
 
 function toQuarantinedBody(row: Row): QuarantinedBody {

@@ -5,7 +5,6 @@ import { decodeCursor, encodeCursor } from '../../../lib/cursor.ts';
 import { NotFoundError } from '../../../lib/errors.ts';
 import type { BodyPublisher } from '../../../queue/body-publisher.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
-import { runPostgres } from '../../../stores/postgres/errors.ts';
 import { auditActorOf, type Principal } from '../../auth/index.ts';
 import { auditQuarantine } from './audit-quarantine.ts';
 import { findQuarantinedBody, listQuarantinedBodies, type QuarantinedBody } from './quarantine-store.ts';
@@ -19,19 +18,21 @@ export interface QuarantineDeps {
 
 const { endpoint } = endpointsFor<Principal>();
 
-const quarantinedBodySchema = z.object({
-  id: z.string(),
-  project_id: z.string(),
-  reason: z.string(),
-  attempts: z.number().int(),
-  content_type: z.string(),
-  content_encoding: z.string(),
-  body_bytes: z.number().int(),
-  spans: z.number().int(),
-  received_at: z.iso.datetime(),
-  quarantined_at: z.iso.datetime(),
-  replayed_at: z.iso.datetime().nullable(),
-});
+const quarantinedBodySchema = z
+  .object({
+    id: z.string(),
+    project_id: z.string(),
+    reason: z.string(),
+    attempts: z.number().int(),
+    content_type: z.string(),
+    content_encoding: z.string(),
+    body_bytes: z.number().int(),
+    spans: z.number().int(),
+    received_at: z.iso.datetime(),
+    quarantined_at: z.iso.datetime(),
+    replayed_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'QuarantinedBody' });
 
 const bodyParams = z.strictObject({ body_id: z.string().min(1).max(100) });
 const common = { tag: 'quarantine', access: { operator: true } } as const;
@@ -50,7 +51,9 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
       summary: 'List received bodies that could not be stored, newest first',
       rateClass: 'read',
       query: z.strictObject(pageParams),
-      responses: { 200: { description: 'A page of them, without the bodies', schema: listOf(quarantinedBodySchema) } },
+      responses: {
+        200: { description: 'A page of entries, without the bodies', schema: listOf(quarantinedBodySchema) },
+      },
       handle: async ({ query }) => {
         const before = query.cursor === undefined ? undefined : readPosition(deps.cursorSecret, query.cursor);
         const rows = await listQuarantinedBodies(deps.postgres, { before, limit: query.limit + 1 });
@@ -65,12 +68,12 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
       operationId: 'getQuarantinedBody',
       method: 'GET',
       path: '/api/quarantine/{body_id}',
-      summary: 'The body itself, as it was received',
+      summary: 'Get a quarantined body as it was received',
       rateClass: 'read',
       params: bodyParams,
       responses: {
         200: {
-          description: 'The bytes, possibly compressed',
+          description: 'The bytes of the body, possibly compressed',
           contentType: 'application/octet-stream',
           example: 'bytes as they were received',
         },
@@ -78,9 +81,9 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
       problems: ['not_found'],
       handle: async ({ params, principal, requestId }) => {
         const entry = await findQuarantinedBody(deps.postgres, params.body_id);
-        if (entry === undefined) throw new NotFoundError('not_found', 'There is no such body in the quarantine.');
+        if (entry === undefined) throw new NotFoundError('not_found', 'The quarantine does not have this body.');
         const actor = auditActorOf(principal, requestId);
-        await runPostgres(() => auditQuarantine(deps.postgres, entry, { did: 'read', actor }));
+        await auditQuarantine(deps.postgres, entry, { did: 'read', actor });
         return { status: 200, content: entry.body, contentType: 'application/octet-stream' };
       },
     }),
@@ -89,10 +92,10 @@ export function quarantineEndpoints(deps: QuarantineDeps) {
       operationId: 'replayQuarantinedBody',
       method: 'POST',
       path: '/api/quarantine/{body_id}/replay',
-      summary: 'Queue a body once more',
+      summary: 'Queue a quarantined body again',
       rateClass: 'write',
       params: bodyParams,
-      responses: { 202: { description: 'It is queued', schema: quarantinedBodySchema } },
+      responses: { 202: { description: 'The body is queued', schema: quarantinedBodySchema } },
       problems: ['not_found', 'conflict'],
       handle: async ({ params, principal, requestId }) => {
         const replayed = await replayBody(deps, params.body_id, auditActorOf(principal, requestId));

@@ -19,12 +19,12 @@ export async function replayBody(
   actor: AuditActor,
 ): Promise<QuarantinedBody> {
   const entry = await findQuarantinedBody(deps.postgres, jobId);
-  if (entry === undefined) throw new NotFoundError('not_found', 'There is no such body in the quarantine.');
+  if (entry === undefined) throw new NotFoundError('not_found', 'The quarantine does not have this body.');
   await deps.publisher.forget(jobId);
   const { duplicate } = await deps.publisher.publish(jobId, entry.body, entry.job, undefined);
   // A running job cannot be forgotten, so nothing was queued. Noting a replay now would lose the
   // body.
-  if (duplicate) throw new ConflictError('conflict', 'A worker is busy with this body; replay it again in a moment.');
+  if (duplicate) throw new ConflictError('conflict', 'A worker is processing this body. Replay it again in a moment.');
   await inTransaction(deps.postgres, async (transaction) => {
     await markReplayed(transaction, entry);
     await auditQuarantine(transaction, entry, { did: 'replayed', actor });

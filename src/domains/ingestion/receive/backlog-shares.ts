@@ -41,7 +41,7 @@ export class BacklogShares {
     if (!this.#full.has(workspaceId)) return;
     throw new RateLimitedError(
       'workspace_busy',
-      `This workspace has ${bytes} bytes waiting to be stored; one workspace may have ${Math.floor(bytesMax * shareMax)}. Send the spans again.`,
+      `This workspace has ${bytes} bytes that wait to be stored. The limit for one workspace is ${Math.floor(bytesMax * shareMax)}. Send the spans again later.`,
       { retryAfterS },
     );
   }

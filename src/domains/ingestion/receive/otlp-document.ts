@@ -39,16 +39,18 @@ export const otlpBodies: Readonly<Record<string, MediaType>> = {
 /** google.rpc.Status, in the encoding of the request. */
 export const otlpErrors: Readonly<Record<string, MediaType>> = {
   'application/json': {
-    schema: z.object({
-      code: z.int().meta({ description: 'A google.rpc.Code', example: 3 }),
-      message: z.string().meta({ example: 'The body is not a valid OTLP request' }),
-      fieldViolations: z.array(z.object({ field: z.string(), description: z.string() })).optional(),
-    }),
+    schema: z
+      .object({
+        code: z.int().meta({ description: 'A google.rpc.Code', example: 3 }),
+        message: z.string().meta({ example: 'The body is not a valid OTLP request' }),
+        fieldViolations: z.array(z.object({ field: z.string(), description: z.string() })).optional(),
+      })
+      .meta({ id: 'OtlpStatus' }),
   },
   'application/x-protobuf': {},
 };
 
-export const refusedExample = { code: 5, message: 'Promptlane takes traces only, not metrics.' };
+export const refusedExample = { code: 5, message: 'Promptlane accepts traces only, not metrics.' };
 
 export const exportProblems: readonly ProblemCode[] = [
   'malformed_otlp',

@@ -93,7 +93,7 @@ export class QueueGate {
     if (this.#unsafe === undefined) return;
     throw new UnavailableError(
       'queue_unavailable',
-      `Nothing can be queued right now: ${this.#unsafe}. Send it again.`,
+      `The service cannot queue data at the moment: ${this.#unsafe}. Send the request again.`,
       {
         retryAfterS: 1,
       },
@@ -117,7 +117,7 @@ export class QueueGate {
    */
   take(bytes: number): void {
     this.assertOpen();
-    if (bytes > this.#bytesLeft) throw refused('what has just come fills the queue');
+    if (bytes > this.#bytesLeft) throw refused('the queue is full');
     this.#bytesLeft -= bytes;
   }
 
@@ -175,7 +175,11 @@ export class QueueGate {
 }
 
 function refused(reason: string): UnavailableError {
-  return new UnavailableError('ingest_unavailable', `Spans cannot be taken right now: ${reason}. Send them again.`, {
-    retryAfterS: 1,
-  });
+  return new UnavailableError(
+    'ingest_unavailable',
+    `The service cannot accept spans at the moment: ${reason}. Send them again.`,
+    {
+      retryAfterS: 1,
+    },
+  );
 }

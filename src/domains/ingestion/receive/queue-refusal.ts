@@ -47,7 +47,7 @@ export function refusalOf(
   if (unsafe !== undefined) return unsafe;
   if (bytesLeft(info, memoryBytesMax) < 0) {
     const used = infoFields(info)('used_memory');
-    return `the queue holds ${used} bytes, more than its ${bodiesBytesMax(info, memoryBytesMax)}`;
+    return `the queue has ${used} bytes, more than the limit of ${bodiesBytesMax(info, memoryBytesMax)}`;
   }
   if (oldestWaitingAtMs !== undefined && nowMs - oldestWaitingAtMs > oldestWaitingMsMax) {
     return 'the workers are more than 15 minutes behind';

@@ -107,7 +107,7 @@ function readHeaders(headers: IncomingHttpHeaders): { encoding: OtlpEncoding; co
   if (coding === undefined) {
     throw new UnsupportedMediaTypeError(
       'unsupported_content_encoding',
-      `Content-Encoding ${JSON.stringify(headers['content-encoding'])} is not supported; send gzip, deflate or none.`,
+      `Content-Encoding ${JSON.stringify(headers['content-encoding'])} is not supported; send gzip, deflate or no Content-Encoding.`,
     );
   }
   return { encoding, coding };

@@ -35,7 +35,10 @@ export interface Storing extends IngestBodyDeps {
   close(): Promise<void>;
 }
 
-/** What turning bodies into stored spans shares, made once in a process. A batch is written at the latest `waitMsMax` after it began. */
+/**
+ * Creates the shared parts that convert bodies to stored spans, once per process. A batch is written
+ * at most `waitMsMax` after it began.
+ */
 export function createStoring(
   deps: {
     config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflatedBytesMax'>;

@@ -38,11 +38,11 @@ export async function ingestOrIsolate(
   } catch (error) {
     if (!isHopeless(error)) {
       if (isKnownToPass(error) || job.attemptsMade + 1 < attemptsMax) throw error;
-      deps.logger.warn({ err: error, job_id: job.id }, 'body fails again and again, to be tried alone');
+      deps.logger.warn({ err: error, job_id: job.id }, 'body fails repeatedly and is tried alone');
       return isolate(deps, job, payload);
     }
     if (error instanceof MissingBodyError && !(await job.isOurs())) {
-      deps.logger.info({ job_id: job.id, project_id: payload.projectId }, 'another worker has ended this body');
+      deps.logger.info({ job_id: job.id, project_id: payload.projectId }, 'another worker has finished this body');
       return 'stored'; // BullMQ records no result of a job that this worker has lost.
     }
     await quarantineBody(deps, {

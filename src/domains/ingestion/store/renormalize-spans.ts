@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
-import { runClickHouse } from '../../../stores/clickhouse/errors.ts';
-import { insertBlock } from '../../../stores/clickhouse/insert-block.ts';
 import { normalizeSpan } from '../../conventions/index.ts';
 import {
   countTraceRows,
   findLightSpans,
+  insertSpans,
   type LightSpan,
   lightSpanOf,
   type ReadSpan,
@@ -34,8 +33,8 @@ const chunkLengthMax = 16 * 1024 * 1024;
  * A worker that read a trace just before its spans were rewritten may store its summary just after.
  * So traces are summarized once more after this time, when such a worker is done.
  */
-const settleMs = 1_000;
-const settlingMax = 50;
+const summarizeAgainMs = 1_000;
+const writtenMax = 50;
 
 export interface RenormalizeDeps {
   clickhouse: ClickHouse;
@@ -56,10 +55,10 @@ export async function renormalizeSpans(
   filter: StoredSpansFilter & { projectId: string },
 ): Promise<number> {
   const { projectId } = filter;
-  const settling: { traceIds: string[]; writtenAtMs: number }[] = [];
-  const settle = async (left: number) => {
-    for (const { traceIds, writtenAtMs } of settling.splice(0, settling.length - left)) {
-      await sleep(Math.max(0, writtenAtMs + settleMs - Date.now()));
+  const written: { traceIds: string[]; writtenAtMs: number }[] = [];
+  const summarizeAgain = async (left: number) => {
+    for (const { traceIds, writtenAtMs } of written.splice(0, written.length - left)) {
+      await sleep(Math.max(0, writtenAtMs + summarizeAgainMs - Date.now()));
       await summarize(deps.clickhouse, projectId, traceIds);
     }
   };
@@ -71,12 +70,12 @@ export async function renormalizeSpans(
     // and are read again.
     await summarize(deps.clickhouse, projectId, traceIds, rows);
     await writeSpans(deps.clickhouse, rows);
-    settling.push({ traceIds, writtenAtMs: Date.now() });
-    if (settling.length > settlingMax) await settle(settlingMax);
+    written.push({ traceIds, writtenAtMs: Date.now() });
+    if (written.length > writtenMax) await summarizeAgain(writtenMax);
     spans += rows.length;
     deps.onProgress(spans);
   }
-  await settle(0);
+  await summarizeAgain(0);
   return spans;
 }
 
@@ -84,7 +83,7 @@ async function* chunks(spans: AsyncIterable<ReadSpan>): AsyncGenerator<StoredSpa
   let chunk: StoredSpan[] = [];
   let length = 0;
   for await (const span of spans) {
-    chunk.push(span.stored);
+    chunk.push(span.row);
     length += span.length;
     if (chunk.length < chunkSpansMax && length < chunkLengthMax) continue;
     yield chunk;
@@ -100,7 +99,7 @@ function normalizedAgain(deps: RenormalizeDeps, stored: StoredSpan): SpanRow | u
     const normalized = normalizeSpan(span);
     return rebuiltRow(stored, span, normalized, keptCost(storedCost(stored), normalized));
   } catch (error) {
-    deps.onUnreadable(stored.trace_id, stored.span_id, error);
+    deps.onUnreadable(stored.traceId, stored.spanId, error);
     return undefined;
   }
 }
@@ -111,8 +110,7 @@ function normalizedAgain(deps: RenormalizeDeps, stored: StoredSpan): SpanRow | u
  */
 async function writeSpans(clickhouse: ClickHouse, rows: readonly SpanRow[]): Promise<void> {
   if (rows.length === 0) return;
-  const block = spanTable.block([spanTable.encode(rows)]);
-  await runClickHouse(() => insertBlock(clickhouse, { table: 'spans', columns: spanTable.names, block }));
+  await insertSpans(clickhouse, [spanTable.encode(rows)]);
 }
 
 /** Stores the executions as they are, or as they will be once `rows` are written. */
@@ -123,14 +121,14 @@ async function summarize(
   rows: readonly SpanRow[] = [],
 ): Promise<void> {
   const coming = new Map(rows.map((row) => [row.span.traceId + row.span.spanId, lightSpanOf(row)]));
-  const version = await runClickHouse(() => readEngineClock(clickhouse));
-  const counts = await runClickHouse(() => countTraceRows(clickhouse, projectId, traceIds));
+  const version = await readEngineClock(clickhouse);
+  const counts = await countTraceRows(clickhouse, projectId, traceIds);
   const small = traceIds.filter((traceId) => (counts.get(traceId) ?? 0) <= smallTraceRowsMax);
-  const stored = await runClickHouse(() => findLightSpans(clickhouse, projectId, small));
+  const stored = await findLightSpans(clickhouse, projectId, small);
   const executions = [...groupByTrace(stored.map((span) => newer(span, coming.get(span.traceId + span.spanId))))].map(
     (trace) => summarizeExecution(projectId, trace, version),
   );
-  await runClickHouse(() => insertExecutions(clickhouse, executions));
+  await insertExecutions(clickhouse, executions);
   if (rows.length === 0)
     await summarizeLarge(
       clickhouse,
@@ -145,8 +143,8 @@ async function summarize(
  */
 async function summarizeLarge(clickhouse: ClickHouse, projectId: string, traceIds: readonly string[]): Promise<void> {
   for (const traceId of traceIds) {
-    const execution = await runClickHouse(() => summarizeStoredTrace(clickhouse, projectId, traceId));
-    if (execution !== undefined) await runClickHouse(() => insertExecutions(clickhouse, [execution]));
+    const execution = await summarizeStoredTrace(clickhouse, projectId, traceId);
+    if (execution !== undefined) await insertExecutions(clickhouse, [execution]);
   }
 }
 

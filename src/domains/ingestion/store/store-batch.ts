@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { originOf } from '../../../lib/errors.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
 import { clickHouseFault, isServerAnswer } from '../../../stores/clickhouse/errors.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
-import { insertSpans } from './insert-spans.ts';
+import { insertBatch } from './insert-batch.ts';
 import type { BatchEntry } from './span-batcher.ts';
 import { summarizeBatch } from './summarize-batch.ts';
 
@@ -63,10 +64,10 @@ export async function storeBatch(
   tries = triesMax,
 ): Promise<ReadonlyMap<BatchEntry, unknown>> {
   try {
-    const insertMs = await timed(() => retrying(deps, tries, () => insertSpans(deps.clickhouse, entries)));
+    const insertMs = await timed(() => retrying(deps, tries, () => insertBatch(deps.clickhouse, entries)));
     const summarizeMs = await timed(() => summarizeBatch(deps, entries));
     const spans = entries.reduce((sum, { encoded }) => sum + encoded.spanCount, 0);
-    const facts = { bodies: entries.length, spans, insert_ms: insertMs, summarise_ms: summarizeMs };
+    const facts = { bodies: entries.length, spans, insert_ms: insertMs, summarize_ms: summarizeMs };
     deps.logger.debug(facts, 'batch stored');
     return new Map();
   } catch (error) {
@@ -98,7 +99,8 @@ async function retrying(deps: StoreBatchDeps, most: typeof triesMax, work: () =>
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
-    } catch (error) {
+    } catch (thrown) {
+      const error = originOf(thrown);
       const meaning = meaningOf(error);
       if (++tries[meaning] >= most[meaning]) throw new RowsRefusedError(error, meaning !== 'doubtful');
       deps.stopping.throwIfAborted();

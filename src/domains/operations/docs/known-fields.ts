@@ -22,8 +22,8 @@ export const apiDescription = [
   'JSON in and out, in snake_case and UTF-8. Times are RFC 3339 in UTC, money is a decimal string in US dollars, ids are opaque.',
   'Credentials: an API key in `X-API-Key` acts in one project with its scopes; a token in `Authorization: Bearer` acts for a user ' +
     'in their workspaces; `X-Admin-Key` is the operator. What a caller may not see is answered as if it did not exist.',
-  'Errors are RFC 9457 problems (`application/problem+json`) with a stable `code` from the table below and, for bad input, every ' +
-    'fault in `errors`. Unknown fields and parameters are refused. 429 and 503 say in `Retry-After` when to try again.',
+  'Errors are RFC 9457 problems (`application/problem+json`) with a stable `code`, of which `x-problem-codes` has all, and, for bad ' +
+    'input, every fault in `errors`. Unknown fields and parameters are refused. 429 and 503 say in `Retry-After` when to try again.',
   'Lists answer `data` and `page`; pass `page.next_cursor` as `cursor` for more. A cursor is bound to its filters.',
   'A POST that creates takes an `Idempotency-Key`: for 24 hours the same request under the same key is answered as the first was, ' +
     'with `Idempotency-Replayed: true`, and has no second effect. A server that died midway leaves a key that answers 409 ' +

@@ -1,91 +1,55 @@
-import { createHash } from 'node:crypto';
-import { type Document, documentSchema, type OperationOfDocument } from './document.ts';
-import { type Html, html, prose } from './html.ts';
-import { operationSection } from './operation-section.ts';
-import { styles } from './styles.ts';
+/** Where the page gets its script and its style. */
+export const docsPaths = { page: '/api/docs', script: '/api/docs/page.js', style: '/api/docs/page.css' } as const;
 
 /**
- * Content-Security-Policy of the page: it loads nothing, runs no script, and allows exactly this
- * style.
+ * Content-Security-Policy of the page: whatever it loads comes from this service. Swagger UI needs
+ * no more than its own files, except for icons that its style has as `data:` images.
  */
 export const pagePolicy = [
   "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(styles).digest('base64')}'`,
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
 
-/**
- * Renders the OpenAPI document as one HTML page that needs no script.
- * @throws ZodError for a document that is not ours
- */
-export function docsPage(openapi: object): string {
-  const document = documentSchema.parse(openapi);
-  const { title, version, description } = document.info;
-  const groups = document.tags.map(({ name }) => ({ name, operations: operationsOf(document, name) }));
-  return html`<!doctype html>
+/** Returns the page that Swagger UI fills from the OpenAPI document. */
+export function docsPage(title: string): string {
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} ${version}</title>
-<style>${{ markup: styles }}</style>
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${docsPaths.style}">
 </head>
 <body>
-<nav>
-<p><a href="#top"><b>${title}</b></a> ${version}</p>
-${groups.map(navigation)}
-<p><a href="#codes">Error codes</a></p>
-<p><a href="/api/openapi.json">OpenAPI document</a></p>
-</nav>
-<main id="top">
-<h1>${title} API</h1>
-${description.split('\n\n').map(
-  (paragraph) => html`<p>${prose(paragraph)}</p>
-`,
-)}
-${groups.map(
-  ({ name, operations }) => html`<h2 id="tag-${name}">${name}</h2>
-${operations.map(([method, path, operation]) => operationSection(document, method, path, operation))}`,
-)}
-${codesTable(document)}
-</main>
+<noscript>Without scripts there is the <a href="/api/openapi.json">OpenAPI document</a>.</noscript>
+<main id="docs"></main>
+<script src="${docsPaths.script}"></script>
 </body>
 </html>
-`.markup;
-}
-
-type Listed = readonly [method: string, path: string, operation: OperationOfDocument];
-
-function operationsOf(document: Document, tag: string): Listed[] {
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, operation]): Listed[] =>
-      operation.tags.includes(tag) ? [[method, path, operation]] : [],
-    ),
-  );
-}
-
-function navigation({ name, operations }: { name: string; operations: readonly Listed[] }): Html {
-  const links = operations.map(
-    ([, , { operationId, summary }]) => html`<li><a href="#${operationId}">${summary}</a></li>
-`,
-  );
-  return html`<p><a href="#tag-${name}"><b>${name}</b></a></p>
-<ul>
-${links}</ul>
 `;
 }
 
-function codesTable(document: Document): Html {
-  const rows = Object.entries(document['x-problem-codes']).map(
-    ([
-      code,
-      { status, title },
-    ]) => html`<tr id="code-${code}"><td><code>${code}</code></td><td>${status}</td><td>${title}</td></tr>
-`,
-  );
-  return html`<h2 id="codes">Error codes</h2>
-<table><tr><th>Code</th><th>Status</th><th></th></tr>
-${rows}</table>`;
-}
+/**
+ * Starts Swagger UI. Its defaults load nothing but the document, once its online validator is off.
+ * Operations stay closed, because a hundred open ones take seconds to draw.
+ */
+export const startScript = `
+SwaggerUIBundle({
+  url: '/api/openapi.json',
+  dom_id: '#docs',
+  validatorUrl: null,
+  deepLinking: true,
+  filter: true,
+  docExpansion: 'list',
+  defaultModelsExpandDepth: 0,
+  showExtensions: true,
+  displayRequestDuration: true,
+});
+`;

@@ -26,16 +26,16 @@ export class LineOrder {
     const item = this.#item;
     const record = line.record === 'part_version' ? 'part' : 'prompt';
     if (item?.record !== record || item.slug !== line.slug) {
-      throw wrongOrder(`comes without the line of the ${record} ${line.slug} before it`);
+      throw wrongOrder(`must follow the line of the ${record} ${line.slug}`);
     }
     if (line.version !== this.#next || line.version > item.versions) {
-      throw wrongOrder(`is version ${line.version}, where ${Math.min(this.#next, item.versions)} is due`);
+      throw wrongOrder(`is version ${line.version}. The expected version is ${Math.min(this.#next, item.versions)}`);
     }
     if (line.record === 'prompt_version' && item.record === 'prompt' && line.type !== item.type) {
-      throw wrongOrder(`is of the type ${line.type}, the prompt is ${item.type}`);
+      throw wrongOrder(`has the type ${line.type}. The type of the prompt is ${item.type}`);
     }
     const later = [line.parent_version, line.rolled_back_from].find((version) => (version ?? 0) >= line.version);
-    if (later !== undefined) throw wrongOrder(`is version ${line.version}, which cannot come from version ${later}`);
+    if (later !== undefined) throw wrongOrder(`is version ${line.version}. It cannot be derived from version ${later}`);
     this.#next += 1;
   }
 
@@ -47,15 +47,16 @@ export class LineOrder {
     const item = this.#item;
     this.#item = undefined;
     if (item !== undefined && this.#next <= item.versions) {
-      throw wrongOrder(`comes where version ${this.#next} of ${item.slug} is due, which has ${item.versions}`);
+      throw wrongOrder(`must be version ${this.#next} of ${item.slug}, which has ${item.versions} versions`);
     }
   }
 
   #begin(line: ItemLine): void {
     const key = `${line.record} ${line.slug}`;
-    if (this.#seen.has(key)) throw wrongOrder(`is the second one of the ${key}`);
+    if (this.#seen.has(key)) throw wrongOrder(`repeats the ${key}`);
     const high = Object.entries(line.labels).find(([, version]) => version > line.versions);
-    if (high !== undefined) throw wrongOrder(`has the label ${high[0]} at version ${high[1]} of ${line.versions}`);
+    if (high !== undefined)
+      throw wrongOrder(`has the label ${high[0]} at version ${high[1]}, but only ${line.versions} versions`);
     this.#seen.add(key);
     this.#item = line;
     this.#next = 1;
@@ -82,7 +83,7 @@ export function parseLine(bytes: Buffer): TransferLine {
   if (tokens > lineTokensMax) {
     throw new InvalidError(
       'invalid_body',
-      `This line has ${tokens} values and keys, at most ${lineTokensMax} are allowed`,
+      `This line has ${tokens} values and keys. At most ${lineTokensMax} are allowed`,
     );
   }
   let text: string;
@@ -107,11 +108,14 @@ export function parseLine(bytes: Buffer): TransferLine {
 export function requireHash(line: VersionLine): NonNullable<ReturnType<typeof contentOfLine>> {
   const content = contentOfLine(line);
   if (content === undefined) {
-    throw new InvalidError('invalid_body', 'This line has neither the template of a text nor the messages of a chat');
+    throw new InvalidError('invalid_body', 'This line must have a template for a text, or messages for a chat');
   }
   const hash = 'part' in content ? hashOf(partKind, content.part) : hashOf(promptKind, content.prompt);
   if (hash === line.content_hash) return content;
-  throw new InvalidError('invalid_body', `content_hash: is ${line.content_hash}, that of the content is ${hash}`);
+  throw new InvalidError(
+    'invalid_body',
+    `content_hash: ${line.content_hash} is not the hash of the content, which is ${hash}`,
+  );
 }
 
 /**

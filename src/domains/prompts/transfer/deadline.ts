@@ -16,6 +16,9 @@ export class Deadline {
   check(): void {
     if (performance.now() - this.#startedAtMs <= this.#timeMsMax) return;
     const seconds = this.#timeMsMax / 1_000;
-    throw new TooLargeError('body_too_large', `This import takes over ${seconds} s, the limit; divide it by its items`);
+    throw new TooLargeError(
+      'body_too_large',
+      `This import takes longer than the limit of ${seconds} s. Divide it into smaller imports with whole items`,
+    );
   }
 }

@@ -71,7 +71,7 @@ export async function findConflicts(
   const { tables, idColumn, noun } = kind;
   const { rows } = await transaction.raw<{ rows: Conflict[] }>(
     `select staged.line, 'history_differs' as code,
-       'Version ' || staged.version || ' of the ${noun} ' || staged.slug || ' is there with another content' as message
+       'Version ' || staged.version || ' of the ${noun} ' || staged.slug || ' exists with different content' as message
      from staged_items
      join staged_versions as staged on staged.kind = staged_items.kind and staged.slug = staged_items.slug
      join ${tables.versions} as stored on stored.project_id = :projectId and stored.${idColumn} = item_id and stored.version = staged.version
@@ -130,7 +130,7 @@ async function requireFewLabels(
   );
   const [over] = rows;
   if (over === undefined) return;
-  const message = `The ${noun} ${over.slug} would have ${over.count} labels, at most ${itemLimits.labelsMax} are allowed`;
+  const message = `The ${noun} ${over.slug} would have ${over.count} labels. At most ${itemLimits.labelsMax} are allowed`;
   throw new InvalidError('invalid_body', `line ${over.line}: ${message}`, {
     errors: [{ path: `line ${over.line}`, code: 'too_many', message }],
   });

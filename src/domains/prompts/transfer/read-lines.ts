@@ -50,7 +50,7 @@ export async function* readLines(
   for await (const chunk of chunksOf(file, encoding)) {
     bytes += chunk.length;
     if (bytes > bytesMax)
-      throw new TooLargeError('body_too_large', `An import has at most ${bytesMax} bytes, inflated`);
+      throw new TooLargeError('body_too_large', `An import may have at most ${bytesMax} bytes after decompression`);
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
       if (end > start || pendingBytes > 0) {
@@ -61,13 +61,19 @@ export async function* readLines(
       }
       start = end + 1;
       if (++number > linesMax) {
-        throw new TooLargeError('body_too_large', `An import has at most ${linesMax} lines, blank ones as well`);
+        throw new TooLargeError(
+          'body_too_large',
+          `An import may have at most ${linesMax} lines, including blank lines`,
+        );
       }
     }
     pending.push(chunk.subarray(start));
     pendingBytes += chunk.length - start;
     if (pendingBytes > lineBytesMax) {
-      throw new TooLargeError('body_too_large', `Line ${number} has over ${lineBytesMax} bytes, the limit of a line`);
+      throw new TooLargeError(
+        'body_too_large',
+        `Line ${number} has more than ${lineBytesMax} bytes, which is the limit for a line`,
+      );
     }
   }
   const line = Buffer.concat(pending);

@@ -20,7 +20,7 @@ export async function spoolBody(req: IncomingMessage, bytesMax: number): Promise
       if (bytes > bytesMax) {
         throw new TooLargeError(
           'body_too_large',
-          `An import has at most ${bytesMax} bytes as it is sent; it may be gzip`,
+          `An import may have at most ${bytesMax} bytes as sent. It may be compressed with gzip`,
         );
       }
       await file.write(chunk);
@@ -31,7 +31,7 @@ export async function spoolBody(req: IncomingMessage, bytesMax: number): Promise
     if (cause instanceof TooLargeError) throw cause;
     throw req.complete
       ? cause
-      : new MalformedError('incomplete_body', 'The connection closed within the body', { cause });
+      : new MalformedError('incomplete_body', 'The connection closed before the body was complete', { cause });
   } finally {
     req.resume();
   }

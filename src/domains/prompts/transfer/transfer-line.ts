@@ -11,7 +11,10 @@ const version = z.int().min(1).max(2_147_483_647);
  */
 const time = z.iso
   .datetime()
-  .regex(/^(?!0000)\d{4}-[^.]*(?:\.\d{1,3})?Z$/, 'must be of the years 0001 to 9999, to the millisecond at most');
+  .regex(
+    /^(?!0000)\d{4}-[^.]*(?:\.\d{1,3})?Z$/,
+    'must be in the years 0001 to 9999 and have at most millisecond precision',
+  );
 
 const itemLine = <Record extends string>(record: Record, kind: typeof partKind | typeof promptKind) => {
   const { name, slug } = createFields(kind);
@@ -25,7 +28,7 @@ const itemLine = <Record extends string>(record: Record, kind: typeof partKind |
       .record(z.string().regex(/^(?!latest$)[a-z][a-z0-9_.-]{0,35}$/), version)
       .refine(
         (labels) => Object.keys(labels).length <= itemLimits.labelsMax,
-        `must have ${itemLimits.labelsMax} labels at most`,
+        `must have at most ${itemLimits.labelsMax} labels`,
       ),
     versions: version,
     created_at: time,

@@ -48,14 +48,14 @@ function exportEndpoint({ postgres }: ImportDeps) {
     operationId: 'exportPrompts',
     method: 'GET',
     path: `${path}/export`,
-    summary: 'Every part and prompt of a project with all versions, as lines of JSON',
+    summary: 'Export all parts and prompts of a project with all versions, as lines of JSON',
     description:
-      'Parts come first, and an item before its versions. Importing the lines elsewhere gives the same lines again.',
+      'Parts come before prompts. An item comes before its versions. An export after an import of these lines gives the same lines.',
     tag: 'prompts',
     access: { scope: 'prompts:read' },
     rateClass: 'read',
     params: projectParams,
-    responses: { 200: { description: 'The lines', contentType: ndjson, example: exampleLines } },
+    responses: { 200: { description: 'The exported lines', contentType: ndjson, example: exampleLines } },
     problems: ['project_not_found', 'workspace_busy', 'server_busy'],
     handle: async (_req, res, { principal, signal }) => {
       const { projectId, workspaceId } = projectOf(principal);
@@ -92,14 +92,18 @@ async function writeLines(
   res.end(pending);
 }
 
-const counts = z.object({ created: z.int(), updated: z.int(), unchanged: z.int(), versions: z.int() });
-const reportSchema = z.object({
-  dry_run: z.boolean(),
-  parts: counts,
-  prompts: counts,
-  conflicts: z.array(z.object({ line: z.int(), code: z.string(), message: z.string() })),
-  errors: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })),
-});
+const counts = z
+  .object({ created: z.int(), updated: z.int(), unchanged: z.int(), versions: z.int() })
+  .meta({ id: 'ImportCounts' });
+const reportSchema = z
+  .object({
+    dry_run: z.boolean(),
+    parts: counts,
+    prompts: counts,
+    conflicts: z.array(z.object({ line: z.int(), code: z.string(), message: z.string() })),
+    errors: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })),
+  })
+  .meta({ id: 'ImportReport' });
 
 /**
  * All workspaces share 8 imports that arrive or wait, and 2 that run; a running import holds a
@@ -124,17 +128,18 @@ function importEndpoint(deps: ImportDeps) {
     operationId: 'importPrompts',
     method: 'POST',
     path: `${path}/import`,
-    summary: 'Take in what an export gave',
+    summary: 'Import the lines of an export',
     description:
-      'All or nothing. What is missing is added: items, and versions behind the newest there is. What is there already stays; a ' +
-      'version that is there with another content is a conflict. `dry_run=true` says what would happen.',
+      'The import changes everything or nothing. It adds missing items, and the versions that come after the newest existing one. ' +
+      'Existing items and versions do not change. A version that exists with different content is a conflict. `dry_run=true` ' +
+      'reports the changes without making them.',
     tag: 'prompts',
     params: projectParams,
     query: z.strictObject({
-      dry_run: booleanParam().default(false).meta({ description: 'Says what would happen and does nothing' }),
+      dry_run: booleanParam().default(false).meta({ description: 'Whether to report the changes without making them' }),
     }),
     reads: { [ndjson]: { example: exampleLines } },
-    responses: { 200: { description: 'What was done, or would be', schema: reportSchema } },
+    responses: { 200: { description: 'The changes that were made, or would be made', schema: reportSchema } },
     problems: [
       'project_not_found',
       'invalid_body',

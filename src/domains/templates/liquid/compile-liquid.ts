@@ -43,5 +43,5 @@ function checkNesting(templates: readonly Template[]): void {
 }
 
 function tooDeep(): TemplateLimitError {
-  return new TemplateLimitError(`Blocks nest to ${templateLimits.nestingMax} levels at most`, 'nesting');
+  return new TemplateLimitError(`Blocks may be nested at most ${templateLimits.nestingMax} levels deep`, 'nesting');
 }

@@ -57,17 +57,21 @@ function describe(error: LiquidError, liquid: Liquid): { code: string; message: 
   if (filter !== undefined) {
     return {
       code: 'unknown_filter',
-      message: `There is no filter \`${filter}\``,
+      message: `The filter \`${filter}\` does not exist`,
       ...suggest(filter, filterNames(liquid)),
     };
   }
   const tag = /^tag "(.*)" not found$/s.exec(message)?.[1];
   if (tag === undefined) return { code: / not closed$/.test(message) ? 'unclosed_tag' : 'syntax_error', message };
-  if (blockEnds.test(tag)) return { code: 'stray_tag', message: `\`${tag}\` closes or continues nothing` };
+  if (blockEnds.test(tag)) return { code: 'stray_tag', message: `\`${tag}\` has no open block to close or continue` };
   if (tag === 'include' || tag === 'layout' || tag === 'block') {
-    return { code: 'tag_refused', message: `\`${tag}\` is not offered; use \`render\` with arguments` };
+    return { code: 'tag_refused', message: `\`${tag}\` is not supported; use \`render\` with arguments` };
   }
-  return { code: 'unknown_tag', message: `There is no tag \`${tag}\``, ...suggest(tag, Object.keys(liquid.tags)) };
+  return {
+    code: 'unknown_tag',
+    message: `The tag \`${tag}\` does not exist`,
+    ...suggest(tag, Object.keys(liquid.tags)),
+  };
 }
 
 function suggest(word: string, known: string[]): { suggestion?: string } {

@@ -42,16 +42,17 @@ export class PartTag extends Tag {
     super(token, remainTokens, liquid);
     this.tokenizer.skipBlank();
     const called = readReference(this.tokenizer.readQuoted()?.getText().slice(1, -1) ?? '');
-    if (called === undefined) throw new Error("render takes a part's slug in quotes: 'slug', 'slug@3' or 'slug@label'");
+    if (called === undefined)
+      throw new Error("render needs the slug of a part in quotes: 'slug', 'slug@3' or 'slug@label'");
     this.slug = called.slug;
     this.ref = called.ref;
     this.tokenizer.skipBlank();
     if (!this.tokenizer.end() && this.tokenizer.peek() !== ',') {
-      throw new Error('render takes its arguments after a comma, as name: value; `with` and `for` are not offered');
+      throw new Error('render needs its arguments after a comma, as name: value. `with` and `for` are not supported');
     }
     this.hash = new Hash(this.tokenizer, liquid.options.keyValueSeparator);
     if (Object.keys(this.hash.hash).length > templateLimits.argumentsMax) {
-      throw new Error(`A part takes at most ${templateLimits.argumentsMax} arguments`);
+      throw new Error(`A part may have at most ${templateLimits.argumentsMax} arguments`);
     }
   }
 

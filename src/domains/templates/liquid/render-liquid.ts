@@ -30,7 +30,8 @@ export function renderLiquid(
     const part = scope.parts.get(ref);
     const place = { partDepth: deeper(partDepth, ref), unconditional: unconditional && always };
     if (part !== undefined) return scope.renderIsolated(part, given, place);
-    if (scope.onMissing === 'error') throw new InvalidError('unknown_part', `There is no part ${JSON.stringify(ref)}`);
+    if (scope.onMissing === 'error')
+      throw new InvalidError('unknown_part', `The part ${JSON.stringify(ref)} does not exist`);
     return scope.onMissing === 'keep' ? undefined : '';
   };
   running.set(liquid, { scope, renderPart });
@@ -83,15 +84,14 @@ function withoutMethods(path: string): string[] {
 /** LiquidJS's names of its limits (Limiter in its render context and parser). */
 const overLimits: ReadonlyMap<string, [message: string, budget: TemplateBudget]> = new Map([
   ['template render', [`Rendering takes longer than ${liquidLimits.renderMsMax} ms`, 'time']],
-  ['memory alloc', [`Rendering makes more than ${liquidLimits.charactersMax} characters and items`, 'memory']],
-  ['parse length', [`A template has at most ${templateLimits.sourceCharactersMax} characters`, 'source']],
+  ['memory alloc', [`Rendering creates more than ${liquidLimits.charactersMax} characters and items`, 'memory']],
+  ['parse length', [`A template may have at most ${templateLimits.sourceCharactersMax} characters`, 'source']],
 ]);
 
 /** V8 throws a RangeError both for a stack overflow and for a string above its maximum length. */
 function stackOrLength({ message }: RangeError): TemplateLimitError {
-  if (/call stack/.test(message))
-    return new TemplateLimitError('The template nests too deeply to be rendered', 'nesting');
-  return new TemplateLimitError(`Rendering makes too long a text (${message})`, 'memory');
+  if (/call stack/.test(message)) return new TemplateLimitError('The template is nested too deeply', 'nesting');
+  return new TemplateLimitError(`The rendered text is too long (${message})`, 'memory');
 }
 
 /**

@@ -6,19 +6,19 @@ const ordinaryName = /^[\w-]+$/;
 /** Returns what is wrong with a variable's name; undefined when it is valid. */
 export function nameFault(name: string): string | undefined {
   if (name.length <= templateLimits.nameCharactersMax && ordinaryName.test(name)) return undefined;
-  if (name === '') return 'A tag needs a name';
+  if (name === '') return 'A tag must have a name';
   const shown = JSON.stringify(name.slice(0, 80));
   if (name.length > templateLimits.nameCharactersMax) {
-    return `Names are at most ${templateLimits.nameCharactersMax} characters; ${shown} has ${name.length}`;
+    return `A name may have at most ${templateLimits.nameCharactersMax} characters; ${shown} has ${name.length}`;
   }
-  if (name.includes('|')) return `Mustache has no filters (${shown}); use the format liquid for them`;
+  if (name.includes('|')) return `Mustache does not support filters (${shown}). Use the format liquid for filters`;
   if (/[\s"'`(){}[\]#^/<>&!=$*%,;:@+?\\~]/.test(name)) {
-    return `${shown} is not a name: letters, digits, \`_\` and \`-\`, with dots between`;
+    return `${shown} is not a name. A name has segments of letters, digits, \`_\` and \`-\`, separated by dots`;
   }
   const segments = name.split('.');
-  if (segments.includes('')) return `${shown} has a dot without a name before and after it`;
+  if (segments.includes('')) return `${shown} has a dot without a name before it or after it`;
   if (segments.length > templateLimits.nameSegmentsMax) {
-    return `Names have at most ${templateLimits.nameSegmentsMax} segments; ${shown} has ${segments.length}`;
+    return `A name may have at most ${templateLimits.nameSegmentsMax} segments; ${shown} has ${segments.length}`;
   }
   return undefined;
 }

@@ -86,9 +86,9 @@ const readers: Readonly<Record<string, Reader>> = {
   '/': closeSection,
   '>': readPart,
   '!': (state, _tag, lineStart) => markLine(state, lineStart),
-  '=': refuse('delimiters_refused', 'Delimiters cannot be changed; {{ and }} stay'),
-  '<': refuse('inheritance_refused', 'Parents and blocks are not offered; use a part with arguments'),
-  $: refuse('inheritance_refused', 'Parents and blocks are not offered; use a part with arguments'),
+  '=': refuse('delimiters_refused', 'The delimiters cannot be changed. Use {{ and }}'),
+  '<': refuse('inheritance_refused', 'Parents and blocks are not supported. Use a part with arguments'),
+  $: refuse('inheritance_refused', 'Parents and blocks are not supported. Use a part with arguments'),
 };
 
 function readVariable(state: State, tag: Tag, lineStart: boolean): void {
@@ -105,7 +105,7 @@ function openSection(state: State, tag: Tag, lineStart: boolean, inverted: boole
   add(state, { kind: 'section', path: splitName(name), inverted, children, lineStart });
   state.levels.push({ name, tag, children, within: [...within(state), name] });
   if (state.levels.length > templateLimits.nestingMax + 1) {
-    throw new TemplateLimitError(`Sections nest to ${templateLimits.nestingMax} levels at most`, 'nesting');
+    throw new TemplateLimitError(`Sections may be nested at most ${templateLimits.nestingMax} levels deep`, 'nesting');
   }
 }
 
@@ -127,7 +127,7 @@ function closeSection(state: State, tag: Tag, lineStart: boolean): void {
     return;
   }
   const slip = closest(name, [open.name]);
-  const message = `{{/${short(name)}}} closes nothing; {{#${short(open.name)}}} is open`;
+  const message = `{{/${short(name)}}} does not close the open section {{#${short(open.name)}}}`;
   complain(state, tag.begin, tag.end, 'mismatched_close', message, slip === undefined ? undefined : `{{/${slip}}}`);
   if (slip !== undefined) state.levels.pop();
 }
@@ -178,7 +178,7 @@ function markLine(state: State, lineStart: boolean): void {
 function add(state: State, node: Node): void {
   if (++state.nodes > templateLimits.nodesMax) {
     throw new TemplateLimitError(
-      `A template has at most ${templateLimits.nodesMax} tags and texts between them`,
+      `A template may have at most ${templateLimits.nodesMax} tags and texts between tags`,
       'nodes',
     );
   }

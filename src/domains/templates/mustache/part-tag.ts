@@ -27,7 +27,7 @@ export function readPartTag(inside: string): PartTag {
   const end = /\s/.exec(text)?.index ?? text.length;
   const called = readReference(text.slice(0, end));
   if (called === undefined) {
-    return { fault: `A part is named by its slug, slug@version or slug@label, not ${quote(text.slice(0, end))}` };
+    return { fault: `A part tag must contain slug, slug@version or slug@label, not ${quote(text.slice(0, end))}` };
   }
   const given = new Map<string, PartArgument>();
   argument.lastIndex = end;
@@ -35,20 +35,22 @@ export function readPartTag(inside: string): PartTag {
     const at = argument.lastIndex;
     const match = argument.exec(text);
     if (match === null)
-      return { fault: `Arguments are name="text" or name=variable, not ${quote(text.slice(at).trim())}` };
+      return {
+        fault: `Arguments must have the form name="text" or name=variable, not ${quote(text.slice(at).trim())}`,
+      };
     const read = readArgument(match);
     if ('fault' in read) return read;
     if (given.has(read.name)) return { fault: `The argument ${quote(read.name)} is given twice` };
     given.set(read.name, read);
     if (given.size > templateLimits.argumentsMax) {
-      return { fault: `A part takes at most ${templateLimits.argumentsMax} arguments` };
+      return { fault: `A part may have at most ${templateLimits.argumentsMax} arguments` };
     }
   }
   return { ...called, arguments: [...given.values()] };
 }
 
 function readArgument([, name = '', double, single, bare = '']: RegExpExecArray): PartArgument | { fault: string } {
-  const fault = name.includes('.') ? `An argument's name has no dots: ${quote(name)}` : nameFault(name);
+  const fault = name.includes('.') ? `The name of an argument must not contain a dot: ${quote(name)}` : nameFault(name);
   if (fault !== undefined) return { fault };
   const quoted = double ?? single;
   if (quoted !== undefined) return { name, value: unescaped(quoted) };

@@ -102,7 +102,7 @@ function renderPart(node: PartNode, place: Place): string {
 
 function renderUnknown({ ref, tag }: PartNode, place: Place): string {
   if (place.scope.onMissing === 'error')
-    throw new InvalidError('unknown_part', `There is no part ${JSON.stringify(ref)}`);
+    throw new InvalidError('unknown_part', `The part ${JSON.stringify(ref)} does not exist`);
   return place.scope.onMissing === 'keep' ? emit(tag, place) : '';
 }
 

@@ -38,7 +38,7 @@ export class RefusedWork {
     const known = this.#kept.get(key);
     const leftMs = (known?.untilMs ?? 0) - performance.now();
     if (known !== undefined && leftMs > 0) {
-      const again = `; it is not tried again for ${Math.ceil(leftMs / 1_000)} s`;
+      const again = `. The same request is refused for another ${Math.ceil(leftMs / 1_000)} s`;
       throw new TemplateLimitError(known.message + again, known.budget);
     }
     try {

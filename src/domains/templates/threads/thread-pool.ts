@@ -118,7 +118,7 @@ function failureOf(error: unknown, name: WorkName, { aborted, wasStarted, limitM
   if (hasCode(error, 'ERR_WORKER_OUT_OF_MEMORY')) {
     return new TemplateLimitError(`${doing[name]} needs more than ${heapMbMax} MB`, 'memory');
   }
-  if (error instanceof RangeError) return new TemplateLimitError(`${doing[name]} nests too deeply`, 'nesting');
+  if (error instanceof RangeError) return new TemplateLimitError(`${doing[name]} exceeds the nesting limit`, 'nesting');
   return error;
 }
 

@@ -1,0 +1,69 @@
+-- One row per trace. The worker computes it from all spans of the trace after every insert into it.
+-- The row that saw most spans has the greatest `version` (src/domains/summaries/execution.ts). A
+-- page of a list reads rows from all over the table, so granules and blocks are small.
+CREATE TABLE IF NOT EXISTS executions
+(
+    project_id LowCardinality(String),
+    trace_id FixedString(16),
+    version UInt64,
+    -- by the engine's clock, when the row was written
+    summarized_at DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'),
+    received_at DateTime64(3, 'UTC'),
+    -- 0 keeps forever
+    retention_days UInt16,
+    start_unix_nano UInt64,
+    end_unix_nano UInt64,
+    name String,
+    status Enum8('unset' = 0, 'ok' = 1, 'error' = 2),
+    complete Bool,
+    span_count UInt32,
+    error_count UInt32,
+    models Array(LowCardinality(String)),
+    providers Array(LowCardinality(String)),
+    prompts Array(Tuple(id String, name String, version UInt32)),
+    -- beside `prompts`, element by element
+    prompt_keys Array(String) DEFAULT arrayMap(p -> '', prompts),
+    prompt_calls Array(UInt32) DEFAULT arrayMap(p -> 1, prompts),
+    input_tokens UInt64,
+    output_tokens UInt64,
+    cache_read_tokens UInt64,
+    cache_write_tokens UInt64,
+    reasoning_tokens UInt64,
+    total_tokens UInt64,
+    cost_nano_usd Nullable(Int64),
+    unpriced_spans UInt32,
+    -- whether tokens, costs, models, providers and prompts cover the earliest spans only
+    totals_truncated Bool DEFAULT false,
+    session_id String,
+    user_id String,
+    environment LowCardinality(String),
+    service LowCardinality(String),
+    tags Array(LowCardinality(String)),
+    input_preview String,
+    output_preview String,
+    -- the row as JSON of `Execution`, so that a list reads one column instead of thirty; numbers
+    -- beyond 2^53 are texts. Workers write it, because the expression costs the engine more
+    summary String DEFAULT toJSONString(CAST(
+        tuple(project_id, lower(hex(trace_id)), toString(version), toUnixTimestamp64Milli(received_at), retention_days,
+            toString(start_unix_nano), toString(end_unix_nano), name, toString(status), complete, span_count, error_count,
+            models, providers,
+            arrayMap((p, key, calls) -> tuple(p.1, p.2, p.3, key, calls), prompts, prompt_keys, prompt_calls),
+            tuple(input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, total_tokens),
+            toString(cost_nano_usd), unpriced_spans, session_id, user_id, environment, service, tags, input_preview, output_preview),
+        'Tuple(projectId String, traceId String, version String, receivedAtMs Float64, retentionDays Float64,
+            startUnixNano String, endUnixNano String, name String, status String, complete Bool, spanCount Float64, errorCount Float64,
+            models Array(String), providers Array(String), prompts Array(Tuple(id String, name String, version UInt32, key String, calls UInt32)),
+            usage Tuple(inputTokens Float64, outputTokens Float64, cacheReadTokens Float64, cacheWriteTokens Float64,
+                reasoningTokens Float64, totalTokens Float64),
+            costNanoUsd Nullable(String), unpricedSpans Float64, sessionId String, userId String, environment String, service String,
+            tags Array(String), inputPreview String, outputPreview String)')),
+    INDEX start_minmax start_unix_nano TYPE minmax GRANULARITY 16,
+    INDEX summarized_minmax summarized_at TYPE minmax GRANULARITY 16
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (project_id, trace_id)
+-- as in `spans`
+TTL toDateTime(least(toUInt64(toUnixTimestamp(received_at)) + retention_days * 86400, 4294967295))
+    DELETE WHERE retention_days BETWEEN 1 AND 28000
+SETTINGS index_granularity = 64, min_compress_block_size = 2048, max_compress_block_size = 8192,
+    non_replicated_deduplication_window = 1000, auto_statistics_types = '';

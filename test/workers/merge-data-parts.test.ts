@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { mergeDataParts } from '../../src/domains/spans/merge-data-parts.ts';
+import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { connectQueue } from '../../workers/start-workers.ts';
+
+let redis: Redis;
+let clickhouse: ClickHouse;
+/** A month of its own, which no other test has spans in. */
+const month = '2031-03';
+const projectId = `prj_${randomUUID()}`;
+let inserted = 0;
+
+beforeAll(async () => {
+  redis = connectWorkerRedis(inject('redisUrl'));
+  clickhouse = connectClickHouse(inject('clickhouseUrl'));
+});
+afterAll(async () => {
+  await clickhouse.command({
+    query: 'ALTER TABLE spans DROP PARTITION ID {id:String}',
+    query_params: { id: month.replace('-', '') },
+  });
+  redis.disconnect();
+  await clickhouse.close();
+});
+
+/** Of the same four spans, so that a merge has something to drop. */
+async function insertParts(count: number): Promise<void> {
+  for (let part = 0; part < count; part++) {
+    const received_at = `${month}-02 00:00:${10 + inserted++}`;
+    const values = [{ project_id: projectId, span_id: `span-00${part % 4}`, received_at }];
+    await clickhouse.insert({
+      table: 'spans',
+      values,
+      columns: ['project_id', 'span_id', 'received_at'],
+      format: 'JSONEachRow',
+    });
+  }
+}
+
+async function counts(): Promise<{ parts: number; rows: number }> {
+  const result = await clickhouse.query({
+    query: `SELECT count()::Float64 AS parts, sum(rows)::Float64 AS rows FROM system.parts
+            WHERE active AND table = 'spans' AND partition_id = {id:String}`,
+    query_params: { id: month.replace('-', '') },
+    format: 'JSONEachRow',
+  });
+  const [row] = await result.json<{ parts: number; rows: number }>();
+  if (row === undefined) throw new Error('A sum is always one row');
+  return row;
+}
+
+/**
+ * With a queue of its own, in which nothing else waits; the partition is at rest when nothing has
+ * come for so many seconds.
+ */
+async function merge(queueName: string, restS = 3_600): Promise<void> {
+  const ingest = [connectQueue(queueName, redis)];
+  const logger = createLogger({ level: 'error', name: 'test' });
+  const { signal } = new AbortController();
+  await mergeDataParts({ slowClickhouse: clickhouse, ingest, stopping: signal, logger }, { restS });
+}
+
+test('many parts stay as they are while a body waits, and are merged once none does', async () => {
+  const name = `ingest-of-${randomUUID()}`;
+  const queue = connectQueue(name, redis);
+  await insertParts(12);
+  const before = await counts();
+  expect(before.parts).toBeGreaterThan(8);
+  const job = await queue.add('ingestBody', {});
+  await merge(name);
+  expect(await counts()).toEqual(before);
+  await job.remove();
+  await merge(name);
+  const after = await counts();
+  expect(after.parts).toBeLessThanOrEqual(8);
+  // Rows of one span that were replaced go with it.
+  expect(after.rows).toBeLessThan(before.rows);
+});
+
+test('some parts stay as they are while spans come, and are merged down to three once the partition rests', async () => {
+  await insertParts(5);
+  const before = await counts();
+  expect(before.parts).toBeGreaterThan(3);
+  await merge(`ingest-of-${randomUUID()}`);
+  expect(await counts()).toEqual(before);
+  await merge(`ingest-of-${randomUUID()}`, 0);
+  expect((await counts()).parts).toBeLessThanOrEqual(3);
+});
