@@ -9,6 +9,8 @@ CREATE TABLE IF NOT EXISTS executions
     -- by the engine's clock, when the row was written
     summarized_at DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'),
     received_at DateTime64(3, 'UTC'),
+    -- the lowest among the spans
+    normalizer_version UInt16,
     -- 0 keeps forever
     retention_days UInt16,
     start_unix_nano UInt64,

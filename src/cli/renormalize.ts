@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { readClickHouseUrl } from '../config.ts';
-import { renormalizeSpans } from '../domains/ingestion/index.ts';
+import { renormalizeSpans, summarizeOutdated } from '../domains/ingestion/index.ts';
 import { countStoredSpans, NORMALIZER_VERSION } from '../domains/spans/index.ts';
 import { UnavailableError } from '../lib/errors.ts';
 import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
@@ -63,6 +63,7 @@ export async function renormalize(
       print(`${projectId}: ${spans} of ${count} spans; ${done + spans} of ${total} in total`);
     done += await renormalizeSpans({ clickhouse, onProgress, onUnreadable }, { ...filter, projectId });
   }
+  await summarizeOutdated(clickhouse, options);
   print(`Normalized ${done} spans again. ${unreadable} spans could not be read.`);
   return unreadable === 0;
 }

@@ -125,10 +125,11 @@ describe('while one workspace keeps 90 calls in flight that each use up their ti
     if (figures) console.log(what, { quietMs, busyMs, answers });
     expect([...answers.keys()].filter((key) => !/^(?:422 template_limit|429 workspace_busy)$/.test(key))).toEqual([]);
     expect(answers.get('429 workspace_busy')).toBeGreaterThan(0);
-    // Both share two cores with the test and its engines; before the threads were shared it was 700
-    // ms and more, or refusals.
+    // Both share two cores with the test and its engines, and CI has slow ones: a save of liquid takes
+    // 150 ms on a quiet machine, 410 ms there. Before the threads were shared it took 700 ms and more
+    // on the former, or was refused.
     for (const [use, ms] of Object.entries(busyMs))
-      expect(ms, use).toBeLessThan(Math.max(4 * (quietMs[use] ?? 0), 250));
+      expect(ms, use).toBeLessThan(Math.max(4 * (quietMs[use] ?? 0), 600));
   });
 });
 

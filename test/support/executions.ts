@@ -16,6 +16,7 @@ export function anExecution(project: ProjectOfTest, given: Partial<Execution> = 
     traceId: newTraceId(),
     version: 1n,
     receivedAtMs: Date.now(),
+    normalizerVersion: 1,
     retentionDays: 0,
     startUnixNano,
     endUnixNano: startUnixNano + 100n * nanosPerMs,

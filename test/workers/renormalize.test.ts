@@ -8,13 +8,16 @@ import { costAsReported } from '../../src/domains/ingestion/store/span-cost.ts';
 import { promptMention } from '../../src/domains/prompt-links/index.ts';
 import {
   countStoredSpans,
+  lightSpanOf,
   NORMALIZER_VERSION,
+  readEngineClock,
   type SpanRow,
   spanTable,
   typeAttributes,
 } from '../../src/domains/spans/index.ts';
 import { rebuildSpan } from '../../src/domains/spans/stored-span.ts';
 import { readStoredSpans } from '../../src/domains/spans/stored-span-queries.ts';
+import { groupByTrace, insertExecutions, summarizeExecution } from '../../src/domains/summaries/index.ts';
 import { decodeTraces } from '../../src/otlp/decode.ts';
 import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { Span } from '../../src/otlp/span.ts';
@@ -258,7 +261,8 @@ describe('the command', () => {
   test('killed half-way and run again leaves no span and no execution behind', async () => {
     project = await newProject(api);
     const spans = Array.from({ length: 10_000 }, (_, index) => aModelCall(1, 2, { attributes: { n: BigInt(index) } }));
-    await store(decode(spans), Date.now() - hourMs, misread);
+    const summarize = true;
+    await store(decode(spans), Date.now() - hourMs, misread, { summarize });
     const options = { env: { ...process.env, CLICKHOUSE_URL: api.config.clickhouseUrl } };
     const args = ['--import', 'tsx', 'src/cli/renormalize.ts', '--project', project.id];
     const child = spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -279,6 +283,17 @@ describe('the command', () => {
        WHERE project_id = '${project.id}' AND models = ['gpt-4o']`,
     );
     expect(totals).toEqual({ executions: '10000', input: '10000', output: '20000' });
+  });
+
+  test('computes executions again whose spans are right already: a worker had read the old spans and was later', async () => {
+    project = await newProject(api);
+    const [call, root] = aTrace();
+    const rows = await store(decode([call, root]), Date.now() - hourMs, misread);
+    await run({});
+    await summarizeRows(rows);
+    expect((await listExecutions(api, project, window)).body.data).toMatchObject([{ models: [] }]);
+    await run({});
+    expect((await listExecutions(api, project, window)).body.data).toMatchObject([{ models: ['gpt-4o'] }]);
   });
 
   test('ends with 1 and says which engine is away, without its password', async () => {
@@ -312,7 +327,8 @@ async function store(
   spans: readonly Span[],
   receivedAtMs: number,
   change: (row: SpanRow) => OldRow = (row) => ({ ...row, version: NORMALIZER_VERSION }),
-): Promise<void> {
+  { summarize = false } = {},
+): Promise<readonly OldRow[]> {
   const rows = spans.map((span) => {
     const normalized = normalizeSpan(span);
     const row = change({
@@ -339,6 +355,16 @@ async function store(
             FROM (SELECT ${names} FROM ${staging})`,
   });
   await clickhouse.command({ query: `DROP TABLE ${staging}` });
+  if (summarize) await summarizeRows(rows);
+  return rows;
+}
+
+/** Stores the executions of the rows, as a worker that sees just them. */
+async function summarizeRows(rows: readonly OldRow[]): Promise<void> {
+  const spans = rows.map((row) => ({ ...lightSpanOf(row), normalizerVersion: row.version }));
+  const version = await readEngineClock(clickhouse);
+  const executions = [...groupByTrace(spans)].map((trace) => summarizeExecution(project.id, trace, version));
+  await insertExecutions(clickhouse, executions);
 }
 
 async function run(given: { belowVersion?: number; dryRun?: boolean }, lines: string[] = []): Promise<boolean> {

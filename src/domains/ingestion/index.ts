@@ -1,2 +1,2 @@
 export { createReceiving } from './receive/create-receiving.ts';
-export { renormalizeSpans } from './store/renormalize-spans.ts';
+export { renormalizeSpans, summarizeOutdated } from './store/renormalize-spans.ts';

@@ -30,6 +30,8 @@ export interface TraceTotals {
   startNano: string;
   endNano: string;
   receivedAtMs: number;
+  /** The lowest. */
+  normalizerVersion: number;
   tags: string[];
   tagsDistinct: number;
   /**
@@ -94,6 +96,7 @@ export async function findTraceTotals(
             min(start_unix_nano) AS startNano,
             max(if(start_unix_nano = 0 OR end_unix_nano < start_unix_nano, start_unix_nano, end_unix_nano)) AS endNano,
             toUnixTimestamp64Milli(max(received_at))::Float64 AS receivedAtMs,
+            min(spans.normalizer_version) AS normalizerVersion,
             arraySort(groupUniqArrayArray(${setMembersMax})(spans.tags)) AS tags,
             uniqCombinedArray(spans.tags)::Float64 AS tagsDistinct,
             arrayDistinct([${[

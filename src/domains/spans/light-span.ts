@@ -1,4 +1,5 @@
 import { type Decoded, pick } from '../../stores/clickhouse/row-reader.ts';
+import { NORMALIZER_VERSION } from './normalized-span.ts';
 import { spanFields } from './span-fields.ts';
 import type { SpanRow } from './span-row.ts';
 
@@ -6,7 +7,7 @@ const names = [
   ...(['traceId', 'spanId', 'parentSpanId', 'receivedAtMs', 'retentionDays', 'startUnixNano', 'endUnixNano'] as const),
   ...(['kind', 'name', 'status', 'service', 'environment', 'provider', 'model'] as const),
   ...(['usage', 'costNanoUsd', 'costSource', 'responseId', 'sessionId', 'userId', 'tags', 'prompt'] as const),
-  ...(['inputPreview', 'outputPreview'] as const),
+  ...(['inputPreview', 'outputPreview', 'normalizerVersion'] as const),
 ] as const;
 
 export const lightFields = pick(spanFields, names);
@@ -59,5 +60,6 @@ export function lightSpanOf({ receivedAtMs, retentionDays, span, normalized, pro
     prompt,
     inputPreview: speaksForTrace ? normalized.inputPreview : '',
     outputPreview: speaksForTrace ? normalized.outputPreview : '',
+    normalizerVersion: NORMALIZER_VERSION,
   };
 }

@@ -60,7 +60,8 @@ function lightSpans(
     return { ...texts, ...placeOf(traceId, span), ...countsOf(span, facetOf.get(span.facet)) };
   });
   // These spans started after the last counted one.
-  for (const speaker of unseen.values()) spans.push({ ...speaker, ...placeOf(traceId, speaker), ...noCounts });
+  for (const speaker of unseen.values())
+    spans.push({ ...noTexts, ...speaker, ...placeOf(traceId, speaker), ...noCounts });
   return spans;
 }
 
@@ -74,6 +75,7 @@ const noTexts = {
   userId: '',
   inputPreview: '',
   outputPreview: '',
+  normalizerVersion: 0,
 };
 const noFacet: Facet = {
   ...{ facet: '', provider: '', model: '' },

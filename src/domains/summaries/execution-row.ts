@@ -37,6 +37,7 @@ const executionTable = new NativeTable<Execution>({
   trace_id: column(hex(16), (e) => e.traceId),
   version: column(uint64, (e) => e.version),
   received_at: column(dateTimeMs, (e) => e.receivedAtMs),
+  normalizer_version: column(uint16, (e) => e.normalizerVersion),
   retention_days: column(uint16, (e) => e.retentionDays),
   start_unix_nano: column(uint64, (e) => e.startUnixNano),
   end_unix_nano: column(uint64, (e) => e.endUnixNano),

@@ -19,6 +19,8 @@ export interface Execution {
    */
   version: bigint;
   receivedAtMs: number;
+  /** The lowest normalizer version among the spans. */
+  normalizerVersion: number;
   retentionDays: number;
   startUnixNano: bigint;
   endUnixNano: bigint;

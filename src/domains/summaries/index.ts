@@ -12,6 +12,7 @@ export { insertExecutions } from './execution-row.ts';
 export { readSummary } from './execution-summary.ts';
 export { groupByRows } from './group-by-rows.ts';
 export { groupByTrace } from './group-by-trace.ts';
+export { findOutdatedExecutions } from './outdated-execution-queries.ts';
 export { missingParents, summarizeExecution } from './summarize-execution.ts';
 export { summarizeLargeTrace } from './summarize-large-trace.ts';
 export { smallTraceRowsMax, summarizeSmallTraces, summarizeStoredTrace } from './summarize-stored-traces.ts';

@@ -31,6 +31,7 @@ export function summarizeExecution(projectId: string, spans: readonly LightSpan[
     traceId: head.traceId,
     version,
     receivedAtMs: ordered.reduce((latest, span) => Math.max(latest, span.receivedAtMs), 0),
+    normalizerVersion: ordered.reduce((lowest, span) => Math.min(lowest, span.normalizerVersion), Infinity),
     retentionDays: head.retentionDays,
     startUnixNano: start,
     endUnixNano: latestEnd(ordered, start),

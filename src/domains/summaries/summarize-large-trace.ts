@@ -29,6 +29,7 @@ export async function summarizeLargeTrace(
   return {
     ...execution,
     receivedAtMs: totals.receivedAtMs,
+    normalizerVersion: totals.normalizerVersion,
     startUnixNano: BigInt(totals.startNano),
     endUnixNano: BigInt(totals.endNano),
     complete: totals.hasRoot,

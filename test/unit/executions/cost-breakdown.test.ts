@@ -10,6 +10,7 @@ function call(spanId: string, given: Partial<LightSpan> = {}): LightSpan {
     parentSpanId: '',
     sentOnce: true,
     receivedAtMs: 0,
+    normalizerVersion: 1,
     retentionDays: 0,
     startUnixNano: 0n,
     endUnixNano: 0n,

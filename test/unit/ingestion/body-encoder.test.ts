@@ -221,9 +221,10 @@ test('a workspace with many large bodies leaves another the other thread: that o
   // A thread that is still being loaded serves nobody.
   await Promise.all(['wsp_many', 'wsp_one'].map(encode));
   served.length = 0;
-  await Promise.all([...Array.from({ length: 6 }, () => encode('wsp_many')), encode('wsp_one')]);
+  await Promise.all([...Array.from({ length: 12 }, () => encode('wsp_many')), encode('wsp_one')]);
   await encoder.close();
-  expect(served.indexOf('wsp_one')).toBeLessThan(3);
+  // In the order of arrival it would be one of the last two, whatever else the machine does.
+  expect(served.indexOf('wsp_one')).toBeLessThan(6);
 }, 60_000);
 
 test('a body whose thread is ended because the worker stops is not refused for it', async () => {

@@ -13,6 +13,7 @@ function light(given: Partial<LightSpan> = {}): LightSpan {
     parentSpanId: '',
     receivedAtMs,
     sentOnce: true,
+    normalizerVersion: 1,
     retentionDays: 30,
     startUnixNano: 1_000n,
     endUnixNano: 2_000n,

@@ -5,8 +5,6 @@ import {
   countTraceRows,
   findLightSpans,
   insertSpans,
-  type LightSpan,
-  lightSpanOf,
   type ReadSpan,
   readEngineClock,
   readStoredSpans,
@@ -19,6 +17,7 @@ import {
   storedCost,
 } from '../../spans/index.ts';
 import {
+  findOutdatedExecutions,
   groupByTrace,
   insertExecutions,
   smallTraceRowsMax,
@@ -30,11 +29,10 @@ import { keptCost } from './span-cost.ts';
 const chunkSpansMax = 2_000;
 const chunkLengthMax = 16 * 1024 * 1024;
 /**
- * A worker that read a trace just before its spans were rewritten may store its summary just after.
- * So traces are summarized once more after this time, when such a worker is done.
+ * A worker that read a trace just before its spans were rewritten may store its summary just after,
+ * mostly within this time.
  */
-const summarizeAgainMs = 1_000;
-const writtenMax = 50;
+const otherSummariesMs = 1_000;
 
 export interface RenormalizeDeps {
   clickhouse: ClickHouse;
@@ -46,37 +44,39 @@ export interface RenormalizeDeps {
 
 /**
  * Normalizes the stored spans of a project again by the current rules, rewrites them with their
- * time of receipt, and summarizes their executions. Needs constant memory. May be interrupted, run
- * again, and run beside ingestion.
+ * time of receipt, and summarizes their executions. Needs constant memory. May be run again, and run
+ * beside ingestion. After an interruption, {@link summarizeOutdated} finds the executions that are
+ * left.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function renormalizeSpans(
   deps: RenormalizeDeps,
   filter: StoredSpansFilter & { projectId: string },
 ): Promise<number> {
-  const { projectId } = filter;
-  const written: { traceIds: string[]; writtenAtMs: number }[] = [];
-  const summarizeAgain = async (left: number) => {
-    for (const { traceIds, writtenAtMs } of written.splice(0, written.length - left)) {
-      await sleep(Math.max(0, writtenAtMs + summarizeAgainMs - Date.now()));
-      await summarize(deps.clickhouse, projectId, traceIds);
-    }
-  };
   let spans = 0;
   for await (const chunk of chunks(readStoredSpans(deps.clickhouse, filter))) {
     const rows = chunk.flatMap((stored) => normalizedAgain(deps, stored) ?? []);
-    const traceIds = [...new Set(rows.map(({ span }) => span.traceId))];
-    // Summaries come before the spans: after an interruption the spans still have the old version
-    // and are read again.
-    await summarize(deps.clickhouse, projectId, traceIds, rows);
     await writeSpans(deps.clickhouse, rows);
-    written.push({ traceIds, writtenAtMs: Date.now() });
-    if (written.length > writtenMax) await summarizeAgain(writtenMax);
+    const traceIds = new Set(rows.map(({ span }) => span.traceId));
+    await summarize(deps.clickhouse, filter.projectId, [...traceIds]);
     spans += rows.length;
     deps.onProgress(spans);
   }
-  await summarizeAgain(0);
   return spans;
+}
+
+/**
+ * Summarizes the executions that were computed from spans of an older normalizer version: their
+ * spans were rewritten by a command that was interrupted, or while a worker summarized them.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function summarizeOutdated(
+  clickhouse: ClickHouse,
+  filter: { projectId: string | undefined; belowVersion: number },
+): Promise<void> {
+  await sleep(otherSummariesMs);
+  for await (const { projectId, traceIds } of findOutdatedExecutions(clickhouse, filter))
+    await summarize(clickhouse, projectId, traceIds);
 }
 
 async function* chunks(spans: AsyncIterable<ReadSpan>): AsyncGenerator<StoredSpan[]> {
@@ -113,42 +113,16 @@ async function writeSpans(clickhouse: ClickHouse, rows: readonly SpanRow[]): Pro
   await insertSpans(clickhouse, [spanTable.encode(rows)]);
 }
 
-/** Stores the executions as they are, or as they will be once `rows` are written. */
-async function summarize(
-  clickhouse: ClickHouse,
-  projectId: string,
-  traceIds: readonly string[],
-  rows: readonly SpanRow[] = [],
-): Promise<void> {
-  const coming = new Map(rows.map((row) => [row.span.traceId + row.span.spanId, lightSpanOf(row)]));
+/** Stores the executions of these traces as their spans are now. */
+async function summarize(clickhouse: ClickHouse, projectId: string, traceIds: readonly string[]): Promise<void> {
   const version = await readEngineClock(clickhouse);
   const counts = await countTraceRows(clickhouse, projectId, traceIds);
-  const small = traceIds.filter((traceId) => (counts.get(traceId) ?? 0) <= smallTraceRowsMax);
-  const stored = await findLightSpans(clickhouse, projectId, small);
-  const executions = [...groupByTrace(stored.map((span) => newer(span, coming.get(span.traceId + span.spanId))))].map(
-    (trace) => summarizeExecution(projectId, trace, version),
-  );
+  const isSmall = (traceId: string) => (counts.get(traceId) ?? 0) <= smallTraceRowsMax;
+  const spans = await findLightSpans(clickhouse, projectId, traceIds.filter(isSmall));
+  const executions = [...groupByTrace(spans)].map((trace) => summarizeExecution(projectId, trace, version));
   await insertExecutions(clickhouse, executions);
-  if (rows.length === 0)
-    await summarizeLarge(
-      clickhouse,
-      projectId,
-      traceIds.filter((id) => !small.includes(id)),
-    );
-}
-
-/**
- * Summarizes large traces, only after their spans are written: new rows cannot be combined with a
- * trace that is not read completely.
- */
-async function summarizeLarge(clickhouse: ClickHouse, projectId: string, traceIds: readonly string[]): Promise<void> {
-  for (const traceId of traceIds) {
+  for (const traceId of traceIds.filter((id) => !isSmall(id))) {
     const execution = await summarizeStoredTrace(clickhouse, projectId, traceId);
     if (execution !== undefined) await insertExecutions(clickhouse, [execution]);
   }
-}
-
-function newer(stored: LightSpan, coming: LightSpan | undefined): LightSpan {
-  const newest = coming !== undefined && coming.receivedAtMs >= stored.receivedAtMs ? coming : stored;
-  return { ...newest, sentOnce: stored.sentOnce && coming === undefined };
 }
