@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { countTraceRows } from '../../src/domains/spans/index.ts';
+import { countTraceRows, describeTraceRows } from '../../src/domains/spans/index.ts';
 import { summarizeLargeTrace } from '../../src/domains/summaries/summarize-large-trace.ts';
 import { summarizeSmallTraces } from '../../src/domains/summaries/summarize-stored-traces.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
@@ -240,6 +240,23 @@ describe('a trace with texts of hostile length', { timeout: 200_000 }, () => {
       await untilListed(victim, span.traceId);
     }
     await untilListed(hostile, traceId, ({ span_count }) => span_count === 1_903);
+  });
+});
+
+test('the rows of a trace are described: all, distinct spans, and those received last', async () => {
+  const project = await newProject(api);
+  const [twice, many] = [newTraceId(), newTraceId()];
+  const receivedAt = (index: string) => ({
+    received_at: `fromUnixTimestamp64Milli(1800000000000 + toInt64(${index}))`,
+  });
+  await storeSpans(clickhouse, project, { traceId: twice, count: 3, columns: receivedAt('0') });
+  await storeSpans(clickhouse, project, { traceId: twice, count: 2, columns: receivedAt('7') });
+  await storeSpans(clickhouse, project, { traceId: many, count: 101, columns: receivedAt('number') });
+  const described = await describeTraceRows(clickhouse, project.id, [twice, many, newTraceId()]);
+  const latestMs = 1_800_000_000_000;
+  expect(Object.fromEntries(described)).toEqual({
+    [twice]: { traceId: twice, rows: 5, spans: 2 + 1, latestMs: latestMs + 7, latestRows: 2 },
+    [many]: { traceId: many, rows: 101, spans: null, latestMs: latestMs + 100, latestRows: 1 },
   });
 });
 

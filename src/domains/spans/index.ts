@@ -12,7 +12,7 @@ export { type SpanCost, type SpanRow, spanTable } from './span-row.ts';
 export { rebuildSpan, rebuiltRow, type StoredSpan, storedCost } from './stored-span.ts';
 export { countStoredSpans, type ReadSpan, readStoredSpans, type StoredSpansFilter } from './stored-span-queries.ts';
 export { noUsage, type TokenUsage, usageParts } from './token-usage.ts';
-export { countTraceRows, readEngineClock } from './trace-row-queries.ts';
+export { countTraceRows, describeTraceRows, readEngineClock, type TraceRows } from './trace-row-queries.ts';
 export { hasSpan, ofTraces, receivedTraces, type TraceKey } from './trace-sql.ts';
 export type { ClockedSpan, SkewOfSpan, TreeSpan } from './tree-span.ts';
 export { findTreeSpans, type TreeSpans } from './tree-span-queries.ts';

@@ -48,7 +48,8 @@ export function rowReader<Of extends Fields>(fields: Of): RowReader<Decoded<Of>>
       .join(', '),
     decode: (values) => {
       const row: Record<string, unknown> = {};
-      for (const [index, decode] of decoders.entries()) row[names[index] as string] = decode(values[index]);
+      // An iterator over the decoders takes three times as long.
+      for (let index = 0; index < names.length; index++) row[names[index] as string] = decoders[index]?.(values[index]);
       return row as Decoded<Of>;
     },
   };

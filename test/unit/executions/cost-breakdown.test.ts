@@ -1,38 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { breakDownCost } from '../../../src/domains/executions/cost-breakdown.ts';
 import type { LightSpan } from '../../../src/domains/spans/light-span.ts';
+import { lightSpan } from '../../support/light-span.ts';
 import { tokens } from '../../support/priced-usage.ts';
 
 function call(spanId: string, given: Partial<LightSpan> = {}): LightSpan {
-  return {
-    traceId: 'a'.repeat(32),
-    spanId,
-    parentSpanId: '',
-    sentOnce: true,
-    receivedAtMs: 0,
-    normalizerVersion: 1,
-    retentionDays: 0,
-    startUnixNano: 0n,
-    endUnixNano: 0n,
-    kind: 'llm',
-    name: 'call',
-    status: 'ok',
-    service: '',
-    environment: '',
-    provider: 'openai',
-    model: 'gpt-4o',
-    usage: tokens({ inputTokens: 10, outputTokens: 1 }),
-    costNanoUsd: 100n,
-    costSource: 'computed',
-    responseId: '',
-    sessionId: '',
-    userId: '',
-    tags: [],
-    prompt: null,
-    inputPreview: '',
-    outputPreview: '',
-    ...given,
-  };
+  const usage = tokens({ inputTokens: 10, outputTokens: 1 });
+  const priced = { provider: 'openai', model: 'gpt-4o', usage, costNanoUsd: 100n, costSource: 'computed' } as const;
+  return lightSpan({ spanId, kind: 'llm', name: 'call', status: 'ok', ...priced, ...given });
 }
 
 const unpriced = { costNanoUsd: null, costSource: 'none' } as const;

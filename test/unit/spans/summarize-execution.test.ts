@@ -2,40 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LightSpan } from '../../../src/domains/spans/light-span.ts';
 import { missingParents, summarizeExecution } from '../../../src/domains/summaries/summarize-execution.ts';
+import { lightSpan } from '../../support/light-span.ts';
 
 const traceId = 'a'.repeat(32);
 const receivedAtMs = Date.UTC(2026, 5, 1);
 
 function light(given: Partial<LightSpan> = {}): LightSpan {
-  return {
-    traceId,
-    spanId: '0000000000000001',
-    parentSpanId: '',
-    receivedAtMs,
-    sentOnce: true,
-    normalizerVersion: 1,
-    retentionDays: 30,
-    startUnixNano: 1_000n,
-    endUnixNano: 2_000n,
-    kind: 'other',
-    name: 'span',
-    status: 'unset',
-    service: '',
-    environment: '',
-    provider: '',
-    model: '',
-    usage: null,
-    costNanoUsd: null,
-    costSource: 'none',
-    responseId: '',
-    sessionId: '',
-    userId: '',
-    tags: [],
-    prompt: null,
-    inputPreview: '',
-    outputPreview: '',
-    ...given,
-  };
+  const times = { receivedAtMs, retentionDays: 30, startUnixNano: 1_000n, endUnixNano: 2_000n };
+  return lightSpan({ traceId, name: 'span', ...times, ...given });
 }
 
 const spanIds = Array.from({ length: 8 }, (_, index) => `000000000000000${index + 1}`);

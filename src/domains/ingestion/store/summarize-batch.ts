@@ -4,7 +4,7 @@ import { listForSummary } from '../../../queue/summary-list.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
-import { countTraceRows, type LightSpan, readEngineClock } from '../../spans/index.ts';
+import { describeTraceRows, type LightSpan, readEngineClock } from '../../spans/index.ts';
 import {
   type Execution,
   groupByRows,
@@ -95,14 +95,15 @@ async function summarizeProject(
   const { projectId, workspaceId, traces } = project;
   // A trace that is large by this batch alone need not be counted.
   const counted = [...traces].filter(([, { rows }]) => rows <= smallTraceRowsMax).map(([traceId]) => traceId);
-  const stored = await countTraceRows(deps.clickhouse, projectId, counted);
+  const stored = await describeTraceRows(deps.clickhouse, projectId, counted);
   const atHand: LightSpan[][] = [];
   const small = new Map<string, number>();
   const left: string[] = [];
   let budget = rowsLeft.get(workspaceId) ?? 0;
   for (const [traceId, trace] of traces) {
-    const rows = Math.max(trace.rows, stored.get(traceId) ?? 0);
-    const spans = rows > smallTraceRowsMax ? undefined : spansAtHand(trace, rows);
+    const known = stored.get(traceId);
+    const rows = Math.max(trace.rows, known?.rows ?? 0);
+    const spans = spansAtHand(trace, known);
     if (spans !== undefined) atHand.push(spans);
     else if (rows > Math.min(smallTraceRowsMax, budget)) left.push(traceId);
     else {

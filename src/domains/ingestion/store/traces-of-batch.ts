@@ -1,11 +1,15 @@
-import type { LightSpan } from '../../spans/index.ts';
+import type { LightSpan, TraceRows } from '../../spans/index.ts';
 import type { BatchEntry } from './span-batcher.ts';
 
 /** What a batch holds of one trace. */
 export interface TraceOfBatch {
   /** Rows of the trace that the batch has stored. */
   rows: number;
-  /** Its spans, each once; undefined when a body came without light spans. */
+  /** When the latest of these rows was received. */
+  latestMs: number;
+  /** Rows received at that time. */
+  latestRows: number;
+  /** Its spans, each as last received; undefined when a body came without light spans. */
   spans: Map<string, LightSpan> | undefined;
 }
 
@@ -20,25 +24,39 @@ export interface ProjectOfBatch {
 /** Returns the traces that a batch has spans of, by project. */
 export function tracesOfBatch(entries: readonly BatchEntry[]): ProjectOfBatch[] {
   const projects = new Map<string, ProjectOfBatch & { traces: Map<string, TraceOfBatch> }>();
-  for (const { projectId, workspaceId, encoded } of entries) {
+  for (const { projectId, workspaceId, receivedAtMs, encoded } of entries) {
     const project = projects.get(projectId) ?? { projectId, workspaceId, rows: 0, traces: new Map() };
     projects.set(projectId, project);
     project.rows += encoded.spanCount;
     for (const { traceId, spans } of encoded.traces) {
-      const trace = project.traces.get(traceId) ?? { rows: 0, spans: new Map() };
+      const trace = project.traces.get(traceId) ?? { rows: 0, latestMs: 0, latestRows: 0, spans: new Map() };
       project.traces.set(traceId, trace);
       trace.rows += spans;
+      if (receivedAtMs > trace.latestMs) Object.assign(trace, { latestMs: receivedAtMs, latestRows: 0 });
+      if (receivedAtMs === trace.latestMs) trace.latestRows += spans;
       if (encoded.lightSpans === undefined) trace.spans = undefined;
     }
-    for (const span of encoded.lightSpans ?? []) project.traces.get(span.traceId)?.spans?.set(span.spanId, span);
+    for (const span of encoded.lightSpans ?? []) keepNewer(project.traces.get(span.traceId)?.spans, span);
   }
   return [...projects.values()];
 }
 
+function keepNewer(spans: Map<string, LightSpan> | undefined, span: LightSpan): void {
+  const before = spans?.get(span.spanId);
+  if (before === undefined || before.receivedAtMs <= span.receivedAtMs) spans?.set(span.spanId, span);
+}
+
 /**
- * Returns all spans of the trace if the batch holds each stored row, and each span once; otherwise
- * undefined.
+ * Returns all spans of the trace, each as last received, if the batch is known to hold them: it
+ * stored every row, or it stored all spans again, which came together and last. Otherwise
+ * undefined. So a small trace is not read, however often it is sent.
  */
-export function spansAtHand({ rows, spans }: TraceOfBatch, rowsStored: number): LightSpan[] | undefined {
-  return spans !== undefined && spans.size === rows && rows === rowsStored ? [...spans.values()] : undefined;
+export function spansAtHand(trace: TraceOfBatch, stored: TraceRows | undefined): LightSpan[] | undefined {
+  if (trace.spans === undefined) return undefined;
+  const spans = [...trace.spans.values()];
+  if (spans.length === trace.rows && (stored?.rows ?? 0) <= trace.rows) return spans;
+  if (stored === undefined) return undefined;
+  const isLatest = trace.latestMs === stored.latestMs && trace.latestRows === stored.latestRows;
+  const isWhole = spans.length === stored.spans && spans.every(({ receivedAtMs }) => receivedAtMs === trace.latestMs);
+  return isLatest && isWhole ? spans.map((span) => ({ ...span, sentOnce: false })) : undefined;
 }
