@@ -116,7 +116,7 @@ function describeMachine() {
 }
 
 function required<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('There is neither an instance of our own nor a running one');
+  if (value === undefined) throw new Error('No instance was started, and none was given');
   return value;
 }
 

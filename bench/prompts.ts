@@ -18,7 +18,7 @@ try {
   const base = `${target.url}/api/projects/${target.projectId}/prompts`;
   const get = async (path: string): Promise<unknown> => {
     const answer = await fetch(base + path, { headers: { 'X-API-Key': target.apiKey } });
-    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+    if (!answer.ok) throw new Error(`${path} responded with ${answer.status}: ${await answer.text()}`);
     return answer.json();
   };
   const cursor = nextCursor(await get('?limit=100'));

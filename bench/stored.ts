@@ -52,7 +52,7 @@ async function untilCount(clickhouse: ClickHouse, range: TraceRange, table: stri
     if (plain >= expected && (await count(clickhouse, range, `${table} FINAL`)) >= expected) return askedAtMs;
     if (plain > seen) progressAtMs = askedAtMs;
     else if (askedAtMs - progressAtMs > stuckMs) {
-      throw new Error(`${table} stands at ${plain} of ${expected} rows since ${stuckMs} ms`);
+      throw new Error(`${table} has had ${plain} of ${expected} rows for ${stuckMs} ms`);
     }
     seen = plain;
     await delay(pollEveryMs);

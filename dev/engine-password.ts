@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The password of an embedded engine, made at its first start and kept beside its data, readable by nobody else. */
+/**
+ * Returns the password of an embedded engine. It is created at the first start. Its file is beside
+ * the data, and only its owner can read it.
+ */
 export function enginePassword(dataDir: string): string {
   const file = join(dataDir, 'password');
   if (existsSync(file)) return readFileSync(file, 'utf8').trim();

@@ -12,7 +12,7 @@ import { startRedis } from './redis.ts';
 export type EngineName = 'postgres' | 'redis' | 'clickhouse';
 
 export interface StartOptions extends EngineOptions {
-  /** False where the data is thrown away: Postgres then works without fsync. */
+  /** False for data that is deleted after use. Then Postgres works without fsync. */
   durable?: boolean | undefined;
 }
 
@@ -30,7 +30,10 @@ const STARTERS: Readonly<Record<EngineName, (options: StartOptions) => Promise<E
   },
 };
 
-/** An engine that can be stopped, killed and started again on the same port and data; its `url` stays the same. */
+/**
+ * An engine that can be stopped, killed and started again on the same port with the same data. Its
+ * `url` does not change.
+ */
 export class Engine {
   readonly name: EngineName;
   readonly #options: StartOptions;
@@ -58,7 +61,7 @@ export class Engine {
   get pid(): number {
     return this.#process.pid;
   }
-  /** Resolves when the process that runs now has ended. */
+  /** Resolves when the running process has ended. */
   get exited(): Promise<ProcessExit> {
     return this.#process.exited;
   }
@@ -68,12 +71,12 @@ export class Engine {
     this.#process = await STARTERS[this.name]({ ...this.#options, port: this.port });
   }
 
-  /** An orderly end; does nothing when the engine has ended already. */
+  /** Stops the engine in an orderly way. Does nothing if it has already ended. */
   async stop(): Promise<void> {
     await this.#process.stop();
   }
 
-  /** kill -9. */
+  /** Kills the engine with SIGKILL. */
   async kill(): Promise<void> {
     process.kill(this.pid, 'SIGKILL');
     await this.exited;
@@ -84,17 +87,17 @@ export interface Engines {
   readonly postgres: Engine;
   readonly redis: Engine;
   readonly clickhouse: Engine;
-  /** Stops all three and removes their data. */
+  /** Stops all engines and removes their data. */
   stop(): Promise<void>;
 }
 
 /**
- * All three engines on free ports and a temporary directory, for tests and benchmarks. Whatever ends this process,
- * Ctrl-C and kill -9 included, ends the engines and removes the directory too.
+ * Starts all three engines on free ports and in a temporary directory, for tests and benchmarks.
+ * When this process ends, also by Ctrl-C or kill -9, the engines end and the directory is removed.
  */
 export async function startThrowawayEngines(options: { postgresLog?: string } = {}): Promise<Engines> {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-'));
-  // The user that Postgres runs as when we are root must get through to its own directory.
+  // If this process runs as root, Postgres runs as another user. This user must be able to enter its own directory.
   chmodSync(directory, 0o711);
   const reaper = startReaper(directory);
   const start = (name: EngineName) =>

@@ -1,4 +1,5 @@
-// Plain JavaScript: this runs before anything is installed and must parse on a Node that is too old.
+// This file is plain JavaScript, because it runs before the installation, and because an old
+// version of Node must be able to parse it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -6,7 +7,7 @@ import { join } from 'node:path';
 
 const NODE_MIN = [20, 19];
 
-/** What is wrong with this Node version ("20.11.1"), or undefined when it will do. */
+/** Returns the fault of this version of Node ("20.11.1"), or undefined if it is supported. */
 export function nodeVersionFault(version) {
   const [major, minor] = version.split('.').map(Number);
   if (major > NODE_MIN[0] || (major === NODE_MIN[0] && minor >= NODE_MIN[1])) return undefined;
@@ -14,8 +15,9 @@ export function nodeVersionFault(version) {
 }
 
 /**
- * Why `npm ci` has to run, or undefined when node_modules holds what package-lock.json names.
- * npm writes node_modules/.package-lock.json as its last step, so an interrupted install counts as absent.
+ * Returns why `npm ci` must run, or undefined if node_modules contains the packages of
+ * package-lock.json. npm writes node_modules/.package-lock.json as its last step, so after an
+ * interrupted installation the file is missing.
  */
 export function staleReason(lock, installed) {
   if (!installed) return 'nothing is installed yet';
@@ -29,8 +31,8 @@ export function staleReason(lock, installed) {
 }
 
 /**
- * Why `npm ci` has to run in a directory with a package-lock.json, or undefined. Leaves the process
- * when there is none.
+ * Returns why `npm ci` must run in a directory with a package-lock.json, or undefined. Ends the
+ * process if the file is missing.
  */
 export function staleInstallation(directory) {
   const lock = readJson(join(directory, 'package-lock.json'));
@@ -38,7 +40,7 @@ export function staleInstallation(directory) {
   return staleReason(lock, readJson(join(directory, 'node_modules', '.package-lock.json')));
 }
 
-/** Leaves the process with a message when Node is too old or the dependencies cannot be installed. */
+/** Ends the process with a message if Node is too old or the dependencies cannot be installed. */
 export async function ensureInstalled(root) {
   const fault = nodeVersionFault(process.versions.node);
   if (fault) fail(fault);
@@ -46,8 +48,9 @@ export async function ensureInstalled(root) {
 }
 
 /**
- * The SDKs that test/e2e runs as applications, in a package of their own so that only `npm test` waits for them. One of
- * them says that it needs a newer Node than it does, hence the log level.
+ * Installs the SDKs that test/e2e runs as applications. They are in a separate package, so that
+ * only `npm test` waits for their installation. The log level hides a warning of one SDK, which
+ * states a newer version of Node than it needs.
  */
 export async function ensureTestClientsInstalled(root) {
   await installWhenStale(join(root, 'test', 'clients'), 'the clients of the tests', [
@@ -65,8 +68,8 @@ async function installWhenStale(directory, what, options) {
   const [command, ...prefix] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
   const args = [...prefix, 'ci', ...options, '--no-audit', '--no-fund'];
   const child = spawn(command, args, { cwd: directory, stdio: 'inherit' });
-  // npm takes back for half a minute what it did, and who starts again meanwhile finds a directory
-  // that cannot be removed.
+  // After an interrupt, npm takes half a minute to undo its changes. If it is started again in this
+  // time, it finds a directory that cannot be removed. So npm is killed.
   const interrupt = () => child.kill('SIGKILL');
   process.on('SIGINT', interrupt);
   const [status] = await once(child, 'exit').catch((error) => fail(`npm cannot be started: ${error.message}`));

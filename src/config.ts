@@ -79,7 +79,7 @@ export interface Config {
   identityWebhookSecrets: { clerk: readonly string[]; workos: readonly string[]; generic: readonly string[] };
   otlpBodyBytesMax: number;
   otlpInflatedBytesMax: number;
-  /** Bytes in Redis that waiting bodies may use before ingestion answers 503. */
+  /** If Redis sets no `maxmemory`, ingestion responds with 503 above this memory of Redis. */
   ingestQueueBytesMax: number;
 }
 

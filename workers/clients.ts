@@ -10,18 +10,18 @@ const insertTimeoutMs = 15_000;
 const slowTimeoutMs = 30 * 60_000;
 const postgresConnectionsMax = 4;
 
-/** What a worker process is connected to. */
+/** The connections of a worker process. */
 export interface WorkerClients {
   config: Config;
   postgres: Postgres;
   clickhouse: ClickHouse;
-  /** For statements that take minutes. */
+  /** A connection for statements that take minutes. */
   slowClickhouse: ClickHouse;
   redis: Redis;
   logger: Logger;
   /** Aborted by `stop`. */
   stopping: AbortSignal;
-  /** Makes jobs that wait for a store give up, so that they go back to the queue. */
+  /** Makes jobs stop waiting for a store, so that they go back to the queue. */
   stop(): void;
   close(): Promise<void>;
 }

@@ -95,7 +95,7 @@ export class MemoryReserve {
   async #release(): Promise<void> {
     const { redis, ingest, logger } = this.#deps;
     if ((await redis.unlink(memoryReserveKey)) === 1) {
-      logger.warn({ bytes: reserveBytes }, 'Redis is out of memory: its reserve is given up');
+      logger.warn({ bytes: reserveBytes }, 'Redis is out of memory: the worker releases its reserve');
       return;
     }
     const nowMs = performance.now();
@@ -105,7 +105,7 @@ export class MemoryReserve {
     for (const lane of ingest) {
       await lane.trimEvents(0);
       const forgotten = await forgetFinished(redis, lane);
-      logger.warn({ queue: lane.name, forgotten }, 'Redis is out of memory: finished bodies are forgotten');
+      logger.warn({ queue: lane.name, forgotten }, 'Redis is out of memory: finished bodies are no longer remembered');
     }
   }
 }

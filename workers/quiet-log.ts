@@ -1,7 +1,7 @@
 import type { Logger } from '../src/telemetry/logger.ts';
 
 const everyMs = 5_000;
-/** Maximum kinds of messages that are told apart. When it is reached, all kinds are forgotten. */
+/** Maximum kinds of messages that are distinguished. When it is reached, all kinds are forgotten. */
 const kindsMax = 1_000;
 
 /**

@@ -13,11 +13,11 @@ import { keepOrderOfStalled } from './stalled-jobs.ts';
 
 /**
  * Jobs of a dead worker start again after at most one lock and one interval. The application counts
- * crashes itself, so BullMQ must never give up.
+ * crashes itself, so BullMQ must never fail a stalled job.
  */
 const stallSettings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledCount: 1_000_000 };
 /**
- * BullMQ retries at once after an error, so a worker pauses this long when Redis is out of memory.
+ * BullMQ retries immediately after an error, so a worker pauses this long when Redis is out of memory.
  */
 const outOfMemoryRestMs = 500;
 

@@ -30,7 +30,7 @@ export async function runReads(url: string, { paths, headers }: ReadLoad): Promi
     const sentAtMs = epochMs();
     const { status } = await connection.send(request);
     latenciesMs.push(epochMs() - sentAtMs);
-    if (status !== '200') throw new Error(`${path} answered ${status}`);
+    if (status !== '200') throw new Error(`${path} responded with ${status}`);
   }
   connection.close();
   return Float64Array.from(latenciesMs);

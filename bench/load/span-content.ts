@@ -129,7 +129,7 @@ function message(role: string, content: string) {
 
 function pick<T>(random: Random, values: readonly [T, ...T[]] | readonly T[]): T {
   const value = values[Math.floor(random() * values.length)];
-  if (value === undefined) throw new Error('Nothing to pick from');
+  if (value === undefined) throw new Error('There is no value to select');
   return value;
 }
 

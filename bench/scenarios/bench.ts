@@ -25,7 +25,7 @@ const sampleEveryMs = 100;
 export async function prepareBodies(bench: Bench, count: number): Promise<{ range: TraceRange; bodies: object }> {
   const traceIdPrefix = randomBytes(4).toString('hex');
   const { spansPerBody } = bench.options;
-  bench.say(`  making ${count} bodies`);
+  bench.say(`  creating ${count} bodies`);
   const { gzipBytes, plainBytes } = await bench.load.run('prepare', { count, spansPerBody, traceIdPrefix });
   const bodies = {
     spans_per_body: spansPerBody,

@@ -7,7 +7,7 @@ const sampleEveryMs = 20;
 
 /** Sends one request that decompresses to 1 GiB. Measures its response and its memory. */
 export async function bomb(bench: Bench): Promise<object> {
-  bench.say('  making the bomb');
+  bench.say('  creating the compressed body');
   const { gzipBytes } = await bench.load.run('prepareBomb', { inflatedBytes });
   const watch = watchResources(bench, sampleEveryMs);
   const { status, ms } = await bench.load.run('sendBomb', {});

@@ -38,10 +38,10 @@ export async function render(bench: Bench): Promise<object> {
   bench.say('  warming up');
   await load.run('prepareRenders', { count: warmUpCount, path });
   await load.run('closedLoop', { connections: bench.options.connections, seconds: closedSeconds });
-  bench.say(`  ${rendersPerS} renders a second`);
+  bench.say(`  ${rendersPerS} renders per second`);
   const { bodyBytes } = await load.run('prepareRenders', { count: rendersPerS * seconds, path });
   const open = await measure(bench, () => load.run('openLoop', { bodiesPerS: rendersPerS, connectionsMax }));
-  bench.say('  as many as it takes');
+  bench.say('  as many as possible');
   await load.run('prepareRenders', { count: closedCountMax, path });
   const { connections } = bench.options;
   const closed = await measure(bench, () => load.run('closedLoop', { connections, seconds: closedSeconds }));
@@ -81,5 +81,5 @@ async function create({ url, projectId, apiKey }: Target, path: 'parts' | 'promp
     headers: { 'X-API-Key': apiKey, 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   });
-  if (answer.status !== 201) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+  if (answer.status !== 201) throw new Error(`${path} responded with ${answer.status}: ${await answer.text()}`);
 }

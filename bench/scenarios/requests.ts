@@ -76,7 +76,7 @@ const perCpuS = (us: number | null) => (us === null ? null : Math.round(1e6 / us
 
 async function findWorkspaceId(url: string, headers: Record<string, string>): Promise<string> {
   const response = await fetch(`${url}/api/me/context`, { headers });
-  if (!response.ok) throw new Error(`GET /api/me/context answers ${response.status}`);
+  if (!response.ok) throw new Error(`GET /api/me/context responded with ${response.status}`);
   const context = (await response.json()) as { workspace: { id: string } };
   return context.workspace.id;
 }
@@ -89,7 +89,7 @@ async function createPrompt(url: string, projectId: string, headers: Record<stri
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'Small request', type: 'text', template: 'Answer {{question}} in one sentence.' }),
   });
-  if (!created.ok) throw new Error(`POST prompts answers ${created.status}: ${await created.text()}`);
+  if (!created.ok) throw new Error(`POST prompts responded with ${created.status}: ${await created.text()}`);
   const { id } = (await created.json()) as { id: string };
   return `${path}/${id}`;
 }
@@ -107,14 +107,14 @@ async function limitReads(
     headers: { 'x-admin-key': adminKey, 'content-type': 'application/json' },
     body: JSON.stringify({ plan_overrides: overrides }),
   });
-  if (!changed.ok) throw new Error(`PATCH workspace answers ${changed.status}: ${await changed.text()}`);
+  if (!changed.ok) throw new Error(`PATCH workspace responded with ${changed.status}: ${await changed.text()}`);
   const giveUpAtMs = performance.now() + inForceTimeoutMs;
   for (;;) {
     const response = await fetch(`${url}/api/workspaces/${workspaceId}/quota`, { headers });
     const quota = (await response.json()) as { rate_limits: { class: string; limit: number | null }[] };
     const read = quota.rate_limits.find((rate) => rate.class === 'read');
     if (read?.limit === (overrides.rate_limits?.read ?? null)) return;
-    if (performance.now() > giveUpAtMs) throw new Error('The limit is not in force after 5 s');
+    if (performance.now() > giveUpAtMs) throw new Error('The limit does not apply after 5 s');
     await delay(50);
   }
 }

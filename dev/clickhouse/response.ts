@@ -106,7 +106,7 @@ export class ResultResponse {
 }
 
 async function writeTo(out: Writable, bytes: Uint8Array): Promise<void> {
-  if (out.destroyed) throw new Error('the client has gone');
+  if (out.destroyed) throw new Error('the client has disconnected');
   if (out.write(bytes)) return;
   const settled = new AbortController();
   const { signal } = settled;

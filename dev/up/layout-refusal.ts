@@ -6,7 +6,10 @@ import { CannotStart } from './errors.ts';
 
 const ENGINE_NAMES: readonly EngineName[] = ['postgres', 'redis', 'clickhouse'];
 
-/** Why migrations failed and how to start over, when a store was made by another version; undefined otherwise. */
+/**
+ * Returns why the migrations failed and how to start over, if another version created a store.
+ * Otherwise returns undefined.
+ */
 export async function layoutRefusal(
   config: UpConfig,
   urls: { databaseUrl: string; clickhouseUrl: string },
@@ -15,7 +18,10 @@ export async function layoutRefusal(
   return failure instanceof UnknownLayoutError ? new CannotStart(failure.explain(startOver(config))) : undefined;
 }
 
-/** Empties all stores together: what one of them has names what is in the others. Secrets and keys stay. */
+/**
+ * Returns how to empty all stores. They are emptied together, because each refers to the data of
+ * the others. Secrets and keys are kept.
+ */
 export function startOver({ dataDir, externalUrls }: UpConfig): string {
   const own = ENGINE_NAMES.filter((name) => !externalUrls[name]);
   const foreign = ENGINE_NAMES.filter((name) => externalUrls[name] && name !== 'redis');

@@ -44,21 +44,8 @@ CREATE TABLE IF NOT EXISTS executions
     input_preview String,
     output_preview String,
     -- the row as JSON of `Execution`, so that a list reads one column instead of thirty; numbers
-    -- beyond 2^53 are texts. Workers write it, because the expression costs the engine more
-    summary String DEFAULT toJSONString(CAST(
-        tuple(project_id, lower(hex(trace_id)), toString(version), toUnixTimestamp64Milli(received_at), retention_days,
-            toString(start_unix_nano), toString(end_unix_nano), name, toString(status), complete, span_count, error_count,
-            models, providers,
-            arrayMap((p, key, calls) -> tuple(p.1, p.2, p.3, key, calls), prompts, prompt_keys, prompt_calls),
-            tuple(input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, total_tokens),
-            toString(cost_nano_usd), unpriced_spans, session_id, user_id, environment, service, tags, input_preview, output_preview),
-        'Tuple(projectId String, traceId String, version String, receivedAtMs Float64, retentionDays Float64,
-            startUnixNano String, endUnixNano String, name String, status String, complete Bool, spanCount Float64, errorCount Float64,
-            models Array(String), providers Array(String), prompts Array(Tuple(id String, name String, version UInt32, key String, calls UInt32)),
-            usage Tuple(inputTokens Float64, outputTokens Float64, cacheReadTokens Float64, cacheWriteTokens Float64,
-                reasoningTokens Float64, totalTokens Float64),
-            costNanoUsd Nullable(String), unpricedSpans Float64, sessionId String, userId String, environment String, service String,
-            tags Array(String), inputPreview String, outputPreview String)')),
+    -- beyond 2^53 are texts. Workers write it (src/domains/summaries/execution-summary.ts)
+    summary String,
     INDEX start_minmax start_unix_nano TYPE minmax GRANULARITY 16,
     INDEX summarized_minmax summarized_at TYPE minmax GRANULARITY 16
 )

@@ -19,7 +19,7 @@ interface StoreUrls {
 }
 
 /**
- * Migrates both stores to the current schema. Safe to call from several processes at once.
+ * Migrates both stores to the current schema. Safe to call from several processes at the same time.
  * `databaseUrl` names the owner of the tables. With `serviceUrl`, its user is created and gets
  * access to the tables.
  * @returns the names of the applied migrations

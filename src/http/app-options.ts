@@ -27,7 +27,7 @@ export interface AppOptions<P> {
    */
   sharerOf?: (req: Request, principal: P | undefined) => string;
   /**
-   * Tells why a lane cannot make progress. Called before reads of executions begin, and when any
+   * Returns why a lane cannot make progress. Called before reads of executions begin, and when any
    * lane refuses work.
    */
   whyStuck?: WhyStuck;

@@ -10,8 +10,9 @@ import { mountRoutes } from './routes.ts';
 
 /**
  * Creates the Express application for a list of contracts. Order per request: request id, security
- * headers, route, `authorize`, `admit`, path and query validation, body, body validation,
- * idempotency, handler. Errors become problem responses.
+ * headers, route, `authorize`, `admit`, path and query validation, body, body validation, lane,
+ * idempotency, handler. A raw endpoint gets its place in a lane after `admit`, and its handler reads
+ * the body. Errors become problem responses.
  * @throws Error at start-up that lists every fault of the contracts, such as an endpoint without
  * access
  */

@@ -3,11 +3,11 @@ import { RateLimitedError, UnavailableError } from '../lib/errors.ts';
 const mebibyte = 1024 * 1024;
 
 export interface IntakeLimits {
-  /** Maximum bytes of request bodies that this process holds at once. */
+  /** Maximum bytes of request bodies that this process holds at a time. */
   bytesMax: number;
   /** Maximum bytes per sharer. Must be at least the size of the largest allowed body. */
   bytesPerSharerMax: number;
-  /** Maximum number of bodies that are arriving at once. */
+  /** Maximum number of bodies that are arriving at the same time. */
   bodiesMax: number;
   /** Maximum number of arriving bodies per sharer. */
   bodiesPerSharerMax: number;
@@ -47,7 +47,7 @@ interface Held {
  * Limits the memory of request bodies in this process, counted as the bytes arrive. All workspaces,
  * and callers without one, share it. Each sharer holds at most a fixed amount (48 of 128 MiB, 512
  * of 4,096 arriving bodies), so a connection that sends nothing does not affect others. A body that
- * does not fit is refused at once, because a waiting body would also use memory.
+ * does not fit is refused immediately, because a waiting body would also use memory.
  */
 export class BodyIntake {
   readonly #limits: IntakeLimits;
@@ -91,7 +91,7 @@ export class BodyIntake {
         return mine.bytes;
       },
       take: (bytes) => {
-        if (released) throw new Error('The request that held this is over');
+        if (released) throw new Error('The request has ended');
         if (own.bytes + bytes > bytesPerSharerMax) throw workspaceBusy(`${bytesPerSharerMax} bytes of requests`);
         if (this.#all.bytes + bytes > bytesMax) throw serverBusy(`${bytesMax} bytes of requests`);
         add({ bytes, bodies: 0 });

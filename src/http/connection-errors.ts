@@ -18,7 +18,7 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, a
   writeProblem(socket, problemOfParser(error));
 }
 
-/** Refuses CONNECT, which asks for a tunnel. Node hands over the bare socket for it. */
+/** Refuses CONNECT, which requests a tunnel. Node passes only its socket. */
 export function refuseTunnel(socket: Duplex): void {
   const detail = 'CONNECT is not supported, because this server is not a proxy';
   // Node has removed its own listeners, and an `error` event without a listener ends the process.

@@ -41,7 +41,7 @@ export class ConnectionRoom {
   }
 
   /**
-   * Counts a request as in progress. Called for every request, also when several arrive at once on
+   * Counts a request as in progress. Called for every request, also when several arrive together on
    * one connection.
    */
   begin({ socket }: IncomingMessage, res: ServerResponse): void {

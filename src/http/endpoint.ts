@@ -27,7 +27,7 @@ export interface CommonCall<P> {
   principal: P | undefined;
   requestId: string;
   /**
-   * Aborted when the response has been sent or the client has left, so that work nobody needs can
+   * Aborted when the response has been sent or the client has left, so that work without a reader can
    * stop. Created on first use.
    */
   signal: AbortSignal;

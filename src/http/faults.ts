@@ -49,7 +49,7 @@ const quotedCharsMax = 80;
 const faultsMax = 50;
 
 /**
- * Returns one line per unknown key. zod asks for one message per issue, and an issue holds all
+ * Returns one line per unknown key. zod requests one message per issue, and an issue holds all
  * unknown keys of an object.
  */
 function describe(issue: z.core.$ZodRawIssue): string | undefined {

@@ -15,7 +15,7 @@ export interface FixedContent {
 const compress = promisify(gzip);
 
 /**
- * Prepares content once, so that no answer has to encode or compress it. Compresses in a thread of
+ * Prepares content once, so that no response has to encode or compress it. Compresses in a thread of
  * Node's pool.
  */
 export async function fixedContent(content: string | Uint8Array, contentType: string): Promise<FixedContent> {
@@ -24,7 +24,7 @@ export async function fixedContent(content: string | Uint8Array, contentType: st
 }
 
 /**
- * Returns the answer with fixed content, compressed for clients that take it. The two forms differ
+ * Returns the response with fixed content, compressed for clients that take it. The two forms differ
  * in their bytes, so each has a strong entity tag of its own.
  */
 export function answerFixed(

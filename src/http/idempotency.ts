@@ -123,7 +123,7 @@ export async function answerOnce(deps: OnceDeps, run: (effectId: string) => Prom
 const storeAgainMs = 1_000;
 const storeAgainMax = 60;
 /**
- * Stores outcomes that could not be stored at once. All tenants share it in turn, and it uses at
+ * Stores outcomes that could not be stored immediately. All tenants share it in turn, and it uses at
  * most two connections. Work beyond a tenant's limit is tried again a second later.
  */
 const storings = new FairLane({

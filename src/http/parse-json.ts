@@ -5,13 +5,13 @@ import { findPieces } from './json-pieces.ts';
 import { checkJson } from './json-walk.ts';
 
 type Decoder = Pick<TextDecoder, 'decode'>;
-type Place = readonly (string | number)[];
+type JsonPath = readonly (string | number)[];
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const pieceOptions = { fatal: true, ignoreBOM: true };
 const utf8Piece = new TextDecoder('utf-8', pieceOptions);
 
-/** Bytes that are decoded at once, which takes about two milliseconds. */
+/** Bytes that are decoded at a time, which takes about two milliseconds. */
 const decodedBytes = 256 * 1024;
 
 /**
@@ -45,7 +45,7 @@ export function* parseSteps(bytes: Buffer): Generator<void, unknown> {
   return root;
 }
 
-function* pieceSteps(bytes: Buffer, decoder: Decoder, at: Place): Generator<void, unknown> {
+function* pieceSteps(bytes: Buffer, decoder: Decoder, at: JsonPath): Generator<void, unknown> {
   yield;
   if (bytes.length <= decodedBytes) return parsePiece(bytes, decoder, at);
   const text = yield* decodeSteps(
@@ -59,7 +59,7 @@ function* pieceSteps(bytes: Buffer, decoder: Decoder, at: Place): Generator<void
   return value;
 }
 
-function* decodeSteps(bytes: Buffer, decoder: TextDecoder, at: Place): Generator<void, string> {
+function* decodeSteps(bytes: Buffer, decoder: TextDecoder, at: JsonPath): Generator<void, string> {
   let text = '';
   for (let start = 0; start < bytes.length; start += decodedBytes) {
     const slice = bytes.subarray(start, start + decodedBytes);
@@ -69,18 +69,18 @@ function* decodeSteps(bytes: Buffer, decoder: TextDecoder, at: Place): Generator
   return text;
 }
 
-function parsePiece(bytes: Buffer, decoder: Decoder, at: Place): unknown {
+function parsePiece(bytes: Buffer, decoder: Decoder, at: JsonPath): unknown {
   const text = orMalformed(at, () => decoder.decode(bytes));
   const value = parseText(text, at);
   checkJson(value, text, at);
   return value;
 }
 
-function parseText(text: string, at: Place): unknown {
+function parseText(text: string, at: JsonPath): unknown {
   return orMalformed(at, () => JSON.parse(text));
 }
 
-function orMalformed<T>(at: Place, read: () => T): T {
+function orMalformed<T>(at: JsonPath, read: () => T): T {
   try {
     return read();
   } catch (cause) {

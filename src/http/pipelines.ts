@@ -7,7 +7,7 @@ import { FewPerTurn } from '../lib/few-per-turn.ts';
  * waiting request is an object, and when the client leaves all of them end in one turn of the event
  * loop.
  */
-const waitingMax = 8;
+const waitingMax = 4;
 /**
  * Number of waiting requests that begin in one turn of the event loop. They take about a
  * millisecond of it.
@@ -32,7 +32,7 @@ interface Parsed {
 /**
  * Orders requests that a client sends on one connection without waiting for responses (RFC 9112,
  * 9.3.2). Responses must be in order, so each request begins when the one before it has ended, and
- * only a few begin per turn of the event loop: Node would begin hundreds at once if they arrived
+ * only a few begin per turn of the event loop: Node would begin hundreds together if they arrived
  * together. Shared by all connections of the process, in the order in which the earlier requests
  * ended.
  */

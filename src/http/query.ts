@@ -66,7 +66,7 @@ export function prefixedParams<S extends z.ZodType>(item: S) {
   return z.record(z.string().min(1).max(prefixedNameMax), item).optional();
 }
 
-/** Returns whether a key of a query schema stands for {@link prefixedParams}. */
+/** Returns whether a key of a query schema represents {@link prefixedParams}. */
 export const isPrefix = (name: string) => name.endsWith('.');
 
 /**

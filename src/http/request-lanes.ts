@@ -29,7 +29,7 @@ export type WhyStuck = (lane: LaneName) => Error | undefined;
 const waiting = { waitingPerKey: 64, waitingMax: 512, waitMsMax: requestWaitMsMax };
 /**
  * Running reads of one workspace while others use the lane. As many reads as there are processors
- * keep ClickHouse busy, so a workspace that asks for more leaves half of that to the others.
+ * keep ClickHouse busy, so a workspace that requests more leaves half of that to the others.
  */
 const perBusyKey = Math.max(1, Math.floor(availableParallelism() / 2));
 /**

@@ -70,7 +70,7 @@ export async function listen({
       const answering = running.items().some((res) => res.req.socket === socket && res.headersSent);
       refuseConnection(error, socket, answering);
     };
-    // Node finds all timed-out requests at once.
+    // Node finds all timed-out requests together.
     if ('code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refusals.add(refuse);
     else refuse();
   });

@@ -1,6 +1,6 @@
 /**
  * Returns a function that shares one result, or one error, with all callers while it is pending and
- * for `ttlMs` after. So `load` runs at most once per `ttlMs` and never twice at once, however often
+ * for `ttlMs` after. So `load` runs at most once per `ttlMs` and never twice at the same time, however often
  * the function is called.
  */
 export function cachedFor<T>(ttlMs: number, load: () => Promise<T>): () => Promise<T> {

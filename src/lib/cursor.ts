@@ -10,7 +10,7 @@ export type CursorPosition = readonly (string | number | boolean | null)[];
 
 /**
  * Encodes an opaque, signed cursor: base64url of a truncated HMAC-SHA256, followed by JSON of the
- * fingerprint digest and the position. `fingerprint` stands for filters and sort, see
+ * fingerprint digest and the position. `fingerprint` identifies filters and sort, see
  * `fingerprintOf`.
  */
 export function encodeCursor(secret: string, fingerprint: string, position: CursorPosition): string {

@@ -21,7 +21,7 @@ export interface AppErrorOptions {
 
 /**
  * An error that is reported to the caller. The subclasses give its kind and know nothing of HTTP:
- * `http/problem.ts` maps kinds to statuses, `workers/run-job.ts` maps them to retry or give up.
+ * `http/problem.ts` maps kinds to statuses, `workers/run-job.ts` maps them to a retry or a failure.
  * `code` comes from `problem-codes.ts`, where it belongs to one kind. `message` quotes the bad
  * value and the limit.
  */

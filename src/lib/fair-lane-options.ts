@@ -1,10 +1,10 @@
 export interface FairLaneOptions {
   /** What the lane runs, for messages: "renders", "reads of executions". */
   name: string;
-  /** Maximum total cost of the work that runs at once. */
+  /** Maximum total cost of the work that runs at the same time. */
   capacity: number;
   /**
-   * Maximum total cost of the work of one key that runs at once. Work that costs more counts as
+   * Maximum total cost of the work of one key that runs at the same time. Work that costs more counts as
    * this much.
    */
   perKey: number;

@@ -21,7 +21,7 @@ interface Key {
 /**
  * A bounded resource that is shared between keys, which are workspaces nearly everywhere. One key
  * holds at most `perKey`. Waiting work is served in turn between keys, by cost (start-time fair
- * queueing, Goyal, Vin and Cheng 1996), and in order within a key.
+ * queuing, Goyal, Vin and Cheng 1996), and in order within a key.
  */
 export class FairLane {
   readonly #options: FairLaneOptions;

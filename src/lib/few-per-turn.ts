@@ -1,5 +1,5 @@
 /**
- * Runs functions in order, at most `perTurn` in one turn of the event loop, so that many at once do
+ * Runs functions in order, at most `perTurn` in one turn of the event loop, so that many together do
  * not delay other work.
  */
 export class FewPerTurn {

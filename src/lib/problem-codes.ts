@@ -34,9 +34,9 @@ export const problemCodes = {
     forbidden: 'The credentials do not allow this operation',
     insufficient_scope: 'The API key does not have the required scope',
     insufficient_role: 'The role does not allow this operation',
-    admin_required: 'This operation requires a workspace administrator',
+    admin_required: 'This operation is not available with this kind of credential',
     api_key_required: 'This operation requires an API key',
-    organization_not_accessible: 'The token names an organization the user is not a member of',
+    organization_not_accessible: 'The token names an organization that the user is not a member of',
   },
   not_found: {
     route_not_found: 'The route does not exist',

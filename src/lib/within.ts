@@ -4,7 +4,7 @@ export class TimeoutError extends Error {
 }
 
 /** Used as the abort reason, because the default reason captures a stack trace on every request. */
-const over = new TimeoutError('Nobody waits any more');
+const over = new TimeoutError('The caller no longer waits');
 
 /**
  * Waits for `run`, but not longer than `timeoutMs`. The signal aborts when no caller waits any

@@ -12,7 +12,7 @@ export interface ScanResult {
   rejected: number;
   /** Why spans were rejected, in English with counts, at most eleven lines. */
   reasons: string[];
-  /** What was accepted with changes, or is probably a mistake of the sender. */
+  /** Values that were accepted with changes, or are probably a mistake of the sender. */
   warnings: string[];
 }
 

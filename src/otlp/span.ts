@@ -1,5 +1,5 @@
 /**
- * A decoded OTLP AnyValue. The JavaScript type tells the OTLP type, so no wrapper is needed:
+ * A decoded OTLP AnyValue. The JavaScript type determines the OTLP type, so no wrapper is needed:
  * string, bool = boolean, int = bigint (exact 64 bits), double = number, bytes = Uint8Array, array
  * = Array, kvlist = Map, empty = null.
  */

@@ -19,13 +19,13 @@ interface Waiter {
 }
 
 /**
- * Tells when the kernel has the writes that Redis has answered. With `appendfsync everysec` Redis
+ * Reports when the kernel has the writes that Redis has answered. With `appendfsync everysec` Redis
  * delays its write(2) for up to 2 s while an fsync runs, but it answers meanwhile. If Redis is
  * killed then, these writes are lost.
  * Redis writes before it sends replies (beforeSleep in its server.c). So everything executed before
  * is written if INFO shows no pending fsync or an empty buffer. Under steady writes INFO may never
  * show that; then the file must have grown by the size of the buffer.
- * A process has at most one INFO under way. All waiters share it; later waiters share the next one.
+ * A process has at most one INFO in progress. All waiters share it; later waiters share the next one.
  */
 export class DurabilityBarrier {
   readonly #redis: Redis;

@@ -20,7 +20,7 @@ const identityChange = z.discriminatedUnion('kind', [
     verb,
     organizationId: externalId,
     name: z.string().min(1).max(200),
-    /** Subject of the user who created the organization, if the provider tells it. */
+    /** Subject of the user who created the organization, if the provider sends it. */
     createdBy: externalId.nullable(),
   }),
   z.strictObject({

@@ -50,14 +50,14 @@ const ingestJob = {
 /**
  * Lists every queue and its job. An ingest job is retried until its rows are stored or its body is
  * quarantined, so it never fails. An identity event fails when it cannot be applied.
- * `concurrency` is the number of jobs that one worker process runs at once. `everyMs` is the interval
+ * `concurrency` is the number of jobs that one worker process runs at the same time. `everyMs` is the interval
  * of a repeated job. `removeOnComplete` sets how long a finished id is remembered. A resend within this time is the
  * same delivery.
  */
 export const jobCatalog = {
   ingestBody: {
     queue: 'ingest',
-    /** Bodies that one worker has under way; one half of them fills a batch while the other half is written. */
+    /** Bodies that one worker has in progress; one half of them fills a batch while the other half is written. */
     concurrency: 500,
     ...ingestJob,
   },

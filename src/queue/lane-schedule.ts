@@ -26,7 +26,7 @@ interface KnownBacklog {
  * served at `fairBytesPerS`: the seconds since a base that all processes share, plus the seconds of
  * its backlog at that rate, at most 300.
  * So a body of a workspace with a short backlog goes before the backlog of another workspace. No
- * body starves: a body that has waited 300 s goes before every new one.
+ * body waits forever: a body that has waited 300 s goes before every new one.
  * A process estimates the backlog from the answer of Redis to its last publish and from what it has
  * sent since. The estimate shrinks at the fair rate.
  */

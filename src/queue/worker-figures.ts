@@ -14,13 +14,13 @@ const freshMs = 5_000;
 const forgottenMs = 60_000;
 
 const figures = z.object({
-  /** By the clock of Redis. */
+  /** Time by the clock of Redis. */
   atMs: z.number(),
   /** From the receipt of a body until its spans are readable. */
   freshnessP95Ms: z.number().nullable(),
   storedSpans: z.number(),
   /**
-   * Since when the worker has had bodies under way without finishing one; null while it has none.
+   * Since when the worker has had bodies in progress without finishing one; null while it has none.
    */
   busySinceMs: z.number().nullable().default(null),
 });

@@ -1,5 +1,5 @@
-/** The place of one item in a {@link Bag}. */
-interface Place<Item> {
+/** One item of a {@link Bag} and its index. */
+interface Entry<Item> {
   readonly item: Item;
   index: number;
 }
@@ -11,27 +11,27 @@ interface Place<Item> {
  * take three times as long.
  */
 export class Bag<Item> {
-  readonly #places: Place<Item>[] = [];
+  readonly #entries: Entry<Item>[] = [];
 
   /**
    * Adds an item.
    * @returns a function that removes it, to be called once
    */
   add(item: Item): () => void {
-    const place = { item, index: this.#places.length };
-    this.#places.push(place);
-    return () => this.#remove(place);
+    const entry = { item, index: this.#entries.length };
+    this.#entries.push(entry);
+    return () => this.#remove(entry);
   }
 
   items(): Item[] {
-    return this.#places.map(({ item }) => item);
+    return this.#entries.map(({ item }) => item);
   }
 
-  /** Moves the last item into the freed place. */
-  #remove(place: Place<Item>): void {
-    const last = this.#places.pop();
-    if (last === undefined || last === place) return;
-    last.index = place.index;
-    this.#places[place.index] = last;
+  /** Moves the last item to the freed index. */
+  #remove(entry: Entry<Item>): void {
+    const last = this.#entries.pop();
+    if (last === undefined || last === entry) return;
+    last.index = entry.index;
+    this.#entries[entry.index] = last;
   }
 }

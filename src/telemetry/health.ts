@@ -3,7 +3,7 @@ import { originOf } from '../lib/errors.ts';
 import { TimeoutError, within } from '../lib/within.ts';
 import { createLatencyRecorder, type LatencySummary } from './latency.ts';
 
-/** A problem with a dependency that does answer. The reason is public. */
+/** A problem with a dependency that does respond. The reason is public. */
 export class Concern {
   readonly status: 'degraded' | 'down';
   readonly reason: string;
@@ -19,7 +19,7 @@ export interface ProbeReading {
   latencyMs: number;
   /** Why the probe failed: an error code, never a message, because the detail is public. */
   detail?: string;
-  /** The problem that the check found although the dependency answered. */
+  /** The problem that the check found although the dependency responded. */
   concern?: Concern;
 }
 
@@ -30,7 +30,7 @@ export interface Probe {
    */
   read(): Promise<ProbeReading>;
   /**
-   * Whether the last three checks got no answer in time, so that a new request would wait for
+   * Whether the last three checks got no response in time, so that a new request would wait for
    * nothing. A dependency that refuses is not silent.
    */
   readonly isSilent: boolean;
@@ -97,7 +97,7 @@ const silentAfter = 3;
 
 /**
  * Returns whether an error is a time-out. This includes the error of knex when no connection of the
- * pool becomes free in time, because all of them wait for an answer.
+ * pool becomes free in time, because all of them wait for a response.
  */
 function isTimeout(error: unknown): boolean {
   return (

@@ -6,7 +6,7 @@ export type { Logger } from 'pino';
 /**
  * Lines are buffered and written outside of the event loop; one write(2) per request took a tenth
  * of the event loop under load. A process that ends writes the rest; a killed one loses 0.1 s of
- * lines. If nobody reads them, up to `maxLength` bytes wait.
+ * lines. If no process reads them, up to `maxLength` bytes wait.
  */
 const stdout = { dest: 1, sync: false, minLength: 4_096, periodicFlush: 100, maxLength: 16 * 1024 * 1024 };
 

@@ -15,12 +15,12 @@ import {
 } from './rules.ts';
 
 export interface SourceFile {
-  /** Relative to the project's root, with `/`. */
+  /** Relative to the root of the project, with `/`. */
   path: string;
   text: string;
 }
 
-/** Every breach of the rules, as `path: what`. */
+/** Returns every violation of the rules as `path: what`. */
 export function breaches(files: readonly SourceFile[]): string[] {
   return files.flatMap((file) =>
     [...importBreaches(file), ...textBreaches(file), ...sizeBreaches(file)].map((what) => `${file.path}: ${what}`),
@@ -29,11 +29,11 @@ export function breaches(files: readonly SourceFile[]): string[] {
 
 export interface Import {
   module: string;
-  /** Whether nothing of it exists at run time. */
+  /** Whether the import does not exist at run time. */
   isType: boolean;
 }
 
-/** What a file imports, exports from, or loads with `import()`; comments do not count. */
+/** Returns what a file imports, exports from, or loads with `import()`. Comments are ignored. */
 export function importsOf(text: string): Import[] {
   const code = withoutComments(text);
   const named = [...code.matchAll(/^\s*(?:import|export)\b(\s+type\b)?[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm)];

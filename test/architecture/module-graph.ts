@@ -2,11 +2,11 @@ import { posix } from 'node:path';
 import type { SourceFile } from './check.ts';
 import { importsOf } from './check.ts';
 
-/** The files of the product and what they import of each other. Paths are relative to the project's root. */
+/** The files of the product and their imports of each other. Paths are relative to the root of the project. */
 export interface ModuleGraph {
   /** Imports that exist at run time. */
   values: ReadonlyMap<string, readonly string[]>;
-  /** These and the imports of types alone. */
+  /** The imports that exist at run time, and imports of types only. */
   all: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -25,7 +25,7 @@ export function moduleGraph(files: readonly SourceFile[]): ModuleGraph {
   return { values: edges((isType) => !isType), all: edges(() => true) };
 }
 
-/** A file and all that it imports, directly or not. */
+/** Returns a file and everything that it imports, directly or indirectly. */
 export function reachedFrom(start: string, edges: ModuleGraph['all']): Set<string> {
   const reached = new Set([start]);
   for (const path of reached) for (const target of edges.get(path) ?? []) reached.add(target);
@@ -33,8 +33,8 @@ export function reachedFrom(start: string, edges: ModuleGraph['all']): Set<strin
 }
 
 /**
- * Groups of files that import each other in a circle. The algorithm is Tarjan's, "Depth-first
- * search and linear graph algorithms", 1972.
+ * Returns groups of files that import each other in a cycle. The algorithm is Tarjan's,
+ * "Depth-first search and linear graph algorithms", 1972.
  */
 export function cyclesOf(edges: ModuleGraph['all']): string[][] {
   const cycles: string[][] = [];
@@ -64,7 +64,7 @@ export interface StructureFigures {
   workerFiles: readonly string[];
   /** Files that `priceCall` loads. */
   priceCallFiles: number;
-  /** Of values and of types. */
+  /** Cycles of imports, including imports of types. */
   cycles: readonly string[][];
   /** Lines of each domain as a share of the lines of all domains, the largest first. */
   domainShares: readonly { domain: string; share: number }[];

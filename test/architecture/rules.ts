@@ -1,9 +1,9 @@
-/** ARCHITECTURE rules as data; `check.ts` holds files against them. Paths are relative to the project's root. */
+/** The rules of the tree as data. `check.ts` checks the files. Paths are relative to the root of the project. */
 
 const kit = ['lib', 'runtime'];
 const belowDomains = [...kit, 'config', 'telemetry', 'stores', 'queue', 'otlp'];
 
-/** What each part of the tree may import from the others; the first matching part owns a file. */
+/** The parts of the tree, and what each may import from the others. A file belongs to the first part that matches. */
 export const layers: readonly { name: string; files: RegExp; mayImport: readonly string[] }[] = [
   { name: 'lib', files: /^src\/lib\//, mayImport: ['runtime'] },
   { name: 'runtime', files: /^src\/runtime\//, mayImport: ['lib'] },
@@ -20,8 +20,8 @@ export const layers: readonly { name: string; files: RegExp; mayImport: readonly
 ];
 
 /**
- * A domain may import those before it, and only their `index.ts`. Workers also import `jobs.ts`:
- * what background jobs do.
+ * A domain may import only the domains before it, and only their `index.ts`. Workers also import
+ * `jobs.ts`, which contains the work of background jobs.
  */
 export const domainOrder: readonly string[] = [
   'operations',
@@ -46,10 +46,10 @@ export const domainOrder: readonly string[] = [
   'identity',
 ];
 
-/** Besides other endpoints, the one file that imports endpoints; an index never exports one. */
+/** The only file that imports endpoints, other than endpoints themselves. An index never exports one. */
 export const endpointImporters = /^src\/api\/endpoints\.ts$/;
 
-/** Who may import a package; every file of src/ and workers/ is held against this. */
+/** The files that may import a package. The rule applies to src/ and workers/. */
 export const packageHomes: Readonly<Record<string, RegExp>> = {
   express: /^src\/http\/|\.routes\.ts$/,
   helmet: /^src\/http\//,
@@ -63,7 +63,10 @@ export const packageHomes: Readonly<Record<string, RegExp>> = {
   chdb: /^dev\//,
 };
 
-/** Who may read and write a table of ClickHouse. Summaries write executions, and the domain `executions` lists them. */
+/**
+ * The files that may read and write a table of ClickHouse. Summaries write executions, and the
+ * domain `executions` lists them.
+ */
 export const tableHomes: Readonly<Record<string, RegExp>> = {
   spans: /^src\/domains\/spans\//,
   executions: /^src\/domains\/(?:summaries|executions)\//,
@@ -71,8 +74,8 @@ export const tableHomes: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Calls that few files of the product may make, and what the others use. An error of an engine is made one for a caller
- * once, behind these calls.
+ * Calls that only a few files of the product may make, and what other files use instead. Behind
+ * these calls, an error of an engine becomes an error for the caller.
  */
 export const callHomes: readonly { call: RegExp; home: RegExp; instead: string }[] = [
   { call: /\bknex\s*\(/, home: /^src\/stores\/postgres\/client\.ts$/, instead: 'connectPostgres' },
@@ -99,8 +102,8 @@ export const bannedNames = /(?:Service|Manager|Helper|Utils)$/;
 export const fileLinesMax = 250;
 export const indexLinesMax = 20;
 
-/** Files over `fileLinesMax`, each with the reason. */
+/** Files longer than `fileLinesMax`, each with the reason. */
 export const longFiles: Readonly<Record<string, string>> = {};
 
-/** Files that tools want a default export from. */
+/** Files whose tools require a default export. */
 export const defaultExporters = /^(?:knexfile|vitest\.config)\.ts$/;

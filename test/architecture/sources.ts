@@ -5,7 +5,7 @@ import type { SourceFile } from './check.ts';
 const root = join(import.meta.dirname, '../..');
 const folders = ['src', 'workers', 'migrations', 'dev', 'test', 'bench'];
 
-/** Every TypeScript file that the rules are about. */
+/** Returns every TypeScript file that the rules apply to. */
 export function sources(): SourceFile[] {
   const inFolders = folders
     .filter((folder) => existsSync(join(root, folder)))

@@ -10,7 +10,7 @@ const everyMs = 500;
 const readableMsMax = 60_000;
 const listLimit = 100;
 
-/** What the innocent workspace went through. Times in ms. */
+/** The results of the innocent workspace. Times are in ms. */
 export interface CanaryFigures {
   sent: number;
   readableMs: number[];
@@ -19,8 +19,8 @@ export interface CanaryFigures {
 }
 
 /**
- * An innocent workspace beside the attacker: sends traces, reads them back, renders and lists.
- * `finish` holds what it was told to what is there.
+ * An innocent workspace that runs at the same time as the attacker. It sends traces, reads them,
+ * renders and lists. `finish` compares the acknowledged traces with the stored ones.
  */
 export function startCanary({ apiUrl, canary }: World, findings: Findings) {
   const figures: CanaryFigures = { sent: 0, readableMs: [], renderMs: [], listMs: [] };
@@ -46,13 +46,13 @@ export function startCanary({ apiUrl, canary }: World, findings: Findings) {
       if (!response.ok)
         findings.add(
           'canary',
-          `the canary's ${what} was answered with ${response.status}`,
+          `the canary's ${what} got the response ${response.status}`,
           Buffer.from(body).toString().slice(0, 300),
         );
       else into?.push(performance.now() - startedAtMs);
       return response.ok ? new Response(body) : undefined;
     } catch (error) {
-      findings.add('canary', `the canary's ${what} had no answer`, String(error));
+      findings.add('canary', `the canary's ${what} had no response`, String(error));
       return undefined;
     }
   }
@@ -98,14 +98,14 @@ export function startCanary({ apiUrl, canary }: World, findings: Findings) {
     await Promise.all(reading);
   }
 
-  /** Every acknowledged trace is listed once with its two spans. */
+  /** Checks that every acknowledged trace is listed once with its two spans. */
   async function checkAll(): Promise<void> {
     const listed = new Map<string, number[]>();
     let cursor: string | null = null;
     do {
       const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
       const response = await attempt(
-        'walk through its list',
+        'read of all pages of its list',
         undefined,
         `${project}/executions?limit=${listLimit}&fields=trace_id,span_count${query}`,
       );

@@ -8,11 +8,11 @@ import type { World } from './world.ts';
 
 export interface FuzzCase {
   request: FuzzRequest;
-  /** How the client behaves, if not well. */
+  /** The manner of the client. Undefined if the client behaves correctly. */
   manner: Manner | undefined;
 }
 
-/** Operations with more behind them than the others, which have a weight of 1. */
+/** Operations with more code than the others. The others have the weight 1. */
 const weights: Readonly<Record<string, number>> = {
   exportTraces: 12,
   createExecution: 6,
@@ -26,7 +26,10 @@ const weights: Readonly<Record<string, number>> = {
   getExecution: 2,
 };
 
-/** The cases of a run: case `index` of a seed holds the same values in every run, but for the names of what exists. */
+/**
+ * The cases of a run. The case `index` of a seed has the same values in every run, except for the
+ * names of existing resources.
+ */
 export function createCases(
   operations: readonly Operation[],
   world: World,
@@ -45,9 +48,9 @@ export function createCases(
   const anyCase = fc.record({ request: anyRequest, manner });
   return {
     caseOf(index: number): FuzzCase {
-      // Multiplied by an odd number, so that neighboring seeds have no cases in common for long.
+      // The seed is multiplied by an odd number, so that neighboring seeds do not have the same cases.
       const [drawn] = fc.sample(anyCase, { seed: Math.imul(seed + 1, 0x9e3779b1) + index, numRuns: 1 });
-      if (drawn === undefined) throw new Error('fast-check drew nothing');
+      if (drawn === undefined) throw new Error('fast-check returned no value');
       return drawn;
     },
   };

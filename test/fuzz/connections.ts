@@ -2,41 +2,47 @@ import { connect } from 'node:net';
 import type { FuzzRequest } from './requests/request.ts';
 
 export type Manner =
-  | 'leaves within its headers'
-  | 'leaves within its body'
-  | 'leaves before the answer'
+  | 'disconnects within its headers'
+  | 'disconnects within its body'
+  | 'disconnects before the response'
   | 'resets'
   | 'half-closes'
-  | 'sends more than it said'
+  | 'sends more than Content-Length'
   | 'pipelines';
 export const manners: readonly Manner[] = [
-  'leaves within its headers',
-  'leaves within its body',
-  'leaves before the answer',
+  'disconnects within its headers',
+  'disconnects within its body',
+  'disconnects before the response',
   'resets',
   'half-closes',
-  'sends more than it said',
+  'sends more than Content-Length',
   'pipelines',
 ];
 
 const patienceMs = 3_000;
 
-/** What a client sends that behaves like this, and whether it stays for an answer. */
+/** The bytes that a client of each manner sends, and what it does after them. */
 const scripts: Readonly<
   Record<Manner, (head: string, body: Buffer) => { bytes: Buffer; ending: 'destroy' | 'reset' | 'end' | 'stay' }>
 > = {
-  'leaves within its headers': (head) => ({ bytes: Buffer.from(head.slice(0, head.length >> 1)), ending: 'destroy' }),
-  'leaves within its body': (head, body) => ({
+  'disconnects within its headers': (head) => ({
+    bytes: Buffer.from(head.slice(0, head.length >> 1)),
+    ending: 'destroy',
+  }),
+  'disconnects within its body': (head, body) => ({
     bytes: Buffer.concat([Buffer.from(head), body.subarray(0, body.length >> 1)]),
     ending: 'destroy',
   }),
-  'leaves before the answer': (head, body) => ({ bytes: Buffer.concat([Buffer.from(head), body]), ending: 'destroy' }),
+  'disconnects before the response': (head, body) => ({
+    bytes: Buffer.concat([Buffer.from(head), body]),
+    ending: 'destroy',
+  }),
   resets: (head, body) => ({
     bytes: Buffer.concat([Buffer.from(head), body.subarray(0, body.length >> 1)]),
     ending: 'reset',
   }),
   'half-closes': (head, body) => ({ bytes: Buffer.concat([Buffer.from(head), body]), ending: 'end' }),
-  'sends more than it said': (head, body) => ({
+  'sends more than Content-Length': (head, body) => ({
     bytes: Buffer.concat([Buffer.from(head), body, Buffer.from('surplus\r\n\r\n')]),
     ending: 'stay',
   }),
@@ -47,8 +53,8 @@ const scripts: Readonly<
 };
 
 /**
- * Sends a request over a connection of its own in the given manner; the statuses of what was
- * answered while it stayed.
+ * Sends a request over its own connection in the given manner. Resolves to the statuses of the
+ * responses that the client received.
  */
 export function misbehave(
   apiUrl: string,

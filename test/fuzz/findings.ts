@@ -9,7 +9,7 @@ export type FindingKind =
   | 'stall'
   | 'no answer'
   | 'contract';
-/** In the order of how bad they are. */
+/** The most serious kind is first. */
 export const findingKinds: readonly FindingKind[] = [
   'restart',
   'server error',
@@ -23,19 +23,19 @@ export const findingKinds: readonly FindingKind[] = [
 
 export interface Finding {
   kind: FindingKind;
-  /** The same for the same fault, whatever the request. */
+  /** The same fault has the same title, whatever the request. */
   title: string;
   detail: string;
-  /** Seen this often. */
+  /** Number of occurrences. */
   count: number;
-  /** Those of the first time; with more than one, any of them may be the culprit. */
+  /** The requests of the first occurrence. If there are several, any of them may be the cause. */
   requests: readonly FuzzRequest[];
 }
 
-/** What a run has found, each fault once. */
+/** The findings of a run. Each fault is included once. */
 export class Findings {
   readonly #byTitle = new Map<string, Finding>();
-  /** Told apart from findings: refusals that a load of the fuzzer's own may bring about, and the like. */
+  /** Observations that are not faults, such as refusals that the load of the fuzzer can cause. */
   readonly notes = new Map<string, { count: number; requests: readonly FuzzRequest[] }>();
 
   add(kind: FindingKind, title: string, detail: string, requests: readonly FuzzRequest[] = []): void {
@@ -49,7 +49,7 @@ export class Findings {
     this.notes.set(what, { ...known, count: known.count + 1 });
   }
 
-  /** Worst first. */
+  /** Returns all findings, the most serious first. */
   all(): Finding[] {
     return [...this.#byTitle.values()].sort((a, b) => findingKinds.indexOf(a.kind) - findingKinds.indexOf(b.kind));
   }

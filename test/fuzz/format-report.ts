@@ -8,7 +8,7 @@ const requestsShown = 5;
 const codesShown = 4;
 const nameChars = 28;
 
-/** What a run has found and what it did, as text. Bodies that do not fit in a line go to files of `directory`. */
+/** Returns the findings and figures of a run as text. Writes long bodies and commands to files in `directory`. */
 export function formatReport(report: FuzzReport, directory: string): string {
   const { findings, requests, stallsOfOthers } = report;
   const all = findings.all();

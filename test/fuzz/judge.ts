@@ -7,17 +7,17 @@ import type { FuzzRequest } from './requests/request.ts';
 import type { Answer } from './send.ts';
 
 /**
- * Answers that say that there was too much at once, or that a query asked for too much. They name
- * the caller's own doing.
+ * Codes of responses for too many requests at the same time, or for a query that is too large. The
+ * caller causes both.
  */
 const overloadCodes = new Set(['server_busy', 'query_timeout']);
-/** Of HTTP itself, for any operation. */
+/** Statuses of HTTP itself. Every operation may return them. */
 const protocolStatuses = new Set([400, 405, 408, 413, 415, 417, 431]);
 const bodyCharsShown = 300;
 
 /**
- * Holds answers against the OpenAPI document: declared status, registered code, body as its schema
- * says; nothing of 500 and above.
+ * Compares responses with the OpenAPI document. The status must be declared, the code must be
+ * registered, and the body must match its schema. A status of 500 or more is a fault.
  */
 export function createJudge(document: Document, operations: readonly Operation[], findings: Findings) {
   const byId = new Map(operations.map((operation) => [operation.operationId, operation]));
@@ -25,11 +25,11 @@ export function createJudge(document: Document, operations: readonly Operation[]
   addFormats.default(ajv);
   ajv.addSchema(document, 'document');
 
-  /** Adds what is wrong to the findings; the code of an error, else nothing. */
+  /** Adds the faults of a response to the findings. Returns the code of an error, or ''. */
   function judge(request: FuzzRequest, answer: Answer): string {
-    const parsed = parse(answer);
+    const parsed = parseAnswer(answer);
     const code = typeof parsed === 'object' && parsed !== null && 'code' in parsed ? String(parsed.code) : '';
-    const shown = `${request.operationId} answered ${answer.status} ${code}`;
+    const shown = `${request.operationId} responded with ${answer.status} ${code}`;
     const detail = answer.body.toString().slice(0, bodyCharsShown);
     if (answer.status >= 500) {
       if (answer.status === 503 && overloadCodes.has(code)) findings.note(shown);
@@ -76,7 +76,7 @@ export function createJudge(document: Document, operations: readonly Operation[]
     });
     if (validate(parsed)) return undefined;
     const [error] = validate.errors ?? [];
-    return `the body is not as declared: ${error?.instancePath.replaceAll(/\/\d+/g, '/n')} ${error?.message}`;
+    return `the body does not match its schema: ${error?.instancePath.replaceAll(/\/\d+/g, '/n')} ${error?.message}`;
   }
 
   return { judge };
@@ -84,7 +84,8 @@ export function createJudge(document: Document, operations: readonly Operation[]
 
 export type Judge = ReturnType<typeof createJudge>;
 
-function parse({ headers, body }: Answer): unknown {
+/** Returns the JSON of a response; undefined if it has none. */
+export function parseAnswer({ headers, body }: Answer): unknown {
   if (!/json/.test(headers['content-type'] ?? '') || body.length === 0) return undefined;
   try {
     return JSON.parse((headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString());

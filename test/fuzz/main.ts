@@ -7,7 +7,7 @@ import { startFuzzStack } from './start-fuzz-stack.ts';
 
 const stallMsMax = 50;
 const sizes = { textCharsMax: 4_000_000, elementsMax: 200_000, levelsMax: 20_000 };
-/** Of the time of the run, for sending suspects of stalls again; at least a minute. */
+/** Share of the time of the run for sending suspects of stalls again. The minimum is one minute. */
 const confirmShare = 0.5;
 
 const interrupted = new Promise<never>((_, reject) => {

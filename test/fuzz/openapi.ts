@@ -44,11 +44,14 @@ export interface Document {
 
 export async function fetchDocument(apiUrl: string): Promise<Document> {
   const response = await fetch(`${apiUrl}/api/openapi.json`);
-  if (response.status !== 200) throw new Error(`The OpenAPI document was answered with ${response.status}`);
+  if (response.status !== 200) throw new Error(`The OpenAPI document got the response ${response.status}`);
   return (await response.json()) as Document;
 }
 
-/** Every operation with its parameters, body and answers in place of references to them. Schemas of answers keep theirs. */
+/**
+ * Returns every operation. References in its parameters, its body and its responses are replaced by
+ * their targets. Schemas of responses keep their references.
+ */
 export function operationsOf(document: Document): Operation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -64,7 +67,7 @@ export function operationsOf(document: Document): Operation[] {
   );
 }
 
-/** A copy with what references lead to, wherever they are. No request has a schema within itself. */
+/** Returns a copy in which every reference is replaced by its target. No schema of a request contains itself. */
 function inPlace<T>(node: T, document: Document): T {
   if (typeof node !== 'object' || node === null) return node;
   if (Array.isArray(node)) return node.map((each) => inPlace(each, document)) as T;
@@ -72,7 +75,7 @@ function inPlace<T>(node: T, document: Document): T {
   return Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, inPlace(value, document)])) as T;
 }
 
-/** What a reference leads to, with what stands beside it; anything else as it is. */
+/** Returns the target of a reference together with the other members beside it. Returns any other node unchanged. */
 function target<T extends object>(node: T, document: Document): T {
   if (!('$ref' in node) || typeof node.$ref !== 'string') return node;
   const path = node.$ref.split('/').slice(1);
@@ -80,7 +83,7 @@ function target<T extends object>(node: T, document: Document): T {
     (at, key) => (Object.hasOwn(Object(at), key) ? Object(at)[key] : undefined),
     document,
   );
-  if (typeof found !== 'object' || found === null) throw new Error(`${node.$ref} leads nowhere`);
+  if (typeof found !== 'object' || found === null) throw new Error(`${node.$ref} has no target`);
   const { $ref: _, ...beside } = node;
   return { ...found, ...beside } as T;
 }

@@ -15,7 +15,7 @@ export const help = `npm run fuzz -- [options]    sends hostile requests to its 
 
 const seedsMax = 2 ** 31;
 
-/** Reads the command line; undefined when help was asked for. Throws an Error of one line that names the bad option. */
+/** Reads the command line. Returns undefined for --help. Throws an Error of one line that names the invalid option. */
 export function readOptions(args: readonly string[]): CommandLine | undefined {
   const { values } = parseArgs({
     args: [...args],

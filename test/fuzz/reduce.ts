@@ -3,8 +3,8 @@ import type { FuzzRequest } from './requests/request.ts';
 const triesMax = 40;
 
 /**
- * The request without what it does not need to fail: parameters of its query, lines or members of
- * its body, one after the other.
+ * Returns the request without the parts that are not necessary for its failure. Removes parameters
+ * of its query and lines or members of its body, one at a time.
  */
 export async function reduced(
   request: FuzzRequest,

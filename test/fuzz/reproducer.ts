@@ -8,9 +8,9 @@ const inlineBytesMax = 1_500;
 const commandCharsMax = 2_500;
 
 /**
- * A request as a curl command for any instance: `$B` is its address, `$K` a full key, `$P` the
- * project, `$W` the workspace, `$T` a user's token, `$A` the admin key. What does not fit in a line
- * is written to `directory`.
+ * Returns a request as a curl command for any instance. `$B` is its address, `$K` a key with all
+ * scopes, `$P` the project, `$W` the workspace, `$T` a user's token, and `$A` the admin key. A long
+ * body or command is written to a file in `directory`.
  */
 export function toCurl(request: FuzzRequest, world: World, directory: string): string {
   const { method, target, headers, body } = request;

@@ -3,7 +3,7 @@ import { type CanaryFigures, startCanary } from './canary.ts';
 import { createCases, type FuzzCase } from './cases.ts';
 import { misbehave } from './connections.ts';
 import { Findings } from './findings.ts';
-import { createJudge } from './judge.ts';
+import { createJudge, parseAnswer } from './judge.ts';
 import { fetchDocument, operationsOf } from './openapi.ts';
 import { reduced } from './reduce.ts';
 import type { FuzzRequest } from './requests/request.ts';
@@ -19,16 +19,16 @@ import { createWorld, type World } from './world.ts';
 export interface FuzzOptions {
   seed: number;
   durationMs: number;
-  /** On a machine so slow that there are fewer it goes on for longer. */
+  /** The minimum number of requests. On a slow machine, the run continues until it is reached. */
   requestsMin: number;
-  /** Requests under way at once. */
+  /** Number of requests at the same time. */
   parallel: number;
   sizes: Sizes;
-  /** A longer time in which an event loop does one thing is a finding once it is confirmed. */
+  /** A longer stall of an event loop is a finding after it is confirmed. */
   stallMsMax: number;
-  /** For sending suspects of stalls again. */
+  /** Time for sending suspects of stalls again. */
   confirmBudgetMs: number;
-  /** A line now and then on how far it is. */
+  /** Receives a line about the progress from time to time. */
   progress: (line: string) => void;
 }
 
@@ -36,9 +36,9 @@ export interface FuzzReport {
   findings: Findings;
   world: World;
   requests: number;
-  /** By operation, then by class of status, `none` for no answer. */
+  /** Numbers by operation and class of status. `none` means that there was no response. */
   answers: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  /** By operation, then by the code of an error. */
+  /** Numbers by operation and code of an error. */
   codes: ReadonlyMap<string, ReadonlyMap<string, number>>;
   canary: CanaryFigures;
   stallsOfOthers: number;
@@ -46,15 +46,15 @@ export interface FuzzReport {
 
 const progressEveryMs = 10_000;
 const drainTimeoutMs = 180_000;
-/** Somewhat below what Node takes of request line and headers. */
+/** Less than the maximum of Node for the request line and headers. */
 const headBytesMax = 15_000;
 const acknowledgedKept = 200;
-/** An answer that is missing about then is laid to the process that ended. */
+/** A response that is missing within this time is attributed to the process that ended. */
 const deathSlackMs = 45_000;
 
 /**
- * Sends hostile requests to a stack of its own for `durationMs` and looks at what becomes of it;
- * `delays` are of that stack.
+ * Sends hostile requests to a separate stack for `durationMs` and checks the effects. `delays`
+ * belong to this stack.
  */
 export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOptions): Promise<FuzzReport> {
   const world = await createWorld(stack);
@@ -95,9 +95,12 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
       if (manner !== undefined) {
         for (const status of await misbehave(stack.apiUrl, request, manner))
           if (status >= 500)
-            findings.add('server error', `${request.operationId} answered ${status} to a client that ${manner}`, '', [
-              request,
-            ]);
+            findings.add(
+              'server error',
+              `${request.operationId} responded with ${status} to a client that ${manner}`,
+              '',
+              [request],
+            );
         count(request, 'left');
         return;
       }
@@ -114,15 +117,9 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
     }
   }
 
-  function learn(request: FuzzRequest, { status, body, headers }: Answer): void {
-    if (
-      status < 200 ||
-      status >= 300 ||
-      !headers['content-type']?.startsWith('application/json') ||
-      request.method === 'HEAD'
-    )
-      return;
-    const answer: unknown = JSON.parse(body.toString());
+  function learn(request: FuzzRequest, response: Answer): void {
+    const answer = parseAnswer(response);
+    if (response.status < 200 || response.status >= 300 || answer === undefined) return;
     world.ids.harvest(request.operationId, answer);
     if (request.operationId !== 'createExecution' || !request.routed || request.foreign) return;
     acknowledged.set(String((answer as { trace_id?: unknown }).trace_id), request);
@@ -149,7 +146,7 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
   for (const { atMs, request, error } of unanswered) {
     const hasDied = watch.deathTimesMs.some((deathMs) => Math.abs(deathMs - atMs) < deathSlackMs);
     if (!hasDied && !isOversized(request))
-      findings.add('no answer', `${request.operationId} had no answer: ${error}`, error, [request]);
+      findings.add('no answer', `${request.operationId} had no response: ${error}`, error, [request]);
   }
   await confirmStalls(stack, sender, delays, watch.suspicions, findings, {
     stallMsMax: options.stallMsMax,
@@ -170,24 +167,24 @@ export async function runFuzz(stack: Stack, delays: LoopDelays, options: FuzzOpt
   };
 }
 
-/** Refused while it is being sent, so that its sender may not see the answer. */
+/** Such a request is refused while it is being sent, so the client may not receive the response. */
 function isOversized({ target, headers }: FuzzRequest): boolean {
   return target.length + JSON.stringify(headers).length > headBytesMax;
 }
 
-/** Each with the least that still brings it about; one that is not repeated stays as it is. */
+/** Reduces each request to the parts that cause the error. A request that does not fail again stays unchanged. */
 async function reduceServerErrors(findings: Findings, sender: Sender): Promise<void> {
   for (const finding of findings.all().filter(({ kind }) => kind === 'server error')) {
     const stillFails = async (request: FuzzRequest) => {
       const answer = await sender.send(request).catch(() => undefined);
-      return answer !== undefined && finding.title.startsWith(`${request.operationId} answered ${answer.status}`);
+      return answer !== undefined && finding.title.startsWith(`${request.operationId} responded with ${answer.status}`);
     };
     const requests = await Promise.all(finding.requests.map((request) => reduced(request, stillFails)));
     finding.requests = requests;
   }
 }
 
-/** Executions that were answered with 201 or 202 are there. */
+/** Checks that executions with the response 201 or 202 are stored. */
 async function checkAcknowledged(
   { apiUrl, attacker }: World,
   acknowledged: ReadonlyMap<string, FuzzRequest>,
@@ -201,21 +198,21 @@ async function checkAcknowledged(
     if (response.status === 404)
       findings.add(
         'lost',
-        'an execution that was acknowledged is not there',
+        'an acknowledged execution is missing',
         `${traceId}; ${await describeRetention(apiUrl, attacker)}`,
         [request],
       );
     else if (response.status !== 200)
       findings.add(
         'server error',
-        `getExecution of an acknowledged execution answered ${response.status}`,
+        `getExecution of an acknowledged execution responded with ${response.status}`,
         text.slice(0, 300),
         [request],
       );
   }
 }
 
-/** An operator may have set it; a fault of its own hides behind one that is too long. */
+/** A request of the fuzzer as operator may have changed the retention. This can explain a missing execution. */
 async function describeRetention(apiUrl: string, { workspaceId, apiKey }: World['attacker']): Promise<string> {
   const response = await fetch(`${apiUrl}/api/workspaces/${workspaceId}/quota`, { headers: { 'X-API-Key': apiKey } });
   const { retention_days } = (await response.json()) as { retention_days?: number };

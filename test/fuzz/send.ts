@@ -10,7 +10,7 @@ export interface Answer {
 
 export const answerTimeoutMs = 45_000;
 
-/** Sends requests of one run over connections that are kept. */
+/** Sends the requests of one run over connections with keep-alive. */
 export class Sender {
   readonly #apiUrl: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 });
@@ -19,12 +19,12 @@ export class Sender {
     this.#apiUrl = apiUrl;
   }
 
-  /** Throws what Node throws when there is no answer, also after 45 s. */
+  /** Sends a request. Rejects with the error of Node if there is no response, and after 45 s. */
   async send(fuzzRequest: FuzzRequest): Promise<Answer> {
     try {
       return await this.#send(fuzzRequest);
     } catch (error) {
-      // The server may have closed a kept connection at the moment it was used again, which is nobody's fault.
+      // The server may have closed an idle connection when the client used it again. This is not a fault.
       if (error instanceof Error && 'reused' in error) return this.#send(fuzzRequest);
       throw error;
     }
@@ -60,7 +60,7 @@ export class Sender {
           reject(error);
         }
       });
-      // Announced by the client, it would have to wait before it sends its body.
+      // 100 Continue is ignored, because the body is sent without waiting for it.
       outgoing.on('continue', () => undefined);
       if (chunked && body !== undefined) outgoing.write(body.subarray(0, Math.ceil(body.length / 2)));
       outgoing.end(chunked ? body?.subarray(Math.ceil(body.length / 2)) : body);

@@ -10,8 +10,8 @@ import { jwtSecret } from './world.ts';
 const preload = [fileURLToPath(new URL('./watch/loop-delay-preload.mjs', import.meta.url))];
 
 /**
- * A stack whose processes tell how long their event loops stand still. No limit of a plan hides
- * code: new workspaces are on `enterprise`.
+ * Starts a stack whose processes record the stalls of their event loops. New workspaces have the
+ * plan `enterprise`, so that no limit prevents the execution of code.
  */
 export async function startFuzzStack(): Promise<{ stack: Stack; delays: LoopDelays; stop: () => Promise<void> }> {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-loop-delays-'));

@@ -5,7 +5,7 @@ import { KnownIds } from './requests/ids.ts';
 
 export const jwtSecret = 'jwt-secret-of-the-fuzzer, long enough';
 
-/** A workspace of its own with one project, a full key and the token of its owner. */
+/** A separate workspace with one project, a key with all scopes, and a token of its owner. */
 export interface Tenant {
   workspaceId: string;
   projectId: string;
@@ -17,11 +17,11 @@ export interface World {
   apiUrl: string;
   adminKey: string;
   attacker: Tenant;
-  /** The innocent one. */
+  /** The innocent workspace. */
   canary: Tenant & { promptId: string };
-  /** Of the attacker. */
+  /** Ids of the attacker. */
   ids: KnownIds;
-  /** What the attacker's project held at first, as it is exported. */
+  /** The first export of the attacker's project. */
   exported: string;
 }
 
@@ -73,7 +73,7 @@ async function createTenant(apiUrl: string, adminKey: string): Promise<Tenant> {
   return { workspaceId: workspace.id, projectId, apiKey: key, token };
 }
 
-/** One of everything that a path can name. */
+/** Creates one resource of each kind that a path can name. */
 async function furnish(apiUrl: string, tenant: Tenant, ids: KnownIds): Promise<void> {
   const project = `/api/projects/${tenant.projectId}`;
   const post = (path: string, body: unknown) => callJson(apiUrl, 'POST', project + path, tenant, body);
@@ -129,6 +129,6 @@ async function callJson(
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text.slice(0, 300)}`);
+  if (!response.ok) throw new Error(`${method} ${path} responded with ${response.status}: ${text.slice(0, 300)}`);
   return JSON.parse(text) as Record<string, unknown>;
 }

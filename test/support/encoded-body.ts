@@ -9,8 +9,8 @@ import { createLogger } from '../../src/telemetry/logger.ts';
 import { encodeSpans, type SpanInput } from './otlp-encode.ts';
 
 /**
- * A body of these spans as a worker has it before its batch is stored: of a project without prompts
- * and prices of its own.
+ * Returns a body of these spans as a worker has it before it stores the batch. Its project has no
+ * prompts and no prices.
  */
 export async function encodedBody(
   spans: readonly SpanInput[],

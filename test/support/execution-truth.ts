@@ -79,8 +79,8 @@ export function statedBy(execution: ExecutionDetailWire): ReturnType<typeof summ
 }
 
 /**
- * Model calls that report usage, and other spans that do when nothing under them counts; and the
- * innermost model calls of which nobody, not they nor a span above or below, says anything.
+ * Returns the model calls that report usage, other spans that report usage if no span below them
+ * counts, and the innermost model calls without usage and cost, if no span above them counts.
  */
 export function countingSpans(spans: readonly SpanWire[]): SpanWire[] {
   const children = (parent: SpanWire) => spans.filter(({ parent_span_id }) => parent_span_id === parent.span_id);

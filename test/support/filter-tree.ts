@@ -7,8 +7,8 @@ export type Tree = { and: Tree[] } | { or: Tree[] } | { not: Tree } | Leaf;
 type Scalar = string | number | boolean | null;
 
 /**
- * What an execution answers for a field, written apart from the product: a list where it has
- * several, null for nothing.
+ * The values of an execution by field, written independently of the product: a list if the field
+ * has several values, and null if it has none.
  */
 const readers: Readonly<Record<string, (execution: Execution) => Scalar | Scalar[]>> = {
   name: ({ name }) => name || null,

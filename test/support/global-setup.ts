@@ -112,7 +112,7 @@ async function startWorker(urls: EngineUrls): Promise<() => Promise<void>> {
   reaper.watch(worker);
   let ending = false;
   void worker.exited.then((exit) => {
-    if (!ending) console.error(`The worker died (${describeExit(exit)}):\n${lastLines(logFile, 30)}`);
+    if (!ending) console.error(`The worker ended (${describeExit(exit)}):\n${lastLines(logFile, 30)}`);
   });
   return async () => {
     ending = true;

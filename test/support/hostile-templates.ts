@@ -1,6 +1,6 @@
 /**
- * A prompt that asks for more than any may have, and the budgets that it may meet: on a slow
- * machine time is up before the steps are.
+ * A prompt that exceeds a limit, and the budgets that the error may name. On a slow machine, the
+ * time is exceeded before the steps.
  */
 export interface Attack {
   what: string;
@@ -8,7 +8,7 @@ export interface Attack {
   template_format?: 'mustache' | 'liquid';
   variables?: Record<string, unknown>;
   input_schema?: Record<string, unknown>;
-  /** Parts that are saved first, in this order. */
+  /** Parts that are saved before the prompt, in this order. */
   parts?: Record<string, string>;
   budgets: readonly string[];
 }

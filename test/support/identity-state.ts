@@ -23,8 +23,8 @@ export interface IdentityState {
 }
 
 /**
- * What is stored of the users and organizations whose provider ids begin with `prefix`, told
- * without it and without our ids.
+ * Returns the stored users and organizations whose provider ids begin with `prefix`. The result
+ * contains neither the prefix nor ids of the service.
  */
 export async function readIdentityState(postgres: Postgres, prefix: string): Promise<IdentityState> {
   const cut = (text: string) => text.slice(prefix.length);

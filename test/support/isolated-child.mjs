@@ -1,5 +1,4 @@
-// Stands for the process that works on one body alone: what it answers is what the job's id says,
-// one word for each try.
+// Replaces the process that runs one body alone. The id of the job contains the outcomes, one word for each attempt.
 const tries = new Map();
 
 process.on('message', ({ jobId }) => {

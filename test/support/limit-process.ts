@@ -4,8 +4,8 @@ import type { LimitCheck } from '../../src/domains/quotas/limit-check.ts';
 import { connectWorkerRedis } from '../../src/stores/redis/client.ts';
 
 /**
- * A process that, once told on its input what to check, does so many times at once, and prints how
- * many were granted.
+ * A process that reads the limits from its input, checks them many times at the same time, and prints the
+ * number of granted checks.
  */
 const [redisUrl = '', times = '0'] = process.argv.slice(2);
 const redis = connectWorkerRedis(redisUrl);

@@ -44,7 +44,7 @@ export async function getQuota(api: TestApi, project: ProjectOfTest): Promise<Qu
     params: { workspace_id: project.workspaceId },
     key: project.key,
   });
-  if (answer.status !== 200) throw new Error(`GET quota answered ${answer.status}: ${answer.text}`);
+  if (answer.status !== 200) throw new Error(`GET quota responded with ${answer.status}: ${answer.text}`);
   return answer.body;
 }
 

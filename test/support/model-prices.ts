@@ -4,7 +4,7 @@ import type { ProjectOfTest, TestApi } from './api.ts';
 
 export type ModelPricesWire = z.infer<typeof modelPricesSchema>;
 
-/** Puts the project's own prices; `credentials` default to its key with every scope. */
+/** Stores prices of the project. The default of `credentials` is its key with every scope. */
 export function putModelPrices(
   api: TestApi,
   project: ProjectOfTest,

@@ -187,7 +187,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
 };
 
-/** Every case by its module of the specification. */
+/** All cases, by their module of the specification. */
 export const mustacheCases: ReadonlyMap<string, readonly MustacheCase[]> = new Map(
   Object.entries(rows).map(([group, cases]) => [
     group,
@@ -201,7 +201,7 @@ export const mustacheCases: ReadonlyMap<string, readonly MustacheCase[]> = new M
   ]),
 );
 
-/** Rules of the specification that are not followed, with the reason and a `template` as an example. */
+/** Rules of the specification that are not supported, with the reason and an example in `template`. */
 export const refusedCases: readonly { what: string; why: string; template: string; code: string }[] = [
   {
     what: 'delimiters',

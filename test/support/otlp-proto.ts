@@ -1,8 +1,8 @@
 import protobuf from 'protobufjs';
 
 /**
- * The trace messages of opentelemetry-proto 1.11, its service response and google.rpc.Status, for protobufjs's
- * reflection: an encoder and decoder that share nothing with ours.
+ * The trace messages of opentelemetry-proto 1.11, its service response and google.rpc.Status, for
+ * the reflection of protobufjs. This encoder and decoder share no code with the product.
  */
 const source = `
 syntax = "proto3";

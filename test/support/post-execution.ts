@@ -26,6 +26,6 @@ export async function postExecution(
 /** Posts and waits until the execution is readable. */
 export async function storeExecution(api: TestApi, project: ProjectOfTest, body: unknown): Promise<CreatedWire> {
   const answer = await postExecution(api, project, body, { Prefer: 'wait=10' });
-  if (answer.status !== 201) throw new Error(`POST /executions answered ${answer.status}: ${answer.text}`);
+  if (answer.status !== 201) throw new Error(`POST /executions responded with ${answer.status}: ${answer.text}`);
   return answer.body;
 }

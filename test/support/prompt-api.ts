@@ -57,7 +57,7 @@ export function usePromptApi(): PromptApi {
   });
   afterAll(() => started?.api.close());
   const use = () => {
-    if (started === undefined) throw new Error('Only within a test');
+    if (started === undefined) throw new Error('The API is available only within a test');
     return started;
   };
   const it: PromptApi = {
@@ -74,7 +74,7 @@ export function usePromptApi(): PromptApi {
     },
     async ok<T>(operationId: string, called?: string, options?: CallOptions) {
       const answer = await it.call<T>(operationId, called, options);
-      if (answer.status >= 300) throw new Error(`${operationId} answered ${answer.status}: ${answer.text}`);
+      if (answer.status >= 300) throw new Error(`${operationId} responded with ${answer.status}: ${answer.text}`);
       return answer.body;
     },
     newPrompt: (body = {}) =>

@@ -57,14 +57,14 @@ export async function startProxy(
   };
 }
 
-/** The address of a proxy, for clients that show the target's user and password. */
+/** Returns the address of a proxy for clients that send the user and the password of the target. */
 export function withCredentialsOf(targetUrl: string, proxyUrl: string): string {
   const [target, proxy] = [new URL(targetUrl), new URL(proxyUrl)];
   [proxy.username, proxy.password] = [target.username, target.password];
   return proxy.href.replace(/\/$/, '');
 }
 
-/** Sends a request on; calls back with the answer, or without one when the connection fails. */
+/** Forwards a request. Calls back with the response, or without one if the connection fails. */
 function forward(
   targetUrl: string,
   incoming: IncomingMessage,

@@ -25,7 +25,7 @@ export interface QuarantinePage {
   page: { next_cursor: string | null; has_more: boolean; limit: number };
 }
 
-/** What the edge writes about a body that it has accepted. */
+/** Returns the data that the API stores about an accepted body. */
 export function payloadOf(
   project: ProjectOfTest,
   body: Buffer,
@@ -45,7 +45,7 @@ export function payloadOf(
   };
 }
 
-/** Publishes a body past the edge, as if the edge had let it through; returns its id. */
+/** Publishes a body directly, without the checks of the API. Returns its id. */
 export async function publishBody(
   publisher: BodyPublisher,
   project: ProjectOfTest,
@@ -57,7 +57,7 @@ export async function publishBody(
   return id;
 }
 
-/** The entry of a body, once it is there and as wanted. */
+/** Returns the entry of a body after it exists and matches. */
 export function untilQuarantined(
   api: TestApi,
   id: string,
@@ -69,7 +69,7 @@ export function untilQuarantined(
   });
 }
 
-/** All pages of it. */
+/** Returns the entries of all pages. */
 export async function listQuarantine(api: TestApi, limit = 100): Promise<QuarantinedWire[]> {
   const entries: QuarantinedWire[] = [];
   let cursor: string | undefined;
@@ -82,19 +82,22 @@ export async function listQuarantine(api: TestApi, limit = 100): Promise<Quarant
   return entries;
 }
 
-/** Passes no decoder, and is not what the edge would have let through. */
+/** A body that no decoder accepts. The API would refuse it. */
 export const corruptBody = gzipSync('neither protobuf').subarray(0, -4);
 
 export interface QuarantineTest {
   api: TestApi;
   project: ProjectOfTest;
   publisher: BodyPublisher;
-  /** Publishes {@link corruptBody}; returns its id. */
+  /** Publishes {@link corruptBody} and returns its id. */
   publishCorrupt(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** An API, a project and the product's own publisher, which a corrupt body gets past the edge by. */
+/**
+ * Starts an API with a project, and the publisher of the product, which publishes a corrupt body
+ * without the checks of the API.
+ */
 export async function startQuarantineTest(): Promise<QuarantineTest> {
   const api = await startApi();
   const project = await newProject(api);
@@ -114,7 +117,7 @@ export async function startQuarantineTest(): Promise<QuarantineTest> {
   };
 }
 
-/** That an operation of the quarantine is for operators only, whatever project the body is of. */
+/** Expects an operation of the quarantine to be allowed only for operators, whatever the project of the body. */
 export async function expectOperatorsOnly({ api, project }: QuarantineTest, operationId: string): Promise<void> {
   const params = { body_id: 'x' };
   expectProblem(await api.call(operationId, { params }), 401, 'credentials_required');

@@ -1,9 +1,9 @@
 import { onTestFailed } from 'vitest';
 
-/** Numbers from 0 up to 1, the same ones for the same seed. */
+/** Returns numbers from 0 up to 1. A seed always gives the same numbers. */
 export type Random = () => number;
 
-/** For one test: `SEED` repeats a failed one, which printed its seed. */
+/** Returns random numbers for one test. A failed test prints its seed, and `SEED` repeats it. */
 export function seededRandom(): Random {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
   onTestFailed(() => console.error(`Repeat this test with SEED=${seed}`));
@@ -20,7 +20,7 @@ export function hexOf(random: Random, bytes: number): string {
   return hex;
 }
 
-/** Tommy Ettinger's mulberry32, public domain. */
+/** Mulberry32 by Tommy Ettinger, public domain. */
 function mulberry32(seed: number): Random {
   let state = seed >>> 0;
   return () => {

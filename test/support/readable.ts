@@ -2,13 +2,13 @@ import { expect } from 'vitest';
 import type { SendLog } from './sender.ts';
 import type { Project, Stack } from './stack.ts';
 
-/** What a reader sees against what was sent, as `traceId/spanId`. */
+/** The differences between the stored and the sent spans, as `traceId/spanId`. */
 export interface Difference {
-  /** Acknowledged, but not there. */
+  /** Acknowledged spans that are not stored. */
   lost: string[];
-  /** There more than once. */
+  /** Spans that are stored more than once. */
   twice: string[];
-  /** There, but never sent. */
+  /** Stored spans that were never sent. */
   unexpected: string[];
 }
 
@@ -25,17 +25,20 @@ export function difference(sent: Pick<SendLog, 'attempted' | 'acknowledged'>, se
   };
 }
 
-/** Every span of the project as a read of the product sees it: with FINAL. */
+/** Returns every span of the project as a read of the product finds it: with FINAL. */
 export function readSpans(stack: Stack, project: Project): Promise<string[]> {
   return readSpanKeys(stack, project, 'FINAL');
 }
 
-/** Every row of the project as it lies there, duplicates that are not merged yet included. */
+/** Returns every stored row of the project, including duplicates that are not merged yet. */
 export function readRawSpans(stack: Stack, project: Project): Promise<string[]> {
   return readSpanKeys(stack, project, '');
 }
 
-/** The executions list, walked to its end: trace id to number of spans. Throws when a trace appears twice. */
+/**
+ * Reads all pages of the list of executions. Returns the number of spans by trace id. Throws if a
+ * trace appears twice.
+ */
 export async function readExecutions({ apiUrl }: Stack, project: Project): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   let cursor: string | null = null;
@@ -52,7 +55,7 @@ export async function readExecutions({ apiUrl }: Stack, project: Project): Promi
   return counts;
 }
 
-/** Of one execution, through the API. */
+/** Returns the spans of one execution from the API. */
 export async function readExecution({ apiUrl }: Stack, project: Project, traceId: string): Promise<string[]> {
   const detail: { spans: { span_id: string }[] } = await getJson(
     `${apiUrl}/api/projects/${project.id}/executions/${traceId}`,
@@ -61,7 +64,7 @@ export async function readExecution({ apiUrl }: Stack, project: Project, traceId
   return detail.spans.map((span) => `${traceId}/${span.span_id}`);
 }
 
-/** Holds the store, the list and a sample of the details against what the senders saw acknowledged. */
+/** Compares the store, the list and a sample of the details with the spans that were acknowledged to the senders. */
 export async function expectExactlyOnce(stack: Stack, project: Project, log: SendLog): Promise<void> {
   expect(log.dropped).toEqual([]);
   const seen = await readSpans(stack, project);
@@ -97,6 +100,6 @@ async function readSpanKeys({ clickhouse }: Stack, project: Project, final: 'FIN
 
 async function getJson<T>(url: string, project: Project): Promise<T> {
   const response = await fetch(url, { headers: { 'X-API-Key': project.apiKey } });
-  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
+  if (response.status !== 200) throw new Error(`${url} responded with ${response.status}: ${await response.text()}`);
   return (await response.json()) as T;
 }

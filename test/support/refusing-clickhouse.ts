@@ -4,21 +4,24 @@ import { withCredentialsOf } from './proxy.ts';
 
 export interface RefusingClickHouse {
   url: string;
-  /** Answers to inserts into the table, in order: an error code, or 0 for one that is taken. */
+  /** The outcomes of inserts into the table, in order: an error code, or 0 for a successful insert. */
   answers: number[];
   close(): Promise<void>;
 }
 
 export interface RefusingOptions {
-  /** Whose inserts may be refused. */
+  /** The table whose inserts may be refused. */
   table?: string;
-  /** Gets what is not refused. Without it every other insert is taken, and reads answer nothing, the clock apart. */
+  /**
+   * The engine for all other requests. Without it, every other insert succeeds, and reads other
+   * than of the clock return nothing.
+   */
   engineUrl?: string;
-  /** Of the refusals. */
+  /** The message of the refusals. */
   message?: string;
 }
 
-/** Takes inserts as ClickHouse does, and refuses those that `codeOf` gives an error code for. */
+/** Accepts inserts like ClickHouse, and refuses those for which `codeOf` returns an error code. */
 export async function startRefusingClickHouse(
   codeOf: (body: Buffer, nth: number) => number,
   { table = 'spans', engineUrl, message = 'Refused.' }: RefusingOptions = {},

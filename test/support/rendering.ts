@@ -2,7 +2,7 @@ import type { Problem } from '../../src/http/problem.ts';
 import type { Answer } from './api.ts';
 import type { PromptApi } from './prompt-api.ts';
 
-/** An answer of `renderPrompt`. */
+/** A response of `renderPrompt`. */
 export interface WireRendered {
   prompt_id: string;
   slug: string;
@@ -32,7 +32,7 @@ export interface WireLint {
   suggestion?: string;
 }
 
-/** An answer of `validatePrompt`. */
+/** A response of `validatePrompt`. */
 export interface WireValidated {
   valid: boolean;
   errors: WireLint[];
@@ -66,7 +66,7 @@ export interface WireValidated {
 export const render = (it: PromptApi, called: string, body: object = {}) =>
   it.ok<WireRendered>('renderPrompt', called, { body });
 
-/** A render that must be refused; `expectProblem` says how. */
+/** Sends a render that must be refused. `expectProblem` checks the response. */
 export const refusedRender = (it: PromptApi, called: string, body: object = {}): Promise<Answer<Problem>> =>
   it.call<Problem>('renderPrompt', called, { body });
 

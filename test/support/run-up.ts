@@ -11,12 +11,12 @@ const SCRIPT = fileURLToPath(new URL('../../dev/up.mjs', import.meta.url));
 
 export interface UpRun {
   readonly process: ChildProcess;
-  /** Everything printed so far, both streams. */
+  /** Returns the output of both streams so far. */
   output(): string;
   readonly exitCode: Promise<number | null>;
 }
 
-/** Runs `up` on this data directory and port, with engines of its own unless `given` names others. */
+/** Runs `up` with this data directory and port. It starts its own engines unless `given` names others. */
 export function runUp(dataDir: string, port: number, given: Readonly<Record<string, string>> = {}): UpRun {
   const { DATABASE_URL, DATABASE_MIGRATE_URL, REDIS_URL, CLICKHOUSE_URL, ...env } = process.env;
   const child = spawn(process.execPath, [SCRIPT], {
@@ -32,7 +32,7 @@ export function runUp(dataDir: string, port: number, given: Readonly<Record<stri
   const exitCode = new Promise<number | null>((resolve) => {
     child.once('close', (code) => resolve(code));
   });
-  // A test run that is interrupted ends this `up` as well.
+  // If the test run is interrupted, the reaper ends this `up`.
   const reaper = startReaper();
   const exited = new Promise<ProcessExit>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
@@ -42,14 +42,14 @@ export function runUp(dataDir: string, port: number, given: Readonly<Record<stri
   return { process: child, output: () => output, exitCode };
 }
 
-/** A new data directory that Postgres's user can pass through when we are root. */
+/** Creates a data directory that the user of Postgres can enter if this process runs as root. */
 export function newDataDir(): string {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-up-'));
   chmodSync(directory, 0o711);
   return directory;
 }
 
-/** What connection.json says, undefined while there is none. */
+/** Returns the content of connection.json, or undefined if the file does not exist. */
 export function readConnection(dataDir: string): RunningConnection | undefined {
   const path = join(dataDir, 'connection.json');
   return existsSync(path) ? connectionSchema.parse(JSON.parse(readFileSync(path, 'utf8'))) : undefined;

@@ -1,30 +1,30 @@
 import { expect } from 'vitest';
 import { answeredModel } from './stub-model.ts';
 
-/** An application in test/clients/apps and what must be read of it. */
+/** An application in test/clients/apps, and the values that must be read from it. */
 export interface SdkClient {
   app: string;
-  /** As `spanTree` has it. */
+  /** In the format of `spanTree`. */
   tree: string;
   execution: object;
-  /** Calls whose tokens the client reports, and of those the ones with the cached and reasoning parts. */
+  /** The number of calls whose tokens the client reports, and the number of those with cached and reasoning tokens. */
   chats: number;
   chatsWithParts: number;
   embeddings: number;
-  /** Tokens that the client estimates by itself, or reports of a call of its own. */
+  /** Tokens that the client estimates itself, or reports of its own call. */
   other?: { input: number; output: number; cached: number };
-  /** Names and costs of the spans that say what they cost. */
+  /** Names and costs of the spans that report a cost. */
   costs?: string[];
-  /** Input of the tool that ran; its output is the same everywhere. */
+  /** Input of the tool call. Its output is the same for all clients. */
   toolInput: unknown;
   /** Names of the spans with the time to the first token. */
   timed: string[];
   errors: object[];
-  /** Spans that hold what was asked of a model and what it answered. */
+  /** Number of spans with the input and the output of a model. */
   conversations: number;
 }
 
-/** What the tool is asked about. */
+/** The input of the tool. */
 export const city = { city: 'Paris' };
 const caller = { session_id: 'sess-7', user_id: 'user-42' };
 const tags = ['prod', 'beta'];
@@ -61,7 +61,7 @@ chain: weather_workflow.workflow
     chats: 4,
     chatsWithParts: 0,
     embeddings: 0,
-    // It counts a stream's tokens itself, whatever the model says.
+    // It counts the tokens of a stream itself and ignores those of the model.
     other: { input: 7, output: 10, cached: 0 },
     toolInput: { args: [], kwargs: city },
     timed: [],
@@ -70,8 +70,8 @@ chain: weather_workflow.workflow
   },
   'OpenInference (Phoenix)': {
     app: 'openinference.mjs',
-    // Its context sets the prompt's template on every span, without a name; it reports no tokens of
-    // streams and embeddings.
+    // Its context sets the template of the prompt on every span, without a name. It does not report
+    // tokens of streams and embeddings.
     tree: `
 chain: handle ?@3
   agent: weather_agent ?@3
@@ -100,7 +100,7 @@ chain: handle ?@3
   },
   Langfuse: {
     app: 'langfuse.mjs',
-    // Its wrapper takes every call for a generation.
+    // Its wrapper records every call as a generation.
     tree: `
 agent: handle
   llm: chat gpt-4o-mini 42(8)>17(5) weather-answer@3
@@ -134,7 +134,7 @@ agent: handle
   },
   "OpenTelemetry's instrumentation": {
     app: 'otel-instrumentation.cjs',
-    // What was said goes to the log signal; the parts of the usage go nowhere.
+    // Inputs and outputs are sent as logs. The parts of the usage are not sent.
     tree: `
 other: handle-request weather-answer@3
   embedding: embeddings text-embedding-3-small text-embedding-3-small 6(0)>0(0)
@@ -162,7 +162,7 @@ other: handle-request weather-answer@3
   },
   'AI SDK 6': {
     app: 'vercel-ai.mjs',
-    // The outer spans repeat the sum of the inner ones; generateObject reports no parts.
+    // The outer spans repeat the sum of the inner spans. generateObject does not report the parts of the usage.
     tree: `
 other: handle-request
   chain: ai.embed text-embedding-3-small 6(0)>0(0) weather-answer@3

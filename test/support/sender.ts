@@ -10,12 +10,12 @@ export interface Answer {
   tookMs: number;
 }
 
-/** What an OTLP exporter sends again (opentelemetry.io/docs/specs/otlp, "Failures"). */
+/** The statuses after which an OTLP exporter sends again (opentelemetry.io/docs/specs/otlp, "Failures"). */
 const retryableStatuses = new Set([429, 502, 503, 504]);
 const exporterTimeoutMs = 10_000;
 const giveUpMs = 60_000;
 
-/** One POST, without any repetition. Throws what fetch throws when there is no answer. */
+/** Sends one POST without a retry. Rejects with the error of fetch if there is no response. */
 export async function post(apiUrl: string, apiKey: string, body: Pick<SpanBody, 'bytes' | 'headers'>): Promise<Answer> {
   const startedAtMs = performance.now();
   const response = await fetch(`${apiUrl}/api/v1/traces`, {
@@ -28,13 +28,16 @@ export async function post(apiUrl: string, apiKey: string, body: Pick<SpanBody, 
   return { status: response.status, headers: response.headers, body: bytes, tookMs: performance.now() - startedAtMs };
 }
 
-/** What senders saw. Spans of a body count as acknowledged from its 200 on, and as attempted from its first POST on. */
+/**
+ * The results of the senders. The spans of a body count as attempted from its first POST, and as
+ * acknowledged from its response with 200.
+ */
 export class SendLog {
   readonly attempted = new Set<string>();
   readonly acknowledged = new Set<string>();
-  /** How often a sender met each failure that it repeats: a status or a connection error. */
+  /** Number of retried failures, by status or connection error. */
   readonly retried = new Map<string, number>();
-  /** Answers after which an exporter would have dropped its spans. */
+  /** Responses after which an exporter would discard its spans. */
   readonly dropped: string[] = [];
   readonly ackMs: number[] = [];
 
@@ -43,7 +46,7 @@ export class SendLog {
   }
 }
 
-/** Sends the same bytes until they are acknowledged, as an exporter does. */
+/** Sends the same bytes until they are acknowledged, like an exporter. */
 export async function sendUntilAcknowledged(
   target: { apiUrl: string; apiKey: string; random: Random; log: SendLog },
   body: SpanBody,
@@ -74,11 +77,14 @@ export interface LoadOptions {
   random: Random;
   next: () => SpanBody;
   senders?: number;
-  /** Each sender begins a body this often, so that six of them send 400 spans of ten-span bodies a second. */
+  /**
+   * Each sender starts a body at this interval. With 150 ms, six senders send 400 spans per second
+   * in bodies of ten spans.
+   */
   everyMs?: number;
 }
 
-/** Several exporters at once until `finish`, which waits until each has had its last body acknowledged. */
+/** Runs several exporters at the same time until `finish`. It waits until the last body of each is acknowledged. */
 export function startLoad({ apiUrl, project, random, next, senders = 6, everyMs = 150 }: LoadOptions): {
   log: SendLog;
   finish: () => Promise<SendLog>;

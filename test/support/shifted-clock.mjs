@@ -1,5 +1,5 @@
-// Loaded before a process: its wall clock is CLOCK_SHIFT_MS ahead, as that of a host without NTP.
-// The monotonic clock stays.
+// Loaded before a process. Its wall clock is CLOCK_SHIFT_MS ahead, as on a host without NTP. The
+// monotonic clock does not change.
 const shiftMs = Number(process.env.CLOCK_SHIFT_MS);
 const HostDate = Date;
 globalThis.Date = class extends HostDate {

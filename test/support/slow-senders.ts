@@ -1,19 +1,19 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** What a slow sender got in the end: everything the server wrote, and when it closed the connection. */
+/** The result of a slow sender: all data from the server, and the time at which the server closed the connection. */
 export interface SlowSender {
   socket: Socket;
   answer: Promise<{ text: string; afterMs: number }>;
 }
 
-/** Begins a request of so many bytes and sends the first of them; the rest is up to the test. */
+/** Starts a request of this many bytes and sends the first of them. The test sends the others. */
 export async function beginRequest(
   url: string,
   { path, key, type, bytes, first }: { path: string; key: string; type: string; bytes: number; first: Buffer },
 ): Promise<SlowSender> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  socket.on('error', () => undefined); // It may be cut off.
+  socket.on('error', () => undefined); // The server may close the connection.
   await once(socket, 'connect');
   const startedAtMs = performance.now();
   const answer = readAll(socket).then((text) => ({ text, afterMs: performance.now() - startedAtMs }));

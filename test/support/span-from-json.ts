@@ -1,6 +1,6 @@
 import type { AnyValue, Attributes, Resource, Scope, Span, SpanEvent } from '../../src/otlp/span.ts';
 
-/** An OTLP/JSON document as the captures' `decoded.json` have it. */
+/** An OTLP/JSON document in the format of `decoded.json` of the captures. */
 export interface TracesJson {
   resourceSpans?: {
     resource?: { attributes?: KeyValueJson[] };
@@ -35,7 +35,10 @@ interface SpanJson {
   status?: { code?: number; message?: string };
 }
 
-/** The spans of an independent decode, as our own decoder would give them; only what normalizing reads. */
+/**
+ * Converts the spans of an independent decoder to those of our decoder. Only the values that
+ * normalizing reads are converted.
+ */
 export function spansFromJson(json: TracesJson): Span[] {
   return (json.resourceSpans ?? []).flatMap((group) => {
     const resource = resourceOf(group.resource?.attributes);
@@ -46,7 +49,7 @@ export function spansFromJson(json: TracesJson): Span[] {
   });
 }
 
-/** A span with what is given and nothing else; ids and times have fixed values. */
+/** Returns a span with only the given values. Its ids and times are fixed. */
 export function buildSpan(given: Partial<Span> = {}): Span {
   return {
     resource: resourceOf([]),

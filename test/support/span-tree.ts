@@ -1,9 +1,9 @@
 import type { SpanWire } from '../../src/domains/executions/span.schema.ts';
 
 /**
- * Spans as an indented tree, a line each: kind, name as sent, then what is known of model, tokens as
- * `input(cached)>output(reasoning)`, prompt and error. Siblings are in the order of their lines, for clients' clocks
- * count whole milliseconds.
+ * Returns spans as an indented tree with one line per span: kind, name as sent, then the known
+ * values of model, tokens as `input(cached)>output(reasoning)`, prompt and error. Siblings are
+ * sorted by their lines, because the clocks of clients count whole milliseconds.
  */
 export function spanTree(spans: readonly SpanWire[]): string[] {
   const blocksBelow = (parent: string | null): string[][] =>

@@ -6,12 +6,12 @@ export const newSpanId = (): string => randomBytes(8).toString('hex');
 
 const nanosPerMs = 1_000_000n;
 
-/** Nanoseconds since the epoch, now or so many milliseconds from now. */
+/** Nanoseconds since the epoch of the current time plus `plusMs`. */
 export function nowNano(plusMs = 0): bigint {
   return BigInt(Date.now() + plusMs) * nanosPerMs;
 }
 
-/** A span that took 100 ms and ended just now; ids of its own unless given. */
+/** Returns a span that took 100 ms and ended now. Its ids are new unless given. */
 export function aSpan(given: Partial<SpanInput> = {}): SpanInput {
   return {
     traceId: newTraceId(),
@@ -24,7 +24,7 @@ export function aSpan(given: Partial<SpanInput> = {}): SpanInput {
   };
 }
 
-/** A model call with these token counts. */
+/** Returns a model call with these token counts. */
 export function aModelCall(inputTokens: number, outputTokens: number, given: Partial<SpanInput> = {}): SpanInput {
   return aSpan({
     name: 'chat gpt-4o',

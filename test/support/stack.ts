@@ -23,43 +23,43 @@ export interface Project {
   apiKey: string;
 }
 
-/** The whole product: three engines, the API and one worker, each a process that a test may kill and start again. */
+/** The whole product: three engines, the API and one worker. A test may kill and restart each process. */
 export interface Stack {
   engines: Engines;
   api: AppProcess;
   worker: AppProcess;
   apiUrl: string;
   adminKey: string;
-  /** Of the test itself; waits through an outage. */
+  /** A connection of the test. It waits during an outage. */
   redis: Redis;
   clickhouse: ClickHouse;
-  /** The lane of small bodies. */
+  /** The queue of small bodies. */
   ingest: Queue;
   ingestLarge: Queue;
   isolation: Queue;
-  /** A project of its own for a test, with a full key; in the seeded workspace unless another is given. */
+  /** Creates a project with a key with all scopes, in the seeded workspace unless another is given. */
   createProject(name: string, workspaceId?: string): Promise<Project>;
-  /** A workspace of its own on a plan; resolves to its id. */
+  /** Creates a workspace with a plan. Resolves to its id. */
   createWorkspace(name: string, plan: PlanName): Promise<string>;
-  /** Waits until no body is queued, delayed or under way; resolves with how long that took. */
+  /** Waits until no body is queued, delayed or in progress. Resolves to the elapsed time. */
   untilIdle(timeoutMs: number): Promise<number>;
   stop(): Promise<void>;
 }
 
 export interface StackOptions {
-  /** Files that the worker loads before its own. */
+  /** Files that the worker loads first. */
   workerPreload?: readonly string[];
-  /** Files that the API loads before its own. */
+  /** Files that the API loads first. */
   apiPreload?: readonly string[];
-  /** Beyond what the stack itself sets, for API and worker. */
+  /** Additional variables of API and worker. */
   env?: Readonly<Record<string, string>>;
-  /** The same, where it depends on the engines. */
+  /** Additional variables that depend on the engines. */
   envOf?: (engines: Engines) => Promise<Readonly<Record<string, string>>>;
-  /** Puts something between the worker and ClickHouse: the URL that the worker is given. */
+  /** Starts a proxy between the worker and ClickHouse. Returns the URL for the worker. */
   workerClickHouseUrl?: (url: string) => Promise<string>;
 }
 
-/** Secrets of every stack. */
+/** Secrets that are the same in every stack. */
 export const adminKey = 'admin-key-of-the-fault-tests';
 export const apiKeyPepper = 'pepper-of-the-fault-tests';
 
@@ -135,12 +135,12 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   };
 }
 
-/** Prints the last lines of both processes when the running test fails. */
+/** If the running test fails, prints the last lines of both processes. */
 export function showLogsOnFailure({ api, worker }: Stack, lines = 15): void {
   onTestFailed(() => console.error(`${api.logTail(lines)}\n${worker.logTail(lines)}`));
 }
 
-/** The throw-away Postgres may forget its last commits when it is killed, which the real one must not. */
+/** The temporary Postgres may lose its last commits when it is killed. The real one must not. */
 async function commitSynchronously(databaseUrl: string): Promise<void> {
   const postgres = connectPostgres(databaseUrl, 1);
   await postgres.raw('alter database promptlane set synchronous_commit = on');
@@ -166,7 +166,7 @@ async function untilIdle(queues: readonly Queue[], timeoutMs: number): Promise<n
   return Date.now() - startedAtMs;
 }
 
-/** No route makes a workspace: identity providers and first sign-ins do. */
+/** Inserts a workspace, because no route creates one. Identity providers and first sign-ins do. */
 async function createWorkspace(databaseUrl: string, name: string, plan: PlanName): Promise<string> {
   const postgres = connectPostgres(databaseUrl, 1);
   const id = newId('wsp');
@@ -182,7 +182,7 @@ async function createProject(apiUrl: string, workspaceId: string, name: string):
       headers: { 'Content-Type': 'application/json', 'X-Admin-Key': adminKey },
       body: JSON.stringify(body),
     });
-    if (response.status !== 201) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    if (response.status !== 201) throw new Error(`${path} responded with ${response.status}: ${await response.text()}`);
     return (await response.json()) as { id: string; key: string };
   };
   const project = await post(`/api/workspaces/${workspaceId}/projects`, { name });

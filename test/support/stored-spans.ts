@@ -1,15 +1,15 @@
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import type { ProjectOfTest } from './api.ts';
 
-/** The id of a span that {@link storeSpans} stored, from 0. */
+/** Returns the id of a span that {@link storeSpans} stored. The first index is 0. */
 export function storedSpanId(index: number): string {
   return (index + 1).toString(16).padStart(16, '0');
 }
 
 /**
- * Stores a trace past the queue: a root and spans below it, each a microsecond after the one
- * before, with an input of so many characters. `columns` are SQL of further columns, in which
- * `number` is the index of the span.
+ * Stores a trace without the queue: a root and spans below it. Each starts one microsecond after
+ * the previous one and has an input of this many characters. `columns` is SQL for other columns. In
+ * it, `number` is the index of the span.
  */
 export async function storeSpans(
   clickhouse: ClickHouse,

@@ -4,16 +4,16 @@ import { z } from 'zod';
 import { listen } from '../../src/http/server.ts';
 
 export interface StubModel {
-  /** To give to a client as its base URL. */
+  /** The base URL for a client. */
   url: string;
   close(): Promise<void>;
 }
 
-/** What every chat call costs, as the answers say: 8 of the input are cached, 5 of the output are reasoning. */
+/** The usage in the response of every chat call. 8 input tokens are cached, and 5 output tokens are reasoning. */
 export const chatUsage = { input: 42, cached: 8, output: 17, reasoning: 5 } as const;
 export const embeddingTokens = 6;
 export const answeredModel = 'gpt-4o-mini-2024-07-18';
-/** What is asked with these words is answered with 400. */
+/** A request with these words gets 400. */
 const refusedWords = 'trigger bad request';
 const answer = 'It is 18C and cloudy in Paris.';
 
@@ -36,8 +36,8 @@ const answers: Record<string, (request: ModelRequest, id: number, response: Serv
 };
 
 /**
- * A server on loopback with the surface of OpenAI's API that clients in tests call; every answer
- * has an id of its own.
+ * Starts a server on loopback with the operations of OpenAI's API that clients in tests call. Every
+ * response has a different id.
  */
 export async function startStubModel(): Promise<StubModel> {
   let answered = 0;
@@ -60,7 +60,10 @@ export async function startStubModel(): Promise<StubModel> {
   return { url: `http://127.0.0.1:${server.port}/v1`, close: () => server.close(1_000) };
 }
 
-/** A tool call when there are tools that have not answered yet, JSON when a schema is given, else a sentence. */
+/**
+ * Returns a tool call if a tool has not returned its result yet, JSON if a schema is given, and
+ * otherwise a sentence.
+ */
 function message(request: ModelRequest) {
   const toolsWait = request.tools.length > 0 && request.messages.at(-1)?.role !== 'tool';
   const content = request.response_format?.type === 'json_schema' ? '{"city":"Paris","tempC":18}' : answer;
@@ -92,7 +95,7 @@ function chat(request: ModelRequest, id: number) {
   };
 }
 
-/** Word by word, each in a turn of its own, and the usage at the end for those who asked for it. */
+/** Sends each word in a separate turn, and the usage at the end if it was requested. */
 async function streamChat(request: ModelRequest, id: number, response: ServerResponse): Promise<void> {
   const head = {
     id: `chatcmpl-stub${id}`,

@@ -8,7 +8,7 @@ export function partsOf(sources: Readonly<Record<string, string>>): Map<string, 
   return new Map(Object.entries(sources).map(([ref, source]) => [ref, parseMustache(source)]));
 }
 
-/** Renders Mustache as a request does, without a thread; what is needed and absent is in `needed`. */
+/** Renders Mustache like a request, without a thread. The required variables that are missing are in `needed`. */
 export function renderSource(
   source: string,
   variables: Record<string, unknown> = {},
@@ -16,12 +16,12 @@ export function renderSource(
 ) {
   const options = { variables, parts: partsOf(parts), onMissing };
   const { texts, ...rest } = renderTexts([parseMustache(source)], options, 1_000, () => {
-    throw new Error('There is nothing liquid here');
+    throw new Error('This template must not be Liquid');
   });
   return { text: texts[0] ?? '', ...rest };
 }
 
-/** The problems of a source that does not parse. */
+/** Returns the problems of a source that cannot be parsed. */
 export async function problemsOf(parse: () => unknown) {
   try {
     await parse();
@@ -29,5 +29,5 @@ export async function problemsOf(parse: () => unknown) {
     if (error instanceof InvalidTemplateError) return error.problems;
     throw error;
   }
-  throw new Error('It parses');
+  throw new Error('The source was parsed without a problem');
 }

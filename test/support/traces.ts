@@ -35,7 +35,7 @@ export interface ExportAnswer {
   bytes: Buffer;
 }
 
-/** Posts a body as an exporter does. */
+/** Posts a body like an exporter. */
 export async function postTraces(
   api: { url: string },
   key: string,
@@ -50,7 +50,7 @@ export async function postTraces(
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-/** Sends spans in one request, which must be accepted whole. */
+/** Sends spans in one request. All of them must be accepted. */
 export async function sendSpans(
   api: { url: string },
   key: string,
@@ -64,7 +64,7 @@ export async function sendSpans(
 
 const storedTimeoutMs = 30_000;
 
-/** Waits until an execution is as `isDone` wants it, and returns it. */
+/** Waits until `isDone` accepts an execution, and returns it. */
 export async function untilExecution(
   api: TestApi,
   project: ProjectOfTest,
@@ -83,14 +83,14 @@ export async function untilExecution(
   }
 }
 
-/** Waits until so many spans of a trace are readable. */
+/** Waits until this many spans of a trace are readable. */
 export function untilStored(api: TestApi, project: ProjectOfTest, traceId: string, spans = 1) {
   return untilExecution(api, project, traceId, (execution) => execution.span_count === spans);
 }
 
 /**
- * Waits until a trace's summary is among the latest executions, as `isDone` wants it: it is stored
- * just after the spans.
+ * Waits until the summary of a trace is listed and `isDone` accepts it. Summaries are stored
+ * shortly after the spans.
  */
 export function untilListed(
   api: TestApi,
@@ -136,7 +136,10 @@ export function getTimeline(
   return api.call<TimelineWire>('getTimeline', { params, query, key: project.key });
 }
 
-/** A trace of model calls with 3 tokens in and 1 out each: every one below the one before, or all below the first. */
+/**
+ * Returns a trace of model calls with 3 input tokens and 1 output token each. In a `chain`, each is
+ * below the previous one. In a `fan`, all are below the first.
+ */
 export function manySpans(form: 'chain' | 'fan', count: number, traceId: string): SpanInput[] {
   const ids = Array.from({ length: count }, (_, index) => (index + 1).toString(16).padStart(16, '0'));
   const begin = nowNano(-60_000);
@@ -154,8 +157,9 @@ export function manySpans(form: 'chain' | 'fan', count: number, traceId: string)
 }
 
 /**
- * How long a call takes at its fastest, which is what other processes on the machine disturb least,
- * and its last result. Tries up to 15 times for less than `enoughMs`.
+ * Returns the shortest duration of a call and its last result. Other processes of the machine
+ * affect the shortest duration the least. Calls up to 15 times until the duration is less than
+ * `enoughMs`.
  */
 export async function fastestMs<T>(enoughMs: number, call: () => Promise<T>): Promise<[number, T]> {
   let fastest = Number.POSITIVE_INFINITY;
@@ -165,7 +169,7 @@ export async function fastestMs<T>(enoughMs: number, call: () => Promise<T>): Pr
     result = await call();
     fastest = Math.min(fastest, performance.now() - startedAtMs);
   }
-  if (result === undefined) throw new Error('Nothing was called');
+  if (result === undefined) throw new Error('The call returned no result');
   return [fastest, result];
 }
 
@@ -177,7 +181,7 @@ export function listExecutions(
   return api.call<ExecutionPage>('listExecutions', { params: { project_id: project.id }, query, key: project.key });
 }
 
-/** The export response, decoded by others' code; {} for the empty message. */
+/** Decodes the export response independently of the product. The empty message is {}. */
 export function decodeResponse(encoding: Encoding, bytes: Buffer): Record<string, unknown> {
   if (encoding === 'json') return JSON.parse(bytes.toString());
   return ExportTraceServiceResponse.toObject(ExportTraceServiceResponse.decode(bytes), { longs: String });
@@ -189,7 +193,7 @@ export interface DecodedStatus {
   fieldViolations: { field: string; description: string }[];
 }
 
-/** A google.rpc.Status, decoded by others' code. */
+/** Decodes a google.rpc.Status independently of the product. */
 export function decodeStatus(encoding: Encoding, bytes: Buffer): DecodedStatus {
   const status = encoding === 'json' ? JSON.parse(bytes.toString()) : RpcStatus.toObject(RpcStatus.decode(bytes));
   const details: { value?: Buffer; fieldViolations?: DecodedStatus['fieldViolations'] }[] = status.details ?? [];

@@ -7,7 +7,7 @@ import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { Span } from '../../src/otlp/span.ts';
 import { readCaptures } from './captures.ts';
 
-/** A span of a trace's tree; a root called by its id, from 0 to 10 ns, unless given otherwise. */
+/** Returns a span of the tree of a trace. By default it is a root with its id as its name, from 0 to 10 ns. */
 export function treeSpan(given: Partial<TreeSpan> & { spanId: string }): TreeSpan {
   return {
     parentSpanId: '',
@@ -35,7 +35,7 @@ export function treeSpan(given: Partial<TreeSpan> & { spanId: string }): TreeSpa
   };
 }
 
-/** `id(parent) start-end`, in milliseconds: `b(a) 3-4`. */
+/** Parses lines such as `b(a) 3-4`: `id(parent) start-end`, in milliseconds. */
 export function treeSpans(...lines: string[]): TreeSpan[] {
   return lines.map((line) => {
     const [, spanId = '', parentSpanId = '', start = '0', end = '0'] =
@@ -59,7 +59,10 @@ const usage = fc.nat(9).map((inputTokens) => ({
   totalTokens: inputTokens + 1,
 }));
 
-/** Any trace: roots, orphans, cycles and self-parents, equal, reversed, zero and huge times, several hosts. */
+/**
+ * Any trace: several hosts; roots, orphans, cycles and spans that are their own parent; equal,
+ * reversed, zero and very large times.
+ */
 export const anyTrace: fc.Arbitrary<TreeSpan[]> = fc
   .record({ base: fc.constantFrom(0n, 1_795_218_000_000_000_000n, 2n ** 64n - 100n), far: fc.boolean() })
   .chain(({ base, far }) =>
@@ -87,12 +90,12 @@ export const anyTrace: fc.Arbitrary<TreeSpan[]> = fc
     ),
   );
 
-/** A trace and the same spans in another order. */
+/** A trace, and the same spans in another order. */
 export const traceTwice = anyTrace.chain((spans) =>
   fc.tuple(fc.constant(spans), fc.shuffledSubarray(spans, { minLength: spans.length })),
 );
 
-/** The spans of a client's capture, by trace, as the store would answer them. */
+/** Returns the spans of the capture of a client, by trace, as the store returns them. */
 export function capturedTraces(client: string): TreeSpan[][] {
   const traces = new Map<string, TreeSpan[]>();
   for (const { body } of readCaptures(client)) {

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 const pollMs = 25;
 
 /**
- * Waits for a condition; what it answers last, when that is neither false nor undefined. An error
- * of the condition counts as not yet. Throws after `timeoutMs` with what was waited for and, if
- * there was one, the last error.
+ * Waits until the condition returns a value that is neither false nor undefined, and returns this
+ * value. An error of the condition counts as not fulfilled. Throws after `timeoutMs` with the
+ * description of the condition, and with the last error, if any.
  */
 export async function until<T>(
   what: string,

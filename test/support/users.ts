@@ -7,17 +7,17 @@ import { signToken } from './jwks-server.ts';
 export interface TestUser {
   id: string;
   subject: string;
-  /** Names no organization. */
+  /** A token without an organization. */
   token: string;
 }
 
-/** A token of the API's shared secret, good for an hour unless `claims` say otherwise. */
+/** Returns a token with the shared secret of the API. It is valid for an hour unless `claims` change this. */
 export function tokenFor(api: TestApi, subject: string, claims: Readonly<Record<string, unknown>> = {}): string {
   const exp = Math.floor(Date.now() / 1000) + 3_600;
   return signToken({ alg: 'HS256', typ: 'JWT' }, { sub: subject, exp, ...claims }, api.config.jwt.secret);
 }
 
-/** A user as the identity provider would have announced them, member of the workspace if one is given. */
+/** Creates a user as after an event of the identity provider. The user is a member of the workspace if one is given. */
 export async function newUser(
   api: TestApi,
   membership?: { workspaceId: string; role: 'viewer' | 'member' | 'admin' | 'owner' },
@@ -36,7 +36,7 @@ export async function addMember(
   await postgres('memberships').insert({ workspace_id: workspaceId, user_id: userId, role });
 }
 
-/** The latest audited act in a workspace, without id and time. */
+/** Returns the latest audit record of a workspace, without id and time. */
 export async function latestAudit(api: TestApi, workspaceId: string): Promise<Record<string, unknown> | undefined> {
   const row = await api
     .postgres('audit_log')

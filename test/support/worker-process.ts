@@ -9,12 +9,12 @@ export interface EngineUrls {
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Above the 20 s that a worker gives itself to drain. */
+/** A worker drains for at most 20 s. This is longer. */
 const stopTimeoutMs = 25_000;
 
 /**
- * Runs the product's worker as a process of its own on these engines. Its secrets are random: it
- * checks no credentials.
+ * Runs the worker of the product in a separate process with these engines. Its secrets are random,
+ * because it does not check credentials.
  */
 export async function spawnWorker(urls: EngineUrls, logFile: string): Promise<Child & { end: () => Promise<void> }> {
   const child = await spawnChild({
@@ -35,7 +35,7 @@ export async function spawnWorker(urls: EngineUrls, logFile: string): Promise<Ch
   return { ...child, end: () => child.stop('SIGTERM', stopTimeoutMs) };
 }
 
-/** Long enough for every secret of the configuration. */
+/** Returns a text that is long enough for every secret of the configuration. */
 export function randomSecret(): string {
   return randomBytes(24).toString('base64url');
 }

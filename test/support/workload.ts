@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { hexOf, integerBetween, type Random } from './random.ts';
 
-/** One OTLP request, and what is in it as `traceId/spanId`. */
+/** One OTLP request and its spans as `traceId/spanId`. */
 export interface SpanBody {
   bytes: Buffer;
   headers: Readonly<Record<string, string>>;
@@ -11,7 +11,7 @@ export interface SpanBody {
 interface OpenTrace {
   traceId: string;
   rootId: string;
-  /** Spans that will still come; the root is one of them, at any place. */
+  /** Spans that were not sent yet. The root is one of them, at any position. */
   left: string[];
 }
 
@@ -19,7 +19,10 @@ const openTracesMax = 8;
 const spansPerBody = 10;
 const spansPerTraceMax = 14;
 
-/** Endless bodies of ten spans, whose traces are spread over many bodies; every other body is compressed. */
+/**
+ * Creates any number of bodies of ten spans. The spans of a trace are in many bodies. Every second
+ * body is compressed.
+ */
 export function createWorkload(random: Random): { next: () => SpanBody } {
   const open: OpenTrace[] = [];
   let made = 0;
@@ -39,7 +42,7 @@ export function createWorkload(random: Random): { next: () => SpanBody } {
   };
 }
 
-/** One body with a trace of its own; `note` becomes an attribute of its spans. */
+/** Returns a body with one new trace. `note` is an attribute of its spans. */
 export function singleTraceBody(random: Random, spanCount: number, note = ''): SpanBody {
   const trace = openTrace(random);
   const ids = [trace.rootId, ...Array.from({ length: spanCount - 1 }, () => hexOf(random, 8))];

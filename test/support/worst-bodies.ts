@@ -1,22 +1,25 @@
 import { randomBytes } from 'node:crypto';
 
-/** A body that costs as much as its size allows. */
+/** A body that needs as much work as its size allows. */
 export interface WorstBody {
   encoding: 'protobuf' | 'json';
   bytes: Buffer;
   spans: number;
-  /** One trace of all its spans. */
+  /** The only trace of the body. */
   traceId: string;
 }
 
-/** Made when it is needed: together they would take half a gibibyte. */
+/** Creates the body when it is needed. All bodies together would need half a gibibyte. */
 export type WorstBodyMaker = [name: string, make: () => WorstBody];
 
 const mebibyte = 1024 * 1024;
 const arrayFields = { values: 1 };
 const valueFields = { string: 1, array: 5 };
 
-/** Bodies of about `bytesMax` at most, each the worst for one part of the way from bytes to rows. */
+/**
+ * Returns makers of bodies of at most about `bytesMax`. Each body is the worst case for one step
+ * between bytes and rows.
+ */
 export function worstBodies(bytesMax: number): WorstBodyMaker[] {
   const attributeBytes = Math.min(mebibyte, bytesMax);
   const attributes = Math.max(1, Math.min(58, Math.floor(bytesMax / attributeBytes) - 1));
@@ -121,7 +124,7 @@ const jsonKeys = [
 
 const chat = attribute('gen_ai.operation.name', text('chat'));
 
-/** ResourceSpans' first field: a resource with one attribute. */
+/** The first field of ResourceSpans: a resource with one attribute. */
 function resourceOf(length: number): Buffer {
   const keyValue = Buffer.concat([field(1, 'r'), field(2, text('r'.repeat(length)))]);
   return field(1, field(1, keyValue));

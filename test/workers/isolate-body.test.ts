@@ -1,4 +1,6 @@
+import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { UnavailableError } from '../../src/lib/errors.ts';
@@ -11,6 +13,7 @@ import { type IsolateBodyDeps, isolateBody } from '../../workers/isolation/isola
 import { IsolatedProcess } from '../../workers/isolation/isolated-process.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { listQuarantine, payloadOf } from '../support/quarantine.ts';
+import { randomSecret } from '../support/worker-process.ts';
 
 const entry = fileURLToPath(new URL('../support/isolated-child.mjs', import.meta.url));
 
@@ -76,5 +79,28 @@ describe('a body that is worked on alone', () => {
     await expect(isolate('waiting')).rejects.toBeInstanceOf(UnavailableError);
     await expect(isolate('waiting')).rejects.toBeInstanceOf(UnavailableError);
     expect(await quarantined((await isolate('stored')).jobId)).toBeUndefined();
+  });
+});
+
+describe('the process for bodies alone', () => {
+  test('ends if its worker dies while it starts', { timeout: 60_000 }, async () => {
+    const child = fork(fileURLToPath(new URL('../../workers/isolation/isolated-main.ts', import.meta.url)), {
+      execArgv: ['--import', 'tsx'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      env: {
+        ...process.env,
+        DATABASE_URL: api.config.databaseUrl,
+        REDIS_URL: inject('redisUrl'),
+        CLICKHOUSE_URL: inject('clickhouseUrl'),
+        ADMIN_API_KEY: randomSecret(),
+        API_KEY_PEPPER: randomSecret(),
+      },
+    });
+    child.disconnect();
+    try {
+      expect(await once(child, 'exit', { signal: AbortSignal.timeout(45_000) })).toEqual([0, null]);
+    } finally {
+      child.kill('SIGKILL');
+    }
   });
 });

@@ -307,12 +307,30 @@ describe('the two ways of summing up', () => {
       const version = 7n;
       const [small] = await summarizeSmallTraces(clickhouse, { projectId: project.id, traceIds: [traceId], version });
       const large = await summarizeLargeTrace(clickhouse, { projectId: project.id, traceId, version });
-      expect({ ...large, tags: large?.tags.toSorted(), spansSentOnce: false }).toEqual({
-        ...small,
-        tags: small?.tags.toSorted(),
-        spansSentOnce: false,
-      });
+      expect({ ...large, spansSentOnce: false }).toEqual({ ...small, spansSentOnce: false });
     }
+  });
+
+  test('keep the same tags of a trace with many', async () => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    const tagsOf = (n: number) => JSON.stringify([`tag ${(n * 7919) % 200}`, `of all ${n % 2}`]);
+    const spans = Array.from({ length: 500 }, (_, n) =>
+      aSpan({
+        traceId,
+        spanId: idOf(n),
+        startUnixNano: begin + BigInt(n),
+        attributes: { 'langfuse.trace.tags': tagsOf(n) },
+      }),
+    );
+    await sendSpans(project.key, spans);
+    await untilListed(project, traceId, ({ span_count }) => span_count === 500);
+    const version = 7n;
+    const [small] = await summarizeSmallTraces(clickhouse, { projectId: project.id, traceIds: [traceId], version });
+    const large = await summarizeLargeTrace(clickhouse, { projectId: project.id, traceId, version });
+    expect(small?.tags).toHaveLength(64);
+    expect(small?.tags.slice(0, 4)).toEqual(['tag 0', 'of all 0', 'tag 119', 'of all 1']);
+    expect([large?.tags, large?.omitted.tags]).toEqual([small?.tags, small?.omitted.tags]);
   });
 
   test('of more spans than are counted: counts, errors, times and the head are of all, and it is marked', async () => {

@@ -23,6 +23,8 @@ process.on('message', async ({ jobId, payload }: IsolatedTask) => {
   process.send?.(outcome);
 });
 process.on('disconnect', () => process.exit(0));
+// The worker may have died while this process started.
+if (!process.connected) process.exit(0);
 process.on('SIGINT', () => undefined); // The worker decides when this process ends.
 
 async function run(jobId: string, payload: IsolatedTask['payload']): Promise<IsolatedOutcome> {

@@ -29,6 +29,6 @@ export async function revokeApiKey(
       details: { name: found.name },
     });
   });
-  // Publish also for a key that was revoked before: whoever repeats the request wants to be sure.
+  // Publish also for a key that was revoked before, because a caller repeats the request to be sure.
   await deps.invalidations.publish('api_key', id);
 }

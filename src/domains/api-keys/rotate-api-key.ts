@@ -15,7 +15,7 @@ export interface RotatedApiKey extends NewApiKey {
 
 /**
  * Creates a key with the name, scopes and expiry of an old key. The old key works for at most
- * `overlapS` more seconds; with 0 it is revoked at once.
+ * `overlapS` more seconds; with 0 it is revoked immediately.
  * @throws NotFoundError for an unknown key
  * @throws ConflictError for a key that is revoked or expired
  */

@@ -13,7 +13,7 @@ type Params = Readonly<Record<string, string>>;
 
 /**
  * Decides before the body is read whether a request may reach its handler. A project or workspace
- * of somebody else gets the same 404 as one that does not exist.
+ * of another owner gets the same 404 as one that does not exist.
  * @throws UnauthenticatedError, ForbiddenError or NotFoundError
  */
 export async function authorize(
@@ -40,7 +40,13 @@ async function admitAdmin({ tenancy }: AuthenticateDeps, params: Params): Promis
 }
 
 function admitApiKey({ record }: Extract<Identity, { type: 'api_key' }>, access: Closed, params: Params): Principal {
-  if ('operator' in access || 'role' in access) throw adminRequired();
+  if ('operator' in access) throw operatorRequired();
+  if ('role' in access) {
+    throw new ForbiddenError(
+      'admin_required',
+      `An API key cannot call this operation. Send the token of a user with the role ${access.role} or a higher one, or the admin key.`,
+    );
+  }
   if ('scope' in access && !record.scopes.has(access.scope)) {
     throw new ForbiddenError('insufficient_scope', `The API key does not have the scope ${access.scope}.`);
   }
@@ -60,7 +66,7 @@ async function admitUser(
   access: Closed,
   { project_id: projectId, workspace_id: workspaceId }: Params,
 ): Promise<UserPrincipal> {
-  if ('operator' in access) throw adminRequired();
+  if ('operator' in access) throw operatorRequired();
   if (workspaceId !== undefined && !record.memberships.has(workspaceId)) throw unknownWorkspace();
   const project = projectId === undefined ? undefined : await tenancy.findProject(projectId);
   if (projectId !== undefined && !isWithin(project, workspaceId)) throw unknownProject();
@@ -103,8 +109,8 @@ function workspaceScopeOf({ workspaceId, plan, overrides }: ProjectScope) {
   return { id: workspaceId, plan, overrides };
 }
 
-function adminRequired(): ForbiddenError {
-  return new ForbiddenError('admin_required', 'This operation requires an administrator.');
+function operatorRequired(): ForbiddenError {
+  return new ForbiddenError('admin_required', 'This operation requires the admin key, in the header X-Admin-Key.');
 }
 
 function unknownProject(): NotFoundError {

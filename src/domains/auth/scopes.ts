@@ -24,5 +24,3 @@ export const presets = {
   read_only: ['prompts:read', 'executions:read', 'analytics:read', 'budgets:read', 'keys:read'],
   ingest_only: ['traces:write', 'executions:write', 'feedback:write'],
 } as const satisfies Record<string, readonly Scope[]>;
-
-export type Preset = keyof typeof presets;

@@ -96,7 +96,7 @@ export function createTenancy(deps: {
       if (known !== undefined && (known.deleted || known.personalWorkspaceId !== undefined)) return known;
       await make(claims);
       const made = await users.find(claims.subject);
-      if (made === undefined) throw new Error('A user that was just stored is not there');
+      if (made === undefined) throw new Error('A user that was just stored was not found');
       return made;
     },
   };

@@ -11,7 +11,7 @@ const restMs = 10;
 
 /**
  * Looks up API keys that this process does not know. Well-formed keys are free to invent, and each
- * causes a query. All addresses share the lane fairly: two look-ups at once on the credential
+ * causes a query. All addresses share the lane fairly: two look-ups at a time on the credential
  * connections, at most one of them per address. Known keys bypass it.
  */
 export class UnknownKeys<T> {

@@ -72,7 +72,7 @@ export interface Index {
   readonly absent: readonly number[];
   readonly attributes: ReadonlyMap<string, readonly Hit[]>;
   readonly events: ReadonlyMap<string, readonly Hit[]>;
-  /** By first character, so that one lookup rules out most keys. */
+  /** Grouped by first character, so that one lookup excludes most keys. */
   readonly families: ReadonlyMap<number, readonly Family[]>;
 }
 

@@ -4,8 +4,8 @@ import { ofTraces } from '../spans/index.ts';
 import { listSettings } from './list-settings.ts';
 
 /**
- * A longer summary is cut by ClickHouse before it is sent. Summaries that were stored before their
- * lists had a limit can have megabytes.
+ * A longer summary is cut by ClickHouse before it is sent. The lists of a summary are limited in
+ * characters, and these can have several bytes each.
  */
 const bytesMax = 32 * 1024;
 const itemsMax = 64;

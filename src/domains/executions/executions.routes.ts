@@ -19,7 +19,9 @@ const detailSchema = executionSchema
   .extend({
     project_id: z.string(),
     cost_breakdown: costBreakdownSchema,
-    missing_parents: z.array(z.string()).meta({ description: 'How many named parent spans have not arrived' }),
+    missing_parents: z
+      .array(z.string())
+      .meta({ description: 'Ids of parents that spans name and that have not arrived; at most 1,000' }),
     feedback: z.array(z.unknown()),
     spans: z.array(spanSchema),
     truncated: z.boolean().meta({ description: 'The same as `spans_truncated`' }),

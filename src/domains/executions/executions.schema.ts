@@ -10,7 +10,7 @@ const money = z
   .nullable()
   .meta({ description: 'US dollars as a decimal string; null when the cost is not known', example: '0.001234' });
 
-/** Of a span, and of an execution as a whole. */
+/** The status of a span, and of a whole execution. */
 export const spanStatus = z.enum(['ok', 'error', 'unset']).meta({ id: 'SpanStatus' });
 
 export const usageSchema = z
@@ -115,8 +115,8 @@ function promptToWire(prompt: Execution['prompts'][number]) {
 }
 
 /**
- * Returns whether a prompt can be shown. A template text without a known prompt tells a reader
- * nothing.
+ * Returns whether a prompt can be shown. A template text without a known prompt gives a reader
+ * no information.
  */
 function isNamed({ id, name }: Execution['prompts'][number]): boolean {
   return id !== '' || name !== '';

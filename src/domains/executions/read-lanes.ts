@@ -19,8 +19,8 @@ const lanes = {
    */
   quick: { name: 'reads of executions', capacity: 12, perKey: 4, waitingPerKey: 64, waitingMax: 256 },
   /**
-   * Lists that search spans, filter by a tree or count. Each runs up to four queries at once; the
-   * embedded ClickHouse runs six at once.
+   * Lists that search spans, filter by a tree or count. Each runs up to four queries at a time; the
+   * embedded ClickHouse runs six at a time.
    */
   searches: { name: 'searches of executions', capacity: 3, perKey: 1, waitingPerKey: 16, waitingMax: 64 },
   /** Traces and span parts that are read in worker threads. There are two threads. */
@@ -32,7 +32,7 @@ const lanes = {
 /**
  * Lanes for reads of executions, shared by all workspaces of the process. One workspace holds at
  * most `perKey` places of a lane, so that ClickHouse, the threads and memory stay available to
- * others. A client that disconnects frees its place at once.
+ * others. A client that disconnects frees its place immediately.
  */
 export class ReadLanes {
   readonly #quick: FairLane;

@@ -3,7 +3,7 @@ import { type Execution, summarizeLargeTrace } from '../summaries/index.ts';
 import { findExecutions } from './execution-queries.ts';
 
 /**
- * Number of spans to summarize when a reader asks for a large trace before its summary is stored.
+ * Number of spans to summarize when a reader requests a large trace before its summary is stored.
  */
 const unsummarizedSpansMax = 20_000;
 

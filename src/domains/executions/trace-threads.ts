@@ -21,7 +21,7 @@ const runMsMax = 30_000;
 /**
  * Worker threads for traces that would block the event loop of the API. They read ClickHouse
  * themselves and return bytes. All workspaces share them, behind the lane for large reads. A thread
- * ends when nobody waits for it or when it uses too much time or memory.
+ * ends when no caller waits for it or when it uses too much time or memory.
  */
 export class TraceThreads {
   readonly #options: TraceThreadsOptions;

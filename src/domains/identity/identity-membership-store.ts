@@ -3,7 +3,7 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Role } from '../workspaces/index.ts';
 import type { KnownMembership, ResolvedMembership } from './resolve-memberships.ts';
 
-/** A membership: what is known and what is in force. */
+/** A membership: what is known and what applies. */
 export interface StoredMembership extends KnownMembership {
   role: Role;
   removed: boolean;
@@ -22,12 +22,12 @@ interface Row {
   user_deleted_at: Date | null;
 }
 
-/** From strongest to weakest, so that of two statements with the same time the weaker role wins. */
+/** Roles from strongest to weakest. Of two statements with the same time, the one with the weaker role applies. */
 const strongestFirst = `array['owner', 'admin', 'member', 'viewer']`;
 
 /**
  * Stores what a provider says about a membership. The caller holds the lock of the workspace;
- * settling decides what is in force. Returns whether the statement was newer. An older statement
+ * settling decides what applies. Returns whether the statement was newer. An older statement
  * can only raise the strongest role.
  */
 export async function putSourceMembership(
@@ -94,7 +94,7 @@ export async function findMembershipsToResolve(
   }));
 }
 
-/** Stores the role and the removal that are in force. */
+/** Stores the role and the removal that apply. */
 export async function saveResolved(
   transaction: Postgres,
   workspaceId: WorkspaceId,

@@ -19,7 +19,7 @@ export interface ReceiveIdentityWebhookDeps {
    */
   assertQueueSafe: () => void;
   secrets: Readonly<Record<IdentityProviderName, readonly string[]>>;
-  /** Counts the outcome of an event. Nobody waits for it. */
+  /** Counts the outcome of an event. No caller waits for it. */
   count: (provider: IdentityProviderName, outcome: 'duplicate' | 'ignored') => void;
 }
 

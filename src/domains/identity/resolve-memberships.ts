@@ -17,7 +17,7 @@ export interface KnownMembership {
   userDeletedAtMs: number | undefined;
 }
 
-/** The membership that is in force. */
+/** The membership that applies. */
 export interface ResolvedMembership {
   userId: UserId;
   role: Role;
@@ -27,7 +27,7 @@ export interface ResolvedMembership {
 }
 
 /**
- * Decides which memberships are in force from everything known, so the order of events does not
+ * Decides which memberships apply from everything known, so the order of events does not
  * matter. The creator owns the organization as long as the provider gives them the role `admin`. If
  * no owner is left, the last owner is kept.
  */

@@ -8,7 +8,7 @@ const checkResult = z
   .object({
     status: healthStatus,
     latency_ms: z.number(),
-    detail: z.string().optional().meta({ description: 'The code of the error, where there was no answer' }),
+    detail: z.string().optional().meta({ description: 'The code of the error, if there was no response' }),
     reason: z.string().optional().meta({ description: 'What does not work for it' }),
   })
   .meta({ id: 'HealthCheck' });

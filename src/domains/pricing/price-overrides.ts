@@ -29,7 +29,7 @@ export function compileOverrides({ prices, updatedAt }: ModelPriceList): PriceOv
 
 /**
  * Returns the own price for a call. A price for its provider comes before a price for any provider;
- * then the latest that is in force at its start is used.
+ * then the latest that applies at its start is used.
  */
 export function findOverride(
   overrides: PriceOverrides,

@@ -63,7 +63,7 @@ export class PriceTable {
 
   /**
    * Returns a model's prices at a provider. For a provider that the table does not know, returns
-   * the prices of whoever makes models of that name. Returns null when there are none, or when
+   * the prices of the maker of models with that name. Returns null when there are none, or when
    * `budget` is used up because a request body has many new names.
    */
   find(provider: string, model: string, budget: SearchBudget): ModelRates | null {

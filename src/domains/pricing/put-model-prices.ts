@@ -32,7 +32,7 @@ export async function putModelPrices(
 }
 
 /**
- * Returns the number of prices and a hash that tells two lists apart. Up to a thousand prices,
+ * Returns the number of prices and a hash that distinguishes two lists. Up to a thousand prices,
  * before and after, would be too long for the audit log.
  */
 function digestOf(prices: readonly ModelPrice[]): { prices: number; sha256: string } {

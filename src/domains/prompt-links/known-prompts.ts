@@ -73,7 +73,7 @@ export class KnownPrompts {
   }
 
   /**
-   * Returns the pending lookups of the wanted names. Starts a lookup for names that nobody has
+   * Returns the pending lookups of the wanted names. Starts a lookup for names that no caller has
    * asked for yet.
    */
   #load(projectId: string, entries: Entries, wanted: readonly string[]): Promise<void>[] {
@@ -107,7 +107,10 @@ export class KnownPrompts {
   #rest(error: unknown): void {
     if (Date.now() < this.#restUntilMs) return;
     this.#restUntilMs = Date.now() + restMs;
-    this.#options.logger.warn({ err: error }, 'prompts could not be looked up; their spans are linked when read');
+    this.#options.logger.warn(
+      { err: error },
+      'prompts could not be looked up; their spans are linked when they are read',
+    );
   }
 
   #entriesOf(projectId: string): Entries {

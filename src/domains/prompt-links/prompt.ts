@@ -4,7 +4,7 @@ import { templateHash } from '../../lib/template-hash.ts';
 export interface PromptMention {
   /** The prompt's id once it is known, otherwise ''. */
   id: string;
-  /** As it was given. An id or a slug can stand here as well. */
+  /** The name as given. It can also be an id or a slug. */
   name: string;
   /** 0 when it is not a number. */
   version: number;

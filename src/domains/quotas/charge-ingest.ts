@@ -24,7 +24,7 @@ export interface IngestCaller {
 }
 
 /**
- * Checks all ingestion limits and the monthly spans at once, in one round trip; none if all are
+ * Checks all ingestion limits and the monthly spans together, in one round trip; none if all are
  * unlimited. Resolves to how the spans are metered when their body is published.
  * @throws RateLimitedError or ExhaustedError when a limit is exceeded
  * @throws UnavailableError when Redis is unavailable

@@ -103,8 +103,8 @@ export class Limiter {
     if (away) this.#awayUntilMs = performance.now() + awayMs;
     if (away === this.#away) return;
     this.#away = away;
-    if (away) this.#logger.warn({ err: error }, 'limits cannot be kept in Redis, every process keeps its own');
-    else this.#logger.info('limits are kept in Redis again');
+    if (away) this.#logger.warn({ err: error }, 'limits cannot be checked in Redis, every process applies them alone');
+    else this.#logger.info('limits are checked in Redis again');
   }
 }
 

@@ -17,7 +17,7 @@ export function quotasEndpoints(deps: { redis: Redis }) {
       summary: 'Get the limits of a workspace and what remains of them',
       description:
         'A quota covers one calendar month (UTC). After the quota of spans is used up, ingestion responds with 402. Rates apply to a sliding minute. ' +
-        '`remaining` is the amount that may be sent immediately. This request uses no quota. It counts towards the rate `read`.',
+        '`remaining` is the amount that may be sent immediately. This request uses no quota. It counts toward the rate `read`.',
       tag: 'workspaces',
       access: { authenticated: true },
       rateClass: 'read',

@@ -16,7 +16,7 @@ const ownAddress = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
 
 /**
  * Counts refused credentials per source address, in this process. Above the limit the answer is 429
- * instead of 401. Valid credentials always pass: many users may share an address, and nobody may
+ * instead of 401. Valid credentials always pass: many users may share an address, and no user may
  * lock them out.
  */
 export class RefusedCredentials {

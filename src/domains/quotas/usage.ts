@@ -29,7 +29,7 @@ function reckonMonth(atMs: number): Month {
 }
 
 const slotMs = 60_000;
-/** A counter is kept this long after its month, because somebody may still read it. */
+/** A counter is kept this long after its month, because it may still be read. */
 const keptMs = 7 * 86_400_000;
 
 /**

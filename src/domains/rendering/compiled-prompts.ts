@@ -4,7 +4,7 @@ import type { Item, ItemCache } from '../versioned/index.ts';
 import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts';
 import { arePicksCurrent, type PartSource, type PartsProject } from './load-parts.ts';
 
-/** Compiled prompts cached, by count and bytes; at most twice as much is kept. */
+/** Limits of the cached compiled prompts: their number and their bytes. */
 const promptsMax = 2_000;
 const bytesMax = 32 * 1024 * 1024;
 

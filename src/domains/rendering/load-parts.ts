@@ -60,7 +60,7 @@ export async function loadParts(
   const known = new Set<string>();
   let wanted = newReferences(templates, known);
   let characters = charactersOf(templates);
-  // One level more than allowed, so that parts that nest too deeply are detected.
+  // Loads one level more than allowed, so that parts with too many levels are detected.
   for (let depth = 0; wanted.length > 0 && depth <= templateLimits.partDepthMax; depth++) {
     if (known.size > templateLimits.partUsesMax) {
       throw new TemplateLimitError(
@@ -83,7 +83,7 @@ export async function loadParts(
 }
 
 /**
- * Tells whether the references still resolve to the same versions.
+ * Returns whether the references still resolve to the same versions.
  * @throws UnavailableError
  */
 export async function arePicksCurrent(

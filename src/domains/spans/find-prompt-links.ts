@@ -3,7 +3,7 @@ import { pick, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { readFields } from '../../stores/clickhouse/statements.ts';
 import { linkPrompts, type PromptFinder, resolveSpanPrompts, type SpanPrompt } from '../prompt-links/index.ts';
 import { spansPerTraceMax } from './light-span-queries.ts';
-import { blockColumn } from './newest-rows.ts';
+import { rowAge } from './newest-rows.ts';
 import { spanFields } from './span-fields.ts';
 import type { TraceKey } from './trace-sql.ts';
 import { ofTrace } from './trace-sql.ts';
@@ -21,9 +21,9 @@ export async function findPromptLinks(
 ): Promise<ReadonlyMap<string, SpanPrompt>> {
   const rows = await readFields(clickhouse, reader, {
     query: `SELECT ${reader.columns}
-            FROM (SELECT *, ${blockColumn} AS block FROM spans
+            FROM (SELECT * FROM spans
                   PREWHERE ${ofTrace} AND (SELECT count() > 0 FROM spans WHERE ${ofTrace} AND prompt_source != '')
-                  ORDER BY received_at DESC, block DESC LIMIT 1 BY span_id)
+                  ORDER BY ${rowAge} DESC LIMIT 1 BY span_id)
             ORDER BY start_unix_nano, span_id LIMIT ${spansPerTraceMax}`,
     query_params: { ...trace },
   });

@@ -1,4 +1,4 @@
-/** What a resource says about its host, as read from ClickHouse. */
+/** The host values of a resource, as read from ClickHouse. */
 export interface HostHints {
   /** Values of those {@link hostAttributes} that the resource has. */
   attributes: Readonly<Record<string, string>>;

@@ -12,7 +12,9 @@ const settings: ClickHouseSettings = {
   max_result_rows: '0',
   output_format_json_quote_64bit_integers: 1,
 };
-/** Distinct models, providers and prompts of a trace that are told apart. */
+/** The earliest spans with tags, whose tags are put in order. */
+const taggedSpansMax = 20_000;
+/** Distinct models, providers and prompts of a trace that are distinguished. */
 export const facetsMax = 2_048;
 /** Characters kept of each text of a facet. */
 const facetCharsMax = 256;
@@ -32,6 +34,7 @@ export interface TraceTotals {
   receivedAtMs: number;
   /** The lowest. */
   normalizerVersion: number;
+  /** Some of the tags, in any order. */
   tags: string[];
   tagsDistinct: number;
   /**
@@ -41,7 +44,7 @@ export interface TraceTotals {
   speakers: string[];
 }
 
-/** Where a span stands in its trace. */
+/** The place of a span in its trace. */
 const placeFields = pick(spanFields, ['spanId', 'parentSpanId', 'startUnixNano', 'endUnixNano', 'kind', 'status']);
 
 /** The fields of a span that counting and linking need. A long response id is replaced by its hash. */
@@ -97,7 +100,7 @@ export async function findTraceTotals(
             max(if(start_unix_nano = 0 OR end_unix_nano < start_unix_nano, start_unix_nano, end_unix_nano)) AS endNano,
             toUnixTimestamp64Milli(max(received_at))::Float64 AS receivedAtMs,
             min(spans.normalizer_version) AS normalizerVersion,
-            arraySort(groupUniqArrayArray(${setMembersMax})(spans.tags)) AS tags,
+            groupUniqArrayArray(${setMembersMax})(spans.tags) AS tags,
             uniqCombinedArray(spans.tags)::Float64 AS tagsDistinct,
             arrayDistinct([${[
               first(`parent_span_id = ${noParent}`),
@@ -117,6 +120,24 @@ export async function findTraceTotals(
   return row === undefined || row.spans === 0
     ? undefined
     : { ...row, speakers: row.speakers.filter((id) => id !== '') };
+}
+
+/**
+ * Returns the first tags of the earliest {@link taggedSpansMax} spans with tags, in order of start.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function findFirstTags(clickhouse: ClickHouse, projectId: string, traceId: string): Promise<string[]> {
+  const rows = await readRows<{ tag: string }>(clickhouse, {
+    query: `SELECT tag
+            FROM (SELECT start_unix_nano, span_id, tags FROM spans FINAL PREWHERE ${ofTrace} WHERE notEmpty(tags)
+                  ORDER BY ${started} LIMIT ${taggedSpansMax})
+            ARRAY JOIN tags AS tag, arrayEnumerate(tags) AS position
+            GROUP BY tag ORDER BY min((start_unix_nano, span_id, position)) LIMIT ${setMembersMax}`,
+    query_params: { projectId, traceId },
+    clickhouse_settings: settings,
+    format: 'JSONEachRow',
+  });
+  return rows.map(({ tag }) => tag);
 }
 
 /**

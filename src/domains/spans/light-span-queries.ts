@@ -3,7 +3,7 @@ import { type Decoded, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { readFields, readRows } from '../../stores/clickhouse/statements.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
 import { type LightSpan, lightFields, toLightSpan } from './light-span.ts';
-import { blockColumn, newestRows, type RowAge } from './newest-rows.ts';
+import { newestRows, type RowAge, rowAge } from './newest-rows.ts';
 import { spanFields } from './span-fields.ts';
 import type { TraceKey } from './trace-sql.ts';
 import { ofTrace, ofTraces } from './trace-sql.ts';
@@ -59,7 +59,7 @@ export async function findFewLightSpans(
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findEarliestLightSpans(clickhouse: ClickHouse, trace: TraceKey): Promise<LightSpan[]> {
-  const newest = (value: string) => `argMax(${value}, (received_at, ${blockColumn}))`;
+  const newest = (value: string) => `argMax(${value}, ${rowAge})`;
   const rows = await readRows<[copies: number, row: unknown[]]>(clickhouse, {
     query: `SELECT copies::Float64, row
             FROM (SELECT span_id, count() AS copies, ${newest(`tuple(${reader.columns})`)} AS row, ${newest('start_unix_nano')} AS start

@@ -10,7 +10,7 @@ export const NORMALIZER_VERSION = 4;
 
 export type SpanStatus = 'unset' | 'ok' | 'error';
 
-/** Where the cost of a span comes from: nowhere, its client, or our price table. */
+/** The source of the cost of a span: none, its client, or our price table. */
 export type CostSource = 'none' | 'reported' | 'computed';
 
 /** A span in one shape, whichever client sent it. Unknown texts are '' and unknown counts 0. */

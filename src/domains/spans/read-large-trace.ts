@@ -5,6 +5,7 @@ import {
   facetsMax,
   findCompactSpans,
   findFacets,
+  findFirstTags,
   findSpeakers,
   findTraceTotals,
   type Speaker,
@@ -15,6 +16,8 @@ import type { LightSpan } from './light-span.ts';
 export interface LargeTrace {
   /** Over all spans, however many. */
   totals: TraceTotals;
+  /** Some of its tags, those of the earliest spans first. */
+  tags: string[];
   /** The earliest spans, and those that can represent the trace. Only the latter have texts. */
   spans: LightSpan[];
   /** Whether some spans, models, providers or prompts are missing from `spans`. */
@@ -33,6 +36,7 @@ export async function readLargeTrace(
 ): Promise<LargeTrace | undefined> {
   const totals = await findTraceTotals(clickhouse, projectId, traceId);
   if (totals === undefined) return undefined;
+  const firstTags = totals.tagsDistinct === 0 ? [] : await findFirstTags(clickhouse, projectId, traceId);
   const facets = await findFacets(clickhouse, projectId, traceId);
   const compact = await findCompactSpans(clickhouse, projectId, traceId, spansMax);
   // Without a root, a span with a missing parent names the execution. Only the list of all span ids
@@ -41,6 +45,7 @@ export async function readLargeTrace(
   const speaking = await findSpeakers(clickhouse, projectId, traceId, speakers);
   return {
     totals,
+    tags: [...new Set([...firstTags, ...totals.tags])],
     spans: lightSpans(traceId, compact, facets, speaking),
     isCut: totals.spans > compact.length || facets.length === facetsMax,
   };

@@ -1,7 +1,7 @@
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
 import { pick, plain, type RowReader, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { readFields } from '../../stores/clickhouse/statements.ts';
-import { blockColumn } from './newest-rows.ts';
+import { rowAge } from './newest-rows.ts';
 import { detailFields, partFields, partNames, type SpanDetail, type SpanPart, spanParts } from './span-detail.ts';
 import { spanFields } from './span-fields.ts';
 import { ofTrace, type TraceKey } from './trace-sql.ts';
@@ -28,7 +28,7 @@ export async function findSpanPlaces(
     places,
     `SELECT ${places.columns} FROM
        (SELECT span_id, start_unix_nano FROM spans PREWHERE ${ofTrace}
-        ORDER BY received_at DESC, ${blockColumn} DESC LIMIT 1 BY span_id)
+        ORDER BY ${rowAge} DESC LIMIT 1 BY span_id)
      ${after === undefined ? '' : isAfter} ORDER BY start_unix_nano, span_id LIMIT {limit:UInt32}`,
     { ...trace, limit, ...(after && { afterStart: String(after.startUnixNano), afterId: after.spanId }) },
   );
@@ -74,9 +74,9 @@ export async function findSpanRows(
     reader,
     `SELECT ${reader.columns},
        ${[fixedBytes, ...taken].join(' + ')} AS bytes, sum(bytes) OVER (ORDER BY start_unix_nano, span_id) AS running
-     FROM spans PREWHERE ${ofTrace} AND ${ofIds} AND ${newest}
+     FROM (SELECT * FROM spans PREWHERE ${ofTrace} AND ${ofIds} AND ${newest} ORDER BY ${rowAge} DESC LIMIT 1 BY span_id)
      QUALIFY running <= {bytesMax:UInt64} OR running = bytes
-     ORDER BY start_unix_nano, span_id, ${blockColumn} DESC LIMIT 1 BY span_id`,
+     ORDER BY start_unix_nano, span_id`,
     { ...trace, spanIds: spanIds.join(''), bytesMax },
     { max_result_bytes: rowBytesMax },
   );

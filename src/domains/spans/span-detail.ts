@@ -55,7 +55,7 @@ export interface SpanDetail extends Decoded<typeof detailFields>, Partial<Parts>
   cut: SpanPart[];
 }
 
-/** Returns the fields of the parts. `sqlOf` tells what is selected for a column of a part. */
+/** Returns the fields of the parts. `sqlOf` returns what is selected for a column of a part. */
 export function partFields(
   parts: readonly SpanPart[],
   sqlOf: (column: string, part: SpanPart) => string,

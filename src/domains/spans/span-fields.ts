@@ -19,7 +19,7 @@ type UsageJson = [boolean, number, number, number, number, number, number];
 type PromptJson = [id: string, name: string, version: number, rawVersion: string, source: string, key: string];
 
 /**
- * How every column of `spans` is read, except those of large parts (see `span-parts.ts`). What
+ * How every column of `spans` is read, except those of large parts (see `span-detail.ts`). What
  * writes them is `spanTable` in `span-row.ts`. Columns that belong together are one field. Columns
  * are selected as stored where possible: with expressions, ClickHouse takes half as long again for
  * a trace of 500 spans.

@@ -16,7 +16,7 @@ type Stored<Value> = [keys: string[], values: Value[]];
 const attributesOf = <Value>(type: string) =>
   plain<Stored<Value>>(`tuple(mapKeys(attributes_${type}), mapValues(attributes_${type}))`);
 
-/** What was sent, and what a new normalization must keep. */
+/** The values as sent, and the values that a new normalization must keep. */
 export const storedSpan = rowReader({
   ...pick(spanFields, [
     ...(['projectId', 'traceId', 'spanId', 'receivedAtMs', 'retentionDays', 'parentSpanId'] as const),

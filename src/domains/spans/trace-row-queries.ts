@@ -18,7 +18,7 @@ export async function readEngineClock(clickhouse: ClickHouse): Promise<bigint> {
     query: 'SELECT toUnixTimestamp64Nano(now64(9))::UInt64 AS now',
     format: 'JSONEachRow',
   });
-  if (row === undefined) throw new Error('The clock is always one row');
+  if (row === undefined) throw new Error('The query of the clock returned no row');
   return BigInt(row.now);
 }
 

@@ -4,7 +4,7 @@ import { type Decoded, field, pick, plain, rowReader } from '../../stores/clickh
 import { readFields, readRows } from '../../stores/clickhouse/statements.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
 import { spansPerTraceMax } from './light-span-queries.ts';
-import { blockColumn, newestRows } from './newest-rows.ts';
+import { newestRows, rowAge } from './newest-rows.ts';
 import { spanFields } from './span-fields.ts';
 import { findOrigins, type Origin, originColumn, unknownOrigin } from './span-origins.ts';
 import type { TraceKey } from './trace-sql.ts';
@@ -14,7 +14,7 @@ import type { TreeSpan } from './tree-span.ts';
 /** The spans of a trace that were read: at most the earliest {@link spansPerTraceMax}. */
 export interface TreeSpans {
   spans: TreeSpan[];
-  /** Whether the trace has more. */
+  /** Whether the trace has more spans. */
   truncated: boolean;
 }
 
@@ -61,22 +61,25 @@ type Row = Decoded<typeof fields>;
  */
 export async function findTreeSpans(clickhouse: ClickHouse, trace: TraceKey, large: boolean): Promise<TreeSpans> {
   const [rows, count] = await (large
-    ? Promise.all([findRows(clickhouse, trace, earliestOfNewest, largeSettings), countSpans(clickhouse, trace)])
+    ? Promise.all([findRows(clickhouse, trace, earliest, largeSettings), countSpans(clickhouse, trace)])
     : findFewRows(clickhouse, trace));
   const origins = await findOrigins(clickhouse, trace, new Set(rows.map(({ origin }) => origin)));
   const spans = rows.map((row) => toTreeSpan(row, origins.get(row.origin) ?? unknownOrigin));
   return { spans, truncated: rows.length < count };
 }
 
-const earliestOfNewest = `AND (span_id, received_at) IN (SELECT span_id, max(received_at) FROM spans PREWHERE ${ofTrace} GROUP BY span_id)
-  ORDER BY start_unix_nano, span_id, ${blockColumn} DESC LIMIT 1 BY span_id LIMIT ${spansPerTraceMax}`;
+const newest = `SELECT *, _part FROM spans
+  PREWHERE ${ofTrace} AND (span_id, received_at) IN (SELECT span_id, max(received_at) FROM spans PREWHERE ${ofTrace} GROUP BY span_id)
+  ORDER BY ${rowAge} DESC LIMIT 1 BY span_id`;
+const earliest = `SELECT ${reader.columns} FROM (${newest}) ORDER BY start_unix_nano, span_id LIMIT ${spansPerTraceMax}`;
+const few = `SELECT ${reader.columns} FROM spans PREWHERE ${ofTrace} LIMIT ${rowsHereMax + 1}`;
 
 /**
  * Reads all rows of the trace and picks the newest here: ClickHouse would take half as long again
  * to do it.
  */
 async function findFewRows(clickhouse: ClickHouse, trace: TraceKey): Promise<[Row[], number]> {
-  const all = assertSmall(await findRows(clickhouse, trace, `LIMIT ${rowsHereMax + 1}`));
+  const all = assertSmall(await findRows(clickhouse, trace, few));
   const rows = newestRows(all).map(({ row }) => row);
   return [rows, rows.length];
 }
@@ -84,11 +87,11 @@ async function findFewRows(clickhouse: ClickHouse, trace: TraceKey): Promise<[Ro
 function findRows(
   clickhouse: ClickHouse,
   trace: TraceKey,
-  which: string,
+  query: string,
   settings: ClickHouseSettings = {},
 ): Promise<Row[]> {
   return readFields(clickhouse, reader, {
-    query: `SELECT ${reader.columns} FROM spans PREWHERE ${ofTrace} ${which}`,
+    query,
     query_params: { ...trace },
     clickhouse_settings: settings,
   });

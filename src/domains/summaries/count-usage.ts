@@ -166,7 +166,7 @@ function count(span: CountableSpan, total: CountedUsage): void {
   addSpan(total, span);
 }
 
-/** Tells whether a model call reports neither usage nor cost, and nothing below it counts. */
+/** Returns whether a model call reports neither usage nor cost, and nothing below it counts. */
 function isSilentCall({ span, countedBelow }: Node): boolean {
   return modelKinds.has(span.kind) && span.usage === null && span.costNanoUsd === null && !countedBelow;
 }
@@ -176,7 +176,7 @@ function isIdentifiedCall(node: Node): boolean {
 }
 
 /**
- * Tells whether a span reports usage or a cost. A cost of 0 without tokens, as of a failed call,
+ * Returns whether a span reports usage or a cost. A cost of 0 without tokens, as of a failed call,
  * adds nothing and must not hide the span above.
  */
 function reports({ span }: Node): boolean {

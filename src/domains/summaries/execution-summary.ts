@@ -20,14 +20,10 @@ export function writeSummary(execution: Execution): string {
   return JSON.stringify(summary);
 }
 
-/** Defaults for fields that older summaries do not have. */
-const additions = { totalsTruncated: false, omitted: { models: 0, providers: 0, prompts: 0, tags: 0 } } as const;
-
 /** Reads the column `executions.summary`. */
 export function readSummary(json: string): Execution {
   const summary: Summary = JSON.parse(json);
   return {
-    ...additions,
     ...summary,
     version: BigInt(summary.version),
     startUnixNano: BigInt(summary.startUnixNano),

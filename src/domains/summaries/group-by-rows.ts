@@ -1,7 +1,7 @@
-/** Rows that are read at once: 2 to 3 MB of JSON, which takes 20 ms to parse. */
+/** Rows that are read at a time: 2 to 3 MB of JSON, which takes 20 ms to parse. */
 const rowsAtOnceMax = 4_000;
 
-/** Groups traces that are read at once, by their numbers of rows. Ids keep their order. */
+/** Groups traces that are read together, by their numbers of rows. Ids keep their order. */
 export function groupByRows(rowsOf: ReadonlyMap<string, number>): string[][] {
   const groups: string[][] = [];
   let rowsLeft = 0;

@@ -21,7 +21,7 @@ export interface ReconcileSummariesDeps {
 const minuteMs = 60_000;
 /** Spans received within this time may still be on their way to a summary. */
 const quietMs = 5_000;
-/** Every run checks this time span: a new loss would be here. */
+/** Every run checks this time span, because it would contain a new loss. */
 const recentMs = 10 * minuteMs;
 /** The time span that runs check again and again in slices, as far as time allows. */
 const lookBackMs = 30 * 24 * 60 * minuteMs;

@@ -1,4 +1,4 @@
-import { setMembersMax } from '../../lib/bound-set.ts';
+import { boundSet } from '../../lib/bound-set.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { readLargeTrace } from '../spans/index.ts';
 import type { Execution } from './execution.ts';
@@ -6,7 +6,7 @@ import { summarizeExecution } from './summarize-execution.ts';
 
 /**
  * The earliest spans of one trace that are counted exactly. ClickHouse sends about 100 bytes for
- * each, and summarizing them takes 2 s. {@link Execution.totalsTruncated} tells whether a trace has
+ * each, and summarizing them takes 2 s. {@link Execution.totalsTruncated} shows whether a trace has
  * more.
  */
 export const countedSpansMax = 200_000;
@@ -26,6 +26,7 @@ export async function summarizeLargeTrace(
   if (trace === undefined) return undefined;
   const { totals, spans, isCut } = trace;
   const execution = summarizeExecution(projectId, spans, version);
+  const tags = boundSet(trace.tags, (tag) => tag.length).kept;
   return {
     ...execution,
     receivedAtMs: totals.receivedAtMs,
@@ -37,7 +38,7 @@ export async function summarizeLargeTrace(
     errorCount: totals.errors,
     spansSentOnce: false,
     totalsTruncated: isCut,
-    tags: totals.tags,
-    omitted: { ...execution.omitted, tags: Math.max(0, totals.tagsDistinct - setMembersMax) },
+    tags,
+    omitted: { ...execution.omitted, tags: Math.max(0, totals.tagsDistinct - tags.length) },
   };
 }

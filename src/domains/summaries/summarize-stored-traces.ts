@@ -15,7 +15,7 @@ const resultBytesMax = 12 * 1024 * 1024;
 
 /**
  * Reads small traces completely and summarizes them.
- * @throws TooLargeError when the texts exceed what is read at once
+ * @throws TooLargeError when the texts exceed what is read at a time
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function summarizeSmallTraces(

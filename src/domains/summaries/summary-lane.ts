@@ -21,8 +21,8 @@ export interface SummaryLaneDeps {
 }
 
 /**
- * Works through the list of summaries. Shared by all workspaces: two have a turn at once, each with
- * one trace at a time; others wait in order. A turn ends with the trace under way after one second.
+ * Works through the list of summaries. Shared by all workspaces: two have a turn at a time, each with
+ * one trace at a time; others wait in order. A turn ends with the trace in progress after one second.
  * Small traces are read here in small groups, large ones in a thread, so that the event loop stays
  * free.
  */
@@ -66,7 +66,10 @@ async function look({ redis, logger }: SummaryLaneDeps, turns: SummaryTurns, sto
       busy.add(workspaceId);
       void lane
         .run(workspaceId, () => turns.take(own, stopping), { waiter: { signal: stopping } })
-        .catch((error: unknown) => stopping.aborted || logger.warn({ err: error }, 'summaries could not be worked on'))
+        .catch(
+          (error: unknown) =>
+            stopping.aborted || logger.warn({ err: error }, 'the list of summaries could not be processed'),
+        )
         .finally(() => busy.delete(workspaceId));
     }
     await sleep(lookEveryMs, undefined, { signal: stopping }).catch(() => undefined);

@@ -136,6 +136,6 @@ export class SummaryTurns {
   #log(error: unknown, { projectId }: SummaryLease): void {
     if (performance.now() - this.#loggedAtMs < logEveryMs) return;
     this.#loggedAtMs = performance.now();
-    this.#deps.logger.error({ err: error, project_id: projectId }, 'an execution could not be summed up');
+    this.#deps.logger.error({ err: error, project_id: projectId }, 'an execution could not be summarized');
   }
 }

@@ -5,7 +5,7 @@ import { hasDefault, isRequiredBy } from './schema/schema-paths.ts';
 import type { ParsedTemplate, Parts, PartUse, VariableUse } from './template.ts';
 
 /**
- * One place where a variable is used. For a use inside a part, the position is that of the part's
+ * One position where a variable is used. For a use inside a part, the position is that of the part's
  * tag and `message` names the part.
  */
 export interface Occurrence extends Position {
@@ -13,7 +13,7 @@ export interface Occurrence extends Position {
   /** Index of the text that contains it, from 0. */
   text: number;
   /**
-   * Sections and loops around the place, outermost first. A name used inside them may be one of
+   * Sections and loops around the position, outermost first. A name used inside them may be one of
    * their fields.
    */
   within: readonly string[];
@@ -52,10 +52,10 @@ export interface TemplateAnalysis {
   missingArguments: MissingArgument[];
 }
 
-/** Names inside a part, mapped to the variable they stand for; null for a literal. */
+/** Names inside a part, mapped to the variable that they represent; null for a literal. */
 type Bindings = ReadonlyMap<string, string | null>;
 
-interface Place {
+interface WalkPosition {
   bindings: Bindings;
   /** The part only sees its arguments. */
   isolated: boolean;
@@ -144,27 +144,27 @@ function pathsTo(path: string): string[] {
   return paths;
 }
 
-function visit(walk: Walk, template: ParsedTemplate, place: Place): void {
-  for (const use of template.variables) noteVariable(walk, use, place);
+function visit(walk: Walk, template: ParsedTemplate, position: WalkPosition): void {
+  for (const use of template.variables) noteVariable(walk, use, position);
   for (const use of template.parts) {
     const part = walk.parts.get(use.ref);
-    if (part === undefined || place.path.includes(part)) continue;
-    if (++walk.partUses > templateLimits.partUsesMax || place.path.length > templateLimits.partDepthMax) return;
+    if (part === undefined || position.path.includes(part)) continue;
+    if (++walk.partUses > templateLimits.partUsesMax || position.path.length > templateLimits.partDepthMax) return;
     const isolated = template.format === 'liquid' || part.format === 'liquid';
-    const outer: Bindings = isolated ? new Map() : place.bindings;
+    const outer: Bindings = isolated ? new Map() : position.bindings;
     visit(walk, part, {
-      bindings: new Map([...outer, ...use.arguments.map((each) => bind(each, place))]),
-      isolated: isolated || place.isolated,
-      unconditional: place.unconditional && use.unconditional,
-      within: [...place.within, ...use.within],
-      tag: place.tag ?? use,
+      bindings: new Map([...outer, ...use.arguments.map((each) => bind(each, position))]),
+      isolated: isolated || position.isolated,
+      unconditional: position.unconditional && use.unconditional,
+      within: [...position.within, ...use.within],
+      tag: position.tag ?? use,
       ref: use.ref,
-      path: [...place.path, part],
+      path: [...position.path, part],
     });
   }
 }
 
-function noteVariable(walk: Walk, use: VariableUse, place: Place): void {
+function noteVariable(walk: Walk, use: VariableUse, position: WalkPosition): void {
   // The same bound as for the steps of a render.
   if (++walk.variableUses > templateLimits.stepsMax) {
     throw new TemplateLimitError(
@@ -172,23 +172,23 @@ function noteVariable(walk: Walk, use: VariableUse, place: Place): void {
       'steps',
     );
   }
-  const path = translate(use.path, place);
+  const path = translate(use.path, position);
   if (path === null) return;
-  const unconditional = use.unconditional && place.unconditional;
-  const { line, column, length } = place.tag ?? use;
+  const unconditional = use.unconditional && position.unconditional;
+  const { line, column, length } = position.tag ?? use;
   if (path === undefined) {
     if (unconditional && walk.missingArguments.length < occurrencesMax) {
-      walk.missingArguments.push({ ref: place.ref, name: use.path, text: walk.text, line, column, length });
+      walk.missingArguments.push({ ref: position.ref, name: use.path, text: walk.text, line, column, length });
     }
     return;
   }
-  const message = place.tag === undefined ? {} : { message: `in the part \`${place.ref}\`` };
+  const message = position.tag === undefined ? {} : { message: `in the part \`${position.ref}\`` };
   const known = walk.variables.get(path);
   const variable = known ?? { name: path.split('.', 1)[0] ?? path, path, required: false, occurrences: [] };
   if (known === undefined) walk.variables.set(path, variable);
   variable.required ||= unconditional;
   if (variable.occurrences.length >= occurrencesOfOneMax || ++walk.occurrences > occurrencesMax) return;
-  const within = place.within.length === 0 ? use.within : [...place.within, ...use.within];
+  const within = position.within.length === 0 ? use.within : [...position.within, ...use.within];
   variable.occurrences.push({ text: walk.text, line, column, length, within, ...message });
 }
 
@@ -201,16 +201,16 @@ const occurrencesMax = 5_000;
  * Translates a name inside a part to the name in the outermost template. Returns null for a literal
  * and undefined for a variable the part cannot see.
  */
-function translate(path: string, { bindings, isolated }: Place): string | null | undefined {
+function translate(path: string, { bindings, isolated }: WalkPosition): string | null | undefined {
   const [first = '', ...rest] = path.split('.');
   const bound = bindings.get(first);
   if (bound === undefined) return isolated ? undefined : path;
   return bound === null ? null : [bound, ...rest].join('.');
 }
 
-function bind(argument: PartArgument, place: Place): [string, string | null] {
+function bind(argument: PartArgument, position: WalkPosition): [string, string | null] {
   if (!('path' in argument) || argument.path === '.') return [argument.name, null];
-  return [argument.name, translate(argument.path, place) ?? null];
+  return [argument.name, translate(argument.path, position) ?? null];
 }
 
 function collectParts(uses: readonly PartUse[]): TemplatePart[] {

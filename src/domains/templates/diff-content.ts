@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { diffText } from './diff-text.ts';
 import { isObject } from './schema/schema-paths.ts';
 
-/** One field that differs. null stands for an absent field. */
+/** One field that differs. null means an absent field. */
 export interface ContentChange {
   /** Path of the field: `config.params.temperature` or `messages[1].content`. */
   field: string;

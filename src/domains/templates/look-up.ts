@@ -60,7 +60,7 @@ export function own(value: unknown, key: string): unknown {
 }
 
 /**
- * Tells whether a value is absent or null. null counts as missing, because it has nothing to
+ * Returns whether a value is absent or null. null counts as missing, because it has nothing to
  * insert.
  */
 export function isMissing(value: unknown): boolean {

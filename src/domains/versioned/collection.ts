@@ -57,7 +57,7 @@ export function authorOf({ actor: { type, id } }: Acting): Author {
 }
 
 /**
- * Runs a change of one item in one transaction. After the commit, tells every process to invalidate
+ * Runs a change of one item in one transaction. After the commit, requests every process to invalidate
  * its cache. Any error of the change rolls the transaction back.
  * @throws UnavailableError, and the errors of the change
  */

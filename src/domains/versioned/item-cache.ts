@@ -18,7 +18,7 @@ const untoldLifeMs = 800;
 const missingMs = 800;
 const staleOnErrorMs = 10 * 60_000;
 const itemsMax = 5_000;
-/** Versions cached; at most twice as many are kept. */
+/** Maximum number of cached versions. */
 const versionsMax = 1_000;
 /**
  * Characters up to which a version is cached, so that the cached versions fit into memory. Larger

@@ -61,7 +61,7 @@ export function labelMoveToWire({ version, author, at }: LabelMove): z.infer<typ
 
 const itemSchema = z.object(itemShape);
 
-/** Where a label points, with the item that it is a label of. */
+/** The version that a label points to, with the item of the label. */
 export const labeledItemSchema = itemSchema.extend({ label: z.string(), version: z.int() }).meta({ id: 'LabeledItem' });
 
 /** An item as lists show it: the number and labels of its newest version, but not its content. */

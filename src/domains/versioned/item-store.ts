@@ -51,7 +51,7 @@ export async function findItem(
 }
 
 /**
- * Locks a live item by its id or slug until the transaction ends, so that nobody else changes it.
+ * Locks a live item by its id or slug until the transaction ends, so that no other transaction changes it.
  */
 export async function lockItem(
   transaction: Postgres,
@@ -192,7 +192,7 @@ export function toItem({ fixedColumns }: ItemKind, row: Row): Item {
 export type ItemRow = Row;
 
 /**
- * Tells whether a statement failed because a live item has the slug: unique_violation (23505) of
+ * Returns whether a statement failed because a live item has the slug: unique_violation (23505) of
  * the index on live slugs.
  */
 export function isSlugTaken(error: unknown): boolean {

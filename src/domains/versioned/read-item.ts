@@ -28,7 +28,7 @@ export async function readItem(
 }
 
 /**
- * Locks a live item until the transaction ends, so that nobody else changes it, and returns it.
+ * Locks a live item until the transaction ends, so that no other transaction changes it, and returns it.
  * @throws NotFoundError
  */
 export async function readLockedItem(

@@ -35,7 +35,7 @@ export function deriveSlug(kind: ItemKind, name: string): string {
   return isReserved(kind, slug) ? `${slug}-${kind.noun}` : slug;
 }
 
-/** Tells whether a slug would collide with a route or an id. */
+/** Returns whether a slug would collide with a route or an id. */
 export function isReserved(kind: ItemKind, slug: string): boolean {
   return kind.reservedSlugs.includes(slug) || isId(kind.idPrefix, slug);
 }

@@ -60,8 +60,18 @@ export async function openApiDocument({
 }
 
 const securitySchemes = {
-  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'One project, a set of scopes' },
-  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A user, through memberships and role' },
+  apiKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-API-Key',
+    description: 'A key of one project, with a set of scopes',
+  },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'A token of a user. The membership and the role determine the access',
+  },
   adminKey: { type: 'apiKey', in: 'header', name: 'X-Admin-Key', description: 'The operator' },
 };
 
@@ -83,8 +93,8 @@ function problemExample({ code, kind, title }: ReturnType<typeof listProblemCode
     type: `urn:promptlane:problem:${code}`,
     title,
     status: statusByKind[kind],
-    detail: `${title}, said for the case at hand`,
-    instance: '/the/path/asked/for',
+    detail: `${title}. A detail describes the fault of this request`,
+    instance: '/the/requested/path',
     code,
     request_id: '1f0c6c1e-8f57-4a55-9d0e-0b6a6f8f3c11',
   };

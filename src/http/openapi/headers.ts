@@ -8,24 +8,35 @@ const whole = { type: 'integer', minimum: 0 };
 /** Response headers of the document, by name. */
 export const headerComponents: Readonly<Record<string, JsonObject>> = {
   'X-Request-Id': {
-    description: 'The id of this request: the one sent, when it is up to 128 of A-Z a-z 0-9 . _ -, else a new one',
+    description:
+      'The id of this request. It is the id that the client sent, if that has 1 to 128 of the characters A-Z a-z 0-9 . _ -; otherwise a new id',
     schema: text,
   },
-  RateLimit: { description: 'What is left of the limit, and the seconds until more is', schema: text },
+  RateLimit: {
+    description:
+      '`r` is the rest of the tightest limit. `t` is the number of seconds until the whole limit is available',
+    schema: text,
+  },
   'RateLimit-Policy': { description: 'The limits that apply, and their windows in seconds', schema: text },
-  'X-RateLimit-Limit': { description: 'Requests allowed in the window', schema: whole },
-  'X-RateLimit-Remaining': { description: 'Requests left in the window', schema: whole },
-  'X-RateLimit-Reset': { description: 'Seconds until the window has room again', schema: whole },
+  'X-RateLimit-Limit': { description: 'The limit in its unit: requests, bytes or spans', schema: whole },
+  'X-RateLimit-Remaining': { description: 'The remaining part of the limit in its unit', schema: whole },
+  'X-RateLimit-Reset': {
+    description: 'Time at which the whole limit is available again, in seconds since the epoch',
+    schema: whole,
+  },
   'Retry-After': {
-    description: 'Whole seconds after which trying again makes sense',
+    description: 'Whole seconds after which the client may send the request again',
     schema: { type: 'integer', minimum: 1 },
   },
-  'WWW-Authenticate': { description: 'That a bearer token is one way to authenticate', schema: text },
-  ETag: { description: 'The strong entity tag of what is answered', schema: text },
-  'Cache-Control': { description: 'Whether it may be kept, and for how long', schema: text },
-  'Preference-Applied': { description: 'The preference of the request that was granted, as `wait=5`', schema: text },
+  'WWW-Authenticate': { description: 'A supported authentication scheme: Bearer', schema: text },
+  ETag: { description: 'The strong entity tag of the response', schema: text },
+  'Cache-Control': { description: 'Whether caches may store the response, and for how long', schema: text },
+  'Preference-Applied': {
+    description: 'The preference of the request that was applied, for example `wait=5`',
+    schema: text,
+  },
   'Idempotency-Replayed': {
-    description: '`true` when this is the answer of an earlier request with the same key; absent otherwise',
+    description: '`true` if this is the response of an earlier request with the same key; otherwise absent',
     schema: { type: 'string', const: 'true' },
   },
 };
@@ -60,8 +71,8 @@ export function requestHeaders(contract: Contract): JsonObject[] {
       in: 'header',
       required: false,
       description:
-        'Makes the request safe to repeat: for 24 h the same key with the same request is answered as the first was, and ' +
-        'has no second effect.',
+        'Makes the request safe to repeat. For 24 h, the same request with the same key gets the response of the first ' +
+        'request and has no second effect.',
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]{1,255}$' },
       example: '7f1c2a52-5d0e-4f8e-9a61-3f7d1c0b9e44',
     });
@@ -73,8 +84,8 @@ export function requestHeaders(contract: Contract): JsonObject[] {
       in: 'header',
       required: false,
       description: isRead
-        ? 'Entity tags the caller has; when one is current the answer is 304 without content.'
-        : 'The entity tag the change is meant for; when it is not current the answer is 412 and nothing changes.',
+        ? 'Entity tags that the client has. If one of them is current, the response is 304 without content.'
+        : 'The entity tag that the change applies to. If it is not current, the response is 412 and nothing changes.',
       schema: text,
       example: '"v7"',
     });
@@ -84,7 +95,7 @@ export function requestHeaders(contract: Contract): JsonObject[] {
       name: 'Prefer',
       in: 'header',
       required: false,
-      description: `\`wait=N\` (RFC 7240): how many seconds the caller waits for the effect, at most ${contract.preferredWaitSMax}.`,
+      description: `\`wait=N\` (RFC 7240): the number of seconds that the client waits for the effect, at most ${contract.preferredWaitSMax}.`,
       schema: text,
       example: 'wait=5',
     });

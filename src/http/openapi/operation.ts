@@ -53,12 +53,12 @@ function parameters(contract: Contract, part: 'params' | 'query', schemas: Schem
     const fallback = z.safeParse(schema, undefined).data;
     const { description } = converted;
     return {
-      // OpenAPI has no parameters by prefix, so this one stands for all of them.
+      // OpenAPI has no parameters by prefix, so this one represents all of them.
       name: isPrefix(name) ? `${name}<key>` : name,
       in: part === 'params' ? 'path' : 'query',
       required: part === 'params' || !acceptsAbsence(schema),
       description: typeof description === 'string' ? description : (schemas.describe(name) ?? name),
-      schema: fallback === undefined ? converted : { ...converted, default: fallback },
+      schema: fallback === undefined ? converted : { default: fallback, ...converted },
       example: schemas.example(converted, 'input', name),
     };
   });
@@ -103,7 +103,10 @@ function responses(contract: Contract, schemas: SchemaRegistry): Record<string, 
     answers[status] = { description, headers: responseHeaders(contract, status), ...(content ? { content } : {}) };
   }
   if (contract.conditional && contract.method === 'GET') {
-    answers[304] = { description: 'The caller has it already', headers: responseHeaders(contract, 304) };
+    answers[304] = {
+      description: 'The client already has the current version',
+      headers: responseHeaders(contract, 304),
+    };
   }
   for (const [status, codes] of problemsOf(contract)) {
     const own = answers[status];

@@ -19,7 +19,7 @@ export interface SchemaRegistry {
   components(): JsonObject;
 }
 
-/** Where the document has its schemas. */
+/** The place of the schemas in the document. */
 export const schemasPath = '#/components/schemas/';
 
 /**

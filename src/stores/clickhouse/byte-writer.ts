@@ -163,7 +163,7 @@ export class ByteWriter {
     const needed = this.#length + bytes;
     if (needed <= this.#buffer.length) return;
     if (needed > bytesMax)
-      throw new RangeError(`The rows of one body may hold ${bytesMax} bytes, a column of them holds more`);
+      throw new RangeError(`The rows of one body may have at most ${bytesMax} bytes; one column has more`);
     const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
     this.#buffer.copy(grown, 0, 0, this.#length);
     this.#buffer = grown;

@@ -170,17 +170,17 @@ const boundErrors: Readonly<Record<string, (cause: ClickHouseError) => AppError>
   '159': (cause) =>
     new UnavailableError(
       'query_timeout',
-      'The query took longer than it may. Send it again, or ask for a shorter window or fewer filters.',
+      'The query exceeded its time limit. Send it again, or request a shorter window or fewer filters.',
       {
         cause,
       },
     ),
   // TOO_MANY_ROWS
   '158': (cause) =>
-    new TooLargeError('query_too_large', 'The query would read too much; ask for a shorter window.', { cause }),
+    new TooLargeError('query_too_large', 'The query would read too much data. Request a shorter window.', { cause }),
   // TOO_MANY_ROWS_OR_BYTES
   '396': (cause) =>
-    new TooLargeError('result_too_large', 'The answer would be too large; ask for less of it.', { cause }),
+    new TooLargeError('result_too_large', 'The response would be too large. Request less data.', { cause }),
 };
 
 /**
@@ -208,5 +208,5 @@ export function recognizeClickHouseError(error: unknown): unknown {
 
 /** Returns the error for a caller while ClickHouse is unavailable. */
 export function clickHouseAway(cause?: unknown): UnavailableError {
-  return new UnavailableError('clickhouse_unavailable', 'The trace store cannot be reached right now.', { cause });
+  return new UnavailableError('clickhouse_unavailable', 'The trace store cannot be reached at the moment.', { cause });
 }

@@ -42,7 +42,7 @@ export async function insertBlock(
 const chunksPerTurn = 8;
 
 /**
- * Yields to the event loop between chunks. Without this a socket takes chunk after chunk at once as
+ * Yields to the event loop between chunks. Without this a socket takes chunk after chunk in one turn as
  * long as ClickHouse reads them.
  */
 async function* inTurns(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {

@@ -45,7 +45,7 @@ export class NativeTable<Row> {
     for (const column of this.#columns) for (const row of rows) column.append(row);
     const parts = this.#streams.map(({ stream }) => stream.writer.bytes());
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-    if (bytes > bytesMax) throw new RangeError(`The rows of one body may hold ${bytesMax} bytes, not ${bytes}`);
+    if (bytes > bytesMax) throw new RangeError(`The rows of one body may have at most ${bytesMax} bytes, not ${bytes}`);
     let end = 0;
     return {
       rowCount: rows.length,

@@ -61,7 +61,7 @@ function closeWhenSilent(connection: pg.Client): void {
   const socket = socketOf(connection);
   socket.setTimeout(statementMsMax + silenceGraceMs);
   socket.on('timeout', () => {
-    if (!isIdle(connection)) socket.destroy(new TimeoutError('Postgres gives no answer'));
+    if (!isIdle(connection)) socket.destroy(new TimeoutError('Postgres does not respond'));
   });
 }
 

@@ -26,7 +26,7 @@ export function recognizePostgresError(error: unknown): unknown {
 
 /** Returns the error for a caller while Postgres is unavailable. */
 export function postgresAway(cause?: unknown): UnavailableError {
-  return new UnavailableError('postgres_unavailable', 'The database cannot be reached right now.', { cause });
+  return new UnavailableError('postgres_unavailable', 'The database cannot be reached at the moment.', { cause });
 }
 
 function isUnavailable(error: unknown): boolean {

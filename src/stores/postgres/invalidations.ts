@@ -35,7 +35,7 @@ const readTimeoutMs = 2_000;
 export const heardForMs = 700;
 
 /**
- * Tells the caches of a process about changes here and elsewhere. It reads the table of changes six
+ * Notifies the caches of a process of changes here and elsewhere. It reads the table of changes six
  * times a second.
  */
 export function createInvalidations(options: { databaseUrl: string; logger: Logger }): Invalidations {

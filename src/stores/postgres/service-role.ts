@@ -63,7 +63,7 @@ async function putUser(postgres: Postgres, user: string, password: string): Prom
   // Postgres logs the full text of a failed statement, so no statement contains the password.
   const verifier = scramVerifier(password);
   if (!(await userExists(postgres, user)) && (await makeUser(postgres, user, verifier))) return;
-  // A user that somebody else created may not be ours to change.
+  // The service may have no right to change a user that another owner created.
   await run(postgres, 'alter role %I password %L', user, verifier).catch((denied: unknown) => {
     if (codeOf(denied) !== notAllowed) throw denied;
   });
@@ -74,7 +74,7 @@ async function userExists(postgres: Postgres, user: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Returns false if somebody else created the user at the same moment. */
+/** Returns false if another process created the user at the same time. */
 async function makeUser(postgres: Postgres, user: string, verifier: string): Promise<boolean> {
   const rights = 'login nosuperuser nocreatedb nocreaterole nobypassrls password %L';
   try {

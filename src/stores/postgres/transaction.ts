@@ -18,7 +18,8 @@ export async function inTransaction<T>(postgres: Postgres, work: (transaction: T
     });
   } catch (error) {
     if (!isWorkDone || !(error instanceof UnavailableError)) throw error;
-    const detail = 'The connection to the database was lost while it stored the change: whether it did is not known.';
+    const detail =
+      'The connection to the database was lost during the commit. It is not known whether the change was stored.';
     throw new OutcomeUnknownError(error.code, detail, { cause: error.cause });
   }
 }

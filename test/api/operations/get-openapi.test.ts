@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApi, type TestApi } from '../../support/api.ts';
 
@@ -191,6 +192,21 @@ describe('200', () => {
         expect(schema?.safeParse(String(example)).error, where).toBeUndefined();
       }
     }
+  });
+
+  test('every default of a parameter is valid by its schema', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const faults: string[] = [];
+    let defaults = 0;
+    for (const { operationId, parameters } of operations) {
+      for (const { name, schema } of parameters) {
+        if (!('default' in schema)) continue;
+        defaults++;
+        if (!ajv.validate(schema, schema.default)) faults.push(`${operationId} ${name}: ${ajv.errorsText()}`);
+      }
+    }
+    expect(faults).toEqual([]);
+    expect(defaults).toBeGreaterThan(20);
   });
 
   test('every body has an example that its contract takes', () => {

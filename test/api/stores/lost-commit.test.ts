@@ -28,7 +28,7 @@ describe('while the database commits, a connection that is lost', () => {
     proxy.loseNextCommit();
     const first = await create();
     expectProblem(first, 503, 'postgres_unavailable');
-    expect(first.text).toContain('whether it did is not known');
+    expect(first.text).toContain('It is not known whether the change was stored');
     expectProblem(await create(), 409, 'idempotency_answer_lost');
     const made = await api.postgres('api_keys').where({ project_id: project.id, name: 'made once' });
     expect(made).toHaveLength(1);

@@ -27,7 +27,7 @@ test('a statement that gets no connection of a full pool is an error for the cal
 
 test('a connection that ends within a statement is one too, and the next statement gets a new one', async () => {
   const error = await failureOf(postgres.raw(endConnection));
-  expect(error).toMatchObject({ ...away, message: 'The database cannot be reached right now.' });
+  expect(error).toMatchObject({ ...away, message: 'The database cannot be reached at the moment.' });
   expect(originOf(error)).toMatchObject({ code: '57P01' });
   // The pool may not have noticed yet that the connection is gone.
   await until('a statement has a new connection', 5_000, async () => {

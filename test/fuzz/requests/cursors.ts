@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { mutatedBytes } from '../values/mutate.ts';
 
-/** Cursors of other lists as they are, with bits turned, and what never was one. */
+/** Cursors of other lists, unchanged or with flipped bits, and texts that never were a cursor. */
 export function cursorText(issued: fc.Arbitrary<string>, hostile: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc.oneof(
     { arbitrary: issued, weight: 3 },

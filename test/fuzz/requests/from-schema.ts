@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import type { JsonSchema } from '../openapi.ts';
 
-/** What a property of this name is best filled with, whatever its schema says. */
+/** Values for properties by their name. They replace the values of the schema. */
 export type Hints = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 
 const itemsMax = 4;
 const textCharsMax = 40;
 
 /**
- * Values that the schema allows, or nearly: its keywords for sizes are kept to, `propertyNames` and
- * formats but times are not.
+ * Values that the schema allows, with exceptions: of the formats, only `date-time` is followed, and
+ * `propertyNames` is not followed.
  */
 export function validFor(schema: JsonSchema, hints: Hints): fc.Arbitrary<unknown> {
   const drawn = arbitraryFor(schema, hints);
@@ -62,7 +62,7 @@ function textFor({ pattern, format, minLength = 0, maxLength = textCharsMax }: J
   try {
     return fc.stringMatching(new RegExp(pattern), { maxLength: Math.max(minLength, maxLength) });
   } catch {
-    return plain; // fast-check does not know every kind of assertion.
+    return plain; // fast-check does not support every kind of assertion.
   }
 }
 
@@ -74,7 +74,7 @@ function objectFor(
     ([name, schema]) => [name, hints[name] ?? validFor(schema, hints)] as const,
   );
   const all = fc.record(Object.fromEntries(members), { requiredKeys: [...required] });
-  // Members may exclude each other, so that few of them make more values that are taken.
+  // Some members exclude each other. With few members, more values are accepted.
   const few = fc.subarray(members, { maxLength: Math.min(2, members.length) }).chain((some) => {
     const needed = members.filter(([name]) => required.includes(name));
     return fc.record(Object.fromEntries([...needed, ...some]));

@@ -10,7 +10,7 @@ const messages = fc.array(fc.record({ role: fc.constantFrom('system', 'user'), c
 });
 const lenient = { on_missing: fc.constantFrom('empty', 'keep'), variables };
 
-/** Bodies of operations whose members depend on each other, which a schema does not tell. */
+/** Bodies of operations whose members depend on each other. A schema does not express this. */
 export const goodBodies: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   createPrompt: fc.oneof(
     fc.record({ name, type, template, template_format }),

@@ -30,8 +30,8 @@ const event = fc.record({
 });
 
 /**
- * Events of identity providers with values that are wrong, signed as they should be: nothing reads
- * those that are not.
+ * Events of identity providers with faulty values and a valid signature. Events with an invalid
+ * signature are not read.
  */
 export function identityEventBody(sizes: Sizes) {
   return fc.oneof(event, mutated(event, sizes)).chain((value) => {

@@ -3,14 +3,14 @@ import fc from 'fast-check';
 const keptMax = 40;
 
 /**
- * Names of things that exist or did, by the name of the path parameter that they fit: those of the
- * set-up and the newest few of others.
+ * Names of resources that exist or existed, by the path parameter that they fit. Contains the names
+ * of the set-up and the newest names of other resources.
  */
 export class KnownIds {
   readonly #lasting = new Map<string, string[]>();
   readonly #byName = new Map<string, string[]>();
 
-  /** Of the set-up: no request of the fuzzer deletes it by this name. */
+  /** Adds a name of the set-up. No request of the fuzzer deletes its resource by this name. */
   keep(name: string, value: string): void {
     this.#lasting.set(name, [...(this.#lasting.get(name) ?? []), value]);
   }
@@ -23,12 +23,15 @@ export class KnownIds {
     this.#byName.set(name, known);
   }
 
-  /** None of a name that nothing is known of. */
+  /** Returns the known names for a parameter. The list may be empty. */
   of(name: string): readonly string[] {
     return [...(this.#lasting.get(name) ?? []), ...(this.#byName.get(name) ?? [])];
   }
 
-  /** One of those that are known when it is drawn, else `otherwise`; of `passing` ones none is of the set-up. */
+  /**
+   * Draws one of the names that are known at that time, or else `otherwise`. With `passing`, it
+   * never draws a name of the set-up.
+   */
   pick(name: string, otherwise: fc.Arbitrary<string>, which: 'any' | 'passing' = 'any'): fc.Arbitrary<string> {
     return fc.tuple(fc.noBias(fc.nat()), otherwise).map(([at, other]) => {
       const known = which === 'any' ? this.of(name) : (this.#byName.get(name) ?? []);
@@ -36,7 +39,7 @@ export class KnownIds {
     });
   }
 
-  /** Reads what an answer of the operation tells of new things. */
+  /** Adds the names of new resources in a response of the operation. */
   harvest(operationId: string, answer: unknown): void {
     if (typeof answer !== 'object' || answer === null) return;
     const { id, slug, trace_id, page } = answer as Record<string, unknown>;

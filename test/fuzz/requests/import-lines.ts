@@ -3,7 +3,7 @@ import type { Sizes } from '../values/hostile.ts';
 import { mutated, mutatedBytes } from '../values/mutate.ts';
 import { toJsonText } from '../values/raw-json.ts';
 
-/** Lines of an export under new names, with values, lines or bytes that are wrong. */
+/** Lines of an export with new names, and with faulty values, lines or bytes. */
 export function importText(exported: string, sizes: Sizes): fc.Arbitrary<Buffer> {
   const lines = exported.split('\n').filter((line) => line !== '');
   const renamed = fc

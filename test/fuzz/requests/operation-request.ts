@@ -20,10 +20,10 @@ interface Body {
   headers: Readonly<Record<string, string>>;
 }
 
-/** What is wrong with a request: a second fault would hide the first one. */
+/** The fault of a request. There is usually only one, because a second fault would hide the first one. */
 type Fault = 'none' | 'path' | 'query' | 'credential' | 'headers' | 'body' | 'method' | 'everything';
 
-/** Faults that the operation has a place for. */
+/** Draws a fault that the operation can have. */
 function faultsOf({ parameters, requestBody, operationId }: Operation): fc.Arbitrary<Fault> {
   const has = (place: Parameter['in']) => parameters.some((parameter) => parameter.in === place);
   const weights: Readonly<Record<Fault, number>> = {
@@ -40,7 +40,7 @@ function faultsOf({ parameters, requestBody, operationId }: Operation): fc.Arbit
   return fc.oneof(...weighted.map(([fault, weight]) => ({ arbitrary: fc.constant(fault), weight })));
 }
 
-/** Requests of one operation; most have one fault, so that they get beyond the first check. */
+/** Requests of one operation. Most have one fault, so that they pass the first check. */
 export function requestOf(operation: Operation, world: World, sizes: Sizes): fc.Arbitrary<FuzzRequest> {
   const hostile = hostileText(sizes);
   const wrongMethod = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND');
@@ -69,12 +69,12 @@ export function requestOf(operation: Operation, world: World, sizes: Sizes): fc.
   });
 }
 
-/** An operator may do to the innocent workspace what he likes, so he is not asked to. */
+/** Replaces the admin key, because the operator may change the innocent workspace. */
 function withoutAdmin(credential: Record<string, string>, { attacker }: World): Record<string, string> {
   return 'X-Admin-Key' in credential ? { 'X-API-Key': attacker.apiKey } : credential;
 }
 
-/** True once in so many. Not biased, as numbers of fast-check are toward their edges. */
+/** Draws true once in `times`. Numbers of fast-check would be biased toward their limits. */
 const oneIn = (times: number) =>
   fc.oneof({ arbitrary: fc.constant(true), weight: 1 }, { arbitrary: fc.constant(false), weight: times - 1 });
 
@@ -120,10 +120,10 @@ function deletes({ method, path }: Operation, name: string): boolean {
   return method === 'DELETE' && path.endsWith(`{${name}}`);
 }
 
-/** There is more behind it than behind any other parameter. */
+/** The filter runs more code than any other parameter. */
 const filterWeight = 10;
 
-/** With `hostile` values if it is given, else with those of the schema. */
+/** Uses `hostile` values if given, otherwise values of the schema. */
 function queryOf(
   operation: Operation,
   world: World,
@@ -240,7 +240,7 @@ function goodHeaders({ operationId, method }: Operation): fc.Arbitrary<Record<st
   return fc.oneof(none, once, waiting);
 }
 
-/** A body whose values are wrong if it `isFaulty`; OTLP bodies and imports mostly are anyway. */
+/** A body. Its values are faulty if `isFaulty`. Most OTLP bodies and imports are faulty in any case. */
 function bodyOf(operation: Operation, world: World, sizes: Sizes, isFaulty: boolean): fc.Arbitrary<Body | undefined> {
   const { requestBody, operationId } = operation;
   if (operationId === 'receiveIdentityWebhook') return identityEventBody(sizes);
@@ -292,7 +292,7 @@ function hintsOf({ ids }: World): Hints {
     template_format: fc.constantFrom('mustache', 'liquid', 'plain'),
     input: fc.oneof(fc.jsonValue({ maxDepth: 3 }), template),
     output: fc.oneof(fc.jsonValue({ maxDepth: 3 }), template),
-    // Nobody takes the attacker's own plan and quota away, so that limits hide no code.
+    // The attacker keeps its plan and quota, so that no limit prevents the execution of code.
     plan: fc.constant('enterprise'),
     plan_overrides: fc.record({ retention_days: fc.integer({ min: 1, max: 36_500 }) }, { requiredKeys: [] }),
   };

@@ -22,20 +22,20 @@ const captures = readdirSync(captureFolder, { withFileTypes: true })
   .flatMap(({ name }) => readCaptures(name))
   .filter(({ url }) => url.includes('traces'));
 
-/** Bodies as recorded of real clients, not compressed. */
+/** Recorded bodies of real clients, not compressed. */
 const recorded: readonly TracesBody[] = captures.map(({ file, body }) => ({
   bytes: file.endsWith('gzip') ? gunzipSync(body) : body,
   headers: /\.json(\.gzip)?$/.test(file) ? json : protobuf,
 }));
 
-/** The same requests as the JSON of OTLP. */
+/** The same requests as OTLP/JSON. */
 const recordedJson: readonly unknown[] = captures.map(({ file }) =>
   JSON.parse(readFileSync(join(captureFolder, file.replace(/\.body\..*$/, '.decoded.json')), 'utf8')),
 );
 
 /**
- * Recorded bodies with bytes changed, their JSON with values changed, what a correct exporter could
- * send, and large ones.
+ * Recorded bodies with changed bytes, their JSON with changed values, bodies that a correct
+ * exporter can send, and large bodies.
  */
 export function tracesBody(sizes: Sizes): fc.Arbitrary<TracesBody> {
   const asRecorded = fc.constantFrom(...recorded);
@@ -133,7 +133,7 @@ function hostileOtlp(sizes: Sizes): fc.Arbitrary<unknown> {
   );
 }
 
-/** Much of one thing: spans, events, links, attributes, JSON within an attribute, levels. */
+/** Bodies with many elements of one kind: spans, events, links, attributes, JSON in an attribute, or levels. */
 function large({ elementsMax, levelsMax }: Sizes): fc.Arbitrary<TracesBody> {
   const count = fc.double({ min: 1, max: Math.log10(elementsMax), noNaN: true }).map((size) => Math.floor(10 ** size));
   return fc

@@ -1,21 +1,24 @@
-/** One request as it goes over the wire. */
+/** One request as it is sent. */
 export interface FuzzRequest {
-  /** Of the operation that it is about, which need not be the one that answers it. */
+  /** The operation that the request was created for. A faulty path or method can lead to another one. */
   operationId: string;
   method: string;
   /** Path and query, encoded. */
   target: string;
   headers: Readonly<Record<string, string>>;
   body?: Buffer;
-  /** Sends the body in two chunks without saying its length. */
+  /** Sends the body in two chunks without Content-Length. */
   chunked?: boolean;
-  /** The path and the method are those of the operation, so its contract says how it may be answered. */
+  /** Whether path and method are those of the operation. Then its contract determines the response. */
   routed: boolean;
-  /** Names something of the other workspace, so that success would be a breach. */
+  /** Whether the path names a resource of the other workspace. Then success is a fault. */
   foreign?: boolean;
 }
 
-/** As `encodeURIComponent`, for any text: a lone surrogate becomes the three bytes that UTF-8 would have for it. */
+/**
+ * Like `encodeURIComponent`, for any text. A lone surrogate becomes the three bytes that a simple
+ * encoding to UTF-8 gives.
+ */
 export function percentEncoded(text: string): string {
   let encoded = '';
   for (const character of text)
@@ -23,7 +26,7 @@ export function percentEncoded(text: string): string {
   return encoded;
 }
 
-/** A pair is one character of `for … of`. */
+/** `for … of` returns a pair of surrogates as one character, so this matches only lone ones. */
 const loneSurrogate = /^[\ud800-\udfff]$/;
 
 function surrogateEncoded(character: string): string {
@@ -32,7 +35,7 @@ function surrogateEncoded(character: string): string {
   return bytes.map((byte) => `%${byte.toString(16)}`).join('');
 }
 
-/** What Node sends in a header: anything else is a fault of the sender, not a test of the receiver. */
+/** Replaces the characters that Node does not send in a header. */
 export function headerText(text: string): string {
   return text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?').slice(0, 20_000);
 }

@@ -44,7 +44,7 @@ const operators = [
   '__proto__',
 ];
 
-/** The value of `filter=`: trees of conditions, usually well-formed but for a value. */
+/** Values of `filter=`: trees of conditions. Most are well-formed except for one value. */
 export function filterText(sizes: Sizes): fc.Arbitrary<string> {
   const value = fc.oneof(
     {

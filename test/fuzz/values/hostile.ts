@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { RawJson } from './raw-json.ts';
 
-/** Largest sizes of what is generated, so that a short run stays short. */
+/** The largest sizes of generated values. They limit the duration of a short run. */
 export interface Sizes {
-  /** Of one text, in characters. */
+  /** Characters of one text. */
   textCharsMax: number;
-  /** Of one list or object, in elements. */
+  /** Elements of one list or object. */
   elementsMax: number;
-  /** Of nesting. */
+  /** Levels of nesting. */
   levelsMax: number;
 }
 
@@ -82,7 +82,7 @@ export const hostileTime: fc.Arbitrary<string> = fc.oneof(
   { arbitrary: fc.constantFrom(...yearsNoStoreHas), weight: 1 },
 );
 
-/** A text that was made to be mistaken; some are long. */
+/** Texts that programs often misread. Some are long. */
 export function hostileText({ textCharsMax }: Sizes): fc.Arbitrary<string> {
   const long = fc
     .tuple(
@@ -108,7 +108,7 @@ export function hostileText({ textCharsMax }: Sizes): fc.Arbitrary<string> {
 
 const rawNumbers = ['1e400', '-1e400', '-0', '9223372036854775808', '18446744073709551616', '1e-400', '1E+2', '0.1e1'];
 
-/** A number at an edge of what some type holds. */
+/** Numbers at the limits of numeric types. */
 export const hostileNumber: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(
     0,
@@ -132,7 +132,7 @@ export const hostileNumber: fc.Arbitrary<unknown> = fc.oneof(
   fc.maxSafeInteger(),
 );
 
-/** Any JSON value that nobody asked for. */
+/** Any JSON values that do not follow a schema. */
 export function hostileValue(sizes: Sizes): fc.Arbitrary<unknown> {
   const { elementsMax, levelsMax } = sizes;
   const count = fc.double({ min: 0, max: Math.log10(elementsMax), noNaN: true }).map((size) => Math.floor(10 ** size));

@@ -3,7 +3,7 @@ import { hostileNumber, hostileText, hostileTime, hostileValue, type Sizes } fro
 
 type Path = readonly (string | number)[];
 
-/** Every place in a JSON value, its own root included. */
+/** Returns the path of every place in a JSON value, including the root. */
 function placesOf(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return [path];
   const members = Array.isArray(value) ? value.map((each, at) => [at, each] as const) : Object.entries(value);
@@ -32,7 +32,7 @@ interface Change {
   number: unknown;
 }
 
-/** What stands in for a value: mostly something of its kind, which gets further than what is refused for its type. */
+/** Returns a replacement for a value. Most replacements have the same type, because they pass the check of types. */
 function standIn(value: unknown, { isSameKind, any, text, time, number }: Change): unknown {
   if (!isSameKind) return any;
   if (typeof value === 'number') return number;
@@ -45,8 +45,8 @@ const valueAt = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>((inner, name) => (inner as Record<string | number, unknown>)[name], value);
 
 /**
- * The values of `valid` with one or two places replaced by something hostile, of `any` kind or of
- * theirs; now and then with a member too many.
+ * Returns values of `valid` with one or two places replaced by hostile values. These have any type,
+ * or the type of the replaced value. Some objects also get a surplus member.
  */
 export function mutated(
   valid: fc.Arbitrary<unknown>,
@@ -67,7 +67,7 @@ export function mutated(
     for (const each of drawn) {
       const places = placesOf(changed);
       const place = places[each.at % places.length] ?? [];
-      // To replace everything is of little use but once in a while.
+      // The root is replaced only in a few cases, because this tests little.
       if (place.length === 0 && each.at % 16 !== 0) continue;
       changed = withValueAt(changed, place, standIn(valueAt(changed, place), each));
     }
@@ -75,7 +75,10 @@ export function mutated(
   });
 }
 
-/** `bytes` after one to four changes: a bit turned, a piece cut, repeated, moved or filled with noise. */
+/**
+ * Returns `bytes` after one to four changes: a bit is flipped, or a part is removed, repeated,
+ * overwritten or replaced by another part.
+ */
 export function mutatedBytes(bytes: Buffer): fc.Arbitrary<Buffer> {
   const change = fc.record({
     how: fc.noBias(fc.integer({ min: 0, max: 5 })),

@@ -1,7 +1,7 @@
 const mark = '\u{F8FF}raw:';
 const marked = new RegExp(`"${mark}([^"]*)"`, 'gu');
 
-/** JSON text that `JSON.stringify` does not write, such as `1e400`; only {@link toJsonText} knows it. */
+/** JSON text that `JSON.stringify` cannot write, such as `1e400`. Only {@link toJsonText} writes it. */
 export class RawJson {
   readonly #text: string;
 
@@ -15,8 +15,8 @@ export class RawJson {
 }
 
 /**
- * As `JSON.stringify`, with every {@link RawJson} as it is. Lone surrogates become escapes,
- * `undefined` becomes `null`.
+ * Like `JSON.stringify`, but writes every {@link RawJson} unchanged. Lone surrogates become
+ * escapes, and `undefined` becomes `null`.
  */
 export function toJsonText(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null';

@@ -137,7 +137,7 @@ const liquidPieces = fc.letrec<{ piece: string }>((tie) => ({
   ),
 })).piece;
 
-/** Templates in any of the formats: most parse, some do not, a few ask for more than they may have. */
+/** Templates in any of the formats. Most parse, some do not, and a few exceed a limit. */
 export const template: fc.Arbitrary<string> = fc.oneof(
   { arbitrary: mustachePieces, weight: 6 },
   { arbitrary: liquidPieces, weight: 6 },
@@ -161,7 +161,7 @@ export const template: fc.Arbitrary<string> = fc.oneof(
 
 const list = (length: number) => Array.from({ length }, (_, index) => ({ a: index, b: 'x' }));
 
-/** Variables for them. */
+/** Variables for these templates. */
 export const variables: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(
     {},
@@ -176,7 +176,7 @@ export const variables: fc.Arbitrary<unknown> = fc.oneof(
 
 const patterns = ['^a+$', '^(a+)+$', '(', '\\p{L}+', '^(?:a|a)*b$', '(?<=a)b', '[', '\\1', '^.{1,100000}$', '(?i)x'];
 
-/** JSON Schemas of variables: usable ones, broken ones and expensive ones. */
+/** JSON Schemas of variables: usable, faulty and slow ones. */
 export const inputSchema: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(
     {},

@@ -11,8 +11,8 @@ interface Quarantined {
 const reasonCharsMax = 160;
 
 /**
- * Nothing of the innocent workspace is in the quarantine. What is there of the attacker is noted,
- * with the body that it was.
+ * A body of the innocent workspace in the quarantine is a finding. For each body of the attacker,
+ * adds a note with a request whose body has the same length.
  */
 export async function checkQuarantine(world: World, flights: Flights, findings: Findings): Promise<void> {
   for (const entry of await listQuarantined(world)) {
@@ -41,7 +41,8 @@ async function listQuarantined({ apiUrl, adminKey }: World): Promise<Quarantined
     const response = await fetch(`${apiUrl}/api/quarantine?limit=100${query}`, {
       headers: { 'X-Admin-Key': adminKey },
     });
-    if (!response.ok) throw new Error(`The quarantine was answered with ${response.status}: ${await response.text()}`);
+    if (!response.ok)
+      throw new Error(`The list of the quarantine got the response ${response.status}: ${await response.text()}`);
     const { data, page } = (await response.json()) as { data: Quarantined[]; page: { next_cursor: string | null } };
     entries.push(...data);
     cursor = page.next_cursor;

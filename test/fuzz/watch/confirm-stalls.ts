@@ -13,14 +13,14 @@ const idleTimeoutMs = 60_000;
 
 interface Options {
   stallMsMax: number;
-  /** No further suspicion is looked into after this long. */
+  /** After this time, no further suspicion is checked. */
   budgetMs: number;
   say: (line: string) => void;
 }
 
 /**
- * Sends the suspects of the longest stalls again, each alone: one with which two of three tries
- * stall the process is a finding.
+ * Sends the suspects of the longest stalls again, one at a time. A request that stalls the process
+ * in two of three attempts is a finding.
  */
 export async function confirmStalls(
   stack: Stack,
@@ -47,7 +47,7 @@ export async function confirmStalls(
         guilty.set(request, process);
         findings.add(
           'stall',
-          `the ${process}'s event loop stands still over ${stallMsMax} ms: ${request.operationId}`,
+          `the event loop of the ${process} is blocked for more than ${stallMsMax} ms: ${request.operationId}`,
           `${stall.ms} ms in the run, alone ${stallsMs.join(', ')} ms`,
           [request],
         );
@@ -58,12 +58,12 @@ export async function confirmStalls(
     if (culprit !== undefined) say(`stall of ${stall.ms} ms in the ${process}: ${culprit.operationId}`);
     else
       findings.note(
-        `stalls of the ${process} of over ${stallMsMax} ms of its own work that no request repeats alone (or that were not tried again in time)`,
+        `stalls of the ${process} by its own work of more than ${stallMsMax} ms: no request alone repeats them, or there was no time to try`,
       );
   }
 }
 
-/** The longest own stall of each of three tries in ms, 0 for none. */
+/** Returns the longest own stall of each of three attempts in ms, or 0 for none. */
 async function stallsAlone(
   stack: Stack,
   sender: Sender,
@@ -78,7 +78,7 @@ async function stallsAlone(
     delays.take(pid);
     await sender.send(process === 'worker' ? differing(request, attempt) : request).catch(() => undefined);
     if (process === 'worker') await stack.untilIdle(idleTimeoutMs).catch(() => undefined);
-    // An answer means that the loop has turned since, and so has written what it saw.
+    // After a response, the event loop has written the stalls that it measured before.
     for (let turn = 0; turn < 2; turn++)
       await fetch(`${stack.apiUrl}/api/health?probe=live`)
         .then((each) => each.text())
@@ -91,14 +91,14 @@ async function stallsAlone(
 }
 
 /**
- * The same request for the worker, but not for the memory of bodies that have been taken: the body
- * differs by what says nothing.
+ * Returns the same request with a small change of its body that has no meaning. Otherwise the
+ * service would treat the body as a duplicate.
  */
 function differing(request: FuzzRequest, attempt: number): FuzzRequest {
   const { body, headers } = request;
   if (body === undefined || request.operationId !== 'exportTraces') return request;
   const isGzip = headers['Content-Encoding'] === 'gzip';
-  // A field that OTLP does not have, or white space after the JSON.
+  // Adds a field that OTLP does not have, or white space after the JSON.
   const nothing =
     headers['Content-Type'] === 'application/json' ? Buffer.alloc(attempt, ' ') : Buffer.from([0x78, attempt]);
   try {

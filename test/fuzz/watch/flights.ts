@@ -1,6 +1,6 @@
 import type { FuzzRequest } from '../requests/request.ts';
 
-/** A request and when it was under way; times as of `Date.now()`. */
+/** A request and its start and end, as values of `Date.now()`. */
 export interface Flight {
   request: FuzzRequest;
   startedAtMs: number;
@@ -11,7 +11,7 @@ export interface Flight {
 const keptMax = 2_000;
 const ingestedKeptMax = 500;
 
-/** The newest requests of a run, so that what goes wrong can be laid to some of them. */
+/** The newest requests of a run. They are used to find the cause of a fault. */
 export class Flights {
   #kept: Flight[] = [];
   #ingested: Flight[] = [];
@@ -30,12 +30,12 @@ export class Flights {
     if (isTaken) this.#ingested = [...this.#ingested.slice(-ingestedKeptMax), flight];
   }
 
-  /** The newest that left the worker something to do. */
+  /** Returns the newest requests with a body that the worker must store. */
   ingested(): readonly Flight[] {
     return this.#ingested;
   }
 
-  /** Those that were under way at any moment from one time to the other. */
+  /** Returns the requests that were in progress at any time between the two times. */
   within(fromMs: number, toMs: number): Flight[] {
     return this.#kept.filter(
       ({ startedAtMs, endedAtMs }) => startedAtMs <= toMs && (endedAtMs ?? Number.POSITIVE_INFINITY) >= fromMs,

@@ -1,11 +1,12 @@
-// Loaded into the API and the worker ahead of them: writes every stall of the event loop as a line of JSON to
-// LOOP_DELAY_DIRECTORY/<pid>, with the CPU time that the main thread had in it, which tells work from a busy machine.
+// Loaded before the API and the worker. It writes every stall of the event loop as a line of JSON
+// to LOOP_DELAY_DIRECTORY/<pid>. The line has the CPU time of the main thread during the stall.
+// This time distinguishes own work from a busy machine.
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 
 const everyMs = 10;
-/** What is written, not what is judged. */
+/** Shorter stalls are not written. The reader decides which stalls are faults. */
 const stallMsMin = 25;
 
 const directory = process.env.LOOP_DELAY_DIRECTORY;
@@ -27,7 +28,7 @@ if (isMainThread && directory !== undefined) {
   }, everyMs).unref();
 }
 
-/** Of Linux only; null elsewhere. */
+/** Returns null if the system is not Linux. */
 function mainThreadCpuMs() {
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ', 1)[0]) / 1e6;

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A time in which an event loop did nothing else; see `loop-delay-preload.mjs`. */
+/** A time during which an event loop was blocked. See `loop-delay-preload.mjs`. */
 export interface Stall {
   endedAtMs: number;
   ms: number;
-  /** Of the main thread, meanwhile; null where the system does not tell. */
+  /** CPU time of the main thread during the stall. Null if the system does not report it. */
   cpuMs: number | null;
 }
 
@@ -18,7 +18,7 @@ export class LoopDelays {
     this.#directory = directory;
   }
 
-  /** Those that were written since the last call for this process. */
+  /** Returns the stalls that were written since the last call for this process. */
   take(pid: number): Stall[] {
     const file = join(this.#directory, String(pid));
     if (!existsSync(file)) return [];
@@ -29,7 +29,10 @@ export class LoopDelays {
   }
 }
 
-/** Whether the process itself was at work for that long: on a busy machine it may only have waited for its turn. */
+/**
+ * Returns whether the process itself used the processor for that long. On a busy machine, it may
+ * only have waited for a processor.
+ */
 export function isOwnWork({ ms, cpuMs }: Stall, stallMsMax: number): boolean {
   return Math.min(ms, cpuMs ?? ms) > stallMsMax;
 }

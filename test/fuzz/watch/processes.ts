@@ -6,7 +6,7 @@ import { isOwnWork, type LoopDelays, type Stall } from './loop-delay.ts';
 
 export type ProcessName = 'api' | 'worker';
 
-/** A stall with those that may have caused it. */
+/** A stall, and the requests that may have caused it. */
 export interface Suspicion {
   process: ProcessName;
   stall: Stall;
@@ -14,14 +14,14 @@ export interface Suspicion {
 }
 
 const lookEveryMs = 250;
-/** A body waits for its turn before the worker takes it. */
+/** A body can wait this long before the worker takes it. */
 const workerLagMs = 5_000;
-/** Of clocks and of the moment at which a client sees an answer. */
+/** Tolerance for differences between clocks, and for the time until the client receives a response. */
 const slackMs = 30;
 
 /**
- * Looks at API and worker until `stop`: each end of a process is a finding, each stall a suspicion.
- * Both are started again when they end.
+ * Checks API and worker until `stop`. Each end of a process is a finding. Each stall is a
+ * suspicion. A process that ends is started again.
  */
 export function watchProcesses(
   stack: Stack,
@@ -77,9 +77,9 @@ export function watchProcesses(
 
   return {
     suspicions,
-    /** When processes were found to have ended; as of `Date.now()`. */
+    /** Times at which an end of a process was noticed, as values of `Date.now()`. */
     deathTimesMs,
-    /** Stalls in which the process waited for a processor. */
+    /** Number of stalls in which the process waited for a processor. */
     stallsOfOthers: () => stallsOfOthers,
     async stop() {
       stopping.abort();

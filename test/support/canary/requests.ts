@@ -26,7 +26,7 @@ export interface Operation {
 const { payload } = canaries;
 const json = { 'Content-Type': 'application/json' };
 
-/** Good and bad credentials, every one of which holds a secret. */
+/** Valid and invalid credentials. Each contains a secret. */
 function credentialsOf({ apiKey }: CanaryCaller): Record<string, string>[] {
   const token = tokenOf('user_canary', canaries.jwtSecret);
   return [
@@ -47,8 +47,8 @@ export function tokenOf(subject: string, secret: string): string {
 }
 
 /**
- * Bodies that are refused in every way there is. What is wrong is quoted to who sent it; what they
- * hold beside it is not.
+ * Bodies that are refused for different reasons. The response may repeat the faulty value, but not
+ * the other content of the body.
  */
 const badBodies: readonly string[] = [
   `{"template": "${payload}", "input": "${payload}", `,
@@ -58,7 +58,7 @@ const badBodies: readonly string[] = [
   `["${payload}"]`,
 ];
 
-/** Every operation with every credential, and every one that takes a body with every bad one. */
+/** Returns a request for every operation and credential, and for every operation with a body and every faulty body. */
 export function sweepOf(operations: readonly Operation[], caller: CanaryCaller): CanaryRequest[] {
   return operations.flatMap(({ method, path: pattern }) => {
     const ids: Record<string, string> = { project_id: caller.projectId, workspace_id: caller.workspaceId };
@@ -82,7 +82,7 @@ function requestOf(method: string, path: string, headers: Record<string, string>
   };
 }
 
-/** Spans, prompts and webhooks that hold canaries: some good, some broken on their way. */
+/** Returns requests with spans, prompts and webhooks that contain canaries. Some are valid, and some are broken. */
 export function payloadRequests({ projectId, apiKey }: CanaryCaller): CanaryRequest[] {
   const key = { 'X-API-Key': apiKey };
   const traces = (contentType: string, body: Uint8Array<ArrayBuffer> | string, more: Record<string, string> = {}) => ({

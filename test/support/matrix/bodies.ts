@@ -15,8 +15,8 @@ const price = { model: 'own', input_per_million: '1', output_per_million: '1' };
 const template = 'of the matrix';
 
 /**
- * A body that each operation accepts: a request refused for its body would prove nothing. Spans are
- * of the given trace.
+ * A body that each operation accepts. If a body were faulty, a refusal would prove nothing. Spans
+ * belong to the given trace.
  */
 const jsonBodies: Readonly<Record<string, (traceId: string) => unknown>> = {
   createApiKey: () => ({ name: 'of the matrix' }),
@@ -39,12 +39,12 @@ const jsonBodies: Readonly<Record<string, (traceId: string) => unknown>> = {
   validatePrompt: () => ({ template }),
 };
 
-/** Of operations that need one. */
+/** Queries of the operations that require one. */
 const queries: Readonly<Record<string, string>> = { diffPrompt: '?from=1' };
 
 /**
- * What a request of the operation holds; `exported` is an export of prompts and parts. Throws for
- * an operation that takes a body and has none here, which is how a new one is noticed.
+ * Returns the body and the query of a request. `exported` is an export of prompts and parts. Throws
+ * for an operation that requires a body but has none here. So a new operation is noticed.
  */
 export function sentBy(
   { operationId, body, reads }: Pick<Contract, 'operationId' | 'body' | 'reads'>,

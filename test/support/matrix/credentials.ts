@@ -40,7 +40,7 @@ export async function createCredentials(api: TestApi, tenants: Tenants): Promise
     for(access) {
       // If no scope is required, a key with few scopes is equal to one with all.
       const limited = lacking.get('scope' in access ? access.scope : 'keys:read');
-      if (limited === undefined) throw new Error(`${JSON.stringify(access)} is no scope that keys can have`);
+      if (limited === undefined) throw new Error(`${JSON.stringify(access)} is not a scope that a key can have`);
       return [...wrong, ...good, limited];
     },
   };

@@ -64,7 +64,7 @@ function refusalOfHolder(
       (sought.projectId ?? holder.projectId) === holder.projectId;
     return isOwn ? undefined : notFound;
   }
-  // A user is the owner of the personal workspace, which counts where the path names none.
+  // A user owns the personal workspace, which applies if the path does not name a workspace.
   if (sought === 'nothing') return undefined;
   if (sought === 'unknown' || sought.workspaceId !== holder.workspaceId) return notFound;
   return ranks[holder.role] >= ranks[leastRoleOf(access)] ? undefined : forbidden('insufficient_role');
@@ -74,7 +74,7 @@ function leastRoleOf(access: Exclude<Access, { open: true } | { operator: true }
   if ('role' in access) return access.role;
   if ('authenticated' in access) return 'viewer';
   const found = Object.entries(leastRoles).find(([scope]) => scope === access.scope);
-  if (found === undefined) throw new Error(`The matrix knows no role for the scope ${access.scope}`);
+  if (found === undefined) throw new Error(`The matrix has no role for the scope ${access.scope}`);
   return found[1];
 }
 

@@ -1,12 +1,12 @@
 import type { Postgres } from '../../../src/stores/postgres/client.ts';
 import type { Tenants } from './tenants.ts';
 
-/** Written behind the request by its nature, not by a handler. */
+/** The use of a credential writes this column. Handlers do not write it. */
 const ignoredColumns: readonly string[] = ['last_used_at'];
 
 /**
- * A statement that hashes all rows of the tenants in every table that names a workspace, project,
- * tenant or user; what is added to the schema is included by itself.
+ * Returns a statement that hashes all rows of the tenants in every table that names a workspace,
+ * project, tenant or user. It includes new tables without a change.
  */
 export async function createFingerprint(postgres: Postgres, tenants: Tenants): Promise<() => Promise<string>> {
   const places = [tenants.own, tenants.sibling, tenants.foreign];
@@ -32,7 +32,7 @@ export async function createFingerprint(postgres: Postgres, tenants: Tenants): P
     ]);
     const ids = [...workspaceIds, ...projects, ...members];
     const { rows } = await postgres.raw<{ rows: { hash: string }[] }>(sql, { ids, ignored: ignoredColumns });
-    if (rows[0] === undefined) throw new Error('A hash is always one row');
+    if (rows[0] === undefined) throw new Error('The query of the fingerprint returned no row');
     return rows[0].hash;
   };
 }

@@ -24,8 +24,8 @@ export function faultsOf({ row, credential, refusal }: Attempt, { status, text }
 }
 
 /**
- * Every answer says its request and, in both dialects, what is left of which limit; `text` begins
- * with the names of the headers.
+ * Headers of every response: its request id and, in both formats, the remaining part of a limit.
+ * `text` begins with the names of the headers.
  */
 const alwaysSent = [
   ...['x-request-id', 'ratelimit,', 'ratelimit-policy'],
@@ -46,7 +46,7 @@ export function differenceFromUnknown(tenants: Tenants, { row, credential }: Att
   if (maySee(credential, parameter, kind, tenants)) return [];
   const given = answers.get(keyOf({ row, credential }));
   const wanted = answers.get(keyOf({ row: { ...row, kind: 'unknown' }, credential }));
-  // What was done has ids and times of its own; that it holds nothing of others is looked for elsewhere.
+  // Successful responses differ in their ids and times. Another check looks for data of other tenants.
   const isSame = given?.status === wanted?.status && (given?.text === wanted?.text || (given?.status ?? 0) < 300);
   if (isSame) return [];
   const said = [given, wanted].map((answer) => `${answer?.status} ${answer?.text}`);
@@ -54,12 +54,12 @@ export function differenceFromUnknown(tenants: Tenants, { row, credential }: Att
 }
 
 function maySee({ holder }: Credential, parameter: string | undefined, kind: 'sibling' | 'foreign', tenants: Tenants) {
-  // A label and a version are the prompt's or part's that the path names.
+  // A label and a version belong to the prompt or part that the path names.
   if (parameter === 'label' || parameter === 'version') return true;
   if (holder === undefined) return false;
   if (holder.type === 'operator') return true;
   const { project } = tenants[kind];
-  // Workspaces and their members are one for siblings; what else a path names is a project's.
+  // Sibling projects share their workspace and its members. All other ids belong to one project.
   const ofWorkspace = parameter === 'workspace_id' || parameter === 'user_id' || parameter === 'project_id';
   if (holder.type === 'user') return ofWorkspace && holder.workspaceId === project.workspaceId;
   return parameter === 'workspace_id' || parameter === 'user_id'

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { Contract } from '../../../src/http/endpoint.ts';
 
 /**
- * Fields of bodies by which something is named, and what a foreign name would come to. A field
- * without a line fails the matrix.
+ * Fields of bodies that name a resource, and the effect of a foreign name. A field that is not
+ * listed fails the matrix.
  */
 export const namingFields: Readonly<Record<string, 'looked up' | 'words of the client'>> = {
   'validatePrompt compare_to.prompt_id': 'looked up',
-  // Whose draft it is, so that a cycle shows: a slug that nothing has yet is as good.
+  // The slug of the drafted part, which is used to find cycles. A slug that no part has is also valid.
   'validatePrompt part_slug': 'looked up',
-  // Spans say what they like; prompts are looked up in the span's own project when it is stored.
+  // Spans may contain any value. When a span is stored, prompts are looked up in its own project.
   'createExecution prompt_id': 'words of the client',
   'createExecution trace_id': 'words of the client',
   'createExecution session_id': 'words of the client',
@@ -23,8 +23,8 @@ export const namingFields: Readonly<Record<string, 'looked up' | 'words of the c
 };
 
 /**
- * `<operation> <path of the field>` of everything in a body that is called an id or a slug, except
- * the new item's own slug.
+ * Returns `<operation> <path of the field>` for every id and slug in a body, except the slug of the
+ * new item itself.
  */
 export function namingFieldsOf({ operationId, body }: Pick<Contract, 'operationId' | 'body'>): string[] {
   if (body === undefined) return [];

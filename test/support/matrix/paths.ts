@@ -3,11 +3,14 @@ import { newId } from '../../../src/lib/ids.ts';
 import { newTraceId } from '../spans.ts';
 import type { Place, Tenants } from './tenants.ts';
 
-/** What a path parameter is replaced with, `own` being what belongs to the caller. */
+/** The values that replace a path parameter. `own` is a resource of the caller. */
 export const kindsOfId = ['own', 'sibling', 'foreign', 'unknown', 'malformed', '..%2f', '10 kB', '__proto__'] as const;
 export type KindOfId = (typeof kindsOfId)[number];
 
-/** By parameter: what belongs to a place, and one that never was. A parameter without a line fails the matrix. */
+/**
+ * For each parameter: the value that belongs to a place, and one that never existed. A parameter
+ * that is not listed fails the matrix.
+ */
 const parameters: Readonly<Record<string, { of: (place: Place) => string; unknown: () => string }>> = {
   workspace_id: { of: ({ project }) => project.workspaceId, unknown: () => newId('wsp') },
   project_id: { of: ({ project }) => project.id, unknown: () => newId('prj') },
@@ -17,18 +20,18 @@ const parameters: Readonly<Record<string, { of: (place: Place) => string; unknow
   key_id: { of: ({ keyId }) => keyId, unknown: () => newId('key') },
   user_id: { of: ({ userId }) => userId, unknown: () => newId('usr') },
   body_id: { of: ({ bodyId }) => bodyId, unknown: () => `b_${randomUUID()}` },
-  // Either is named by its id or by its slug.
+  // Prompts and parts are named by their id or by their slug.
   prompt_id: { of: ({ promptId }) => promptId, unknown: () => newId('prm') },
   part_id: { of: ({ partSlug }) => partSlug, unknown: () => `part-${randomUUID()}` },
-  // What the places' prompts and parts have: the own ones neither the labels nor the versions of the others.
+  // The prompts and parts of the other places have labels and versions that the own ones do not have.
   label: { of: ({ label }) => label, unknown: () => 'nowhere' },
   version: { of: ({ versions }) => String(versions), unknown: () => '2147483647' },
   failed_event_id: { of: ({ failedEventId }) => failedEventId, unknown: () => randomUUID() },
-  // No provider is configured here, so that all of them are unknown.
+  // No provider is configured here, so every provider is unknown.
   identity_provider: { of: () => 'clerk', unknown: () => 'nobody' },
 };
 
-/** The other kinds are what they are called. */
+/** The values of the other kinds. */
 const spelledOut: ReadonlyMap<string, string> = new Map([
   ['malformed', "not' an id;"],
   ['10 kB', 'x'.repeat(10_000)],
@@ -38,7 +41,7 @@ export function namesIn(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
 }
 
-/** A value for a parameter. Throws when there is none, which is how a new parameter is noticed. */
+/** Returns a value for a parameter. Throws if there is none. So a new parameter is noticed. */
 export function idFor(name: string, kind: KindOfId, tenants: Tenants): string {
   const parameter = parameters[name];
   if (parameter === undefined) throw new Error(`The matrix has no values for the path parameter ${name}`);
@@ -46,7 +49,7 @@ export function idFor(name: string, kind: KindOfId, tenants: Tenants): string {
   return kind === 'unknown' ? parameter.unknown() : (spelledOut.get(kind) ?? kind);
 }
 
-/** The path with these ids, written as they are where they hold an escape already. */
+/** Returns the path with these ids. An id that already contains an escape is not encoded again. */
 export function pathWith(path: string, ids: Readonly<Record<string, string>>): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name) => {
     const id = ids[name] ?? '';

@@ -5,7 +5,7 @@ import { sentBy } from './bodies.ts';
 import { pathWith } from './paths.ts';
 import type { Tenants } from './tenants.ts';
 
-/** Traces of requests that must be refused, none of which may ever be stored, and of those that must not. */
+/** Traces of requests that must be refused, which must never be stored, and traces of allowed requests. */
 export const traces = { refused: newTraceId(), admitted: newTraceId() };
 
 export async function send(api: TestApi, tenants: Tenants, { row, credential, refusal }: Attempt): Promise<Answer> {
@@ -28,7 +28,7 @@ export async function send(api: TestApi, tenants: Tenants, { row, credential, re
   return { status: response.status, text };
 }
 
-/** Not within another word: the version 1 is also a digit. */
+/** Matches the text only as a whole word, because the version 1 is also a digit of other values. */
 function wholeWord(text: string): RegExp {
   return new RegExp(`(?<!\\w)${text.replaceAll(/[^\w]/g, '\\$&')}(?!\\w)`, 'g');
 }

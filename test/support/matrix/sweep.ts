@@ -86,8 +86,8 @@ function attemptsOf({ credentials, tenants }: SweepDeps, row: Row): Attempt[] {
 }
 
 /**
- * Of those that may write: what fails must have changed nothing. With the caller's own ids each
- * must do what it says.
+ * Tests the requests that may write. A request that fails must change nothing. With ids of the
+ * caller, a request must have its effect.
  */
 async function sweepWriters(
   deps: SweepDeps,

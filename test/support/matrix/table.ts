@@ -1,6 +1,9 @@
 import type { Cell } from './sweep.ts';
 
-/** The statuses as two tables: by credential with the caller's own ids, and by kind of id for those who may do most. */
+/**
+ * Returns the statuses as two tables: by credential with ids of the caller, and by kind of id for
+ * the credentials with the most rights.
+ */
 export function formatMatrix(cells: readonly Cell[]): string {
   const own = cells.filter(({ parameter }) => parameter === undefined);
   const byCredential = grid(
@@ -24,7 +27,7 @@ export function formatMatrix(cells: readonly Cell[]): string {
   ].join('\n');
 }
 
-/** Statuses that fall into one field stand beside each other, in their order. */
+/** If a field has several statuses, they are listed in their order. */
 function grid(cells: readonly Cell[], rowOf: (cell: Cell) => string, columnOf: (cell: Cell) => string): string {
   const columns = [...new Set(cells.map(columnOf))];
   const rows = new Map<string, Map<string, string>>();

@@ -9,15 +9,15 @@ import { aModelCall, newTraceId } from '../spans.ts';
 import { sendSpans, untilStored } from '../traces.ts';
 import { newUser, type TestUser } from '../users.ts';
 
-/** Appears in everything of the foreign tenant that is text of its own, and must never reach another. */
+/** Every text of the foreign tenant contains this word. No other tenant may receive it. */
 export const canary = `canary${randomUUID().replaceAll('-', '')}`;
 
-/** A project with one of everything that a path can name. */
+/** A project with one resource of each kind that a path can name. */
 export interface Place {
   project: ProjectOfTest;
   traceId: string;
   spanId: string;
-  /** One that spans have, of the own project alone. */
+  /** A value of the path parameter `part`. Only spans of the own project have this part. */
   spanPart: string;
   keyId: string;
   userId: string;
@@ -25,7 +25,7 @@ export interface Place {
   failedEventId: string;
   promptId: string;
   partSlug: string;
-  /** Of the newest version of both. */
+  /** A label of the newest version of the prompt and of the part. */
   label: string;
   versions: number;
 }
@@ -34,11 +34,11 @@ export interface Tenants {
   own: Place;
   /** Another project of the same workspace. */
   sibling: Place;
-  /** Of another workspace. */
+  /** A project of another workspace. */
   foreign: Place;
   users: Readonly<Record<Role, TestUser>>;
   foreignOwner: TestUser;
-  /** Prompts and parts of the own project, as they are exported. */
+  /** The export of the prompts and parts of the own project. */
   exported: string;
 }
 
@@ -60,13 +60,14 @@ export async function createTenants(api: TestApi): Promise<Tenants> {
     roles.map((role) => newUser(api, { workspaceId: own.workspaceId, role })),
   );
   const foreignOwner = await newUser(api, { workspaceId: foreign.workspaceId, role: 'owner' });
-  if (!viewer || !member || !admin || !owner) throw new Error('There is a user for every role');
+  if (!viewer || !member || !admin || !owner) throw new Error('A role has no user');
   const places = await Promise.all([
     furnish(api, own, { text: 'own', label: 'own', versions: 1 }),
     furnish(api, sibling, { text: 'sibling', label: 'sibling', versions: 2 }),
     furnish(api, foreign, { text: canary, label: 'foreign', versions: 3 }),
   ]);
-  // A token's first use makes a personal workspace; from here on nothing of these users changes by itself.
+  // The first use of a token creates a personal workspace. After this, the data of these users does
+  // not change without a request.
   for (const { token } of [viewer, member, admin, owner, foreignOwner]) await api.call('getContext', { token });
   const [ownPlace, siblingPlace, foreignPlace] = places;
   const exported = await fetch(`${api.url}/api/projects/${own.id}/prompts/export`, {
@@ -122,7 +123,7 @@ async function furnish(api: TestApi, project: ProjectOfTest, { text, label, vers
   return { project, ...ids, label, versions };
 }
 
-/** A prompt or a part with so many versions, the newest with the label. */
+/** Creates a prompt or a part with this number of versions. The newest version has the label. */
 export async function newItem(
   api: TestApi,
   project: ProjectOfTest,

@@ -2,8 +2,9 @@ import { createWriteStream } from 'node:fs';
 import { basename } from 'node:path';
 
 /**
- * Loaded before the API or the worker. It records how late the event loop runs a timer of 10 ms, as
- * perf_hooks' monitorEventLoopDelay does, one line of JSON each 250 ms in `$LOOP_DELAY_DIR/<process>.jsonl`.
+ * Loaded before the API or the worker. It measures the delay of a timer of 10 ms, like
+ * monitorEventLoopDelay of perf_hooks. Every 250 ms it writes a line of JSON to
+ * `$LOOP_DELAY_DIR/<process>.jsonl`.
  */
 const everyMs = 10;
 const linesEveryMs = 250;

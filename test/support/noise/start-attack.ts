@@ -27,7 +27,7 @@ export async function prepareAttack(order: AttackOrder): Promise<RunningAttack> 
   await Promise.race([
     once(child, 'message'),
     exited.then(() => {
-      throw new Error(`The attack ${order.name} ended before it began`);
+      throw new Error(`The attack ${order.name} ended before it was ready`);
     }),
   ]);
   return {

@@ -9,10 +9,10 @@ import { ensureRedisBinary } from '../../../dev/redis/binary.ts';
 import { connectRequestRedis } from '../../../src/stores/redis/client.ts';
 import { until } from '../until.ts';
 
-/** A Redis whose fsync is slow, that can be killed and started again on the same append-only file. */
+/** A Redis with a slow fsync. It can be killed and started again with the same append-only file. */
 export interface SlowDiskRedis {
   url: string;
-  /** From now on an fsync takes so much longer. */
+  /** From now on, an fsync takes this much longer. */
   delayFsync(delayMs: number): void;
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -21,7 +21,7 @@ export interface SlowDiskRedis {
 
 const source = fileURLToPath(new URL('./slow-fsync.c', import.meta.url));
 
-/** Where `writesWait`, a write waits for the fsync that is under way, and Redis with it. */
+/** With `writesWait`, a write waits for the running fsync, and Redis waits too. */
 export async function startSlowDiskRedis(
   fsyncDelayMs: number,
   { writesWait = false }: { writesWait?: boolean } = {},

@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 /*
- * Loaded before libc: every fdatasync takes as many milliseconds longer as the file $FSYNC_DELAY_FILE says, as on a disk that others
- * use. With $WRITES_WAIT a write to the same file waits until it is over, as a kernel may have it that is short of clean pages.
+ * Loaded before libc. Every fdatasync takes longer by the number of milliseconds in the file
+ * $FSYNC_DELAY_FILE, as on a disk with other users. With $WRITES_WAIT, a write to the same file
+ * waits until the fdatasync has ended. A kernel with few clean pages can behave in this way.
  */
 static volatile int syncing = -1;
 static ssize_t (*realWrite)(int, const void *, size_t);

@@ -1,6 +1,6 @@
 import { type Exception, exceptions, type Heard, tenantTables } from './rules.ts';
 
-/** A statement that breaks the rule, and how often one like it did. */
+/** A statement that violates the rule, and how many similar statements there were. */
 export interface Breach {
   engine: Heard['engine'];
   tables: readonly string[];
@@ -11,8 +11,8 @@ export interface Breach {
 const tenantId = /\b(?:prj|wsp)_\w{4,}/;
 
 /**
- * Finds statements that touch a table of tenants without the id of one among the values that were
- * bound: behind each of them nothing but luck keeps tenants apart.
+ * Finds statements that use a table of tenants although no bound value is the id of a tenant. Such
+ * a statement can return rows of other tenants.
  */
 export async function judge(
   statements: AsyncIterable<Heard> | Iterable<Heard>,
@@ -30,7 +30,7 @@ export async function judge(
   return [...breaches.values()];
 }
 
-/** For people to read: the statement, and the rule that it breaks. */
+/** Describes each statement and the violated rule as text. */
 export function describeBreaches(breaches: readonly Breach[]): string {
   const each = breaches.map(
     ({ engine, tables, text, times }) =>
@@ -47,7 +47,7 @@ function touchedTables(engine: Heard['engine'], text: string): string[] {
   return tenantTables[engine].filter((table) => mention(table).test(text));
 }
 
-/** After the words that a table follows; a schema may come between. */
+/** Matches the table after a word that precedes a table. A schema may be between them. */
 function mention(table: string): RegExp {
   return new RegExp(`\\b(?:from|join|into|update|only|table)\\s+(?:"?\\w+"?\\.)?["\`]?${table}["\`]?(?![\\w"])`, 'i');
 }

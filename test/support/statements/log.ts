@@ -4,13 +4,13 @@ import pg from 'pg';
 import type { Heard } from './rules.ts';
 
 const parametersMax = 400;
-/** Begins every entry; continued lines begin with a tab. */
+/** Every entry begins like this. Continued lines begin with a tab. */
 const entry = /^~~(\d+) (LOG|DETAIL): {2}(.*)$/s;
 const statementOf = /^(?:execute [^:]*|statement): (.*)$/s;
 
 /**
- * Has Postgres write down every statement of one user, with what is bound. Only sessions that begin
- * later are heard.
+ * Makes Postgres log every statement of one user with its bound values. This applies only to
+ * sessions that begin later.
  */
 export async function hearStatements(ownerUrl: string, user: string): Promise<void> {
   const client = new pg.Client({ connectionString: ownerUrl });
@@ -25,7 +25,7 @@ export async function hearStatements(ownerUrl: string, user: string): Promise<vo
   }
 }
 
-/** The statements in a log of Postgres, in the order in which they ended. */
+/** Returns the statements in a log of Postgres, in the order in which they ended. */
 export async function* postgresStatements(file: string): AsyncGenerator<Heard> {
   const open = new Map<string, Heard>();
   for await (const text of entriesOf(file)) {
@@ -44,7 +44,7 @@ export async function* postgresStatements(file: string): AsyncGenerator<Heard> {
   yield* open.values();
 }
 
-/** The statements that one user sent to the embedded ClickHouse. */
+/** Returns the statements that one user sent to the embedded ClickHouse. */
 export async function* clickhouseStatements(file: string, user: string): AsyncGenerator<Heard> {
   if (!existsSync(file)) return;
   for await (const line of createInterface({ input: createReadStream(file) })) {

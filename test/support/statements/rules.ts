@@ -1,4 +1,4 @@
-/** A statement as an engine received it, with the values that were bound. */
+/** A statement as an engine received it, with its bound values. */
 export interface Heard {
   engine: 'postgres' | 'clickhouse';
   text: string;
@@ -24,14 +24,14 @@ export const tenantTables: Readonly<Record<Heard['engine'], readonly string[]>> 
   clickhouse: ['spans', 'executions', 'execution_versions'],
 };
 
-/** A statement that may touch tenants' tables without the id of one, and why. */
+/** A statement that may use tables of tenants without the id of a tenant, and the reason. */
 export interface Exception {
   engine: Heard['engine'];
   statement: RegExp;
   why: string;
 }
 
-/** Everything that is not asked on behalf of one tenant, or finds out whose it is. */
+/** Statements that do not run for one tenant, or that determine the tenant. */
 export const exceptions: readonly Exception[] = [
   {
     engine: 'clickhouse',

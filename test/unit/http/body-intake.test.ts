@@ -109,7 +109,7 @@ describe('a request that is over', () => {
     const intake = new BodyIntake();
     const hold = intake.open('busy');
     hold.release();
-    expect(() => hold.take(1)).toThrow('is over');
+    expect(() => hold.take(1)).toThrow('has ended');
     expect(intake.bytes).toBe(0);
   });
 

@@ -85,7 +85,7 @@ async function loopDelay(work: () => Promise<unknown>): Promise<{ maxMs: number;
 /** The one reason for which a body within the limits may be refused. */
 function refusedForItsRows(error: unknown): undefined {
   expect(error).toBeInstanceOf(BadBodyError);
-  expect(error).toHaveProperty('message', expect.stringMatching(/may hold 268435456 bytes/));
+  expect(error).toHaveProperty('message', expect.stringMatching(/may have at most 268435456 bytes/));
 }
 
 describe('the worst bodies that the limits allow', () => {

@@ -79,7 +79,7 @@ describe('a body that fails because an engine is away', () => {
   test.each([
     ['Redis', Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' })],
     ['Redis that is full', new Error("OOM command not allowed when used memory > 'maxmemory'.")],
-    ['the database', new UnavailableError('postgres_unavailable', 'The database cannot be reached right now.')],
+    ['the database', new UnavailableError('postgres_unavailable', 'The database cannot be reached at the moment.')],
   ])('%s: is tried again by the queue, also after a hundred failures', async (_engine, away) => {
     expect(await run({ attemptsMade: 100 }, away)).toEqual({ outcome: away, storedSpans: 0, isIsolated: false });
   });

@@ -88,7 +88,7 @@ describe('the judge of answers', () => {
   test('notes a refusal for load, and lets what is declared pass', () => {
     expect(judged({}, 503, { code: 'server_busy' })).toEqual({
       kinds: [],
-      notes: ['getThing answered 503 server_busy'],
+      notes: ['getThing responded with 503 server_busy'],
     });
     expect(judged({}, 404, { code: 'not_found' })).toEqual({ kinds: [], notes: [] });
     expect(judged({}, 200, { id: 'x' }, 'application/json')).toEqual({ kinds: [], notes: [] });
@@ -132,8 +132,8 @@ describe('the operations of a document', () => {
     ]);
   });
 
-  test('are refused when a reference leads nowhere', () => {
-    expect(() => of('#/components/parameters/constructor')).toThrow('leads nowhere');
+  test('are refused when a reference has no target', () => {
+    expect(() => of('#/components/parameters/constructor')).toThrow('has no target');
   });
 });
 

@@ -10,7 +10,7 @@ const textMax = 10_000;
 const shortBytesMax = 20;
 const shortDoubleBytesMax = 6;
 
-/** How the text begins that ClickHouse's `toString` writes for a number. */
+/** The beginning of the text that ClickHouse's `toString` writes for a number. */
 const numeric = /^-?(\d|inf|nan)/;
 
 /**

@@ -4,7 +4,7 @@ import { executionFields } from './execution-fields.ts';
 
 /**
  * Limits of one request, counting its parameters and its `filter` together. Each condition on spans
- * is one more search of the project's spans. Each prompt id stands for up to a thousand names and
+ * is one more search of the project's spans. Each prompt id represents up to a thousand names and
  * texts.
  */
 const limits = {

@@ -137,7 +137,7 @@ const msMax = 1e15;
 /** The longest duration that two 64-bit times can have. */
 const durationNanoMax = 2n ** 64n - 1n;
 
-/** Given in milliseconds; the column has nanoseconds. */
+/** A filter has milliseconds; the column has nanoseconds. */
 export const duration: FieldType = {
   expects: `a number of milliseconds, 0 to ${msMax}`,
   clickhouseType: 'UInt64',
@@ -151,7 +151,7 @@ function nanoOf(ms: number): bigint {
   return nano < durationNanoMax ? nano : durationNanoMax;
 }
 
-/** Given in USD; the column has nano-USD or null. */
+/** A filter has USD; the column has nano-USD or null. */
 export const money: FieldType = {
   expects: 'an amount of US dollars, a decimal of at least 0 with at most 9 decimals',
   clickhouseType: 'Int64',
@@ -160,7 +160,7 @@ export const money: FieldType = {
   tests: { oneOf, present: (x) => `isNotNull(${x})`, ...order },
 };
 
-/** Given in RFC 3339; the column has nanoseconds since the epoch. */
+/** A filter has a time in RFC 3339; the column has nanoseconds since the epoch. */
 export const time: FieldType = {
   expects: 'a time in RFC 3339, such as 2026-01-31T12:00:00Z',
   clickhouseType: 'UInt64',

@@ -13,9 +13,9 @@ type Span = TimedSpan & { otelKind: number };
 /**
  * Returns the work that delayed the end of `root`, earliest first: disjoint segments that add up to
  * its duration. Goes backwards from the end, always into the child that finished last (see
- * jaeger-ui, TracePage/CriticalPath). Children are clipped to their parent; work handed over to a
- * consumer is left out. Unlike in Jaeger, a child that ends exactly where the next begins is on the
- * path.
+ * jaeger-ui, TracePage/CriticalPath). Children are clipped to their parent. Work that a span passes
+ * to a consumer is excluded. Unlike in Jaeger, a child that ends exactly where the next begins is on
+ * the path.
  */
 export function criticalPath<S extends Span>(root: TreeNode<S>): Segment[] {
   const segments: Segment[] = [];

@@ -26,7 +26,7 @@ export async function checkSpans(body: ExecutionBody, rest: Rest): Promise<Check
   return { ...body, spans };
 }
 
-/** A hostile body can hold half a million faults. Nobody reads more than this. */
+/** A hostile body can hold half a million faults. No reader needs more than this. */
 const faultsMax = 50;
 
 function pathBelow(index: number, path: string): string {

@@ -17,7 +17,7 @@ export function depthOf(value: unknown): number {
   return 1 + Object.values(value).reduce<number>((most, each) => Math.max(most, depthOf(each)), 0);
 }
 
-/** Tells whether a value is an object other than an array. */
+/** Returns whether a value is an object other than an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -13,14 +13,14 @@ const nanosPerMs = 1e6;
 /** The last time that 64 bits of nanoseconds, as OTLP has them, can express. */
 export const lastTime = '2554-07-21T23:34:33.709551615Z';
 
-/** Tells whether OTLP can express both times. */
+/** Returns whether OTLP can express both times. */
 export function areWithin64Bits({ startUnixNano, endUnixNano }: Times): boolean {
   return BigInt.asUintN(64, startUnixNano) === startUnixNano && BigInt.asUintN(64, endUnixNano) === endUnixNano;
 }
 
 /**
  * Fills in missing times. `around` is the current time for an execution, which ends now by default;
- * for a span it is the times of its execution. A given time never moves: where a default would put
+ * for a span it is the times of its execution. A given time never moves: if a default would put
  * the end before the start, both become the given time. A duration may lead beyond 64 bits; see
  * {@link areWithin64Bits}.
  */

@@ -47,7 +47,7 @@ export function spanAttributes(span: ResolvedSpan): Attributes {
   return attributes;
 }
 
-/** Tells whether a field holds messages. Arguments and results of a tool are always plain data. */
+/** Returns whether a field holds messages. Arguments and results of a tool are always plain data. */
 function hasMessages({ kind, fields }: ResolvedSpan, side: 'input' | 'output'): boolean {
   return kind !== 'tool' && isMessageList(fields[side]);
 }

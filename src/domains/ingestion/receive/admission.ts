@@ -6,18 +6,18 @@ const requestsMax = 64;
 const requestsPerWorkspaceMax = 32;
 /**
  * At about 3 ms of work per request, the last of these waits one second. A refused client comes
- * back at once, and each refusal costs the event loop one millisecond.
+ * back immediately, and each refusal costs the event loop one millisecond.
  */
 const waitingPerWorkspaceMax = 256;
 const waitingMax = 1_024;
 /**
  * Requests that start in one turn of the event loop. Node accepts one new connection per turn, so
- * long turns would keep new clients waiting, unseen, instead of being answered at once.
+ * long turns would keep new clients waiting, unseen, instead of being answered immediately.
  */
 const requestsPerTurn = 2;
 
 /**
- * Bounds the request bodies that one process works on at once, after each has arrived completely.
+ * Bounds the request bodies that one process works on at the same time, after each has arrived completely.
  * Shared by all workspaces: one workspace has at most 32 of 64 places and 256 more requests
  * waiting. Waiting requests are served in turn between workspaces; more than that are refused.
  */
@@ -38,7 +38,7 @@ export class Admission {
     waitingMax: requestsMax,
   });
   /**
-   * Each conversion runs in many slices. If many ran at once, their slices would block the event
+   * Each conversion runs in many slices. If many ran at the same time, their slices would block the event
    * loop one after the other.
    */
   readonly #conversions = new FairLane({

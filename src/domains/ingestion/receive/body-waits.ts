@@ -76,7 +76,7 @@ export class BodyWaits {
   }
 
   async #endDecided(waits: readonly Wait[]): Promise<void> {
-    // While Redis is unavailable the outcomes are unknown, so the loop goes on asking.
+    // While Redis is unavailable the outcomes are unknown, so the loop continues to ask.
     const outcomes = await this.#publisher.outcomes(waits.map(({ body }) => body)).catch((): IngestOutcome[] => []);
     let ended = 0;
     for (const [index, wait] of waits.entries()) {

@@ -18,7 +18,7 @@ const smallBytesMax = 2 * 1024 * 1024;
  * Scanning this much takes about 10 ms. More would block the event loop, so it runs in a thread.
  */
 const inlineBytesMax = { protobuf: 2 * 1024 * 1024, json: 512 * 1024 } as const satisfies Record<OtlpEncoding, number>;
-/** Large bodies at once. Each holds one inflated body, and one thread while it is scanned. */
+/** Number of large bodies at a time. Each holds one inflated body, and one thread while it is scanned. */
 const largeBodiesMax = 2;
 
 /** A body as received. */
@@ -46,7 +46,7 @@ export interface BodyExaminer {
 }
 
 /**
- * Inflates bodies and scans them for faults: small ones at once, large ones in turn and in a
+ * Inflates bodies and scans them for faults: small ones immediately, large ones in turn and in a
  * thread. So many small compression bombs sent together use the memory of two and do not block the
  * event loop. Turns are shared by all workspaces: one has at most one of the two and sixteen more
  * waiting.

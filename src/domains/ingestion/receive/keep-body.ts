@@ -9,7 +9,7 @@ import type { QueueGate } from './queue-gate.ts';
 export interface KeepBodyDeps {
   gate: QueueGate;
   publisher: BodyPublisher;
-  /** Tells when a body was received, so that all API processes agree on which came last. */
+  /** Returns when a body was received, so that all API processes agree on which came last. */
   clock: Pick<RedisClock, 'nowMs'>;
 }
 

@@ -33,9 +33,9 @@ export interface TracesRequest {
 /**
  * Receives one OTLP request: reads and inflates the body within bounds, scans it for faults, and
  * stores it durably as received with a job that names it. Resolves only then. It takes a place
- * after the body has arrived, so that a slow sender blocks nobody.
+ * after the body has arrived, so that a slow sender blocks no other.
  * @throws MalformedError, TooLargeError or UnsupportedMediaTypeError when the request is invalid
- * @throws RateLimitedError when the workspace has too many requests under way
+ * @throws RateLimitedError when the workspace has too many requests in progress
  * @throws UnavailableError when the body could not be stored
  * @throws what `charge` throws
  */
@@ -73,7 +73,7 @@ export async function receiveTraces(
 }
 
 /**
- * Tells whether the server refuses because of its own limits or state, not because of the request.
+ * Returns whether the server refuses because of its own limits or state, not because of the request.
  */
 function isOurs(error: unknown): boolean {
   return error instanceof UnavailableError || error instanceof RateLimitedError;

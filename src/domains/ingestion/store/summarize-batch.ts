@@ -103,7 +103,8 @@ async function summarizeProject(
   for (const [traceId, trace] of traces) {
     const known = stored.get(traceId);
     const rows = Math.max(trace.rows, known?.rows ?? 0);
-    const spans = spansAtHand(trace, known);
+    // What is stored of a trace that was not counted is unknown.
+    const spans = trace.rows > smallTraceRowsMax ? undefined : spansAtHand(trace, known);
     if (spans !== undefined) atHand.push(spans);
     else if (rows > Math.min(smallTraceRowsMax, budget)) left.push(traceId);
     else {

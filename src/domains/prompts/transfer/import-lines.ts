@@ -94,7 +94,7 @@ class UndoneImport extends Error {
   readonly report: ImportReport;
 
   constructor(report: ImportReport) {
-    super('What is imported is to be undone');
+    super('The import must be undone');
     this.report = report;
   }
 }

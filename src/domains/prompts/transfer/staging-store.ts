@@ -23,7 +23,7 @@ export async function createStaging(transaction: Transaction): Promise<void> {
     create temporary table staged_items (
       line integer, kind text, slug text, name text, description text, tags text[], type text, versions integer, labels json,
       created_at timestamptz, updated_at timestamptz,
-      -- filled in when the lines are held against what is there
+      -- set when the lines are compared with the stored items
       item_id text, base_version integer, primary key (kind, slug)) on commit drop;
     create temporary table staged_versions (
       line integer, kind text, slug text, version integer, template text, messages json, template_format text, config json,

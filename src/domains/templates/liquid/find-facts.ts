@@ -67,7 +67,7 @@ export function walk(
 }
 
 /**
- * Tells whether the values of the tag's variables are inserted into the text. Conditions, lists and
+ * Returns whether the values of the tag's variables are inserted into the text. Conditions, lists and
  * values with the filter `default` are not.
  */
 function insertsValues(template: Template): boolean {
@@ -86,7 +86,7 @@ export function expressionOf(template: Template): Value | undefined {
     : undefined;
 }
 
-/** Tells whether an expression uses the filter `default`. */
+/** Returns whether an expression uses the filter `default`. */
 export function hasDefault(value: Value): boolean {
   return value.filters.some(({ name }) => name === 'default');
 }

@@ -23,7 +23,7 @@ export function problemsOf(error: unknown, source: string, liquid: Liquid): Temp
 }
 
 /**
- * Tells whether the parser ran out of stack. LiquidJS reports that as one error of the source among
+ * Returns whether the parser ran out of stack. LiquidJS reports that as one error of the source among
  * others.
  */
 export function causedByStack(error: unknown): boolean {
@@ -33,7 +33,7 @@ export function causedByStack(error: unknown): boolean {
   return all.some((each) => isLiquidError(each) && each.originalError instanceof RangeError);
 }
 
-/** Tells whether LiquidJS made the error. */
+/** Returns whether LiquidJS made the error. */
 export function isLiquidError(error: unknown): error is LiquidError {
   return error instanceof Error && 'token' in error && 'context' in error;
 }

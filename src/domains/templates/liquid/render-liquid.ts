@@ -95,7 +95,7 @@ function stackOrLength({ message }: RangeError): TemplateLimitError {
 }
 
 /**
- * Finds the error that a caller can be told. LiquidJS wraps an error once for every tag around it.
+ * Finds the error to report to the caller. LiquidJS wraps an error once for every tag around it.
  */
 function cause(error: unknown, source: string, liquid: Liquid): unknown {
   let inner = error;

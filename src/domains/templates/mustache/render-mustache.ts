@@ -7,7 +7,7 @@ import type { MustacheTemplate } from '../template.ts';
 import { type Node, type PartNode, type SectionNode, splitName, type TextNode, type VariableNode } from './nodes.ts';
 
 /** The current position of the render in the tree. */
-interface Place {
+interface RenderPosition {
   scope: RenderScope;
   frames: Frame[];
   /** Inserted before every line that begins here. */
@@ -30,50 +30,50 @@ export function renderMustache(
   return renderNodes(nodes, { scope, frames: [context], indent: '', partDepth, unconditional });
 }
 
-function renderNodes(nodes: readonly Node[], place: Place): string {
+function renderNodes(nodes: readonly Node[], position: RenderPosition): string {
   let text = '';
   for (const node of nodes) {
-    place.scope.budget.step();
-    text += node.kind === 'text' ? renderText(node, place) : renderTag(node, place);
+    position.scope.budget.step();
+    text += node.kind === 'text' ? renderText(node, position) : renderTag(node, position);
   }
   return text;
 }
 
-function renderTag(node: Exclude<Node, TextNode>, place: Place): string {
-  const before = node.lineStart && place.indent !== '' ? emit(place.indent, place) : '';
-  if (node.kind === 'variable') return before + renderVariable(node, place);
-  return before + (node.kind === 'section' ? renderSection(node, place) : renderPart(node, place));
+function renderTag(node: Exclude<Node, TextNode>, position: RenderPosition): string {
+  const before = node.lineStart && position.indent !== '' ? emit(position.indent, position) : '';
+  if (node.kind === 'variable') return before + renderVariable(node, position);
+  return before + (node.kind === 'section' ? renderSection(node, position) : renderPart(node, position));
 }
 
 /**
  * Indents the lines of the part as written. Lines of inserted values and empty lines are not
  * indented.
  */
-function renderText({ text, lineStart }: TextNode, place: Place): string {
-  if (place.indent === '') return emit(text, place);
-  const indented = text.replace(/\n(?=[^\r\n])/g, `\n${place.indent}`);
-  return emit(lineStart && !/^\r?\n/.test(text) ? place.indent + indented : indented, place);
+function renderText({ text, lineStart }: TextNode, position: RenderPosition): string {
+  if (position.indent === '') return emit(text, position);
+  const indented = text.replace(/\n(?=[^\r\n])/g, `\n${position.indent}`);
+  return emit(lineStart && !/^\r?\n/.test(text) ? position.indent + indented : indented, position);
 }
 
-function renderVariable({ path, tag }: VariableNode, place: Place): string {
-  const { scope } = place;
-  const value = find(path, place);
-  if (!isMissing(value)) return emit(textOf(value, scope.budget), place);
-  noteMissing(path, place);
-  return scope.onMissing === 'keep' ? emit(tag, place) : '';
+function renderVariable({ path, tag }: VariableNode, position: RenderPosition): string {
+  const { scope } = position;
+  const value = find(path, position);
+  if (!isMissing(value)) return emit(textOf(value, scope.budget), position);
+  noteMissing(path, position);
+  return scope.onMissing === 'keep' ? emit(tag, position) : '';
 }
 
-function renderSection({ path, inverted, children }: SectionNode, place: Place): string {
-  const value = find(path, place);
-  const inner: Place = place.unconditional ? { ...place, unconditional: false } : place;
+function renderSection({ path, inverted, children }: SectionNode, position: RenderPosition): string {
+  const value = find(path, position);
+  const inner: RenderPosition = position.unconditional ? { ...position, unconditional: false } : position;
   if (inverted) return isTruthy(value) ? '' : renderNodes(children, inner);
   if (!isTruthy(value)) return '';
   let text = '';
   for (const item of Array.isArray(value) ? value : [value]) {
-    place.scope.budget.step();
-    place.frames.push({ value: item });
+    position.scope.budget.step();
+    position.frames.push({ value: item });
     text += renderNodes(children, inner);
-    place.frames.pop();
+    position.frames.pop();
   }
   return text;
 }
@@ -83,52 +83,52 @@ function isTruthy(value: unknown): boolean {
   return value !== absent && Boolean(value) && !(Array.isArray(value) && value.length === 0);
 }
 
-function renderPart(node: PartNode, place: Place): string {
-  const { scope } = place;
+function renderPart(node: PartNode, position: RenderPosition): string {
+  const { scope } = position;
   const part = scope.parts.get(node.ref);
-  if (part === undefined) return renderUnknown(node, place);
-  const partDepth = deeper(place.partDepth, node.ref);
-  const given = readArguments(node.arguments, place);
-  const indent = node.indent === undefined ? '' : place.indent + node.indent;
+  if (part === undefined) return renderUnknown(node, position);
+  const partDepth = deeper(position.partDepth, node.ref);
+  const given = readArguments(node.arguments, position);
+  const indent = node.indent === undefined ? '' : position.indent + node.indent;
   if (part.format !== 'mustache') {
-    const text = scope.renderIsolated(part, given, { partDepth, unconditional: place.unconditional });
-    return indent === '' ? text : emit(text.replace(/^(?=[^\r\n])/gm, indent), place);
+    const text = scope.renderIsolated(part, given, { partDepth, unconditional: position.unconditional });
+    return indent === '' ? text : emit(text.replace(/^(?=[^\r\n])/gm, indent), position);
   }
-  place.frames.push(given);
-  const text = renderNodes(part.nodes, { ...place, partDepth, indent });
-  place.frames.pop();
+  position.frames.push(given);
+  const text = renderNodes(part.nodes, { ...position, partDepth, indent });
+  position.frames.pop();
   return text;
 }
 
-function renderUnknown({ ref, tag }: PartNode, place: Place): string {
-  if (place.scope.onMissing === 'error')
+function renderUnknown({ ref, tag }: PartNode, position: RenderPosition): string {
+  if (position.scope.onMissing === 'error')
     throw new InvalidError('unknown_part', `The part ${JSON.stringify(ref)} does not exist`);
-  return place.scope.onMissing === 'keep' ? emit(tag, place) : '';
+  return position.scope.onMissing === 'keep' ? emit(tag, position) : '';
 }
 
 /**
  * Evaluates the arguments of a part. An argument whose variable is absent still exists and is
  * missing, so the part does not see an outer variable of the same name.
  */
-function readArguments(given: readonly PartArgument[], place: Place): Given {
+function readArguments(given: readonly PartArgument[], position: RenderPosition): Given {
   const value: Record<string, unknown> = Object.create(null);
   const paths = new Map<string, string>();
   for (const argument of given) {
-    place.scope.budget.step();
+    position.scope.budget.step();
     if (!('path' in argument)) {
       value[argument.name] = argument.value;
       continue;
     }
     const path = splitName(argument.path);
-    const found = find(path, place);
+    const found = find(path, position);
     value[argument.name] = found === absent ? undefined : found;
-    paths.set(argument.name, translate(path, place.frames));
-    if (isMissing(found)) noteMissing(path, place);
+    paths.set(argument.name, translate(path, position.frames));
+    if (isMissing(found)) noteMissing(path, position);
   }
   return { value, paths };
 }
 
-function find(path: readonly string[], { frames, scope }: Place): unknown {
+function find(path: readonly string[], { frames, scope }: RenderPosition): unknown {
   const { value, frame } = lookUp(frames, path);
   scope.budget.step(frames.length - Math.max(frame, 0));
   const outermost = frame === 0 && frames[0]?.paths === undefined;
@@ -136,7 +136,7 @@ function find(path: readonly string[], { frames, scope }: Place): unknown {
   return value;
 }
 
-function noteMissing(path: readonly string[], { scope, frames, unconditional }: Place): void {
+function noteMissing(path: readonly string[], { scope, frames, unconditional }: RenderPosition): void {
   recordMissing(scope, translate(path, frames), unconditional);
 }
 
@@ -148,7 +148,7 @@ function translate(path: readonly string[], frames: readonly Frame[]): string {
   return [paths?.get(first) ?? first, ...rest].join('.');
 }
 
-function emit(text: string, { scope }: Place): string {
+function emit(text: string, { scope }: RenderPosition): string {
   scope.budget.output(text.length);
   return text;
 }

@@ -17,7 +17,7 @@ export function schemaAt(schema: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * Tells whether a default gives the path a value when it is absent and the object around it is
+ * Returns whether a default gives the path a value when it is absent and the object around it is
  * present.
  */
 export function hasDefault(schema: unknown, path: readonly string[]): boolean {
@@ -30,7 +30,7 @@ export function hasDefault(schema: unknown, path: readonly string[]): boolean {
   return false;
 }
 
-/** Tells whether the schema refuses an object that lacks the last segment of the path. */
+/** Returns whether the schema refuses an object that lacks the last segment of the path. */
 export function isRequiredBy(schema: unknown, path: readonly string[]): boolean {
   let at = [schema];
   for (const segment of path.slice(0, -1)) at = propertyOf(schema, at, segment);
@@ -124,7 +124,7 @@ function propertyOf(root: unknown, schemas: readonly unknown[], name: string): u
 }
 
 /**
- * Tells whether a schema says nothing about properties, or defines them with a keyword that is not
+ * Returns whether a schema says nothing about properties, or defines them with a keyword that is not
  * followed here.
  */
 function isOpen(schema: Record<string, unknown>): boolean {
@@ -133,7 +133,7 @@ function isOpen(schema: Record<string, unknown>): boolean {
 }
 
 /**
- * Tells whether a path inside a default has a value. Ajv completes a default with the nested
+ * Returns whether a path inside a default has a value. Ajv completes a default with the nested
  * defaults.
  */
 function reaches(root: unknown, schemas: readonly unknown[], value: unknown, path: readonly string[]): boolean {
@@ -148,7 +148,7 @@ function reaches(root: unknown, schemas: readonly unknown[], value: unknown, pat
   return at !== null && at !== undefined;
 }
 
-/** Tells whether a value is an object and not a list. */
+/** Returns whether a value is an object and not a list. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -29,7 +29,7 @@ const inlineNodesMax = 100;
 const inlineValuesMax = 2_000;
 
 /**
- * Tells whether checking against this schema may run on the event loop. Large schemas may not.
+ * Returns whether checking against this schema may run on the event loop. Large schemas may not.
  * Neither may `pattern` and `format` (regular expressions that may never end), `$ref` (schemas that
  * grow exponentially) and `uniqueItems` (quadratic).
  */
@@ -48,7 +48,7 @@ export function isLinearSchema(schema: unknown): boolean {
   return true;
 }
 
-/** Tells whether data has few enough values to be checked on the event loop. */
+/** Returns whether data has few enough values to be checked on the event loop. */
 export function isSmallData(data: unknown): boolean {
   return hasAtMostValues(data, inlineValuesMax);
 }

@@ -4,8 +4,8 @@ import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
 
 const refusedForMs = 10_000;
 /**
- * Refusals remembered for all workspaces together; at most twice as many are kept. Forgotten work
- * runs again when its turn comes.
+ * Maximum number of refusals remembered, for all workspaces together. Forgotten work runs again
+ * when its turn comes.
  */
 const keptMax = 500;
 /**

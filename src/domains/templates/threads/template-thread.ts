@@ -12,10 +12,7 @@ import type { ParsedTemplate } from '../template.ts';
 import { countIn, loadEncoding } from '../tokens/count-in.ts';
 import type { Outcome, ParsedLiquid, TemplateSource, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
 
-/**
- * Parsed sources that a thread caches; up to twice as many are kept. Each has at most 256 Ki
- * characters.
- */
+/** Parsed sources of each format that a thread caches. Each has at most 256 Ki characters. */
 const keptMax = 64;
 /**
  * Milliseconds of one render. Less than the pool's time limit, so that a slow render ends with an

@@ -98,7 +98,7 @@ function resultOf<Result>(outcome: Outcome<Result>): Result {
   if (problems !== undefined) throw new InvalidTemplateError(problems);
   if (budget !== undefined) throw new TemplateLimitError(message, budget);
   if (code === 'unknown_part') throw new InvalidError(code, message);
-  throw new Error(`A template thread answered ${kind} ${code}: ${message}`);
+  throw new Error(`A template thread responded with ${kind} ${code}: ${message}`);
 }
 
 interface CallEnd {

@@ -12,9 +12,7 @@ import { type TemplateBudget, TemplateLimitError } from '../problems.ts';
 const slowBudgets: ReadonlySet<TemplateBudget> = new Set(['time', 'memory']);
 /** Milliseconds for which a workspace stays slow after its last slow work. */
 const slowForMs = 10_000;
-/**
- * Slow workspaces remembered; at most twice as many are kept. A forgotten workspace is quick again.
- */
+/** Maximum number of slow workspaces remembered. A forgotten workspace is quick again. */
 const slowWorkspacesMax = 1_000;
 
 /** Each piece of work in front in the slow lane may take up to 300 ms. */

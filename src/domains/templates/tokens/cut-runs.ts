@@ -37,7 +37,7 @@ function kindOf(code: number): number {
   return (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a ? word : mark;
 }
 
-/** Tells whether a character is general, CJK or full-width punctuation. */
+/** Returns whether a character is general, CJK or full-width punctuation. */
 function isMark(code: number): boolean {
   return (
     (code >= 0x2000 && code <= 0x206f) ||

@@ -56,7 +56,7 @@ export interface Countable {
 /**
  * Counts tokens in a worker thread with OpenAI's encodings; o200k_base estimates those of other
  * makers' models. All workspaces share the thread and take turns: one turn has at most 32,768
- * characters, 16,384 of one workspace. Nobody waits long: while the thread is behind, and for texts
+ * characters, 16,384 of one workspace. No caller waits long: while the thread is behind, and for texts
  * it cannot count, the count is estimated from the bytes. Counts are cached by text for all
  * workspaces, so repeated messages of a chat cost nothing.
  */
@@ -164,7 +164,7 @@ export class TokenCounter {
   }
 }
 
-const noLonger = new Error('Nobody waits for this count any more');
+const noLonger = new Error('The caller no longer waits for this count');
 
 /**
  * The waiter of a count. It creates its abort signal only on demand, because most counts wait in no
