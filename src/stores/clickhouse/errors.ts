@@ -132,11 +132,12 @@ const dataCodes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Errors of the client that have no code: its time-out, a broken socket, and answers of a proxy in
- * front of ClickHouse.
+ * Errors of the client that have no code: its time-out, a broken socket, answers of a proxy in
+ * front of ClickHouse, and an error within the answer whose text the client cannot read because it
+ * arrived in two pieces.
  */
 const transportMessages =
-  /^Timeout error|socket hang up|^aborted$|^The user aborted|^\s*<|^\s*$|gateway|upstream|service unavailable|too many requests/i;
+  /^Timeout error|^there was an error in the stream|socket hang up|^aborted$|^The user aborted|^\s*<|^\s*$|gateway|upstream|service unavailable|too many requests/i;
 
 /**
  * Classifies what ClickHouse or its connection said for a retry. An error of our own code is

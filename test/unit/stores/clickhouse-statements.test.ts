@@ -61,6 +61,14 @@ const failureAfterARow =
     response.end(`[1]\n\r\n__exception__\r\ntagtagtag\r\n${said}${said.length} tagtagtag\r\n__exception__\r\n`);
   };
 
+/** The same failure when the network delivers the text of the error in two pieces. */
+const failureInTwoPieces: RequestListener = (_request, response) => {
+  response.writeHead(200, { 'X-ClickHouse-Exception-Tag': 'tagtagtag' });
+  response.write('[1]\n\r\n__exception__\r\ntagtagtag\r\nCode: 241. DB::Ex', () =>
+    setTimeout(() => response.destroy(), 20),
+  );
+};
+
 const breakAfterARow: RequestListener = (_request, response) => {
   response.writeHead(200);
   response.write('[1]\n', () => setTimeout(() => response.destroy(), 20));
@@ -118,6 +126,11 @@ describe.each(Object.entries(uses))('%s', (_name, use) => {
 describe.each(reads)('%s, while the answer is read', (_name, read) => {
   test('throws an error for the caller when the connection breaks', async () => {
     const error = await failureOf(read(await answering(breakAfterARow)));
+    expect(error).toMatchObject({ kind: 'unavailable', code: 'clickhouse_unavailable' });
+  });
+
+  test('throws one when the text of the error of ClickHouse arrives in two pieces', async () => {
+    const error = await failureOf(read(await answering(failureInTwoPieces)));
     expect(error).toMatchObject({ kind: 'unavailable', code: 'clickhouse_unavailable' });
   });
 
