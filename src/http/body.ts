@@ -117,6 +117,10 @@ function inflaterFor(header: string | undefined) {
  */
 const slackBytes = 1024 * 1024;
 
+/**
+ * Reads a stream whole. The rest of a refused stream is read and discarded at the same pace, so
+ * that its connection can take another request.
+ */
 function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -129,14 +133,16 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
       reject(error);
     };
     const take = (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > bytesMax) return refuse(tooLarge(bytesMax, `the request has more than ${bytesMax}`));
+      if (length + chunk.length > bytesMax) return refuse(tooLarge(bytesMax, `the request has more than ${bytesMax}`));
       try {
         hold.take(chunk.length);
       } catch (error) {
         return refuse(error);
       }
       chunks.push(chunk);
+    };
+    const advance = (chunk: Buffer) => {
+      length += chunk.length;
       if (length < restAt) return;
       restAt += slackBytes;
       stream.pause();
@@ -147,6 +153,7 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
     // A stream that is already destroyed emits no further `close` event.
     if (isDestroyed(stream)) return cutOff();
     stream.on('data', take);
+    stream.on('data', advance);
     stream.once('end', () => {
       // The stream also emits `close` after `end`, and creating an error there would capture a
       // stack trace.
