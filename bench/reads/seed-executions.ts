@@ -4,7 +4,7 @@ import { compileOverrides } from '../../src/domains/pricing/price-overrides.ts';
 import type { LightSpan } from '../../src/domains/spans/index.ts';
 import { insertSpans, lightSpanOf } from '../../src/domains/spans/index.ts';
 import { insertExecutions } from '../../src/domains/summaries/execution-row.ts';
-import type { Execution } from '../../src/domains/summaries/index.ts';
+import type { SummarizedExecution } from '../../src/domains/summaries/index.ts';
 import { summarizeExecution } from '../../src/domains/summaries/summarize-execution.ts';
 import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
@@ -72,7 +72,7 @@ function payloadOf(projectId: string, spans: number, inflatedBytes: number, rece
 }
 
 /** A tenth of the executions has no cost. A fiftieth of them failed. */
-function embellished(projectId: string, spans: readonly LightSpan[], random: Random): Execution {
+function embellished(projectId: string, spans: readonly LightSpan[], random: Random): SummarizedExecution {
   const number = (below: number) => Math.floor(random() * below);
   const summary = summarizeExecution(projectId, spans);
   return {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { insertExecutions } from '../../src/domains/summaries/execution-row.ts';
-import type { Execution } from '../../src/domains/summaries/index.ts';
+import type { SummarizedExecution } from '../../src/domains/summaries/index.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import type { ProjectOfTest, Query, TestApi } from './api.ts';
 import { newTraceId, nowNano } from './spans.ts';
@@ -9,7 +9,7 @@ import { type ExecutionWire, listExecutions } from './traces.ts';
 const nanosPerMs = 1_000_000n;
 
 /** Returns an execution as the worker stores it. It took 100 ms and ended now. Other values are empty unless given. */
-export function anExecution(project: ProjectOfTest, given: Partial<Execution> = {}): Execution {
+export function anExecution(project: ProjectOfTest, given: Partial<SummarizedExecution> = {}): SummarizedExecution {
   const startUnixNano = given.startUnixNano ?? nowNano(-100);
   return {
     projectId: project.id,
@@ -41,6 +41,8 @@ export function anExecution(project: ProjectOfTest, given: Partial<Execution> = 
     tags: [],
     inputPreview: '',
     outputPreview: '',
+    calls: [],
+    errors: [],
     ...given,
   };
 }
@@ -57,7 +59,7 @@ export const noUsage = {
 /** Returns a function that stores executions without the queue. They are listed when it resolves. */
 export function connectExecutions(api: TestApi): {
   clickhouse: ClickHouse;
-  store: (executions: readonly Execution[]) => Promise<void>;
+  store: (executions: readonly SummarizedExecution[]) => Promise<void>;
   close: () => Promise<void>;
 } {
   const clickhouse = connectClickHouse(api.config.clickhouseUrl);

@@ -29,6 +29,8 @@ export function lightSpan(given: Partial<LightSpan> = {}): LightSpan {
     prompt: null,
     inputPreview: '',
     outputPreview: '',
+    errorType: '',
+    ttftMs: null,
     ...given,
   };
 }

@@ -1,7 +1,7 @@
 export { findPromptMentions, type PromptMentions } from './find-prompt-mentions.ts';
 export { KnownPrompts, type PromptFinder } from './known-prompts.ts';
 export { linkListedPrompts } from './link-listed-prompts.ts';
-export { type LinkableSpan, linkPrompts } from './link-prompts.ts';
+export { type LinkableSpan, linkPrompts, promptCalls } from './link-prompts.ts';
 export { type KnownPrompt, type PromptRef, type SpanPrompt, statedPromptId, templateKey } from './prompt.ts';
 export { findKnownPrompts } from './prompt-link-store.ts';
 export { promptMention } from './prompt-mention.ts';

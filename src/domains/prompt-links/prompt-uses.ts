@@ -1,5 +1,5 @@
-import { type LinkableSpan, promptCalls, promptKey } from './link-prompts.ts';
-import type { PromptMention } from './prompt.ts';
+import { type LinkableSpan, promptKey } from './link-prompts.ts';
+import type { PromptMention, SpanPrompt } from './prompt.ts';
 
 /**
  * A version of a prompt and how often an execution used it. `calls` is 0 when the prompt is named
@@ -9,11 +9,14 @@ export interface PromptUse extends PromptMention {
   calls: number;
 }
 
-/** Returns the prompts that the spans name, in that order. Each use is counted once. */
-export function usesOf(ordered: readonly LinkableSpan[]): PromptUse[] {
+/**
+ * Returns the prompts that the spans name, in that order. `calls` are the uses, each counted once, as
+ * `promptCalls` returns them.
+ */
+export function usesOf(ordered: readonly LinkableSpan[], calls: ReadonlyMap<string, SpanPrompt>): PromptUse[] {
   const named = ordered.flatMap(({ prompt }) => (prompt === null ? [] : useOf(prompt, 0)));
   if (named.length === 0) return [];
-  const called = [...promptCalls(ordered).values()].map((prompt) => useOf(prompt, 1));
+  const called = [...calls.values()].map((prompt) => useOf(prompt, 1));
   return mergeUses([...named, ...called]);
 }
 

@@ -14,7 +14,7 @@ const settings: ClickHouseSettings = {
 };
 /** The earliest spans with tags, whose tags are put in order. */
 const taggedSpansMax = 20_000;
-/** Distinct models, providers and prompts of a trace that are distinguished. */
+/** Distinct models, providers, prompts and error types of a trace that are distinguished. */
 export const facetsMax = 2_048;
 /** Characters kept of each text of a facet. */
 const facetCharsMax = 256;
@@ -22,7 +22,7 @@ const facetCharsMax = 256;
 const responseIdBytesMax = 64;
 const started = '(start_unix_nano, span_id)';
 const spanId = spanFields.spanId.sql;
-const facet = `toString(sipHash64(provider, model, prompt_id, prompt_name, prompt_version, prompt_raw_version, prompt_source, prompt_key))`;
+const facet = `toString(sipHash64(provider, model, prompt_id, prompt_name, prompt_version, prompt_raw_version, prompt_source, prompt_key, error_type))`;
 
 /** Totals over all spans of a trace, each span as last received. */
 export interface TraceTotals {
@@ -50,7 +50,7 @@ const placeFields = pick(spanFields, ['spanId', 'parentSpanId', 'startUnixNano',
 /** The fields of a span that counting and linking need. A long response id is replaced by its hash. */
 const compact = rowReader({
   ...placeFields,
-  ...pick(spanFields, ['usage', 'costNanoUsd', 'costSource']),
+  ...pick(spanFields, ['usage', 'costNanoUsd', 'costSource', 'ttftMs']),
   responseId: plain<string>(
     `if(length(response_id) <= ${responseIdBytesMax}, response_id, lower(hex(sipHash128(response_id))))`,
   ),
@@ -63,6 +63,7 @@ const facets = rowReader({
   facet: plain<string>(facet),
   provider: cut('provider'),
   model: cut('model'),
+  errorType: cut('error_type'),
   id: cut('prompt_id'),
   name: cut('prompt_name'),
   version: plain<number>('any(prompt_version)'),
@@ -155,7 +156,7 @@ export function findCompactSpans(
 }
 
 /**
- * Returns the models, providers and prompts that the spans name, with their texts cut. At most
+ * Returns the models, providers, prompts and error types that the spans name, with their texts cut. At most
  * {@link facetsMax}, the earliest used first.
  * @throws UnavailableError while ClickHouse is unavailable
  */

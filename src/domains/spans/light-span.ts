@@ -7,7 +7,7 @@ const names = [
   ...(['traceId', 'spanId', 'parentSpanId', 'receivedAtMs', 'retentionDays', 'startUnixNano', 'endUnixNano'] as const),
   ...(['kind', 'name', 'status', 'service', 'environment', 'provider', 'model'] as const),
   ...(['usage', 'costNanoUsd', 'costSource', 'responseId', 'sessionId', 'userId', 'tags', 'prompt'] as const),
-  ...(['inputPreview', 'outputPreview', 'normalizerVersion'] as const),
+  ...(['inputPreview', 'outputPreview', 'normalizerVersion', 'errorType', 'ttftMs'] as const),
 ] as const;
 
 export const lightFields = pick(spanFields, names);
@@ -62,5 +62,7 @@ export function lightSpanOf({ receivedAtMs, retentionDays, span, normalized, pro
     inputPreview: speaksForTrace ? normalized.inputPreview : '',
     outputPreview: speaksForTrace ? normalized.outputPreview : '',
     normalizerVersion: NORMALIZER_VERSION,
+    errorType: normalized.errorType,
+    ttftMs: normalized.ttftMs,
   };
 }

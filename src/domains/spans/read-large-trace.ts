@@ -83,12 +83,14 @@ const noTexts = {
   normalizerVersion: 0,
 };
 const noFacet: Facet = {
-  ...{ facet: '', provider: '', model: '' },
+  ...{ facet: '', provider: '', model: '', errorType: '' },
   ...{ id: '', name: '', version: 0, rawVersion: '', source: '', key: '' },
 };
 const noCounts = {
   provider: '',
   model: '',
+  errorType: '',
+  ttftMs: null,
   usage: null,
   costNanoUsd: null,
   costSource: 'none' as const,
@@ -104,10 +106,10 @@ function placeOf(
 }
 
 function countsOf(span: CompactSpan, facet: Facet | undefined): Pick<LightSpan, keyof typeof noCounts> {
-  const { usage, costNanoUsd, costSource, responseId } = span;
-  const { facet: _hash, provider, model, ...prompt } = facet ?? noFacet;
+  const { usage, costNanoUsd, costSource, responseId, ttftMs } = span;
+  const { facet: _hash, provider, model, errorType, ...prompt } = facet ?? noFacet;
   const named = prompt.source === '' ? null : prompt;
-  return { provider, model, usage, costNanoUsd, costSource, responseId, prompt: named };
+  return { provider, model, errorType, ttftMs, usage, costNanoUsd, costSource, responseId, prompt: named };
 }
 
 /** Returns the id of the earliest span whose parent has not arrived, as a list of at most one. */

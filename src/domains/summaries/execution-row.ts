@@ -7,6 +7,7 @@ import {
   column,
   dateTimeMs,
   field,
+  float64,
   hex,
   int8,
   int64,
@@ -20,7 +21,9 @@ import {
 } from '../../stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
 import type { PromptUse } from '../prompt-links/index.ts';
-import type { Execution } from './execution.ts';
+import { usageParts } from '../spans/index.ts';
+import type { SummarizedExecution } from './execution.ts';
+import type { ExecutionCall, ExecutionErrors } from './execution-calls.ts';
 import { writeSummary } from './execution-summary.ts';
 
 const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
@@ -31,8 +34,33 @@ const promptFields = [
   field(uint32, (prompt: PromptUse) => prompt.version),
 ];
 
+const callFields = [
+  field(hex(8), (call: ExecutionCall) => call.spanId),
+  field(uint32, (call: ExecutionCall) => call.calls),
+  field(uint64, (call: ExecutionCall) => call.startUnixNano),
+  field(float64, (call: ExecutionCall) => call.durationMs),
+  field(float64, (call: ExecutionCall) => call.ttftMs ?? -1),
+  field(int8, (call: ExecutionCall) => statusNumbers[call.status]),
+  field(text, (call: ExecutionCall) => call.kind),
+  field(text, (call: ExecutionCall) => call.provider),
+  field(text, (call: ExecutionCall) => call.model),
+  field(bool, (call: ExecutionCall) => call.counted),
+  field(bool, (call: ExecutionCall) => call.costNanoUsd !== null),
+  ...usageParts.map((part) => field(uint53, (call: ExecutionCall) => call.usage[part])),
+  field(int64, (call: ExecutionCall) => call.costNanoUsd ?? 0n),
+  field(text, (call: ExecutionCall) => call.prompt.id),
+  field(text, (call: ExecutionCall) => call.prompt.name),
+  field(uint32, (call: ExecutionCall) => call.prompt.version),
+  field(text, (call: ExecutionCall) => call.prompt.key),
+];
+
+const errorFields = [
+  field(text, (errors: ExecutionErrors) => errors.type),
+  field(uint32, (errors: ExecutionErrors) => errors.spans),
+];
+
 /** The columns of `executions`, one line each. */
-const executionTable = new NativeTable<Execution>({
+const executionTable = new NativeTable<SummarizedExecution>({
   project_id: column(text, (e) => e.projectId),
   trace_id: column(hex(16), (e) => e.traceId),
   version: column(uint64, (e) => e.version),
@@ -68,6 +96,8 @@ const executionTable = new NativeTable<Execution>({
   input_preview: column(text, (e) => e.inputPreview),
   output_preview: column(text, (e) => e.outputPreview),
   summary: column(text, writeSummary),
+  calls: array(callFields, (e) => e.calls),
+  errors: array(errorFields, (e) => e.errors),
 });
 
 /** Rows encoded without a pause, in about 10 ms. */
@@ -78,7 +108,10 @@ const rowsAtOnce = 250;
  * between chunks of rows.
  * @throws UnavailableError while ClickHouse is unavailable
  */
-export async function insertExecutions(clickhouse: ClickHouse, executions: readonly Execution[]): Promise<void> {
+export async function insertExecutions(
+  clickhouse: ClickHouse,
+  executions: readonly SummarizedExecution[],
+): Promise<void> {
   if (executions.length === 0) return;
   const starts = Array.from({ length: Math.ceil(executions.length / rowsAtOnce) }, (_, index) => index * rowsAtOnce);
   const parts = await mapInSlices(starts, (start) =>

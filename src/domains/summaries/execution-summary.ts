@@ -1,4 +1,4 @@
-import type { Execution } from './execution.ts';
+import type { Execution, SummarizedExecution } from './execution.ts';
 
 /** These are strings, because JSON numbers are not exact beyond 2^53. */
 type BigKey = 'version' | 'startUnixNano' | 'endUnixNano' | 'costNanoUsd';
@@ -6,10 +6,10 @@ type Summary = Omit<Execution, BigKey> &
   Record<Exclude<BigKey, 'costNanoUsd'>, string> & { costNanoUsd: string | null };
 
 /**
- * Returns the column `executions.summary`: the whole row as JSON, so that a list reads one column
- * instead of thirty.
+ * Returns the column `executions.summary`: the row without its calls as JSON, so that a list reads one
+ * column instead of thirty.
  */
-export function writeSummary(execution: Execution): string {
+export function writeSummary({ calls: _calls, errors: _errors, ...execution }: SummarizedExecution): string {
   const summary: Summary = {
     ...execution,
     version: execution.version.toString(),

@@ -1,5 +1,6 @@
 import type { PromptUse } from '../prompt-links/index.ts';
 import type { SpanStatus, TokenUsage } from '../spans/index.ts';
+import type { ExecutionCall, ExecutionErrors } from './execution-calls.ts';
 
 /** A number for each set of an execution. */
 export interface SetSizes {
@@ -58,4 +59,11 @@ export interface Execution {
   tags: readonly string[];
   inputPreview: string;
   outputPreview: string;
+}
+
+/** An execution as it is stored: with its calls, which analytics and budgets read. */
+export interface SummarizedExecution extends Execution {
+  calls: readonly ExecutionCall[];
+  /** The most frequent types first. */
+  errors: readonly ExecutionErrors[];
 }

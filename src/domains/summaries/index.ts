@@ -7,7 +7,7 @@ export {
   sumUsage,
   type UsageTotal,
 } from './count-usage.ts';
-export type { Execution } from './execution.ts';
+export type { Execution, SummarizedExecution } from './execution.ts';
 export { insertExecutions } from './execution-row.ts';
 export { readSummary } from './execution-summary.ts';
 export { groupByRows } from './group-by-rows.ts';

@@ -2,10 +2,12 @@ import { boundSet } from '../../lib/bound-set.ts';
 import { modelKinds } from '../../lib/span-kind.ts';
 import { compareStarts } from '../../lib/span-tree.ts';
 import { endOfSpan } from '../../lib/time.ts';
-import { usesOf } from '../prompt-links/index.ts';
+import { promptCalls, usesOf } from '../prompt-links/index.ts';
 import type { LightSpan } from '../spans/index.ts';
 import { knownCost, sumUsage } from './count-usage.ts';
-import type { Execution } from './execution.ts';
+import type { SummarizedExecution } from './execution.ts';
+import { callsOf, errorsOf } from './execution-calls.ts';
+import { mergeCalls } from './merge-calls.ts';
 
 /** The largest cost that its column holds, in nano-USD. A larger cost is stored as this. */
 const costNanoUsdMax = 2n ** 63n - 1n;
@@ -15,16 +17,17 @@ const costNanoUsdMax = 2n ** 63n - 1n;
  * `version` is ClickHouse's clock before the spans were read, in nanoseconds; 0 for a summary that
  * is not stored.
  */
-export function summarizeExecution(projectId: string, spans: readonly LightSpan[], version = 0n): Execution {
+export function summarizeExecution(projectId: string, spans: readonly LightSpan[], version = 0n): SummarizedExecution {
   const ordered = [...spans].sort(compareStarts);
   const head = headOf(ordered);
   const counted = sumUsage(ordered);
+  const prompted = promptCalls(ordered);
   // Failed calls have no usage to count, but a filter by model must find them too.
   const calls = ordered.filter(({ kind, spanId }) => modelKinds.has(kind) || counted.countedSpanIds.has(spanId));
   const start = ordered[0]?.startUnixNano ?? 0n;
   const models = boundSet(distinct(calls.map((span) => span.model)), lengthOf);
   const providers = boundSet(distinct(calls.map((span) => span.provider)), lengthOf);
-  const prompts = boundSet(usesOf(ordered), ({ id, name, key }) => id.length + name.length + key.length);
+  const prompts = boundSet(usesOf(ordered, prompted), ({ id, name, key }) => id.length + name.length + key.length);
   const tags = boundSet(distinct(ordered.flatMap((span) => span.tags)), lengthOf);
   return {
     projectId,
@@ -56,6 +59,8 @@ export function summarizeExecution(projectId: string, spans: readonly LightSpan[
     tags: tags.kept,
     inputPreview: firstOf(head, ordered, (span) => span.inputPreview),
     outputPreview: firstOf(head, ordered.toReversed(), (span) => span.outputPreview),
+    calls: mergeCalls(callsOf(ordered, { counted, prompts: prompted })),
+    errors: errorsOf(ordered),
   };
 }
 

@@ -1,7 +1,7 @@
 import { boundSet } from '../../lib/bound-set.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { readLargeTrace } from '../spans/index.ts';
-import type { Execution } from './execution.ts';
+import type { SummarizedExecution } from './execution.ts';
 import { summarizeExecution } from './summarize-execution.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function summarizeLargeTrace(
   clickhouse: ClickHouse,
   { projectId, traceId, version }: { projectId: string; traceId: string; version: bigint },
   spansMax = countedSpansMax,
-): Promise<Execution | undefined> {
+): Promise<SummarizedExecution | undefined> {
   const trace = await readLargeTrace(clickhouse, { projectId, traceId }, spansMax);
   if (trace === undefined) return undefined;
   const { totals, spans, isCut } = trace;

@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { countTraceRows, findLightSpans, readEngineClock } from '../spans/index.ts';
-import type { Execution } from './execution.ts';
+import type { SummarizedExecution } from './execution.ts';
 import { groupByTrace } from './group-by-trace.ts';
 import { summarizeExecution } from './summarize-execution.ts';
 import { summarizeLargeTrace } from './summarize-large-trace.ts';
@@ -21,7 +21,7 @@ const resultBytesMax = 12 * 1024 * 1024;
 export async function summarizeSmallTraces(
   clickhouse: ClickHouse,
   { projectId, traceIds, version }: { projectId: string; traceIds: readonly string[]; version: bigint },
-): Promise<Execution[]> {
+): Promise<SummarizedExecution[]> {
   const spans = await findLightSpans(clickhouse, projectId, traceIds, { max_result_bytes: String(resultBytesMax) });
   return [...groupByTrace(spans)].map((trace) => summarizeExecution(projectId, trace, version));
 }
@@ -34,7 +34,7 @@ export async function summarizeStoredTrace(
   clickhouse: ClickHouse,
   projectId: string,
   traceId: string,
-): Promise<Execution | undefined> {
+): Promise<SummarizedExecution | undefined> {
   const version = await readEngineClock(clickhouse);
   const rows = (await countTraceRows(clickhouse, projectId, [traceId])).get(traceId) ?? 0;
   if (rows === 0) return undefined;

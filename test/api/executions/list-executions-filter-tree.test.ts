@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Execution } from '../../../src/domains/summaries/index.ts';
+import type { SummarizedExecution } from '../../../src/domains/summaries/index.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { anExecution, connectExecutions, noUsage } from '../../support/executions.ts';
 import { anyFacts, anyTree, satisfies } from '../../support/filter-tree.ts';
@@ -8,7 +8,7 @@ import { listExecutions } from '../../support/traces.ts';
 
 let api: TestApi;
 let project: ProjectOfTest;
-let stored: Execution[];
+let stored: SummarizedExecution[];
 
 beforeAll(async () => {
   api = await startApi();

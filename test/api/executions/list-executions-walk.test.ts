@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Execution } from '../../../src/domains/summaries/index.ts';
+import type { SummarizedExecution } from '../../../src/domains/summaries/index.ts';
 import { newProject, startApi, type TestApi } from '../../support/api.ts';
 import { anExecution, connectExecutions, noUsage, walkExecutions } from '../../support/executions.ts';
 import { integerBetween, type Random, seededRandom } from '../../support/random.ts';
@@ -20,7 +20,7 @@ afterAll(async () => {
 const hourMs = 3_600_000;
 
 /** Every key that a list can be sorted by is new, and in places shared with others. */
-function placedAnywhere(random: Random, execution: Execution): Execution {
+function placedAnywhere(random: Random, execution: SummarizedExecution): SummarizedExecution {
   const startUnixNano = nowNano(-integerBetween(random, 1, 3_000) * 1_000);
   return {
     ...execution,

@@ -6,9 +6,9 @@ import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import { describeTraceRows, type LightSpan, readEngineClock } from '../../spans/index.ts';
 import {
-  type Execution,
   groupByRows,
   insertExecutions,
+  type SummarizedExecution,
   smallTraceRowsMax,
   summarizeExecution,
   summarizeSmallTraces,
@@ -41,7 +41,7 @@ const fewRowsMax = 100;
 /** The traces of a project: those summarized, and those left for the list. */
 interface Outcome {
   project: ProjectOfBatch;
-  executions: Execution[];
+  executions: SummarizedExecution[];
   left: string[];
 }
 

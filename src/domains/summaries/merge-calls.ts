@@ -1,0 +1,61 @@
+import { type TokenUsage, usageParts } from '../spans/index.ts';
+import type { ExecutionCall } from './execution-calls.ts';
+
+/** Calls of an execution that are stored one by one. */
+export const callsMax = 5_000;
+
+const minuteNano = 60_000_000_000n;
+/** Calls within one such time can be merged. A quarter of an hour keeps the hours of every time zone. */
+const spansOfTime = [15n * minuteNano, 24n * 60n * minuteNano, 2n ** 64n];
+
+/**
+ * Merges calls, which are in order of start, that differ only in their start, duration, usage and cost, if there are more than
+ * `max`. Numbers of calls, usage and costs stay exact. Each merged call has the earliest start and
+ * the means of the durations. Calls of a day or more are merged when those of a quarter of an hour
+ * are still too many.
+ */
+export function mergeCalls(calls: readonly ExecutionCall[], max = callsMax): readonly ExecutionCall[] {
+  let merged = calls;
+  for (const nanos of spansOfTime) {
+    if (merged.length <= max) break;
+    merged = mergeWithin(merged, nanos);
+  }
+  return merged;
+}
+
+function mergeWithin(calls: readonly ExecutionCall[], nanos: bigint): ExecutionCall[] {
+  const groups = new Map<string, ExecutionCall>();
+  for (const call of calls) {
+    const key = keyOf(call, nanos);
+    const group = groups.get(key);
+    groups.set(key, group === undefined ? { ...call, spanId: '' } : sumOf(group, call));
+  }
+  return [...groups.values()];
+}
+
+function keyOf(call: ExecutionCall, nanos: bigint): string {
+  const { status, kind, provider, model, counted, costNanoUsd, prompt } = call;
+  const isPriced = costNanoUsd !== null;
+  const time = (call.startUnixNano / nanos).toString();
+  const { id, name, version, key } = prompt;
+  return JSON.stringify([time, status, kind, provider, model, counted, isPriced, id, name, version, key]);
+}
+
+function sumOf(a: ExecutionCall, b: ExecutionCall): ExecutionCall {
+  const calls = a.calls + b.calls;
+  const mean = (left: number, right: number) => (left * a.calls + right * b.calls) / calls;
+  return {
+    ...a,
+    calls,
+    durationMs: mean(a.durationMs, b.durationMs),
+    ttftMs: a.ttftMs === null || b.ttftMs === null ? (a.ttftMs ?? b.ttftMs) : mean(a.ttftMs, b.ttftMs),
+    usage: addUsage(a.usage, b.usage),
+    costNanoUsd: a.costNanoUsd === null ? null : a.costNanoUsd + (b.costNanoUsd ?? 0n),
+  };
+}
+
+function addUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
+  const sum = { ...a };
+  for (const part of usageParts) sum[part] += b[part];
+  return sum;
+}
