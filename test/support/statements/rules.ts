@@ -17,6 +17,7 @@ export const tenantTables: Readonly<Record<Heard['engine'], readonly string[]>> 
       'idempotency_keys',
       'model_prices',
       'quarantined_bodies',
+      'events',
     ],
     ...['prompts', 'prompt_versions', 'prompt_labels', 'prompt_label_history', 'prompt_version_parts'],
     ...['parts', 'part_versions', 'part_labels', 'part_label_history', 'part_uses', 'part_edges'],
