@@ -35,6 +35,7 @@ import { version } from '../version.ts';
 import { closeClients, connectClients } from './clients.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createProbes, whyStuck } from './probes.ts';
+import { recordPromptEvents } from './prompt-events.ts';
 
 export interface ApiProcess {
   app: ReturnType<typeof createApp>;
@@ -94,7 +95,7 @@ export function createApiProcess(config: Config): ApiProcess {
     audit: { postgres, cursorSecret },
     apiKeys: { postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret },
     parts: { postgres, invalidations, threads, cursorSecret, cache: parts },
-    prompts: { postgres, invalidations, threads, cursorSecret, cache: prompts },
+    prompts: { postgres, invalidations, threads, cursorSecret, cache: prompts, changed: recordPromptEvents },
     pricing: { postgres },
     rendering: createRendering({ postgres, threads, prompts, parts }),
     ingestion: { ...receiving, limiter, postgres, cursorSecret },
