@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../src/config.ts';
 import { createStoring } from '../src/domains/ingestion/jobs.ts';
 import { startSummaryLane } from '../src/domains/summaries/jobs.ts';
+import { startWebhookLane } from '../src/domains/webhooks/jobs.ts';
 import { within } from '../src/lib/within.ts';
 import { ingestLanes } from '../src/queue/ingest-lanes.ts';
 import { jobCatalog } from '../src/queue/job-catalog.ts';
@@ -66,6 +67,7 @@ const workers = await startWorkers(
   config.redisUrl,
 );
 const summaries = startSummaryLane({ ...clients, clickhouseUrl: config.clickhouseUrl });
+const webhooks = startWebhookLane({ ...clients, ...config, policy: config.webhookTargets });
 const watchdog = startWatchdog(silenceMaxS);
 const figures = setInterval(() => {
   const freshnessP95Ms = latency.summary('freshness').p95_ms;
@@ -84,7 +86,7 @@ async function stop(signal: string): Promise<void> {
   logger.info({ signal }, 'draining');
   clearInterval(figures);
   reserve.stop();
-  const drained = Promise.all([workers.close(), summaries.close()]);
+  const drained = Promise.all([workers.close(), summaries.close(), webhooks.close()]);
   clients.stop();
   isolated.close();
   storing.batcher.flush();

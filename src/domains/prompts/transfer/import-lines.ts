@@ -11,8 +11,8 @@ import type { TemplateThreads } from '../../templates/index.ts';
 import type { Acting, ChangeHook } from '../../versioned/index.ts';
 import { promptKind } from '../prompt-content.ts';
 import { Deadline } from './deadline.ts';
-import { type Conflict, findConflicts, type Merged, matchStaged, mergeStaged } from './merge-store.ts';
 import { readImportedChanges } from './imported-changes-store.ts';
+import { type Conflict, findConflicts, type Merged, matchStaged, mergeStaged } from './merge-store.ts';
 import { type LineEncoding, lineEncodingOf } from './read-lines.ts';
 import { spoolBody } from './spool-body.ts';
 import { type StageDeps, stageLines } from './stage-lines.ts';
@@ -122,8 +122,8 @@ async function merge(
   if (conflicts.length > 0) return { ...reportOf([]), conflicts };
   const parts = await mergeStaged(transaction, partKind, projectId, actor);
   const prompts = await mergeStaged(transaction, promptKind, projectId, actor);
-  const changed = { parts: parts.changed.map(({ id }) => id), prompts: prompts.changed.map(({ id }) => id) };
-  await checkImportedReferences(transaction, projectId, changed, () => deadline.check());
+  const touched = { parts: parts.changed.map(({ id }) => id), prompts: prompts.changed.map(({ id }) => id) };
+  await checkImportedReferences(transaction, projectId, touched, () => deadline.check());
   await recordAudit(transaction, {
     workspaceId,
     projectId,
