@@ -20,6 +20,7 @@ import { admitRequest, Limiter, RefusedCredentials, unlimitedHeaders } from '../
 import { createRendering } from '../domains/rendering/index.ts';
 import { TemplateThreads } from '../domains/templates/index.ts';
 import { ItemCache } from '../domains/versioned/index.ts';
+import { exportWebhookMetrics } from '../domains/webhooks/index.ts';
 import { createApp } from '../http/app.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { openApiDocument } from '../http/openapi/document.ts';
@@ -86,6 +87,7 @@ export function createApiProcess(config: Config): ApiProcess {
     queues: [...publisher.queues, identityEvents.queue],
     openApi: () => describeApi(endpoints),
   });
+  exportWebhookMetrics(metrics, { redis, postgres });
   const endpoints = createEndpoints({
     operations,
     executions,
@@ -97,6 +99,7 @@ export function createApiProcess(config: Config): ApiProcess {
     parts: { postgres, invalidations, threads, cursorSecret, cache: parts },
     prompts: { postgres, invalidations, threads, cursorSecret, cache: prompts, changed: recordPromptEvents },
     pricing: { postgres },
+    webhooks: { postgres, cursorSecret, apiKeyPepper: config.apiKeyPepper, policy: config.webhookTargets },
     rendering: createRendering({ postgres, threads, prompts, parts }),
     ingestion: { ...receiving, limiter, postgres, cursorSecret },
     identity: {
