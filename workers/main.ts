@@ -11,6 +11,7 @@ import { jobCatalog } from '../src/queue/job-catalog.ts';
 import { RedisClock } from '../src/queue/redis-clock.ts';
 import { removeWorkerFigures, writeWorkerFigures } from '../src/queue/worker-figures.ts';
 import { createLatencyRecorder } from '../src/telemetry/latency.ts';
+import { version } from '../src/version.ts';
 import { BodyProgress } from './body-progress.ts';
 import { connectClients } from './clients.ts';
 import { IsolatedProcess } from './isolation/isolated-process.ts';
@@ -67,7 +68,7 @@ const workers = await startWorkers(
   config.redisUrl,
 );
 const summaries = startSummaryLane({ ...clients, clickhouseUrl: config.clickhouseUrl });
-const webhooks = startWebhookLane({ ...clients, ...config, policy: config.webhookTargets });
+const webhooks = startWebhookLane({ ...clients, ...config, policy: config.webhookTargets, version });
 const watchdog = startWatchdog(silenceMaxS);
 const figures = setInterval(() => {
   const freshnessP95Ms = latency.summary('freshness').p95_ms;

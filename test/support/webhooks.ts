@@ -113,7 +113,8 @@ export async function startWebhookApi(): Promise<WebhookApi> {
   const logger = createLogger({ level: 'error', name: 'test' });
   return {
     ...api,
-    startLane: (times = quickTimes) => startWebhookLane({ ...api.config, redis, logger, policy }, times),
+    startLane: (times = quickTimes) =>
+      startWebhookLane({ ...api.config, redis, logger, policy, version: '0.0.1' }, times),
     async close() {
       redis.disconnect();
       await api.close();

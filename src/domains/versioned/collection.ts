@@ -3,7 +3,8 @@ import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
-import type { Author, Item, ItemChange, Reference } from './item.ts';
+import type { Author, Item, Reference } from './item.ts';
+import type { ItemChange } from './item-change.ts';
 import type { Kind } from './kind.ts';
 
 /**

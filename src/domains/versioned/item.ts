@@ -79,14 +79,6 @@ export function labelsOf(item: Item, version: number): string[] {
   return item.labels.filter((each) => each.version === version).map(({ label }) => label);
 }
 
-/** What happened to an item, for the domains that report it. */
-export type ItemChange = { item: Pick<Item, 'id' | 'slug' | 'name'> } & (
-  | { did: 'version_created'; version: number; kind: VersionKind; parentVersion: number | null }
-  /** `from` is null for a new label, `to` for a removed one. */
-  | { did: 'label_moved'; label: string; from: number | null; to: number | null }
-  | { did: 'deleted' }
-);
-
 /**
  * The reference of a part tag. `pin` is '' for the newest version, digits for that version,
  * otherwise a label.

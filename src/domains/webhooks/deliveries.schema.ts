@@ -54,7 +54,7 @@ export const deliveryDetailSchema = z
       url: z.string(),
       headers: z
         .record(z.string(), z.string())
-        .meta({ description: 'The headers of the last attempt, without the signature' }),
+        .meta({ description: 'The headers of the last attempt, without the signature and the version of the sender' }),
       body: z.string(),
     }),
     response_body: z.string().nullable().meta({ description: 'The first 4 KiB of the last response' }),

@@ -6,7 +6,6 @@ import { connectPostgres, type Postgres } from '../../stores/postgres/client.ts'
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { Redis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { version } from '../../version.ts';
 import { recordAudit } from '../audit/index.ts';
 import { lockAttempt, storeAttempt, type Verdict } from './attempt-store.ts';
 import {
@@ -38,6 +37,8 @@ export interface WebhookLaneDeps {
   logger: Logger;
   apiKeyPepper: string;
   policy: TargetPolicy;
+  /** Of the product, for the header `User-Agent`. */
+  version: string;
   /** For tests of names. */
   resolve?: Resolve;
 }
@@ -156,7 +157,11 @@ async function attempt(lane: Lane, delivery: ClaimedDelivery, startedAt: Date): 
     opened === undefined ? [] : [new Webhook(opened).sign(event_id, startedAt, body)],
   );
   if (secrets[0] === undefined) return { status: null, body: null, error: unreadableSecret, retryAfterMs: null };
-  const headers = { ...webhookHeaders(event_id, startedAt), 'webhook-signature': signatures.join(' ') };
+  const headers = {
+    ...webhookHeaders(event_id, startedAt),
+    'user-agent': `Promptlane-Webhooks/${lane.version}`,
+    'webhook-signature': signatures.join(' '),
+  };
   return sendWebhook(lane.sending, { url, headers, body });
 }
 
@@ -175,11 +180,10 @@ export function webhookBody({
   return JSON.stringify({ type, timestamp: occurred_at.toISOString(), data });
 }
 
-/** Returns the headers of a request without its signature. */
+/** Returns the headers that do not depend on the version and the secret of the sender. */
 export function webhookHeaders(eventId: string, startedAt: Date): Record<string, string> {
   return {
     'content-type': 'application/json',
-    'user-agent': `Promptlane-Webhooks/${version}`,
     'webhook-id': eventId,
     'webhook-timestamp': String(Math.floor(startedAt.getTime() / 1_000)),
   };
