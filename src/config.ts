@@ -7,6 +7,10 @@ const list = z
   .string()
   .default('')
   .transform((text) => text.split(',').flatMap((item) => item.trim() || []));
+const flag = z
+  .enum(['true', 'false', '1', '0'])
+  .default('false')
+  .transform((text) => text === 'true' || text === '1');
 const bytes = (fallback: number) => z.coerce.number().int().min(1_024).default(fallback);
 
 /** Parses a comma-separated list of secrets. `keyOf` converts a secret to its key. */
@@ -46,6 +50,8 @@ const environment = z.object({
   CLERK_WEBHOOK_SECRETS: secrets(standardWebhookKey),
   WORKOS_WEBHOOK_SECRETS: secrets((secret) => Buffer.from(secret)),
   GENERIC_WEBHOOK_SECRETS: secrets(standardWebhookKey),
+  WEBHOOK_ALLOW_PRIVATE_TARGETS: flag,
+  WEBHOOK_EGRESS_PROXY_URL: z.url({ protocol: /^https?$/ }).optional(),
   OTLP_BODY_BYTES_MAX: bytes(16 * 1024 * 1024),
   OTLP_INFLATED_BYTES_MAX: bytes(64 * 1024 * 1024),
   INGEST_QUEUE_BYTES_MAX: bytes(1024 * 1024 * 1024),
@@ -77,6 +83,8 @@ export interface Config {
    * served.
    */
   identityWebhookSecrets: { clerk: readonly string[]; workos: readonly string[]; generic: readonly string[] };
+  /** Where outbound webhooks may be sent to, and the HTTP proxy that they use, if any. */
+  webhookTargets: { allowPrivate: boolean; proxyUrl: string | undefined };
   otlpBodyBytesMax: number;
   otlpInflatedBytesMax: number;
   /** If Redis sets no `maxmemory`, ingestion responds with 503 above this memory of Redis. */
@@ -109,6 +117,10 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       clerk: values.CLERK_WEBHOOK_SECRETS,
       workos: values.WORKOS_WEBHOOK_SECRETS,
       generic: values.GENERIC_WEBHOOK_SECRETS,
+    },
+    webhookTargets: {
+      allowPrivate: values.WEBHOOK_ALLOW_PRIVATE_TARGETS,
+      proxyUrl: values.WEBHOOK_EGRESS_PROXY_URL,
     },
     otlpBodyBytesMax: values.OTLP_BODY_BYTES_MAX,
     otlpInflatedBytesMax: values.OTLP_INFLATED_BYTES_MAX,

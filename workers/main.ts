@@ -4,12 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../src/config.ts';
 import { createStoring } from '../src/domains/ingestion/jobs.ts';
 import { startSummaryLane } from '../src/domains/summaries/jobs.ts';
+import { startWebhookLane } from '../src/domains/webhooks/jobs.ts';
 import { within } from '../src/lib/within.ts';
 import { ingestLanes } from '../src/queue/ingest-lanes.ts';
 import { jobCatalog } from '../src/queue/job-catalog.ts';
 import { RedisClock } from '../src/queue/redis-clock.ts';
 import { removeWorkerFigures, writeWorkerFigures } from '../src/queue/worker-figures.ts';
 import { createLatencyRecorder } from '../src/telemetry/latency.ts';
+import { version } from '../src/version.ts';
 import { BodyProgress } from './body-progress.ts';
 import { connectClients } from './clients.ts';
 import { IsolatedProcess } from './isolation/isolated-process.ts';
@@ -66,6 +68,7 @@ const workers = await startWorkers(
   config.redisUrl,
 );
 const summaries = startSummaryLane({ ...clients, clickhouseUrl: config.clickhouseUrl });
+const webhooks = startWebhookLane({ ...clients, ...config, policy: config.webhookTargets, version });
 const watchdog = startWatchdog(silenceMaxS);
 const figures = setInterval(() => {
   const freshnessP95Ms = latency.summary('freshness').p95_ms;
@@ -84,7 +87,7 @@ async function stop(signal: string): Promise<void> {
   logger.info({ signal }, 'draining');
   clearInterval(figures);
   reserve.stop();
-  const drained = Promise.all([workers.close(), summaries.close()]);
+  const drained = Promise.all([workers.close(), summaries.close(), webhooks.close()]);
   clients.stop();
   isolated.close();
   storing.batcher.flush();

@@ -9,6 +9,7 @@ import {
 import { type SettleUsageDeps, settleMonthlyUsage } from '../src/domains/quotas/jobs.ts';
 import { type MergeDataPartsDeps, mergeDataParts } from '../src/domains/spans/jobs.ts';
 import { type ReconcileSummariesDeps, reconcileSummaries } from '../src/domains/summaries/jobs.ts';
+import { pruneEvents } from '../src/domains/webhooks/jobs.ts';
 import type { JobName, jobCatalog } from '../src/queue/job-catalog.ts';
 import type { JobFacts } from '../src/queue/job-facts.ts';
 import { pruneChanges } from '../src/stores/postgres/change-reader.ts';
@@ -38,6 +39,7 @@ export const processors = {
   sweepBodies: (deps) => sweepBodies(deps),
   applyIdentityEvent: (deps, job, event) => applyOrGiveUp(deps, job, event),
   pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
+  pruneEvents: (deps) => pruneEvents(deps),
   pruneChanges: (deps) => pruneChanges(deps.postgres),
   mergeDataParts: (deps) => mergeDataParts(deps, { restS: 10 }),
   reconcileSummaries: (deps) => reconcileSummaries(deps, { nowMs: deps.clock.nowMs() }),

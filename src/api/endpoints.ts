@@ -11,6 +11,7 @@ import { pricingEndpoints } from '../domains/pricing/pricing.routes.ts';
 import { promptsEndpoints } from '../domains/prompts/prompts.routes.ts';
 import { quotasEndpoints } from '../domains/quotas/quotas.routes.ts';
 import { renderingEndpoints } from '../domains/rendering/rendering.routes.ts';
+import { webhooksEndpoints } from '../domains/webhooks/webhooks.routes.ts';
 import { workspacesEndpoints } from '../domains/workspaces/workspaces.routes.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 
@@ -28,6 +29,7 @@ export interface EndpointDeps {
   prompts: Parameters<typeof promptsEndpoints>[0];
   quotas: Parameters<typeof quotasEndpoints>[0];
   rendering: Parameters<typeof renderingEndpoints>[0];
+  webhooks: Parameters<typeof webhooksEndpoints>[0];
   workspaces: Omit<Parameters<typeof workspacesEndpoints<Principal>>[0], 'callerOf'>;
 }
 
@@ -46,6 +48,7 @@ export function createEndpoints(deps: EndpointDeps): Endpoint<Principal>[] {
     ...renderingEndpoints(deps.rendering),
     ...ingestionEndpoints(deps.ingestion),
     ...identityEndpoints(deps.identity),
+    ...webhooksEndpoints(deps.webhooks),
     ...operationsEndpoints(deps.operations),
   ];
 }

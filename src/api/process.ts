@@ -20,6 +20,7 @@ import { admitRequest, Limiter, RefusedCredentials, unlimitedHeaders } from '../
 import { createRendering } from '../domains/rendering/index.ts';
 import { TemplateThreads } from '../domains/templates/index.ts';
 import { ItemCache } from '../domains/versioned/index.ts';
+import { exportWebhookMetrics } from '../domains/webhooks/index.ts';
 import { createApp } from '../http/app.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { openApiDocument } from '../http/openapi/document.ts';
@@ -35,6 +36,7 @@ import { version } from '../version.ts';
 import { closeClients, connectClients } from './clients.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createProbes, whyStuck } from './probes.ts';
+import { recordPromptEvents } from './prompt-events.ts';
 
 export interface ApiProcess {
   app: ReturnType<typeof createApp>;
@@ -85,6 +87,7 @@ export function createApiProcess(config: Config): ApiProcess {
     queues: [...publisher.queues, identityEvents.queue],
     openApi: () => describeApi(endpoints),
   });
+  exportWebhookMetrics(metrics, { redis, postgres });
   const endpoints = createEndpoints({
     operations,
     executions,
@@ -94,8 +97,9 @@ export function createApiProcess(config: Config): ApiProcess {
     audit: { postgres, cursorSecret },
     apiKeys: { postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret },
     parts: { postgres, invalidations, threads, cursorSecret, cache: parts },
-    prompts: { postgres, invalidations, threads, cursorSecret, cache: prompts },
+    prompts: { postgres, invalidations, threads, cursorSecret, cache: prompts, changed: recordPromptEvents },
     pricing: { postgres },
+    webhooks: { postgres, cursorSecret, apiKeyPepper: config.apiKeyPepper, policy: config.webhookTargets },
     rendering: createRendering({ postgres, threads, prompts, parts }),
     ingestion: { ...receiving, limiter, postgres, cursorSecret },
     identity: {

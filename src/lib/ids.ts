@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 /** Prefixes of ids, one per type. */
-export type IdPrefix = 'prj' | 'wsp' | 'prm' | 'prt' | 'key' | 'opt' | 'fbk' | 'usr' | 'whk' | 'evt' | 'req';
+export type IdPrefix = 'prj' | 'wsp' | 'prm' | 'prt' | 'key' | 'opt' | 'fbk' | 'usr' | 'whk' | 'evt' | 'dlv' | 'req';
 
 export type WorkspaceId = `wsp_${string}`;
 export type ProjectId = `prj_${string}`;

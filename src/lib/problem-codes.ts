@@ -54,6 +54,7 @@ export const problemCodes = {
     span_not_found: 'The execution does not have this span',
     run_not_found: 'The optimization run does not exist',
     webhook_not_found: 'The project does not have this webhook',
+    delivery_not_found: 'The webhook does not have this delivery',
     provider_not_found: 'The identity provider does not exist or is not configured',
   },
   method_not_allowed: {
@@ -65,6 +66,9 @@ export const problemCodes = {
     last_owner: 'The workspace would be left without an owner',
     slug_taken: 'The slug is taken',
     version_conflict: 'The resource changed after it was read',
+    too_many_webhooks: 'The project has the largest number of webhooks',
+    webhook_disabled: 'The webhook is disabled',
+    delivery_pending: 'The event is still being sent to the webhook',
     part_in_use: 'The part is in use',
     idempotency_in_flight: 'The first request with this idempotency key has no response yet',
     idempotency_answer_lost: 'The response to the first request with this idempotency key was not stored',

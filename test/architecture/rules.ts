@@ -42,8 +42,10 @@ export const domainOrder: readonly string[] = [
   'summaries',
   'executions',
   'ingestion',
+  'events',
   'rendering',
   'identity',
+  'webhooks',
 ];
 
 /** The only file that imports endpoints, other than endpoints themselves. An index never exports one. */

@@ -59,6 +59,7 @@ export function testConfig(overrides: Partial<Config> = {}): Config {
     logLevel: 'error',
     defaultPlan: 'enterprise',
     identityWebhookSecrets: { clerk: [], workos: [], generic: [] },
+    webhookTargets: { allowPrivate: false, proxyUrl: undefined },
     otlpBodyBytesMax: 16 * megabyte,
     otlpInflatedBytesMax: 64 * megabyte,
     ingestQueueBytesMax: 1024 * megabyte,

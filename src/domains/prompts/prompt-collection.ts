@@ -8,7 +8,7 @@ import {
   type TemplateThreads,
   type WorkspaceThreads,
 } from '../templates/index.ts';
-import type { Collection, Reference } from '../versioned/index.ts';
+import type { ChangeHook, Collection, Reference } from '../versioned/index.ts';
 import { type PromptContent, promptKind } from './prompt-content.ts';
 
 /** Returns where prompts are stored, and the checks that run when they change. */
@@ -16,8 +16,9 @@ export function promptCollection(deps: {
   postgres: Postgres;
   invalidations: Pick<Invalidations, 'publish'>;
   threads: TemplateThreads;
+  changed?: ChangeHook | undefined;
 }): Collection<PromptContent> {
-  const { postgres, invalidations, threads } = deps;
+  const { postgres, invalidations, threads, changed } = deps;
   return {
     kind: promptKind,
     postgres,
@@ -25,6 +26,7 @@ export function promptCollection(deps: {
     checkContent: (content, { project, waiter }) =>
       checkPromptContent(threads.of(project.workspaceId, waiter), content),
     versionAdded: addPromptReferences,
+    changed,
   };
 }
 

@@ -7,6 +7,7 @@ import { type Principal, projectOf } from '../auth/index.ts';
 import type { TemplateThreads } from '../templates/index.ts';
 import {
   actingFor,
+  type ChangeHook,
   changesFrom,
   createItem,
   etagOf,
@@ -52,6 +53,8 @@ export interface PromptsDeps {
   invalidations: Invalidations;
   threads: TemplateThreads;
   cursorSecret: string;
+  /** Runs in the transaction of every change of a prompt. */
+  changed: ChangeHook;
 }
 
 type PromptsExposure = ItemResource<PromptContent>;

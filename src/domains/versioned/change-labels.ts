@@ -32,7 +32,8 @@ export async function moveLabel<Content>(
     await collection.checkReferences?.(transaction, item);
     const from = before.labels.find((each) => each.label === label)?.version ?? null;
     const details = { label, from, to: version };
-    await recordChange(transaction, collection, input, { item, did: 'label_moved', details });
+    const changes = [{ item, did: 'label_moved', label, from, to: version }] as const;
+    await recordChange(transaction, collection, input, { item, did: 'label_moved', details, changes });
     return { item };
   });
   return item;
@@ -50,7 +51,9 @@ export async function removeLabel<Content>(collection: Collection<Content>, inpu
     const removed = await deleteLabel(transaction, kind, item, { label, author: authorOf(input) });
     if (!removed) throw unknownLabel(kind, item, label);
     await reviseItem(transaction, kind, item);
-    await recordChange(transaction, collection, input, { item, did: 'label_removed', details: { label } });
+    const from = item.labels.find((each) => each.label === label)?.version ?? null;
+    const changes = [{ item, did: 'label_moved', label, from, to: null }] as const;
+    await recordChange(transaction, collection, input, { item, did: 'label_removed', details: { label }, changes });
     return { item };
   });
 }

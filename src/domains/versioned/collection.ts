@@ -4,6 +4,7 @@ import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 import type { Author, Item, Reference } from './item.ts';
+import type { ItemChange } from './item-change.ts';
 import type { Kind } from './kind.ts';
 
 /**
@@ -36,7 +37,11 @@ export interface Collection<Content> {
    * change.
    */
   requireUnused?: (transaction: Postgres, item: Item) => Promise<void>;
+  /** Runs last in the transaction of a change, to tell other domains what happened. */
+  changed?: ChangeHook | undefined;
 }
+
+export type ChangeHook = (transaction: Postgres, acting: Acting, changes: readonly ItemChange[]) => Promise<void>;
 
 export interface Added {
   version: number;
@@ -74,13 +79,22 @@ export async function changeItem<Content, Changed extends { item: { id: string }
   return changed;
 }
 
-/** Records a change in the audit log of its workspace, with an action such as `prompt.created`. */
+/**
+ * Records a change in the audit log of its workspace, with an action such as `prompt.created`, and
+ * passes `changes` to the collection's hook.
+ */
 export async function recordChange<Content>(
   transaction: Postgres,
-  { kind }: Collection<Content>,
-  { project, actor }: Acting,
-  change: { item: { id: string; slug: string }; did: string; details?: Readonly<Record<string, unknown>> },
+  { kind, changed }: Collection<Content>,
+  acting: Acting,
+  change: {
+    item: { id: string; slug: string };
+    did: string;
+    details?: Readonly<Record<string, unknown>>;
+    changes?: readonly ItemChange[];
+  },
 ): Promise<void> {
+  const { project, actor } = acting;
   await recordAudit(transaction, {
     workspaceId: project.workspaceId,
     projectId: project.projectId,
@@ -90,4 +104,5 @@ export async function recordChange<Content>(
     targetId: change.item.id,
     details: { slug: change.item.slug, ...change.details },
   });
+  if (change.changes !== undefined && change.changes.length > 0) await changed?.(transaction, acting, change.changes);
 }

@@ -35,10 +35,18 @@ export async function createItem<Content>(
     const author = authorOf(input);
     const first = { content, kind: 'create', author, commitMessage, parentVersion: null } as const;
     await insertFirstVersion(transaction, kind, { id, projectId }, first);
-    await pointLabels(transaction, kind, { id, projectId }, { labels, version: 1, author });
+    const moved = await pointLabels(transaction, kind, { id, projectId }, { labels, version: 1, author });
     const created = await readNewest(transaction, kind, projectId, id);
     await versionAdded(transaction, created.item, { version: 1, references });
-    await recordChange(transaction, collection, input, { item: { id, slug }, did: 'created' });
+    const { item } = created;
+    await recordChange(transaction, collection, input, {
+      item: { id, slug },
+      did: 'created',
+      changes: [
+        { item, did: 'version_created', version: 1, kind: 'create', parentVersion: null },
+        ...moved.map((label) => ({ item, did: 'label_moved', label, from: null, to: 1 }) as const),
+      ],
+    });
     return created;
   });
 }

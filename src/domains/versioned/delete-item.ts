@@ -26,7 +26,7 @@ export async function deleteItem<Content>(collection: Collection<Content>, input
     requireMatch(input.ifMatch, etagOf(item, item.latestVersion));
     await collection.requireUnused?.(transaction, item);
     await reviseItem(transaction, kind, item, { deleted_at: new Date() });
-    await recordChange(transaction, collection, input, { item, did: 'deleted' });
+    await recordChange(transaction, collection, input, { item, did: 'deleted', changes: [{ item, did: 'deleted' }] });
     return { item };
   });
 }

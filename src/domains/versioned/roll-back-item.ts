@@ -39,7 +39,13 @@ export async function rollBackItem<Content>(
     const rolledBack = await readNewest(transaction, kind, projectId, item.id);
     await collection.versionAdded(transaction, rolledBack.item, { version, references });
     const details = { version, rolled_back_from: input.version };
-    await recordChange(transaction, collection, input, { item, did: 'version_created', details });
+    const { kind: versionKind, parentVersion } = rolledBack.version;
+    await recordChange(transaction, collection, input, {
+      item,
+      did: 'version_created',
+      details,
+      changes: [{ item, did: 'version_created', version, kind: versionKind, parentVersion }],
+    });
     return rolledBack;
   });
 }

@@ -3,6 +3,7 @@ import { ConflictError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { type Acting, authorOf, type Collection, changeItem, recordChange } from './collection.ts';
 import { etagOf, type Item, type ItemAt, type Metadata, type Reference } from './item.ts';
+import type { ItemChange } from './item-change.ts';
 import { isSlugTaken, reviseItem } from './item-store.ts';
 import { hashOf } from './kind.ts';
 import { pointLabels } from './label-store.ts';
@@ -71,10 +72,23 @@ export async function updateItem<Content>(
     else if (revised || moved.length > 0) await collection.checkReferences?.(transaction, updated.item);
     if (createdVersion || revised || moved.length > 0) {
       const did = createdVersion ? 'version_created' : 'updated';
-      await recordChange(transaction, collection, input, { item, did, details: { version, labels: moved } });
+      const changes = changesOf(item, updated, { createdVersion, moved });
+      await recordChange(transaction, collection, input, { item, did, details: { version, labels: moved }, changes });
     }
     return { ...updated, createdVersion };
   });
+}
+
+function changesOf<Content>(
+  before: Item,
+  { item, version: { version, kind, parentVersion } }: ItemAt<Content>,
+  { createdVersion, moved }: { createdVersion: boolean; moved: readonly string[] },
+): ItemChange[] {
+  const from = new Map(before.labels.map((each) => [each.label, each.version]));
+  return [
+    ...(createdVersion ? [{ item, did: 'version_created', version, kind, parentVersion } as const] : []),
+    ...moved.map((label) => ({ item, did: 'label_moved', label, from: from.get(label) ?? null, to: version }) as const),
+  ];
 }
 
 /**

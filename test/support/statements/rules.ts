@@ -17,6 +17,10 @@ export const tenantTables: Readonly<Record<Heard['engine'], readonly string[]>> 
       'idempotency_keys',
       'model_prices',
       'quarantined_bodies',
+      'events',
+      'webhooks',
+      'webhook_deliveries',
+      'webhook_attempts',
     ],
     ...['prompts', 'prompt_versions', 'prompt_labels', 'prompt_label_history', 'prompt_version_parts'],
     ...['parts', 'part_versions', 'part_labels', 'part_label_history', 'part_uses', 'part_edges'],
@@ -100,6 +104,22 @@ export const exceptions: readonly Exception[] = [
     statement:
       /^select "id" from "workspaces" where "id" in \(select "workspace_id" from "memberships" where "user_id" = \$1\)/,
     why: 'an identity provider: the workspaces of one user, who leaves them',
+  },
+  {
+    engine: 'postgres',
+    statement: /^\s*with recursive (?:waiting|endpoint) \(id\) as/,
+    why: 'a worker: new events and due deliveries of all workspaces, each workspace in its turn',
+  },
+  {
+    engine: 'postgres',
+    statement:
+      /^update "events" set "fanned_out_at"|^delete from "events"|^update "webhook_deliveries" set "status" = \$1, "lease"/,
+    why: 'a worker: events whose deliveries were created, and what has expired',
+  },
+  {
+    engine: 'postgres',
+    statement: /as some_pending\) as count/,
+    why: 'metrics: deliveries of all workspaces, counted',
   },
   { engine: 'clickhouse', statement: /^OPTIMIZE TABLE spans PARTITION ID/, why: 'maintenance: data parts are merged' },
 ];

@@ -8,9 +8,10 @@ import { inTransaction } from '../../../stores/postgres/transaction.ts';
 import { recordAudit } from '../../audit/index.ts';
 import { checkImportedReferences, lockPartGraph, partKind } from '../../parts/index.ts';
 import type { TemplateThreads } from '../../templates/index.ts';
-import type { Acting } from '../../versioned/index.ts';
+import type { Acting, ChangeHook } from '../../versioned/index.ts';
 import { promptKind } from '../prompt-content.ts';
 import { Deadline } from './deadline.ts';
+import { readImportedChanges } from './imported-changes-store.ts';
 import { type Conflict, findConflicts, type Merged, matchStaged, mergeStaged } from './merge-store.ts';
 import { type LineEncoding, lineEncodingOf } from './read-lines.ts';
 import { spoolBody } from './spool-body.ts';
@@ -31,6 +32,7 @@ export interface ImportDeps {
   postgres: Postgres;
   invalidations: Pick<Invalidations, 'publish'>;
   threads: TemplateThreads;
+  changed?: ChangeHook | undefined;
 }
 
 export interface ImportReport {
@@ -69,7 +71,7 @@ export async function importLines(
 }
 
 async function importFile(
-  { postgres, threads }: ImportDeps,
+  { postgres, threads, changed }: ImportDeps,
   { dryRun, file, encoding, ...acting }: Acting & { dryRun: boolean; file: FileHandle; encoding: LineEncoding },
 ): Promise<ImportReport> {
   const deadline = new Deadline(importMsMax);
@@ -78,7 +80,7 @@ async function importFile(
     return await inTransaction(postgres, async (transaction) => {
       await createStaging(transaction);
       const errors = await stageLines(staging, transaction, { file, encoding });
-      const done = errors.length > 0 ? reportOf(errors) : await merge(transaction, acting, deadline);
+      const done = errors.length > 0 ? reportOf(errors) : await merge(transaction, acting, { deadline, changed });
       if (!dryRun) refuse(done);
       if (dryRun || errors.length > 0) throw new UndoneImport(done);
       return done;
@@ -103,7 +105,12 @@ class UndoneImport extends Error {
  * Merges the staged lines. Locks prompts before parts, the order that all transactions use, so that
  * no deadlock occurs.
  */
-async function merge(transaction: Postgres, { project, actor }: Acting, deadline: Deadline): Promise<ImportReport> {
+async function merge(
+  transaction: Postgres,
+  acting: Acting,
+  { deadline, changed }: { deadline: Deadline; changed: ChangeHook | undefined },
+): Promise<ImportReport> {
+  const { project, actor } = acting;
   const { projectId, workspaceId } = project;
   await matchStaged(transaction, promptKind, projectId);
   await lockPartGraph(transaction, projectId, 'change');
@@ -115,8 +122,8 @@ async function merge(transaction: Postgres, { project, actor }: Acting, deadline
   if (conflicts.length > 0) return { ...reportOf([]), conflicts };
   const parts = await mergeStaged(transaction, partKind, projectId, actor);
   const prompts = await mergeStaged(transaction, promptKind, projectId, actor);
-  const changed = { parts: parts.changed.map(({ id }) => id), prompts: prompts.changed.map(({ id }) => id) };
-  await checkImportedReferences(transaction, projectId, changed, () => deadline.check());
+  const touched = { parts: parts.changed.map(({ id }) => id), prompts: prompts.changed.map(({ id }) => id) };
+  await checkImportedReferences(transaction, projectId, touched, () => deadline.check());
   await recordAudit(transaction, {
     workspaceId,
     projectId,
@@ -126,6 +133,10 @@ async function merge(transaction: Postgres, { project, actor }: Acting, deadline
     targetId: projectId,
     details: { parts: auditOf(parts), prompts: auditOf(prompts) },
   });
+  for await (const changes of readImportedChanges(transaction, projectId)) {
+    await changed?.(transaction, acting, changes);
+    deadline.check();
+  }
   return { parts, prompts, conflicts, errors: [] };
 }
 

@@ -1,0 +1,48 @@
+import { ConflictError } from '../../lib/errors.ts';
+import { newId } from '../../lib/ids.ts';
+import { newWebhookSecret, sealingKeyOf, sealSecret } from '../../lib/webhook-secret.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
+import type { AuditActor } from '../audit/index.ts';
+import type { ProjectScope } from '../workspaces/index.ts';
+import { auditWebhook } from './audit-webhook.ts';
+import { requireTarget } from './require-target.ts';
+import type { TargetPolicy } from './target.ts';
+import { type Webhook, webhooksMax } from './webhook.ts';
+import { sealingContext } from './webhook-lane.ts';
+import { insertWebhook, lockWebhookCount } from './webhook-store.ts';
+
+export interface WebhookDeps {
+  postgres: Postgres;
+  apiKeyPepper: string;
+  policy: TargetPolicy;
+}
+
+export interface CreateWebhookInput extends Pick<Webhook, 'url' | 'description' | 'events' | 'enabled'> {
+  project: ProjectScope;
+  actor: AuditActor;
+}
+
+/**
+ * Creates a webhook. The secret is not readable afterwards.
+ * @throws InvalidError for a URL that is not allowed, ConflictError `too_many_webhooks`
+ */
+export async function createWebhook(
+  { postgres, apiKeyPepper, policy }: WebhookDeps,
+  { project, actor, ...given }: CreateWebhookInput,
+): Promise<{ webhook: Webhook; secret: string }> {
+  requireTarget(given.url, policy);
+  const { projectId, workspaceId } = project;
+  const id = newId('whk');
+  const secret = newWebhookSecret();
+  const sealed = sealSecret(sealingKeyOf(apiKeyPepper), sealingContext(projectId, id), secret);
+  return inTransaction(postgres, async (transaction) => {
+    if ((await lockWebhookCount(transaction, projectId)) >= webhooksMax) {
+      const detail = `The project has ${webhooksMax} webhooks, which is the limit. Delete one or change its events.`;
+      throw new ConflictError('too_many_webhooks', detail, { extra: { limit: webhooksMax } });
+    }
+    const webhook = await insertWebhook(transaction, { ...given, id, projectId, workspaceId }, sealed);
+    await auditWebhook(transaction, webhook, { actor, did: 'created', details: { events: webhook.events } });
+    return { webhook, secret };
+  });
+}

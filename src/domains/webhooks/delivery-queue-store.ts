@@ -1,0 +1,207 @@
+import { newId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
+
+/** Events of one workspace, and workspaces, whose deliveries one transaction creates. */
+export const fanOutPage = { events: 50, workspaces: 50 };
+const expiringMax = 1_000;
+const keptMs = 30 * 24 * 60 * 60 * 1_000;
+/** Events of one statement and statements of one run. An event may have many deliveries. */
+const pruning = { events: 500, statements: 100 };
+
+/** A delivery whose attempt this worker makes, with what the attempt needs. */
+export interface ClaimedDelivery {
+  id: string;
+  /** Identifies this attempt: another worker may claim the delivery after the lease has ended. */
+  lease: string;
+  /** Number of this attempt, from 1. */
+  attempts: number;
+  workspace_id: string;
+  project_id: string;
+  webhook_id: string;
+  url: string;
+  secret: Buffer;
+  /** Null when the time of the previous secret is over. */
+  previous_secret: Buffer | null;
+  slow: boolean;
+  event_id: string;
+  type: string;
+  data: unknown;
+  occurred_at: Date;
+}
+
+/** Deliveries in progress: `quick` and `slow` for this worker, the others over all workers. */
+export interface Places {
+  quick: number;
+  slow: number;
+  perEndpoint: number;
+  perWorkspace: number;
+  /** An endpoint with so many consecutive failures has one delivery in progress. */
+  failuresOfProbe: number;
+}
+
+/**
+ * Creates the deliveries of new events, one for each enabled webhook that wants the event. Takes a
+ * page of events from every workspace, so that none waits behind another's. Returns the largest number of
+ * events of a workspace.
+ * @throws UnavailableError while Postgres is unavailable
+ */
+export async function fanOutEvents(postgres: Postgres, { windowMs }: { windowMs: number }): Promise<number> {
+  return inTransaction(postgres, async (transaction) => {
+    const { rows } = await transaction.raw<{ rows: FannedOut[] }>(eventsToFanOut, fanOutPage);
+    if (rows.length === 0) return 0;
+    const deliveries = rows.flatMap(({ webhook_id, event_id, workspace_id, project_id, created_at, created_at_us }) =>
+      webhook_id === null
+        ? []
+        : {
+            ...{ id: newId('dlv'), workspace_id, project_id, webhook_id, event_id },
+            next_attempt_at: transaction.raw("timestamptz 'epoch' + ?::bigint * interval '1 microsecond'", [
+              created_at_us,
+            ]),
+            expires_at: new Date(created_at.getTime() + windowMs),
+          },
+    );
+    await transaction.batchInsert('webhook_deliveries', deliveries, 1_000);
+    const ids = [...new Set(rows.map(({ event_id }) => event_id))];
+    await transaction('events')
+      .whereIn('id', ids)
+      .update({ fanned_out_at: transaction.raw('clock_timestamp()') });
+    const counts = new Map<string, number>();
+    for (const { workspace_id } of rows) counts.set(workspace_id, (counts.get(workspace_id) ?? 0) + 1);
+    return Math.max(...counts.values());
+  });
+}
+
+interface FannedOut {
+  event_id: string;
+  workspace_id: string;
+  /** The project of the webhook. */
+  project_id: string;
+  webhook_id: string | null;
+  created_at: Date;
+  created_at_us: string;
+}
+
+/** The recursion reads each workspace with new events once, whatever their number. */
+const eventsToFanOut = `
+  with recursive waiting (id) as (
+    (select workspace_id from events where fanned_out_at is null order by workspace_id limit 1)
+    union all
+    select (select workspace_id from events where fanned_out_at is null and workspace_id > waiting.id order by workspace_id limit 1)
+    from waiting where waiting.id is not null
+  ), page as (
+    select events.* from (select id from waiting where id is not null order by random() limit :workspaces) as chosen
+    cross join lateral (
+      select * from events where workspace_id = chosen.id and fanned_out_at is null
+      order by seq limit :events for update skip locked) as events
+  )
+  select page.id as event_id, page.workspace_id, webhooks.project_id, webhooks.id as webhook_id, page.created_at,
+    (extract(epoch from page.created_at) * 1000000)::bigint::text as created_at_us
+  from page left join webhooks on webhooks.workspace_id = page.workspace_id and webhooks.enabled
+    and (page.project_id is null or webhooks.project_id = page.project_id)
+    and webhooks.created_at <= page.created_at
+    and case when page.type = 'webhook.test' then webhooks.id = page.data ->> 'webhook_id'
+        else page.type = any (webhooks.events) end
+  order by page.seq`;
+
+/**
+ * Claims due deliveries. Endpoints have turns: workspaces with few deliveries in progress and
+ * endpoints that waited longest come first, and each endpoint's oldest delivery. Returns undefined if
+ * another worker claims at the moment.
+ * @throws UnavailableError while Postgres is unavailable
+ */
+export async function claimDeliveries(
+  postgres: Postgres,
+  places: Places,
+  { lease, leaseMs }: { lease: string; leaseMs: number },
+): Promise<ClaimedDelivery[] | undefined> {
+  return inTransaction(postgres, async (transaction) => {
+    const { rows } = await transaction.raw<{ rows: { ours: boolean }[] }>(
+      `select pg_try_advisory_xact_lock(hashtextextended('webhook deliveries', 0)) as ours`,
+    );
+    if (rows[0]?.ours !== true) return undefined;
+    const claimed = await transaction.raw<{ rows: ClaimedDelivery[] }>(dueDeliveries, { ...places, lease, leaseMs });
+    return claimed.rows;
+  });
+}
+
+const inProgress = 'lease is not null and leased_until > now()';
+
+/** The recursion reads each endpoint with pending deliveries once, whatever their number. */
+const dueDeliveries = `
+  with recursive endpoint (id) as (
+    (select webhook_id from webhook_deliveries where status = 'pending' order by webhook_id limit 1)
+    union all
+    select (select webhook_id from webhook_deliveries where status = 'pending' and webhook_id > endpoint.id order by webhook_id limit 1)
+    from endpoint where endpoint.id is not null
+  ), ready as (
+    select webhooks.id, webhooks.workspace_id, slow, last_attempt_at,
+      case when consecutive_failures >= :failuresOfProbe then 1 else :perEndpoint end - (
+        select count(*) from webhook_deliveries as held
+        where held.workspace_id = webhooks.workspace_id and held.webhook_id = webhooks.id and ${inProgress}) as places
+    from endpoint join webhooks on webhooks.id = endpoint.id
+      join workspaces on workspaces.id = webhooks.workspace_id and workspaces.deleted_at is null
+    where enabled and (retry_at is null or retry_at <= now())
+  ), due as (
+    select ready.*, delivery.id as delivery_id, row_number() over (partition by ready.id order by next_attempt_at) as turn
+    from ready cross join lateral (
+      select id, next_attempt_at from webhook_deliveries
+      where webhook_id = ready.id and status = 'pending' and next_attempt_at <= now() and expires_at > now()
+        and (lease is null or leased_until <= now())
+      order by next_attempt_at limit greatest(ready.places, 0)) as delivery
+  ), shared as (
+    select due.*, row_number() over (partition by workspace_id order by turn, last_attempt_at nulls first, id) + (
+        select count(*) from webhook_deliveries as held where held.workspace_id = due.workspace_id and ${inProgress}) as place
+    from due
+  ), laned as (
+    select *, row_number() over (partition by slow order by place, last_attempt_at nulls first) as lane_place
+    from shared where place <= :perWorkspace
+  ), chosen as (
+    select delivery_id from laned where lane_place <= case when slow then cast(:slow as integer) else cast(:quick as integer) end
+    order by place, last_attempt_at nulls first limit :quick
+  ), claimed as (
+    update webhook_deliveries set lease = :lease, attempts = attempts + 1,
+      leased_until = now() + :leaseMs * interval '1 millisecond'
+    from chosen where webhook_deliveries.id = chosen.delivery_id
+    returning webhook_deliveries.*
+  )
+  select claimed.id, lease, attempts, claimed.workspace_id, claimed.project_id, webhook_id, url, secret, slow, event_id,
+    case when previous_secret_until > now() then previous_secret end as previous_secret,
+    events.type, events.data, events.created_at as occurred_at
+  from claimed join webhooks on webhooks.id = webhook_id join events on events.id = event_id`;
+
+/** Ends some of the deliveries whose time is over. Returns their number. */
+export async function expireDeliveries(postgres: Postgres): Promise<number> {
+  return postgres('webhook_deliveries')
+    .whereIn(
+      'id',
+      postgres('webhook_deliveries')
+        .where({ status: 'pending' })
+        .where('expires_at', '<=', postgres.fn.now())
+        .where((free) => free.whereNull('lease').orWhere('leased_until', '<=', postgres.fn.now()))
+        .orderBy('expires_at')
+        .limit(expiringMax)
+        .forUpdate()
+        .skipLocked()
+        .select('id'),
+    )
+    .update({ status: 'failed', lease: null, leased_until: null, finished_at: postgres.fn.now() });
+}
+
+/**
+ * Deletes events older than 30 days, with their deliveries and attempts.
+ * @throws UnavailableError while Postgres is unavailable
+ */
+export async function pruneEvents(
+  { postgres }: { postgres: Postgres },
+  { nowMs = Date.now() }: { nowMs?: number } = {},
+): Promise<void> {
+  const old = postgres('events')
+    .where('created_at', '<', new Date(nowMs - keptMs))
+    .orderBy('created_at')
+    .limit(pruning.events)
+    .select('id');
+  for (let statement = 0; statement < pruning.statements; statement++) {
+    if ((await postgres('events').whereIn('id', old.clone()).delete()) < pruning.events) return;
+  }
+}

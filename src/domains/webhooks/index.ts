@@ -1,0 +1,1 @@
+export { exportWebhookMetrics } from './export-webhook-metrics.ts';

@@ -1,0 +1,57 @@
+import { inTransaction } from '../../stores/postgres/transaction.ts';
+import type { AuditActor } from '../audit/index.ts';
+import type { ProjectScope } from '../workspaces/index.ts';
+import { auditWebhook } from './audit-webhook.ts';
+import type { WebhookDeps } from './create-webhook.ts';
+import { requireTarget } from './require-target.ts';
+import { unknownWebhook, type Webhook } from './webhook.ts';
+import { changeWebhook, deleteWebhookRow, lockWebhook } from './webhook-store.ts';
+
+export interface OneWebhook {
+  project: ProjectScope;
+  id: string;
+  actor: AuditActor;
+}
+
+/** Undefined fields stay. */
+export type WebhookChanges = {
+  readonly [K in 'url' | 'description' | 'events' | 'enabled']: Webhook[K] | undefined;
+};
+
+/**
+ * Changes a webhook. A new URL or enabling it makes pending deliveries due again.
+ * @throws NotFoundError, InvalidError for a URL that is not allowed
+ */
+export async function updateWebhook(
+  { postgres, policy }: Pick<WebhookDeps, 'postgres' | 'policy'>,
+  { project, id, actor, changes }: OneWebhook & { changes: WebhookChanges },
+): Promise<Webhook> {
+  if (changes.url !== undefined) requireTarget(changes.url, policy);
+  return inTransaction(postgres, async (transaction) => {
+    const before = await lockWebhook(transaction, project.projectId, id);
+    if (before === undefined) throw unknownWebhook(id);
+    const { url, enabled } = changes;
+    const restarts = (url !== undefined && url !== before.url) || (enabled === true && !before.enabled);
+    const after = await changeWebhook(transaction, before, changes, { restarts });
+    const did = before.enabled && !after.enabled ? 'disabled' : 'updated';
+    const details = { events: after.events, enabled: after.enabled, url_changed: after.url !== before.url };
+    await auditWebhook(transaction, after, { actor, did, details });
+    return after;
+  });
+}
+
+/**
+ * Deletes a webhook with its deliveries. An attempt in progress may still arrive.
+ * @throws NotFoundError
+ */
+export async function deleteWebhook(
+  { postgres }: Pick<WebhookDeps, 'postgres'>,
+  { project, id, actor }: OneWebhook,
+): Promise<void> {
+  await inTransaction(postgres, async (transaction) => {
+    const webhook = await lockWebhook(transaction, project.projectId, id);
+    if (webhook === undefined) throw unknownWebhook(id);
+    await deleteWebhookRow(transaction, webhook);
+    await auditWebhook(transaction, webhook, { actor, did: 'deleted' });
+  });
+}

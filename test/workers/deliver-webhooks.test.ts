@@ -1,0 +1,256 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { recordEvents } from '../../src/domains/events/index.ts';
+import { newProject, type ProjectOfTest } from '../support/api.ts';
+import { until } from '../support/until.ts';
+import { latestAudit } from '../support/users.ts';
+import {
+  deliveriesOf,
+  expectSigned,
+  newWebhook,
+  okIn,
+  quickTimes,
+  type Receiver,
+  sendTest,
+  startReceiver,
+  startWebhookApi,
+  untilDelivered,
+  type WebhookApi,
+  type WireWebhook,
+} from '../support/webhooks.ts';
+
+let api: WebhookApi;
+let lane: { close: () => Promise<void> } | undefined;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  api = await startWebhookApi();
+});
+afterEach(async () => {
+  await lane?.close();
+  lane = undefined;
+  for (const receiver of receivers.splice(0)) await receiver.close();
+});
+afterAll(() => api.close());
+
+async function receive(answer: Parameters<typeof startReceiver>[0]): Promise<Receiver> {
+  const receiver = await startReceiver(answer);
+  receivers.push(receiver);
+  return receiver;
+}
+
+const record = (project: ProjectOfTest, events: number) =>
+  recordEvents(
+    api.postgres,
+    Array.from({ length: events }, (_, n) => ({
+      workspaceId: project.workspaceId,
+      projectId: project.id,
+      type: 'prompt.deleted' as const,
+      data: { project_id: project.id, prompt_id: `prm_${n}`, slug: `slug-${n}`, name: 'of the test' },
+    })),
+  );
+
+const getWebhook = (project: ProjectOfTest, { id }: { id: string }) =>
+  okIn<WireWebhook>(api, project, 'getWebhook', { params: { webhook_id: id } });
+
+describe('a receiver', () => {
+  test('that responds with 500 three times gets the same id four times and one success', async () => {
+    lane = api.startLane();
+    const project = await newProject(api);
+    const receiver = await receive((response, nth) => response.writeHead(nth <= 3 ? 500 : 200).end(`answer ${nth}`));
+    const webhook = await newWebhook(api, project, receiver);
+    const eventId = await sendTest(api, project, webhook);
+    expect(await untilDelivered(api, project, webhook, eventId)).toMatchObject({
+      ...{ status: 'succeeded', attempt_count: 4, response_status: 200, error: null },
+    });
+    expect(receiver.received.map(({ id }) => id)).toEqual([eventId, eventId, eventId, eventId]);
+    for (const request of receiver.received) expectSigned(request, webhook.secret);
+    expect(new Set(receiver.received.map(({ text }) => text)).size).toBe(1);
+    expect(receiver.received[0]).toMatchObject({
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': expect.stringMatching(/^Promptlane-Webhooks\/\d/),
+        'webhook-timestamp': expect.stringMatching(/^\d{10}$/),
+      },
+      body: {
+        type: 'webhook.test',
+        timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+        data: { project_id: project.id, webhook_id: webhook.id },
+      },
+    });
+    expect(await getWebhook(project, webhook)).toMatchObject({ consecutive_failures: 0, failing_since: null });
+  });
+
+  test('that redirects gets no other request than those to its own URL', async () => {
+    lane = api.startLane();
+    const project = await newProject(api);
+    const other = await receive((response) => response.end());
+    const receiver = await receive((response, nth) =>
+      nth === 1 ? response.writeHead(302, { Location: other.url }).end() : response.end(),
+    );
+    const webhook = await newWebhook(api, project, receiver);
+    await untilDelivered(api, project, webhook, await sendTest(api, project, webhook));
+    expect([receiver.received.length, other.received.length]).toEqual([2, 0]);
+  });
+
+  test('that does not respond in time is asked again', async () => {
+    lane = api.startLane({ ...quickTimes, timeoutMs: 100 });
+    const project = await newProject(api);
+    const receiver = await receive((response, nth) => nth > 1 && response.end());
+    const webhook = await newWebhook(api, project, receiver);
+    const delivery = await untilDelivered(api, project, webhook, await sendTest(api, project, webhook));
+    expect(delivery).toMatchObject({ status: 'succeeded', attempt_count: 2 });
+  });
+
+  test('gets both signatures while a secret is being replaced, and then one', async () => {
+    lane = api.startLane();
+    const project = await newProject(api);
+    const receiver = await receive((response) => response.end());
+    const webhook = await newWebhook(api, project, receiver);
+    const rotate = (overlap_s: number) =>
+      okIn<{ secret: string }>(api, project, 'rotateWebhookSecret', {
+        ...{ params: { webhook_id: webhook.id }, body: { overlap_s } },
+      });
+    const { secret } = await rotate(3_600);
+    await untilDelivered(api, project, webhook, await sendTest(api, project, webhook));
+    const [first] = receiver.received;
+    if (first === undefined) throw new Error('Nothing was received');
+    expectSigned(first, webhook.secret);
+    expectSigned(first, secret);
+    const { secret: last } = await rotate(0);
+    await untilDelivered(api, project, webhook, await sendTest(api, project, webhook));
+    const second = receiver.received[1];
+    if (second === undefined) throw new Error('Nothing was received');
+    expectSigned(second, last);
+    expect(() => expectSigned(second, secret)).toThrow('No matching signature');
+    expect(String(second.headers['webhook-signature']).split(' ')).toHaveLength(1);
+  });
+
+  test('gets only the events that it wants, of its own project', async () => {
+    lane = api.startLane();
+    const project = await newProject(api);
+    const stranger = await newProject(api);
+    const receiver = await receive((response) => response.end());
+    await newWebhook(api, project, { url: `${receiver.url}/labels`, events: ['prompt.label_moved'] });
+    const webhook = await newWebhook(api, project, { url: `${receiver.url}/deletions` });
+    await record(stranger, 1);
+    await record(project, 3);
+    const received = await until('three events', 5_000, () => receiver.received.length >= 3 && receiver.received);
+    expect(received.map(({ path, body }) => [path, body.data.prompt_id])).toEqual(
+      expect.arrayContaining([0, 1, 2].map((n) => ['/hook/deletions', `prm_${n}`])),
+    );
+    expect(await deliveriesOf(api, project, webhook)).toHaveLength(3);
+  });
+
+  test('that responds with 410 is disabled at once, and the audit log says why', async () => {
+    lane = api.startLane();
+    const project = await newProject(api);
+    const receiver = await receive((response) => response.writeHead(410).end());
+    const webhook = await newWebhook(api, project, receiver);
+    const delivery = await untilDelivered(api, project, webhook, await sendTest(api, project, webhook));
+    expect(delivery).toMatchObject({ status: 'failed', attempt_count: 1, response_status: 410 });
+    expect(await getWebhook(project, webhook)).toMatchObject({ enabled: false, disabled_reason: 'gone' });
+    expect(await latestAudit(api, project.workspaceId)).toMatchObject({
+      action: 'webhook.disabled',
+      ...{ actor_type: 'system', actor_id: null },
+      details: { reason: 'gone', delivery_id: delivery.id },
+    });
+  });
+
+  test('that only fails for the whole time is disabled; enabled again, it gets what is still pending', async () => {
+    lane = api.startLane({ ...quickTimes, disableAfterMs: 300, failuresToDisable: 4 });
+    const project = await newProject(api);
+    let works = false;
+    const receiver = await receive((response) => response.writeHead(works ? 200 : 503).end());
+    const webhook = await newWebhook(api, project, receiver);
+    const eventId = await sendTest(api, project, webhook);
+    await until('disabled', 5_000, async () => !(await getWebhook(project, webhook)).enabled);
+    expect(await getWebhook(project, webhook)).toMatchObject({ disabled_reason: 'failing' });
+    works = true;
+    await okIn(api, project, 'updateWebhook', { params: { webhook_id: webhook.id }, body: { enabled: true } });
+    expect((await untilDelivered(api, project, webhook, eventId)).status).toBe('succeeded');
+    expect(await getWebhook(project, webhook)).toMatchObject({ enabled: true, disabled_reason: null });
+  });
+
+  test('that fails until the time is over gets no more requests, and the delivery has failed', async () => {
+    lane = api.startLane({ ...quickTimes, windowMs: 400 });
+    const project = await newProject(api);
+    const receiver = await receive((response) => response.writeHead(500).end('no'));
+    const webhook = await newWebhook(api, project, receiver);
+    const delivery = await untilDelivered(api, project, webhook, await sendTest(api, project, webhook));
+    expect(delivery).toMatchObject({ status: 'failed', response_status: 500 });
+    expect(delivery.attempt_count).toBe(receiver.received.length);
+  });
+});
+
+describe('a dead endpoint', () => {
+  test('with 10,000 events does not delay the event of another workspace beyond a second', async () => {
+    const dead = await newProject(api);
+    const silent = await receive(() => undefined);
+    const webhook = await newWebhook(api, dead, silent);
+    await record(dead, 10_000);
+    lane = api.startLane({ timeoutMs: 3_000 });
+    await until('the dead endpoint has requests', 5_000, () => silent.received.length > 0);
+    const project = await newProject(api);
+    const receiver = await receive((response) => response.end());
+    const other = await newWebhook(api, project, receiver);
+    const waits: number[] = [];
+    for (let nth = 1; nth <= 5; nth++) {
+      const atMs = Date.now();
+      await sendTest(api, project, other);
+      await until('the event arrives', 5_000, () => receiver.received.length >= nth);
+      waits.push((receiver.received[nth - 1]?.atMs ?? 0) - atMs);
+    }
+    expect(Math.max(...waits)).toBeLessThan(1_000);
+    await until('all deliveries exist', 20_000, async () => {
+      const counted = await api.postgres('webhook_deliveries').where({ webhook_id: webhook.id }).count();
+      return Number(counted[0]?.count) === 10_000;
+    });
+    // Two at a time, until it counts as failing; then one, after pauses.
+    expect(silent.received.length).toBeLessThan(20);
+  });
+
+  test('in many workspaces leaves places for another workspace', async () => {
+    const silent = await receive(() => undefined);
+    for (let nth = 0; nth < 12; nth++) {
+      const dead = await newProject(api);
+      await newWebhook(api, dead, { url: `${silent.url}/a` });
+      await newWebhook(api, dead, { url: `${silent.url}/b` });
+      await record(dead, 20);
+    }
+    await api.postgres('webhooks').update({ slow: true });
+    lane = api.startLane({ timeoutMs: 5_000 });
+    await until('slow deliveries fill their places', 10_000, () => silent.received.length >= 24);
+    const project = await newProject(api);
+    const receiver = await receive((response) => response.end());
+    const webhook = await newWebhook(api, project, receiver);
+    const atMs = Date.now();
+    await sendTest(api, project, webhook);
+    await until('the event arrives', 5_000, () => receiver.received.length === 1);
+    expect((receiver.received[0]?.atMs ?? 0) - atMs).toBeLessThan(1_000);
+    expect(silent.received).toHaveLength(24);
+    await api.postgres('webhooks').update({ enabled: false });
+  }, 90_000);
+});
+
+describe('two workers', () => {
+  test('send each event once, two at a time to an endpoint and four of a workspace', async () => {
+    const project = await newProject(api);
+    let open = 0;
+    let openMax = 0;
+    const receiver = await receive((response) => {
+      openMax = Math.max(openMax, ++open);
+      setTimeout(() => {
+        open--;
+        response.end();
+      }, 10);
+    });
+    for (const name of ['a', 'b', 'c']) await newWebhook(api, project, { url: `${receiver.url}/${name}` });
+    await record(project, 40);
+    const lanes = [api.startLane(), api.startLane()];
+    await until('all events arrive', 20_000, () => receiver.received.length >= 120);
+    await Promise.all(lanes.map((each) => each.close()));
+    expect(receiver.received).toHaveLength(120);
+    expect(new Set(receiver.received.map(({ id, path }) => `${path} ${id}`)).size).toBe(120);
+    expect(openMax).toBe(4);
+  });
+});
