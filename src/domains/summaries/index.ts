@@ -10,8 +10,7 @@ export {
 export type { Execution, SummarizedExecution } from './execution.ts';
 export { insertExecutions } from './execution-row.ts';
 export { readSummary } from './execution-summary.ts';
-export { groupByRows } from './group-by-rows.ts';
-export { groupByTrace } from './group-by-trace.ts';
+export { groupByRows, groupByTrace } from './group-traces.ts';
 export { findOutdatedExecutions } from './outdated-execution-queries.ts';
 export { missingParents, summarizeExecution } from './summarize-execution.ts';
 export { summarizeLargeTrace } from './summarize-large-trace.ts';

@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { countTraceRows, findLightSpans, readEngineClock } from '../spans/index.ts';
 import type { SummarizedExecution } from './execution.ts';
-import { groupByTrace } from './group-by-trace.ts';
+import { groupByTrace } from './group-traces.ts';
 import { summarizeExecution } from './summarize-execution.ts';
 import { summarizeLargeTrace } from './summarize-large-trace.ts';
 

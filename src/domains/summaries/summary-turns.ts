@@ -12,7 +12,7 @@ import type { Redis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { countTraceRows, readEngineClock } from '../spans/index.ts';
 import { insertExecutions } from './execution-row.ts';
-import { groupByRows } from './group-by-rows.ts';
+import { groupByRows } from './group-traces.ts';
 import { smallTraceRowsMax, summarizeSmallTraces } from './summarize-stored-traces.ts';
 import type { SummaryTask } from './summary-thread.ts';
 

@@ -6,9 +6,9 @@ import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { PriceOverrides, PriceTable } from '../../pricing/index.ts';
 import type { PromptFinder } from '../../prompt-links/index.ts';
 import { asBadBody } from './bad-body.ts';
-import { priceSearchesMax } from './cost-of-span.ts';
 import { type EncodedBody, encodeRows, linkRows, readRows } from './encode-body.ts';
 import { createEncodeThreads, type EncodeThreadsOptions } from './encode-threads.ts';
+import { priceSearchesMax } from './span-cost.ts';
 
 /**
  * The worst body of this size blocks the main thread for less than 50 ms at a time. Decoding is one

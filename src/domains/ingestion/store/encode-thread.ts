@@ -8,9 +8,9 @@ import { lowerThreadPriority } from '../../../runtime/low-priority.ts';
 import { type PriceOverrides, PriceTable } from '../../pricing/index.ts';
 import { lightSpanOf, type SpanRow } from '../../spans/index.ts';
 import { asBadBody } from './bad-body.ts';
-import { priceSearchesMax } from './cost-of-span.ts';
 import { type EncodedBody, encodeRows, linkRows, readRows } from './encode-body.ts';
 import { promptsOver } from './prompt-port.ts';
+import { priceSearchesMax } from './span-cost.ts';
 
 export interface EncodeTask {
   payload: IngestBodyPayload;
