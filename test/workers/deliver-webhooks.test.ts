@@ -78,6 +78,11 @@ describe('a receiver', () => {
       },
     });
     expect(await getWebhook(project, webhook)).toMatchObject({ consecutive_failures: 0, failing_since: null });
+    const { text } = await api.call('getMetrics', { adminKey: api.config.adminApiKey });
+    expect(text).toMatch(/webhook_attempts_total{outcome="retried",process="api"} [3-9]/);
+    expect(text).toMatch(/webhook_attempts_total{outcome="succeeded",process="api"} \d/);
+    expect(text).toMatch(/webhook_deliveries_pending{process="api"} 0\n/);
+    expect(text).toMatch(/webhook_deliveries_oldest_pending_seconds{process="api"} 0\n/);
   });
 
   test('that redirects gets no other request than those to its own URL', async () => {
@@ -207,6 +212,26 @@ describe('a dead endpoint', () => {
     });
     // Two at a time, until it counts as failing; then one, after pauses.
     expect(silent.received.length).toBeLessThan(20);
+  });
+
+  test('in nine workspaces that was never slow before does not delay another workspace beyond a second', async () => {
+    const silent = await receive(() => undefined);
+    for (let nth = 0; nth < 9; nth++) {
+      const dead = await newProject(api);
+      await newWebhook(api, dead, { url: `${silent.url}/a` });
+      await newWebhook(api, dead, { url: `${silent.url}/b` });
+      await record(dead, 20);
+    }
+    lane = api.startLane({ timeoutMs: 4_000 });
+    await until('quick places are used up', 10_000, () => silent.received.length >= 32);
+    const project = await newProject(api);
+    const receiver = await receive((response) => response.end());
+    const webhook = await newWebhook(api, project, receiver);
+    const atMs = Date.now();
+    await sendTest(api, project, webhook);
+    await until('the event arrives', 5_000, () => receiver.received.length === 1);
+    expect((receiver.received[0]?.atMs ?? 0) - atMs).toBeLessThan(1_000);
+    await api.postgres('webhooks').update({ enabled: false });
   });
 
   test('in many workspaces leaves places for another workspace', async () => {
