@@ -23,6 +23,8 @@ export async function startFuzzStack(): Promise<{ stack: Stack; delays: LoopDela
       JWT_SECRET: jwtSecret,
       CLERK_WEBHOOK_SECRETS: identityWebhookSecrets.clerk.join(','),
       WORKOS_WEBHOOK_SECRETS: identityWebhookSecrets.workos.join(','),
+      // Nothing listens there: events must not leave the machine.
+      WEBHOOK_EGRESS_PROXY_URL: 'http://127.0.0.1:9',
       GENERIC_WEBHOOK_SECRETS: identityWebhookSecrets.generic.join(','),
     },
   });

@@ -93,7 +93,7 @@ export const quickTimes = { pollMs: 20, retriesMs: [20, 40, 60, 80], timeoutMs: 
 
 export interface WebhookApi extends TestApi {
   /** Starts a lane like that of a worker. The API's own worker of this run uses another database. */
-  startLane(times?: Parameters<typeof startWebhookLane>[1]): ReturnType<typeof startWebhookLane>;
+  startLane(times?: Parameters<typeof startWebhookLane>[1], apiKeyPepper?: string): ReturnType<typeof startWebhookLane>;
 }
 
 /** Starts the API on a database of its own, so that no other worker sends its events. */
@@ -113,8 +113,8 @@ export async function startWebhookApi(): Promise<WebhookApi> {
   const logger = createLogger({ level: 'error', name: 'test' });
   return {
     ...api,
-    startLane: (times = quickTimes) =>
-      startWebhookLane({ ...api.config, redis, logger, policy, version: '0.0.1' }, times),
+    startLane: (times = quickTimes, apiKeyPepper = api.config.apiKeyPepper) =>
+      startWebhookLane({ ...api.config, apiKeyPepper, redis, logger, policy, version: '0.0.1' }, times),
     async close() {
       redis.disconnect();
       await api.close();

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { recordEvents } from '../../src/domains/events/index.ts';
+import { pruneEvents } from '../../src/domains/webhooks/jobs.ts';
 import { newProject, type ProjectOfTest } from '../support/api.ts';
 import { until } from '../support/until.ts';
 import { latestAudit } from '../support/users.ts';
@@ -78,6 +79,11 @@ describe('a receiver', () => {
       },
     });
     expect(await getWebhook(project, webhook)).toMatchObject({ consecutive_failures: 0, failing_since: null });
+    const { text } = await api.call('getMetrics', { adminKey: api.config.adminApiKey });
+    expect(text).toMatch(/webhook_attempts_total{outcome="retried",process="api"} [3-9]/);
+    expect(text).toMatch(/webhook_attempts_total{outcome="succeeded",process="api"} \d/);
+    expect(text).toMatch(/webhook_deliveries_pending{process="api"} 0\n/);
+    expect(text).toMatch(/webhook_deliveries_oldest_pending_seconds{process="api"} 0\n/);
   });
 
   test('that redirects gets no other request than those to its own URL', async () => {
@@ -171,6 +177,16 @@ describe('a receiver', () => {
     expect(await getWebhook(project, webhook)).toMatchObject({ enabled: true, disabled_reason: null });
   });
 
+  test('gets nothing while its secret cannot be read, and the delivery says why', async () => {
+    lane = api.startLane({ ...quickTimes, windowMs: 200 }, 'another pepper of 24 characters');
+    const project = await newProject(api);
+    const receiver = await receive((response) => response.end());
+    const webhook = await newWebhook(api, project, receiver);
+    const delivery = await untilDelivered(api, project, webhook, await sendTest(api, project, webhook));
+    expect(delivery).toMatchObject({ status: 'failed', error: expect.stringMatching(/API_KEY_PEPPER has changed/) });
+    expect(receiver.received).toEqual([]);
+  });
+
   test('that fails until the time is over gets no more requests, and the delivery has failed', async () => {
     lane = api.startLane({ ...quickTimes, windowMs: 400 });
     const project = await newProject(api);
@@ -209,6 +225,26 @@ describe('a dead endpoint', () => {
     expect(silent.received.length).toBeLessThan(20);
   });
 
+  test('in nine workspaces that was never slow before does not delay another workspace beyond a second', async () => {
+    const silent = await receive(() => undefined);
+    for (let nth = 0; nth < 9; nth++) {
+      const dead = await newProject(api);
+      await newWebhook(api, dead, { url: `${silent.url}/a` });
+      await newWebhook(api, dead, { url: `${silent.url}/b` });
+      await record(dead, 20);
+    }
+    lane = api.startLane({ timeoutMs: 4_000 });
+    await until('quick places are used up', 10_000, () => silent.received.length >= 32);
+    const project = await newProject(api);
+    const receiver = await receive((response) => response.end());
+    const webhook = await newWebhook(api, project, receiver);
+    const atMs = Date.now();
+    await sendTest(api, project, webhook);
+    await until('the event arrives', 5_000, () => receiver.received.length === 1);
+    expect((receiver.received[0]?.atMs ?? 0) - atMs).toBeLessThan(1_000);
+    await api.postgres('webhooks').update({ enabled: false });
+  });
+
   test('in many workspaces leaves places for another workspace', async () => {
     const silent = await receive(() => undefined);
     for (let nth = 0; nth < 12; nth++) {
@@ -230,6 +266,24 @@ describe('a dead endpoint', () => {
     expect(silent.received).toHaveLength(24);
     await api.postgres('webhooks').update({ enabled: false });
   }, 90_000);
+});
+
+test('events and their deliveries are deleted after 30 days', async () => {
+  lane = api.startLane();
+  const project = await newProject(api);
+  const receiver = await receive((response) => response.end());
+  const webhook = await newWebhook(api, project, receiver);
+  const [old, recent] = [await sendTest(api, project, webhook), await sendTest(api, project, webhook)];
+  for (const eventId of [old, recent]) await untilDelivered(api, project, webhook, eventId);
+  const age = (eventId: string, days: number) =>
+    api
+      .postgres('events')
+      .where({ id: eventId })
+      .update({ created_at: new Date(Date.now() - days * 86_400_000) });
+  await age(old, 30.1);
+  await age(recent, 29.9);
+  await pruneEvents(api);
+  expect((await deliveriesOf(api, project, webhook)).map(({ event_id }) => event_id)).toEqual([recent]);
 });
 
 describe('two workers', () => {

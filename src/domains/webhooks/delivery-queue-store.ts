@@ -30,10 +30,11 @@ export interface ClaimedDelivery {
   occurred_at: Date;
 }
 
-/** Deliveries in progress: `quick` and `slow` for this worker, the others over all workers. */
+/** Deliveries in progress: `quick`, `slow` and `total` for this worker, the others over all workers. */
 export interface Places {
   quick: number;
   slow: number;
+  total: number;
   perEndpoint: number;
   perWorkspace: number;
   /** An endpoint with so many consecutive failures has one delivery in progress. */
@@ -158,7 +159,7 @@ const dueDeliveries = `
     from shared where place <= :perWorkspace
   ), chosen as (
     select delivery_id from laned where lane_place <= case when slow then cast(:slow as integer) else cast(:quick as integer) end
-    order by place, last_attempt_at nulls first limit :quick
+    order by place, last_attempt_at nulls first limit :total
   ), claimed as (
     update webhook_deliveries set lease = :lease, attempts = attempts + 1,
       leased_until = now() + :leaseMs * interval '1 millisecond'

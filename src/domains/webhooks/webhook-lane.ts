@@ -20,10 +20,11 @@ import { type Resolve, resolverFor, type Sending, type SendResult, sendWebhook }
 import type { TargetPolicy } from './target.ts';
 
 /**
- * Deliveries in progress. One worker has 32, of which slow endpoints use at most 24, so that slow
- * receivers leave places. Over all workers, an endpoint has 2 and a workspace 4.
+ * Deliveries in progress. One worker has 32 quick ones and begins 24 to endpoints that were slow. One that
+ * takes long is no longer quick, so that it leaves its place to others. Over all workers, an endpoint has 2
+ * and a workspace 4.
  */
-const places = { quick: 32, slow: 24, perEndpoint: 2, perWorkspace: 4, failuresOfProbe };
+const places = { quick: 32, slow: 24, total: 128, perEndpoint: 2, perWorkspace: 4, failuresOfProbe };
 /** Its own connections, so that deliveries and ingestion do not wait for each other. */
 const connectionsMax = 2;
 /** After an error of the database, which the next look would meet as well. */
@@ -48,7 +49,7 @@ interface Lane extends Omit<WebhookLaneDeps, 'resolve'> {
   sending: Sending;
   sealingKey: Buffer;
   times: WebhookTimes;
-  inProgress: Map<string, { slow: boolean; done: Promise<void> }>;
+  inProgress: Map<string, { slow: boolean; startedAtMs: number; done: Promise<void> }>;
   stopping: AbortController;
   /** Ends the rest between two looks. */
   wake: () => void;
@@ -87,15 +88,18 @@ export function startWebhookLane(
 }
 
 async function look(lane: Lane): Promise<void> {
-  const { stopping, times, logger } = lane;
+  const { stopping, logger } = lane;
+  let isTroubled = false;
   while (!stopping.signal.aborted) {
     const resting = new AbortController();
     lane.wake = () => resting.abort();
     const restMs = await step(lane).catch((error: unknown) => {
-      logger.warn({ err: error }, 'webhooks could not be delivered');
-      return Math.max(troubleRestMs, times.pollMs);
+      // An outage is logged once.
+      if (!isTroubled) logger.warn({ err: error }, 'webhooks could not be delivered');
+      return undefined;
     });
-    await sleep(restMs, undefined, { signal: resting.signal }).catch(() => undefined);
+    isTroubled = restMs === undefined;
+    await sleep(restMs ?? troubleRestMs, undefined, { signal: resting.signal }).catch(() => undefined);
   }
 }
 
@@ -104,9 +108,8 @@ async function step(lane: Lane): Promise<number> {
   const { postgres, times, inProgress, stopping } = lane;
   const fannedOut = await fanOutEvents(postgres, times);
   await expireDeliveries(postgres);
-  const slow = [...inProgress.values()].filter((each) => each.slow).length;
-  const free = { ...places, quick: places.quick - inProgress.size, slow: places.slow - slow };
-  if (free.quick > 0 && !stopping.signal.aborted) {
+  const free = freePlaces(lane);
+  if (free.total > 0 && !stopping.signal.aborted) {
     const claimed = await claimDeliveries(postgres, free, { lease: randomUUID(), leaseMs: times.leaseMs });
     if (claimed === undefined) return busyRestMs;
     for (const delivery of claimed) {
@@ -114,10 +117,21 @@ async function step(lane: Lane): Promise<number> {
         inProgress.delete(delivery.id);
         lane.wake();
       });
-      inProgress.set(delivery.id, { slow: delivery.slow, done });
+      inProgress.set(delivery.id, { slow: delivery.slow, startedAtMs: Date.now(), done });
     }
   }
   return fannedOut >= fanOutPage.events ? 0 : times.pollMs;
+}
+
+function freePlaces({ inProgress, times }: Lane): typeof places {
+  const longAgoMs = Date.now() - times.slowMs;
+  const slow = [...inProgress.values()].filter((each) => each.slow || each.startedAtMs < longAgoMs).length;
+  return {
+    ...places,
+    total: places.total - inProgress.size,
+    slow: Math.max(0, places.slow - slow),
+    quick: Math.max(0, places.quick - (inProgress.size - slow)),
+  };
 }
 
 /** Makes one attempt. If its outcome cannot be stored, the lease ends and the attempt is repeated. */

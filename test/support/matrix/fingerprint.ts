@@ -1,8 +1,8 @@
 import type { Postgres } from '../../../src/stores/postgres/client.ts';
 import type { Tenants } from './tenants.ts';
 
-/** The use of a credential writes this column. Handlers do not write it. */
-const ignoredColumns: readonly string[] = ['last_used_at'];
+/** Handlers do not write these columns: the use of a credential writes the first, and a worker the second. */
+const ignoredColumns: readonly string[] = ['last_used_at', 'fanned_out_at'];
 
 /**
  * Returns a statement that hashes all rows of the tenants in every table that names a workspace,

@@ -37,6 +37,9 @@ const otherStatuses: Readonly<Record<string, number>> = {
   receiveIdentityWebhook: 404,
   exportMetrics: 404,
   exportLogs: 404,
+  // The webhooks of the matrix are disabled.
+  testWebhook: 409,
+  redeliverWebhookDelivery: 409,
 };
 
 /** A resource of another tenant must get the same response as a resource that never existed. */

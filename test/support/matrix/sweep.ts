@@ -8,6 +8,7 @@ import { differenceFromUnknown, faultsOf } from './judge.ts';
 import { idFor, type KindOfId, kindsOfId, namesIn } from './paths.ts';
 import { send } from './send.ts';
 import { newItem, type Tenants } from './tenants.ts';
+import { insertWebhook } from './webhooks.ts';
 
 export interface Cell {
   operationId: string;
@@ -116,6 +117,11 @@ async function withFreshTarget({ api, tenants }: SweepDeps, row: Row): Promise<R
   const { project, label } = tenants.own;
   if ('key_id' in ids) ids.key_id = (await newKey(api, project.id, {})).id;
   if ('user_id' in ids) ids.user_id = (await newUser(api, { workspaceId: project.workspaceId, role: 'member' })).id;
+  if ('webhook_id' in ids) {
+    const { webhookId, deliveryId } = await insertWebhook(api, project, 'new');
+    ids.webhook_id = webhookId;
+    if ('delivery_id' in ids) ids.delivery_id = deliveryId;
+  }
   if ('part_id' in ids) ids.part_id = (await newItem(api, project, 'Part', { text: 'new', label, body: newPart })).id;
   if ('prompt_id' in ids) {
     ids.prompt_id = (await newItem(api, project, 'Prompt', { text: 'new', label, body: newPrompt })).id;

@@ -8,6 +8,7 @@ import { payloadOf } from '../quarantine.ts';
 import { aModelCall, newTraceId } from '../spans.ts';
 import { sendSpans, untilStored } from '../traces.ts';
 import { newUser, type TestUser } from '../users.ts';
+import { insertWebhook } from './webhooks.ts';
 
 /** Every text of the foreign tenant contains this word. No other tenant may receive it. */
 export const canary = `canary${randomUUID().replaceAll('-', '')}`;
@@ -23,6 +24,8 @@ export interface Place {
   userId: string;
   bodyId: string;
   failedEventId: string;
+  webhookId: string;
+  deliveryId: string;
   promptId: string;
   partSlug: string;
   /** A label of the newest version of the prompt and of the part. */
@@ -108,6 +111,7 @@ async function furnish(api: TestApi, project: ProjectOfTest, { text, label, vers
     ...{ text, label, versions },
     body: { type: 'text', template: `${text} {{> ${part.slug}}}` },
   });
+  const webhook = await insertWebhook(api, project, text);
   await untilStored(api, project, traceId);
   const ids = {
     traceId,
@@ -117,6 +121,7 @@ async function furnish(api: TestApi, project: ProjectOfTest, { text, label, vers
     userId: user.id,
     bodyId,
     failedEventId,
+    ...webhook,
     promptId: prompt.id,
     partSlug: part.slug,
   };

@@ -43,3 +43,23 @@ describe('what makes tokens valid', () => {
     expect(() => read({ JWT_SECRET: 'a short secret' })).not.toThrow(/a short secret/);
   });
 });
+
+describe('targets of outbound webhooks', () => {
+  test('are public and without a proxy unless it is set', () => {
+    expect(read({ WEBHOOK_ALLOW_PRIVATE_TARGETS: '', WEBHOOK_EGRESS_PROXY_URL: '' }).webhookTargets).toEqual({
+      ...{ allowPrivate: false, proxyUrl: undefined },
+    });
+    const proxyUrl = 'http://egress:secret@proxy.example:3128';
+    const set = read({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', WEBHOOK_EGRESS_PROXY_URL: proxyUrl });
+    expect(set.webhookTargets).toEqual({ allowPrivate: true, proxyUrl });
+    expect(read({ WEBHOOK_ALLOW_PRIVATE_TARGETS: '1' }).webhookTargets.allowPrivate).toBe(true);
+  });
+
+  test.each([
+    [{ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'maybe' }, /WEBHOOK_ALLOW_PRIVATE_TARGETS/],
+    [{ WEBHOOK_EGRESS_PROXY_URL: 'socks5://user:hidden@proxy.example' }, /WEBHOOK_EGRESS_PROXY_URL/],
+  ])('refuse %j', (env, fault) => {
+    expect(() => read(env)).toThrow(fault);
+    expect(() => read(env)).not.toThrow(/hidden/);
+  });
+});

@@ -59,8 +59,8 @@ describe('an endpoint', () => {
     expect(judge({ consecutiveFailures: 90, failingForMs: day - 1 }, error(500)).disabled).toBeNull();
   });
 
-  test('counts as slow after more than a second', () => {
-    const slow = judgeAttempt(webhookTimes, fresh, { result: ok, durationMs: 1_001, random: 0 });
+  test('counts as slow after more than half a second', () => {
+    const slow = judgeAttempt(webhookTimes, fresh, { result: ok, durationMs: 501, random: 0 });
     expect([slow.slow, judge({}, ok).slow]).toEqual([true, false]);
   });
 });

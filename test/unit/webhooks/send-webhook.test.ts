@@ -1,10 +1,15 @@
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { type Resolve, sendWebhook } from '../../../src/domains/webhooks/send-webhook.ts';
 
-const servers: Server[] = [];
+const servers: Pick<Server, 'close' | 'closeAllConnections'>[] = [];
 afterEach(() => {
   for (const server of servers.splice(0)) {
     server.closeAllConnections();
@@ -18,6 +23,22 @@ async function serve(listener: RequestListener): Promise<{ port: number; server:
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { port: (server.address() as AddressInfo).port, server };
+}
+
+async function startProxy(answer = 200) {
+  const asked: (string | undefined)[][] = [];
+  const { port, server } = await serve(() => undefined);
+  server.on('connect', (request, socket) => {
+    asked.push([request.url, request.headers['proxy-authorization']]);
+    if (answer !== 200) return socket.end(`HTTP/1.1 ${answer} No\r\n\r\n`);
+    const onward = connect(Number(request.url?.split(':').at(-1)), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      onward.pipe(socket).pipe(onward);
+    });
+    onward.on('error', () => socket.destroy());
+    socket.on('error', () => onward.destroy());
+  });
+  return { port, asked };
 }
 
 interface Options {
@@ -111,6 +132,28 @@ describe('a request', () => {
   });
 });
 
+describe.skipIf(spawnSync('openssl', ['version']).status !== 0)('https', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'promptlane-certificate-'));
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  test('refuses a receiver whose certificate nobody signed, and one of another name, also through a proxy', async () => {
+    const [key, cert] = ['key.pem', 'cert.pem'].map((file) => join(directory, file)) as [string, string];
+    const made = `req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other.example -keyout ${key} -out ${cert}`;
+    execFileSync('openssl', made.split(' '), { stdio: 'ignore' });
+    let requests = 0;
+    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, () => requests++);
+    servers.push(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `https://receiver.example:${(server.address() as AddressInfo).port}/`;
+    const proxy = await startProxy();
+    for (const options of [{}, { proxyUrl: `http://127.0.0.1:${proxy.port}` }]) {
+      expect(await send(url, options)).toMatchObject({ status: null, error: expect.stringMatching(/certificate/) });
+    }
+    expect([requests, proxy.asked.length]).toEqual([0, 1]);
+  });
+});
+
 describe('a name', () => {
   test.each([[['127.0.0.1']], [['1.1.1.1', '10.0.0.1']], [['::1']], [['::ffff:127.0.0.1']], [['169.254.169.254']]])(
     'with the addresses %j is not connected to',
@@ -150,22 +193,6 @@ describe('a name', () => {
 });
 
 describe('an egress proxy', () => {
-  async function startProxy(answer = 200) {
-    const asked: (string | undefined)[][] = [];
-    const { port, server } = await serve(() => undefined);
-    server.on('connect', (request, socket) => {
-      asked.push([request.url, request.headers['proxy-authorization']]);
-      if (answer !== 200) return socket.end(`HTTP/1.1 ${answer} No\r\n\r\n`);
-      const onward = connect(Number(request.url?.split(':').at(-1)), '127.0.0.1', () => {
-        socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-        onward.pipe(socket).pipe(onward);
-      });
-      onward.on('error', () => socket.destroy());
-      socket.on('error', () => onward.destroy());
-    });
-    return { port, asked };
-  }
-
   test('makes the connection, and resolves the name itself', async () => {
     const { port } = await serve((_request, response) => response.end('reached'));
     const proxy = await startProxy();
