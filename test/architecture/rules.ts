@@ -43,6 +43,7 @@ export const domainOrder: readonly string[] = [
   'executions',
   'ingestion',
   'rendering',
+  'feedback',
   'identity',
 ];
 

@@ -30,7 +30,8 @@ export async function projectActedIn(
     return principal.project;
   }
   const id =
-    projectId ?? (principal.type === 'user' ? await findDefaultProjectId(deps.postgres, principal.workspace.id) : undefined);
+    projectId ??
+    (principal.type === 'user' ? await findDefaultProjectId(deps.postgres, principal.workspace.id) : undefined);
   if (id === undefined) throw principal.type === 'admin' ? projectRequired() : noDefaultProject();
   const project = await deps.tenancy.findProject(id);
   if (project === undefined) throw unknownProject();

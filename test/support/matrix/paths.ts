@@ -26,6 +26,7 @@ const parameters: Readonly<Record<string, { of: (place: Place) => string; unknow
   // The prompts and parts of the other places have labels and versions that the own ones do not have.
   label: { of: ({ label }) => label, unknown: () => 'nowhere' },
   version: { of: ({ versions }) => String(versions), unknown: () => '2147483647' },
+  feedback_id: { of: ({ feedbackId }) => feedbackId, unknown: () => newId('fbk') },
   failed_event_id: { of: ({ failedEventId }) => failedEventId, unknown: () => randomUUID() },
   // No provider is configured here, so every provider is unknown.
   identity_provider: { of: () => 'clerk', unknown: () => 'nobody' },

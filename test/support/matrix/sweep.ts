@@ -7,7 +7,7 @@ import { refusalFor } from './expectation.ts';
 import { differenceFromUnknown, faultsOf } from './judge.ts';
 import { idFor, type KindOfId, kindsOfId, namesIn } from './paths.ts';
 import { send } from './send.ts';
-import { newItem, type Tenants } from './tenants.ts';
+import { newFeedback, newItem, type Tenants } from './tenants.ts';
 
 export interface Cell {
   operationId: string;
@@ -116,6 +116,7 @@ async function withFreshTarget({ api, tenants }: SweepDeps, row: Row): Promise<R
   const { project, label } = tenants.own;
   if ('key_id' in ids) ids.key_id = (await newKey(api, project.id, {})).id;
   if ('user_id' in ids) ids.user_id = (await newUser(api, { workspaceId: project.workspaceId, role: 'member' })).id;
+  if ('feedback_id' in ids) ids.feedback_id = await newFeedback(api, project, 'new');
   if ('part_id' in ids) ids.part_id = (await newItem(api, project, 'Part', { text: 'new', label, body: newPart })).id;
   if ('prompt_id' in ids) {
     ids.prompt_id = (await newItem(api, project, 'Prompt', { text: 'new', label, body: newPrompt })).id;

@@ -16,6 +16,7 @@ export const tenantTables: Readonly<Record<Heard['engine'], readonly string[]>> 
       'audit_log',
       'idempotency_keys',
       'model_prices',
+      'feedback',
       'quarantined_bodies',
     ],
     ...['prompts', 'prompt_versions', 'prompt_labels', 'prompt_label_history', 'prompt_version_parts'],
