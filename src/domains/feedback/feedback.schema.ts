@@ -68,6 +68,15 @@ export const feedbackBody = z
     if (body.prompt_version !== undefined && body.prompt_id === undefined) {
       context.addIssue({ code: 'custom', path: ['prompt_version'], message: 'needs prompt_id' });
     }
+  })
+  .meta({
+    example: {
+      target_type: 'execution',
+      trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+      rating: 'up',
+      comment: 'Exactly what I needed',
+      user_id: 'user-42',
+    },
   });
 
 export type FeedbackBody = z.output<typeof feedbackBody>;
