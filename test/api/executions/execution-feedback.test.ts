@@ -154,6 +154,9 @@ describe('has_feedback', () => {
     await api.postgres.batchInsert('feedback', rows, 3_000);
     expect([...(await scoresIn(project, { has_feedback: 'true' })).keys()]).toEqual([first]);
     expect((await scoresIn(project, { has_feedback: 'false' })).size).toBe(1);
+    const leaf = { field: 'has_feedback', op: 'eq', value: true };
+    const many = { filter: JSON.stringify({ or: Array.from({ length: 90 }, () => leaf) }) };
+    expect([...(await scoresIn(project, many)).keys()]).toEqual([first]);
     await give(project, newTraceId(), { rating: 'up' });
     const query = { has_feedback: 'true' };
     const refused = await api.call('listExecutions', { key: project.key, params: { project_id: project.id }, query });

@@ -91,7 +91,7 @@ function boundTraces(traceIds: readonly string[], parameters: BoundParameters): 
 
 /** Returns SQL that is true for rows of these traces. */
 export function isOneOfTraces(traceIds: readonly string[], parameters: BoundParameters): string {
-  return ofTraces(boundTraces(traceIds, parameters));
+  return ofTraces(parameters.once(traceIds, () => boundTraces(traceIds, parameters)));
 }
 
 function exactly(context: CompileContext): CompileContext {
