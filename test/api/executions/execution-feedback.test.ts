@@ -140,6 +140,9 @@ describe('has_feedback', () => {
     const { project, traceIds } = await projectWith(1);
     expect((await scoresIn(project, { has_feedback: 'true' })).size).toBe(0);
     expect([...(await scoresIn(project, { has_feedback: 'false' })).keys()]).toEqual(traceIds);
+    const ever = { from: '0001-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' };
+    await give(project, newTraceId(), { rating: 'up' });
+    expect([...(await scoresIn(project, { has_feedback: 'false', ...ever })).keys()]).toEqual(traceIds);
   });
 
   test('finds among 10,000 executions with feedback, and is refused above', async () => {
