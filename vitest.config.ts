@@ -56,6 +56,17 @@ export default defineConfig({
           ...sharing(2),
         },
       },
+      {
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          ...engines,
+          globalSetup: [...engines.globalSetup, 'test/support/browser-setup.ts'],
+          ...sharing(2),
+        },
+      },
       // Each fault test kills engines, so it starts its own.
       {
         test: {

@@ -5,14 +5,23 @@ export interface Circumstances {
   params: ReadonlyMap<string, string>;
 }
 
+/**
+ * A server takes parameters beside the statement, up to the size of a URL. Here they are part of a
+ * statement, for which 256 KiB is the default limit.
+ */
+const queryBytesMax = 4 * 1024 * 1024;
+const queryCharactersSafe = 64 * 1024;
+
 /** Returns the statements that set the database, the settings and the bound parameters of a new connection. */
 export function prelude({ database, settings, params }: Circumstances): string[] {
   const assignments = [
     ...[...settings].map(([name, value]) => assign(name, value)),
     ...[...params].map(([name, value]) => assign(`param_${name}`, withEscapedNul(value))),
   ];
+  const characters = assignments.reduce((sum, { length }) => sum + length, 0);
   return [
     ...(database === 'default' ? [] : [`USE ${quoteIdentifier(database)}`]),
+    ...(characters > queryCharactersSafe ? [`SET max_query_size = ${queryBytesMax}`] : []),
     ...(assignments.length === 0 ? [] : [`SET ${assignments.join(', ')}`]),
   ];
 }

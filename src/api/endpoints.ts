@@ -3,6 +3,7 @@ import { auditEndpoints } from '../domains/audit/audit.routes.ts';
 import { authEndpoints } from '../domains/auth/auth.routes.ts';
 import { callerOf, type Principal } from '../domains/auth/index.ts';
 import { executionsEndpoints } from '../domains/executions/executions.routes.ts';
+import { feedbackEndpoints } from '../domains/feedback/feedback.routes.ts';
 import { identityEndpoints } from '../domains/identity/identity.routes.ts';
 import { ingestionEndpoints } from '../domains/ingestion/ingestion.routes.ts';
 import { operationsEndpoints } from '../domains/operations/operations.routes.ts';
@@ -21,6 +22,7 @@ export interface EndpointDeps {
   audit: Parameters<typeof auditEndpoints>[0];
   auth: Parameters<typeof authEndpoints>[0];
   executions: Parameters<typeof executionsEndpoints>[0];
+  feedback: Parameters<typeof feedbackEndpoints>[0];
   identity: Parameters<typeof identityEndpoints>[0];
   ingestion: Parameters<typeof ingestionEndpoints>[0];
   operations: Parameters<typeof operationsEndpoints>[0];
@@ -47,6 +49,7 @@ export function createEndpoints(deps: EndpointDeps): Endpoint<Principal>[] {
     ...pricingEndpoints(deps.pricing),
     ...renderingEndpoints(deps.rendering),
     ...ingestionEndpoints(deps.ingestion),
+    ...feedbackEndpoints(deps.feedback),
     ...identityEndpoints(deps.identity),
     ...webhooksEndpoints(deps.webhooks),
     ...operationsEndpoints(deps.operations),

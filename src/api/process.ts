@@ -11,12 +11,19 @@ import {
   tenantOf,
 } from '../domains/auth/index.ts';
 import { createExecutions } from '../domains/executions/index.ts';
+import { FeedbackCounts, FeedbackReads } from '../domains/feedback/index.ts';
 import { createIdempotencyStore } from '../domains/idempotency/index.ts';
 import { createReceiving } from '../domains/ingestion/index.ts';
 import { apiDescription, createOperations, knownFields } from '../domains/operations/index.ts';
 import { partKind } from '../domains/parts/index.ts';
 import { promptKind } from '../domains/prompts/index.ts';
-import { admitRequest, Limiter, RefusedCredentials, unlimitedHeaders } from '../domains/quotas/index.ts';
+import {
+  admitRequest,
+  feedbackTokenCheck,
+  Limiter,
+  RefusedCredentials,
+  unlimitedHeaders,
+} from '../domains/quotas/index.ts';
 import { createRendering } from '../domains/rendering/index.ts';
 import { TemplateThreads } from '../domains/templates/index.ts';
 import { ItemCache } from '../domains/versioned/index.ts';
@@ -75,8 +82,10 @@ export function createApiProcess(config: Config): ApiProcess {
   const probes = createProbes({ postgres: credentials, clickhouse, redis }, () =>
     queueConcern({ redis, clock, lanes: publisher.queues, refusal: () => receiving.gate.refusal }),
   );
+  const feedback = { postgres, cursorSecret, reads: new FeedbackReads(postgres), counts: new FeedbackCounts() };
+  metrics.exportCounts(feedback.counts);
   const executions = createExecutions({
-    ...{ clickhouse, postgres, cursorSecret, logger },
+    ...{ clickhouse, postgres, feedback: feedback.reads, cursorSecret, logger },
     clickhouseUrl: config.clickhouseUrl,
     whyStuck: () => whyStuck(probes, 'analysis'),
   });
@@ -102,6 +111,7 @@ export function createApiProcess(config: Config): ApiProcess {
     webhooks: { postgres, cursorSecret, apiKeyPepper: config.apiKeyPepper, policy: config.webhookTargets },
     rendering: createRendering({ postgres, threads, prompts, parts }),
     ingestion: { ...receiving, limiter, postgres, cursorSecret },
+    feedback: { ...feedback, prompts, tenancy: authentication.tenancy, apiKeyPepper: config.apiKeyPepper },
     identity: {
       ...{ postgres, redis, identityEvents, limiter, refusedCredentials, cursorSecret, logger },
       ...{ secrets: config.identityWebhookSecrets, assertQueueSafe: () => receiving.gate.assertSafe() },
@@ -111,9 +121,9 @@ export function createApiProcess(config: Config): ApiProcess {
     endpoints,
     headers: () => unlimitedHeaders('none'),
     sharerOf: (request, principal) => sharerOf(principal, request.socket.remoteAddress),
-    authorize: (request, endpoint, params) =>
+    authorize: (request, endpoint, params, bodyCredential) =>
       refusedCredentials.count(request.socket.remoteAddress, () =>
-        authorize(authentication, request, endpoint.access, params),
+        authorize(authentication, request, endpoint.access, params, bodyCredential),
       ),
     admit: (_request, response, { rateClass }, principal) =>
       admitRequest(
@@ -121,6 +131,7 @@ export function createApiProcess(config: Config): ApiProcess {
         {
           rateClass,
           limited: limitedWorkspaceOf(principal),
+          within: feedbackLimitOf(principal),
           setHeaders: (headers) => setHeaders(response, headers),
         },
       ),
@@ -156,6 +167,11 @@ export function createApiProcess(config: Config): ApiProcess {
       await closeClients(clients);
     },
   };
+}
+
+function feedbackLimitOf(principal: Principal | undefined) {
+  if (principal?.type !== 'feedback_token') return undefined;
+  return feedbackTokenCheck(principal.project.workspaceId, principal.traceId);
 }
 
 function describeApi(endpoints: readonly Endpoint<Principal>[]): Promise<object> {

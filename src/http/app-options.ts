@@ -12,10 +12,15 @@ export interface AppOptions<P> {
   endpoints: readonly Endpoint<P>[];
   /**
    * Authenticates and authorizes the caller. Runs before the body is read, for every endpoint that
-   * is not open.
+   * is not open. `bodyCredential` reads the credential in the `credentialField` of the contract.
    * @throws AppError when the caller may not call the endpoint
    */
-  authorize: (req: Request, endpoint: Endpoint<P>, params: PathParams) => Promise<P>;
+  authorize: (
+    req: Request,
+    endpoint: Endpoint<P>,
+    params: PathParams,
+    bodyCredential: (() => Promise<string | undefined>) | undefined,
+  ) => Promise<P>;
   /**
    * Applies rate limits and quotas. Runs after `authorize` and before the body is read, for every
    * endpoint. May set headers.

@@ -11,17 +11,22 @@ const atOnceBytesMax = 256 * 1024;
 /**
  * Reads a JSON body. Returns `undefined` when there is none. `bytesMax` limits the bytes sent and
  * the inflated bytes. Both are counted while reading, so a decompression bomb uses at most
- * `bytesMax` of memory.
+ * `bytesMax` of memory. With `asText`, JSON may also come as `text/plain`, the type that a browser
+ * sends to another origin without asking first, as `navigator.sendBeacon` does.
  * @throws UnsupportedMediaTypeError, TooLargeError, InvalidError, MalformedError (`malformed_json`,
  * `json_too_deep`, ...), and what `hold` and `inTurn` throw when there is no room
  */
 export async function readJsonBody(
   req: IncomingMessage,
   bytesMax: number,
-  { hold, inTurn }: { hold: BodyHold; inTurn: (parse: () => Promise<unknown>) => Promise<unknown> },
+  {
+    hold,
+    inTurn,
+    asText = false,
+  }: { hold: BodyHold; inTurn: (parse: () => Promise<unknown>) => Promise<unknown>; asText?: boolean },
 ): Promise<unknown> {
   if (!hasBody(req)) return undefined;
-  checkJsonContentType(req.headers['content-type']);
+  checkJsonContentType(req.headers['content-type'], asText);
   const bytes = await readBytes(req, bytesMax, hold);
   if (bytes.length === 0) return undefined;
   if (bytes.length <= atOnceBytesMax) return parseJson(bytes);
@@ -85,11 +90,12 @@ function hasBody(req: IncomingMessage): boolean {
  * Checks that the body is JSON in UTF-8.
  * @throws UnsupportedMediaTypeError for any other media type or charset
  */
-export function checkJsonContentType(header: string | undefined): void {
+export function checkJsonContentType(header: string | undefined, asText = false): void {
   const [type = '', ...parameters] = (header ?? '').toLowerCase().split(';');
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='));
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
-  if (type.trim() === 'application/json' && isUtf8) return;
+  const isJson = type.trim() === 'application/json' || (asText && type.trim() === 'text/plain');
+  if (isJson && isUtf8) return;
   throw new UnsupportedMediaTypeError(
     'unsupported_media_type',
     `Content-Type must be application/json in UTF-8; given ${header === undefined ? 'none' : JSON.stringify(header.slice(0, 80))}`,

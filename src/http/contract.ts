@@ -81,6 +81,16 @@ export interface Contract<A extends Access = Access> {
   bodyBytesMax?: number;
   responses: Responses;
   /**
+   * A text field of the JSON body that may hold the credential of a request without one in its
+   * headers. `authorize` reads the body for it, and only then.
+   */
+  credentialField?: string;
+  /**
+   * Whether browsers of any origin may call the path: every response carries the CORS headers, and
+   * the JSON body may be `text/plain`. Any other path has no CORS headers.
+   */
+  cors?: true;
+  /**
    * Whether `Idempotency-Key` is supported. Default: a POST that returns 201 or 202, unless it is
    * open or reads its own body.
    */

@@ -3,13 +3,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
 import type { AppOptions } from './app-options.ts';
-import { readJsonBody, receiveBody } from './body.ts';
-import type { BodyHold, BodyIntake } from './body-intake.ts';
+import type { BodyIntake } from './body-intake.ts';
+import { corsHeaders, preflightHeaders } from './cors.ts';
 import type { CommonCall, Endpoint, Headers, RawCall } from './endpoint.ts';
 import { answerError } from './error-handler.ts';
 import { answerOnce, digestRequest, isIdempotent, readIdempotencyKey } from './idempotency.ts';
 import { isStorableText } from './json-walk.ts';
 import { parseQueryString, type QueryValues } from './query.ts';
+import { RequestBody } from './request-body.ts';
 import { contextOf, setHeaders } from './request-context.ts';
 import type { RequestLanes } from './request-lanes.ts';
 import { sendResult } from './send-result.ts';
@@ -54,10 +55,13 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
   const get = byMethod.get('GET');
   if (get) byMethod.set('HEAD', get);
   const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
+  const hasCors = endpoints.some(({ cors }) => cors);
   return async (req, res) => {
     const endpoint = byMethod.get(req.method);
+    if (hasCors) setHeaders(res, corsHeaders);
     if (!endpoint) res.setHeader('Allow', allow);
     if (req.method === 'OPTIONS') {
+      if (hasCors) setHeaders(res, preflightHeaders(allow));
       res.status(204).end();
       return;
     }
@@ -83,64 +87,34 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
 
 async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, options: RouteOptions<P>): Promise<void> {
   const params = pathParams(req);
-  const principal = 'open' in endpoint.access ? undefined : await options.authorize(req, endpoint, params);
-  await options.admit?.(req, res, endpoint, principal);
-  const sharer = options.sharerOf?.(req, principal) ?? everybody;
-  const bodies = new Bodies(req, sharer, options);
-  const call = new Call({ req, res, params, principal, bodies });
+  const { bodyBytesMax = bodyBytesMaxDefault, cors = false, credentialField } = endpoint;
+  const body = new RequestBody(req, options.sharerOf?.(req, undefined) ?? everybody, options);
+  const readBody = () => body.readJson(bodyBytesMax, cors);
+  const credential = credentialField === undefined ? undefined : () => readBody().then(textAt(credentialField));
   try {
+    const principal =
+      'open' in endpoint.access ? undefined : await options.authorize(req, endpoint, params, credential);
+    await options.admit?.(req, res, endpoint, principal);
+    const sharer = options.sharerOf?.(req, principal) ?? everybody;
+    body.sharer = sharer;
+    const call = new Call({ req, res, params, principal, body });
     if (endpoint.kind === 'raw') {
       await options.lanes.run(endpoint, { sharer, waiter: call, bodyBytes: 0 }, () => endpoint.call(req, res, call));
       return;
     }
-    const once = onceFor(req, endpoint, options, { call, sharer, bodies });
-    const readBody = () => bodies.readJson(endpoint.bodyBytesMax ?? bodyBytesMaxDefault);
+    const once = onceFor(req, endpoint, options, { call, sharer, body });
     await sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
   } finally {
-    bodies.release();
+    body.release();
   }
 }
 
-/**
- * The body of one request. It counts as held in memory until the handler ends, even if the client
- * has left.
- */
-class Bodies {
-  readonly #req: Request;
-  readonly #sharer: string;
-  readonly #intake: BodyIntake;
-  readonly #lanes: RequestLanes;
-  #hold: BodyHold | undefined;
-
-  constructor(req: Request, sharer: string, { intake, lanes }: { intake: BodyIntake; lanes: RequestLanes }) {
-    this.#req = req;
-    this.#sharer = sharer;
-    this.#intake = intake;
-    this.#lanes = lanes;
-  }
-
-  /** Bytes held now. */
-  get bytes(): number {
-    return this.#hold?.bytes ?? 0;
-  }
-
-  async readJson(bytesMax: number): Promise<unknown> {
-    const inTurn = (parse: () => Promise<unknown>) => this.#lanes.runParse(this.#sharer, parse);
-    return readJsonBody(this.#req, bytesMax, { hold: this.#open(), inTurn });
-  }
-
-  async receive(bytesMax: number): Promise<Buffer> {
-    return receiveBody(this.#req, bytesMax, this.#open());
-  }
-
-  release(): void {
-    this.#hold?.release();
-  }
-
-  #open(): BodyHold {
-    this.#hold ??= this.#intake.open(this.#sharer);
-    return this.#hold;
-  }
+/** Returns a function that returns the text in this field of a body, if there is one. */
+function textAt(field: string): (body: unknown) => string | undefined {
+  return (body) => {
+    const value: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, field) : undefined;
+    return typeof value === 'string' ? value : undefined;
+  };
 }
 
 interface CallParts<P> {
@@ -148,7 +122,7 @@ interface CallParts<P> {
   res: Response;
   params: PathParams;
   principal: P | undefined;
-  bodies: Bodies;
+  body: RequestBody;
 }
 
 /**
@@ -166,7 +140,7 @@ class Call<P> implements CommonCall<P> {
   readonly #res: Response;
   #signal: AbortSignal | undefined;
 
-  constructor({ req, res, params, principal, bodies }: CallParts<P>) {
+  constructor({ req, res, params, principal, body }: CallParts<P>) {
     this.params = params;
     const queryStart = req.url.indexOf('?');
     this.query = parseQueryString(queryStart < 0 ? '' : req.url.slice(queryStart));
@@ -174,7 +148,7 @@ class Call<P> implements CommonCall<P> {
     this.principal = principal;
     this.requestId = contextOf(res).requestId;
     this.setHeaders = (headers) => setHeaders(res, headers);
-    this.receive = (bytesMax) => bodies.receive(bytesMax);
+    this.receive = (bytesMax) => body.receive(bytesMax);
     this.#res = res;
   }
 
@@ -207,11 +181,11 @@ function onceFor<P>(
   req: Request,
   endpoint: Endpoint<P>,
   { idempotency, lanes, logger }: RouteOptions<P>,
-  { call, sharer, bodies }: { call: CommonCall<P>; sharer: string; bodies: Bodies },
+  { call, sharer, body: held }: { call: CommonCall<P>; sharer: string; body: RequestBody },
 ): RawCall<P>['once'] {
   const { params, query, principal, requestId } = call;
   const inLane = <T>(handle: () => Promise<T>) =>
-    lanes.run(endpoint, { sharer, waiter: call, bodyBytes: bodies.bytes }, handle);
+    lanes.run(endpoint, { sharer, waiter: call, bodyBytes: held.bytes }, handle);
   const key = idempotency && isIdempotent(endpoint) ? readIdempotencyKey(req.headers['idempotency-key']) : undefined;
   if (idempotency === undefined || key === undefined || principal === undefined)
     return (_body, run) => inLane(() => run(randomUUID()));

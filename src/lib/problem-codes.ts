@@ -51,6 +51,7 @@ export const problemCodes = {
     version_not_found: 'The version does not exist',
     label_not_found: 'The label does not exist',
     execution_not_found: 'The project does not have this execution',
+    feedback_not_found: 'The project does not have this feedback',
     span_not_found: 'The execution does not have this span',
     run_not_found: 'The optimization run does not exist',
     webhook_not_found: 'The project does not have this webhook',

@@ -44,6 +44,7 @@ export const domainOrder: readonly string[] = [
   'ingestion',
   'events',
   'rendering',
+  'feedback',
   'identity',
   'webhooks',
 ];

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { z } from 'zod';
 import type { costBreakdownSchema } from '../../src/domains/executions/cost-breakdown.ts';
 import type { executionSchema } from '../../src/domains/executions/executions.schema.ts';
+import type { FeedbackWire } from '../../src/domains/executions/feedback.schema.ts';
 import type { FlatNode, HierarchyWire, NestedNode } from '../../src/domains/executions/hierarchy.schema.ts';
 import type { SpanWire } from '../../src/domains/executions/span.schema.ts';
 import type { TimelineWire } from '../../src/domains/executions/timeline.schema.ts';
@@ -18,7 +19,7 @@ export type ExecutionDetailWire = ExecutionWire & {
   cost_breakdown: z.infer<typeof costBreakdownSchema>;
   missing_parents: string[];
   truncated: boolean;
-  feedback: unknown[];
+  feedback: FeedbackWire[];
   spans: SpanWire[];
 };
 export interface ExecutionPage {

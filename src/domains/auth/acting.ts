@@ -16,6 +16,7 @@ export function projectOf(principal: Principal): ProjectScope {
  * that the caller acts in, otherwise `operator`.
  */
 export function tenantOf(principal: Principal, params: Readonly<Record<string, string>>): string {
-  const ofKey = principal.type === 'api_key' ? principal.project.projectId : workspaceOf(principal)?.id;
-  return params.project_id ?? params.workspace_id ?? ofKey ?? 'operator';
+  const isOfProject = principal.type === 'api_key' || principal.type === 'feedback_token';
+  const own = isOfProject ? principal.project.projectId : workspaceOf(principal)?.id;
+  return params.project_id ?? params.workspace_id ?? own ?? 'operator';
 }

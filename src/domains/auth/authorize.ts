@@ -2,8 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Access } from '../../http/endpoint.ts';
 import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
 import { type ProjectScope, type Role, roleSuffices } from '../workspaces/index.ts';
+import { admitFeedbackToken } from './admit-feedback-token.ts';
 import { type AuthenticateDeps, authenticate, type Identity } from './authenticate.ts';
-import { credentialOf } from './credentials.ts';
+import { credentialOf, findCredential } from './credentials.ts';
+import { looksLikeFeedbackToken } from './feedback-token.ts';
 import type { Principal, UserPrincipal } from './principal.ts';
 import { leastRoleOf } from './roles.ts';
 import { isScope } from './scopes.ts';
@@ -13,7 +15,8 @@ type Params = Readonly<Record<string, string>>;
 
 /**
  * Decides before the body is read whether a request may reach its handler. A project or workspace
- * of another owner gets the same 404 as one that does not exist.
+ * of another owner gets the same 404 as one that does not exist. Only a route with a
+ * `bodyCredential`, which reads a feedback token from the body, takes feedback tokens.
  * @throws UnauthenticatedError, ForbiddenError or NotFoundError
  */
 export async function authorize(
@@ -21,8 +24,15 @@ export async function authorize(
   request: Pick<IncomingMessage, 'rawHeaders' | 'socket'>,
   access: Access,
   params: Params,
+  bodyCredential?: () => Promise<string | undefined>,
 ): Promise<Principal> {
   if ('open' in access) return { type: 'anonymous' };
+  if (bodyCredential !== undefined) {
+    const sent = findCredential(request);
+    const token = sent === undefined ? await bodyCredential() : sent.value;
+    const isForFeedback = sent === undefined || (sent.kind === 'token' && looksLikeFeedbackToken(sent.value));
+    if (token !== undefined && isForFeedback) return admitFeedbackToken(deps, token, sent ? 'header' : 'body');
+  }
   const caller = await authenticate(deps, credentialOf(request), request.socket.remoteAddress);
   if (caller.type === 'admin') return admitAdmin(deps, params);
   return caller.type === 'api_key' ? admitApiKey(caller, access, params) : admitUser(deps, caller, access, params);
@@ -94,8 +104,12 @@ function leastRole(access: Exclude<Closed, { operator: true }>): Role {
 }
 
 function requireRole(role: Role, least: Role): void {
-  if (roleSuffices(role, least)) return;
-  throw new ForbiddenError(
+  if (!roleSuffices(role, least)) throw insufficientRole(role, least);
+}
+
+/** Returns the error for a role that is too low. */
+export function insufficientRole(role: Role, least: Role): ForbiddenError {
+  return new ForbiddenError(
     'insufficient_role',
     `This operation requires the role ${least} or a higher one. Your role is ${role}.`,
   );
@@ -113,7 +127,8 @@ function operatorRequired(): ForbiddenError {
   return new ForbiddenError('admin_required', 'This operation requires the admin key, in the header X-Admin-Key.');
 }
 
-function unknownProject(): NotFoundError {
+/** Returns the error for a project that does not exist or belongs to others. */
+export function unknownProject(): NotFoundError {
   return new NotFoundError('project_not_found', 'The project does not exist or is not visible to you.');
 }
 

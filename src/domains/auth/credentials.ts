@@ -10,11 +10,25 @@ const kinds: Readonly<Record<string, Credential['kind']>> = {
 };
 
 /**
- * Returns the only credential of a request. With two credentials, even in the same header, it is
- * unclear which one counts, and proxies treat this differently. Such a request is refused.
+ * Returns the only credential of a request.
  * @throws UnauthenticatedError when there is none or more than one
  */
-export function credentialOf({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): Credential {
+export function credentialOf(request: Pick<IncomingMessage, 'rawHeaders'>): Credential {
+  const found = findCredential(request);
+  if (found !== undefined) return found;
+  throw new UnauthenticatedError(
+    'credentials_required',
+    'The request has no credential. Send an API key in the X-API-Key header or a token in the Authorization header as Bearer <token>.',
+  );
+}
+
+/**
+ * Returns the only credential in the headers, if there is one. With two credentials, even in the
+ * same header, it is unclear which one counts, and proxies treat this differently. Such a request is
+ * refused.
+ * @throws UnauthenticatedError when there is more than one
+ */
+export function findCredential({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): Credential | undefined {
   let found: Credential | undefined;
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const kind = kinds[rawHeaders[index]?.toLowerCase() ?? ''];
@@ -28,13 +42,7 @@ export function credentialOf({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>
     }
     found = { kind, value };
   }
-  if (found === undefined) {
-    throw new UnauthenticatedError(
-      'credentials_required',
-      'The request has no credential. Send an API key in the X-API-Key header or a token in the Authorization header as Bearer <token>.',
-    );
-  }
-  return found.kind === 'token' ? { kind: 'token', value: bearerToken(found.value) } : found;
+  return found?.kind === 'token' ? { kind: 'token', value: bearerToken(found.value) } : found;
 }
 
 /**

@@ -9,7 +9,16 @@ export type Principal =
   | { type: 'anonymous' }
   | { type: 'admin'; workspace?: WorkspaceScope; project?: ProjectScope }
   | { type: 'api_key'; keyId: string; scopes: ReadonlySet<string>; project: ProjectScope }
+  | FeedbackTokenPrincipal
   | UserPrincipal;
+
+/** The holder of a feedback token, often a browser, who may give feedback on one trace. */
+export interface FeedbackTokenPrincipal {
+  type: 'feedback_token';
+  project: ProjectScope;
+  traceId: string;
+  sentIn: 'header' | 'body';
+}
 
 export interface UserPrincipal {
   type: 'user';

@@ -2,6 +2,7 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { findKnownPrompts, KnownPrompts } from '../prompt-links/index.ts';
+import type { FeedbackOfExecutions } from './feedback-of-executions.ts';
 import type { ListExecutionsDeps } from './list-executions-page.ts';
 import { ReadLanes } from './read-lanes.ts';
 import type { ReadTraceDeps } from './read-trace.ts';
@@ -15,12 +16,13 @@ export function createExecutions(deps: {
   /** Used by the worker threads for large traces, which open their own connections. */
   clickhouseUrl: string;
   postgres: Postgres;
+  feedback: FeedbackOfExecutions;
   cursorSecret: string;
   /** Returns why reads cannot continue at the moment, or undefined when they can. */
   whyStuck: () => Error | undefined;
   logger: Logger;
 }): Executions {
-  const { clickhouse, clickhouseUrl, postgres, cursorSecret, whyStuck, logger } = deps;
+  const { clickhouse, clickhouseUrl, postgres, feedback, cursorSecret, whyStuck, logger } = deps;
   const knownPrompts = new KnownPrompts({
     find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
     // A prompt must be visible to readers as soon as it exists, so unknown names are not cached.
@@ -29,5 +31,8 @@ export function createExecutions(deps: {
   });
   const threads = new TraceThreads({ clickhouseUrl, cursorSecret, knownPrompts });
   const lanes = new ReadLanes(whyStuck);
-  return { clickhouse, postgres, knownPrompts, cursorSecret, threads, lanes, close: () => threads.close() };
+  return {
+    ...{ clickhouse, postgres, feedback, knownPrompts, cursorSecret, threads, lanes },
+    close: () => threads.close(),
+  };
 }

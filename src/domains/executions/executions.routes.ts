@@ -3,6 +3,7 @@ import { endpointsFor } from '../../http/endpoint.ts';
 import type { Principal } from '../auth/index.ts';
 import { costBreakdownSchema } from './cost-breakdown.ts';
 import { executionSchema } from './executions.schema.ts';
+import { feedbackSchema } from './feedback.schema.ts';
 import { executionPageSchema, listExecutionsQuery } from './list-executions.schema.ts';
 import { type ListExecutionsDeps, listExecutionsPage } from './list-executions-page.ts';
 import { type ReadTraceDeps, readTrace } from './read-trace.ts';
@@ -22,7 +23,9 @@ const detailSchema = executionSchema
     missing_parents: z
       .array(z.string())
       .meta({ description: 'Ids of parents that spans name and that have not arrived; at most 1,000' }),
-    feedback: z.array(z.unknown()),
+    feedback: z
+      .array(feedbackSchema)
+      .meta({ description: 'The newest feedback on the execution and its spans, at most 100' }),
     spans: z.array(spanSchema),
     truncated: z.boolean().meta({ description: 'The same as `spans_truncated`' }),
     spans_truncated: z
@@ -80,7 +83,8 @@ export function executionsEndpoints(deps: ListExecutionsDeps & ReadTraceDeps) {
       problems: ['execution_not_found', 'workspace_busy', 'server_busy'],
       handle: async ({ principal, params, query, signal }) => {
         const trace = { projectId: params.project_id, traceId: params.trace_id };
-        const input = { ...trace, include: query.include, withSpans: query.spans === 'all' };
+        const feedback = await deps.feedback.listOf(trace.projectId, trace.traceId.toLowerCase());
+        const input = { ...trace, include: query.include, withSpans: query.spans === 'all', feedback };
         return readTrace(deps, 'getExecution', input, readerOf(principal, signal));
       },
     }),

@@ -70,11 +70,14 @@ export const executionSchema = z.object({
   input_preview: z.string().nullable(),
   output_preview: z.string().nullable(),
   complete: z.boolean().meta({ description: 'Whether a root span, a span without a parent, has arrived' }),
-  feedback_score: z.number().nullable(),
+  feedback_score: z
+    .number()
+    .nullable()
+    .meta({ description: 'Mean score of the feedback on the execution and its spans, from 0 to 1' }),
 });
 
 /** Converts an execution to its API JSON; '' becomes null. */
-export function executionToWire(execution: Execution): z.infer<typeof executionSchema> {
+export function executionToWire(execution: Execution, feedbackScore: number | null): z.infer<typeof executionSchema> {
   return {
     trace_id: execution.traceId,
     name: execution.name,
@@ -100,7 +103,7 @@ export function executionToWire(execution: Execution): z.infer<typeof executionS
     input_preview: execution.inputPreview || null,
     output_preview: execution.outputPreview || null,
     complete: execution.complete,
-    feedback_score: null,
+    feedback_score: feedbackScore,
   };
 }
 

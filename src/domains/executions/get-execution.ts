@@ -14,6 +14,7 @@ import { type Execution, missingParents, summarizeExecution } from '../summaries
 import { breakDownCost, costBreakdownToWire } from './cost-breakdown.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { executionToWire } from './executions.schema.ts';
+import type { ExecutionFeedback } from './feedback-of-executions.ts';
 import { spanCursor } from './list-spans.ts';
 import { readLargeExecution } from './read-large-execution.ts';
 import { largePartReader } from './read-part.ts';
@@ -39,7 +40,13 @@ const wholeBytesMax = 4 * 1024 * 1024;
  */
 export async function getExecution(
   deps: TraceReadDeps,
-  input: { projectId: string; traceId: string; include: ReadonlySet<SpanPart>; withSpans: boolean },
+  input: {
+    projectId: string;
+    traceId: string;
+    include: ReadonlySet<SpanPart>;
+    withSpans: boolean;
+    feedback: ExecutionFeedback;
+  },
 ): Promise<string> {
   const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
   const { include, withSpans } = input;
@@ -57,11 +64,11 @@ export async function getExecution(
   const costBreakdown = costBreakdownToWire(execution, breakDownCost(lights));
   await pace.rest();
   const head = {
-    ...executionToWire(execution),
+    ...executionToWire(execution, input.feedback.score),
     project_id: trace.projectId,
     cost_breakdown: costBreakdown,
     missing_parents: missingParents(lights).slice(0, missingParentsMax),
-    feedback: [],
+    feedback: input.feedback.items,
   };
   const { spans, last } = withSpans ? await firstSpans(deps, trace, include, { lights, whole }) : none;
   const tail = {

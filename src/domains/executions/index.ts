@@ -1,1 +1,3 @@
 export { createExecutions } from './create-executions.ts';
+export { type FeedbackWire, feedbackSchema, feedbackTargets } from './feedback.schema.ts';
+export type { ExecutionFeedback, FeedbackOfExecutions } from './feedback-of-executions.ts';

@@ -8,12 +8,15 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { findPromptMentions, type KnownPrompts } from '../prompt-links/index.ts';
 import { countExecutions, type ListQuery } from './execution-place-queries.ts';
 import { executionToWire } from './executions.schema.ts';
+import type { FeedbackOfExecutions } from './feedback-of-executions.ts';
+import type { Condition } from './filters/condition.ts';
 import { attributePrefix } from './filters/execution-fields.ts';
+import { expandFeedback } from './filters/expand-feedback.ts';
 import { expandPrompts } from './filters/expand-prompts.ts';
 import { conditionOf } from './filters/filter-parameters.ts';
 import type { listExecutionsQuery } from './list-executions.schema.ts';
 import type { Reader, ReadLanes } from './read-lanes.ts';
-import { readList } from './read-list.ts';
+import { type ListedExecution, readList } from './read-list.ts';
 import { resolveExecutionPrompts } from './resolve-execution-prompts.ts';
 
 const defaultWindowMs = 7 * 24 * 60 * 60_000;
@@ -23,6 +26,7 @@ export interface ListExecutionsDeps {
   /** Used only to find the names and template texts of prompts in a filter. */
   postgres: Postgres;
   knownPrompts: KnownPrompts;
+  feedback: FeedbackOfExecutions;
   cursorSecret: string;
   lanes: ReadLanes;
 }
@@ -73,7 +77,7 @@ async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput) {
     projectId,
     fromUnixNano: unixNanoFromDate(window.from),
     toUnixNano: unixNanoFromDate(window.to),
-    condition: await expandPrompts(conditionOf(filters), (ids) => findPromptMentions(deps.postgres, projectId, ids)),
+    condition: await conditionFor(deps, projectId, conditionOf(filters), window.from),
     sort,
   };
   const start = decoded && { asOfMs: decoded[2], after: { key: decoded[3], traceId: decoded[4] } };
@@ -81,16 +85,20 @@ async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput) {
     readList(deps.clickhouse, list, start, limit + 1),
     includeTotal ? countExecutions(deps.clickhouse, list) : undefined,
   ]);
-  const executions = await resolveExecutionPrompts(
-    deps.knownPrompts,
-    projectId,
-    rows.map(({ execution }) => execution),
-  );
+  const asksScore = fields === undefined || fields.includes('feedback_score');
+  const [executions, scores] = await Promise.all([
+    resolveExecutionPrompts(
+      deps.knownPrompts,
+      projectId,
+      rows.map(({ execution }) => execution),
+    ),
+    asksScore ? deps.feedback.scoresOf(projectId, idsOf(rows.slice(0, limit))) : undefined,
+  ]);
   const wireWindow = { from: isoFromUnixNano(list.fromUnixNano), to: isoFromUnixNano(list.toUnixNano) };
   const { data, page } = toPage(
     rows.map(({ place, execution }, index) => ({ place, execution: executions[index] ?? execution })),
     limit,
-    ({ execution }) => only(executionToWire(execution), fields),
+    ({ execution }) => only(executionToWire(execution, scores?.get(execution.traceId) ?? null), fields),
     ({ place }) =>
       encodeCursor(deps.cursorSecret, fingerprint, [
         window.from.toISOString(),
@@ -102,6 +110,23 @@ async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput) {
   );
   return { data, page: { ...page, ...(total === undefined ? {} : { total }) }, window: wireWindow };
 }
+
+/** Executions may start this long after their feedback, by the clock of their client. */
+const clockToleranceMs = 24 * 60 * 60_000;
+
+/** Replaces in a condition what ClickHouse does not know: names of prompts, and feedback. */
+async function conditionFor(
+  { postgres, feedback }: ListExecutionsDeps,
+  projectId: string,
+  condition: Condition,
+  from: Date,
+): Promise<Condition> {
+  const expanded = await expandPrompts(condition, (ids) => findPromptMentions(postgres, projectId, ids));
+  const sinceMs = from.getTime() - clockToleranceMs;
+  return expandFeedback(expanded, (max) => feedback.tracesWith(projectId, sinceMs, max));
+}
+
+const idsOf = (rows: readonly ListedExecution[]) => rows.map(({ execution }) => execution.traceId);
 
 function only<T extends object>(item: T, fields: readonly (keyof T)[] | undefined): Partial<T> {
   if (fields === undefined) return item;

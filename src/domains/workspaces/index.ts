@@ -12,7 +12,7 @@ export {
   rateLimitNames,
 } from './plans.ts';
 export type { Project, ProjectScope } from './project.ts';
-export { findProjectScope, findProjectWorkspaces, listProjects } from './project-store.ts';
+export { findDefaultProjectId, findProjectScope, findProjectWorkspaces, listProjects } from './project-store.ts';
 export { type Role, roleSuffices, roles } from './role.ts';
 export type { WorkspaceScope } from './workspace.ts';
 export { findWorkspace, findWorkspaces } from './workspace-store.ts';

@@ -84,6 +84,15 @@ export async function findProjectScope(postgres: Postgres, projectId: string): P
   );
 }
 
+/** Returns the id of the project that is marked as default, otherwise of the oldest. */
+export async function findDefaultProjectId(postgres: Postgres, workspaceId: string): Promise<ProjectId | undefined> {
+  const row = await postgres('projects')
+    .where({ workspace_id: workspaceId })
+    .orderBy([{ column: 'is_default', order: 'desc' }, { column: 'id' }])
+    .first<{ id: ProjectId } | undefined>('id');
+  return row?.id;
+}
+
 /** Returns the workspace of each of these projects that exists. */
 export async function findProjectWorkspaces(
   postgres: Postgres,

@@ -58,7 +58,7 @@ async function read<Name extends TraceReadName>(name: Name, input: TraceReadInpu
   return { counts, body: JSON.parse(Buffer.from(content).toString()) as Record<string, unknown> };
 }
 
-const everything = { include: new Set(partNames), withSpans: true };
+const everything = { include: new Set(partNames), withSpans: true, feedback: { items: [], score: null } };
 const filter = { kinds: undefined, durationNanoMin: 0n, errorsOnly: false, limit: 20_000 };
 
 test('an execution of ordinary size is read by one query', async () => {

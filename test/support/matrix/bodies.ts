@@ -29,6 +29,8 @@ const jsonBodies: Readonly<Record<string, (traceId: string) => unknown>> = {
   rotateWebhookSecret: () => ({}),
   putModelPrices: () => ({ prices: [price] }),
   createExecution: (traceId) => ({ trace_id: traceId, name: 'of the matrix', kind: 'llm' }),
+  createFeedback: (traceId) => ({ target_type: 'execution', trace_id: traceId, rating: 'up' }),
+  createFeedbackToken: (traceId) => ({ trace_id: traceId }),
   receiveIdentityWebhook: () => ({}),
   createPart: () => ({ name: randomUUID(), template }),
   createPrompt: () => ({ name: randomUUID(), type: 'text', template }),

@@ -26,6 +26,9 @@ const ranks: Readonly<Record<Role, number>> = { viewer: 0, member: 1, admin: 2, 
 /** Spans belong to a project, which only a key determines. */
 const keysOnly: ReadonlySet<string> = new Set(['exportTraces']);
 
+/** The operator has no project of its own, and the body of the matrix names none. */
+const projectInBody: ReadonlySet<string> = new Set(['createFeedback']);
+
 const unauthenticated = { status: 401, codes: ['credentials_required', 'invalid_credentials'] };
 const forbidden = (code: string) => ({ status: 403, codes: [code] });
 const notFound = { status: 404, codes: ['project_not_found', 'workspace_not_found'] };
@@ -42,6 +45,8 @@ export function refusalFor(
   if (holder === undefined) return unauthenticated;
   const refused = refusalOfHolder(access, holder, ids, tenants);
   if (refused !== undefined) return refused;
+  if (holder.type === 'operator' && projectInBody.has(contract.operationId))
+    return { status: 422, codes: ['invalid_body'] };
   return holder.type !== 'key' && keysOnly.has(contract.operationId) ? forbidden('api_key_required') : undefined;
 }
 

@@ -9,6 +9,15 @@ export const namingFields: Readonly<Record<string, 'looked up' | 'words of the c
   'validatePrompt compare_to.prompt_id': 'looked up',
   // The slug of the drafted part, which is used to find cycles. A slug that no part has is also valid.
   'validatePrompt part_slug': 'looked up',
+  // Another tenant's project gets the response of one that does not exist, and so does a prompt.
+  'createFeedback project_id': 'looked up',
+  'createFeedback prompt_id': 'looked up',
+  // Feedback may come before its trace. It is stored in its own project.
+  'createFeedback trace_id': 'words of the client',
+  'createFeedback span_id': 'words of the client',
+  'createFeedback session_id': 'words of the client',
+  'createFeedback user_id': 'words of the client',
+  'createFeedbackToken trace_id': 'words of the client',
   // Spans may contain any value. When a span is stored, prompts are looked up in its own project.
   'createExecution prompt_id': 'words of the client',
   'createExecution trace_id': 'words of the client',

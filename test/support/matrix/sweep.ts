@@ -7,7 +7,7 @@ import { refusalFor } from './expectation.ts';
 import { differenceFromUnknown, faultsOf } from './judge.ts';
 import { idFor, type KindOfId, kindsOfId, namesIn } from './paths.ts';
 import { send } from './send.ts';
-import { newItem, type Tenants } from './tenants.ts';
+import { newFeedback, newItem, type Tenants } from './tenants.ts';
 import { insertWebhook } from './webhooks.ts';
 
 export interface Cell {
@@ -122,6 +122,7 @@ async function withFreshTarget({ api, tenants }: SweepDeps, row: Row): Promise<R
     ids.webhook_id = webhookId;
     if ('delivery_id' in ids) ids.delivery_id = deliveryId;
   }
+  if ('feedback_id' in ids) ids.feedback_id = await newFeedback(api, project, 'new');
   if ('part_id' in ids) ids.part_id = (await newItem(api, project, 'Part', { text: 'new', label, body: newPart })).id;
   if ('prompt_id' in ids) {
     ids.prompt_id = (await newItem(api, project, 'Prompt', { text: 'new', label, body: newPrompt })).id;

@@ -26,6 +26,7 @@ export interface Place {
   failedEventId: string;
   webhookId: string;
   deliveryId: string;
+  feedbackId: string;
   promptId: string;
   partSlug: string;
   /** A label of the newest version of the prompt and of the part. */
@@ -106,6 +107,7 @@ async function furnish(api: TestApi, project: ProjectOfTest, { text, label, vers
     .update({ name: text, email: `${text}@example.test` });
   const bodyId = await quarantine(api, project, text);
   const failedEventId = await failIdentityEvent(api.config.redisUrl);
+  const feedbackId = await newFeedback(api, project, text);
   const part = await newItem(api, project, 'Part', { text, label, versions, body: { template: text } });
   const prompt = await newItem(api, project, 'Prompt', {
     ...{ text, label, versions },
@@ -122,10 +124,18 @@ async function furnish(api: TestApi, project: ProjectOfTest, { text, label, vers
     bodyId,
     failedEventId,
     ...webhook,
+    feedbackId,
     promptId: prompt.id,
     partSlug: part.slug,
   };
   return { project, ...ids, label, versions };
+}
+
+/** Creates feedback on the product and returns its id. */
+export async function newFeedback(api: TestApi, project: ProjectOfTest, text: string): Promise<string> {
+  const body = { target_type: 'product', name: randomUUID(), comment: text };
+  const { body: created } = await api.call<{ id: string }>('createFeedback', { key: project.key, body });
+  return created.id;
 }
 
 /** Creates a prompt or a part with this number of versions. The newest version has the label. */

@@ -16,6 +16,7 @@ export const tenantTables: Readonly<Record<Heard['engine'], readonly string[]>> 
       'audit_log',
       'idempotency_keys',
       'model_prices',
+      'feedback',
       'quarantined_bodies',
       'events',
       'webhooks',

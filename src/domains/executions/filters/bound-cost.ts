@@ -61,5 +61,6 @@ function leavesOf(condition: Condition): Leaf[] {
 
 function valueCount(leaf: Leaf): number {
   if ('words' in leaf) return leaf.words.length;
+  if ('traces' in leaf) return 0;
   return 'prompt' in leaf ? leaf.prompt.ids.length : leaf.values.length;
 }

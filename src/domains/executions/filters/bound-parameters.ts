@@ -4,6 +4,7 @@
  */
 export class BoundParameters {
   readonly values: Record<string, unknown> = {};
+  readonly #shared = new Map<object, string>();
   #count = 0;
 
   /** Binds a value and returns its placeholder for the statement. */
@@ -11,5 +12,12 @@ export class BoundParameters {
     const name = `p${this.#count++}`;
     this.values[name] = value;
     return `{${name}:${type}}`;
+  }
+
+  /** Returns what `bind` returned for this list before, so that a long list is sent once. */
+  once(list: object, bind: () => string): string {
+    const known = this.#shared.get(list) ?? bind();
+    this.#shared.set(list, known);
+    return known;
   }
 }

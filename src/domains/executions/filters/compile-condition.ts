@@ -26,6 +26,7 @@ export function compileCondition(condition: Condition, context: CompileContext):
   if ('any' in condition) return join(condition.any, ' OR ', 'false', context);
   if ('not' in condition) return `NOT ${compileCondition(condition.not, exactly(context))}`;
   if ('words' in condition) return ofSpans(hasWords(condition.words, context.parameters), context);
+  if ('traces' in condition) return `(${isOneOfTraces(condition.traces, context.parameters)})`;
   if ('prompt' in condition) return ofPrompt(condition.prompt, context.parameters);
   const turned = isTurned(condition);
   const test =
@@ -76,12 +77,21 @@ function ofSpans(test: string, { parameters, projectId, spans }: CompileContext)
   return hasSpan(test, { project, rows: { currentOf: boundTraces(spans.traceIds, parameters) } });
 }
 
-const boundTraces = (traceIds: readonly string[], parameters: BoundParameters) =>
-  parameters.bind('String', traceIds.join(''));
+/** A value of a parameter may have 128 KiB (`http_max_field_value_size` of ClickHouse). */
+const tracesPerParameter = 4_000;
+
+function boundTraces(traceIds: readonly string[], parameters: BoundParameters): string {
+  if (traceIds.length <= tracesPerParameter) return parameters.bind('String', traceIds.join(''));
+  const pieces: string[] = [];
+  for (let start = 0; start < traceIds.length; start += tracesPerParameter) {
+    pieces.push(parameters.bind('String', traceIds.slice(start, start + tracesPerParameter).join('')));
+  }
+  return `concat(${pieces.join(', ')})`;
+}
 
 /** Returns SQL that is true for rows of these traces. */
 export function isOneOfTraces(traceIds: readonly string[], parameters: BoundParameters): string {
-  return ofTraces(boundTraces(traceIds, parameters));
+  return ofTraces(parameters.once(traceIds, () => boundTraces(traceIds, parameters)));
 }
 
 function exactly(context: CompileContext): CompileContext {

@@ -11,7 +11,7 @@ export interface Comparison {
 
 /**
  * A condition on executions: a tree whose leaves test a field, an attribute of the spans, words in
- * the spans, or a prompt version.
+ * the spans, a prompt version, or whether the execution is one of these traces (32 hex digits each).
  */
 export type Condition =
   | { all: readonly Condition[] }
@@ -20,6 +20,7 @@ export type Condition =
   | ({ field: ExecutionField } & Comparison)
   | ({ attribute: string } & Comparison)
   | { words: readonly string[] }
+  | { traces: readonly string[] }
   | { prompt: { ids: readonly BoundValue[]; version: BoundValue } };
 
 /** Returns whether the condition tests spans and not only executions. */

@@ -48,7 +48,7 @@ export const executionFields = {
   environment: { type: types.text, sql: 'environment' },
   service: { type: types.text, sql: 'service' },
   tag: { type: types.texts, sql: 'tags' },
-  // Feedback is not stored yet, so no execution has any.
+  // Feedback is stored in Postgres. `expandFeedback` replaces the field before it becomes SQL.
   has_feedback: { type: types.flag, sql: 'false' },
 } as const satisfies Record<string, ExecutionField>;
 

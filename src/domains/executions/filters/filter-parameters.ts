@@ -60,7 +60,14 @@ const parameters = {
     example: 'true',
     description: 'Whether the execution or one of its spans failed',
   },
-  has_feedback: { field: 'has_feedback', op: 'eq', example: 'false' },
+  has_feedback: {
+    field: 'has_feedback',
+    op: 'eq',
+    example: 'false',
+    description:
+      'Whether the execution or one of its spans got feedback since a day before `from`. It is refused if more than ' +
+      '10,000 executions did',
+  },
 } as const satisfies Record<string, FilterParameter>;
 
 type ParameterName = keyof typeof parameters;

@@ -13,6 +13,8 @@ export const knownFields = {
   body_id: { description: 'The quarantined body', example: '5f1c9d0e7a3b' },
   trace_id: { description: 'The trace: 32 lower-case hex digits', example: '4bf92f3577b34da6a3ce929d0e0e4736' },
   span_id: { description: 'The span: 16 lower-case hex digits', example: '00f067aa0ba902b7' },
+  feedback_id: { description: 'The feedback', example: 'fbk_01k0w2n3t4v5x6y7z8a9b0c1d2' },
+  session_id: { description: 'The session: several executions of one conversation', example: 'session-7' },
   parent_span_id: { description: 'The parent span', example: '5fb397be34d26b51' },
   request_id: { description: 'The request', example: '1f0c6c1e-8f57-4a55-9d0e-0b6a6f8f3c11' },
   name: { description: 'A name that is shown to people', example: 'support' },

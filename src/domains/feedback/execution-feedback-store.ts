@@ -1,0 +1,66 @@
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Feedback } from './feedback.ts';
+import { feedbackColumns, feedbackOf } from './feedback-store.ts';
+
+/** Feedback that belongs to executions. */
+const ofExecutions = "target_type in ('execution', 'span')";
+
+/**
+ * Returns the mean score of each of these traces that has scored feedback, on itself or its spans.
+ * @throws UnavailableError while Postgres is unavailable
+ */
+export async function scoresOfTraces(
+  postgres: Postgres,
+  projectId: string,
+  traceIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (traceIds.length === 0) return new Map();
+  const rows = await postgres('feedback')
+    .where({ project_id: projectId })
+    .whereRaw('trace_id = any(?)', [[...traceIds]])
+    .whereRaw(ofExecutions)
+    .whereNotNull('score')
+    .groupBy('trace_id')
+    .select<{ trace_id: string; score: number }[]>('trace_id', postgres.raw('avg(score) as score'));
+  return new Map(rows.map(({ trace_id: traceId, score }) => [traceId, score]));
+}
+
+/** Returns the newest feedback on one trace and its spans. */
+export async function listFeedbackOfTrace(
+  postgres: Postgres,
+  { projectId, traceId, limit }: { projectId: string; traceId: string; limit: number },
+): Promise<Feedback[]> {
+  const rows = await postgres('feedback')
+    .where({ project_id: projectId, trace_id: traceId })
+    .whereRaw(ofExecutions)
+    .orderBy([
+      { column: 'created_at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .limit(limit)
+    .select<Parameters<typeof feedbackOf>[0][]>(...feedbackColumns);
+  return rows.map(feedbackOf);
+}
+
+/** Returns at most `max` traces that got feedback, on themselves or their spans, at or after a time. */
+export async function findTracesWithFeedback(
+  postgres: Postgres,
+  { projectId, fromMs, max }: { projectId: string; fromMs: number; max: number },
+): Promise<string[]> {
+  return postgres('feedback')
+    .where({ project_id: projectId })
+    .where('created_at', '>=', new Date(fromMs))
+    .whereRaw(ofExecutions)
+    .distinct()
+    .limit(max)
+    .pluck<string[]>('trace_id');
+}
+
+/** Returns whether the project has any feedback on executions. */
+export async function hasExecutionFeedback(postgres: Postgres, projectId: string): Promise<boolean> {
+  const row = await postgres('feedback')
+    .where({ project_id: projectId })
+    .whereRaw(ofExecutions)
+    .first<{ id: string } | undefined>('id');
+  return row !== undefined;
+}

@@ -1,0 +1,84 @@
+import { LRUCache } from 'lru-cache';
+import { UnavailableError } from '../../lib/errors.ts';
+import { TimeoutError, within } from '../../lib/within.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { FeedbackOfExecutions } from '../executions/index.ts';
+import {
+  findTracesWithFeedback,
+  hasExecutionFeedback,
+  listFeedbackOfTrace,
+  scoresOfTraces,
+} from './execution-feedback-store.ts';
+import { feedbackToWire } from './feedback.schema.ts';
+import { listedOfExecutionMax } from './limits.ts';
+
+const projectsMax = 10_000;
+const lifeMs = 5_000;
+/** A read of executions waits this long for Postgres, and then does not ask again for as long. */
+const waitMsMax = 1_000;
+
+/**
+ * The feedback of executions. Remembers for five seconds whether a project has any, so that reads
+ * of a project without feedback ask Postgres once in that time. All workspaces share the memory.
+ */
+export class FeedbackReads implements FeedbackOfExecutions {
+  readonly #postgres: Postgres;
+  readonly #hasAny: LRUCache<string, boolean>;
+  /** Projects for which Postgres is not asked again for now. */
+  readonly #skipped = new LRUCache<string, true>({ max: projectsMax, ttl: waitMsMax });
+
+  constructor(postgres: Postgres) {
+    this.#postgres = postgres;
+    this.#hasAny = new LRUCache({
+      max: projectsMax,
+      ttl: lifeMs,
+      fetchMethod: (projectId) => hasExecutionFeedback(postgres, projectId),
+    });
+  }
+
+  /** Notes that a project has feedback. This process then knows it at once. */
+  note(projectId: string): void {
+    this.#hasAny.set(projectId, true);
+  }
+
+  async scoresOf(projectId: string, traceIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const find = async () =>
+      (await this.#has(projectId)) ? scoresOfTraces(this.#postgres, projectId, traceIds) : none;
+    return traceIds.length === 0 ? none : this.#orWithout(projectId, none, find);
+  }
+
+  async listOf(projectId: string, traceId: string) {
+    const empty = { items: [], score: null };
+    return this.#orWithout(projectId, empty, async () => {
+      if (!(await this.#has(projectId))) return empty;
+      const [items, scores] = await Promise.all([
+        listFeedbackOfTrace(this.#postgres, { projectId, traceId, limit: listedOfExecutionMax }),
+        scoresOfTraces(this.#postgres, projectId, [traceId]),
+      ]);
+      return { items: items.map(feedbackToWire), score: scores.get(traceId) ?? null };
+    });
+  }
+
+  async tracesWith(projectId: string, fromMs: number, max: number): Promise<readonly string[]> {
+    if (!(await this.#has(projectId))) return [];
+    return findTracesWithFeedback(this.#postgres, { projectId, fromMs, max });
+  }
+
+  async #has(projectId: string): Promise<boolean> {
+    return (await this.#hasAny.fetch(projectId)) ?? false;
+  }
+
+  /** Executions are readable without Postgres, so they are then read without their feedback. */
+  async #orWithout<T>(projectId: string, without: T, read: () => Promise<T>): Promise<T> {
+    if (this.#skipped.get(projectId)) return without;
+    try {
+      return await within(waitMsMax, read);
+    } catch (error) {
+      if (!(error instanceof UnavailableError || error instanceof TimeoutError)) throw error;
+      this.#skipped.set(projectId, true);
+      return without;
+    }
+  }
+}
+
+const none: ReadonlyMap<string, number> = new Map();

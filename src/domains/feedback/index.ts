@@ -1,0 +1,3 @@
+export { scoresOfTraces } from './execution-feedback-store.ts';
+export { FeedbackCounts } from './feedback-counts.ts';
+export { FeedbackReads } from './feedback-reads.ts';

@@ -1,0 +1,54 @@
+import type { Request } from 'express';
+import { readJsonBody, receiveBody } from './body.ts';
+import type { BodyHold, BodyIntake } from './body-intake.ts';
+import type { RequestLanes } from './request-lanes.ts';
+
+/**
+ * The body of one request. It counts as held in memory until the handler ends, even if the client
+ * has left.
+ */
+export class RequestBody {
+  /** Who shares this process: the address, until the request is authorized. */
+  sharer: string;
+  readonly #req: Request;
+  readonly #intake: BodyIntake;
+  readonly #lanes: RequestLanes;
+  #hold: BodyHold | undefined;
+  #json: Promise<unknown> | undefined;
+
+  constructor(req: Request, sharer: string, { intake, lanes }: { intake: BodyIntake; lanes: RequestLanes }) {
+    this.sharer = sharer;
+    this.#req = req;
+    this.#intake = intake;
+    this.#lanes = lanes;
+  }
+
+  /** Bytes held now. */
+  get bytes(): number {
+    return this.#hold?.bytes ?? 0;
+  }
+
+  /** Reads and parses the body once. `asText` also accepts `text/plain`, see `readJsonBody`. */
+  readJson(bytesMax: number, asText = false): Promise<unknown> {
+    this.#json ??= this.#parse(bytesMax, asText);
+    return this.#json;
+  }
+
+  async receive(bytesMax: number): Promise<Buffer> {
+    return receiveBody(this.#req, bytesMax, this.#open());
+  }
+
+  release(): void {
+    this.#hold?.release();
+  }
+
+  async #parse(bytesMax: number, asText: boolean): Promise<unknown> {
+    const inTurn = (parse: () => Promise<unknown>) => this.#lanes.runParse(this.sharer, parse);
+    return readJsonBody(this.#req, bytesMax, { hold: this.#open(), inTurn, asText });
+  }
+
+  #open(): BodyHold {
+    this.#hold ??= this.#intake.open(this.sharer);
+    return this.#hold;
+  }
+}

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expectProblem, newProject, startApi, type TestApi } from '../../support/api.ts';
+import { anExecution, connectExecutions } from '../../support/executions.ts';
+import { newFeedback } from '../../support/feedback.ts';
+import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.ts';
+import { listExecutions } from '../../support/traces.ts';
+
+let proxy: PostgresProxy;
+let api: TestApi;
+let executions: ReturnType<typeof connectExecutions>;
+
+beforeAll(async () => {
+  proxy = await startPostgresProxy(inject('serviceDatabaseUrl'));
+  api = await startApi({ databaseUrl: proxy.url });
+  executions = connectExecutions(api);
+});
+afterAll(async () => {
+  proxy.release();
+  await executions.close();
+  await api.close();
+  await proxy.close();
+});
+
+test('while Postgres does not tell the feedback, executions are readable without it, and has_feedback gets 503', async () => {
+  const project = await newProject(api);
+  const execution = anExecution(project);
+  await executions.store([execution]);
+  await newFeedback(api, project, { target_type: 'execution', trace_id: execution.traceId, rating: 'up' });
+  const scores = async () => (await listExecutions(api, project)).body.data.map((item) => item.feedback_score);
+  expect(await scores()).toEqual([1]);
+
+  proxy.hold('"feedback"');
+  const beganMs = performance.now();
+  for (let tries = 0; tries < 10; tries++) expect(await scores()).toEqual([null]);
+  // Each project waits for it once a second.
+  expect(performance.now() - beganMs).toBeLessThan(5_000);
+  const params = { project_id: project.id };
+  const filtered = await api.call('listExecutions', { key: project.key, params, query: { has_feedback: true } });
+  expectProblem(filtered, 503, 'postgres_unavailable');
+
+  proxy.release();
+  expect(await scores()).toEqual([1]);
+});
