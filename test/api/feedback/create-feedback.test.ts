@@ -316,6 +316,18 @@ describe('429', () => {
   });
 });
 
+test('what is stored is counted by target', async () => {
+  const own = await startApi();
+  const project = await newProject(own);
+  const body = onTrace();
+  for (let times = 0; times < 3; times++) await giveFeedback(own, project, body);
+  const { text } = await own.call('getMetrics', { adminKey: own.config.adminApiKey });
+  await own.close();
+  expect(text).toMatch(/^feedback_total\{target="execution",outcome="created".*\} 1$/m);
+  expect(text).toMatch(/^feedback_total\{target="execution",outcome="updated".*\} 2$/m);
+  expect(text).toMatch(/^feedback_total\{target="product",outcome="created".*\} 0$/m);
+});
+
 describe('browsers of other origins', () => {
   const origin = { Origin: 'https://app.example' };
   const cors = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control-'));
