@@ -42,12 +42,13 @@ export function mountRoutes<P>(app: Express, options: RouteOptions<P>): void {
  * `/prompts/validate` must come before `/prompts/{prompt_id}`.
  */
 function compareSpecificity(a: string, b: string): number {
-  const [left, right] = [a.split('/'), b.split('/')];
-  for (const [index, segment] of left.entries()) {
-    const difference = Number(segment.startsWith('{')) - Number((right[index] ?? '').startsWith('{'));
-    if (difference !== 0) return difference;
-  }
-  return 0;
+  const [left, right] = [shapeOf(a), shapeOf(b)];
+  return left < right ? -1 : Number(left > right);
+}
+
+/** Returns a character for each segment: 0 for a literal, 1 for a parameter. */
+function shapeOf(path: string): string {
+  return path.replaceAll(/[^/]+/g, (segment) => (segment.startsWith('{') ? '1' : '0'));
 }
 
 function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>): RequestHandler {
