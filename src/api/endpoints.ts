@@ -1,3 +1,4 @@
+import { analyticsEndpoints } from '../domains/analytics/analytics.routes.ts';
 import { apiKeysEndpoints } from '../domains/api-keys/api-keys.routes.ts';
 import { auditEndpoints } from '../domains/audit/audit.routes.ts';
 import { authEndpoints } from '../domains/auth/auth.routes.ts';
@@ -18,6 +19,7 @@ import type { Endpoint } from '../http/endpoint.ts';
 
 /** The dependencies of each domain's endpoints. */
 export interface EndpointDeps {
+  analytics: Parameters<typeof analyticsEndpoints>[0];
   apiKeys: Parameters<typeof apiKeysEndpoints>[0];
   audit: Parameters<typeof auditEndpoints>[0];
   auth: Parameters<typeof authEndpoints>[0];
@@ -46,6 +48,7 @@ export function createEndpoints(deps: EndpointDeps): Endpoint<Principal>[] {
     ...partsEndpoints(deps.parts),
     ...promptsEndpoints(deps.prompts),
     ...executionsEndpoints(deps.executions),
+    ...analyticsEndpoints(deps.analytics),
     ...pricingEndpoints(deps.pricing),
     ...renderingEndpoints(deps.rendering),
     ...ingestionEndpoints(deps.ingestion),

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Config } from '../config.ts';
+import { createAnalyticsLane } from '../domains/analytics/index.ts';
 import {
   authorize,
   createAuthentication,
@@ -33,6 +34,7 @@ import type { Endpoint } from '../http/endpoint.ts';
 import { openApiDocument } from '../http/openapi/document.ts';
 import { setHeaders } from '../http/request-context.ts';
 import { queueConcern } from '../queue/queue-health.ts';
+import { oldestOf, oldestUnfinishedAtMs } from '../queue/queue-stats.ts';
 import { createInvalidations } from '../stores/postgres/invalidations.ts';
 import { hintIfOwner } from '../stores/postgres/service-role.ts';
 import { firstConnection } from '../stores/redis/client.ts';
@@ -100,6 +102,11 @@ export function createApiProcess(config: Config): ApiProcess {
   const endpoints = createEndpoints({
     operations,
     executions,
+    analytics: {
+      clickhouse,
+      lane: createAnalyticsLane(() => whyStuck(probes, 'analysis')),
+      oldestUnstoredMs: () => oldestOf(publisher.queues, oldestUnfinishedAtMs),
+    },
     auth: { postgres },
     workspaces: { postgres, invalidations, cursorSecret },
     quotas: { redis },

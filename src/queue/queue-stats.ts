@@ -24,6 +24,12 @@ export async function oldestUnstoredAtMs(queue: Queue): Promise<number | undefin
   return earliest(timesOf(await Promise.all(lists)));
 }
 
+/** Same as {@link oldestUnstoredAtMs}, but includes the jobs that run. */
+export async function oldestUnfinishedAtMs(queue: Queue): Promise<number | undefined> {
+  const running = queue.getJobs(['active'], 0, 0, true);
+  return earliest([await oldestUnstoredAtMs(queue), ...timesOf([await running])]);
+}
+
 /** Returns the earliest time that `read` returns for any of the queues. */
 export async function oldestOf(
   queues: readonly Queue[],

@@ -43,6 +43,7 @@ export const domainOrder: readonly string[] = [
   'executions',
   'ingestion',
   'events',
+  'analytics',
   'rendering',
   'feedback',
   'identity',
@@ -67,12 +68,12 @@ export const packageHomes: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * The files that may read and write a table of ClickHouse. Summaries write executions, and the
- * domain `executions` lists them.
+ * The files that may read and write a table of ClickHouse. Summaries write executions, the domain
+ * `executions` lists them, and `analytics` adds them up.
  */
 export const tableHomes: Readonly<Record<string, RegExp>> = {
   spans: /^src\/domains\/spans\//,
-  executions: /^src\/domains\/(?:summaries|executions)\//,
+  executions: /^src\/domains\/(?:summaries|executions|analytics)\//,
   execution_versions: /^src\/domains\/executions\//,
 };
 

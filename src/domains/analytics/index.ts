@@ -1,0 +1,1 @@
+export { createAnalyticsLane } from './analytics-lane.ts';
