@@ -26,8 +26,8 @@ export async function oldestUnstoredAtMs(queue: Queue): Promise<number | undefin
 
 /** Same as {@link oldestUnstoredAtMs}, but includes the jobs that run. */
 export async function oldestUnfinishedAtMs(queue: Queue): Promise<number | undefined> {
-  const running = queue.getJobs(['active'], 0, 0, true);
-  return earliest([await oldestUnstoredAtMs(queue), ...timesOf([await running])]);
+  const [unstoredAtMs, running] = await Promise.all([oldestUnstoredAtMs(queue), queue.getJobs(['active'], 0, 0, true)]);
+  return earliest([unstoredAtMs, ...timesOf([running])]);
 }
 
 /** Returns the earliest time that `read` returns for any of the queues. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { MalformedError } from '../../lib/errors.ts';
 import type { FairLane } from '../../lib/fair-lane.ts';
+import { within } from '../../lib/within.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { stoppable } from '../../stores/clickhouse/client.ts';
 import {
@@ -18,6 +19,7 @@ import { readSums, readTop } from './stats-queries.ts';
 const dayMs = 24 * 60 * 60_000;
 const defaultWindowMs = 7 * dayMs;
 const windowDaysMax = 366;
+const queueWaitMsMax = 500;
 
 export interface StatsDeps {
   clickhouse: ClickHouse;
@@ -57,8 +59,7 @@ export async function getStats(
     );
   }
   const starts = bucketStarts(window, granularity, query.tz);
-  const oldestMs = await deps.oldestUnstoredMs();
-  const asOfMs = Math.min(oldestMs ?? nowMs, nowMs);
+  const asOfMs = await readAsOf(deps, nowMs);
   const clickhouse = stoppable(deps.clickhouse, signal);
   const [rows, prompts, models, users, errors] = await deps.lane.run(
     workspaceId,
@@ -90,8 +91,17 @@ export async function getStats(
       ...sumsToWire(byStart.get(startMs)),
     })),
     top: topToWire({ prompts, models, users, errors }),
-    data_as_of: new Date(asOfMs).toISOString(),
+    data_as_of: asOfMs === null ? null : new Date(asOfMs).toISOString(),
   };
+}
+
+/** Returns null while the queue cannot be read, because reads do not need it otherwise. */
+async function readAsOf({ oldestUnstoredMs }: StatsDeps, nowMs: number): Promise<number | null> {
+  try {
+    return Math.min((await within(queueWaitMsMax, oldestUnstoredMs)) ?? nowMs, nowMs);
+  } catch {
+    return null;
+  }
 }
 
 function windowOf({ from, to }: z.output<typeof statsQuery>, nowMs: number): Window {

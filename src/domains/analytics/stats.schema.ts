@@ -88,7 +88,9 @@ export const statsSchema = z.object({
       errors: z.array(z.object({ type: z.string().nullable(), spans: count, executions: count })),
     })
     .meta({ description: 'The ten most frequent of each kind. Costs contain what is known' }),
-  data_as_of: z.iso.datetime().meta({ description: 'Everything that was received before this time is included' }),
+  data_as_of: z.iso.datetime().nullable().meta({
+    description: 'Everything that was received before this time is included. Null while the queue is unavailable',
+  }),
 });
 
 export type MeasuresWire = z.infer<typeof measuresSchema>;
