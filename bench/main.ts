@@ -6,6 +6,7 @@ import { help, type Options, readOptions } from './options.ts';
 import { build, type OwnTarget, startOwnTarget } from './own-target.ts';
 import { summarizeProfiles } from './profile.ts';
 import { ack } from './scenarios/ack.ts';
+import { analytics } from './scenarios/analytics.ts';
 import type { Bench } from './scenarios/bench.ts';
 import { bomb } from './scenarios/bomb.ts';
 import { freshness } from './scenarios/freshness.ts';
@@ -27,6 +28,7 @@ const scenarios: Readonly<Record<ScenarioName, (bench: Bench) => Promise<object>
   render,
   reads,
   requests,
+  analytics,
 };
 const queryTimeoutMs = 60_000;
 

@@ -28,7 +28,7 @@ export const spansPerTrace = 10;
 
 export const help = `npm run bench -- [options]      prints a load report as JSON to standard output
 
-  --scenario a,b        list of ${scenarioNames.join(', ')} (default: all except render and reads, in this order)
+  --scenario a,b        list of ${scenarioNames.join(', ')} (default: all except render, reads and analytics, in this order)
   --seconds n           how long each scenario sends (default: depends on the scenario)
   --spans-per-body n    a multiple of ${spansPerTrace} (default 100)
   --connections n       number of connections of the closed loop (default 8)

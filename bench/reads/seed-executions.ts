@@ -15,6 +15,10 @@ export interface SeedSpec {
   projectId: string;
   traces: number;
   spansPerTrace: number;
+  /** Their ends are distributed evenly over this time until now. */
+  windowMs: number;
+  /** The prompt of the first model calls. Without it, and for later calls, prompts are invented. */
+  prompt?: { id: string; calls: number };
 }
 
 /** No project has its own prices. */
@@ -24,15 +28,15 @@ const prices = {
   budget: { left: 256 },
 };
 const spansPerBlock = 10_000;
-const windowMs = 6 * 24 * 3_600_000;
 
 /**
  * Stores executions as a worker does, but directly in the engine. Their ends are distributed evenly
- * over six days. Each has its own text, so that there are rare values. Cost, tags, prompts and
+ * over the window. Each has its own text, so that there are rare values. Cost, tags, prompts and
  * failures are invented. Returns the trace ids.
  */
 export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Promise<string[]> {
-  const { projectId, traces, spansPerTrace } = spec;
+  const { projectId, traces, spansPerTrace, windowMs } = spec;
+  const calls = { left: spec.prompt?.calls ?? 0, traces: 0 };
   const random = seededRandom(11);
   const nowMs = Date.now();
   const traceIds: string[] = [];
@@ -51,7 +55,7 @@ export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Pr
     );
     await insertExecutions(
       clickhouse,
-      bodies.map((rows) => embellished(projectId, rows.map(lightSpanOf), random)),
+      bodies.map((rows) => prompted(embellished(projectId, rows.map(lightSpanOf), random), spec, calls)),
     );
   }
   return traceIds;
@@ -83,5 +87,24 @@ function embellished(projectId: string, spans: readonly LightSpan[], random: Ran
     costNanoUsd: random() < 0.1 ? null : BigInt(number(50_000_000)),
     tags: [`team-${number(20)}`, `release-${number(100)}`],
     prompts: [{ id: `prm_${number(50)}`, name: `prompt-${number(50)}`, version: 1 + number(5), key: '', calls: 1 }],
+  };
+}
+
+/** Gives some calls of each execution the prompt of the spec, until it has as many calls as the spec says. */
+function prompted(
+  execution: SummarizedExecution,
+  { prompt, traces }: SeedSpec,
+  done: { left: number; traces: number },
+): SummarizedExecution {
+  if (prompt === undefined) return execution;
+  const expected = Math.ceil((prompt.calls * ++done.traces) / traces);
+  const given = Math.min(execution.calls.length, expected - (prompt.calls - done.left));
+  if (given <= 0) return execution;
+  done.left -= given;
+  const of = { id: prompt.id, name: 'Measured', version: 1 + (done.traces % 5), key: '' };
+  return {
+    ...execution,
+    prompts: [{ ...of, calls: given }],
+    calls: execution.calls.map((call, index) => (index < given ? { ...call, prompt: of } : call)),
   };
 }

@@ -8,11 +8,13 @@ export const scenarioNames = [
   'requests',
   'render',
   'reads',
+  'analytics',
 ] as const;
 
 export type ScenarioName = (typeof scenarioNames)[number];
 
-/** Scenarios that run by default. `reads` takes minutes. `reads` and `render` do not measure ingestion. */
-export const defaultScenarioNames: readonly ScenarioName[] = scenarioNames.filter(
-  (name) => name !== 'reads' && name !== 'render',
-);
+/** `reads` and `analytics` take minutes. They and `render` do not measure ingestion. */
+const onRequest: readonly ScenarioName[] = ['render', 'reads', 'analytics'];
+
+/** Scenarios that run by default. */
+export const defaultScenarioNames: readonly ScenarioName[] = scenarioNames.filter((name) => !onRequest.includes(name));

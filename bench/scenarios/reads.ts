@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { restingPartsMax } from '../../src/domains/spans/merge-data-parts.ts';
 import { detailRequests, listRequests } from '../reads/read-requests.ts';
 import { seedExecutions } from '../reads/seed-executions.ts';
 import { type LatencySummary, round, summarizeLatencies } from '../statistics.ts';
+import { untilMerged } from '../until-merged.ts';
 import { type Bench, watchResources } from './bench.ts';
 
 interface Measured extends LatencySummary {
@@ -16,12 +15,10 @@ const shapes = [
   { traces: 30_000, spansPerTrace: 10 },
   { traces: 600, spansPerTrace: 500 },
 ] as const;
+const windowMs = 6 * 24 * 3_600_000;
 const requestsPerRead = 60;
 const warmUps = 10;
-const mergesPollMs = 500;
 const sampleEveryMs = 1_000;
-const unmerged = `SELECT (SELECT count() FROM system.merges)::Float64 AS merges,
-  (SELECT count() FROM system.parts WHERE active AND table = 'spans')::Float64 AS parts`;
 
 /** One reader at a time. Measures a list, a detail, a hierarchy and a timeline with 300,000 stored spans. */
 export async function reads(bench: Bench): Promise<object> {
@@ -32,9 +29,9 @@ export async function reads(bench: Bench): Promise<object> {
     await bench.clickhouse.command({ query: 'TRUNCATE TABLE spans' });
     await bench.clickhouse.command({ query: 'TRUNCATE TABLE executions' });
     await bench.clickhouse.command({ query: 'TRUNCATE TABLE execution_versions' });
-    const traceIds = await seedExecutions(bench.clickhouse, { projectId: bench.target.projectId, ...shape });
+    const traceIds = await seedExecutions(bench.clickhouse, { projectId: bench.target.projectId, windowMs, ...shape });
     const seedS = round((performance.now() - startedAtMs) / 1_000, 1);
-    await untilMerged(bench);
+    await untilMerged(bench.clickhouse);
     const turnStart = randomBytes(4).readUInt32LE();
     results.push({
       ...shape,
@@ -44,16 +41,6 @@ export async function reads(bench: Bench): Promise<object> {
     });
   }
   return { parameters: { requests_per_read: requestsPerRead, limit: 50 }, shapes: results };
-}
-
-/** Waits until the worker has merged the parts, which it does after some time without new rows. */
-async function untilMerged({ clickhouse }: Bench): Promise<void> {
-  for (;;) {
-    const result = await clickhouse.query({ query: unmerged, format: 'JSONEachRow' });
-    const [row] = await result.json<{ merges: number; parts: number }>();
-    if (row?.merges === 0 && row.parts <= restingPartsMax) return;
-    await delay(mergesPollMs);
-  }
 }
 
 async function measureAll(

@@ -55,7 +55,7 @@ describe('while another workspace', () => {
     stack = await startStack({
       apiPreload: preload,
       workerPreload: preload,
-      env: { LOOP_DELAY_DIR: delaysDirectory, TMPDIR: tmpdir() },
+      env: { LOOP_DELAY_DIR: delaysDirectory, TMPDIR: tmpdir(), WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' },
     });
     // One attack that ends a process must not decide what becomes of the next.
     revived = [stack.api.keepAlive(), stack.worker.keepAlive()];

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { request } from 'node:http';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
@@ -286,6 +287,48 @@ export const attacks = {
         await call(target, 'GET', projectPath(target, `/prompts?q=${turn}`), { signal });
       }),
   },
+  'stats of twenty thousand traces by the minute': {
+    async prepare(target) {
+      await sendManyTraces(target);
+    },
+    async run(target, signal) {
+      await inParallel(12, signal, () => {
+        const fromMs = Date.now() - 16 * 60 * 60_000;
+        const query = `granularity=minute&from=${new Date(fromMs).toISOString()}`;
+        return call(target, 'GET', projectPath(target, `/stats?${query}`), { signal });
+      });
+    },
+  },
+  'feedback as large as it may be': {
+    async run(target, signal) {
+      const comment = 'lorem ipsum '.repeat(650);
+      await inParallel(24, signal, () => {
+        const body = JSON.stringify({ target_type: 'execution', trace_id: newTraceId(), rating: 'up', comment });
+        return call(target, 'POST', '/api/feedback', { body, signal });
+      });
+    },
+  },
+  'events for webhooks that never answer': {
+    async prepare(target) {
+      const port = await listenSilently();
+      for (let webhook = 0; webhook < 10; webhook++) {
+        const url = `http://127.0.0.1:${port}/${webhook}`;
+        await created(post(target, '/webhooks', { url, events: ['prompt.label_moved'] }));
+      }
+      await created(post(target, '/prompts', { name: 'events', type: 'text', template: 'Hello' }));
+      const body = JSON.stringify({ template: 'Goodbye' });
+      await call(target, 'PUT', projectPath(target, '/prompts/events'), { body });
+    },
+    run: (target, signal) =>
+      inParallel(16, signal, (turn) => {
+        const labels = 40;
+        const body = JSON.stringify({ version: 1 + (Math.floor(turn / labels) % 2) });
+        return call(target, 'PUT', projectPath(target, `/prompts/events/labels/label-${turn % labels}`), {
+          body,
+          signal,
+        });
+      }),
+  },
 } as const satisfies Record<string, Attack>;
 
 export type AttackName = keyof typeof attacks;
@@ -317,8 +360,22 @@ function post(target: Target, path: string, body: unknown, signal?: AbortSignal)
   return call(target, 'POST', projectPath(target, path), { body: JSON.stringify(body), ...(signal && { signal }) });
 }
 
+/** Throws if the service did not create what the attack needs: it would then be no attack. */
+async function created(answer: Promise<number>): Promise<void> {
+  const status = await answer;
+  if (status !== 201) throw new Error(`A preparation of an attack was answered with ${status}`);
+}
+
 function list(target: Target, query: string): Promise<number> {
   return call(target, 'GET', projectPath(target, `/executions?${query}`));
+}
+
+/** Listens on a free port, accepts connections and answers nothing. */
+async function listenSilently(): Promise<number> {
+  const server = createServer((socket) => socket.on('error', () => undefined).resume());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
 }
 
 /** Opens connections that announce a body, send its first bytes and then nothing. */
