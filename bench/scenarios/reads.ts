@@ -29,6 +29,7 @@ export async function reads(bench: Bench): Promise<object> {
     await bench.clickhouse.command({ query: 'TRUNCATE TABLE spans' });
     await bench.clickhouse.command({ query: 'TRUNCATE TABLE executions' });
     await bench.clickhouse.command({ query: 'TRUNCATE TABLE execution_versions' });
+    await bench.clickhouse.command({ query: 'TRUNCATE TABLE execution_facts' });
     const traceIds = await seedExecutions(bench.clickhouse, { projectId: bench.target.projectId, windowMs, ...shape });
     const seedS = round((performance.now() - startedAtMs) / 1_000, 1);
     await untilMerged(bench.clickhouse);

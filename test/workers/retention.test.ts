@@ -75,7 +75,7 @@ test.each([28_001, 30_000, 36_500, 65_535])('a row that was stored with %i days 
   await sendSpans(api, project.key, [span]);
   // Its execution is stored a moment after its spans.
   await until('it is listed', 20_000, async () => (await listExecutions(api, project, {})).body.data.length > 0);
-  for (const table of ['spans', 'executions', 'execution_versions']) {
+  for (const table of ['spans', 'executions', 'execution_versions', 'execution_facts']) {
     const query_params = { days, traceId: span.traceId };
     const query = `INSERT INTO ${table} SELECT * REPLACE ({days: UInt16} AS retention_days, {other: String} AS project_id)
       FROM ${table} WHERE trace_id = unhex({traceId: String}) LIMIT 1`;
@@ -98,7 +98,9 @@ test('every table with a retention counts its end so that it stops at the last D
     format: 'JSONEachRow',
   });
   const tables = await result.json<{ name: string; engine_full: string }>();
-  expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['spans', 'executions', 'execution_versions']));
+  expect(tables.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['spans', 'executions', 'execution_versions', 'execution_facts']),
+  );
   for (const { name, engine_full: engine } of tables) {
     expect(engine, name).toMatch(/TTL toDateTime\(least\(.*4294967295\)\) WHERE .*retention_days <= 28000/s);
   }

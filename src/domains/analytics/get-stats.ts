@@ -61,13 +61,12 @@ export async function getStats(
   const starts = bucketStarts(window, granularity, query.tz);
   const asOfMs = await readAsOf(deps, nowMs);
   const clickhouse = stoppable(deps.clickhouse, signal);
-  const [rows, prompts, models, users, errors] = await deps.lane.run(
+  const [rows, calls, users, errors] = await deps.lane.run(
     workspaceId,
     () =>
       Promise.all([
         readSums(clickhouse, { projectId, window, starts }),
-        readTop(clickhouse, 'prompts', { projectId, window }),
-        readTop(clickhouse, 'models', { projectId, window }),
+        readTop(clickhouse, 'calls', { projectId, window }),
         readTop(clickhouse, 'users', { projectId, window }),
         readTop(clickhouse, 'errors', { projectId, window }),
       ]),
@@ -90,7 +89,7 @@ export async function getStats(
       partial: isPartial(startMs, window, { nowMs, granularity, zone: query.tz }),
       ...sumsToWire(byStart.get(startMs)),
     })),
-    top: topToWire({ prompts, models, users, errors }),
+    top: topToWire({ calls, users, errors }),
     data_as_of: asOfMs === null ? null : new Date(asOfMs).toISOString(),
   };
 }

@@ -8,7 +8,9 @@ const settings = { max_execution_time: 10, max_threads: 2, max_rows_to_read: '50
 const startMs = 'intDiv(start_unix_nano, 1000000)';
 /** A cost that overflowed 64 bits is stored as a negative number, and counts as the largest one. */
 const cost = (column: string) => `toInt128(if(${column} < 0, 9223372036854775807, ${column}))`;
-const duration = 'greatest(toInt128(end_unix_nano) - toInt128(start_unix_nano), 0) / 1e6';
+const durationNano = 'if(end_unix_nano > start_unix_nano, end_unix_nano - start_unix_nano, 0)';
+/** Compares the column itself with whole milliseconds, so that its index can be used. */
+const nanosOf = (parameter: string) => `{${parameter}:UInt64} * 1000000`;
 
 /** Sums over executions. Costs are whole nano-USD as text, which a number could not hold. */
 export interface Sums {
@@ -38,7 +40,7 @@ const sums = `count()::Float64 AS executions, sum(span_count)::Float64 AS spans,
   sum(reasoning_tokens)::Float64 AS reasoningTokens, sum(total_tokens)::Float64 AS totalTokens,
   count(cost_nano_usd)::Float64 AS priced, toString(sum(ifNull(${cost('cost_nano_usd')}, 0))) AS cost,
   sum(unpriced_spans)::Float64 AS unpricedSpans,
-  arrayMap(ms -> ifNotFinite(ms, 0), quantilesExactInclusive(0.5, 0.75, 0.95, 0.99)(${duration})) AS latencyMs`;
+  arrayMap(nanos -> ifNotFinite(nanos, 0) / 1e6, quantilesExactInclusive(0.5, 0.75, 0.95, 0.99)(${durationNano})) AS latencyMs`;
 
 export interface StatsRow extends Sums {
   /** Whether the row is of the window, and not of the one before it. */
@@ -62,8 +64,8 @@ export function readSums(
   return readRows<StatsRow>(clickhouse, {
     query: `SELECT ${startMs} >= {fromMs:UInt64} AS isCurrent, grouping(bucket)::UInt8 AS isTotal,
               toString(roundDown(${startMs}, {starts:Array(UInt64)})) AS bucket, ${sums}
-            FROM executions FINAL PREWHERE project_id = {projectId:String}
-            WHERE ${startMs} >= {previousMs:UInt64} AND ${startMs} < {toMs:UInt64}
+            FROM execution_facts FINAL PREWHERE project_id = {projectId:String}
+            WHERE start_unix_nano >= ${nanosOf('previousMs')} AND start_unix_nano < ${nanosOf('toMs')}
             GROUP BY GROUPING SETS ((isCurrent, bucket), (isCurrent))`,
     query_params: { projectId, starts, ...window, previousMs: Math.max(0, 2 * window.fromMs - window.toMs) },
     clickhouse_settings: settings,
@@ -75,46 +77,54 @@ export function readSums(
 const members = (array: string, names: readonly string[]) =>
   `ARRAY JOIN ${names.map((name) => `${array}.${name} AS one_${name}`).join(', ')}`;
 
-const callCost = 'toString(sumIf(toInt128(one_cost_nano_usd), one_counted)) AS cost';
-const callErrors = "sumIf(one_calls, one_status = 'error')::Float64 AS failed";
-const callNumbers = ['calls', 'cost_nano_usd', 'counted', 'status'];
+const callMembers = ['calls', 'cost_nano_usd', 'counted', 'status', 'total_tokens', 'model', 'provider'];
+const topsMax = 10;
 
 /** The most frequent values of one kind: what is joined, and the statement around it. */
 const tops = {
-  prompts: {
-    joined: members('calls', [...callNumbers, 'prompt_id', 'prompt_name']),
-    select: `one_prompt_id AS id, any(one_prompt_name) AS name, sum(one_calls)::Float64 AS callCount, ${callCost}, ${callErrors}`,
-    rest: `(one_prompt_id != '' OR one_prompt_name != '')
-      GROUP BY id, if(one_prompt_id = '', one_prompt_name, '') ORDER BY callCount DESC, id, name`,
-  },
-  models: {
-    joined: members('calls', [...callNumbers, 'model', 'provider', 'total_tokens']),
-    select: `one_model AS name, one_provider AS provider, sum(one_calls)::Float64 AS callCount,
-      sumIf(one_total_tokens, one_counted)::Float64 AS totalTokens, ${callCost}, ${callErrors}`,
-    rest: "one_model != '' GROUP BY name, provider ORDER BY callCount DESC, name, provider",
+  // One pass over the calls for both, because it costs most. A group without a name is no value.
+  calls: {
+    joined: members('calls', [...callMembers, 'prompt_id', 'prompt_name']),
+    select: `grouping(one_model)::UInt8 AS isPrompt, one_model AS model, one_provider AS provider,
+      one_prompt_id AS promptId, any(one_prompt_name) AS promptName, sum(one_calls)::Float64 AS callCount,
+      sumIf(one_total_tokens, one_counted)::Float64 AS totalTokens,
+      toString(sumIf(toInt128(one_cost_nano_usd), one_counted)) AS cost, sumIf(one_calls, one_status = 'error')::Float64 AS failed`,
+    rest: `true GROUP BY GROUPING SETS ((one_model, one_provider), (one_prompt_id, if(one_prompt_id = '', one_prompt_name, '')))
+      HAVING isPrompt ? promptId != '' OR promptName != '' : model != ''
+      ORDER BY callCount DESC, model, provider, promptId, promptName LIMIT ${topsMax} BY isPrompt`,
   },
   users: {
     joined: '',
     select: `user_id AS name, count()::Float64 AS executions, countIf(status = 'error')::Float64 AS errors,
       toString(sum(ifNull(${cost('cost_nano_usd')}, 0))) AS cost`,
-    rest: "user_id != '' GROUP BY name ORDER BY executions DESC, name",
+    rest: `user_id != '' GROUP BY name ORDER BY executions DESC, name LIMIT ${topsMax}`,
   },
   errors: {
     joined: members('errors', ['type', 'spans']),
     select: 'one_type AS name, sum(one_spans)::Float64 AS spans, count()::Float64 AS executions',
-    rest: 'true GROUP BY name ORDER BY spans DESC, name',
+    rest: `true GROUP BY name ORDER BY spans DESC, name LIMIT ${topsMax}`,
   },
 } as const;
 
 export interface TopRows {
-  prompts: { id: string; name: string; callCount: number; cost: string; failed: number };
-  models: { name: string; provider: string; callCount: number; totalTokens: number; cost: string; failed: number };
+  /** A row is of a prompt if `isPrompt`, otherwise of a model. */
+  calls: {
+    isPrompt: 0 | 1;
+    model: string;
+    provider: string;
+    promptId: string;
+    promptName: string;
+    callCount: number;
+    totalTokens: number;
+    cost: string;
+    failed: number;
+  };
   users: { name: string; executions: number; errors: number; cost: string };
   errors: { name: string; spans: number; executions: number };
 }
 
 /**
- * Returns the ten most frequent prompts, models, users or types of errors of a window.
+ * Returns the ten most frequent prompts and models, users or types of errors of a window.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export function readTop<Kind extends keyof TopRows>(
@@ -124,8 +134,8 @@ export function readTop<Kind extends keyof TopRows>(
 ): Promise<TopRows[Kind][]> {
   const { joined, select, rest } = tops[kind];
   return readRows<TopRows[Kind]>(clickhouse, {
-    query: `SELECT ${select} FROM executions FINAL ${joined} PREWHERE project_id = {projectId:String}
-            WHERE ${startMs} >= {fromMs:UInt64} AND ${startMs} < {toMs:UInt64} AND ${rest} LIMIT 10`,
+    query: `SELECT ${select} FROM execution_facts FINAL ${joined} PREWHERE project_id = {projectId:String}
+            WHERE start_unix_nano >= ${nanosOf('fromMs')} AND start_unix_nano < ${nanosOf('toMs')} AND ${rest}`,
     query_params: { projectId, ...window },
     clickhouse_settings: settings,
     format: 'JSONEachRow',

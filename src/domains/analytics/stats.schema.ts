@@ -148,19 +148,23 @@ export function changeOf(now: MeasuresWire, before: MeasuresWire): Record<string
 export function topToWire(top: { [Kind in keyof TopRows]: TopRows[Kind][] }): z.infer<typeof statsSchema>['top'] {
   const usd = (nanoUsd: string) => formatUsd(BigInt(nanoUsd));
   return {
-    prompts: top.prompts.map(({ id, name, callCount, failed, cost }) => ({
-      ...{ prompt_id: id || null, name: name || null, calls: callCount, errors: failed, cost: usd(cost) },
-    })),
-    models: top.models.map(({ name, provider, callCount, failed, totalTokens, cost }) => ({
-      ...{
-        model: name,
-        provider: provider || null,
-        calls: callCount,
-        errors: failed,
-        total_tokens: totalTokens,
-        cost: usd(cost),
-      },
-    })),
+    prompts: top.calls.flatMap(({ isPrompt, promptId, promptName, callCount, failed, cost }) =>
+      isPrompt === 0
+        ? []
+        : { prompt_id: promptId || null, name: promptName || null, calls: callCount, errors: failed, cost: usd(cost) },
+    ),
+    models: top.calls.flatMap(({ isPrompt, model, provider, callCount, failed, totalTokens, cost }) =>
+      isPrompt === 1
+        ? []
+        : {
+            model,
+            provider: provider || null,
+            calls: callCount,
+            errors: failed,
+            total_tokens: totalTokens,
+            cost: usd(cost),
+          },
+    ),
     users: top.users.map(({ name, executions, errors, cost }) => ({
       user_id: name,
       executions,

@@ -16,7 +16,6 @@ export interface ExecutionCall {
   /** The mean of several calls; null when it is not known of any. */
   ttftMs: number | null;
   status: SpanStatus;
-  kind: string;
   provider: string;
   model: string;
   /** Whether usage and cost are part of the sums of the execution. */
@@ -80,7 +79,6 @@ function callOf(span: LightSpan, { counted, prompts }: Known): ExecutionCall {
     durationMs: durationMs(span.startUnixNano, span.endUnixNano),
     ttftMs: span.ttftMs,
     status: span.status,
-    kind: span.kind,
     provider: span.provider,
     model: span.model,
     counted: counted.countedSpanIds.has(span.spanId),

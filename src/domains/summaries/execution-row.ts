@@ -41,7 +41,6 @@ const callFields = [
   field(float64, (call: ExecutionCall) => call.durationMs),
   field(float64, (call: ExecutionCall) => call.ttftMs ?? -1),
   field(int8, (call: ExecutionCall) => statusNumbers[call.status]),
-  field(text, (call: ExecutionCall) => call.kind),
   field(text, (call: ExecutionCall) => call.provider),
   field(text, (call: ExecutionCall) => call.model),
   field(bool, (call: ExecutionCall) => call.counted),
@@ -59,7 +58,7 @@ const errorFields = [
   field(uint32, (errors: ExecutionErrors) => errors.spans),
 ];
 
-/** The columns of `executions`, one line each. */
+/** The columns of `summaries`, one line each. From there they come to `executions` and `execution_facts`. */
 const executionTable = new NativeTable<SummarizedExecution>({
   project_id: column(text, (e) => e.projectId),
   trace_id: column(hex(16), (e) => e.traceId),
@@ -118,5 +117,5 @@ export async function insertExecutions(
     executionTable.encode(executions.slice(start, start + rowsAtOnce)),
   );
   const block = executionTable.block(parts);
-  await insertBlock(clickhouse, { table: 'executions', columns: executionTable.names, block });
+  await insertBlock(clickhouse, { table: 'summaries', columns: executionTable.names, block });
 }

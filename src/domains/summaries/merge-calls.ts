@@ -34,11 +34,11 @@ function mergeWithin(calls: readonly ExecutionCall[], nanos: bigint): ExecutionC
 }
 
 function keyOf(call: ExecutionCall, nanos: bigint): string {
-  const { status, kind, provider, model, counted, costNanoUsd, prompt } = call;
+  const { status, provider, model, counted, costNanoUsd, prompt } = call;
   const isPriced = costNanoUsd !== null;
   const time = (call.startUnixNano / nanos).toString();
   const { id, name, version, key } = prompt;
-  return JSON.stringify([time, status, kind, provider, model, counted, isPriced, id, name, version, key]);
+  return JSON.stringify([time, status, provider, model, counted, isPriced, id, name, version, key]);
 }
 
 function sumOf(a: ExecutionCall, b: ExecutionCall): ExecutionCall {

@@ -26,7 +26,7 @@ export const tenantTables: Readonly<Record<Heard['engine'], readonly string[]>> 
     ...['prompts', 'prompt_versions', 'prompt_labels', 'prompt_label_history', 'prompt_version_parts'],
     ...['parts', 'part_versions', 'part_labels', 'part_label_history', 'part_uses', 'part_edges'],
   ],
-  clickhouse: ['spans', 'executions', 'execution_versions'],
+  clickhouse: ['spans', 'executions', 'execution_versions', 'execution_facts'],
 };
 
 /** A statement that may use tables of tenants without the id of a tenant, and the reason. */
