@@ -103,7 +103,7 @@ export function createApiProcess(config: Config): ApiProcess {
     operations,
     executions,
     analytics: {
-      clickhouse,
+      ...{ clickhouse, postgres, prompts, feedback: feedback.reads },
       lane: createAnalyticsLane(() => whyStuck(probes, 'analysis')),
       oldestUnstoredMs: () => oldestOf(publisher.queues, oldestUnfinishedAtMs),
     },

@@ -1,25 +1,10 @@
 import type { z } from 'zod';
-import { MalformedError } from '../../lib/errors.ts';
 import type { FairLane } from '../../lib/fair-lane.ts';
-import { within } from '../../lib/within.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { stoppable } from '../../stores/clickhouse/client.ts';
-import {
-  autoGranularity,
-  bucketStarts,
-  bucketsMax,
-  type Granularity,
-  hasFewBuckets,
-  nextStart,
-  type Window,
-} from './buckets.ts';
 import { changeOf, type statsQuery, type statsSchema, sumsToWire, topToWire } from './stats.schema.ts';
 import { readSums, readTop } from './stats-queries.ts';
-
-const dayMs = 24 * 60 * 60_000;
-const defaultWindowMs = 7 * dayMs;
-const windowDaysMax = 366;
-const queueWaitMsMax = 500;
+import { bucketsOf, readDataAsOf, windowToWire } from './window.ts';
 
 export interface StatsDeps {
   clickhouse: ClickHouse;
@@ -50,16 +35,8 @@ export async function getStats(
   },
 ): Promise<z.infer<typeof statsSchema>> {
   const nowMs = Date.now();
-  const window = windowOf(query, nowMs);
-  const granularity = query.granularity === 'auto' ? autoGranularity(window) : query.granularity;
-  if (!hasFewBuckets(window, granularity)) {
-    throw refused(
-      'granularity',
-      `gives too many buckets: at most ${bucketsMax} are allowed. Use a longer granularity or a shorter window`,
-    );
-  }
-  const starts = bucketStarts(window, granularity, query.tz);
-  const asOfMs = await readAsOf(deps, nowMs);
+  const { window, granularity, starts, isPartial } = bucketsOf(query, nowMs);
+  const dataAsOf = await readDataAsOf(deps.oldestUnstoredMs, nowMs);
   const clickhouse = stoppable(deps.clickhouse, signal);
   const [rows, calls, users, errors] = await deps.lane.run(
     workspaceId,
@@ -78,7 +55,7 @@ export async function getStats(
   );
   const [totals, previous] = [total(1), total(0)];
   return {
-    window: { from: new Date(window.fromMs).toISOString(), to: new Date(window.toMs).toISOString() },
+    window: windowToWire(window),
     granularity,
     tz: query.tz,
     totals,
@@ -86,43 +63,10 @@ export async function getStats(
     change: changeOf(totals, previous),
     series: starts.map((startMs) => ({
       bucket: new Date(startMs).toISOString(),
-      partial: isPartial(startMs, window, { nowMs, granularity, zone: query.tz }),
+      partial: isPartial(startMs),
       ...sumsToWire(byStart.get(startMs)),
     })),
     top: topToWire({ calls, users, errors }),
-    data_as_of: asOfMs === null ? null : new Date(asOfMs).toISOString(),
+    data_as_of: dataAsOf,
   };
-}
-
-/** Returns null while the queue cannot be read, because reads do not need it otherwise. */
-async function readAsOf({ oldestUnstoredMs }: StatsDeps, nowMs: number): Promise<number | null> {
-  try {
-    return Math.min((await within(queueWaitMsMax, oldestUnstoredMs)) ?? nowMs, nowMs);
-  } catch {
-    return null;
-  }
-}
-
-function windowOf({ from, to }: z.output<typeof statsQuery>, nowMs: number): Window {
-  const toMs = to === undefined ? nowMs : Date.parse(to);
-  const fromMs = from === undefined ? toMs - defaultWindowMs : Date.parse(from);
-  if (fromMs >= toMs) throw refused('from', 'must be before `to`');
-  if (fromMs < 0) throw refused('from', 'must be 1970 or later');
-  if (toMs - fromMs > windowDaysMax * dayMs)
-    throw refused('from', `must be at most ${windowDaysMax} days before \`to\``);
-  return { fromMs, toMs };
-}
-
-function isPartial(
-  startMs: number,
-  { fromMs, toMs }: Window,
-  { nowMs, granularity, zone }: { nowMs: number; granularity: Granularity; zone: string },
-): boolean {
-  return startMs < fromMs || nextStart(startMs, granularity, zone) > Math.min(toMs, nowMs);
-}
-
-function refused(path: string, message: string): MalformedError {
-  return new MalformedError('invalid_parameter', `${path} ${message}`, {
-    errors: [{ path, code: 'invalid_parameter', message }],
-  });
 }

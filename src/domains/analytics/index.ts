@@ -1,1 +1,2 @@
 export { createAnalyticsLane } from './analytics-lane.ts';
+export type { FeedbackOfPrompts, PromptFeedback } from './feedback-of-prompt.ts';

@@ -6,9 +6,10 @@ import type { Sums, TopRows } from './stats-queries.ts';
 
 const time = z.iso.datetime({ offset: true }).optional();
 
-export const statsQuery = z.strictObject({
-  from: time.meta({ description: 'Executions that started at or after this time; default: seven days before `to`' }),
-  to: time.meta({ description: 'Executions that started before this time; default: now' }),
+/** The window, its buckets and their time zone. */
+export const windowQuery = {
+  from: time.meta({ description: 'What started at or after this time; default: seven days before `to`' }),
+  to: time.meta({ description: 'What started before this time; default: now' }),
   granularity: z
     .enum(['auto', ...granularities])
     .default('auto')
@@ -19,7 +20,9 @@ export const statsQuery = z.strictObject({
     .refine(isTimeZone, 'must be a time zone of the IANA database, such as Europe/Berlin')
     .default('UTC')
     .meta({ description: 'The time zone whose hours, days and weeks the buckets are', example: 'Europe/Berlin' }),
-});
+};
+
+export const statsQuery = z.strictObject(windowQuery);
 
 const count = z.int();
 const money = z.string().nullable().meta({

@@ -1,4 +1,5 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
+import type { PromptFeedback } from '../analytics/index.ts';
 import type { Feedback } from './feedback.ts';
 import { feedbackColumns, feedbackOf } from './feedback-store.ts';
 
@@ -54,6 +55,37 @@ export async function findTracesWithFeedback(
     .distinct()
     .limit(max)
     .pluck<string[]>('trace_id');
+}
+
+/**
+ * Returns the newest feedback on executions, spans and one prompt since a time, at most `max`.
+ * @throws UnavailableError while Postgres is unavailable
+ */
+export async function listFeedbackOfPrompt(
+  postgres: Postgres,
+  { projectId, promptId, fromMs, max }: { projectId: string; promptId: string; fromMs: number; max: number },
+): Promise<PromptFeedback[]> {
+  const rows = await postgres('feedback')
+    .where({ project_id: projectId })
+    .where('created_at', '>=', new Date(fromMs))
+    .whereRaw(`(${ofExecutions} or target_type = 'prompt' and prompt_id = ?)`, [promptId])
+    .orderBy([
+      { column: 'created_at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .limit(max)
+    .select<{ trace_id: string | null; span_id: string | null; prompt_version: number | null; score: number | null }[]>(
+      'trace_id',
+      'span_id',
+      'prompt_version',
+      'score',
+    );
+  return rows.map((row) => ({
+    traceId: row.trace_id,
+    spanId: row.span_id,
+    promptVersion: row.prompt_version,
+    score: row.score,
+  }));
 }
 
 /** Returns whether the project has any feedback on executions. */

@@ -2,10 +2,12 @@ import { LRUCache } from 'lru-cache';
 import { UnavailableError } from '../../lib/errors.ts';
 import { TimeoutError, within } from '../../lib/within.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import type { FeedbackOfPrompts, PromptFeedback } from '../analytics/index.ts';
 import type { FeedbackOfExecutions } from '../executions/index.ts';
 import {
   findTracesWithFeedback,
   hasExecutionFeedback,
+  listFeedbackOfPrompt,
   listFeedbackOfTrace,
   scoresOfTraces,
 } from './execution-feedback-store.ts';
@@ -21,7 +23,7 @@ const waitMsMax = 1_000;
  * The feedback of executions. Remembers for five seconds whether a project has any, so that reads
  * of a project without feedback ask Postgres once in that time. All workspaces share the memory.
  */
-export class FeedbackReads implements FeedbackOfExecutions {
+export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
   readonly #postgres: Postgres;
   readonly #hasAny: LRUCache<string, boolean>;
   /** Projects for which Postgres is not asked again for now. */
@@ -62,6 +64,13 @@ export class FeedbackReads implements FeedbackOfExecutions {
   async tracesWith(projectId: string, fromMs: number, max: number): Promise<readonly string[]> {
     if (!(await this.#has(projectId))) return [];
     return findTracesWithFeedback(this.#postgres, { projectId, fromMs, max });
+  }
+
+  /** Feedback on a prompt alone does not count as feedback on executions, so it is always looked for. */
+  async ofPrompt(projectId: string, query: Parameters<FeedbackOfPrompts['ofPrompt']>[1]) {
+    return this.#orWithout<readonly PromptFeedback[]>(projectId, [], () =>
+      listFeedbackOfPrompt(this.#postgres, { projectId, ...query }),
+    );
   }
 
   async #has(projectId: string): Promise<boolean> {

@@ -1,0 +1,190 @@
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { readRows } from '../../stores/clickhouse/statements.ts';
+import type { PromptMentions } from '../prompt-links/index.ts';
+import type { Window } from './buckets.ts';
+
+/** A statement reads one project. Half of the threads stay for others. */
+const settings = {
+  max_execution_time: 10,
+  max_threads: 2,
+  max_rows_to_read: '500000000',
+  max_result_rows: '50000',
+} as const;
+
+export const groupings = ['version', 'model', 'environment', 'label'] as const;
+export type Grouping = (typeof groupings)[number];
+
+/** SQL for the group of a call. A call of a version with several labels belongs to each of them. */
+const keys: Readonly<Record<Grouping, string>> = {
+  version: "if(one_prompt_version = 0, '', toString(one_prompt_version))",
+  model: 'one_model',
+  environment: 'environment',
+  label: `arrayJoin(if(empty(arrayFilter((label, version) -> version = one_prompt_version,
+      {labels:Array(String)}, {versions:Array(UInt32)}) AS labelsOfCall), [''], labelsOfCall))`,
+};
+
+/** Calls of one prompt in a window. */
+export interface CallsOfPrompt {
+  projectId: string;
+  window: Window;
+  mentions: Omit<PromptMentions, 'id'> & { id: string };
+}
+
+/** Sums over calls. Costs are whole nano-USD as text, which a number could not hold. */
+export interface CallSums {
+  executions: number;
+  traces: number;
+  errors: number;
+  users: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  reasoningTokens: number;
+  totalTokens: number;
+  /** Calls whose cost is part of the sums, by whether it is known. */
+  priced: number;
+  unpriced: number;
+  cost: string;
+  costP95: number;
+  /** The 50th, 75th, 95th and 99th percentile. */
+  latencyMs: number[];
+  /** Calls with a known time to the first token, and its 50th and 95th percentile. */
+  timed: number;
+  ttftMs: number[];
+  firstNano: string;
+  lastNano: string;
+  /** Sum and sum of squares of the natural logarithms, over durations and over known costs above 0. */
+  logLatency: number;
+  logLatencySquares: number;
+  logPriced: number;
+  logCost: number;
+  logCostSquares: number;
+}
+
+export interface CallRow extends CallSums {
+  /** '' for calls that have no value to group by. */
+  key: string;
+  /** Start of the bucket in ms since the epoch, as text. */
+  bucket: string;
+  /** Which of the two the row is summed over: all keys, and all buckets. */
+  allKeys: 0 | 1;
+  allBuckets: 0 | 1;
+}
+
+const members = [
+  ...['span_id', 'calls', 'start_unix_nano', 'duration_ms', 'ttft_ms', 'status', 'model', 'counted', 'priced'],
+  ...['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens', 'total_tokens'],
+  ...['cost_nano_usd', 'prompt_id', 'prompt_name', 'prompt_version', 'prompt_key'],
+];
+
+/** Calls that mention the prompt by its id, or by what was sent before it was known. */
+const isOfPrompt = `(one_prompt_id = {promptId:String}
+  OR one_prompt_id = '' AND (one_prompt_name IN {names:Array(String)} OR one_prompt_key IN {keys:Array(String)}))`;
+
+/** Joins the calls of executions that can have one in the window. Only the named members are read. */
+function callsFrom(names: readonly string[], also = ''): string {
+  return `FROM (
+      SELECT trace_id, user_id, environment, ${names.map((name) => `calls.${name} AS all_${name}`).join(', ')}
+      FROM execution_facts FINAL PREWHERE project_id = {projectId:String} ${also}
+      WHERE start_unix_nano < {toMs:UInt64} * 1000000 AND end_unix_nano >= {fromMs:UInt64} * 1000000
+        AND (has(calls.prompt_id, {promptId:String}) OR hasAny(calls.prompt_name, {names:Array(String)})
+          OR hasAny(calls.prompt_key, {keys:Array(String)})))
+    ARRAY JOIN ${names.map((name) => `all_${name} AS one_${name}`).join(', ')}
+    WHERE one_start_unix_nano >= {fromMs:UInt64} * 1000000 AND one_start_unix_nano < {toMs:UInt64} * 1000000
+      AND ${isOfPrompt}`;
+}
+
+const tokens = (name: string) => `sumIf(one_${name}, one_counted)::Float64`;
+const known = 'one_counted AND one_priced';
+const perCall = 'one_cost_nano_usd / one_calls';
+const logMs = 'log(greatest(one_duration_ms, 0.001))';
+const sums = `sum(one_calls)::Float64 AS executions, uniqExact(trace_id)::Float64 AS traces,
+  sumIf(one_calls, one_status = 'error')::Float64 AS errors, uniqExactIf(user_id, user_id != '')::Float64 AS users,
+  ${tokens('input_tokens')} AS inputTokens, ${tokens('output_tokens')} AS outputTokens,
+  ${tokens('cache_read_tokens')} AS cacheReadTokens, ${tokens('cache_write_tokens')} AS cacheWriteTokens,
+  ${tokens('reasoning_tokens')} AS reasoningTokens, ${tokens('total_tokens')} AS totalTokens,
+  sumIf(one_calls, ${known})::Float64 AS priced, sumIf(one_calls, one_counted AND NOT one_priced)::Float64 AS unpriced,
+  toString(sumIf(toInt128(one_cost_nano_usd), ${known})) AS cost,
+  ifNotFinite(quantileExactWeightedInterpolatedIf(0.95)(${perCall}, one_calls, ${known}), 0) AS costP95,
+  arrayMap(ms -> ifNotFinite(ms, 0), quantilesExactWeightedInterpolated(0.5, 0.75, 0.95, 0.99)(one_duration_ms, one_calls)) AS latencyMs,
+  sumIf(one_calls, one_ttft_ms >= 0)::Float64 AS timed,
+  arrayMap(ms -> ifNotFinite(ms, 0), quantilesExactWeightedInterpolatedIf(0.5, 0.95)(one_ttft_ms, one_calls, one_ttft_ms >= 0)) AS ttftMs,
+  toString(min(one_start_unix_nano)) AS firstNano, toString(max(one_start_unix_nano)) AS lastNano,
+  sum(one_calls * ${logMs}) AS logLatency, sum(one_calls * ${logMs} * ${logMs}) AS logLatencySquares,
+  sumIf(one_calls, ${known} AND one_cost_nano_usd > 0)::Float64 AS logPriced,
+  sumIf(one_calls * log(${perCall}), ${known} AND one_cost_nano_usd > 0) AS logCost,
+  sumIf(one_calls * log(${perCall}) * log(${perCall}), ${known} AND one_cost_nano_usd > 0) AS logCostSquares`;
+
+/**
+ * Returns the sums of the calls of a prompt for each group, and for each bucket of a group. Also in all,
+ * except by label.
+ * @throws UnavailableError while ClickHouse is unavailable; TooLargeError for too many groups and buckets
+ */
+export function readCalls(
+  clickhouse: ClickHouse,
+  calls: CallsOfPrompt,
+  group: {
+    grouping: Grouping;
+    starts: readonly number[];
+    labels: readonly { label: string; version: number }[];
+  },
+): Promise<CallRow[]> {
+  const { grouping, starts, labels } = group;
+  // A call can have several labels, so their sum is not that of all calls.
+  const all = grouping === 'label' ? '' : ', ()';
+  return readRows<CallRow>(clickhouse, {
+    query: `SELECT ${keys[grouping]} AS key,
+        toString(roundDown(intDiv(one_start_unix_nano, 1000000), {starts:Array(UInt64)})) AS bucket,
+        grouping(key)::UInt8 AS allKeys, grouping(bucket)::UInt8 AS allBuckets, ${sums}
+      ${callsFrom(members)} GROUP BY GROUPING SETS ((key, bucket), (key)${all})`,
+    query_params: {
+      ...parametersOf(calls),
+      starts,
+      ...(grouping === 'label' && {
+        labels: labels.map((each) => each.label),
+        versions: labels.map((each) => each.version),
+      }),
+    },
+    clickhouse_settings: settings,
+    format: 'JSONEachRow',
+  });
+}
+
+/** A call with the group that it belongs to. */
+export interface CallKey {
+  traceId: string;
+  spanId: string;
+  key: string;
+}
+
+/**
+ * Returns the groups of the calls of a prompt in some traces.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export function readCallKeys(
+  clickhouse: ClickHouse,
+  calls: CallsOfPrompt,
+  group: { grouping: Grouping; labels: readonly { label: string; version: number }[]; traceIds: readonly string[] },
+): Promise<CallKey[]> {
+  const { grouping, labels, traceIds } = group;
+  if (traceIds.length === 0) return Promise.resolve([]);
+  return readRows<CallKey>(clickhouse, {
+    query: `SELECT DISTINCT lower(hex(trace_id)) AS traceId, lower(hex(one_span_id)) AS spanId, ${keys[grouping]} AS key
+      ${callsFrom(members, 'AND trace_id IN (SELECT unhex(arrayJoin({traceIds:Array(String)})))')}`,
+    query_params: {
+      ...parametersOf(calls),
+      traceIds,
+      ...(grouping === 'label' && {
+        labels: labels.map((each) => each.label),
+        versions: labels.map((each) => each.version),
+      }),
+    },
+    clickhouse_settings: settings,
+    format: 'JSONEachRow',
+  });
+}
+
+function parametersOf({ projectId, window, mentions }: CallsOfPrompt) {
+  return { projectId, ...window, promptId: mentions.id, names: mentions.names, keys: mentions.keys };
+}
