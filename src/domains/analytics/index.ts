@@ -1,1 +1,2 @@
 export { createAnalyticsLane } from './analytics-lane.ts';
+export { isTimeZone } from './buckets.ts';
