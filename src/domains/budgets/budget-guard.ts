@@ -10,8 +10,7 @@ import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { type Budget, type Period, periodOf } from './budget.ts';
 import { findBudget } from './budget-store.ts';
-import { computeSpend } from './compute-spend.ts';
-import type { Spend } from './spend-queries.ts';
+import { computeSpend, type Spend } from './spend-queries.ts';
 
 const toldLifeMs = 30_000;
 const untoldLifeMs = 800;

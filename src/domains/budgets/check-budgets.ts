@@ -8,8 +8,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import { recordEvent } from '../events/index.ts';
 import { type Budget, hasReached, type Period, periodOf, scopeKey } from './budget.ts';
 import { type CheckedBudget, findBudget, insertAlert, listEnabledBudgets, noteChecked } from './budget-store.ts';
-import { computeSpend } from './compute-spend.ts';
-import { findActiveProjects } from './spend-queries.ts';
+import { computeSpend, findActiveProjects } from './spend-queries.ts';
 
 export interface CheckBudgetsDeps {
   postgres: Postgres;

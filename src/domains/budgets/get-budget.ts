@@ -5,8 +5,8 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { type Budget, dayStarts, periodOf } from './budget.ts';
 import { findBudget, listAlerts, sumReserved } from './budget-store.ts';
 import { type budgetSchema, budgetToWire } from './budgets.schema.ts';
-import { computeSpend } from './compute-spend.ts';
 import { forecastSpend } from './forecast.ts';
+import { computeSpend } from './spend-queries.ts';
 
 export interface GetBudgetDeps {
   postgres: Postgres;

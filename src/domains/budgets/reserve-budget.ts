@@ -4,7 +4,7 @@ import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { periodOf } from './budget.ts';
 import { type BudgetGuard, budgetExceeded, type Spending } from './budget-guard.ts';
 import { deleteReservation, findBudget, insertReservation, lockBudget, sumReserved } from './budget-store.ts';
-import { computeSpend } from './compute-spend.ts';
+import { computeSpend } from './spend-queries.ts';
 
 /**
  * Refuses to optimize a prompt when a budget blocks it.

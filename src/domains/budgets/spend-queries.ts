@@ -1,6 +1,8 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
-import type { BudgetScope, Period } from './budget.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Budget, BudgetScope, Period } from './budget.ts';
+import { findPromptIds } from './budget-store.ts';
 
 /** A statement reads one project. It ends before a worker stops waiting for it (15 s). */
 const settings = { max_execution_time: 10, max_threads: 2, max_rows_to_read: '500000000' } as const;
@@ -81,6 +83,21 @@ export async function readSpend(
     unpricedTokens: current.reduce((sum, { tokens }) => sum + tokens, 0),
     days: new Map(rows.map((row) => [Number(row.bucket), BigInt(row.cost)])),
   };
+}
+
+/**
+ * Computes the spend of a budget in a period, exact.
+ * @throws UnavailableError while a store is unavailable
+ */
+export async function computeSpend(
+  { clickhouse, postgres }: { clickhouse: ClickHouse; postgres: Postgres },
+  { projectId, scopes }: Pick<Budget, 'projectId' | 'scopes'>,
+  { period, days }: { period: Period; days?: readonly number[] },
+): Promise<Spend> {
+  const slugs = scopes.flatMap(({ by, value }) => (by === 'prompt' ? [value] : []));
+  const ids = await findPromptIds(postgres, projectId, slugs);
+  const read = scopes.map(({ by, value }) => ({ by, value, promptId: by === 'prompt' ? ids.get(value) : undefined }));
+  return readSpend(clickhouse, { projectId, period, scopes: read, ...(days === undefined ? {} : { days }) });
 }
 
 /**
