@@ -81,3 +81,14 @@ describe('422', () => {
     expectProblem(await putBudget(api, await newProject(api), { ...aBudget, ...change }), 422, 'invalid_body');
   });
 });
+
+test("another project's webhook is refused as one that does not exist, the project's own is kept", async () => {
+  const [own, other] = [await newProject(api), await newProject(api)];
+  const body = { url: 'https://example.com/hook', events: ['budget.threshold_reached'], enabled: false };
+  const { body: hook } = await api.call<{ id: string }>('createWebhook', {
+    ...{ params: { project_id: other.id }, key: other.key, body },
+  });
+  const notify = { webhook_ids: [hook.id] };
+  expectProblem(await putBudget(api, own, { ...aBudget, notify }), 422, 'invalid_body');
+  expect((await putBudget(api, other, { ...aBudget, notify })).body.notify).toEqual(notify);
+});
