@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { type CheckBudgetsDeps, checkBudgets } from '../src/domains/budgets/jobs.ts';
 import { type ApplyOrGiveUpDeps, applyOrGiveUp, pruneIdentityEvents } from '../src/domains/identity/jobs.ts';
 import {
   type IngestOrIsolateDeps,
@@ -18,6 +19,7 @@ import { type IsolateBodyDeps, isolateBody } from './isolation/isolate-body.ts';
 export type ProcessorDeps = IngestOrIsolateDeps &
   IsolateBodyDeps &
   SweepBodiesDeps &
+  CheckBudgetsDeps &
   SettleUsageDeps &
   MergeDataPartsDeps &
   ReconcileSummariesDeps &
@@ -43,5 +45,6 @@ export const processors = {
   pruneChanges: (deps) => pruneChanges(deps.postgres),
   mergeDataParts: (deps) => mergeDataParts(deps, { restS: 10 }),
   reconcileSummaries: (deps) => reconcileSummaries(deps, { nowMs: deps.clock.nowMs() }),
+  checkBudgets: (deps) => checkBudgets(deps, { nowMs: deps.clock.nowMs() }),
   settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: deps.clock.nowMs() }),
 } satisfies Processors;

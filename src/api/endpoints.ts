@@ -3,6 +3,7 @@ import { apiKeysEndpoints } from '../domains/api-keys/api-keys.routes.ts';
 import { auditEndpoints } from '../domains/audit/audit.routes.ts';
 import { authEndpoints } from '../domains/auth/auth.routes.ts';
 import { callerOf, type Principal } from '../domains/auth/index.ts';
+import { budgetsEndpoints } from '../domains/budgets/budgets.routes.ts';
 import { executionsEndpoints } from '../domains/executions/executions.routes.ts';
 import { feedbackEndpoints } from '../domains/feedback/feedback.routes.ts';
 import { identityEndpoints } from '../domains/identity/identity.routes.ts';
@@ -23,6 +24,7 @@ export interface EndpointDeps {
   apiKeys: Parameters<typeof apiKeysEndpoints>[0];
   audit: Parameters<typeof auditEndpoints>[0];
   auth: Parameters<typeof authEndpoints>[0];
+  budgets: Parameters<typeof budgetsEndpoints>[0];
   executions: Parameters<typeof executionsEndpoints>[0];
   feedback: Parameters<typeof feedbackEndpoints>[0];
   identity: Parameters<typeof identityEndpoints>[0];
@@ -49,6 +51,7 @@ export function createEndpoints(deps: EndpointDeps): Endpoint<Principal>[] {
     ...promptsEndpoints(deps.prompts),
     ...executionsEndpoints(deps.executions),
     ...analyticsEndpoints(deps.analytics),
+    ...budgetsEndpoints(deps.budgets),
     ...pricingEndpoints(deps.pricing),
     ...renderingEndpoints(deps.rendering),
     ...ingestionEndpoints(deps.ingestion),

@@ -11,6 +11,7 @@ import {
   sharerOf,
   tenantOf,
 } from '../domains/auth/index.ts';
+import { BudgetGuard, exportBudgetMetrics } from '../domains/budgets/index.ts';
 import { createExecutions } from '../domains/executions/index.ts';
 import { FeedbackCounts, FeedbackReads } from '../domains/feedback/index.ts';
 import { createIdempotencyStore } from '../domains/idempotency/index.ts';
@@ -99,15 +100,19 @@ export function createApiProcess(config: Config): ApiProcess {
     openApi: () => describeApi(endpoints),
   });
   exportWebhookMetrics(metrics, { redis, postgres });
+  exportBudgetMetrics(metrics, { redis });
+  const budgets = new BudgetGuard({ postgres, clickhouse, invalidations, logger });
+  const analyticsLane = createAnalyticsLane(() => whyStuck(probes, 'analysis'));
   const endpoints = createEndpoints({
     operations,
     executions,
     analytics: {
       ...{ clickhouse, postgres, prompts, feedback: feedback.reads },
-      lane: createAnalyticsLane(() => whyStuck(probes, 'analysis')),
+      lane: analyticsLane,
       oldestUnstoredMs: () => oldestOf(publisher.queues, oldestUnfinishedAtMs),
     },
     auth: { postgres },
+    budgets: { postgres, clickhouse, invalidations, lane: analyticsLane },
     workspaces: { postgres, invalidations, cursorSecret },
     quotas: { redis },
     audit: { postgres, cursorSecret },
@@ -116,7 +121,10 @@ export function createApiProcess(config: Config): ApiProcess {
     prompts: { postgres, invalidations, threads, cursorSecret, cache: prompts, changed: recordPromptEvents },
     pricing: { postgres },
     webhooks: { postgres, cursorSecret, apiKeyPepper: config.apiKeyPepper, policy: config.webhookTargets },
-    rendering: createRendering({ postgres, threads, prompts, parts }),
+    rendering: createRendering({
+      ...{ postgres, threads, prompts, parts },
+      requireBudget: (render) => budgets.require({ ...render, what: 'render' }),
+    }),
     ingestion: { ...receiving, limiter, postgres, cursorSecret },
     feedback: { ...feedback, prompts, tenancy: authentication.tenancy, apiKeyPepper: config.apiKeyPepper },
     identity: {

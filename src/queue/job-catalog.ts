@@ -129,6 +129,14 @@ export const jobCatalog = {
     attempts: 1,
     removeOnComplete: true,
   },
+  checkBudgets: {
+    queue: 'budgets',
+    concurrency: 1,
+    everyMs: 10_000,
+    payload: z.strictObject({}),
+    attempts: 1,
+    removeOnComplete: true,
+  },
   settleUsage: {
     queue: 'usage',
     concurrency: 1,

@@ -36,14 +36,15 @@ export const domainOrder: readonly string[] = [
   'prompts',
   'prompt-links',
   'spans',
+  'events',
   'quotas',
   'conventions',
   'pricing',
   'summaries',
   'executions',
   'ingestion',
-  'events',
   'analytics',
+  'budgets',
   'rendering',
   'feedback',
   'identity',
@@ -73,7 +74,7 @@ export const packageHomes: Readonly<Record<string, RegExp>> = {
  */
 export const tableHomes: Readonly<Record<string, RegExp>> = {
   spans: /^src\/domains\/spans\//,
-  executions: /^src\/domains\/(?:summaries|executions|analytics)\//,
+  executions: /^src\/domains\/(?:summaries|executions|analytics|budgets)\//,
   execution_versions: /^src\/domains\/executions\//,
 };
 

@@ -1,2 +1,3 @@
 export { createAnalyticsLane } from './analytics-lane.ts';
+export { isTimeZone } from './buckets.ts';
 export type { FeedbackOfPrompts, PromptFeedback } from './feedback-of-prompt.ts';

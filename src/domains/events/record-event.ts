@@ -3,7 +3,12 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import type { NewEvent } from './event.ts';
 
 /** An event and whom it concerns. Without a project, it concerns every project of the workspace. */
-export type EventToRecord = { workspaceId: string; projectId: string | null } & NewEvent;
+export type EventToRecord = {
+  workspaceId: string;
+  projectId: string | null;
+  /** The only webhooks that get it; otherwise all that want it. */
+  webhookIds?: readonly string[] | null;
+} & NewEvent;
 
 /** Rows of one INSERT. */
 const rowsMax = 500;
@@ -29,11 +34,12 @@ export async function recordEvents(transaction: Postgres, events: readonly Event
   }
 }
 
-function rowOf({ workspaceId, projectId, type, data }: EventToRecord) {
+function rowOf({ workspaceId, projectId, webhookIds, type, data }: EventToRecord) {
   return {
     id: newId('evt'),
     workspace_id: workspaceId,
     project_id: projectId,
+    webhook_ids: webhookIds ? [...webhookIds] : null,
     type,
     data: JSON.stringify(data),
   };

@@ -36,3 +36,17 @@ export async function listWorkspaceIds(postgres: Postgres, after: string, limit:
     .select<{ id: WorkspaceId }[]>('id');
   return rows.map(({ id }) => id);
 }
+
+/** Stores that a threshold of a quota was reached. Returns false if it was stored before. */
+export async function insertQuotaAlert(
+  transaction: Postgres,
+  alert: { workspaceId: string; resource: string; periodStart: Date; threshold: number },
+): Promise<boolean> {
+  const { workspaceId, resource, periodStart, threshold } = alert;
+  const inserted: unknown[] = await transaction('quota_alerts')
+    .insert({ workspace_id: workspaceId, resource, period_start: periodStart, threshold })
+    .onConflict()
+    .ignore()
+    .returning('threshold');
+  return inserted.length > 0;
+}

@@ -7,6 +7,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import { countReceivedSpans } from '../spans/index.ts';
 import { limitsOf } from '../workspaces/index.ts';
 import { findMeteredWorkspaces, listWorkspaceIds, type MeteredWorkspace } from './metered-workspace-store.ts';
+import { recordQuotaThresholds } from './record-quota-thresholds.ts';
 import { noteSettleAttempt, settleCounter, settledAtMs } from './settle-counter.ts';
 import {
   counterExpiryS,
@@ -48,6 +49,7 @@ const dayMs = 86_400_000;
 export async function settleMonthlyUsage(deps: SettleUsageDeps, timing: SettleUsageTiming): Promise<void> {
   const { nowMs, requestMsMax = 5 * 60_000, everyMs = 15 * 60_000 } = timing;
   const month = monthOf(nowMs);
+  await recordThresholds(deps, month);
   const unfinishedAtMs = await unfinishedReceiptAtMs(deps.redis, [...deps.ingest, deps.isolation]);
   if (unfinishedAtMs === undefined) return; // The workers are far behind; the next run may succeed.
   const firstOpenSlot = slotNumber(Math.min(nowMs - requestMsMax, unfinishedAtMs));
@@ -64,6 +66,15 @@ export async function settleMonthlyUsage(deps: SettleUsageDeps, timing: SettleUs
     });
   }
   if (!known && failures === 0) await deps.redis.set(rebuiltKey, nowMs, 'EXAT', counterExpiryS(month));
+}
+
+/** Pages of workspaces that have used something this month; failures do not keep usage from being settled. */
+async function recordThresholds(deps: SettleUsageDeps, month: Month): Promise<void> {
+  try {
+    for await (const ids of countedWorkspaces(deps.redis, month, '*')) await recordQuotaThresholds(deps, ids, month);
+  } catch (error) {
+    deps.logger.warn({ err: error }, 'thresholds of quotas could not be checked');
+  }
 }
 
 interface Settlement {
@@ -137,8 +148,12 @@ async function* allWorkspaces(postgres: Postgres): AsyncGenerator<string[]> {
   }
 }
 
-async function* countedWorkspaces(redis: Redis, month: Month): AsyncGenerator<string[]> {
-  const match = usageKey('*', 'spans', month);
+async function* countedWorkspaces(
+  redis: Redis,
+  month: Month,
+  quota: 'spans' | '*' = 'spans',
+): AsyncGenerator<string[]> {
+  const match = `*:usage:${quota}:${month.name}`;
   for await (const keys of redis.scanStream({ match, count: 1_000 }) as AsyncIterable<string[]>) {
     for (let at = 0; at < keys.length; at += workspacesPerGroup) {
       yield keys.slice(at, at + workspacesPerGroup).map(workspaceOfUsageKey);

@@ -14,11 +14,12 @@ export function createRendering(deps: {
   threads: TemplateThreads;
   prompts: ItemCache<PromptContent>;
   parts: ItemCache<PartContent>;
+  requireBudget?: ValidateDeps['requireBudget'];
 }): ValidateDeps {
-  const { postgres, threads, prompts, parts } = deps;
+  const { postgres, threads, prompts, parts, requireBudget } = deps;
   const source = createPartSource({ parts, threads });
   return {
-    ...{ postgres, threads, prompts, source },
+    ...{ postgres, threads, prompts, source, requireBudget },
     compiled: new CompiledPrompts(prompts, source),
     tokens: new TokenCounter(threads),
     prices: { table: new PriceTable(), overrides: overrideCacheOf(postgres) },

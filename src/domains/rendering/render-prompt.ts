@@ -26,6 +26,17 @@ export interface RenderDeps {
   threads: TemplateThreads;
   tokens: TokenCounter;
   prices: PriceSource;
+  /** Throws when a budget blocks the render. */
+  requireBudget?: ((render: BudgetedRender) => Promise<void>) | undefined;
+}
+
+/** What budgets must know of a render. */
+export interface BudgetedRender {
+  projectId: string;
+  workspaceId: string;
+  /** Id, slug and name. */
+  prompt: readonly string[];
+  model: string | null;
 }
 
 export interface RenderRequest {
@@ -68,19 +79,23 @@ export interface RenderedPrompt {
  * Renders a version of a prompt.
  * @throws NotFoundError (`prompt_not_found`, `version_not_found`, `label_not_found`)
  * @throws InvalidError (`invalid_variables`, `unknown_part`, `part_cycle`), InvalidTemplateError
+ * @throws ExhaustedError (`budget_exceeded`)
  * @throws MissingVariablesError, TemplateLimitError, RateLimitedError, UnavailableError
  */
 export async function renderPrompt(deps: RenderDeps, request: RenderRequest): Promise<RenderedPrompt> {
   const { project, variables: given, placeholders } = request;
   const { item, number } = await deps.prompts.locate(project, request.idOrSlug, request);
   const compiled = await deps.compiled.find(project, item, number);
+  const model = modelOf(compiled.content.config, request.model);
+  const { projectId, workspaceId } = project;
+  const names = [item.id, item.slug, item.name];
+  await deps.requireBudget?.({ projectId, workspaceId, prompt: names, model: model?.model ?? null });
   const unused = Object.keys(given).filter((name) => !compiled.used.has(name));
   const unfilled = Object.keys(placeholders).filter((name) => !compiled.placeholders.includes(name));
   if (request.onExtra === 'error') refuseExtra(compiled, unused, unfilled);
   const threads = deps.threads.of(project.workspaceId, request.waiter);
   const { variables, defaulted } = await fillVariables(threads, compiled, request);
   const { used, missing, ...rendered } = await renderCompiled(threads, compiled, { ...request, variables });
-  const model = modelOf(compiled.content.config, request.model);
   const tokens = await countRendered(deps.tokens, rendered, { workspaceId: project.workspaceId, model });
   return {
     item,

@@ -40,6 +40,7 @@ function renderEndpoint(deps: ValidateDeps) {
       ...notFound,
       ...(['missing_variables', 'invalid_variables', 'template_limit', 'invalid_template'] as const),
       ...(['unknown_part', 'part_cycle', 'invalid_input_schema', 'workspace_busy', 'server_busy'] as const),
+      'budget_exceeded',
     ],
     handle: async (call) => {
       const { principal, params, body } = call;

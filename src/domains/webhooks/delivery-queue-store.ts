@@ -100,6 +100,7 @@ const eventsToFanOut = `
     (extract(epoch from page.created_at) * 1000000)::bigint::text as created_at_us
   from page left join webhooks on webhooks.workspace_id = page.workspace_id and webhooks.enabled
     and (page.project_id is null or webhooks.project_id = page.project_id)
+    and (page.webhook_ids is null or webhooks.id = any (page.webhook_ids))
     and webhooks.created_at <= page.created_at
     and case when page.type = 'webhook.test' then webhooks.id = page.data ->> 'webhook_id'
         else page.type = any (webhooks.events) end

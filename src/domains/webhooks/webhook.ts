@@ -7,12 +7,12 @@ export const webhooksMax = 20;
 
 /** The types of events that a webhook may want, with when they happen. Every webhook gets its own tests. */
 export const webhookEvents = {
-  'budget.threshold_reached': 'The spend reached a threshold of the budget (not sent yet)',
+  'budget.threshold_reached': 'The spend reached a threshold of the budget',
   'prompt.version_created': 'A prompt has a new version',
   'prompt.label_moved': 'A label points at another version, is new or was removed',
   'prompt.deleted': 'A prompt was deleted',
   'optimization.finished': 'An optimization run ended (not sent yet)',
-  'quota.threshold_reached': 'The usage of the workspace reached a threshold of a quota (not sent yet)',
+  'quota.threshold_reached': 'The usage of the workspace reached a threshold of a quota',
 } as const satisfies Record<Exclude<EventType, 'webhook.test'>, string>;
 
 export type WebhookEvent = keyof typeof webhookEvents;

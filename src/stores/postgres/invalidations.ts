@@ -6,7 +6,7 @@ import { ChangeReader } from './change-reader.ts';
  * Kinds of objects whose cached records become invalid when they change. Triggers record the
  * changes (see the migrations).
  */
-export type InvalidationTopic = 'api_key' | 'part' | 'project' | 'prompt' | 'user' | 'workspace';
+export type InvalidationTopic = 'api_key' | 'budget' | 'part' | 'project' | 'prompt' | 'user' | 'workspace';
 
 export interface Invalidations {
   /** Whether every change older than {@link heardForMs} has been received. */

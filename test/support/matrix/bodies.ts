@@ -28,6 +28,7 @@ const jsonBodies: Readonly<Record<string, (traceId: string) => unknown>> = {
   updateWebhook: () => ({ description: 'of the matrix' }),
   rotateWebhookSecret: () => ({}),
   putModelPrices: () => ({ prices: [price] }),
+  putBudget: () => ({ amount: '1000', currency: 'USD', period: 'monthly' }),
   createExecution: (traceId) => ({ trace_id: traceId, name: 'of the matrix', kind: 'llm' }),
   createFeedback: (traceId) => ({ target_type: 'execution', trace_id: traceId, rating: 'up' }),
   createFeedbackToken: (traceId) => ({ trace_id: traceId }),

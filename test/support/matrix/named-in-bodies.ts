@@ -12,6 +12,8 @@ export const namingFields: Readonly<Record<string, 'looked up' | 'words of the c
   // Another tenant's project gets the response of one that does not exist, and so does a prompt.
   'createFeedback project_id': 'looked up',
   'createFeedback prompt_id': 'looked up',
+  // Another project's webhook gets the response of one that does not exist; see put-budget.test.ts.
+  'putBudget notify.webhook_ids': 'looked up',
   // Feedback may come before its trace. It is stored in its own project.
   'createFeedback trace_id': 'words of the client',
   'createFeedback span_id': 'words of the client',

@@ -22,6 +22,10 @@ export const tenantTables: Readonly<Record<Heard['engine'], readonly string[]>> 
       'webhooks',
       'webhook_deliveries',
       'webhook_attempts',
+      'budgets',
+      'budget_alerts',
+      'budget_reservations',
+      'quota_alerts',
     ],
     ...['prompts', 'prompt_versions', 'prompt_labels', 'prompt_label_history', 'prompt_version_parts'],
     ...['parts', 'part_versions', 'part_labels', 'part_label_history', 'part_uses', 'part_edges'],
@@ -121,6 +125,11 @@ export const exceptions: readonly Exception[] = [
     engine: 'postgres',
     statement: /as some_pending\) as count/,
     why: 'metrics: deliveries of all workspaces, counted',
+  },
+  {
+    engine: 'postgres',
+    statement: /from "budgets" where "enabled" = \$1|^update budgets set checked_at/,
+    why: 'a worker: the budgets of all projects are checked, a page at a time',
   },
   { engine: 'clickhouse', statement: /^OPTIMIZE TABLE spans PARTITION ID/, why: 'maintenance: data parts are merged' },
 ];

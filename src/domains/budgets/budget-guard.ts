@@ -1,0 +1,146 @@
+import { LRUCache } from 'lru-cache';
+import { ExhaustedError } from '../../lib/errors.ts';
+import { FairLane } from '../../lib/fair-lane.ts';
+import { formatUsd } from '../../lib/money.ts';
+import { RecordCache } from '../../lib/record-cache.ts';
+import { within } from '../../lib/within.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Invalidations } from '../../stores/postgres/invalidations.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { type Budget, type Period, periodOf } from './budget.ts';
+import { findBudget } from './budget-store.ts';
+import { computeSpend, type Spend } from './spend-queries.ts';
+
+const toldLifeMs = 30_000;
+const untoldLifeMs = 800;
+const staleOnErrorMs = 10 * 60_000;
+const projectsMax = 20_000;
+const statesMax = 5_000;
+const stateLifeMs = 30_000;
+/** After a failed read, none is tried for this time. */
+const failureLifeMs = 5_000;
+/** A caller waits so long for a state that is not cached; then it is not blocked. */
+const patienceMs = 1_500;
+
+/** Null if the project has no budget that blocks. */
+type Known = { projectId: string; budget: Budget | null };
+type State = { spend: Spend; period: Period };
+
+export interface BudgetGuardDeps {
+  postgres: Postgres;
+  clickhouse: ClickHouse;
+  invalidations: Pick<Invalidations, 'connected' | 'subscribe' | 'onGap'>;
+  logger: Logger;
+}
+
+/** What wants to spend. Scopes by user and environment do not apply. */
+export interface Spending {
+  projectId: string;
+  workspaceId: string;
+  what: 'render' | 'optimize';
+  /** Its id, slug and name. */
+  prompt: readonly string[];
+  model: string | null;
+}
+
+/** Caches which projects have a budget that blocks, and what they have spent. */
+export class BudgetGuard {
+  readonly #deps: BudgetGuardDeps;
+  readonly #budgets: RecordCache<Known>;
+  readonly #states = new LRUCache<string, { state: Promise<State | undefined>; staleAtMs: number }>({ max: statesMax });
+  /** Of its own, so that dashboards do not delay renders. A workspace holds one of two places. */
+  readonly #lane = new FairLane({
+    ...{ name: 'reads of budgets', capacity: 2, perKey: 1, waitingPerKey: 16, waitingMax: 256, waitMsMax: 10_000 },
+  });
+
+  constructor(deps: BudgetGuardDeps) {
+    this.#deps = deps;
+    this.#budgets = new RecordCache<Known>({
+      load: async (projectId) => {
+        const budget = await findBudget(deps.postgres, projectId);
+        return { projectId, budget: budget?.enabled && budget.enforcement !== 'none' ? budget : null };
+      },
+      lifeMs: () => (deps.invalidations.connected ? toldLifeMs : untoldLifeMs),
+      missingMs: 0,
+      staleOnErrorMs,
+      entriesMax: projectsMax,
+    });
+    deps.invalidations.subscribe('budget', (ids) => this.#budgets.drop(({ projectId }) => ids.has(projectId)));
+    deps.invalidations.onGap(() => this.#budgets.doubt());
+  }
+
+  /**
+   * Refuses spending that a budget blocks. The state is at most 30 s old. While it cannot be read,
+   * nothing is blocked, and the log has the reason.
+   * @throws ExhaustedError `budget_exceeded`
+   */
+  async require(spending: Spending): Promise<void> {
+    const budget = await this.#find(spending.projectId);
+    if (budget === null || (spending.what === 'render' && budget.enforcement !== 'block_render')) return;
+    const state = await within(patienceMs, () => this.#state(budget)).catch(() => undefined);
+    if (state === undefined) return;
+    const limits = [
+      { amount: budget.amountNanoUsd, spend: state.spend.total, of: 'The budget of the project', scope: null },
+      ...budget.scopes.flatMap(({ by, value, amountNanoUsd }, index) =>
+        (by === 'prompt' && spending.prompt.includes(value)) || (by === 'model' && spending.model === value)
+          ? [
+              {
+                ...{ amount: amountNanoUsd, spend: state.spend.scopes[index] ?? 0n },
+                ...{ of: `The budget of ${by} ${value.slice(0, 100)}`, scope: { by, value } },
+              },
+            ]
+          : [],
+      ),
+    ];
+    const exceeded = limits.find(({ amount, spend }) => spend >= amount);
+    if (exceeded !== undefined) throw budgetExceeded(exceeded, state.period);
+  }
+
+  async #find(projectId: string): Promise<Budget | null> {
+    try {
+      return (await this.#budgets.find(projectId))?.budget ?? null;
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, project_id: projectId }, 'the budget could not be read, nothing is blocked');
+      return null;
+    }
+  }
+
+  #state(budget: Budget): Promise<State | undefined> {
+    const period = periodOf(budget, Date.now());
+    const key = `${budget.projectId} ${budget.version} ${budget.updatedAt.getTime()} ${period.startMs}`;
+    const held = this.#states.get(key);
+    if (held !== undefined && performance.now() < held.staleAtMs) return held.state;
+    const entry = { state: this.#read(budget, period), staleAtMs: performance.now() + stateLifeMs };
+    this.#states.set(key, entry);
+    void entry.state.then((state) => {
+      if (state === undefined) entry.staleAtMs = performance.now() + failureLifeMs;
+    });
+    return entry.state;
+  }
+
+  /** Never rejects. */
+  async #read(budget: Budget, period: Period): Promise<State | undefined> {
+    try {
+      const spend = await this.#lane.run(budget.workspaceId, () => computeSpend(this.#deps, budget, { period }));
+      return { spend, period };
+    } catch (error) {
+      const facts = { err: error, project_id: budget.projectId };
+      this.#deps.logger.warn(facts, 'the spend of a budget could not be read, nothing is blocked');
+      return undefined;
+    }
+  }
+}
+
+/** Returns the error for a limit that is used up. */
+export function budgetExceeded(
+  limit: { amount: bigint; spend: bigint; of: string; scope: { by: string; value: string } | null },
+  { endMs }: Period,
+): ExhaustedError {
+  const [spend, amount] = [formatUsd(limit.spend), formatUsd(limit.amount)];
+  const resetsAt = endMs === null ? null : new Date(endMs).toISOString();
+  const reset = resetsAt === null ? 'It does not reset.' : `It resets at ${resetsAt}.`;
+  return new ExhaustedError('budget_exceeded', `${limit.of} is used up: ${spend} of ${amount} USD. ${reset}`, {
+    extra: { spend, amount, resets_at: resetsAt, scope: limit.scope },
+  });
+}

@@ -1,0 +1,209 @@
+import { newId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Budget, BudgetInput, BudgetScope } from './budget.ts';
+
+interface Row {
+  project_id: string;
+  workspace_id: string;
+  version: number;
+  amount_nano_usd: string;
+  period: Budget['period'];
+  timezone: string;
+  thresholds: number[];
+  enforcement: Budget['enforcement'];
+  scopes: (Pick<BudgetScope, 'by' | 'value'> & { amountNanoUsd: string })[];
+  webhook_ids: string[] | null;
+  enabled: boolean;
+  updated_at: Date;
+  checked_version: number | null;
+  checked_at: Date | null;
+}
+
+/** Returns the budget of a project. */
+export async function findBudget(postgres: Postgres, projectId: string): Promise<Budget | undefined> {
+  const row = await postgres('budgets').where('project_id', projectId).first<Row | undefined>();
+  return row && toBudget(row);
+}
+
+/** Returns the budget of a project, and keeps others from changing it until the transaction ends. */
+export async function lockBudget(transaction: Postgres, projectId: string): Promise<Budget | undefined> {
+  // The row of the project is locked, because a budget may not exist yet.
+  await transaction('projects').where({ id: projectId }).forNoKeyUpdate().first('id');
+  return findBudget(transaction, projectId);
+}
+
+/** Stores a new version of a budget. */
+export async function saveBudget(
+  transaction: Postgres,
+  project: { projectId: string; workspaceId: string },
+  { version, ...input }: BudgetInput & { version: number },
+): Promise<Budget> {
+  const [row]: Row[] = await transaction('budgets')
+    .insert({
+      project_id: project.projectId,
+      workspace_id: project.workspaceId,
+      version,
+      amount_nano_usd: String(input.amountNanoUsd),
+      period: input.period,
+      timezone: input.timezone,
+      thresholds: [...input.thresholds],
+      enforcement: input.enforcement,
+      scopes: JSON.stringify(input.scopes.map((each) => ({ ...each, amountNanoUsd: String(each.amountNanoUsd) }))),
+      webhook_ids: input.webhookIds === null ? null : [...input.webhookIds],
+      enabled: input.enabled,
+      updated_at: new Date(),
+    })
+    .onConflict('project_id')
+    .merge()
+    .returning('*');
+  if (row === undefined) throw new Error('The stored budget is missing');
+  return toBudget(row);
+}
+
+/** Deletes a budget and its alerts, because a later budget begins with version 1 again. */
+export async function deleteBudgetRow(transaction: Postgres, projectId: string): Promise<void> {
+  await transaction('budget_alerts').where('project_id', projectId).delete();
+  await transaction('budgets').where('project_id', projectId).delete();
+}
+
+/** Returns those of the ids that are webhooks of the project. */
+export async function findWebhookIds(
+  postgres: Postgres,
+  projectId: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await postgres('webhooks')
+    .where('project_id', projectId)
+    .whereIn('id', ids)
+    .select<{ id: string }[]>('id');
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Returns ids of prompts by their slugs. */
+export async function findPromptIds(
+  postgres: Postgres,
+  projectId: string,
+  slugs: readonly string[],
+): Promise<Map<string, string>> {
+  if (slugs.length === 0) return new Map();
+  const rows = await postgres('prompts')
+    .where('project_id', projectId)
+    .whereIn('slug', slugs)
+    .select<{ id: string; slug: string }[]>('id', 'slug');
+  return new Map(rows.map(({ id, slug }) => [slug, id]));
+}
+
+export interface Alert {
+  threshold: number;
+  /** '' for the whole budget. */
+  scope: string;
+  firedAt: Date;
+}
+
+/** Lists the thresholds that a version of a budget has reached in a period. */
+export async function listAlerts(
+  postgres: Postgres,
+  { projectId, version }: Pick<Budget, 'projectId' | 'version'>,
+  startMs: number | null,
+): Promise<Alert[]> {
+  const rows = await postgres('budget_alerts')
+    .where({ project_id: projectId, budget_version: version, period_start: new Date(startMs ?? 0) })
+    .orderBy(['fired_at', 'scope', 'threshold'])
+    .select<{ threshold: number; scope: string; fired_at: Date }[]>('threshold', 'scope', 'fired_at');
+  return rows.map(({ fired_at, ...alert }) => ({ ...alert, firedAt: fired_at }));
+}
+
+/** Stores that a threshold was reached. Returns false if it was stored before. */
+export async function insertAlert(
+  transaction: Postgres,
+  { projectId, version }: Pick<Budget, 'projectId' | 'version'>,
+  { startMs, scope, threshold }: { startMs: number | null; scope: string; threshold: number },
+): Promise<boolean> {
+  const inserted: unknown[] = await transaction('budget_alerts')
+    .insert({
+      ...{ project_id: projectId, budget_version: version, period_start: new Date(startMs ?? 0), scope, threshold },
+    })
+    .onConflict()
+    .ignore()
+    .returning('threshold');
+  return inserted.length > 0;
+}
+
+/** Returns the nano-USD that runs have reserved. */
+export async function sumReserved(postgres: Postgres, projectId: string): Promise<bigint> {
+  const row = await postgres('budget_reservations')
+    .where('project_id', projectId)
+    .where('expires_at', '>', postgres.fn.now())
+    .first<{ reserved: string | null } | undefined>(postgres.raw('sum(amount_nano_usd)::text as reserved'));
+  return BigInt(row?.reserved ?? 0);
+}
+
+/** Stores a reservation and returns its id. Removes those of the project that have expired. */
+export async function insertReservation(
+  transaction: Postgres,
+  { projectId, amountNanoUsd, expiresAt }: { projectId: string; amountNanoUsd: bigint; expiresAt: Date },
+): Promise<string> {
+  await transaction('budget_reservations')
+    .where('project_id', projectId)
+    .where('expires_at', '<=', transaction.fn.now())
+    .delete();
+  const id = newId('evt');
+  await transaction('budget_reservations').insert({
+    ...{ id, project_id: projectId, amount_nano_usd: String(amountNanoUsd), expires_at: expiresAt },
+  });
+  return id;
+}
+
+/** Deletes a reservation. */
+export async function deleteReservation(postgres: Postgres, projectId: string, id: string): Promise<void> {
+  await postgres('budget_reservations').where({ project_id: projectId, id }).delete();
+}
+
+/** A budget, and its last check. */
+export interface CheckedBudget {
+  budget: Budget;
+  checkedVersion: number | null;
+  checkedAtMs: number;
+}
+
+/** Lists enabled budgets of all projects, in the order of the projects. Only the worker calls it. */
+export async function listEnabledBudgets(postgres: Postgres, after: string, limit: number): Promise<CheckedBudget[]> {
+  const rows = await postgres('budgets')
+    .where('enabled', true)
+    .where('project_id', '>', after)
+    .orderBy('project_id')
+    .limit(limit)
+    .select<Row[]>('*');
+  return rows.map((row) => ({
+    budget: toBudget(row),
+    checkedVersion: row.checked_version,
+    checkedAtMs: row.checked_at?.getTime() ?? 0,
+  }));
+}
+
+/** Stores that budgets were checked. */
+export async function noteChecked(postgres: Postgres, budgets: readonly Budget[], at: Date): Promise<void> {
+  if (budgets.length === 0) return;
+  await postgres.raw(
+    `update budgets set checked_at = ?, checked_version = given.version
+     from unnest(?::text[], ?::integer[]) as given (project_id, version) where budgets.project_id = given.project_id`,
+    [at, budgets.map(({ projectId }) => projectId), budgets.map(({ version }) => version)],
+  );
+}
+
+function toBudget(row: Row): Budget {
+  return {
+    projectId: row.project_id,
+    workspaceId: row.workspace_id,
+    version: row.version,
+    amountNanoUsd: BigInt(row.amount_nano_usd),
+    period: row.period,
+    timezone: row.timezone,
+    thresholds: row.thresholds,
+    enforcement: row.enforcement,
+    scopes: row.scopes.map(({ by, value, amountNanoUsd }) => ({ by, value, amountNanoUsd: BigInt(amountNanoUsd) })),
+    webhookIds: row.webhook_ids,
+    enabled: row.enabled,
+    updatedAt: row.updated_at,
+  };
+}

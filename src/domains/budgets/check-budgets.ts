@@ -1,0 +1,143 @@
+import { FairLane } from '../../lib/fair-lane.ts';
+import { formatUsd } from '../../lib/money.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
+import type { Redis } from '../../stores/redis/client.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { recordEvent } from '../events/index.ts';
+import { type Budget, hasReached, type Period, periodOf, scopeKey } from './budget.ts';
+import { type CheckedBudget, findBudget, insertAlert, listEnabledBudgets, noteChecked } from './budget-store.ts';
+import { computeSpend, findActiveProjects } from './spend-queries.ts';
+
+export interface CheckBudgetsDeps {
+  postgres: Postgres;
+  clickhouse: ClickHouse;
+  redis: Redis;
+  logger: Logger;
+}
+
+/** Counters of all processes. They hold no tenant data, so the key has no tenant. */
+export const budgetCountsKey = 'promptlane:budget-counts';
+
+const pageSize = 200;
+/** Spans are read again for this time, because clocks differ and rows become visible later. */
+const overlapMs = 30_000;
+/** A longer time without a check is not looked at: each project is checked. */
+const gapMsMax = 10 * 60_000;
+
+/**
+ * Checks the budgets of projects that received spans since their last check, and records an event for
+ * each threshold that was reached, once per period and version. Four projects at once, two of one workspace.
+ * @throws UnavailableError while a store is unavailable
+ */
+export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: number }): Promise<void> {
+  const { postgres, redis, logger } = deps;
+  const startedAtMs = performance.now();
+  const lane = new FairLane({
+    ...{
+      name: 'checks of budgets',
+      capacity: 4,
+      perKey: 2,
+      perBusyKey: 1,
+      waitingPerKey: pageSize,
+      waitingMax: pageSize,
+    },
+  });
+  let [fired, failures] = [0, 0];
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page: CheckedBudget[] = await listEnabledBudgets(postgres, after, pageSize);
+    after = page.length < pageSize ? undefined : page.at(-1)?.budget.projectId;
+    const due = await dueBudgets(deps, page, nowMs);
+    const failed = new Set<Budget>();
+    await Promise.all(
+      due.map(async (budget) => {
+        try {
+          fired += await lane.run(budget.workspaceId, () => checkBudget(deps, budget, nowMs));
+        } catch (error) {
+          failed.add(budget);
+          logger.warn({ err: error, project_id: budget.projectId }, 'a budget could not be checked');
+        }
+      }),
+    );
+    failures += failed.size;
+    const checked = page.flatMap(({ budget }) => (failed.has(budget) ? [] : [budget]));
+    await noteChecked(postgres, checked, new Date(nowMs));
+  }
+  const counts = redis.multi().hset(budgetCountsKey, 'checked_at_ms', Date.now());
+  counts.hset(budgetCountsKey, 'check_ms', Math.round(performance.now() - startedAtMs));
+  if (fired > 0) counts.hincrby(budgetCountsKey, 'fired', fired);
+  if (failures > 0) counts.hincrby(budgetCountsKey, 'failures', failures);
+  await counts.exec();
+}
+
+async function dueBudgets({ clickhouse }: CheckBudgetsDeps, page: readonly CheckedBudget[], nowMs: number) {
+  const isUnknown = ({ budget, checkedVersion, checkedAtMs }: CheckedBudget) =>
+    checkedVersion !== budget.version || checkedAtMs < nowMs - gapMsMax;
+  const known = page.filter((each) => !isUnknown(each));
+  const projectIds = known.map(({ budget }) => budget.projectId);
+  const sinceMs = Math.min(...known.map(({ checkedAtMs }) => checkedAtMs)) - overlapMs;
+  const active = known.length === 0 ? new Set() : await findActiveProjects(clickhouse, { projectIds, sinceMs });
+  return page.filter((each) => isUnknown(each) || active.has(each.budget.projectId)).map(({ budget }) => budget);
+}
+
+/** Returns the number of thresholds that were reached for the first time. */
+async function checkBudget(deps: CheckBudgetsDeps, budget: Budget, nowMs: number): Promise<number> {
+  const period = periodOf(budget, nowMs);
+  const spend = await computeSpend(deps, budget, { period });
+  const limits = [
+    { scope: null, amount: budget.amountNanoUsd, spend: spend.total },
+    ...budget.scopes.map(({ by, value, amountNanoUsd }, index) => ({
+      ...{ scope: { by, value }, amount: amountNanoUsd, spend: spend.scopes[index] ?? 0n },
+    })),
+  ];
+  const reached = limits.flatMap((limit) =>
+    budget.thresholds
+      .filter((threshold) => hasReached(limit.spend, limit.amount, threshold))
+      .map((threshold) => ({ ...limit, threshold })),
+  );
+  if (reached.length === 0) return 0;
+  return inTransaction(deps.postgres, async (transaction) => {
+    const current = await findBudget(transaction, budget.projectId);
+    if (current?.version !== budget.version || !current.enabled) return 0;
+    let fired = 0;
+    for (const crossing of reached) {
+      const scope = crossing.scope === null ? '' : scopeKey(crossing.scope);
+      const alert = { startMs: period.startMs, scope, threshold: crossing.threshold };
+      if (!(await insertAlert(transaction, budget, alert))) continue;
+      await recordEvent(transaction, eventOf(budget, period, crossing));
+      fired++;
+    }
+    return fired;
+  });
+}
+
+interface Crossing {
+  scope: { by: string; value: string } | null;
+  amount: bigint;
+  spend: bigint;
+  threshold: number;
+}
+
+function eventOf(budget: Budget, period: Period, { scope, amount, spend, threshold }: Crossing) {
+  const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+  return {
+    workspaceId: budget.workspaceId,
+    projectId: budget.projectId,
+    webhookIds: budget.webhookIds,
+    type: 'budget.threshold_reached' as const,
+    data: {
+      project_id: budget.projectId,
+      threshold,
+      amount: formatUsd(amount),
+      spend: formatUsd(spend),
+      used_ratio: Number(spend) / Number(amount),
+      currency: 'USD',
+      period: budget.period,
+      period_start: iso(period.startMs),
+      period_end: iso(period.endMs),
+      budget_version: budget.version,
+      scope,
+    },
+  };
+}

@@ -1,0 +1,1 @@
+export { type CheckBudgetsDeps, checkBudgets } from './check-budgets.ts';

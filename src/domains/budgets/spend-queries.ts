@@ -1,0 +1,119 @@
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { readRows } from '../../stores/clickhouse/statements.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Budget, BudgetScope, Period } from './budget.ts';
+import { findPromptIds } from './budget-store.ts';
+
+/** A statement reads one project. It ends before a worker stops waiting for it (15 s). */
+const settings = { max_execution_time: 10, max_threads: 2, max_rows_to_read: '500000000' } as const;
+const nanosPerMs = 1_000_000n;
+const lastUnixNano = 2n ** 64n - 1n;
+
+/** The spend of a period in nano-USD, exact. */
+export interface Spend {
+  total: bigint;
+  /** In the order of the scopes. */
+  scopes: bigint[];
+  unpricedSpans: number;
+  unpricedTokens: number;
+  /** By the start of each day that was asked for, also before the period. */
+  days: ReadonlyMap<number, bigint>;
+}
+
+/** A scope, and the id of the prompt that its value names. */
+export type ReadScope = Pick<BudgetScope, 'by' | 'value'> & { promptId?: string | undefined };
+
+interface Row {
+  bucket: string;
+  cost: string;
+  scopes: string[];
+  spans: number;
+  tokens: number;
+}
+
+const joined = ['start_unix_nano', 'calls', 'priced', 'total_tokens', 'cost_nano_usd', 'model', 'prompt_id']
+  .concat('prompt_name', 'counted')
+  .map((name) => `calls.${name} AS one_${name}`)
+  .join(', ');
+/** A cost that overflowed 64 bits is stored as a negative number, and counts as the largest one. */
+const cost = 'toInt128(if(one_cost_nano_usd < 0, 9223372036854775807, one_cost_nano_usd))';
+
+/**
+ * Returns the spend of a period, by the starts of calls. Every execution is read in its newest
+ * version, so that late and replaced spans count. One statement.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function readSpend(
+  clickhouse: ClickHouse,
+  input: { projectId: string; period: Period; scopes: readonly ReadScope[]; days?: readonly number[] },
+): Promise<Spend> {
+  const { projectId, period, scopes, days = [] } = input;
+  const startMs = period.startMs ?? 0;
+  const starts = [...new Set([startMs, ...days])].sort((a, b) => a - b);
+  const rows = await readRows<Row>(clickhouse, {
+    query: `SELECT toString(roundDown(intDiv(one_start_unix_nano, 1000000), {starts:Array(UInt64)})) AS bucket,
+              toString(sum(${cost})) AS cost,
+              arrayMap(each -> toString(each), sumForEach(arrayMap((by, value, id) -> if(multiIf(
+                by = 'model', one_model = value,
+                by = 'prompt', one_prompt_id = value OR one_prompt_name = value OR (id != '' AND one_prompt_id = id),
+                by = 'user', user_id = value, environment = value), ${cost}, toInt128(0)),
+                {by:Array(String)}, {values:Array(String)}, {ids:Array(String)}))) AS scopes,
+              sumIf(one_calls, NOT one_priced)::Float64 AS spans, sumIf(one_total_tokens, NOT one_priced)::Float64 AS tokens
+            FROM execution_facts FINAL ARRAY JOIN ${joined} PREWHERE project_id = {projectId:String}
+            WHERE start_unix_nano < {to:UInt64} AND end_unix_nano >= {from:UInt64}
+              AND one_counted AND one_start_unix_nano >= {from:UInt64} AND one_start_unix_nano < {to:UInt64}
+            GROUP BY bucket`,
+    query_params: {
+      projectId,
+      starts,
+      from: String(BigInt(starts[0] ?? 0) * nanosPerMs),
+      to: String(period.endMs === null ? lastUnixNano : BigInt(period.endMs) * nanosPerMs),
+      by: scopes.map(({ by }) => by),
+      values: scopes.map(({ value }) => value),
+      ids: scopes.map(({ promptId }) => promptId ?? ''),
+    },
+    clickhouse_settings: settings,
+    format: 'JSONEachRow',
+  });
+  const current = rows.filter(({ bucket }) => Number(bucket) >= startMs);
+  return {
+    total: current.reduce((sum, row) => sum + BigInt(row.cost), 0n),
+    scopes: scopes.map((_, index) => current.reduce((sum, row) => sum + BigInt(row.scopes[index] ?? 0), 0n)),
+    unpricedSpans: current.reduce((sum, { spans }) => sum + spans, 0),
+    unpricedTokens: current.reduce((sum, { tokens }) => sum + tokens, 0),
+    days: new Map(rows.map((row) => [Number(row.bucket), BigInt(row.cost)])),
+  };
+}
+
+/**
+ * Computes the spend of a budget in a period, exact.
+ * @throws UnavailableError while a store is unavailable
+ */
+export async function computeSpend(
+  { clickhouse, postgres }: { clickhouse: ClickHouse; postgres: Postgres },
+  { projectId, scopes }: Pick<Budget, 'projectId' | 'scopes'>,
+  { period, days }: { period: Period; days?: readonly number[] },
+): Promise<Spend> {
+  const slugs = scopes.flatMap(({ by, value }) => (by === 'prompt' ? [value] : []));
+  const ids = await findPromptIds(postgres, projectId, slugs);
+  const read = scopes.map(({ by, value }) => ({ by, value, promptId: by === 'prompt' ? ids.get(value) : undefined }));
+  return readSpend(clickhouse, { projectId, period, scopes: read, ...(days === undefined ? {} : { days }) });
+}
+
+/**
+ * Returns those of the projects of which an execution was summarized after a time.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function findActiveProjects(
+  clickhouse: ClickHouse,
+  { projectIds, sinceMs }: { projectIds: readonly string[]; sinceMs: number },
+): Promise<Set<string>> {
+  const rows = await readRows<{ project_id: string }>(clickhouse, {
+    query: `SELECT DISTINCT project_id FROM executions PREWHERE project_id IN {projectIds:Array(String)}
+            WHERE summarized_at >= fromUnixTimestamp64Milli({sinceMs:Int64}, 'UTC')`,
+    query_params: { projectIds: [...projectIds], sinceMs },
+    clickhouse_settings: { ...settings, max_threads: 1 },
+    format: 'JSONEachRow',
+  });
+  return new Set(rows.map(({ project_id }) => project_id));
+}

@@ -1,0 +1,62 @@
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
+import type { Redis } from '../../stores/redis/client.ts';
+import { recordEvent } from '../events/index.ts';
+import { findWorkspaces, limitsOf, quotaNames, type WorkspaceScope } from '../workspaces/index.ts';
+import { insertQuotaAlert } from './metered-workspace-store.ts';
+import { type Month, usageKey } from './usage.ts';
+
+export const quotaThresholds = [0.8, 1] as const;
+
+/**
+ * Records an event for each threshold of a monthly quota that a workspace has reached, once per month.
+ * @throws UnavailableError while a store is unavailable
+ */
+export async function recordQuotaThresholds(
+  { redis, postgres }: { redis: Redis; postgres: Postgres },
+  workspaceIds: readonly string[],
+  month: Month,
+): Promise<void> {
+  for (const workspace of await findWorkspaces(postgres, workspaceIds)) {
+    const { quotas } = limitsOf(workspace);
+    for (const resource of quotaNames) {
+      const limit = quotas[resource];
+      if (limit === null) continue;
+      const used = Number((await redis.hget(usageKey(workspace.id, resource, month), 'total')) ?? 0);
+      for (const threshold of quotaThresholds) {
+        if (used > 0 && used >= threshold * limit)
+          await record(postgres, { workspace, resource, threshold, limit, used, month });
+      }
+    }
+  }
+}
+
+interface Reached {
+  workspace: WorkspaceScope;
+  resource: (typeof quotaNames)[number];
+  threshold: number;
+  limit: number;
+  used: number;
+  month: Month;
+}
+
+async function record(postgres: Postgres, { workspace, month, ...reached }: Reached): Promise<void> {
+  const { resource, threshold } = reached;
+  await inTransaction(postgres, async (transaction) => {
+    const periodStart = new Date(month.startMs);
+    const isNew = await insertQuotaAlert(transaction, { workspaceId: workspace.id, resource, periodStart, threshold });
+    if (!isNew) return;
+    await recordEvent(transaction, {
+      workspaceId: workspace.id,
+      projectId: null,
+      type: 'quota.threshold_reached',
+      data: {
+        workspace_id: workspace.id,
+        unit: resource === 'spans' ? 'span' : 'run',
+        ...reached,
+        period_start: periodStart.toISOString(),
+        resets_at: new Date(month.endMs).toISOString(),
+      },
+    });
+  });
+}

@@ -1,0 +1,34 @@
+import type { z } from 'zod';
+import type { budgetSchema } from '../../src/domains/budgets/budgets.schema.ts';
+import type { ProjectOfTest, TestApi } from './api.ts';
+import type { SpanInput } from './otlp-encode.ts';
+import { aModelCall } from './spans.ts';
+
+export type BudgetWire = z.infer<typeof budgetSchema>;
+
+export const aBudget = { amount: '10', currency: 'USD', period: 'monthly' };
+
+export function getBudget(api: TestApi, project: ProjectOfTest) {
+  return api.call<BudgetWire>('getBudget', { params: { project_id: project.id }, key: project.key });
+}
+
+export function putBudget(api: TestApi, project: ProjectOfTest, body: object, headers: Record<string, string> = {}) {
+  return api.call<BudgetWire>('putBudget', { params: { project_id: project.id }, key: project.key, body, headers });
+}
+
+/** Returns a call with a cost in nano-USD. */
+export function pricedCall(
+  nano: bigint,
+  { model = 'house-model', ...given }: Partial<SpanInput> & { model?: string } = {},
+) {
+  return aModelCall(10, 5, {
+    ...given,
+    attributes: { 'gen_ai.response.model': model, 'gen_ai.usage.cost': Number(nano) / 1e9, ...given.attributes },
+  });
+}
+
+/** Returns the nano-USD of a decimal string. */
+export function nanoOf(usd: string | null): bigint {
+  const [whole = '0', decimals = ''] = (usd ?? '0').split('.');
+  return BigInt(whole) * 1_000_000_000n + BigInt(decimals.padEnd(9, '0'));
+}

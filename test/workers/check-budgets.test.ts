@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { checkBudgets } from '../../src/domains/budgets/check-budgets.ts';
+import { reserveBudget } from '../../src/domains/budgets/reserve-budget.ts';
+import { recordQuotaThresholds } from '../../src/domains/quotas/record-quota-thresholds.ts';
+import { monthOf, usageKey } from '../../src/domains/quotas/usage.ts';
+import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
+import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { aBudget, getBudget, pricedCall, putBudget } from '../support/budgets.ts';
+import { limitedProject } from '../support/limits.ts';
+import { sendSpans } from '../support/traces.ts';
+import { until } from '../support/until.ts';
+
+let api: TestApi;
+let redis: Redis;
+let clickhouse: ClickHouse;
+let pools: Postgres[];
+const logger = createLogger({ level: 'silent', name: 'test' });
+beforeAll(async () => {
+  api = await startApi();
+  redis = connectWorkerRedis(inject('redisUrl'));
+  clickhouse = connectClickHouse(inject('clickhouseUrl'));
+  pools = [1, 2].map(() => connectPostgres(inject('databaseUrl'), 4));
+});
+afterAll(async () => {
+  redis.disconnect();
+  await Promise.all([clickhouse.close(), ...pools.map((pool) => pool.destroy()), api.close()]);
+});
+
+const eventsOf = (project: ProjectOfTest) =>
+  api
+    .postgres('events')
+    .where({ project_id: project.id, type: 'budget.threshold_reached' })
+    .select('data', 'webhook_ids');
+
+async function spend(project: ProjectOfTest, nano: bigint, usd: string): Promise<void> {
+  await sendSpans(api, project.key, [pricedCall(nano)]);
+  await until('the spend', 30_000, async () => (await getBudget(api, project)).body.spend === usd);
+}
+
+test('a threshold fires once under 20 concurrent checks, and again for a new version', async () => {
+  const project = await newProject(api);
+  await putBudget(api, project, {
+    ...aBudget,
+    amount: '1',
+    scopes: [{ by: 'model', value: 'house-model', amount: '0.5' }],
+  });
+  await spend(project, 850_000_000n, '0.850000');
+  const check = (index: number) =>
+    checkBudgets({ postgres: pools[index % 2] as Postgres, clickhouse, redis, logger }, { nowMs: Date.now() });
+  await Promise.all(Array.from({ length: 20 }, (_, index) => check(index)));
+  const fired = (await eventsOf(project)).map(({ data }) => [data.threshold, data.scope?.by ?? null]);
+  expect(fired.toSorted()).toEqual(
+    [
+      [0.5, null],
+      [0.5, 'model'],
+      [0.8, null],
+      [0.8, 'model'],
+      [1, 'model'],
+    ].toSorted(),
+  );
+  expect((await getBudget(api, project)).body).toMatchObject({ state: 'warning', alerts: { length: 5 } });
+  await putBudget(api, project, { ...aBudget, amount: '1', thresholds: [0.5] });
+  await check(0);
+  expect(await eventsOf(project)).toHaveLength(6);
+});
+
+test('a render is 402 while the budget is exceeded, and works after the amount was raised', async () => {
+  const project = await newProject(api);
+  const params = { project_id: project.id };
+  const body = { name: 'greeting', type: 'text', template: 'hello', config: { model: 'house-model' } };
+  const { body: prompt } = await api.call<{ id: string }>('createPrompt', { params, key: project.key, body });
+  const render = () =>
+    api.call('renderPrompt', { params: { ...params, prompt_id: prompt.id }, key: project.key, body: {} });
+  expect((await render()).status).toBe(200);
+  await putBudget(api, project, { ...aBudget, amount: '1' });
+  await spend(project, 1_000_000_000n, '1.000000');
+  expect((await render()).status).toBe(200);
+  await putBudget(api, project, { ...aBudget, amount: '1', enforcement: 'block_render' });
+  const refused = await render();
+  expect(refused.status, refused.text).toBe(402);
+  expect(refused.body).toMatchObject({ code: 'budget_exceeded', spend: '1.000000', amount: '1.000000' });
+  const scopes = [{ by: 'model', value: 'house-model', amount: '0.5' }];
+  await putBudget(api, project, { ...aBudget, amount: '2', enforcement: 'block_render', scopes });
+  expect((await render()).status).toBe(402);
+  await putBudget(api, project, { ...aBudget, amount: '2', enforcement: 'block_render' });
+  expect((await render()).status).toBe(200);
+});
+
+test('50 concurrent reservations never exceed the amount', async () => {
+  const project = await newProject(api);
+  await putBudget(api, project, { ...aBudget, amount: '1', enforcement: 'block_optimize' });
+  const expiresAt = new Date(Date.now() + 60_000);
+  const reserve = (index: number) =>
+    reserveBudget(
+      { postgres: pools[index % 2] as Postgres, clickhouse },
+      { projectId: project.id, amountNanoUsd: 100_000_000n, expiresAt },
+    );
+  const outcomes = await Promise.allSettled(Array.from({ length: 50 }, (_, index) => reserve(index)));
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
+  expect((await getBudget(api, project)).body).toMatchObject({ reserved: '1.000000', remaining: '0.000000' });
+});
+
+test('a threshold of a quota is recorded once', async () => {
+  const project = await limitedProject(api, { quotas: { spans: 10 } });
+  const month = monthOf(Date.now());
+  await redis.hset(usageKey(project.workspaceId, 'spans', month), 'total', 9);
+  await Promise.all(pools.map((postgres) => recordQuotaThresholds({ redis, postgres }, [project.workspaceId], month)));
+  const events = await api
+    .postgres('events')
+    .where({ workspace_id: project.workspaceId, type: 'quota.threshold_reached' });
+  expect(events.map(({ data }) => data)).toMatchObject([{ threshold: 0.8, used: 9, limit: 10, resource: 'spans' }]);
+});
