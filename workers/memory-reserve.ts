@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
-import { infoFields } from '../src/queue/redis-info.ts';
 import type { Redis } from '../src/stores/redis/client.ts';
+import { infoFields } from '../src/stores/redis/client.ts';
 import type { Logger } from '../src/telemetry/logger.ts';
 
 /** The key belongs to no tenant, because it holds no tenant's data. All workers share it. */

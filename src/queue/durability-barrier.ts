@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { TimeoutError } from '../lib/within.ts';
-import { infoFields } from './redis-info.ts';
+import { infoFields } from '../stores/redis/client.ts';
 
 /**
  * Redis delays a write by at most 2 s while an fsync runs. The sender waits for this, which is

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { normalizeSpan } from '../../src/domains/conventions/normalize-span.ts';
-import { hostKeyOf } from '../../src/domains/spans/host-key.ts';
+import { hostKeyOf } from '../../src/domains/spans/span-origins.ts';
 import type { TreeSpan } from '../../src/domains/spans/tree-span.ts';
 import { decodeTraces } from '../../src/otlp/decode.ts';
 import { defaultOtlpLimits } from '../../src/otlp/limits.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { insertBatch } from '../../src/domains/ingestion/store/insert-batch.ts';
+import { insertBatch } from '../../src/domains/ingestion/store/store-batch.ts';
 import { findDifferingTraces } from '../../src/domains/summaries/differing-trace-queries.ts';
 import { reconcileSummaries } from '../../src/domains/summaries/reconcile-summaries.ts';
 import { endSummary, leaseSummaries, listForSummary, withoutPlace } from '../../src/queue/summary-list.ts';

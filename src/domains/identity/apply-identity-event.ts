@@ -1,10 +1,10 @@
 import type { IdentityEvent } from '../../queue/identity-event.ts';
+import { sourceTime } from '../../queue/identity-event.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { PlanName } from '../workspaces/index.ts';
 import { applyChange } from './apply-change.ts';
 import { type IdentityOutcome, insertIdentityEvent, markOutdated } from './identity-event-store.ts';
-import { sourceTime } from './source-time.ts';
 
 export interface ApplyIdentityEventDeps {
   postgres: Postgres;

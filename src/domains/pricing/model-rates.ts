@@ -1,6 +1,6 @@
 import type { ConditionalPrice, ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices';
+import { attoUsdFromNumber } from '../../lib/money.ts';
 import { type Price, priceOf, type Rate, type RateCard } from './rate-card.ts';
-import { attoUsdFromNumber } from './usd.ts';
 
 /**
  * The prices of one model over time, first to last. The last that applies at a call's start is

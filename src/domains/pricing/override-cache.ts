@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { within } from '../../lib/within.ts';
-import { noOverrides, type PriceOverrides } from './price-overrides.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { findModelPrices } from './model-price-store.ts';
+import { compileOverrides, noOverrides, type PriceOverrides } from './price-overrides.ts';
 
 const freshMs = 1_000;
 /** Maximum wait for Postgres when an older answer is available. */
@@ -66,4 +68,12 @@ export class OverrideCache {
     this.#entries.set(projectId, entry);
     return entry;
   }
+}
+
+/** Returns a cache of the own prices in Postgres. */
+export function overrideCacheOf(postgres: Postgres): OverrideCache {
+  return new OverrideCache(async (projectId) => {
+    const list = await findModelPrices(postgres, projectId);
+    return list && compileOverrides(list);
+  });
 }

@@ -1,7 +1,7 @@
+import { attoUsdFromDecimal } from '../../lib/money.ts';
 import { canonicalProvider } from '../conventions/index.ts';
 import type { ModelPrice, ModelPriceList } from './model-price.ts';
 import { priceOf, type Rate, type RateCard } from './rate-card.ts';
-import { attoUsdFromDecimal } from './usd.ts';
 
 export interface PriceOverride {
   /** null for any provider. */

@@ -2,9 +2,14 @@ export { findPromptMentions, type PromptMentions } from './find-prompt-mentions.
 export { KnownPrompts, type PromptFinder } from './known-prompts.ts';
 export { linkListedPrompts } from './link-listed-prompts.ts';
 export { type LinkableSpan, linkPrompts, promptCalls } from './link-prompts.ts';
-export { type KnownPrompt, type PromptRef, type SpanPrompt, statedPromptId, templateKey } from './prompt.ts';
+export {
+  type KnownPrompt,
+  type PromptRef,
+  promptMention,
+  type SpanPrompt,
+  statedPromptId,
+  templateKey,
+} from './prompt.ts';
 export { findKnownPrompts } from './prompt-link-store.ts';
-export { promptMention } from './prompt-mention.ts';
 export { mergeUses, type PromptUse, usesOf } from './prompt-uses.ts';
-export { resolvePromptRefs } from './resolve-prompt-refs.ts';
-export { resolveSpanPrompts } from './resolve-span-prompts.ts';
+export { resolvePromptRefs, resolveSpanPrompts } from './resolve-prompt-refs.ts';

@@ -1,6 +1,6 @@
 import type { PromptFinder } from './known-prompts.ts';
 import type { PromptRef, SpanPrompt } from './prompt.ts';
-import { promptMention } from './prompt-mention.ts';
+import { promptMention } from './prompt.ts';
 import { resolvePromptRefs } from './resolve-prompt-refs.ts';
 
 interface MentioningRow {

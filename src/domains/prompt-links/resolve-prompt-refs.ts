@@ -1,5 +1,5 @@
 import type { PromptFinder } from './known-prompts.ts';
-import type { KnownPrompt, PromptMention } from './prompt.ts';
+import type { KnownPrompt, PromptMention, SpanPrompt } from './prompt.ts';
 
 /**
  * Returns the mentions in their order. Mentions of prompts that the project has are linked, the
@@ -35,4 +35,20 @@ function linked<Mention extends PromptMention>(mention: Mention, { id, slug, ver
   const version = versions.includes(mention.version) ? mention.version : newest;
   const name = mention.name === '' || mention.name === id ? slug : mention.name;
   return { ...mention, id, name, version, key: '' };
+}
+
+/**
+ * Returns the spans with their prompts as known today, so that a prompt created later is linked
+ * too. Never rejects.
+ */
+export async function resolveSpanPrompts<Span extends { prompt: SpanPrompt | null }>(
+  known: PromptFinder,
+  projectId: string,
+  spans: readonly Span[],
+): Promise<readonly Span[]> {
+  const prompts = spans.flatMap(({ prompt }) => prompt ?? []);
+  const resolved = await resolvePromptRefs(known, projectId, prompts);
+  if (resolved === prompts) return spans;
+  let next = 0;
+  return spans.map((span) => (span.prompt === null ? span : { ...span, prompt: resolved[next++] ?? span.prompt }));
 }

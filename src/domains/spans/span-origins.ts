@@ -2,9 +2,22 @@ import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { field, plain, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { readFields } from '../../stores/clickhouse/statements.ts';
-import { hostAttributes, hostKeyOf } from './host-key.ts';
 import { spansPerTraceMax } from './light-span-queries.ts';
 import { ofTrace } from './trace-sql.ts';
+
+/** The host values of a resource, as read from ClickHouse. */
+export interface HostHints {
+  /** Values of those {@link hostAttributes} that the resource has. */
+  attributes: Readonly<Record<string, string>>;
+  /** Hash of the whole resource; '' for a resource without attributes. */
+  resourceHash: string;
+}
+
+/**
+ * Attributes that identify the clock of a host, the most reliable first. Of `host.ip` the first
+ * address counts.
+ */
+export const hostAttributes = ['host.id', 'host.ip', 'host.name', 'service.instance.id'] as const;
 
 /** What a tree shows about the resource and the scope of a span. */
 export interface Origin {
@@ -65,4 +78,17 @@ export async function findOrigins(
     found.set(hash, origin);
   }
   return found;
+}
+
+/**
+ * Names the clock that a span was measured with. Many SDKs do not name the host: then spans of one
+ * resource share a clock, and spans of two resources may not. Returns '' for a resource without
+ * attributes, whose spans are assumed to share the clock of their parent.
+ */
+export function hostKeyOf({ attributes, resourceHash }: HostHints): string {
+  for (const name of hostAttributes) {
+    const value = attributes[name];
+    if (value !== undefined && value !== '') return value;
+  }
+  return resourceHash === '' ? '' : `resource:${resourceHash}`;
 }

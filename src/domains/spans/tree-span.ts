@@ -1,7 +1,7 @@
 import type { TimedSpan } from '../../lib/span-tree.ts';
 import type { LightSpan } from './light-span.ts';
 
-/** A span and the clock that measured it; see `host-key.ts`. */
+/** A span and the clock that measured it; see `span-origins.ts`. */
 export interface ClockedSpan extends TimedSpan, SkewOfSpan {
   hostKey: string;
   otelKind: number;

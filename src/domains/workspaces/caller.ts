@@ -1,6 +1,6 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import type { AuditActor } from '../audit/index.ts';
-import type { Role } from './role.ts';
+import type { Role } from './workspace.ts';
 
 /** The caller, as far as workspaces need to know. The `auth` domain checks credentials. */
 export interface Caller {

@@ -6,8 +6,7 @@ import { recordAudit } from '../audit/index.ts';
 import type { Caller } from './caller.ts';
 import { unknownWorkspace } from './errors.ts';
 import { findMember, hasOtherOwner, markRemoved, setRole } from './member-store.ts';
-import type { Role } from './role.ts';
-import type { Member } from './workspace.ts';
+import type { Member, Role } from './workspace.ts';
 import { lockWorkspace } from './workspace-store.ts';
 
 /**

@@ -13,6 +13,6 @@ export {
 } from './plans.ts';
 export type { Project, ProjectScope } from './project.ts';
 export { findDefaultProjectId, findProjectScope, findProjectWorkspaces, listProjects } from './project-store.ts';
-export { type Role, roleSuffices, roles } from './role.ts';
 export type { WorkspaceScope } from './workspace.ts';
+export { type Role, roleSuffices, roles } from './workspace.ts';
 export { findWorkspace, findWorkspaces } from './workspace-store.ts';

@@ -1,8 +1,7 @@
 import type { Knex } from 'knex';
 import type { UserId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Role } from './role.ts';
-import type { Member } from './workspace.ts';
+import type { Member, Role } from './workspace.ts';
 
 interface Row {
   user_id: UserId;

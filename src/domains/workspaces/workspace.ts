@@ -1,7 +1,6 @@
 import type { UserId, WorkspaceId } from '../../lib/ids.ts';
 import type { PlanOverrides } from './plan-overrides.ts';
 import type { PlanName } from './plans.ts';
-import type { Role } from './role.ts';
 
 export interface Workspace {
   id: WorkspaceId;
@@ -25,4 +24,14 @@ export interface WorkspaceScope {
   id: WorkspaceId;
   plan: PlanName;
   overrides: PlanOverrides;
+}
+
+/** Roles of a member in a workspace. Each includes the rights of those before it. */
+export const roles = ['viewer', 'member', 'admin', 'owner'] as const;
+
+export type Role = (typeof roles)[number];
+
+/** Returns whether `role` includes the rights of `least`. */
+export function roleSuffices(role: Role, least: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(least);
 }

@@ -3,8 +3,8 @@ import { pageParams } from '../../http/pagination.ts';
 import { planOverridesSchema } from './plan-overrides.ts';
 import { type PlanName, plans } from './plans.ts';
 import type { Project } from './project.ts';
-import { roles } from './role.ts';
 import type { Member, Workspace } from './workspace.ts';
+import { roles } from './workspace.ts';
 
 const id = z.string().min(1).max(64);
 const name = z.string().trim().min(1).max(200);

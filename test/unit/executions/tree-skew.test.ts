@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { correctSkew, skewNanoMax } from '../../../src/domains/executions/tree/correct-skew.ts';
 import { placeSpans } from '../../../src/domains/executions/tree/place-spans.ts';
-import { hostKeyOf } from '../../../src/domains/spans/host-key.ts';
+import { hostKeyOf } from '../../../src/domains/spans/span-origins.ts';
 import type { TreeSpan } from '../../../src/domains/spans/tree-span.ts';
 import { buildTree } from '../../../src/lib/span-tree.ts';
 import { anyTrace, ms, treeSpan } from '../../support/tree-spans.ts';

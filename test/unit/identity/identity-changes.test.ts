@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ReceivedEvent } from '../../../src/domains/identity/identity-provider.ts';
 import { identityProviders } from '../../../src/domains/identity/identity-providers.ts';
-import { sourceTime } from '../../../src/domains/identity/source-time.ts';
-import { applyIdentityEventPayload } from '../../../src/queue/identity-event.ts';
+import { applyIdentityEventPayload, sourceTime } from '../../../src/queue/identity-event.ts';
 
 const { clerk, workos, generic } = identityProviders;
 const sentAtMs = 1_700_000_000_000;

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BadBodyError } from '../../../src/domains/ingestion/store/bad-body.ts';
 import { type BodyEncoder, createBodyEncoder } from '../../../src/domains/ingestion/store/body-encoder.ts';
+import { BadBodyError } from '../../../src/domains/ingestion/store/body-errors.ts';
 import type { EncodedBody } from '../../../src/domains/ingestion/store/encode-body.ts';
 import { PriceTable } from '../../../src/domains/pricing/index.ts';
 import { compileOverrides } from '../../../src/domains/pricing/price-overrides.ts';

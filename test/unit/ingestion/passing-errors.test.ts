@@ -1,7 +1,6 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { describe, expect, test } from 'vitest';
-import { BadBodyError } from '../../../src/domains/ingestion/store/bad-body.ts';
-import { isKnownToPass } from '../../../src/domains/ingestion/store/passing-errors.ts';
+import { BadBodyError, isKnownToPass } from '../../../src/domains/ingestion/store/body-errors.ts';
 import { InvalidError, RateLimitedError, UnavailableError } from '../../../src/lib/errors.ts';
 
 const ofClickHouse = (code: string) => new ClickHouseError({ code, message: 'said the engine', type: 'SOME_TYPE' });

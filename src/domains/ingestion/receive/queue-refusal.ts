@@ -1,4 +1,4 @@
-import { infoFields } from '../../../queue/redis-info.ts';
+import { infoFields } from '../../../stores/redis/client.ts';
 
 const oldestWaitingMsMax = 15 * 60_000;
 /**

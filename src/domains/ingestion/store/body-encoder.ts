@@ -5,7 +5,7 @@ import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { PriceOverrides, PriceTable } from '../../pricing/index.ts';
 import type { PromptFinder } from '../../prompt-links/index.ts';
-import { asBadBody } from './bad-body.ts';
+import { asBadBody } from './body-errors.ts';
 import { type EncodedBody, encodeRows, linkRows, readRows } from './encode-body.ts';
 import { createEncodeThreads, type EncodeThreadsOptions } from './encode-threads.ts';
 import { priceSearchesMax } from './span-cost.ts';

@@ -7,7 +7,7 @@ import { bodyBudget, normalizeSpan } from '../../conventions/index.ts';
 import type { Prices } from '../../pricing/index.ts';
 import { linkListedPrompts, type PromptFinder, promptMention, resolveSpanPrompts } from '../../prompt-links/index.ts';
 import { type LightSpan, lightSpanOf, type SpanRow, spanTable, typeAttributes } from '../../spans/index.ts';
-import { BadBodyError } from './bad-body.ts';
+import { BadBodyError } from './body-errors.ts';
 import { costOfSpan } from './span-cost.ts';
 
 /** The spans that a body has of one trace. */

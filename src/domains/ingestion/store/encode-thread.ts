@@ -7,7 +7,7 @@ import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import { lowerThreadPriority } from '../../../runtime/low-priority.ts';
 import { type PriceOverrides, PriceTable } from '../../pricing/index.ts';
 import { lightSpanOf, type SpanRow } from '../../spans/index.ts';
-import { asBadBody } from './bad-body.ts';
+import { asBadBody } from './body-errors.ts';
 import { type EncodedBody, encodeRows, linkRows, readRows } from './encode-body.ts';
 import { promptsOver } from './prompt-port.ts';
 import { priceSearchesMax } from './span-cost.ts';

@@ -9,7 +9,7 @@ import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { PriceOverrides } from '../../pricing/index.ts';
 import type { PromptFinder } from '../../prompt-links/index.ts';
 import type { LightSpan } from '../../spans/index.ts';
-import { BadBodyError } from './bad-body.ts';
+import { BadBodyError } from './body-errors.ts';
 import type { EncodedBody } from './encode-body.ts';
 import type { EncodedInThread, EncodeOutcome, EncodeTask } from './encode-thread.ts';
 import { answerPrompts } from './prompt-port.ts';

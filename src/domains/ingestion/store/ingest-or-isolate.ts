@@ -4,8 +4,8 @@ import type { JobFacts } from '../../../queue/job-facts.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
 import type { LatencyRecorder } from '../../../telemetry/latency.ts';
 import { type QuarantineBodyDeps, quarantineBody } from '../quarantine/quarantine-body.ts';
+import { isKnownToPass } from './body-errors.ts';
 import { type IngestBodyDeps, ingestBody, isHopeless, MissingBodyError } from './ingest-body.ts';
-import { isKnownToPass } from './passing-errors.ts';
 
 /**
  * After this many crashes while a body was under way, it is worked on alone. Most bodies that were

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { originOf } from '../../../lib/errors.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
 import { clickHouseFault, isServerAnswer } from '../../../stores/clickhouse/errors.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
-import { insertBatch } from './insert-batch.ts';
+import { insertSpans } from '../../spans/index.ts';
 import type { BatchEntry } from './span-batcher.ts';
 import { summarizeBatch } from './summarize-batch.ts';
 
@@ -113,4 +114,19 @@ async function retrying(deps: StoreBatchDeps, most: typeof triesMax, work: () =>
 function meaningOf(error: unknown): keyof typeof triesMax {
   const isDoubtful = isServerAnswer(error) && doubtfulCodes.has(error.code) && !ofTheServer.test(error.message);
   return isDoubtful ? 'doubtful' : clickHouseFault(error);
+}
+
+/**
+ * Stores the rows of all entries and resolves once ClickHouse has confirmed them. The deduplication
+ * token is made of each job id (a hash of the body) and its time of receipt, so that an insert
+ * whose answer was lost can be repeated unchanged. If the batch is cut differently, its rows
+ * collapse by key.
+ * @throws the error of ClickHouse
+ */
+export async function insertBatch(clickhouse: ClickHouse, entries: readonly BatchEntry[]): Promise<void> {
+  const token = createHash('sha256')
+    .update(entries.map(({ jobId, receivedAtMs }) => `${jobId}@${receivedAtMs}`).join())
+    .digest('hex');
+  const rows = entries.map(({ encoded }) => encoded.rows);
+  await insertSpans(clickhouse, rows, { token });
 }
