@@ -14,11 +14,12 @@ export interface PromptFeedback {
 export interface FeedbackOfPrompts {
   /**
    * Returns the newest feedback on executions, spans and this prompt since a time, at most `max`.
+   * Feedback on a call can come later than the call, feedback on the prompt must be of the window.
    * Returns none while the feedback cannot be read.
    */
   ofPrompt(
     projectId: string,
-    query: { promptId: string; fromMs: number; max: number },
+    query: { promptId: string; fromMs: number; toMs: number; max: number },
   ): Promise<readonly PromptFeedback[]>;
 }
 
@@ -30,8 +31,8 @@ export interface FeedbackSums {
   positive: number;
 }
 
-/** A score from here on is positive. */
-const positiveMin = 0.5;
+/** A score above this is positive. */
+const neutralScore = 0.5;
 
 /** Returns no feedback. */
 export const noFeedback = (): FeedbackSums => ({ count: 0, scored: 0, score: 0, positive: 0 });
@@ -42,7 +43,7 @@ export function addFeedback(sums: FeedbackSums, { score }: PromptFeedback): void
   if (score === null) return;
   sums.scored++;
   sums.score += score;
-  if (score > positiveMin) sums.positive++;
+  if (score > neutralScore) sums.positive++;
 }
 
 /** The calls of a prompt in a trace. */

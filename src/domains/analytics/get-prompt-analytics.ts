@@ -28,8 +28,8 @@ import { type Buckets, bucketsOf, readDataAsOf, windowToWire } from './window.ts
 /** Groups of one response, and buckets of all its groups together. */
 const groupsMax = 100;
 const seriesMax = 5_000;
-/** Feedback that is joined. The traces are parameters of one statement, 32 bytes each. */
-const feedbackMax = 5_000;
+/** Feedback that is joined. The traces are one parameter, which ClickHouse takes up to 128 KiB, 35 bytes each. */
+const feedbackMax = 3_500;
 
 export interface PromptAnalyticsDeps {
   clickhouse: ClickHouse;
@@ -69,7 +69,7 @@ export async function getPromptAnalytics(
   const [dataAsOf, [mentions], feedback] = await Promise.all([
     readDataAsOf(deps.oldestUnstoredMs, nowMs),
     findPromptMentions(deps.postgres, projectId, [item.id]),
-    deps.feedback.ofPrompt(projectId, { promptId: item.id, fromMs: buckets.window.fromMs, max: feedbackMax + 1 }),
+    deps.feedback.ofPrompt(projectId, { promptId: item.id, ...buckets.window, max: feedbackMax + 1 }),
   ]);
   const calls = { projectId, window: buckets.window, mentions: mentions ?? { id: item.id, names: [], keys: [] } };
   const clickhouse = stoppable(deps.clickhouse, signal);
@@ -84,7 +84,8 @@ export async function getPromptAnalytics(
   );
   const groups = read.rows.filter((row) => row.allBuckets === 1 && row.allKeys === 0);
   groups.sort((a, b) => b.executions - a.executions || (a.key < b.key ? -1 : 1));
-  const kept = groups.slice(0, Math.max(1, Math.min(groupsMax, Math.floor(seriesMax / buckets.starts.length))));
+  const kept = groups.slice(0, groupsMax);
+  const inSeries = kept.slice(0, Math.max(1, Math.floor(seriesMax / buckets.starts.length)));
   const ofVersion = (version: number) => {
     const sums = read.versions.rows.find((row) => row.allBuckets === 1 && row.key === String(version));
     return {
@@ -103,7 +104,7 @@ export async function getPromptAnalytics(
       ...withFeedback(row, read.feedback.byKey.get(row.key)),
     })),
     groups_omitted: groups.length - kept.length,
-    series: seriesOf(read.rows, kept, buckets, query.group_by),
+    series: seriesOf(read.rows, inSeries, buckets, query.group_by),
     ...(versions !== undefined && {
       comparison: compareVersions(ofVersion(versions[0]), ofVersion(versions[1])),
     }),

@@ -78,7 +78,7 @@ export const promptAnalyticsSchema = z.object({
     .array(
       z.object({ bucket: z.iso.datetime(), partial: z.boolean(), key, ...measures }).meta({ id: 'PromptCallBucket' }),
     )
-    .meta({ description: 'Every bucket of every group, empty ones as well, in order of time' }),
+    .meta({ description: 'Every bucket of the first groups, empty ones as well, in order of time: at most 5,000' }),
   comparison: comparisonSchema.optional(),
   feedback_truncated: z
     .boolean()

@@ -1,5 +1,5 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { PromptFeedback } from '../analytics/index.ts';
+import type { FeedbackOfPrompts, PromptFeedback } from '../analytics/index.ts';
 import type { Feedback } from './feedback.ts';
 import { feedbackColumns, feedbackOf } from './feedback-store.ts';
 
@@ -57,32 +57,40 @@ export async function findTracesWithFeedback(
     .pluck<string[]>('trace_id');
 }
 
+interface RowOfFeedback {
+  target_type: 'execution' | 'span' | 'prompt';
+  trace_id: string | null;
+  span_id: string | null;
+  prompt_version: number | null;
+  score: number | null;
+}
+
 /**
- * Returns the newest feedback on executions, spans and one prompt since a time, at most `max`.
+ * Returns the newest feedback on executions and spans since a time, and on one prompt in a window, at
+ * most `max`.
  * @throws UnavailableError while Postgres is unavailable
  */
 export async function listFeedbackOfPrompt(
   postgres: Postgres,
-  { projectId, promptId, fromMs, max }: { projectId: string; promptId: string; fromMs: number; max: number },
+  { projectId, promptId, fromMs, toMs, max }: Parameters<FeedbackOfPrompts['ofPrompt']>[1] & { projectId: string },
 ): Promise<PromptFeedback[]> {
   const rows = await postgres('feedback')
     .where({ project_id: projectId })
     .where('created_at', '>=', new Date(fromMs))
-    .whereRaw(`(${ofExecutions} or target_type = 'prompt' and prompt_id = ?)`, [promptId])
+    .whereRaw(`(${ofExecutions} or target_type = 'prompt' and prompt_id = ? and created_at < ?)`, [
+      promptId,
+      new Date(toMs),
+    ])
     .orderBy([
       { column: 'created_at', order: 'desc' },
       { column: 'id', order: 'desc' },
     ])
     .limit(max)
-    .select<{ trace_id: string | null; span_id: string | null; prompt_version: number | null; score: number | null }[]>(
-      'trace_id',
-      'span_id',
-      'prompt_version',
-      'score',
-    );
+    .select<RowOfFeedback[]>('target_type', 'trace_id', 'span_id', 'prompt_version', 'score');
   return rows.map((row) => ({
-    traceId: row.trace_id,
-    spanId: row.span_id,
+    // Feedback can name more than its target.
+    traceId: row.target_type === 'prompt' ? null : row.trace_id,
+    spanId: row.target_type === 'span' ? row.span_id : null,
     promptVersion: row.prompt_version,
     score: row.score,
   }));

@@ -227,7 +227,7 @@ describe('200', () => {
     const promptId = await aPrompt(project);
     const startMs = Date.now() - hourMs;
     const calls = [1, 2].map((version) => aCall(promptId, { startMs, version }));
-    const window = { from: new Date(startMs - hourMs).toISOString(), to: new Date(startMs + hourMs / 2).toISOString() };
+    const window = { from: new Date(startMs - hourMs).toISOString(), to: new Date(startMs + 2 * hourMs).toISOString() };
     await store(project, calls, promptId, window);
     const [first, second] = calls.map(({ trace }) => trace[1]);
     const give = async (body: object) => {
@@ -237,7 +237,8 @@ describe('200', () => {
     await give({ target_type: 'execution', trace_id: first?.traceId, rating: 'up' });
     await give({ target_type: 'span', trace_id: second?.traceId, span_id: second?.spanId, rating: 'down' });
     await give({ target_type: 'span', trace_id: second?.traceId, span_id: calls[1]?.trace[0]?.spanId, rating: 'up' });
-    await give({ target_type: 'prompt', prompt_id: promptId, prompt_version: 2, rating: 'up' });
+    const elsewhere = newTraceId();
+    await give({ target_type: 'prompt', prompt_id: promptId, prompt_version: 2, trace_id: elsewhere, rating: 'up' });
     await give({ target_type: 'prompt', prompt_id: promptId, comment: 'no score' });
     const { body } = await analytics(project, promptId, window);
     expect(body.totals.feedback).toEqual({

@@ -38,6 +38,24 @@ test('constant samples are equal or not', () => {
   expect(welch(constant(1), constant(2))).toBe(0);
 });
 
+test('Welch: equal values whose sums were rounded are equal', () => {
+  const logCost = Math.log(1_000);
+  const of = (size: number) => {
+    let [sum, squares] = [0, 0];
+    for (let call = 0; call < size; call++) [sum, squares] = [sum + logCost, squares + logCost ** 2];
+    return { size, mean: sum / size, variance: Math.max(0, (squares - sum ** 2 / size) / (size - 1)) };
+  };
+  for (let size = 30; size < 400; size += 7) expect(welch(of(size), of(size + 2)), String(size)).toBeGreaterThan(0.9);
+});
+
+test('Fisher: five million calls take less than a turn of the event loop, and the p-value is that of the normal test', () => {
+  const startedAtMs = performance.now();
+  const p = fisherExact({ hits: 1_000_000, size: 5_000_000 }, { hits: 1_002_480, size: 5_000_000 });
+  expect(performance.now() - startedAtMs).toBeLessThan(50);
+  // z = 1.96 has 0.05.
+  expect(p).toBeCloseTo(0.05, 2);
+});
+
 test('a p-value is between 0 and 1, the same in both orders, and 1 for the same data', () => {
   fc.assert(
     fc.property(proportion, proportion, sample, sample, (a, b, left, right) => {
