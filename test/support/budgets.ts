@@ -26,9 +26,3 @@ export function pricedCall(
     attributes: { 'gen_ai.response.model': model, 'gen_ai.usage.cost': Number(nano) / 1e9, ...given.attributes },
   });
 }
-
-/** Returns the nano-USD of a decimal string. */
-export function nanoOf(usd: string | null): bigint {
-  const [whole = '0', decimals = ''] = (usd ?? '0').split('.');
-  return BigInt(whole) * 1_000_000_000n + BigInt(decimals.padEnd(9, '0'));
-}

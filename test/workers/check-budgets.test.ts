@@ -67,6 +67,21 @@ test('a threshold fires once under 20 concurrent checks, and again for a new ver
   expect(await eventsOf(project)).toHaveLength(6);
 });
 
+test('a threshold that was reached after the last check of a period fires after its end, for that period', async () => {
+  const project = await newProject(api);
+  const daily = { ...aBudget, amount: '1', period: 'daily' };
+  const { body } = await putBudget(api, project, daily);
+  const endMs = Date.parse(body.period_end ?? '');
+  const check = (nowMs: number) => checkBudgets({ postgres: api.postgres, clickhouse, redis, logger }, { nowMs });
+  await check(endMs - 60_000);
+  await spend(project, 600_000_000n, '0.600000');
+  // A new version is checked without looking for new spans, whose times are not those of this test.
+  await putBudget(api, project, daily);
+  await check(endMs + 5_000);
+  const fired = await eventsOf(project);
+  expect(fired.map(({ data }) => [data.threshold, data.period_end])).toEqual([[0.5, body.period_end]]);
+});
+
 test('a render is 402 while the budget is exceeded, and works after the amount was raised', async () => {
   const project = await newProject(api);
   const params = { project_id: project.id };

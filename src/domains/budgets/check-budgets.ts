@@ -51,9 +51,9 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
     const due = await dueBudgets(deps, page, nowMs);
     const failed = new Set<Budget>();
     await Promise.all(
-      due.map(async (budget) => {
+      due.map(async ({ budget, checkedAtMs }) => {
         try {
-          fired += await lane.run(budget.workspaceId, () => checkBudget(deps, budget, nowMs));
+          fired += await lane.run(budget.workspaceId, () => checkPeriods(deps, budget, { checkedAtMs, nowMs }));
         } catch (error) {
           failed.add(budget);
           logger.warn({ err: error, project_id: budget.projectId }, 'a budget could not be checked');
@@ -78,12 +78,23 @@ async function dueBudgets({ clickhouse }: CheckBudgetsDeps, page: readonly Check
   const projectIds = known.map(({ budget }) => budget.projectId);
   const sinceMs = Math.min(...known.map(({ checkedAtMs }) => checkedAtMs)) - overlapMs;
   const active = known.length === 0 ? new Set() : await findActiveProjects(clickhouse, { projectIds, sinceMs });
-  return page.filter((each) => isUnknown(each) || active.has(each.budget.projectId)).map(({ budget }) => budget);
+  return page.filter((each) => isUnknown(each) || active.has(each.budget.projectId));
+}
+
+/** Also checks the period of the last check, for spans that came between that check and its end. */
+async function checkPeriods(
+  deps: CheckBudgetsDeps,
+  budget: Budget,
+  { checkedAtMs, nowMs }: { checkedAtMs: number; nowMs: number },
+): Promise<number> {
+  const current = periodOf(budget, nowMs);
+  const before = checkedAtMs < nowMs - gapMsMax ? current : periodOf(budget, checkedAtMs - overlapMs);
+  const ended = before.startMs === current.startMs ? 0 : await checkBudget(deps, budget, before);
+  return ended + (await checkBudget(deps, budget, current));
 }
 
 /** Returns the number of thresholds that were reached for the first time. */
-async function checkBudget(deps: CheckBudgetsDeps, budget: Budget, nowMs: number): Promise<number> {
-  const period = periodOf(budget, nowMs);
+async function checkBudget(deps: CheckBudgetsDeps, budget: Budget, period: Period): Promise<number> {
   const spend = await computeSpend(deps, budget, { period });
   const limits = [
     { scope: null, amount: budget.amountNanoUsd, spend: spend.total },

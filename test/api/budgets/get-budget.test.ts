@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { nanoOf } from '../../support/analytics.ts';
 import { expectProblem, newKey, newProject, startApi, type TestApi } from '../../support/api.ts';
-import { aBudget, getBudget, nanoOf, pricedCall, putBudget } from '../../support/budgets.ts';
+import { aBudget, getBudget, pricedCall, putBudget } from '../../support/budgets.ts';
 import { integerBetween, seededRandom } from '../../support/random.ts';
 import { aModelCall, newTraceId } from '../../support/spans.ts';
 import { listExecutions, sendSpans } from '../../support/traces.ts';

@@ -287,16 +287,17 @@ export const attacks = {
         await call(target, 'GET', projectPath(target, `/prompts?q=${turn}`), { signal });
       }),
   },
-  'stats of twenty thousand traces by the minute': {
+  'stats, analytics and budgets of twenty thousand traces': {
     async prepare(target) {
-      await sendManyTraces(target);
+      await created(post(target, '/prompts', { name: 'measured', type: 'text', template: 'Hello' }));
+      await sendManyTraces(target, { 'gen_ai.operation.name': 'chat', 'gen_ai.prompt.name': 'measured' });
     },
     async run(target, signal) {
-      await inParallel(12, signal, () => {
-        const fromMs = Date.now() - 16 * 60 * 60_000;
-        const query = `granularity=minute&from=${new Date(fromMs).toISOString()}`;
-        return call(target, 'GET', projectPath(target, `/stats?${query}`), { signal });
-      });
+      const from = `granularity=minute&from=${new Date(Date.now() - 16 * 60 * 60_000).toISOString()}`;
+      const paths = [`/stats?${from}`, `/prompts/measured/analytics?${from}`, '/budget'];
+      await inParallel(12, signal, (turn) =>
+        call(target, 'GET', projectPath(target, paths[turn % paths.length] ?? ''), { signal }),
+      );
     },
   },
   'feedback as large as it may be': {
@@ -346,8 +347,9 @@ async function sendBody(target: Target, body: Buffer): Promise<void> {
   if (status !== 200) await delay(50);
 }
 
-async function sendManyTraces(target: Target): Promise<void> {
-  const attributes = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`k${index}`, `v${index}`]));
+async function sendManyTraces(target: Target, more: Record<string, string> = {}): Promise<void> {
+  const keys = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`k${index}`, `v${index}`]));
+  const attributes = { ...keys, ...more };
   for (let part = 0; part < 4; part++) {
     await sendTraces(
       target,
