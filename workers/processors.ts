@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { type CheckBudgetsDeps, checkBudgets } from '../src/domains/budgets/jobs.ts';
+import { recordEvent } from '../src/domains/events/index.ts';
 import { type ApplyOrGiveUpDeps, applyOrGiveUp, pruneIdentityEvents } from '../src/domains/identity/jobs.ts';
 import {
   type IngestOrIsolateDeps,
@@ -20,7 +21,7 @@ export type ProcessorDeps = IngestOrIsolateDeps &
   IsolateBodyDeps &
   SweepBodiesDeps &
   CheckBudgetsDeps &
-  SettleUsageDeps &
+  Omit<SettleUsageDeps, 'quotaReached'> &
   MergeDataPartsDeps &
   ReconcileSummariesDeps &
   ApplyOrGiveUpDeps;
@@ -46,5 +47,9 @@ export const processors = {
   mergeDataParts: (deps) => mergeDataParts(deps, { restS: 10 }),
   reconcileSummaries: (deps) => reconcileSummaries(deps, { nowMs: deps.clock.nowMs() }),
   checkBudgets: (deps) => checkBudgets(deps, { nowMs: deps.clock.nowMs() }),
-  settleUsage: (deps) => settleMonthlyUsage(deps, { nowMs: deps.clock.nowMs() }),
+  settleUsage: (deps) => settleMonthlyUsage({ ...deps, quotaReached }, { nowMs: deps.clock.nowMs() }),
 } satisfies Processors;
+
+/** Events come after quotas in the order of the domains, so their function is passed on here. */
+export const quotaReached: SettleUsageDeps['quotaReached'] = (transaction, data) =>
+  recordEvent(transaction, { workspaceId: data.workspace_id, projectId: null, type: 'quota.threshold_reached', data });

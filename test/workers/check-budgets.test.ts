@@ -7,6 +7,7 @@ import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { quotaReached } from '../../workers/processors.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { aBudget, getBudget, pricedCall, putBudget } from '../support/budgets.ts';
 import { limitedProject } from '../support/limits.ts';
@@ -122,7 +123,9 @@ test('a threshold of a quota is recorded once', async () => {
   const project = await limitedProject(api, { quotas: { spans: 10 } });
   const month = monthOf(Date.now());
   await redis.hset(usageKey(project.workspaceId, 'spans', month), 'total', 9);
-  await Promise.all(pools.map((postgres) => recordQuotaThresholds({ redis, postgres }, [project.workspaceId], month)));
+  await Promise.all(
+    pools.map((postgres) => recordQuotaThresholds({ redis, postgres, quotaReached }, [project.workspaceId], month)),
+  );
   const events = await api
     .postgres('events')
     .where({ workspace_id: project.workspaceId, type: 'quota.threshold_reached' });

@@ -8,6 +8,7 @@ import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { quotaReached } from '../../workers/processors.ts';
 import { connectQueue } from '../../workers/start-workers.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { startClickHouseProxy } from '../support/clickhouse-proxy.ts';
@@ -38,7 +39,16 @@ async function settle(projects: readonly ProjectOfTest[], given: Partial<SettleU
   // A temporary view goes before the table: other tests' workspaces are not there.
   await postgres.raw(`CREATE OR REPLACE TEMP VIEW workspaces AS SELECT * FROM public.workspaces WHERE id IN (${ids})`);
   const logger = createLogger({ level: 'silent', name: 'test' });
-  const deps = { redis, clickhouse, postgres, ingest: [ownQueue()], isolation: ownQueue(), logger, ...given };
+  const deps = {
+    redis,
+    clickhouse,
+    postgres,
+    ingest: [ownQueue()],
+    isolation: ownQueue(),
+    logger,
+    quotaReached,
+    ...given,
+  };
   await settleMonthlyUsage(deps, { nowMs: Date.now(), requestMsMax: -120_000, everyMs: 0 });
 }
 

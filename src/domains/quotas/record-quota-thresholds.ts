@@ -1,19 +1,37 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { Redis } from '../../stores/redis/client.ts';
-import { recordEvent } from '../events/index.ts';
 import { findWorkspaces, limitsOf, quotaNames, type WorkspaceScope } from '../workspaces/index.ts';
 import { insertQuotaAlert } from './metered-workspace-store.ts';
 import { type Month, usageKey } from './usage.ts';
 
 export const quotaThresholds = [0.8, 1] as const;
 
+/** What happened, as webhooks send it. */
+export interface QuotaThreshold {
+  workspace_id: string;
+  resource: string;
+  unit: string;
+  threshold: number;
+  limit: number;
+  used: number;
+  period_start: string;
+  resets_at: string;
+}
+
+export interface QuotaThresholdDeps {
+  redis: Redis;
+  postgres: Postgres;
+  /** Records the event in the transaction that stores that the threshold was reached. */
+  quotaReached: (transaction: Postgres, reached: QuotaThreshold) => Promise<unknown>;
+}
+
 /**
  * Records an event for each threshold of a monthly quota that a workspace has reached, once per month.
  * @throws UnavailableError while a store is unavailable
  */
 export async function recordQuotaThresholds(
-  { redis, postgres }: { redis: Redis; postgres: Postgres },
+  { redis, postgres, quotaReached }: QuotaThresholdDeps,
   workspaceIds: readonly string[],
   month: Month,
 ): Promise<void> {
@@ -25,7 +43,7 @@ export async function recordQuotaThresholds(
       const used = Number((await redis.hget(usageKey(workspace.id, resource, month), 'total')) ?? 0);
       for (const threshold of quotaThresholds) {
         if (used > 0 && used >= threshold * limit)
-          await record(postgres, { workspace, resource, threshold, limit, used, month });
+          await record({ postgres, quotaReached }, { workspace, resource, threshold, limit, used, month });
       }
     }
   }
@@ -40,23 +58,21 @@ interface Reached {
   month: Month;
 }
 
-async function record(postgres: Postgres, { workspace, month, ...reached }: Reached): Promise<void> {
+async function record(
+  { postgres, quotaReached }: Omit<QuotaThresholdDeps, 'redis'>,
+  { workspace, month, ...reached }: Reached,
+): Promise<void> {
   const { resource, threshold } = reached;
   await inTransaction(postgres, async (transaction) => {
     const periodStart = new Date(month.startMs);
     const isNew = await insertQuotaAlert(transaction, { workspaceId: workspace.id, resource, periodStart, threshold });
     if (!isNew) return;
-    await recordEvent(transaction, {
-      workspaceId: workspace.id,
-      projectId: null,
-      type: 'quota.threshold_reached',
-      data: {
-        workspace_id: workspace.id,
-        unit: resource === 'spans' ? 'span' : 'run',
-        ...reached,
-        period_start: periodStart.toISOString(),
-        resets_at: new Date(month.endMs).toISOString(),
-      },
+    await quotaReached(transaction, {
+      workspace_id: workspace.id,
+      unit: resource === 'spans' ? 'span' : 'run',
+      ...reached,
+      period_start: periodStart.toISOString(),
+      resets_at: new Date(month.endMs).toISOString(),
     });
   });
 }

@@ -7,7 +7,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import { countReceivedSpans } from '../spans/index.ts';
 import { limitsOf } from '../workspaces/index.ts';
 import { findMeteredWorkspaces, listWorkspaceIds, type MeteredWorkspace } from './metered-workspace-store.ts';
-import { recordQuotaThresholds } from './record-quota-thresholds.ts';
+import { type QuotaThresholdDeps, recordQuotaThresholds } from './record-quota-thresholds.ts';
 import { noteSettleAttempt, settleCounter, settledAtMs } from './settle-counter.ts';
 import {
   counterExpiryS,
@@ -19,7 +19,7 @@ import {
   workspaceOfUsageKey,
 } from './usage.ts';
 
-export interface SettleUsageDeps {
+export interface SettleUsageDeps extends Pick<QuotaThresholdDeps, 'quotaReached'> {
   redis: Redis;
   postgres: Postgres;
   clickhouse: ClickHouse;
