@@ -27,7 +27,7 @@ beforeAll(async () => {
   // A database that no other worker looks into.
   redis = connectWorkerRedis(new URL('/5', inject('redisUrl')).href);
   const codeOf = (body: Buffer) => (refusedId !== undefined && body.includes(refusedId) ? 1001 : 0);
-  engine = await startRefusingClickHouse(codeOf, { table: 'executions', engineUrl: inject('clickhouseUrl') });
+  engine = await startRefusingClickHouse(codeOf, { table: 'summaries', engineUrl: inject('clickhouseUrl') });
   clickhouse = connectClickHouse(engine.url);
 });
 afterAll(async () => {
