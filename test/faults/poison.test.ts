@@ -12,7 +12,7 @@ import { type SpanBody, singleTraceBody } from '../support/workload.ts';
 
 const preload = fileURLToPath(new URL('../support/poison-preload.mjs', import.meta.url));
 /** 45 s on a machine that runs another file beside it. */
-const quarantineMsMax = 100_000;
+const quarantineMsMax = 60_000;
 const neighbors = 30;
 
 interface Quarantined {
@@ -75,7 +75,7 @@ describe('a body that cannot be stored', () => {
   it.each([
     ['ends the worker', 'poison:exit'],
     ['keeps the worker busy forever', 'poison:loop'],
-  ])('because it %s: is alone in quarantine soon', async (_, mark) => {
+  ])('because it %s: is alone in quarantine within a minute', async (_, mark) => {
     const random = seededRandom();
     showLogsOnFailure(stack);
     const project = await stack.createProject(mark);

@@ -8,8 +8,8 @@ import { storeSpans } from '../../support/stored-spans.ts';
 const spans = 10_000;
 const inputChars = 11_000;
 /** What a busy machine makes of the 50 ms that are promised: once, and where it may try again. */
-const onceMsMax = 1_000;
-const atBestMsMax = 200;
+const onceMsMax = 500;
+const atBestMsMax = 100;
 
 const traceId = newTraceId();
 let api: TestApi;

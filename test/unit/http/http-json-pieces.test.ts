@@ -120,7 +120,7 @@ test.each(Object.entries(worst))(
       expect(error).toBeInstanceOf(AppError);
     }
     // The collector's threads are in it.
-    expect(longest).toBeLessThan(150);
-    expect(total).toBeLessThan(900);
+    expect(longest).toBeLessThan(90);
+    expect(total).toBeLessThan(600);
   },
 );
