@@ -6,6 +6,7 @@ import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { findPromptMentions } from '../prompt-links/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
+import { noUsage } from '../spans/index.ts';
 import type { Item, ItemCache } from '../versioned/index.ts';
 import { compareVersions } from './compare-versions.ts';
 import { type FeedbackOfPrompts, groupFeedback, type PromptFeedback } from './feedback-of-prompt.ts';
@@ -203,7 +204,7 @@ function comparedVersions(item: Item, compare: string | undefined): readonly [nu
 
 const nothing: CallSums = {
   ...{ executions: 0, traces: 0, errors: 0, users: 0, priced: 0, unpriced: 0, cost: '0', costP95: 0 },
-  ...{ inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, totalTokens: 0 },
+  ...noUsage(),
   ...{ latencyMs: [], timed: 0, ttftMs: [], firstNano: '0', lastNano: '0' },
   ...{ logLatency: 0, logLatencySquares: 0, logPriced: 0, logCost: 0, logCostSquares: 0 },
 };

@@ -1,7 +1,9 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { PromptMentions } from '../prompt-links/index.ts';
+import type { TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
+import { storedCost } from './stats-queries.ts';
 
 /** A statement reads one project. Half of the threads stay for others. */
 const settings = {
@@ -31,17 +33,11 @@ export interface CallsOfPrompt {
 }
 
 /** Sums over calls. Costs are whole nano-USD as text, which a number could not hold. */
-export interface CallSums {
+export interface CallSums extends TokenUsage {
   executions: number;
   traces: number;
   errors: number;
   users: number;
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-  reasoningTokens: number;
-  totalTokens: number;
   /** Calls whose cost is part of the sums, by whether it is known. */
   priced: number;
   unpriced: number;
@@ -105,7 +101,7 @@ const sums = `sum(one_calls)::Float64 AS executions, uniqExact(trace_id)::Float6
   ${tokens('cache_read_tokens')} AS cacheReadTokens, ${tokens('cache_write_tokens')} AS cacheWriteTokens,
   ${tokens('reasoning_tokens')} AS reasoningTokens, ${tokens('total_tokens')} AS totalTokens,
   sumIf(one_calls, ${known})::Float64 AS priced, sumIf(one_calls, one_counted AND NOT one_priced)::Float64 AS unpriced,
-  toString(sumIf(toInt128(one_cost_nano_usd), ${known})) AS cost,
+  toString(sumIf(${storedCost('one_cost_nano_usd')}, ${known})) AS cost,
   ifNotFinite(quantileExactWeightedInterpolatedIf(0.95)(${perCall}, one_calls, ${known}), 0) AS costP95,
   arrayMap(ms -> ifNotFinite(ms, 0), quantilesExactWeightedInterpolated(0.5, 0.75, 0.95, 0.99)(one_duration_ms, one_calls)) AS latencyMs,
   sumIf(one_calls, one_ttft_ms >= 0)::Float64 AS timed,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatUsd } from '../../lib/money.ts';
-import { usageSchema } from '../executions/index.ts';
+import { usageSchema, usageToWire } from '../executions/index.ts';
+import { noUsage } from '../spans/index.ts';
 import { granularities } from './buckets.ts';
 import { type FeedbackSums, noFeedback } from './feedback-of-prompt.ts';
 import { type CallSums, groupings } from './prompt-analytics-queries.ts';
@@ -27,14 +28,16 @@ const measures = {
   traces: count.meta({ description: 'Executions with such a call' }),
   errors: count.meta({ description: 'Failed calls' }),
   error_rate: ratio.meta({ description: 'Failed calls per call; null without calls' }),
-  latency_ms: z
-    .object({ p50: ms, p75: ms, p95: ms, p99: ms })
-    .meta({ description: 'Percentiles of the durations of the calls, interpolated; null without calls' }),
+  latency_ms: z.object({ p50: ms, p75: ms, p95: ms, p99: ms }).meta({
+    id: 'CallLatency',
+    description: 'Percentiles of the durations of the calls, interpolated; null without calls',
+  }),
   ttft_ms: z
     .object({ p50: ms, p95: ms })
-    .meta({ description: 'Percentiles of the time to the first token, over the calls that report it' }),
+    .meta({ id: 'CallTtft', description: 'Percentiles of the time to the first token, over the calls that report it' }),
   usage: usageSchema,
   cost: z.object({ total: money, avg: money, p95: money }).meta({
+    id: 'CallCost',
     description:
       'US dollars as decimal strings, over the calls with a known cost. `total` is null if something was used and no cost is known',
   }),
@@ -43,9 +46,10 @@ const measures = {
   last_used_at: z.iso.datetime().nullable(),
   unique_users: count,
 };
-const feedback = z
-  .object({ count, mean: ratio, positive_rate: ratio })
-  .meta({ description: 'Feedback on the calls, their executions and the prompt. Rates are those of scored feedback' });
+const feedback = z.object({ count, mean: ratio, positive_rate: ratio }).meta({
+  id: 'CallFeedback',
+  description: 'Feedback on the calls, their executions and the prompt. Rates are those of scored feedback',
+});
 const key = z.union([z.string(), z.int()]).nullable().meta({
   description: 'The version as a number, or the model, environment or label. Null for calls without one',
 });
@@ -103,14 +107,7 @@ export function callsToWire(sums: CallSums | undefined) {
     error_rate: executions === 0 ? null : errors / executions,
     latency_ms: { p50, p75, p95, p99 },
     ttft_ms: { p50: ttft50, p95: ttft95 },
-    usage: {
-      input_tokens: sums?.inputTokens ?? 0,
-      output_tokens: sums?.outputTokens ?? 0,
-      cache_read_tokens: sums?.cacheReadTokens ?? 0,
-      cache_write_tokens: sums?.cacheWriteTokens ?? 0,
-      reasoning_tokens: sums?.reasoningTokens ?? 0,
-      total_tokens: sums?.totalTokens ?? 0,
-    },
+    usage: usageToWire(sums ?? noUsage()),
     cost: {
       total: priced === 0 && unpriced > 0 ? null : formatUsd(cost),
       avg: priced === 0 ? null : formatUsd(rounded(cost, BigInt(priced))),

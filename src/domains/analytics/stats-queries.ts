@@ -1,30 +1,25 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
+import type { TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
 
 /** A statement reads one project. Half of the threads stay for others. */
 const settings = { max_execution_time: 10, max_threads: 2, max_rows_to_read: '500000000' } as const;
 
 const startMs = 'intDiv(start_unix_nano, 1000000)';
-/** A cost that overflowed 64 bits is stored as a negative number, and counts as the largest one. */
-const cost = (column: string) => `toInt128(if(${column} < 0, 9223372036854775807, ${column}))`;
+/** SQL for a stored cost. One that overflowed 64 bits is stored as a negative number, and counts as the largest one. */
+export const storedCost = (column: string) => `toInt128(if(${column} < 0, 9223372036854775807, ${column}))`;
 const durationNano = 'if(end_unix_nano > start_unix_nano, end_unix_nano - start_unix_nano, 0)';
 /** Compares the column itself with whole milliseconds, so that its index can be used. */
 const nanosOf = (parameter: string) => `{${parameter}:UInt64} * 1000000`;
 
 /** Sums over executions. Costs are whole nano-USD as text, which a number could not hold. */
-export interface Sums {
+export interface Sums extends TokenUsage {
   executions: number;
   spans: number;
   errors: number;
   users: number;
   sessions: number;
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-  reasoningTokens: number;
-  totalTokens: number;
   /** Executions with a known cost. */
   priced: number;
   cost: string;
@@ -38,7 +33,7 @@ const sums = `count()::Float64 AS executions, sum(span_count)::Float64 AS spans,
   sum(input_tokens)::Float64 AS inputTokens, sum(output_tokens)::Float64 AS outputTokens,
   sum(cache_read_tokens)::Float64 AS cacheReadTokens, sum(cache_write_tokens)::Float64 AS cacheWriteTokens,
   sum(reasoning_tokens)::Float64 AS reasoningTokens, sum(total_tokens)::Float64 AS totalTokens,
-  count(cost_nano_usd)::Float64 AS priced, toString(sum(ifNull(${cost('cost_nano_usd')}, 0))) AS cost,
+  count(cost_nano_usd)::Float64 AS priced, toString(sum(ifNull(${storedCost('cost_nano_usd')}, 0))) AS cost,
   sum(unpriced_spans)::Float64 AS unpricedSpans,
   arrayMap(nanos -> ifNotFinite(nanos, 0) / 1e6, quantilesExactInclusive(0.5, 0.75, 0.95, 0.99)(${durationNano})) AS latencyMs`;
 
@@ -88,7 +83,7 @@ const tops = {
     select: `grouping(one_model)::UInt8 AS isPrompt, one_model AS model, one_provider AS provider,
       one_prompt_id AS promptId, any(one_prompt_name) AS promptName, sum(one_calls)::Float64 AS callCount,
       sumIf(one_total_tokens, one_counted)::Float64 AS totalTokens,
-      toString(sumIf(toInt128(one_cost_nano_usd), one_counted)) AS cost, sumIf(one_calls, one_status = 'error')::Float64 AS failed`,
+      toString(sumIf(${storedCost('one_cost_nano_usd')}, one_counted)) AS cost, sumIf(one_calls, one_status = 'error')::Float64 AS failed`,
     rest: `true GROUP BY GROUPING SETS ((one_model, one_provider), (one_prompt_id, if(one_prompt_id = '', one_prompt_name, '')))
       HAVING isPrompt ? promptId != '' OR promptName != '' : model != ''
       ORDER BY callCount DESC, model, provider, promptId, promptName LIMIT ${topsMax} BY isPrompt`,
@@ -96,7 +91,7 @@ const tops = {
   users: {
     joined: '',
     select: `user_id AS name, count()::Float64 AS executions, countIf(status = 'error')::Float64 AS errors,
-      toString(sum(ifNull(${cost('cost_nano_usd')}, 0))) AS cost`,
+      toString(sum(ifNull(${storedCost('cost_nano_usd')}, 0))) AS cost`,
     rest: `user_id != '' GROUP BY name ORDER BY executions DESC, name LIMIT ${topsMax}`,
   },
   errors: {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatUsd } from '../../lib/money.ts';
-import { usageSchema } from '../executions/index.ts';
+import { usageSchema, usageToWire } from '../executions/index.ts';
+import { noUsage } from '../spans/index.ts';
 import { granularities, isTimeZone } from './buckets.ts';
 import type { Sums, TopRows } from './stats-queries.ts';
 
@@ -42,9 +43,10 @@ const measures = {
   usage: usageSchema,
   cost: money,
   unpriced_spans: count,
-  latency_ms: z
-    .object({ p50: ms, p75: ms, p95: ms, p99: ms })
-    .meta({ description: 'Percentiles of the durations of the executions, interpolated; null without executions' }),
+  latency_ms: z.object({ p50: ms, p75: ms, p95: ms, p99: ms }).meta({
+    id: 'ExecutionLatency',
+    description: 'Percentiles of the durations of the executions, interpolated; null without executions',
+  }),
 };
 
 const measuresSchema = z.object(measures).meta({ id: 'Stats' });
@@ -109,14 +111,7 @@ export function sumsToWire(sums: Sums | undefined): MeasuresWire {
     error_rate: executions === 0 ? null : errors / executions,
     users: sums?.users ?? 0,
     sessions: sums?.sessions ?? 0,
-    usage: {
-      input_tokens: sums?.inputTokens ?? 0,
-      output_tokens: sums?.outputTokens ?? 0,
-      cache_read_tokens: sums?.cacheReadTokens ?? 0,
-      cache_write_tokens: sums?.cacheWriteTokens ?? 0,
-      reasoning_tokens: sums?.reasoningTokens ?? 0,
-      total_tokens: sums?.totalTokens ?? 0,
-    },
+    usage: usageToWire(sums ?? noUsage()),
     cost: priced === 0 && unpricedSpans > 0 ? null : formatUsd(BigInt(sums?.cost ?? 0)),
     unpriced_spans: unpricedSpans,
     latency_ms: { p50, p75, p95, p99 },

@@ -1,4 +1,4 @@
 export { createExecutions } from './create-executions.ts';
-export { usageSchema } from './executions.schema.ts';
+export { usageSchema, usageToWire } from './executions.schema.ts';
 export { type FeedbackWire, feedbackSchema, feedbackTargets } from './feedback.schema.ts';
 export type { ExecutionFeedback, FeedbackOfExecutions } from './feedback-of-executions.ts';

@@ -39,7 +39,14 @@ export function createSchemaRegistry(knownFields: KnownFields): SchemaRegistry {
   }
 
   function convert(schema: z.core.$ZodType, io: 'input' | 'output', name: string): JsonObject {
-    const { $schema: _, $defs = {}, ...root } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+    const {
+      $schema: _,
+      $defs = {},
+      ...root
+    } = z.toJSONSchema(schema, {
+      ...{ io, unrepresentable: 'any' },
+      override: ({ jsonSchema }) => dropTimePattern(jsonSchema),
+    });
     const nameOf = (key: string) => (key.startsWith(namelessPrefix) ? `${name}_${key}` : key);
     let isWithinItself = false;
     const pathOf = (ref: string) => {
@@ -60,6 +67,11 @@ export function createSchemaRegistry(knownFields: KnownFields): SchemaRegistry {
     describe: (field) => (Object.hasOwn(knownFields, field) ? knownFields[field]?.description : undefined),
     components: () => Object.fromEntries([...components].map(([name, { schema }]) => [name, schema])),
   };
+}
+
+/** zod describes a time by its format and by a pattern of 290 characters, which says no more to a reader. */
+function dropTimePattern(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.format === 'date-time') delete schema.pattern;
 }
 
 /** How zod names definitions of schemas without an id. */
