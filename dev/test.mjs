@@ -1,5 +1,4 @@
 // `npm test`: prepares the engines like `npm run up`, then runs every test project. Arguments are passed to vitest.
-import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled, ensureTestClientsInstalled } from './install.mjs';
 
@@ -16,9 +15,4 @@ try {
   console.error(`✗ ${error.message}`);
   process.exit(1);
 }
-const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
-const child = spawn(process.execPath, [vitest, 'run', ...process.argv.slice(2)], { stdio: 'inherit' });
-// A terminal also sends Ctrl-C to vitest. A signal to this process only must be passed on.
-process.on('SIGINT', () => {});
-process.on('SIGTERM', () => child.kill('SIGTERM'));
-child.on('exit', (code) => process.exit(code ?? 1));
+await import('./vitest.mjs');

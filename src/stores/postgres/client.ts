@@ -8,6 +8,8 @@ export type Postgres = Knex;
 export type Transaction = Knex.Transaction;
 
 const statementMsMax = 10_000;
+/** A server that is away refuses at once. A busy one takes seconds to start processes for new connections. */
+const connectMsMax = 5_000;
 /**
  * The server itself ends a slow statement. If there is no answer after this extra time, the server
  * or the network is frozen.
@@ -15,7 +17,7 @@ const statementMsMax = 10_000;
 const silenceGraceMs = 2_000;
 
 /**
- * Creates a connection pool. The wait for a connection ends after 2 s, a statement after 10 s, or
+ * Creates a connection pool. The wait for a connection ends after 5 s, a statement after 10 s, or
  * after 12 s if the server is frozen. All its errors that mean an unavailable database are
  * UnavailableError.
  */
@@ -30,7 +32,7 @@ export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
       connectionString: databaseUrl,
       application_name: 'promptlane',
       statement_timeout: statementMsMax,
-      connectionTimeoutMillis: 2_000,
+      connectionTimeoutMillis: connectMsMax,
     },
     pool: {
       min: 0,
@@ -40,7 +42,7 @@ export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
         done();
       },
     },
-    acquireConnectionTimeout: 2_000,
+    acquireConnectionTimeout: connectMsMax,
   });
 }
 
