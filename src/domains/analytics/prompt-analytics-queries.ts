@@ -3,7 +3,7 @@ import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { PromptMentions } from '../prompt-links/index.ts';
 import type { TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
-import { storedCost } from './stats-queries.ts';
+import { distinct, storedCost } from './stats-queries.ts';
 
 /** A statement reads one project. Half of the threads stay for others. */
 const settings = {
@@ -95,8 +95,8 @@ const tokens = (name: string) => `sumIf(one_${name}, one_counted)::Float64`;
 const known = 'one_counted AND one_priced';
 const perCall = 'one_cost_nano_usd / one_calls';
 const logMs = 'log(greatest(one_duration_ms, 0.001))';
-const sums = `sum(one_calls)::Float64 AS executions, uniqExact(trace_id)::Float64 AS traces,
-  sumIf(one_calls, one_status = 'error')::Float64 AS errors, uniqExactIf(user_id, user_id != '')::Float64 AS users,
+const sums = `sum(one_calls)::Float64 AS executions, ${distinct('trace_id')} AS traces,
+  sumIf(one_calls, one_status = 'error')::Float64 AS errors, ${distinct('user_id')} AS users,
   ${tokens('input_tokens')} AS inputTokens, ${tokens('output_tokens')} AS outputTokens,
   ${tokens('cache_read_tokens')} AS cacheReadTokens, ${tokens('cache_write_tokens')} AS cacheWriteTokens,
   ${tokens('reasoning_tokens')} AS reasoningTokens, ${tokens('total_tokens')} AS totalTokens,

@@ -9,6 +9,11 @@ const settings = { max_execution_time: 10, max_threads: 2, max_rows_to_read: '50
 const startMs = 'intDiv(start_unix_nano, 1000000)';
 /** SQL for a stored cost. One that overflowed 64 bits is stored as a negative number, and counts as the largest one. */
 export const storedCost = (column: string) => `toInt128(if(${column} < 0, 9223372036854775807, ${column}))`;
+/**
+ * SQL for the number of different texts other than ''. It counts 64-bit hashes: of ten million texts two are equal
+ * with a probability of 3e-6. `uniqExact` keeps a set of 128-bit hashes per group, which takes five times as long.
+ */
+export const distinct = (text: string) => `arrayUniq(groupArrayIf(sipHash64(${text}), ${text} != ''))::Float64`;
 const durationNano = 'if(end_unix_nano > start_unix_nano, end_unix_nano - start_unix_nano, 0)';
 /** Compares the column itself with whole milliseconds, so that its index can be used. */
 const nanosOf = (parameter: string) => `{${parameter}:UInt64} * 1000000`;
@@ -29,7 +34,7 @@ export interface Sums extends TokenUsage {
 }
 
 const sums = `count()::Float64 AS executions, sum(span_count)::Float64 AS spans, countIf(status = 'error')::Float64 AS errors,
-  uniqExactIf(user_id, user_id != '')::Float64 AS users, uniqExactIf(session_id, session_id != '')::Float64 AS sessions,
+  ${distinct('user_id')} AS users, ${distinct('session_id')} AS sessions,
   sum(input_tokens)::Float64 AS inputTokens, sum(output_tokens)::Float64 AS outputTokens,
   sum(cache_read_tokens)::Float64 AS cacheReadTokens, sum(cache_write_tokens)::Float64 AS cacheWriteTokens,
   sum(reasoning_tokens)::Float64 AS reasoningTokens, sum(total_tokens)::Float64 AS totalTokens,
