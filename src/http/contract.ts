@@ -102,9 +102,10 @@ export interface Contract<A extends Access = Access> {
   shownOnce?: readonly string[];
   /**
    * Whether the response carries an `ETag` (GET) or `If-Match` is supported (others); for the
-   * OpenAPI document.
+   * OpenAPI document. With `writes` the tag of a GET is that of what can be written, and not of the
+   * whole response, so it is for `If-Match` alone.
    */
-  conditional?: boolean;
+  conditional?: boolean | 'writes';
   /**
    * The longest wait, in seconds, that the endpoint grants to `Prefer: wait=N`; for the OpenAPI
    * document.

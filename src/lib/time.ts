@@ -40,3 +40,17 @@ export function durationMs(startUnixNano: bigint, endUnixNano: bigint): number {
 export function msFromNano(nano: bigint): number {
   return Number(nano) / 1e6;
 }
+
+/**
+ * Returns the name by which Intl knows a time zone of the IANA database; undefined if there is none. Luxon must get
+ * this name only: it remembers every spelling that it is given, without a bound.
+ */
+export function canonicalTimeZone(name: string): string | undefined {
+  // Later versions of Node also take offsets, such as +05:30.
+  if (!/^[a-z]/i.test(name)) return undefined;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+}

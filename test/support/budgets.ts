@@ -8,8 +8,8 @@ export type BudgetWire = z.infer<typeof budgetSchema>;
 
 export const aBudget = { amount: '10', currency: 'USD', period: 'monthly' };
 
-export function getBudget(api: TestApi, project: ProjectOfTest) {
-  return api.call<BudgetWire>('getBudget', { params: { project_id: project.id }, key: project.key });
+export function getBudget(api: TestApi, project: ProjectOfTest, headers: Record<string, string> = {}) {
+  return api.call<BudgetWire>('getBudget', { params: { project_id: project.id }, key: project.key, headers });
 }
 
 export function putBudget(api: TestApi, project: ProjectOfTest, body: object, headers: Record<string, string> = {}) {

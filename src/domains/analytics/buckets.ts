@@ -1,4 +1,5 @@
 import { DateTime } from 'luxon';
+import { canonicalTimeZone } from '../../lib/time.ts';
 
 export const granularities = ['minute', 'hour', 'day', 'week'] as const;
 export type Granularity = (typeof granularities)[number];
@@ -31,11 +32,11 @@ export function hasFewBuckets({ fromMs, toMs }: Window, granularity: Granularity
 /**
  * Returns the starts of the buckets that a window touches, in milliseconds since the epoch. Hours, days
  * and weeks, which begin on Monday, are those of the time zone's calendar. The first start can be
- * before the window.
+ * before the window, but not before 1970, because stored times are not. `zone` is a canonical name.
  */
 export function bucketStarts({ fromMs, toMs }: Window, granularity: Granularity, zone: string): number[] {
   const starts: number[] = [];
-  for (let startMs = startOf(fromMs, granularity, zone); startMs < toMs; ) {
+  for (let startMs = Math.max(0, startOf(fromMs, granularity, zone)); startMs < toMs; ) {
     starts.push(startMs);
     startMs = nextStart(startMs, granularity, zone);
   }
@@ -62,5 +63,5 @@ function startOf(atMs: number, granularity: Granularity, zone: string): number {
 
 /** Returns whether a name is a time zone of the IANA database. */
 export function isTimeZone(name: string): boolean {
-  return DateTime.local({ zone: name }).isValid && !/^(?:local|system|utc[+-].*)$/i.test(name);
+  return canonicalTimeZone(name) !== undefined;
 }

@@ -1,4 +1,5 @@
 import { MalformedError } from '../../lib/errors.ts';
+import { canonicalTimeZone } from '../../lib/time.ts';
 import { within } from '../../lib/within.ts';
 import {
   autoGranularity,
@@ -14,6 +15,8 @@ const dayMs = 24 * 60 * 60_000;
 const defaultWindowMs = 7 * dayMs;
 const windowDaysMax = 366;
 const queueWaitMsMax = 500;
+/** Later times do not fit 64 bits of nanoseconds. */
+const endOfTimesMs = Date.UTC(2554, 0);
 
 /** The window that a caller requests. */
 export interface WindowQuery {
@@ -47,11 +50,12 @@ export function bucketsOf(query: WindowQuery, nowMs: number): Buckets {
     );
   }
   const endMs = Math.min(window.toMs, nowMs);
+  const zone = canonicalTimeZone(query.tz) ?? 'UTC';
   return {
     window,
     granularity,
-    starts: bucketStarts(window, granularity, query.tz),
-    isPartial: (startMs) => startMs < window.fromMs || nextStart(startMs, granularity, query.tz) > endMs,
+    starts: bucketStarts(window, granularity, zone),
+    isPartial: (startMs) => startMs < window.fromMs || nextStart(startMs, granularity, zone) > endMs,
   };
 }
 
@@ -88,6 +92,7 @@ function windowOf({ from, to }: WindowQuery, nowMs: number): Window {
   const fromMs = from === undefined ? toMs - defaultWindowMs : Date.parse(from);
   if (fromMs >= toMs) throw refused('from', 'must be before `to`');
   if (fromMs < 0) throw refused('from', 'must be 1970 or later');
+  if (toMs > endOfTimesMs) throw refused('to', 'must be before 2554');
   if (toMs - fromMs > windowDaysMax * dayMs)
     throw refused('from', `must be at most ${windowDaysMax} days before \`to\``);
   return { fromMs, toMs };

@@ -1,4 +1,5 @@
 import { DateTime } from 'luxon';
+import { canonicalTimeZone } from '../../lib/time.ts';
 
 export const periods = ['daily', 'weekly', 'monthly', 'total'] as const;
 export const enforcements = ['none', 'block_optimize', 'block_render'] as const;
@@ -44,7 +45,7 @@ const units = { daily: 'day', weekly: 'week', monthly: 'month' } as const;
 export function periodOf({ period, timezone }: Pick<BudgetInput, 'period' | 'timezone'>, atMs: number): Period {
   if (period === 'total') return { startMs: null, endMs: null };
   const unit = units[period];
-  const start = DateTime.fromMillis(atMs, { zone: timezone }).startOf(unit);
+  const start = localTime(atMs, timezone).startOf(unit);
   return {
     startMs: start.toMillis(),
     endMs: start
@@ -54,9 +55,14 @@ export function periodOf({ period, timezone }: Pick<BudgetInput, 'period' | 'tim
   };
 }
 
+/** Returns a time by the calendar of a time zone. Times derived from it have the same zone. */
+export function localTime(atMs: number, timezone: string): DateTime {
+  return DateTime.fromMillis(atMs, { zone: canonicalTimeZone(timezone) ?? 'UTC' });
+}
+
 /** Returns the starts of the last days before a time, oldest first. The last one is today. */
 export function dayStarts(timezone: string, nowMs: number, days: number): number[] {
-  const today = DateTime.fromMillis(nowMs, { zone: timezone }).startOf('day');
+  const today = localTime(nowMs, timezone).startOf('day');
   return Array.from({ length: days + 1 }, (_, index) =>
     today
       .minus({ days: days - index })

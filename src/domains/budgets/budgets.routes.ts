@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { endpointsFor } from '../../http/endpoint.ts';
+import { endpointsFor, type Headers } from '../../http/endpoint.ts';
+import { formatEtag } from '../../http/etag.ts';
 import { auditActorOf, type Principal, projectOf } from '../auth/index.ts';
 import { budgetBody, budgetSchema } from './budgets.schema.ts';
 import { type GetBudgetDeps, getBudget } from './get-budget.ts';
@@ -13,12 +14,14 @@ export function budgetsEndpoints(deps: GetBudgetDeps & PutBudgetDeps) {
     path: '/api/projects/{project_id}/budget',
     tag: 'budgets',
     params: z.strictObject({ project_id: z.string() }),
-    conditional: true,
+    conditional: 'writes',
   } as const;
   const responses = { 200: { description: 'The budget with its spend', schema: budgetSchema } } as const;
   const answer = async (principal: Principal, signal: AbortSignal) => {
     const { budget, wire } = await getBudget(deps, { ...projectOf(principal), signal });
-    return { status: 200, body: wire, ...(budget === undefined ? {} : { etag: budgetEtag(budget) }) } as const;
+    // As a header, so that no GET is 304: spend changes without a new version of the budget.
+    const headers: Headers = budget === undefined ? {} : { ETag: formatEtag(budgetEtag(budget)) };
+    return { status: 200, body: wire, headers } as const;
   };
   return [
     endpoint({

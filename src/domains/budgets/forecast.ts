@@ -1,5 +1,4 @@
-import { DateTime } from 'luxon';
-import type { Period } from './budget.ts';
+import { localTime, type Period } from './budget.ts';
 import type { Spend } from './spend-queries.ts';
 
 const dayMs = 86_400_000;
@@ -42,7 +41,7 @@ export function forecastSpend(
   let spend = Number(total);
   let exhaustsAtMs = exhausted ? nowMs : null;
   while (atMs < period.endMs) {
-    const at = DateTime.fromMillis(atMs, { zone: timezone });
+    const at = localTime(atMs, timezone);
     const start = at.startOf('day');
     const nextMs = start.plus({ days: 1 }).startOf('day').toMillis();
     const untilMs = Math.min(nextMs, period.endMs);
@@ -61,7 +60,7 @@ export function forecastSpend(
 function weekdayMeans(days: Spend['days'], history: readonly number[], timezone: string): number[] {
   const sums = Array.from({ length: 7 }, () => 0);
   for (const startMs of history) {
-    const weekday = DateTime.fromMillis(startMs, { zone: timezone }).weekday - 1;
+    const weekday = localTime(startMs, timezone).weekday - 1;
     sums[weekday] = (sums[weekday] ?? 0) + Number(days.get(startMs) ?? 0n);
   }
   return sums.map((sum) => sum / weeks);

@@ -56,7 +56,7 @@ export function responseHeaders(contract: Contract, status: number): JsonObject 
   if (status === 401) names.push('WWW-Authenticate');
   if (status === 429 || status === 503) names.push('Retry-After');
   if (contract.conditional && status < 400) names.push('ETag');
-  if (contract.conditional && contract.method === 'GET' && status < 400) names.push('Cache-Control');
+  if (contract.conditional === true && contract.method === 'GET' && status < 400) names.push('Cache-Control');
   if (contract.preferredWaitSMax !== undefined && status < 300) names.push('Preference-Applied');
   if (isIdempotent(contract) && status < 300) names.push('Idempotency-Replayed');
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -77,8 +77,8 @@ export function requestHeaders(contract: Contract): JsonObject[] {
       example: '7f1c2a52-5d0e-4f8e-9a61-3f7d1c0b9e44',
     });
   }
-  if (contract.conditional) {
-    const isRead = contract.method === 'GET';
+  const isRead = contract.method === 'GET';
+  if (contract.conditional === true || (contract.conditional && !isRead)) {
     headers.push({
       name: isRead ? 'If-None-Match' : 'If-Match',
       in: 'header',

@@ -102,7 +102,7 @@ function responses(contract: Contract, schemas: SchemaRegistry): Record<string, 
     const content = type && mediaTypes({ [type]: media }, schemas, `${contract.operationId}_${status}`, 'output');
     answers[status] = { description, headers: responseHeaders(contract, status), ...(content ? { content } : {}) };
   }
-  if (contract.conditional && contract.method === 'GET') {
+  if (contract.conditional === true && contract.method === 'GET') {
     answers[304] = {
       description: 'The client already has the current version',
       headers: responseHeaders(contract, 304),

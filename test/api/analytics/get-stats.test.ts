@@ -105,6 +105,21 @@ describe('200', () => {
     expect(nanoOf(body.totals.cost)).toBe(listed);
   });
 
+  test('the first bucket of 1970 begins with it, in a time zone where its week began before', async () => {
+    const { body, status, text } = await stats(await newProject(api), {
+      ...{ from: '1970-01-01T00:00:00Z', to: '1970-01-20T00:00:00Z' },
+      ...{ granularity: 'week', tz: 'asia/KATHMANDU' },
+    });
+    expect(status, text).toBe(200);
+    expect(body.tz).toBe('asia/KATHMANDU');
+    expect(body.series.map(({ bucket }) => bucket)).toEqual([
+      '1970-01-01T00:00:00.000Z',
+      '1970-01-04T18:30:00.000Z',
+      '1970-01-11T18:30:00.000Z',
+      '1970-01-18T18:30:00.000Z',
+    ]);
+  });
+
   test('the window before is compared', async () => {
     const project = await newProject(api);
     const toMs = Math.floor(Date.now() / hourMs) * hourMs;
@@ -125,6 +140,8 @@ describe('400', () => {
     ['a bad time', { from: 'yesterday' }, 'from'],
     ['an empty window', { from: '2026-01-02T00:00:00Z', to: '2026-01-02T00:00:00Z' }, 'from'],
     ['a window that is too long', { from: '2024-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }, 'from'],
+    ['a window after 2553', { from: '2611-01-01T00:00:00Z', to: '2611-12-31T00:00:00Z' }, 'to'],
+    ["the server's own time zone", { tz: 'default' }, 'tz'],
     ['a window before 1970', { from: '1969-12-31T00:00:00Z', to: '1970-01-02T00:00:00Z' }, 'from'],
     [
       'too many buckets',

@@ -25,6 +25,13 @@ describe('200', () => {
     expect(body.resets_at).toBe(body.period_end);
   });
 
+  test('is answered whole to a client that has its tag, because spend changes without a new version', async () => {
+    const project = await newProject(api);
+    const etag = (await putBudget(api, project, aBudget)).headers.get('etag') ?? '';
+    const { status, headers, body } = await getBudget(api, project, { 'If-None-Match': etag });
+    expect([status, headers.get('etag'), body.spend]).toEqual([200, etag, '0.000000']);
+  });
+
   test('the spend is that of the spans and of the list, after resends and late spans, also by scope', async () => {
     const project = await newProject(api);
     const random = seededRandom();

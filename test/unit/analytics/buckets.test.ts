@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { DateTime } from 'luxon';
 import { describe, expect, test } from 'vitest';
 import {
   autoGranularity,
@@ -9,6 +10,7 @@ import {
   isTimeZone,
   nextStart,
 } from '../../../src/domains/analytics/buckets.ts';
+import { canonicalTimeZone } from '../../../src/lib/time.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -74,7 +76,17 @@ test.each([
 
 test('only names of the IANA database are time zones', () => {
   expect([...zones, 'Etc/GMT+3'].map(isTimeZone)).toEqual([...zones, ''].map(() => true));
-  expect(['', 'Mars/Olympus', 'local', 'system', 'UTC+3', '+03:00', '../x'].map(isTimeZone)).toEqual(
-    Array(7).fill(false),
+  expect(['', 'Mars/Olympus', 'local', 'system', 'default', 'UTC+3', '+03:00', '../x'].map(isTimeZone)).toEqual(
+    Array(8).fill(false),
+  );
+});
+
+test('every spelling of a time zone has one canonical name, which luxon then knows', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...zones), fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }), (zone, upper) => {
+      const spelled = Array.from(zone, (each, index) => (upper[index] ? each.toUpperCase() : each.toLowerCase()));
+      expect(canonicalTimeZone(spelled.join(''))).toBe(canonicalTimeZone(zone));
+      expect(DateTime.local({ zone: canonicalTimeZone(zone) ?? '' }).isValid).toBe(true);
+    }),
   );
 });
