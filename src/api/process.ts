@@ -21,6 +21,7 @@ import { partKind } from '../domains/parts/index.ts';
 import { promptKind } from '../domains/prompts/index.ts';
 import {
   admitRequest,
+  exportQuotaMetrics,
   feedbackTokenCheck,
   Limiter,
   RefusedCredentials,
@@ -101,6 +102,7 @@ export function createApiProcess(config: Config): ApiProcess {
   });
   exportWebhookMetrics(metrics, { redis, postgres });
   exportBudgetMetrics(metrics, { redis });
+  exportQuotaMetrics(metrics, { redis });
   const budgets = new BudgetGuard({ postgres, clickhouse, invalidations, logger });
   const analyticsLane = createAnalyticsLane(() => whyStuck(probes, 'analysis'));
   const endpoints = createEndpoints({

@@ -63,7 +63,7 @@ export function createMetrics(labels: Readonly<Record<string, string>> = {}): Me
         labelNames: [...labels],
         registers: [registry],
         async collect() {
-          this.reset();
+          clear(this);
           const counts = await read().catch(() => []);
           for (const { count, ...of } of counts) this.inc(of, count);
         },
@@ -76,11 +76,17 @@ export function createMetrics(labels: Readonly<Record<string, string>> = {}): Me
         labelNames: [...labels],
         registers: [registry],
         async collect() {
-          this.reset();
+          clear(this);
           const values = await read().catch(() => []);
           for (const { value, ...of } of values) this.set(of, value);
         },
       });
     },
   };
+}
+
+/** Removes every value. The library's `reset` sets a metric without labels to 0, which looks like a value that was read. */
+function clear(metric: Counter | Gauge): void {
+  metric.reset();
+  metric.remove({});
 }

@@ -12,8 +12,16 @@ export interface ClickHouseProxy {
   lostReplies(): number;
   /** From now on, closes the connection of every request whose URL, including parameters, contains this text. */
   refuse(text: string): void;
+  /**
+   * From now on, leaves out the last 3 bytes of every answer that is longer than this, and ends it as if it were
+   * whole. Infinity leaves out none.
+   */
+  cutAnswersOver(bytes: number): void;
+  cutAnswers(): number;
   close(): Promise<void>;
 }
+
+const cutBytes = 3;
 
 /** A proxy between the worker and ClickHouse. It can hold back responses. */
 export async function startClickHouseProxy(targetUrl: string): Promise<ClickHouseProxy> {
@@ -21,12 +29,15 @@ export async function startClickHouseProxy(targetUrl: string): Promise<ClickHous
   let inserts = 0;
   let lost = 0;
   let refused: string | undefined;
+  let [wholeBytesMax, cut] = [Number.POSITIVE_INFINITY, 0];
   const server = createServer((request, response) => {
     if (refused !== undefined && request.url?.includes(refused)) return void request.socket.destroy();
-    pass(targetUrl, request, response, () => {
+    pass(targetUrl, request, response, (body) => {
       const loses = nth > 0 && isInsert(request) && ++inserts % nth === 0;
       if (loses) lost++;
-      return loses;
+      if (loses || body.length <= wholeBytesMax) return loses ? undefined : body;
+      cut++;
+      return body.subarray(0, -cutBytes);
     });
   });
   server.listen(0, '127.0.0.1');
@@ -42,6 +53,10 @@ export async function startClickHouseProxy(targetUrl: string): Promise<ClickHous
     refuse(text) {
       refused = text;
     },
+    cutAnswersOver(bytes) {
+      wholeBytesMax = bytes;
+    },
+    cutAnswers: () => cut,
     async close() {
       server.closeAllConnections();
       server.close();
@@ -50,13 +65,21 @@ export async function startClickHouseProxy(targetUrl: string): Promise<ClickHous
   };
 }
 
-function pass(targetUrl: string, request: IncomingMessage, response: ServerResponse, losesReply: () => boolean): void {
+/** `change` returns what the client gets of an answer. Undefined closes its connection. */
+function pass(
+  targetUrl: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  change: (body: Buffer) => Buffer | undefined,
+): void {
   const { method, headers, url } = request;
   const onward = send(new URL(url ?? '/', targetUrl), { method, headers }, async (answer) => {
     const chunks: Buffer[] = [];
     for await (const chunk of answer) chunks.push(chunk as Buffer);
-    if (losesReply()) return void request.socket.destroy();
-    response.writeHead(answer.statusCode ?? 502, answer.headers).end(Buffer.concat(chunks));
+    const body = change(Buffer.concat(chunks));
+    if (body === undefined) return void request.socket.destroy();
+    const { 'content-length': _length, 'transfer-encoding': _encoding, ...kept } = answer.headers;
+    response.writeHead(answer.statusCode ?? 502, { ...kept, 'content-length': body.length }).end(body);
   });
   onward.on('error', () => request.socket.destroy());
   request.pipe(onward);

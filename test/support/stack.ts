@@ -37,6 +37,8 @@ export interface Stack {
   ingest: Queue;
   ingestLarge: Queue;
   isolation: Queue;
+  /** Starts another worker like the first. `stop` ends it as well. */
+  startWorker(): Promise<AppProcess>;
   /** Creates a project with a key with all scopes, in the seeded workspace unless another is given. */
   createProject(name: string, workspaceId?: string): Promise<Project>;
   /** Creates a workspace with a plan. Resolves to its id. */
@@ -87,7 +89,19 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ...options.env,
     ...(await options.envOf?.(engines)),
   };
+  const workers: AppProcess[] = [];
   const workerClickHouseUrl = (await options.workerClickHouseUrl?.(clickhouseUrl)) ?? clickhouseUrl;
+  async function startWorker(): Promise<AppProcess> {
+    const worker = await AppProcess.start({
+      name: 'worker',
+      env: { ...env, ...(options.workerClickHouseUrl && { CLICKHOUSE_URL: workerClickHouseUrl }) },
+      logFile: join(directory, `worker-${workers.length}.log`),
+      reaper,
+      ...(options.workerPreload && { preload: options.workerPreload }),
+    });
+    workers.push(worker);
+    return worker;
+  }
   const [api, worker] = await Promise.all([
     AppProcess.start({
       name: 'api',
@@ -96,13 +110,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       reaper,
       ...(options.apiPreload && { preload: options.apiPreload }),
     }),
-    AppProcess.start({
-      name: 'worker',
-      env: { ...env, ...(options.workerClickHouseUrl && { CLICKHOUSE_URL: workerClickHouseUrl }) },
-      logFile: join(directory, 'worker.log'),
-      reaper,
-      ...(options.workerPreload && { preload: options.workerPreload }),
-    }),
+    startWorker(),
   ]);
   const redis = connectWorkerRedis(engines.redis.url);
   redis.on('error', () => undefined);
@@ -121,11 +129,12 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ingest,
     ingestLarge,
     isolation,
+    startWorker,
     createProject: (name, workspaceId = seeded.workspaceId) => createProject(apiUrl, workspaceId, name),
     createWorkspace: (name, plan) => createWorkspace(databaseUrl, name, plan),
     untilIdle: (timeoutMs) => untilIdle([ingest, ingestLarge, isolation], timeoutMs),
     async stop() {
-      await Promise.all([api.kill(), worker.kill()]);
+      await Promise.all([api, ...workers].map((each) => each.kill()));
       redis.disconnect();
       await clickhouse.close();
       await engines.stop();

@@ -33,6 +33,11 @@ export interface Budget extends BudgetInput {
   updatedAt: Date;
 }
 
+/** Returns a text that identifies a version, also after the budget was deleted and set again. */
+export function budgetTag({ version, updatedAt }: Budget): string {
+  return `${version}-${updatedAt.getTime()}`;
+}
+
 /** From inclusive, to exclusive, in ms since the epoch. A budget without periods has neither. */
 export interface Period {
   startMs: number | null;

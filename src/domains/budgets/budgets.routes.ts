@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { endpointsFor, type Headers } from '../../http/endpoint.ts';
 import { formatEtag } from '../../http/etag.ts';
 import { auditActorOf, type Principal, projectOf } from '../auth/index.ts';
+import { budgetTag } from './budget.ts';
 import { budgetBody, budgetSchema } from './budgets.schema.ts';
 import { type GetBudgetDeps, getBudget } from './get-budget.ts';
-import { budgetEtag, type PutBudgetDeps, putBudget } from './put-budget.ts';
+import { type PutBudgetDeps, putBudget } from './put-budget.ts';
 
 const { endpoint } = endpointsFor<Principal>();
 
@@ -20,7 +21,7 @@ export function budgetsEndpoints(deps: GetBudgetDeps & PutBudgetDeps) {
   const answer = async (principal: Principal, signal: AbortSignal) => {
     const { budget, wire } = await getBudget(deps, { ...projectOf(principal), signal });
     // As a header, so that no GET is 304: spend changes without a new version of the budget.
-    const headers: Headers = budget === undefined ? {} : { ETag: formatEtag(budgetEtag(budget)) };
+    const headers: Headers = budget === undefined ? {} : { ETag: formatEtag(budgetTag(budget)) };
     return { status: 200, body: wire, headers } as const;
   };
   return [

@@ -6,7 +6,7 @@ import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
-import type { Budget, BudgetInput } from './budget.ts';
+import { type Budget, type BudgetInput, budgetTag } from './budget.ts';
 import { deleteBudgetRow, findWebhookIds, lockBudget, saveBudget } from './budget-store.ts';
 
 export interface PutBudgetDeps {
@@ -22,11 +22,6 @@ interface Change {
   input: BudgetInput | undefined;
 }
 
-/** Returns the entity tag of a version. A budget that was deleted and set again has another one. */
-export function budgetEtag({ version, updatedAt }: Budget): string {
-  return `${version}-${updatedAt.getTime()}`;
-}
-
 /**
  * Replaces the budget of a project with a new version, or deletes it, and records this in the audit log.
  * It is in force everywhere within a second.
@@ -37,7 +32,7 @@ export async function putBudget(deps: PutBudgetDeps, { project, actor, ifMatch, 
   const { projectId, workspaceId } = project;
   await inTransaction(deps.postgres, async (transaction) => {
     const before = await lockBudget(transaction, projectId);
-    requireMatch(ifMatch, before && budgetEtag(before));
+    requireMatch(ifMatch, before && budgetTag(before));
     if (input === undefined && before === undefined) return;
     let after: Budget | undefined;
     if (input === undefined) await deleteBudgetRow(transaction, projectId);

@@ -1,7 +1,8 @@
+import { ConflictError } from '../../lib/errors.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
-import { periodOf } from './budget.ts';
+import { budgetTag, periodOf } from './budget.ts';
 import { type BudgetGuard, budgetExceeded, type Spending } from './budget-guard.ts';
 import { deleteReservation, findBudget, insertReservation, lockBudget, sumReserved } from './budget-store.ts';
 import { computeSpend } from './spend-queries.ts';
@@ -14,22 +15,41 @@ export function requireBudget(deps: { guard: BudgetGuard }, spending: Omit<Spend
   return deps.guard.require({ ...spending, what: 'optimize' });
 }
 
+/** A budget that changes while its spend is read is read again this often. */
+const readsMax = 5;
+
 /**
  * Reserves what a run may spend until a time, and returns the id of the reservation. Concurrent
  * reservations never exceed the amount. A budget that blocks nothing still records them.
  * @throws ExhaustedError `budget_exceeded`
+ * @throws ConflictError `version_conflict` if the budget changes again and again
  * @throws UnavailableError while a store is unavailable
  */
 export async function reserveBudget(
   deps: { postgres: Postgres; clickhouse: ClickHouse },
-  { projectId, amountNanoUsd, expiresAt }: { projectId: string; amountNanoUsd: bigint; expiresAt: Date },
+  reservation: { projectId: string; amountNanoUsd: bigint; expiresAt: Date },
 ): Promise<string> {
+  for (let reads = 0; reads < readsMax; reads++) {
+    const id = await reserveOnce(deps, reservation);
+    if (id !== undefined) return id;
+  }
+  throw new ConflictError('version_conflict', 'The budget changed again and again while its spend was read.');
+}
+
+/** Stores nothing and returns undefined if the budget is not the one whose spend was read. */
+async function reserveOnce(
+  deps: { postgres: Postgres; clickhouse: ClickHouse },
+  { projectId, amountNanoUsd, expiresAt }: { projectId: string; amountNanoUsd: bigint; expiresAt: Date },
+): Promise<string | undefined> {
   const seen = await findBudget(deps.postgres, projectId);
   const period = seen && periodOf(seen, Date.now());
-  const spend = seen && period && (await computeSpend(deps, { ...seen, scopes: [] }, { period }));
+  const blocks = seen?.enabled && seen.enforcement !== 'none';
+  // It is read before the transaction, so that a slow read holds no lock.
+  const spend = blocks && period && (await computeSpend(deps, { ...seen, scopes: [] }, { period }));
   return inTransaction(deps.postgres, async (transaction) => {
     const budget = await lockBudget(transaction, projectId);
-    if (budget?.enabled && budget.enforcement !== 'none' && period && spend) {
+    if ((budget && budgetTag(budget)) !== (seen && budgetTag(seen))) return undefined;
+    if (budget && period && spend) {
       const used = spend.total + (await sumReserved(transaction, projectId));
       const limit = { amount: budget.amountNanoUsd, spend: used, of: 'The budget of the project', scope: null };
       if (used + amountNanoUsd > budget.amountNanoUsd) throw budgetExceeded(limit, period);

@@ -1,11 +1,19 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { Redis } from '../../stores/redis/client.ts';
-import { findWorkspaces, limitsOf, quotaNames, type WorkspaceScope } from '../workspaces/index.ts';
+import { findWorkspaces, limitsOf, type QuotaName, quotaNames, type WorkspaceScope } from '../workspaces/index.ts';
 import { insertQuotaAlert } from './metered-workspace-store.ts';
 import { type Month, usageKey } from './usage.ts';
 
 export const quotaThresholds = [0.8, 1] as const;
+
+/** Counters of all processes. They hold no tenant data, so the key has no tenant. */
+export const quotaCountsKey = 'promptlane:quota-counts';
+
+/** Returns the field of the counter of a threshold. */
+export function thresholdField(resource: QuotaName, threshold: number): string {
+  return `reached:${resource}:${threshold}`;
+}
 
 /** What happened, as webhooks send it. */
 export interface QuotaThreshold {
@@ -42,8 +50,9 @@ export async function recordQuotaThresholds(
       if (limit === null) continue;
       const used = Number((await redis.hget(usageKey(workspace.id, resource, month), 'total')) ?? 0);
       for (const threshold of quotaThresholds) {
-        if (used > 0 && used >= threshold * limit)
-          await record({ postgres, quotaReached }, { workspace, resource, threshold, limit, used, month });
+        if (used === 0 || used < threshold * limit) continue;
+        const isNew = await record({ postgres, quotaReached }, { workspace, resource, threshold, limit, used, month });
+        if (isNew) await redis.hincrby(quotaCountsKey, thresholdField(resource, threshold), 1);
       }
     }
   }
@@ -51,22 +60,23 @@ export async function recordQuotaThresholds(
 
 interface Reached {
   workspace: WorkspaceScope;
-  resource: (typeof quotaNames)[number];
+  resource: QuotaName;
   threshold: number;
   limit: number;
   used: number;
   month: Month;
 }
 
-async function record(
+/** Returns false if it was recorded before. */
+function record(
   { postgres, quotaReached }: Omit<QuotaThresholdDeps, 'redis'>,
   { workspace, month, ...reached }: Reached,
-): Promise<void> {
+): Promise<boolean> {
   const { resource, threshold } = reached;
-  await inTransaction(postgres, async (transaction) => {
+  return inTransaction(postgres, async (transaction) => {
     const periodStart = new Date(month.startMs);
     const isNew = await insertQuotaAlert(transaction, { workspaceId: workspace.id, resource, periodStart, threshold });
-    if (!isNew) return;
+    if (!isNew) return false;
     await quotaReached(transaction, {
       workspace_id: workspace.id,
       unit: resource === 'spans' ? 'span' : 'run',
@@ -74,5 +84,6 @@ async function record(
       period_start: periodStart.toISOString(),
       resets_at: new Date(month.endMs).toISOString(),
     });
+    return true;
   });
 }

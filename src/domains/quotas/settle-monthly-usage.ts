@@ -7,7 +7,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import { countReceivedSpans } from '../spans/index.ts';
 import { limitsOf } from '../workspaces/index.ts';
 import { findMeteredWorkspaces, listWorkspaceIds, type MeteredWorkspace } from './metered-workspace-store.ts';
-import { type QuotaThresholdDeps, recordQuotaThresholds } from './record-quota-thresholds.ts';
+import { type QuotaThresholdDeps, quotaCountsKey, recordQuotaThresholds } from './record-quota-thresholds.ts';
 import { noteSettleAttempt, settleCounter, settledAtMs } from './settle-counter.ts';
 import {
   counterExpiryS,
@@ -72,7 +72,9 @@ export async function settleMonthlyUsage(deps: SettleUsageDeps, timing: SettleUs
 async function recordThresholds(deps: SettleUsageDeps, month: Month): Promise<void> {
   try {
     for await (const ids of countedWorkspaces(deps.redis, month, '*')) await recordQuotaThresholds(deps, ids, month);
+    await deps.redis.hset(quotaCountsKey, 'checked_at_ms', Date.now());
   } catch (error) {
+    await deps.redis.hincrby(quotaCountsKey, 'failures', 1);
     deps.logger.warn({ err: error }, 'thresholds of quotas could not be checked');
   }
 }

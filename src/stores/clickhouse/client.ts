@@ -37,13 +37,13 @@ export function connectClickHouse(url: string, requestTimeoutMs = 20_000): Click
  * settings). `settings` are defaults for queries that do not set them.
  */
 export function stoppable(clickhouse: ClickHouse, signal: AbortSignal, settings: ClickHouseSettings = {}): ClickHouse {
-  const query: ClickHouse['query'] = (params) =>
-    clickhouse.query({
+  const exec: ClickHouse['exec'] = (params) =>
+    clickhouse.exec({
       ...params,
       abort_signal: signal,
       clickhouse_settings: { ...settings, ...params.clickhouse_settings, ...stoppableSettings },
     });
-  return Object.assign(Object.create(clickhouse), { query });
+  return Object.assign(Object.create(clickhouse), { exec });
 }
 
 const stoppableSettings = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const;

@@ -132,6 +132,30 @@ const dataCodes: Readonly<Record<string, string>> = {
 };
 
 /**
+ * Errors of the server itself (names and numbers of ErrorCodes.cpp): it cannot read its files, or its program failed.
+ * No caller causes them, and the same read may succeed later or at another replica. Only reads use this table: for
+ * an insert some of these numbers mean that the rows cannot be read.
+ */
+const engineCodes: Readonly<Record<string, string>> = {
+  33: 'CANNOT_READ_ALL_DATA',
+  40: 'CHECKSUM_DOESNT_MATCH',
+  49: 'LOGICAL_ERROR',
+  74: 'CANNOT_READ_FROM_FILE_DESCRIPTOR',
+  88: 'CANNOT_TRUNCATE_FILE',
+  107: 'FILE_DOESNT_EXIST',
+  226: 'NO_FILE_IN_DATA_PART',
+  228: 'BAD_SIZE_OF_FILE_IN_DATA_PART',
+  246: 'CORRUPTED_DATA',
+  271: 'CANNOT_DECOMPRESS',
+  400: 'CANNOT_STAT',
+  1001: 'STD_EXCEPTION',
+  1002: 'UNKNOWN_EXCEPTION',
+};
+
+/** Codes of Node: its parser of HTTP cannot read the answer, or the machine has no buffer or port for a connection. */
+const connectionCodes = /^(?:HPE_|ENOBUFS$|EADDRNOTAVAIL$)/;
+
+/**
  * Errors of the client that have no code: its time-out, a broken socket, answers of a proxy in
  * front of ClickHouse, and an error within the answer whose text the client cannot read because it
  * arrived in two pieces.
@@ -205,6 +229,19 @@ export function isServerAnswer(error: unknown): error is ClickHouseError {
 export function recognizeClickHouseError(error: unknown): unknown {
   const bound = isServerAnswer(error) ? boundErrors[error.code]?.(error) : undefined;
   return bound ?? (isRetryableClickHouseError(error) ? clickHouseAway(error) : error);
+}
+
+/**
+ * Converts an error of a read to one for its caller, like {@link recognizeClickHouseError}, and to UnavailableError
+ * also where an insert would not be sent again.
+ */
+export function recognizeReadError(error: unknown): unknown {
+  return isOfEngine(error) ? clickHouseAway(error) : recognizeClickHouseError(error);
+}
+
+function isOfEngine(error: unknown): boolean {
+  if (isServerAnswer(error)) return error.code in engineCodes;
+  return error instanceof Error && 'code' in error && connectionCodes.test(String(error.code));
 }
 
 /** Returns the error for a caller while ClickHouse is unavailable. */

@@ -1,6 +1,6 @@
-import type { CommandParams } from '@clickhouse/client';
+import { type CommandParams, ResultSet, type Row as RowOfAnswer } from '@clickhouse/client';
 import type { ClickHouse, ClickHouseSettings } from './client.ts';
-import { recognizeClickHouseError } from './errors.ts';
+import { clickHouseAway, recognizeClickHouseError, recognizeReadError } from './errors.ts';
 import type { RowReader } from './row-reader.ts';
 
 /** A query, its parameters and settings, and whether its rows are objects or arrays. */
@@ -20,12 +20,11 @@ export interface RowQuery {
  * @throws TooLargeError when a limit on rows or bytes is exceeded
  */
 export async function readRows<Row>(clickhouse: ClickHouse, query: RowQuery): Promise<Row[]> {
-  try {
-    const result = await clickhouse.query(query);
-    return await result.json<Row>();
-  } catch (error) {
-    throw recognizeClickHouseError(error);
+  const read: Row[] = [];
+  for await (const rows of answerTo(clickhouse, query)) {
+    for (const row of rows) read.push(parse(row));
   }
+  return read;
 }
 
 /**
@@ -57,13 +56,39 @@ export async function* streamFields<Row>(
   reader: RowReader<Row>,
   query: Omit<RowQuery, 'format'>,
 ): AsyncGenerator<StreamedRow<Row>> {
+  for await (const rows of answerTo(clickhouse, { ...query, format: 'JSONCompactEachRow' })) {
+    for (const row of rows) yield { row: reader.decode(parse(row)), length: row.text.length };
+  }
+}
+
+const newline = 0x0a;
+
+/**
+ * Yields the rows of an answer as they arrive. The client would ignore a last row without its end, so the answer is
+ * read here: a proxy that ends it within a row is an error.
+ */
+async function* answerTo(clickhouse: ClickHouse, query: RowQuery): AsyncGenerator<RowOfAnswer[]> {
+  const { format, ...params } = query;
+  let lastByte: number | undefined = newline;
   try {
-    const result = await clickhouse.query({ ...query, format: 'JSONCompactEachRow' });
-    for await (const rows of result.stream<unknown[]>()) {
-      for (const row of rows) yield { row: reader.decode(row.json()), length: row.text.length };
-    }
+    const answer = await clickhouse.exec({ ...params, query: `${params.query}\nFORMAT ${format}` });
+    answer.stream.on('data', (chunk: Buffer) => {
+      lastByte = chunk.at(-1) ?? lastByte;
+    });
+    const { stream, query_id, response_headers } = answer;
+    yield* new ResultSet(stream, format, query_id, () => undefined, response_headers).stream();
   } catch (error) {
-    throw recognizeClickHouseError(error);
+    throw recognizeReadError(error);
+  }
+  if (lastByte !== newline) throw clickHouseAway(new Error('The answer of ClickHouse ended within a row'));
+}
+
+/** Returns the value of a row. What is no JSON is an error that ClickHouse or a proxy has written into its answer. */
+function parse<Value>(row: RowOfAnswer): Value {
+  try {
+    return row.json<Value>();
+  } catch (error) {
+    throw clickHouseAway(error);
   }
 }
 

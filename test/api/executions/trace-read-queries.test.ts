@@ -38,16 +38,16 @@ afterAll(async () => {
 function counting(clickhouse: ClickHouse) {
   const counts = { queries: 0, turns: 0 };
   let underWay = 0;
-  const query = async (params: Parameters<ClickHouse['query']>[0]) => {
+  const exec = async (params: Parameters<ClickHouse['exec']>[0]) => {
     counts.queries++;
     if (underWay++ === 0) counts.turns++;
     try {
-      return await clickhouse.query(params);
+      return await clickhouse.exec(params);
     } finally {
       underWay--;
     }
   };
-  return { client: Object.assign(Object.create(clickhouse) as ClickHouse, { query }) as ClickHouse, counts };
+  return { client: Object.assign(Object.create(clickhouse) as ClickHouse, { exec }) as ClickHouse, counts };
 }
 
 async function read<Name extends TraceReadName>(name: Name, input: TraceReadInput<Name>) {

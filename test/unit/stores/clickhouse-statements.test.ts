@@ -1,11 +1,13 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTcpServer, type Server } from 'node:net';
 import { ClickHouseError } from '@clickhouse/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { originOf, TooLargeError, UnavailableError } from '../../../src/lib/errors.ts';
 import { type ClickHouse, connectClickHouse, stoppable } from '../../../src/stores/clickhouse/client.ts';
+import { recognizeReadError } from '../../../src/stores/clickhouse/errors.ts';
 import { insertBlock } from '../../../src/stores/clickhouse/insert-block.ts';
-import { plain, rowReader } from '../../../src/stores/clickhouse/row-reader.ts';
+import { field, plain, rowReader } from '../../../src/stores/clickhouse/row-reader.ts';
 import { readFields, readRows, runStatement, streamFields } from '../../../src/stores/clickhouse/statements.ts';
 import { startRefusingClickHouse } from '../../support/refusing-clickhouse.ts';
 
@@ -144,6 +146,68 @@ describe.each(reads)('%s, while the answer is read', (_name, read) => {
     expect(error).toMatchObject({ code: ours });
     expect(originOf(error)).toMatchObject({ code: String(code) });
   });
+});
+
+/** Errors of the server, whose names are in the table of reads. */
+const ofEngine = [33, 40, 49, 74, 88, 107, 246, 271, 1001, 1002];
+
+describe.each(reads)('%s, of a server that is broken', (_name, read) => {
+  test.each(ofEngine)('throws an error for the caller when it answers with %i', async (code) => {
+    const error = await failureOf(read(await answering(refusal(code))));
+    expect(error).toMatchObject({ kind: 'unavailable', code: 'clickhouse_unavailable' });
+    expect(originOf(error)).toMatchObject({ code: String(code) });
+  });
+
+  test.each(ofEngine)('throws one when it fails with %i after the first row', async (code) => {
+    const error = await failureOf(read(await answering(failureAfterARow(code))));
+    expect(error).toMatchObject({ kind: 'unavailable', code: 'clickhouse_unavailable' });
+  });
+
+  test.each([
+    ['ends within a row', '[1]\n[2', 'ended within a row'],
+    ['ends after a row without its end', '[1]\n[2]', 'ended within a row'],
+    ['has a row that was cut', '[1]\n[2\n[3]\n', 'JSON'],
+    ['has the text of an error between the rows', '[1]\nCode: 241. DB::Exception: Refused.\n', 'JSON'],
+  ])('throws one when an answer with a proper end %s', async (_what, text, reason) => {
+    const error = await failureOf(read(await answering((_request, response) => response.end(text))));
+    expect(error).toMatchObject({ kind: 'unavailable', code: 'clickhouse_unavailable' });
+    expect(originOf(error)).toMatchObject({ message: expect.stringContaining(reason) });
+  });
+
+  test('throws one when what answers does not speak HTTP', async () => {
+    const server = createTcpServer((socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'));
+    closing.push(() => server.close());
+    const error = await failureOf(read(connect(`http://127.0.0.1:${await portOf(server)}`)));
+    expect(error).toMatchObject({ kind: 'unavailable', code: 'clickhouse_unavailable' });
+    expect(originOf(error)).toMatchObject({ code: expect.stringMatching(/^HPE_/) });
+  });
+
+  test('returns no rows for an answer without any', async () => {
+    expect(await read(await answering((_request, response) => response.end()))).toEqual([]);
+  });
+});
+
+test.each(['ENOBUFS', 'EADDRNOTAVAIL', 'HPE_HEADER_OVERFLOW'])('a read of a machine without sockets, %s', (code) => {
+  const error = recognizeReadError(Object.assign(new Error(`connect ${code}`), { code }));
+  expect(error).toMatchObject({ kind: 'unavailable', code: 'clickhouse_unavailable' });
+});
+
+test.each([
+  ['a fault of our own code', new TypeError('ours')],
+  ['a value that our own code cannot parse', new SyntaxError('Cannot convert x to a BigInt')],
+  ['a statement that is wrong', new ClickHouseError({ code: '62', message: 'said', type: 'SYNTAX_ERROR' })],
+])('a read that fails by %s keeps its error', (_what, error) => expect(recognizeReadError(error)).toBe(error));
+
+test('a value that our own code cannot decode is no error of ClickHouse', async () => {
+  const clickhouse = await answering((_request, response) => response.end('["x"]\n'));
+  const numbers = rowReader({ a: field('1', (text: string) => BigInt(text)) });
+  expect(await failureOf(readFields(clickhouse, numbers, query))).toBeInstanceOf(SyntaxError);
+});
+
+test.each(ofEngine)('an insert that is refused with %i keeps what ClickHouse said', async (code) => {
+  const error = await failureOf(uses.insertBlock?.(await answering(refusal(code))) ?? Promise.resolve());
+  expect(error).toBeInstanceOf(ClickHouseError);
+  expect(error).toMatchObject({ code: String(code) });
 });
 
 test('streamFields closes the connection when its reader stops early', async () => {

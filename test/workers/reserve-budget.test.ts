@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { reserveBudget } from '../../src/domains/budgets/reserve-budget.ts';
+import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { connectPostgres, type Postgres, type Transaction } from '../../src/stores/postgres/client.ts';
+import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { aBudget, getBudget, pricedCall, putBudget } from '../support/budgets.ts';
+import { sendSpans } from '../support/traces.ts';
+import { until } from '../support/until.ts';
+
+let api: TestApi;
+let clickhouse: ClickHouse;
+let postgres: Postgres;
+beforeAll(async () => {
+  api = await startApi();
+  clickhouse = connectClickHouse(inject('clickhouseUrl'));
+  postgres = connectPostgres(inject('databaseUrl'), 4);
+});
+afterAll(async () => {
+  await Promise.all([clickhouse.close(), postgres.destroy(), api.close()]);
+});
+
+const dayMs = 86_400_000;
+const blocking = { ...aBudget, enforcement: 'block_optimize' };
+
+/** A project that spent 0.40 USD now and 0.50 USD 40 days ago. */
+async function spentProject(): Promise<ProjectOfTest> {
+  const project = await newProject(api);
+  const longAgo = BigInt(Date.now() - 40 * dayMs) * 1_000_000n;
+  const before = { startUnixNano: longAgo, endUnixNano: longAgo + 1_000_000n };
+  await sendSpans(api, project.key, [pricedCall(400_000_000n), pricedCall(500_000_000n, before)]);
+  await putBudget(api, project, { ...aBudget, period: 'total' });
+  await until('the spend', 30_000, async () => (await getBudget(api, project)).body.spend === '0.900000');
+  await deleteBudget(project);
+  return project;
+}
+
+const deleteBudget = (project: ProjectOfTest) =>
+  api.call('deleteBudget', { params: { project_id: project.id }, key: project.key });
+
+const reserve = (project: ProjectOfTest, amountNanoUsd: bigint, stores = { postgres, clickhouse }) =>
+  reserveBudget(stores, { projectId: project.id, amountNanoUsd, expiresAt: new Date(Date.now() + 60_000) });
+
+const reservedFor = async (project: ProjectOfTest) => (await getBudget(api, project)).body.reserved;
+
+/** A client that first does something before each read of the spend, and counts the reads. */
+function beforeEachRead(act: (read: number) => Promise<unknown>) {
+  const counts = { reads: 0 };
+  const exec: ClickHouse['exec'] = async (params) => {
+    await act(counts.reads++);
+    return clickhouse.exec(params);
+  };
+  return { client: Object.assign(Object.create(clickhouse) as ClickHouse, { exec }), counts };
+}
+
+/** Changes the budget in a transaction that commits while the reservation waits for its lock. */
+async function changedBeforeLock(
+  project: ProjectOfTest,
+  amount: bigint,
+  change: (own: Transaction) => Promise<unknown>,
+) {
+  const own = await postgres.transaction();
+  await own('projects').where({ id: project.id }).forNoKeyUpdate().first('id');
+  const { rows } = await own.raw<{ rows: { pid: number }[] }>('select pg_backend_pid() as pid');
+  const outcome = reserve(project, amount).then(
+    (id) => ({ id }),
+    (error: unknown) => ({ error }),
+  );
+  await until('the reservation waits for the lock', 10_000, async () => {
+    const found = await api.postgres.raw<{ rows: unknown[] }>(
+      'select 1 from pg_stat_activity where ? = any(pg_blocking_pids(pid))',
+      [rows[0]?.pid ?? 0],
+    );
+    return found.rows.length > 0;
+  });
+  await change(own);
+  await own.commit();
+  return outcome;
+}
+
+function insertBudget(transaction: Transaction, project: ProjectOfTest, amountNanoUsd: bigint): Promise<unknown> {
+  return transaction('budgets').insert({
+    ...{
+      project_id: project.id,
+      workspace_id: project.workspaceId,
+      version: 1,
+      amount_nano_usd: String(amountNanoUsd),
+    },
+    ...{ period: 'total', timezone: 'UTC', thresholds: [1], enforcement: 'block_optimize', scopes: '[]' },
+    ...{ webhook_ids: null, enabled: true, updated_at: new Date() },
+  });
+}
+
+test('a budget that is created after the reservation found none refuses it by its own spend', async () => {
+  const project = await spentProject();
+  const outcome = await changedBeforeLock(project, 200_000_000n, (own) => insertBudget(own, project, 1_000_000_000n));
+  expect(outcome).toMatchObject({
+    error: { code: 'budget_exceeded', extra: { spend: '0.900000', amount: '1.000000' } },
+  });
+  expect(await reservedFor(project)).toBe('0.000000');
+});
+
+test('a budget that is created after the reservation found none, and has enough left, records it', async () => {
+  const project = await spentProject();
+  const outcome = await changedBeforeLock(project, 100_000_000n, (own) => insertBudget(own, project, 1_000_000_000n));
+  expect(outcome).toEqual({ id: expect.any(String) });
+  expect(await reservedFor(project)).toBe('0.100000');
+});
+
+test('a budget that is deleted before the lock refuses nothing any more', async () => {
+  const project = await spentProject();
+  await putBudget(api, project, { ...blocking, amount: '0.5' });
+  const outcome = await changedBeforeLock(project, 200_000_000n, (own) =>
+    own('budgets').where('project_id', project.id).delete(),
+  );
+  expect(outcome).toEqual({ id: expect.any(String) });
+});
+
+test('a budget whose period is replaced while its spend is read is checked with the spend of the new period', async () => {
+  const project = await spentProject();
+  await putBudget(api, project, { ...blocking, amount: '1', period: 'daily' });
+  const { client, counts } = beforeEachRead(async (read) => {
+    if (read === 0) await putBudget(api, project, { ...blocking, amount: '1', period: 'total' });
+  });
+  await expect(reserve(project, 200_000_000n, { postgres, clickhouse: client })).rejects.toMatchObject({
+    ...{ code: 'budget_exceeded', extra: { spend: '0.900000', amount: '1.000000', resets_at: null } },
+  });
+  expect(counts.reads).toBe(2);
+  expect(await reservedFor(project)).toBe('0.000000');
+});
+
+test('a budget that changes while each of 5 reads is under way reserves nothing', async () => {
+  const project = await spentProject();
+  await putBudget(api, project, { ...blocking, amount: '100' });
+  const { client, counts } = beforeEachRead((read) =>
+    putBudget(api, project, { ...blocking, amount: String(101 + read) }),
+  );
+  await expect(reserve(project, 1n, { postgres, clickhouse: client })).rejects.toMatchObject({
+    code: 'version_conflict',
+  });
+  expect(counts.reads).toBe(5);
+  expect(await reservedFor(project)).toBe('0.000000');
+});
+
+test('a budget that blocks nothing is not asked for its spend, and records the reservation', async () => {
+  const project = await spentProject();
+  await putBudget(api, project, { ...aBudget, amount: '0.1', period: 'total' });
+  const { client, counts } = beforeEachRead(() => Promise.resolve());
+  await reserve(project, 200_000_000n, { postgres, clickhouse: client });
+  expect(counts.reads).toBe(0);
+  expect(await reservedFor(project)).toBe('0.200000');
+});
