@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OutcomeUnknownError, UnavailableError } from '../../lib/errors.ts';
+import { UnavailableError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { CallPrices } from './call-prices.ts';
-import type { Journal } from './journal-store.ts';
-import { readOutcome } from './journal-store.ts';
-import { type Amount, reserveCall, type Settlement, settleCall } from './ledger-store.ts';
+import type { CallPrices, CallTokens, Estimate } from './call-prices.ts';
+import { type Journal, readOutcome } from './journal-store.ts';
 import type { Lease } from './lease-store.ts';
+import { type Amount, reserveCall, type Settlement, settleCall } from './ledger-store.ts';
 import type { Run } from './run.ts';
 import { type BudgetReason, type CallOutcome, LimitReached, type ModelCall, RunFailed } from './search/ports.ts';
-import type { ChatOutcome, SendChat } from './send-chat.ts';
+import type { ChatResult, SendChat } from './send-chat.ts';
 
 /** How often a call is sent that may have been billed without a response. */
 const sendsMax = 2;
@@ -86,19 +85,15 @@ export class Caller {
 
   async #sendOnce(call: ModelCall, attempt: number, sent: number) {
     const { postgres, lease, run, signal, send, prices } = this.#deps;
-    const { projectId, workspaceId, promptId, id: runId } = run;
-    const about = { projectId, workspaceId, promptId, runId, kind: call.kind };
-    const { model, messages, params } = call;
-    const answer = await send({ model, messages, params, signal, about }).catch((error: unknown) => {
-      // Its lease settles it: a call that was aborted counts as spent.
-      signal.throwIfAborted();
-      throw error;
-    });
-    const billed = billedOf(answer, { model, ...prices.estimate(call) }, prices);
-    const again = !answer.ok && answer.billed && answer.retryable && sent < sendsMax;
-    const settlement = settlementOf(answer, billed, !again);
+    const reserved = prices.estimate(call);
+    const result = await send({ run, call, attempt, reserved, signal });
+    // A call that was aborted stays reserved. When the lease ends, it counts as spent.
+    signal.throwIfAborted();
+    const billed = billedOf(result, reserved, (tokens) => prices.priceOf(call.model, tokens));
+    const again = !result.ok && result.mayBeBilled && sent < sendsMax;
+    const settlement = settlementOf(result, billed, !again);
     await this.#patiently(() => settleCall(postgres, lease, { key: call.key, attempt }, settlement));
-    return { outcome: outcomeOf(answer, billed), billed, again };
+    return { outcome: outcomeOf(result, billed), billed, again };
   }
 
   async #track<T>(work: Promise<T>): Promise<T> {
@@ -118,7 +113,7 @@ export class Caller {
       try {
         return await run();
       } catch (error) {
-        if (!(error instanceof UnavailableError || error instanceof OutcomeUnknownError)) throw error;
+        if (!(error instanceof UnavailableError)) throw error;
       }
       signal.throwIfAborted();
       await sleep(patienceMs, undefined, { signal });
@@ -128,32 +123,29 @@ export class Caller {
 
 type Billed = Settlement['billed'];
 
-function billedOf(
-  answer: ChatOutcome,
-  estimate: { model: string; tokens: number; costNanoUsd: bigint | null },
-  prices: CallPrices,
-): Billed {
-  if (!answer.ok && !answer.billed) return null;
-  if (answer.ok && answer.usage !== null) {
-    return { ...answer.usage, costNanoUsd: prices.priceOf(estimate.model, answer.usage), isEstimate: false };
+function billedOf(result: ChatResult, reserved: Estimate, priceOf: (tokens: CallTokens) => bigint | null): Billed {
+  if (result.ok) {
+    const { inputTokens, outputTokens, usageEstimated } = result;
+    const costNanoUsd = priceOf({ inputTokens, outputTokens });
+    return { inputTokens, outputTokens, costNanoUsd, isEstimate: usageEstimated };
   }
-  const { tokens, costNanoUsd } = estimate;
-  return { inputTokens: tokens, outputTokens: 0, costNanoUsd, isEstimate: true };
+  if (!result.mayBeBilled) return null;
+  const { inputTokens, outputTokens, costNanoUsd } = reserved;
+  return { inputTokens, outputTokens, costNanoUsd, isEstimate: true };
 }
 
-function settlementOf(answer: ChatOutcome, billed: Billed, isFinal: boolean): Settlement {
-  if (answer.ok) {
-    const { text, latencyMs } = answer;
-    return { state: 'done', billed, isFinal, response: text, error: null, latencyMs };
-  }
-  const error = { code: answer.code, message: answer.message.slice(0, messageCharactersMax) };
-  return { state: 'failed', billed, isFinal, response: null, error, latencyMs: null };
+function settlementOf(result: ChatResult, billed: Billed, isFinal: boolean): Settlement {
+  const { latencyMs } = result;
+  if (result.ok) return { state: 'done', billed, isFinal, response: result.text, error: null, latencyMs };
+  const error = { code: result.code, message: result.message.slice(0, messageCharactersMax) };
+  return { state: 'failed', billed, isFinal, response: null, error, latencyMs };
 }
 
-function outcomeOf(answer: ChatOutcome, billed: Billed): CallOutcome {
-  if (!answer.ok) return { ok: false, code: answer.code, message: answer.message.slice(0, messageCharactersMax) };
+function outcomeOf(result: ChatResult, billed: Billed): CallOutcome {
+  if (!result.ok) return { ok: false, code: result.code, message: result.message.slice(0, messageCharactersMax) };
   const { inputTokens = 0, outputTokens = 0, costNanoUsd = null } = billed ?? {};
-  return { ok: true, result: { text: answer.text, inputTokens, outputTokens, costNanoUsd, latencyMs: answer.latencyMs } };
+  const { text, latencyMs } = result;
+  return { ok: true, result: { text, inputTokens, outputTokens, costNanoUsd, latencyMs } };
 }
 
 function orFatal(outcome: CallOutcome): CallOutcome {

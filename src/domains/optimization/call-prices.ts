@@ -1,5 +1,5 @@
-import { type PriceOverrides, type PriceTable, priceCall } from '../pricing/index.ts';
 import { unixNanoFromDate } from '../../lib/time.ts';
+import { type PriceOverrides, type PriceTable, priceCall } from '../pricing/index.ts';
 import type { ModelCall } from './search/ports.ts';
 
 /** Names searched for in the price table, for each call. */
@@ -15,11 +15,17 @@ export interface CallTokens {
   outputTokens: number;
 }
 
+export interface Estimate extends CallTokens {
+  /** Of both. */
+  tokens: number;
+  costNanoUsd: bigint | null;
+}
+
 export interface CallPrices {
   /** nano-USD; null if the model has no price. */
   priceOf(model: string, tokens: CallTokens): bigint | null;
   /** Upper bound of what a call may use. */
-  estimate(call: Pick<ModelCall, 'model' | 'messages' | 'params'>): { tokens: number; costNanoUsd: bigint | null };
+  estimate(call: Pick<ModelCall, 'model' | 'messages' | 'params'>): Estimate;
 }
 
 /**
@@ -41,7 +47,8 @@ export function callPrices(table: PriceTable, overrides: PriceOverrides, at: Dat
         0,
       );
       const outputTokens = outputTokensMax(params);
-      return { tokens: inputTokens + outputTokens, costNanoUsd: priceOf(model, { inputTokens, outputTokens }) };
+      const tokens = { inputTokens, outputTokens };
+      return { ...tokens, tokens: inputTokens + outputTokens, costNanoUsd: priceOf(model, tokens) };
     },
   };
 }

@@ -49,10 +49,10 @@ export async function saveCandidate(
   const saved: unknown[] = await transaction('optimization_candidates')
     .insert({
       ...{ project_id: projectId, run_id: runId, id: candidate.id, hash: candidate.hash },
-      position: transaction.raw(
-        '(select count(*) from optimization_candidates where project_id = ? and run_id = ?)',
-        [projectId, runId],
-      ),
+      position: transaction.raw('(select count(*) from optimization_candidates where project_id = ? and run_id = ?)', [
+        projectId,
+        runId,
+      ]),
       content: JSON.stringify(candidate.content),
       parents: [...candidate.parents],
       ...{ origin: candidate.origin, hypothesis: candidate.hypothesis },

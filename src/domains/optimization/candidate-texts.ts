@@ -43,7 +43,9 @@ export function candidateTexts(
       const { variables } = await fillVariables(threads, compiled, given);
       const rendered = await renderCompiled(threads, compiled, { ...given, variables });
       if ('text' in rendered) return [{ role: 'user', content: rendered.text }];
-      return rendered.messages.map(({ role, content: text }): ChatMessage => ({ role: String(role), content: asText(text) }));
+      return rendered.messages.map(
+        ({ role, content: text }): ChatMessage => ({ role: String(role), content: asText(text) }),
+      );
     },
     async analyze(content) {
       try {

@@ -1,11 +1,11 @@
-import type { CallPrices } from './call-prices.ts';
+import { parseUsd } from '../../lib/money.ts';
 import type { Caller } from './call-model.ts';
+import type { CallPrices } from './call-prices.ts';
 import type { candidateTexts } from './candidate-texts.ts';
 import type { Journal } from './journal-store.ts';
 import type { Amount } from './ledger-store.ts';
 import type { Run } from './run.ts';
 import type { RunWriter } from './run-writer.ts';
-import { parseUsd } from '../../lib/money.ts';
 import type { Remaining, SearchPorts } from './search/ports.ts';
 
 export interface PortDeps {

@@ -2,7 +2,10 @@ import type { RunProgress } from './run.ts';
 import type { Candidate } from './search/ports.ts';
 
 /** Converts the progress of a run to the form of the API. */
-export function progressToWire({ phase, fraction, bestVal, iteration, updatedAt, bestCandidateId }: RunProgress, callsUsed: number) {
+export function progressToWire(
+  { phase, fraction, bestVal, iteration, updatedAt, bestCandidateId }: RunProgress,
+  callsUsed: number,
+) {
   return {
     ...{ phase, fraction, calls_used: callsUsed, best_val: bestVal, best_candidate_id: bestCandidateId, iteration },
     updated_at: updatedAt,

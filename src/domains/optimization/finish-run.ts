@@ -50,7 +50,7 @@ export async function finishRun(
   await recordEvent(transaction, {
     ...{ workspaceId: run.workspaceId, projectId, type: 'optimization.finished' },
     data: {
-      ...{ project_id: projectId, prompt_id: run.promptId, run_id: runId, status: run.state },
+      ...{ project_id: projectId, prompt_id: run.promptId, run_id: runId, status: ending.state },
       ...{ outcome: run.outcome, created_version: run.appliedVersion },
     },
   });

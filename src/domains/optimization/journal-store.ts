@@ -1,6 +1,6 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Amount } from './ledger-store.ts';
 import type { Lease } from './lease-store.ts';
+import type { Amount } from './ledger-store.ts';
 import type { CallOutcome } from './search/ports.ts';
 
 /** What earlier attempts of a run have left. */

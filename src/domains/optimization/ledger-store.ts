@@ -75,11 +75,7 @@ async function isReserved(postgres: Postgres, lease: Lease, key: string, attempt
   return row !== undefined;
 }
 
-async function whatIsFull(
-  postgres: Postgres,
-  lease: Lease,
-  need: Omit<Amount, 'calls'>,
-): Promise<BudgetReason> {
+async function whatIsFull(postgres: Postgres, lease: Lease, need: Omit<Amount, 'calls'>): Promise<BudgetReason> {
   const row = await postgres('optimization_runs')
     .where(underLease(lease))
     .first<{ state: string; calls: boolean; tokens: boolean } | undefined>(

@@ -4,9 +4,9 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { OverrideCache, PriceTable } from '../pricing/index.ts';
-import { type PromptContent, promptKind } from '../prompts/index.ts';
+import type { PromptContent } from '../prompts/index.ts';
 import type { PartSource } from '../rendering/index.ts';
-import { readItemVersion } from '../versioned/index.ts';
+import type { ItemCache } from '../versioned/index.ts';
 import { Caller } from './call-model.ts';
 import { callPrices } from './call-prices.ts';
 import { candidateTexts, textOf } from './candidate-texts.ts';
@@ -14,11 +14,11 @@ import { createPorts } from './create-ports.ts';
 import { endRun } from './end-run.ts';
 import { readJournal } from './journal-store.ts';
 import { Cancelled, keepLease } from './keep-lease.ts';
-import { storeHoldoutReserve } from './ledger-store.ts';
 import { claimRun, type Lease, LeaseLost, releaseLease } from './lease-store.ts';
+import { storeHoldoutReserve } from './ledger-store.ts';
+import { listRows } from './row-store.ts';
 import type { Run } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';
-import { listRows } from './row-store.ts';
 import { RunWriter } from './run-writer.ts';
 import { type Decision, type Optimize, RunFailed } from './search/ports.ts';
 import type { SendChat } from './send-chat.ts';
@@ -31,6 +31,7 @@ export interface RunOptimizationDeps {
   search: Optimize;
   send: SendChat;
   source: PartSource;
+  prompts: Pick<ItemCache<PromptContent>, 'find' | 'readVersion'>;
   prices: { table: PriceTable; overrides: OverrideCache };
   logger: Logger;
   /** Aborted when the worker stops. */
@@ -102,7 +103,7 @@ const finalProgress = ({ winnerId, frontier }: Decision) => ({
 
 async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attempt) {
   const { postgres, source, send } = deps;
-  const base = await readBase(postgres, run);
+  const base = await readBase(deps.prompts, run);
   const [rows, journal, overrides] = await Promise.all([
     listRows(postgres, run),
     readJournal(postgres, lease),
@@ -120,10 +121,10 @@ async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attemp
   return { ports, writer, input: { config: run.config, base: textOf(base), rows } };
 }
 
-async function readBase(postgres: Postgres, run: Run): Promise<PromptContent> {
-  const found = await readItemVersion(postgres, promptKind, run.projectId, run.promptId, run.baseVersion);
-  if (found === undefined) throw new RunFailed('prompt_deleted', 'The prompt was deleted before the run started');
-  return found.version.content;
+async function readBase(prompts: RunOptimizationDeps['prompts'], run: Run): Promise<PromptContent> {
+  const item = await prompts.find(run, run.promptId);
+  if (item === undefined) throw new RunFailed('prompt_deleted', 'The prompt was deleted before the run started');
+  return (await prompts.readVersion(item, run.baseVersion)).content;
 }
 
 function isOverdue({ startedAt, config: { budget } }: Run): boolean {

@@ -1,33 +1,34 @@
-import type { CallKind, ModelCall } from './search/ports.ts';
+import type { CallTokens } from './call-prices.ts';
+import type { Run } from './run.ts';
+import type { ModelCall } from './search/ports.ts';
 
 /** The response of a model, or why there is none. */
-export type ChatOutcome =
+export type ChatResult =
   | {
       ok: true;
       text: string;
-      /** null if the provider told no usage. */
-      usage: { inputTokens: number; outputTokens: number } | null;
+      inputTokens: number;
+      outputTokens: number;
+      /** Whether the tokens are an estimate, because the endpoint did not report them. */
+      usageEstimated: boolean;
       latencyMs: number;
     }
-  | {
-      ok: false;
-      /** `provider_auth` and `provider_model_not_found` end the run. */
-      code: string;
-      message: string;
-      /** Whether the provider may have billed it: a timeout, an abort, or an end within the response. */
-      billed: boolean;
-      /** Whether the same request may succeed later. */
-      retryable: boolean;
-    };
+  /** `provider_auth` and `provider_model_not_found` end the run. `mayBeBilled`: a timeout, an abort, a broken response. */
+  | { ok: false; code: string; message: string; mayBeBilled: boolean; latencyMs: number };
 
-/** A request of a run, and whose it is. Nothing of `about` is sent to the provider. */
-export interface ChatRequest extends Pick<ModelCall, 'model' | 'messages' | 'params'> {
+/** A call of a run that is about to be sent. Only the model, messages and params of `call` are sent. */
+export interface ChatRequest {
+  run: Pick<Run, 'id' | 'projectId' | 'workspaceId' | 'promptId'>;
+  call: ModelCall;
+  /** Numbers the requests of one call, from 1. */
+  attempt: number;
+  /** What the request counts with if no response tells it. */
+  reserved: CallTokens;
   signal: AbortSignal;
-  about: { projectId: string; workspaceId: string; promptId: string; runId: string; kind: CallKind };
 }
 
 /**
- * Sends one request. Retries of its own are only those that the provider has not billed. Rejects only
- * with the reason of the signal.
+ * Sends one request. It retries by itself only what the provider has not billed. An error is a
+ * result.
  */
-export type SendChat = (request: ChatRequest) => Promise<ChatOutcome>;
+export type SendChat = (request: ChatRequest) => Promise<ChatResult>;
