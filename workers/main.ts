@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../src/config.ts';
 import { createStoring } from '../src/domains/ingestion/jobs.ts';
+import type { OptimizationJobs } from '../src/domains/optimization/jobs.ts';
 import { startSummaryLane } from '../src/domains/summaries/jobs.ts';
 import { startWebhookLane } from '../src/domains/webhooks/jobs.ts';
 import { within } from '../src/lib/within.ts';
@@ -46,6 +47,8 @@ const reserve = new MemoryReserve({ redis, ingest, logger });
 reserve.start();
 const progress = new BodyProgress();
 
+let optimization: Promise<OptimizationJobs> | undefined;
+
 const workers = await startWorkers(
   {
     ...clients,
@@ -59,6 +62,10 @@ const workers = await startWorkers(
     progress: {
       begin: () => progress.begin(clock.nowMs()),
       end: (done) => progress.end(clock.nowMs(), done),
+    },
+    optimization: () => {
+      optimization ??= import('./optimization.ts').then(({ startOptimization }) => startOptimization(clients));
+      return optimization;
     },
     isolation: connectQueue(jobCatalog.isolateBody.queue, redis),
     countStored: (spans) => {

@@ -8,6 +8,7 @@ import {
   type SweepBodiesDeps,
   sweepBodies,
 } from '../src/domains/ingestion/jobs.ts';
+import type { OptimizationJobs } from '../src/domains/optimization/jobs.ts';
 import { type SettleUsageDeps, settleMonthlyUsage } from '../src/domains/quotas/jobs.ts';
 import { type MergeDataPartsDeps, mergeDataParts } from '../src/domains/spans/jobs.ts';
 import { type ReconcileSummariesDeps, reconcileSummaries } from '../src/domains/summaries/jobs.ts';
@@ -24,7 +25,10 @@ export type ProcessorDeps = IngestOrIsolateDeps &
   Omit<SettleUsageDeps, 'quotaReached'> &
   MergeDataPartsDeps &
   ReconcileSummariesDeps &
-  ApplyOrGiveUpDeps;
+  ApplyOrGiveUpDeps & {
+    /** Loads the jobs of optimization runs. */
+    optimization: () => Promise<OptimizationJobs>;
+  };
 
 type Processors = {
   [Name in JobName]: (
@@ -47,6 +51,8 @@ export const processors = {
   mergeDataParts: (deps) => mergeDataParts(deps, { restS: 10 }),
   reconcileSummaries: (deps) => reconcileSummaries(deps, { nowMs: deps.clock.nowMs() }),
   checkBudgets: (deps) => checkBudgets(deps, { nowMs: deps.clock.nowMs() }),
+  runOptimization: async (deps, _job, payload) => (await deps.optimization()).run(payload),
+  resumeRuns: async (deps) => (await deps.optimization()).resume(),
   settleUsage: (deps) => settleMonthlyUsage({ ...deps, quotaReached }, { nowMs: deps.clock.nowMs() }),
 } satisfies Processors;
 

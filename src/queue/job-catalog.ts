@@ -47,6 +47,9 @@ const ingestJob = {
   removeOnComplete: { age: finishedKeptS, count: 20_000 },
 } as const;
 
+/** An optimization run in Postgres. The id of its job is that of the run. */
+export const runOptimizationPayload = z.strictObject({ projectId: z.string(), runId: z.string() });
+
 /**
  * Lists every queue and its job. An ingest job is retried until its rows are stored or its body is
  * quarantined, so it never fails. An identity event fails when it cannot be applied.
@@ -133,6 +136,22 @@ export const jobCatalog = {
     queue: 'budgets',
     concurrency: 1,
     everyMs: 10_000,
+    payload: z.strictObject({}),
+    attempts: 1,
+    removeOnComplete: true,
+  },
+  runOptimization: {
+    queue: 'optimization',
+    /** Runs mostly wait for responses. A workspace has at most two in the queue and in progress. */
+    concurrency: 8,
+    payload: runOptimizationPayload,
+    attempts: 1_000_000,
+    removeOnComplete: true,
+  },
+  resumeRuns: {
+    queue: 'optimization-resumption',
+    concurrency: 1,
+    everyMs: 2_000,
     payload: z.strictObject({}),
     attempts: 1,
     removeOnComplete: true,

@@ -47,6 +47,7 @@ export const domainOrder: readonly string[] = [
   'budgets',
   'rendering',
   'feedback',
+  'optimization',
   'identity',
   'webhooks',
 ];

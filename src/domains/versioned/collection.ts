@@ -50,7 +50,7 @@ export interface Added {
 
 /** The project and actor on whose behalf an item changes. */
 export interface Acting {
-  project: ProjectScope;
+  project: Pick<ProjectScope, 'projectId' | 'workspaceId'>;
   actor: AuditActor;
   /** No work begins after its signal is aborted; work that has begun continues. */
   waiter?: { readonly signal: AbortSignal } | undefined;

@@ -1,3 +1,4 @@
+export { addVersion } from './add-version.ts';
 export type { Acting, Added, ChangeHook, Collection } from './collection.ts';
 export { createItem } from './create-item.ts';
 export { restorableDays, restoreItem } from './delete-item.ts';

@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UnavailableError } from '../../lib/errors.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { CallPrices, CallTokens, Estimate } from './call-prices.ts';
+import { type Journal, readOutcome } from './journal-store.ts';
+import type { Lease } from './lease-store.ts';
+import { type Amount, reserveCall, type Settlement, settleCall } from './ledger-store.ts';
+import type { Run } from './run.ts';
+import { type BudgetReason, type CallOutcome, LimitReached, type ModelCall, RunFailed } from './search/ports.ts';
+import type { ChatResult, SendChat } from './send-chat.ts';
+
+/** How often a call is sent that may have been billed without a response. */
+const sendsMax = 2;
+/** Between two tries of a statement while Postgres is unavailable. */
+const patienceMs = 500;
+const fatalCodes: ReadonlySet<string> = new Set(['provider_auth', 'provider_model_not_found']);
+const messageCharactersMax = 2_000;
+
+export interface CallDeps {
+  postgres: Postgres;
+  send: SendChat;
+  prices: CallPrices;
+  lease: Lease;
+  run: Run;
+  journal: Journal;
+  signal: AbortSignal;
+  /** Why calls of the search are no longer allowed, whatever the ledger has left. */
+  stopReason: () => BudgetReason | undefined;
+}
+
+/** Sends calls, each at most once if it has a result. */
+export class Caller {
+  readonly #deps: CallDeps;
+  /** Calls that were sent and not settled. */
+  readonly #open = new Set<Promise<unknown>>();
+
+  constructor(deps: CallDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Returns the outcome of a call, and what it has used: from the journal, or from the model.
+   * @throws LimitReached, RunFailed, LeaseLost, and the reason of the signal
+   */
+  async call(call: ModelCall): Promise<{ outcome: CallOutcome; used: Amount }> {
+    const { journal, lease, signal } = this.#deps;
+    signal.throwIfAborted();
+    const known = journal.calls.get(call.key);
+    if (known?.isFinished) {
+      const stored = await this.#patiently(() => readOutcome(this.#deps.postgres, lease, call.key));
+      if (stored !== undefined) return { ...stored, outcome: orFatal(stored.outcome) };
+    }
+    const used: Amount = { calls: 0, tokens: 0, costNanoUsd: 0n };
+    for (let sent = 1; ; sent++) {
+      const attempt = (journal.calls.get(call.key)?.attempt ?? 0) + 1;
+      await this.#reserve(call, attempt);
+      journal.calls.set(call.key, { attempt, isFinished: false });
+      const { outcome, billed, again } = await this.#track(this.#sendOnce(call, attempt, sent));
+      used.calls += Number(billed !== null);
+      used.tokens += (billed?.inputTokens ?? 0) + (billed?.outputTokens ?? 0);
+      used.costNanoUsd += billed?.costNanoUsd ?? 0n;
+      if (again) continue;
+      journal.calls.set(call.key, { attempt, isFinished: true });
+      return { outcome: orFatal(outcome), used };
+    }
+  }
+
+  /** A call that does not fit waits for calls in progress, which may use less than they have reserved. */
+  async #reserve(call: ModelCall, attempt: number): Promise<void> {
+    const { postgres, lease, prices, signal, stopReason } = this.#deps;
+    const { tokens, costNanoUsd } = prices.estimate(call);
+    const need = { key: call.key, attempt, kind: call.kind, phase: call.phase, tokens, costNanoUsd: costNanoUsd ?? 0n };
+    for (;;) {
+      signal.throwIfAborted();
+      const stopped = call.phase === 'search' ? stopReason() : undefined;
+      if (stopped !== undefined) throw new LimitReached(stopped);
+      const open = [...this.#open];
+      const full = await this.#patiently(() => reserveCall(postgres, lease, need));
+      if (full === undefined) return;
+      signal.throwIfAborted();
+      if (open.length === 0) throw new LimitReached(full);
+      await Promise.race(open);
+    }
+  }
+
+  async #sendOnce(call: ModelCall, attempt: number, sent: number) {
+    const { postgres, lease, run, signal, send, prices } = this.#deps;
+    const reserved = prices.estimate(call);
+    const result = await send({ run, call, attempt, reserved, signal });
+    // A call that was aborted stays reserved. When the lease ends, it counts as spent.
+    signal.throwIfAborted();
+    const billed = billedOf(result, reserved, (tokens) => prices.priceOf(call.model, tokens));
+    const again = !result.ok && result.mayBeBilled && sent < sendsMax;
+    const settlement = settlementOf(result, billed, !again);
+    await this.#patiently(() => settleCall(postgres, lease, { key: call.key, attempt }, settlement));
+    return { outcome: outcomeOf(result, billed), billed, again };
+  }
+
+  async #track<T>(work: Promise<T>): Promise<T> {
+    const settled = work.catch(() => undefined);
+    this.#open.add(settled);
+    try {
+      return await work;
+    } finally {
+      this.#open.delete(settled);
+    }
+  }
+
+  /** Repeats a statement while Postgres is unavailable. It must be safe to run twice. */
+  async #patiently<T>(run: () => Promise<T>): Promise<T> {
+    const { signal } = this.#deps;
+    for (;;) {
+      try {
+        return await run();
+      } catch (error) {
+        if (!(error instanceof UnavailableError)) throw error;
+      }
+      signal.throwIfAborted();
+      await sleep(patienceMs, undefined, { signal });
+    }
+  }
+}
+
+type Billed = Settlement['billed'];
+
+function billedOf(result: ChatResult, reserved: Estimate, priceOf: (tokens: CallTokens) => bigint | null): Billed {
+  if (result.ok) {
+    const { inputTokens, outputTokens, usageEstimated } = result;
+    const costNanoUsd = priceOf({ inputTokens, outputTokens });
+    return { inputTokens, outputTokens, costNanoUsd, isEstimate: usageEstimated };
+  }
+  if (!result.mayBeBilled) return null;
+  const { inputTokens, outputTokens, costNanoUsd } = reserved;
+  return { inputTokens, outputTokens, costNanoUsd, isEstimate: true };
+}
+
+function settlementOf(result: ChatResult, billed: Billed, isFinal: boolean): Settlement {
+  const { latencyMs } = result;
+  if (result.ok) return { state: 'done', billed, isFinal, response: result.text, error: null, latencyMs };
+  const error = { code: result.code, message: result.message.slice(0, messageCharactersMax) };
+  return { state: 'failed', billed, isFinal, response: null, error, latencyMs };
+}
+
+function outcomeOf(result: ChatResult, billed: Billed): CallOutcome {
+  if (!result.ok) return { ok: false, code: result.code, message: result.message.slice(0, messageCharactersMax) };
+  const { inputTokens = 0, outputTokens = 0, costNanoUsd = null } = billed ?? {};
+  const { text, latencyMs } = result;
+  return { ok: true, result: { text, inputTokens, outputTokens, costNanoUsd, latencyMs } };
+}
+
+function orFatal(outcome: CallOutcome): CallOutcome {
+  if (!outcome.ok && fatalCodes.has(outcome.code)) {
+    throw new RunFailed(outcome.code as 'provider_auth' | 'provider_model_not_found', outcome.message);
+  }
+  return outcome;
+}

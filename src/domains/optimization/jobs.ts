@@ -1,0 +1,1 @@
+export { createOptimizationJobs, type OptimizationJobs } from './create-jobs.ts';
