@@ -47,7 +47,6 @@ export const domainOrder: readonly string[] = [
   'analytics',
   'budgets',
   'rendering',
-  'optimization',
   'feedback',
   'optimization',
   'identity',

@@ -45,7 +45,9 @@ export async function storeCall(
   const { projectId, workspaceId } = project;
   const { retentionDays } = limitsOf(project);
   const receivedAtMs = clock.nowMs();
-  const hash = createHash('sha256').update(JSON.stringify([projectId, ...identity])).digest('hex');
+  const hash = createHash('sha256')
+    .update(JSON.stringify([projectId, ...identity]))
+    .digest('hex');
   const [traceId, spanId] = [hash.slice(0, 32), hash.slice(32, 48)];
   const body = await encodeExecution(traceId, [spanOf(call, spanId)], oneTurn);
   const size = { inflatedBytes: body.length, spans: 1 };
