@@ -1,34 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { type Lease, leaseMs, underLease } from './lease.ts';
 import type { Run, RunState } from './run.ts';
 import { type RunRow, toRun } from './run-store.ts';
-
-/**
- * A worker renews its lease every second. After this time without a renewal, another worker may take
- * the run.
- */
-export const leaseMs = 4_000;
-
-/** The right to write to a run. Another worker that takes the run gets another token. */
-export interface Lease {
-  projectId: ProjectId;
-  runId: string;
-  token: string;
-}
-
-/** Thrown when another worker has taken the run. */
-export class LeaseLost extends Error {
-  constructor() {
-    super('Another worker has taken the run');
-    this.name = 'LeaseLost';
-  }
-}
-
-/** Limits a statement to the run of a lease, as long as the lease is held. */
-export const underLease = ({ projectId, runId, token }: Lease) => ({
-  ...{ project_id: projectId, id: runId, lease_token: token },
-});
 
 /**
  * Takes a run that has not ended and that no living worker has. The calls that an earlier worker left

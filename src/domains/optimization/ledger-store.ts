@@ -1,5 +1,5 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { type Lease, LeaseLost, underLease } from './lease-store.ts';
+import { type Lease, LeaseLost, underLease } from './lease.ts';
 import type { BudgetReason, CallKind, Phase } from './search/ports.ts';
 
 /** An amount of each thing that a run may use up. */

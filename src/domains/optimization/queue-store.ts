@@ -1,6 +1,6 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { leaseMs } from './lease-store.ts';
+import { leaseMs } from './lease.ts';
 
 /** Runs of one workspace that are in the queue or in progress at once. */
 export const runsPerWorkspace = 2;

@@ -2,7 +2,7 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { saveCandidate, saveEvaluations } from './candidate-store.ts';
 import { candidateToEvent, progressToWire } from './event-data.ts';
-import { type Lease, LeaseLost } from './lease-store.ts';
+import { type Lease, LeaseLost } from './lease.ts';
 import { lockUnder, storeProgress } from './progress-store.ts';
 import type { Run, RunWarning } from './run.ts';
 import { insertRunEvents, type RunEvent } from './run-event-store.ts';
