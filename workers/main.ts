@@ -17,9 +17,10 @@ import { createLatencyRecorder } from '../src/telemetry/latency.ts';
 import { version } from '../src/version.ts';
 import { BodyProgress } from './body-progress.ts';
 import { connectClients } from './clients.ts';
+import { connectQueue } from './connect-queue.ts';
 import { IsolatedProcess } from './isolation/isolated-process.ts';
 import { MemoryReserve } from './memory-reserve.ts';
-import { connectQueue, startWorkers } from './start-workers.ts';
+import { startWorkers } from './start-workers.ts';
 import { startWatchdog } from './watchdog.ts';
 
 /**

@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { UnavailableError } from '../../lib/errors.ts';
 import type { ChatResult } from '../../llm/chat.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { CallPrices, CallTokens, Estimate } from './call-prices.ts';
 import { type Journal, readOutcome } from './journal-store.ts';
 import type { Lease } from './lease.ts';
 import { type Amount, reserveCall, type Settlement, settleCall } from './ledger-store.ts';
+import { patiently } from './patiently.ts';
 import type { CallRecord } from './record-call.ts';
 import type { Run } from './run.ts';
 import { type CallOutcome, LimitReached, type ModelCall, RunFailed } from './search/ports.ts';
@@ -14,8 +13,6 @@ import type { SendCall } from './send-call.ts';
 
 /** How often a call is sent that may have been billed without a response. */
 const sendsMax = 2;
-/** Between two tries while a store is unavailable. */
-const patienceMs = 500;
 const fatalCodes: ReadonlySet<string> = new Set(['provider_auth', 'provider_model_not_found']);
 const messageCharactersMax = 2_000;
 
@@ -51,7 +48,7 @@ export class Caller {
     signal.throwIfAborted();
     const known = journal.calls.get(call.key);
     if (known?.isFinished) {
-      const stored = await this.#patiently(() => readOutcome(this.#deps.postgres, lease, call.key));
+      const stored = await patiently(signal, () => readOutcome(this.#deps.postgres, lease, call.key));
       if (stored !== undefined) return { ...stored, outcome: orFatal(stored.outcome) };
     }
     if (known?.isLost) await this.#record(call, known.attempt, lostResult);
@@ -73,14 +70,15 @@ export class Caller {
   /** A call that does not fit waits for calls in progress, which may use less than they have reserved. */
   async #reserve(call: ModelCall, attempt: number): Promise<void> {
     const { postgres, lease, prices, signal, limit } = this.#deps;
-    const { tokens, costNanoUsd } = prices.estimate(call);
-    const need = { key: call.key, attempt, kind: call.kind, phase: call.phase, tokens, costNanoUsd: costNanoUsd ?? 0n };
+    const { inputTokens, outputTokens, costNanoUsd } = prices.estimate(call);
+    const { key, kind, phase } = call;
+    const need = { key, attempt, kind, phase, inputTokens, outputTokens, costNanoUsd: costNanoUsd ?? 0n };
     for (;;) {
       signal.throwIfAborted();
       const stopped = call.phase === 'search' ? await limit(call) : undefined;
       if (stopped !== undefined) throw new LimitReached(stopped);
       const open = [...this.#open];
-      const full = await this.#patiently(() => reserveCall(postgres, lease, need));
+      const full = await patiently(signal, () => reserveCall(postgres, lease, need));
       if (full === undefined) return;
       signal.throwIfAborted();
       if (open.length === 0) throw new LimitReached(full);
@@ -98,13 +96,14 @@ export class Caller {
     const billed = billedOf(result, reserved, (tokens) => prices.priceOf(call.model, tokens));
     const again = !result.ok && result.mayBeBilled && sent < sendsMax;
     const settlement = settlementOf(result, billed, !again);
-    await this.#patiently(() => settleCall(postgres, lease, { key: call.key, attempt }, settlement));
+    await patiently(signal, () => settleCall(postgres, lease, { key: call.key, attempt }, settlement));
     return { outcome: outcomeOf(result, billed), billed, again };
   }
 
   async #record(call: ModelCall, attempt: number, result: ChatResult): Promise<void> {
-    const sent = { call, attempt, result, endedAtMs: Date.now(), reserved: this.#deps.prices.estimate(call) };
-    await this.#patiently(() => this.#deps.record(sent));
+    const { signal, record, prices } = this.#deps;
+    const sent = { call, attempt, result, endedAtMs: Date.now(), reserved: prices.estimate(call) };
+    await patiently(signal, () => record(sent));
   }
 
   async #track<T>(work: Promise<T>): Promise<T> {
@@ -114,20 +113,6 @@ export class Caller {
       return await work;
     } finally {
       this.#open.delete(settled);
-    }
-  }
-
-  /** Repeats what a store could not take, until it is available. It must be safe to run twice. */
-  async #patiently<T>(run: () => Promise<T>): Promise<T> {
-    const { signal } = this.#deps;
-    for (;;) {
-      try {
-        return await run();
-      } catch (error) {
-        if (!(error instanceof UnavailableError)) throw error;
-      }
-      signal.throwIfAborted();
-      await sleep(patienceMs, undefined, { signal });
     }
   }
 }

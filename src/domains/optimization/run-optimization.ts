@@ -120,7 +120,7 @@ async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attemp
   ]);
   if (project === undefined) throw new RunFailed('prompt_deleted', 'The project of the prompt was deleted');
   const prices = callPrices(deps.prices.table, overrides, run.createdAt);
-  const writer = new RunWriter(postgres, lease, run);
+  const writer = new RunWriter({ postgres, lease, run, signal });
   const caller = new Caller({
     ...{ postgres, send, prices, lease, run, journal, signal },
     record: async (sent) => void (await recordCall(deps.calls, { ...sent, project, runId: run.id })),

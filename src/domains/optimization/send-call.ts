@@ -1,3 +1,4 @@
+import { storableText } from '../../lib/storable-text.ts';
 import type { ChatResult } from '../../llm/chat.ts';
 import type { Llm } from '../../llm/llm.ts';
 import { sendChat } from '../../llm/send-chat.ts';
@@ -21,6 +22,9 @@ export function sendTo(llm: Llm | undefined): SendCall {
     if (llm === undefined) {
       throw new RunFailed('provider_model_not_found', `${model} was not called: LLM_BASE_URL of the worker is not set`);
     }
-    return sendChat(llm, { model, messages, params, sharer: run.workspaceId, signal });
+    const result = await sendChat(llm, { model, messages, params, sharer: run.workspaceId, signal });
+    // What is used now must equal what a replay reads.
+    if (result.ok) return { ...result, text: storableText(result.text) };
+    return { ...result, message: storableText(result.message) };
   };
 }
