@@ -41,7 +41,7 @@ export function simulatedConfig({ budget, search, seed = 1 }: RunInput = {}): Se
     reflection: { model: 'sim-reflect', params: { temperature: 1, max_tokens: 800 } },
     budget: { ...noLimits, maxCalls: 400, ...budget },
     search: {
-      ...{ maxIterations: 50, patience: 50, minibatchSize: 4, valSize: null, concurrency: 8 },
+      ...{ maxIterations: 1_000, patience: 1_000, minibatchSize: 4, valSize: null, concurrency: 8 },
       ...{ maxPromptTokens: null, targetScore: null, guidance: null, ...search },
     },
     minEffect: 0,

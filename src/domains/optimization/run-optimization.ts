@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { UnavailableError } from '../../lib/errors.ts';
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
@@ -65,6 +66,8 @@ export async function runOptimization(
   if (claimed === undefined) return;
   const { run, lease } = claimed;
   const stop = new AbortController();
+  // Every call in progress listens.
+  setMaxListeners(0, stop.signal);
   const keeping = keepLease(deps.postgres, lease, { signal: stop.signal, stop: (reason) => stop.abort(reason) });
   const onStopping = () => stop.abort(deps.stopping.reason);
   deps.stopping.addEventListener('abort', onStopping, { once: true });
