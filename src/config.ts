@@ -52,6 +52,12 @@ const environment = z.object({
   GENERIC_WEBHOOK_SECRETS: secrets(standardWebhookKey),
   WEBHOOK_ALLOW_PRIVATE_TARGETS: flag,
   WEBHOOK_EGRESS_PROXY_URL: z.url({ protocol: /^https?$/ }).optional(),
+  LLM_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  LLM_API_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'must not contain spaces, because it is sent in a header')
+    .optional(),
+  LLM_REFLECTION_MODEL: z.string().max(256).optional(),
   OTLP_BODY_BYTES_MAX: bytes(16 * 1024 * 1024),
   OTLP_INFLATED_BYTES_MAX: bytes(64 * 1024 * 1024),
   INGEST_QUEUE_BYTES_MAX: bytes(1024 * 1024 * 1024),
@@ -64,6 +70,16 @@ export interface JwtConfig {
   /** Accepted issuers and audiences. An empty list accepts all. */
   issuers: readonly string[];
   audiences: readonly string[];
+}
+
+/**
+ * The endpoint whose models optimizations call, by OpenAI's API. Without a URL no run can start.
+ * `reflectionModel` writes the proposals of runs that name none.
+ */
+export interface LlmConfig {
+  baseUrl: string | undefined;
+  apiKey: string | undefined;
+  reflectionModel: string | undefined;
 }
 
 /** All validated settings that the processes read from their environment. Sizes are in bytes. */
@@ -85,6 +101,7 @@ export interface Config {
   identityWebhookSecrets: { clerk: readonly string[]; workos: readonly string[]; generic: readonly string[] };
   /** Where outbound webhooks may be sent to, and the HTTP proxy that they use, if any. */
   webhookTargets: { allowPrivate: boolean; proxyUrl: string | undefined };
+  llm: LlmConfig;
   otlpBodyBytesMax: number;
   otlpInflatedBytesMax: number;
   /** If Redis sets no `maxmemory`, ingestion responds with 503 above this memory of Redis. */
@@ -121,6 +138,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     webhookTargets: {
       allowPrivate: values.WEBHOOK_ALLOW_PRIVATE_TARGETS,
       proxyUrl: values.WEBHOOK_EGRESS_PROXY_URL,
+    },
+    llm: {
+      baseUrl: values.LLM_BASE_URL,
+      apiKey: values.LLM_API_KEY,
+      reflectionModel: values.LLM_REFLECTION_MODEL,
     },
     otlpBodyBytesMax: values.OTLP_BODY_BYTES_MAX,
     otlpInflatedBytesMax: values.OTLP_INFLATED_BYTES_MAX,

@@ -47,6 +47,9 @@ const ingestJob = {
   removeOnComplete: { age: finishedKeptS, count: 20_000 },
 } as const;
 
+/** An optimization run in Postgres. The id of its job is that of the run. */
+export const runOptimizationPayload = z.strictObject({ projectId: z.string(), runId: z.string() });
+
 /**
  * Lists every queue and its job. An ingest job is retried until its rows are stored or its body is
  * quarantined, so it never fails. An identity event fails when it cannot be applied.
@@ -133,6 +136,27 @@ export const jobCatalog = {
     queue: 'budgets',
     concurrency: 1,
     everyMs: 10_000,
+    payload: z.strictObject({}),
+    attempts: 1,
+    removeOnComplete: true,
+  },
+  runOptimization: {
+    queue: 'optimization',
+    /**
+     * All workspaces share the places of all workers, and mostly wait in them for responses. Postgres is
+     * the queue: a workspace gets jobs for two of its runs at most, and the first of each workspace
+     * comes before the second of any. So a workspace holds at most two places, however many runs wait.
+     * The requests of runs share the endpoint by other limits, those of `src/llm/limits.ts`.
+     */
+    concurrency: 8,
+    payload: runOptimizationPayload,
+    attempts: 1_000_000,
+    removeOnComplete: true,
+  },
+  resumeRuns: {
+    queue: 'optimization-resumption',
+    concurrency: 1,
+    everyMs: 2_000,
     payload: z.strictObject({}),
     attempts: 1,
     removeOnComplete: true,

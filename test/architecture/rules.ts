@@ -1,7 +1,7 @@
 /** The rules of the tree as data. `check.ts` checks the files. Paths are relative to the root of the project. */
 
 const kit = ['lib', 'runtime'];
-const belowDomains = [...kit, 'config', 'telemetry', 'stores', 'queue', 'otlp'];
+const belowDomains = [...kit, 'config', 'telemetry', 'stores', 'queue', 'otlp', 'llm'];
 
 /** The parts of the tree, and what each may import from the others. A file belongs to the first part that matches. */
 export const layers: readonly { name: string; files: RegExp; mayImport: readonly string[] }[] = [
@@ -13,6 +13,7 @@ export const layers: readonly { name: string; files: RegExp; mayImport: readonly
   { name: 'queue', files: /^src\/queue\//, mayImport: [...kit, 'config', 'telemetry', 'stores'] },
   { name: 'http', files: /^src\/http\//, mayImport: [...kit, 'config', 'telemetry'] },
   { name: 'otlp', files: /^src\/otlp\//, mayImport: [...kit, 'config', 'telemetry'] },
+  { name: 'llm', files: /^src\/llm\//, mayImport: [...kit, 'config', 'telemetry', 'stores'] },
   { name: 'domains', files: /^src\/domains\//, mayImport: [...belowDomains, 'http'] },
   { name: 'main', files: /^src\/(?:(?:api|cli)\/)?[^/]+\.ts$/, mayImport: [...belowDomains, 'http', 'domains'] },
   { name: 'workers', files: /^workers\//, mayImport: [...belowDomains, 'domains', 'main'] },
@@ -47,6 +48,7 @@ export const domainOrder: readonly string[] = [
   'budgets',
   'rendering',
   'feedback',
+  'optimization',
   'identity',
   'webhooks',
 ];
@@ -61,6 +63,7 @@ export const packageHomes: Readonly<Record<string, RegExp>> = {
   knex: /^src\/stores\/|-store\.ts$/,
   pg: /^src\/stores\/|-store\.ts$/,
   '@clickhouse/client': /^src\/stores\/|-queries\.ts$/,
+  openai: /^src\/llm\//,
   pino: /^src\/telemetry\//,
   'prom-client': /^src\/telemetry\//,
   // The embedded engines are for development and tests.

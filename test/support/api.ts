@@ -60,6 +60,7 @@ export function testConfig(overrides: Partial<Config> = {}): Config {
     defaultPlan: 'enterprise',
     identityWebhookSecrets: { clerk: [], workos: [], generic: [] },
     webhookTargets: { allowPrivate: false, proxyUrl: undefined },
+    llm: { baseUrl: undefined, apiKey: undefined, reflectionModel: undefined },
     otlpBodyBytesMax: 16 * megabyte,
     otlpInflatedBytesMax: 64 * megabyte,
     ingestQueueBytesMax: 1024 * megabyte,

@@ -42,7 +42,10 @@ export const eventData = {
     project_id: projectId,
     prompt_id: z.string(),
     run_id: z.string(),
-    status: z.string(),
+    status: z.enum(['completed', 'failed', 'cancelled']),
+    /** Null unless the run completed. */
+    outcome: z.enum(['improved', 'no_improvement', 'inconclusive', 'already_optimal']).nullable(),
+    /** The version that the run made of its winner, if it was to do so. */
     created_version: version.nullable(),
   }),
   'quota.threshold_reached': z.strictObject({

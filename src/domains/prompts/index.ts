@@ -1,2 +1,3 @@
+export { promptCollection } from './prompt-collection.ts';
 export { type PromptContent, promptKind, promptTypes } from './prompt-content.ts';
 export { checkText, contentFields, contentFrom, otelAttributes } from './prompts.schema.ts';

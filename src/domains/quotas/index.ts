@@ -6,3 +6,4 @@ export { feedbackTokenCheck } from './feedback-token-check.ts';
 export { Limiter } from './limiter.ts';
 export { unlimitedHeaders } from './rate-headers.ts';
 export { RefusedCredentials } from './refused-credentials.ts';
+export { usageEntry } from './usage.ts';

@@ -3,9 +3,16 @@ import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
-import type { Author, Item, Reference } from './item.ts';
-import type { ItemChange } from './item-change.ts';
+import type { Author, Item, Reference, VersionKind } from './item.ts';
 import type { Kind } from './kind.ts';
+
+/** What happened to an item, for the domains that report it. */
+export type ItemChange = { item: Pick<Item, 'id' | 'slug' | 'name'> } & (
+  | { did: 'version_created'; version: number; kind: VersionKind; parentVersion: number | null }
+  /** `from` is null for a new label, `to` for a removed one. */
+  | { did: 'label_moved'; label: string; from: number | null; to: number | null }
+  | { did: 'deleted' }
+);
 
 /**
  * All items of one kind: where they are stored, and the hooks of their domain that run when they
@@ -50,7 +57,7 @@ export interface Added {
 
 /** The project and actor on whose behalf an item changes. */
 export interface Acting {
-  project: ProjectScope;
+  project: Pick<ProjectScope, 'projectId' | 'workspaceId'>;
   actor: AuditActor;
   /** No work begins after its signal is aborted; work that has begun continues. */
   waiter?: { readonly signal: AbortSignal } | undefined;

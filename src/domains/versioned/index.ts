@@ -1,9 +1,9 @@
-export type { Acting, Added, ChangeHook, Collection } from './collection.ts';
+export { addVersion } from './add-version.ts';
+export type { Acting, Added, ChangeHook, Collection, ItemChange } from './collection.ts';
 export { createItem } from './create-item.ts';
 export { restorableDays, restoreItem } from './delete-item.ts';
 export { etagOf, type Item, type ItemAt, type JsonObject, type Reference, type Version } from './item.ts';
 export { ItemCache } from './item-cache.ts';
-export type { ItemChange } from './item-change.ts';
 export { changesFrom, createFields, filtersFrom, listQuery, newItemFrom, updateFields } from './item-input.schema.ts';
 export {
   itemAtSchemaOf,

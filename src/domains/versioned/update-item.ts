@@ -1,9 +1,8 @@
 import { type IfMatch, requireMatch } from '../../http/etag.ts';
 import { ConflictError } from '../../lib/errors.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { type Acting, authorOf, type Collection, changeItem, recordChange } from './collection.ts';
+import { type Acting, authorOf, type Collection, changeItem, type ItemChange, recordChange } from './collection.ts';
 import { etagOf, type Item, type ItemAt, type Metadata, type Reference } from './item.ts';
-import type { ItemChange } from './item-change.ts';
 import { isSlugTaken, reviseItem } from './item-store.ts';
 import { hashOf } from './kind.ts';
 import { pointLabels } from './label-store.ts';

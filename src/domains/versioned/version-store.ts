@@ -10,6 +10,7 @@ export interface NewVersion<Content> {
   commitMessage: string | null;
   parentVersion: number | null;
   rolledBackFrom?: number;
+  optimizationRunId?: string;
 }
 
 /** The common columns of a version, for prompts and parts. */
@@ -134,6 +135,8 @@ function columnsOf<Content>(
     kind: made.kind,
     parent_version: made.parentVersion,
     rolled_back_from: made.rolledBackFrom ?? null,
+    // Only prompts have the column.
+    ...(made.optimizationRunId === undefined ? {} : { optimization_run_id: made.optimizationRunId }),
     author_type: author.type,
     author_id: author.id,
   };

@@ -11,7 +11,7 @@ export const webhookEvents = {
   'prompt.version_created': 'A prompt has a new version',
   'prompt.label_moved': 'A label points at another version, is new or was removed',
   'prompt.deleted': 'A prompt was deleted',
-  'optimization.finished': 'An optimization run ended (not sent yet)',
+  'optimization.finished': 'An optimization run ended',
   'quota.threshold_reached': 'The usage of the workspace reached a threshold of a quota',
 } as const satisfies Record<Exclude<EventType, 'webhook.test'>, string>;
 

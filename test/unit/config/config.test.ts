@@ -63,3 +63,23 @@ describe('targets of outbound webhooks', () => {
     expect(() => read(env)).not.toThrow(/hidden/);
   });
 });
+
+describe('the endpoint of models', () => {
+  test('is none unless it is set; empty counts as not set', () => {
+    const none = { baseUrl: undefined, apiKey: undefined, reflectionModel: undefined };
+    expect(read({ LLM_BASE_URL: '', LLM_API_KEY: '', LLM_REFLECTION_MODEL: '' }).llm).toEqual(none);
+  });
+
+  test('may be any http address, without a key', () => {
+    const { llm } = read({ LLM_BASE_URL: 'http://127.0.0.1:11434/v1', LLM_REFLECTION_MODEL: 'gpt-5' });
+    expect(llm).toEqual({ baseUrl: 'http://127.0.0.1:11434/v1', apiKey: undefined, reflectionModel: 'gpt-5' });
+  });
+
+  test.each([
+    [{ LLM_BASE_URL: 'ftp://models.example/hidden' }, /LLM_BASE_URL/],
+    [{ LLM_API_KEY: 'hidden key' }, /LLM_API_KEY: must not contain spaces/],
+  ])('refuses %j', (env, fault) => {
+    expect(() => read(env)).toThrow(fault);
+    expect(() => read(env)).not.toThrow(/hidden/);
+  });
+});

@@ -1,0 +1,157 @@
+import type { ChatResult } from '../../llm/chat.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { CallPrices, CallTokens, Estimate } from './call-prices.ts';
+import { type Journal, readOutcome } from './journal-store.ts';
+import type { Lease } from './lease.ts';
+import { type Amount, reserveCall, type Settlement, settleCall } from './ledger-store.ts';
+import { patiently } from './patiently.ts';
+import type { CallRecord } from './record-call.ts';
+import type { Run } from './run.ts';
+import { type CallOutcome, LimitReached, type ModelCall, RunFailed } from './search/ports.ts';
+import type { SearchLimit } from './search-limit.ts';
+import type { SendCall } from './send-call.ts';
+
+/** How often a call is sent that may have been billed without a response. */
+const sendsMax = 2;
+const fatalCodes: ReadonlySet<string> = new Set(['provider_auth', 'provider_model_not_found']);
+const messageCharactersMax = 2_000;
+
+export interface CallDeps {
+  postgres: Postgres;
+  send: SendCall;
+  /** Records a request as an execution. It must be safe to run twice. */
+  record: (sent: Omit<CallRecord, 'project' | 'runId'>) => Promise<void>;
+  prices: CallPrices;
+  lease: Lease;
+  run: Run;
+  journal: Journal;
+  signal: AbortSignal;
+  limit: SearchLimit;
+}
+
+/** Sends calls, each at most once if it has a result. */
+export class Caller {
+  readonly #deps: CallDeps;
+  /** Calls that were sent and not settled. */
+  readonly #open = new Set<Promise<unknown>>();
+
+  constructor(deps: CallDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Returns the outcome of a call, and what it has used: from the journal, or from the model.
+   * @throws LimitReached, RunFailed, LeaseLost, and the reason of the signal
+   */
+  async call(call: ModelCall): Promise<{ outcome: CallOutcome; used: Amount }> {
+    const { journal, lease, signal } = this.#deps;
+    signal.throwIfAborted();
+    const known = journal.calls.get(call.key);
+    if (known?.isFinished) {
+      const stored = await patiently(signal, () => readOutcome(this.#deps.postgres, lease, call.key));
+      if (stored !== undefined) return { ...stored, outcome: orFatal(stored.outcome) };
+    }
+    if (known?.isLost) await this.#record(call, known.attempt, lostResult);
+    const used: Amount = { calls: 0, tokens: 0, costNanoUsd: 0n };
+    for (let sent = 1; ; sent++) {
+      const attempt = (journal.calls.get(call.key)?.attempt ?? 0) + 1;
+      await this.#reserve(call, attempt);
+      journal.calls.set(call.key, { attempt, isFinished: false, isLost: false });
+      const { outcome, billed, again } = await this.#track(this.#sendOnce(call, attempt, sent));
+      used.calls += Number(billed !== null);
+      used.tokens += (billed?.inputTokens ?? 0) + (billed?.outputTokens ?? 0);
+      used.costNanoUsd += billed?.costNanoUsd ?? 0n;
+      if (again) continue;
+      journal.calls.set(call.key, { attempt, isFinished: true, isLost: false });
+      return { outcome: orFatal(outcome), used };
+    }
+  }
+
+  /** A call that does not fit waits for calls in progress, which may use less than they have reserved. */
+  async #reserve(call: ModelCall, attempt: number): Promise<void> {
+    const { postgres, lease, prices, signal, limit } = this.#deps;
+    const { inputTokens, outputTokens, costNanoUsd } = prices.estimate(call);
+    const { key, kind, phase } = call;
+    const need = { key, attempt, kind, phase, inputTokens, outputTokens, costNanoUsd: costNanoUsd ?? 0n };
+    for (;;) {
+      signal.throwIfAborted();
+      const stopped = call.phase === 'search' ? await limit(call) : undefined;
+      if (stopped !== undefined) throw new LimitReached(stopped);
+      const open = [...this.#open];
+      const full = await patiently(signal, () => reserveCall(postgres, lease, need));
+      if (full === undefined) return;
+      signal.throwIfAborted();
+      if (open.length === 0) throw new LimitReached(full);
+      await Promise.race(open);
+    }
+  }
+
+  async #sendOnce(call: ModelCall, attempt: number, sent: number) {
+    const { postgres, lease, run, signal, send, prices } = this.#deps;
+    const reserved = prices.estimate(call);
+    const result = await send({ run, call, signal });
+    if (result.ok || result.mayBeBilled) await this.#record(call, attempt, result);
+    // A call that was aborted stays reserved. When the lease ends, it counts as spent.
+    signal.throwIfAborted();
+    const billed = billedOf(result, reserved, (tokens) => prices.priceOf(call.model, tokens));
+    const again = !result.ok && result.mayBeBilled && sent < sendsMax;
+    const settlement = settlementOf(result, billed, !again);
+    await patiently(signal, () => settleCall(postgres, lease, { key: call.key, attempt }, settlement));
+    return { outcome: outcomeOf(result, billed), billed, again };
+  }
+
+  async #record(call: ModelCall, attempt: number, result: ChatResult): Promise<void> {
+    const { signal, record, prices } = this.#deps;
+    const sent = { call, attempt, result, endedAtMs: Date.now(), reserved: prices.estimate(call) };
+    await patiently(signal, () => record(sent));
+  }
+
+  async #track<T>(work: Promise<T>): Promise<T> {
+    const settled = work.catch(() => undefined);
+    this.#open.add(settled);
+    try {
+      return await work;
+    } finally {
+      this.#open.delete(settled);
+    }
+  }
+}
+
+/** What is known of a request whose worker ended before the response. It may have been billed. */
+const lostResult: ChatResult = {
+  ...{ ok: false, code: 'aborted', message: 'The worker ended before the response', mayBeBilled: true, latencyMs: 0 },
+};
+
+type Billed = Settlement['billed'];
+
+function billedOf(result: ChatResult, reserved: Estimate, priceOf: (tokens: CallTokens) => bigint | null): Billed {
+  if (result.ok) {
+    const { inputTokens, outputTokens, usageEstimated } = result;
+    const costNanoUsd = priceOf({ inputTokens, outputTokens });
+    return { inputTokens, outputTokens, costNanoUsd, isEstimate: usageEstimated };
+  }
+  if (!result.mayBeBilled) return null;
+  const { inputTokens, outputTokens, costNanoUsd } = reserved;
+  return { inputTokens, outputTokens, costNanoUsd, isEstimate: true };
+}
+
+function settlementOf(result: ChatResult, billed: Billed, isFinal: boolean): Settlement {
+  const { latencyMs } = result;
+  if (result.ok) return { state: 'done', billed, isFinal, response: result.text, error: null, latencyMs };
+  const error = { code: result.code, message: result.message.slice(0, messageCharactersMax) };
+  return { state: 'failed', billed, isFinal, response: null, error, latencyMs };
+}
+
+function outcomeOf(result: ChatResult, billed: Billed): CallOutcome {
+  if (!result.ok) return { ok: false, code: result.code, message: result.message.slice(0, messageCharactersMax) };
+  const { inputTokens = 0, outputTokens = 0, costNanoUsd = null } = billed ?? {};
+  const { text, latencyMs } = result;
+  return { ok: true, result: { text, inputTokens, outputTokens, costNanoUsd, latencyMs } };
+}
+
+function orFatal(outcome: CallOutcome): CallOutcome {
+  if (!outcome.ok && fatalCodes.has(outcome.code)) {
+    throw new RunFailed(outcome.code as 'provider_auth' | 'provider_model_not_found', outcome.message);
+  }
+  return outcome;
+}

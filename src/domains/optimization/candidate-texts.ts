@@ -1,0 +1,86 @@
+import { LRUCache } from 'lru-cache';
+import { InvalidError } from '../../lib/errors.ts';
+import type { PromptContent } from '../prompts/index.ts';
+import {
+  type CompiledPrompt,
+  compilePrompt,
+  fillVariables,
+  type PartSource,
+  type PartsProject,
+  renderCompiled,
+} from '../rendering/index.ts';
+import { textsOf } from '../templates/index.ts';
+import type { Analysis, CandidateContent, ChatMessage, SearchPorts } from './search/ports.ts';
+
+/** Candidates of a run that are kept compiled. The search evaluates one or two at a time. */
+const compiledMax = 16;
+
+/**
+ * Returns how a run renders and analyzes candidates: by the engine that renders stored versions, with
+ * the format, the input schema and the parts of the base version.
+ */
+export function candidateTexts(
+  source: PartSource,
+  { project, base }: { project: PartsProject; base: PromptContent },
+): Pick<SearchPorts, 'render' | 'analyze'> {
+  const kept = new LRUCache<string, Promise<CompiledPrompt>>({ max: compiledMax });
+  const threads = source.threads.of(project.workspaceId);
+  const compile = (content: CandidateContent): Promise<CompiledPrompt> => {
+    const key = JSON.stringify(content);
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const compiling = compilePrompt(source, project, withText(base, content));
+    kept.set(key, compiling);
+    // An error of a busy thread must not stay.
+    compiling.catch(() => kept.delete(key));
+    return compiling;
+  };
+  return {
+    async render(content, inputs) {
+      const compiled = await compile(content);
+      const placeholders = Object.fromEntries(compiled.placeholders.map((name) => [name, []]));
+      const given = { variables: inputs, placeholders, onMissing: 'error' as const };
+      const { variables } = await fillVariables(threads, compiled, given);
+      const rendered = await renderCompiled(threads, compiled, { ...given, variables });
+      if ('text' in rendered) return [{ role: 'user', content: rendered.text }];
+      return rendered.messages.map(
+        ({ role, content: text }): ChatMessage => ({ role: String(role), content: asText(text) }),
+      );
+    },
+    async analyze(content) {
+      try {
+        return analysisOf(await compile(content));
+      } catch (error) {
+        if (error instanceof InvalidError) return { ok: false, problem: error.message };
+        throw error;
+      }
+    },
+  };
+}
+
+/** Returns the content of a version with the text of a candidate. */
+export function withText(base: PromptContent, content: CandidateContent): PromptContent {
+  const { templateFormat, config, inputSchema } = base;
+  const text =
+    content.type === 'text'
+      ? { type: content.type, template: content.template }
+      : { type: content.type, messages: content.messages };
+  return { ...text, templateFormat, config, inputSchema };
+}
+
+/** Returns the text of a version as a candidate. */
+export function textOf(content: PromptContent): CandidateContent {
+  return content.type === 'text'
+    ? { type: 'text', template: content.template }
+    : { type: 'chat', messages: content.messages };
+}
+
+function analysisOf({ prompt, expanded, variables, placeholders }: CompiledPrompt): Analysis {
+  const unknown = expanded.problems.find(({ code }) => code === 'unknown_part');
+  if (unknown !== undefined) return { ok: false, problem: unknown.message };
+  const refs = textsOf(prompt).flatMap(({ template }) => template.parts.map(({ ref }) => ref));
+  const named = placeholders.map((name) => `placeholders.${name}`);
+  return { ok: true, variables: [...variables.keys(), ...named], parts: [...new Set(refs)] };
+}
+
+const asText = (content: unknown) => (typeof content === 'string' ? content : JSON.stringify(content ?? ''));

@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { Cancelled, type Lease, LeaseLost } from './lease.ts';
+import { renewLease } from './lease-store.ts';
+import { RunFailed } from './search/ports.ts';
+
+const renewEveryMs = 1_000;
+
+/**
+ * Renews a lease until the signal is aborted. Once a second it also learns whether the run goes on;
+ * `stop` gets the reason if it does not: {@link Cancelled}, {@link LeaseLost}, or a deleted prompt.
+ */
+export async function keepLease(
+  postgres: Postgres,
+  lease: Lease,
+  { signal, stop }: { signal: AbortSignal; stop: (reason: Error) => void },
+): Promise<void> {
+  while (!signal.aborted) {
+    // While Postgres is unavailable, nobody else can take the run either.
+    const pulse = await renewLease(postgres, lease).catch(() => null);
+    if (signal.aborted) return;
+    if (pulse === undefined) stop(new LeaseLost());
+    else if (pulse?.state === 'cancelling') stop(new Cancelled());
+    else if (pulse?.promptDeleted) stop(new RunFailed('prompt_deleted', 'The prompt was deleted during the run'));
+    await sleep(renewEveryMs, undefined, { signal }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,57 @@
+import type { MetricConfig } from '../search/ports.ts';
+import type { JudgeMetric, MetricScore, PlainMetric, ScoreInput } from './metric.ts';
+import { metricTypeOf } from './metric-types.ts';
+
+/** The metrics of a run, compiled once. */
+export interface PreparedMetrics {
+  parts: readonly MetricPart[];
+  /** Calls of a judge for one output. */
+  judges: number;
+  /** True if every total is 0 or 1. */
+  isBinary: boolean;
+}
+
+export interface MetricPart {
+  /** Its type; a second metric of a type has a number behind it. */
+  name: string;
+  weight: number;
+  isGate: boolean;
+  metric: PlainMetric | JudgeMetric;
+  applies(input: Pick<ScoreInput, 'expected' | 'note'>): boolean;
+}
+
+/** @throws InvalidMetricError as `checkMetrics` reports it */
+export function prepareMetrics(configs: readonly MetricConfig[]): PreparedMetrics {
+  const parts = configs.map((config, index): MetricPart => {
+    const type = metricTypeOf(config.type);
+    const before = configs.slice(0, index).filter((each) => each.type === config.type).length;
+    return {
+      name: before === 0 ? config.type : `${config.type}_${before + 1}`,
+      weight: config.weight ?? 1,
+      isGate: config.gate ?? false,
+      metric: type.prepare(config.options ?? {}),
+      applies: ({ expected, note }) =>
+        !(type.needsExpected && expected === undefined) && !(config.type === 'feedback_avoid' && note === undefined),
+    };
+  });
+  const scored = configs.filter(({ gate }) => gate !== true);
+  const binary = configs.map((config) => metricTypeOf(config.type).isBinary(config.options ?? {}));
+  return {
+    parts,
+    judges: parts.filter(({ metric }) => metric.kind === 'judge').length,
+    isBinary: scored.length <= 1 && configs.every(({ gate }, index) => gate === true || binary[index] === true),
+  };
+}
+
+/**
+ * Combines the scores of the parts: the mean by weights, or 0 if a gate is below 1. A gate only
+ * decides; with gates alone, the total is 1 if all hold.
+ */
+export function combineScores(scored: readonly { part: MetricPart; score: MetricScore }[]): MetricScore {
+  const feedback = scored.flatMap(({ score }) => (score.feedback === '' ? [] : [score.feedback])).join('\n');
+  if (scored.some(({ part, score }) => part.isGate && score.score < 1)) return { score: 0, feedback };
+  const weighed = scored.filter(({ part }) => !part.isGate);
+  const weight = weighed.reduce((sum, { part }) => sum + part.weight, 0);
+  const total = weighed.reduce((sum, { part, score }) => sum + part.weight * score.score, 0);
+  return { score: weight === 0 ? 1 : total / weight, feedback };
+}

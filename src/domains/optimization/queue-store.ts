@@ -1,0 +1,42 @@
+import type { ProjectId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { leaseMs } from './lease.ts';
+
+/** Runs of one workspace that are in the queue or in progress at once. */
+export const runsPerWorkspace = 2;
+/** A run whose job was made so long ago and that no worker has may have no job. */
+const staleJobMs = 5_000;
+const pageMax = 100;
+
+export interface QueuedRun {
+  projectId: ProjectId;
+  runId: string;
+  /** The place among the runs of its workspace, from 1. Jobs of the first run of each come first. */
+  place: number;
+}
+
+/**
+ * Returns the runs that need a job, and notes that they get one: queued runs, in turn between
+ * workspaces, each of which has at most {@link runsPerWorkspace} in progress; and those whose job or
+ * worker is lost. A run that has a job already may be among them.
+ */
+export async function takeQueuedRuns(postgres: Postgres): Promise<QueuedRun[]> {
+  const { rows } = await postgres.raw<{ rows: QueuedRun[] }>(
+    `with open as (
+       select id, state, created_at, enqueued_at, lease_token, heartbeat_at,
+         row_number() over (partition by workspace_id order by (enqueued_at is null), created_at, id) as place
+       from optimization_runs where state in ('queued', 'running', 'cancelling')
+     ), due as (
+       select id, place from open
+       where (state = 'queued' and place <= ? and (enqueued_at is null
+           or enqueued_at < clock_timestamp() - ? * interval '1 millisecond'))
+         or (state in ('running', 'cancelling') and (lease_token is null
+           or heartbeat_at < clock_timestamp() - ? * interval '1 millisecond'))
+       order by place, created_at limit ?
+     )
+     update optimization_runs set enqueued_at = clock_timestamp() from due where optimization_runs.id = due.id
+     returning project_id as "projectId", optimization_runs.id as "runId", due.place::integer as place`,
+    [runsPerWorkspace, staleJobMs, leaseMs, pageMax],
+  );
+  return rows;
+}

@@ -1,0 +1,57 @@
+import type { ChatResult } from '../../llm/chat.ts';
+import { type StoreCallDeps, storeCall } from '../ingestion/index.ts';
+import type { ProjectScope } from '../workspaces/index.ts';
+import type { ModelCall } from './search/ports.ts';
+
+export type RecordCallDeps = StoreCallDeps;
+
+/** A request of a run that may have been billed, and what became of it. */
+export interface CallRecord {
+  project: ProjectScope;
+  runId: string;
+  /** Numbers the requests of one call, which is sent again if a crash or a timeout lost its response. */
+  attempt: number;
+  call: ModelCall;
+  result: ChatResult;
+  /** When the request ended, in ms since the epoch. */
+  endedAtMs: number;
+  /** What the request counts with if no response told it. */
+  reserved: { inputTokens: number; outputTokens: number };
+}
+
+/**
+ * Records a request as an execution of the project with `promptlane.metadata.source=optimization`.
+ * It has a price and counts in spend and budgets, but not in the analytics of the prompt, because
+ * it names no prompt. Call it before the result is journaled: a repeat replaces the execution, and
+ * a crash in between loses none. Returns the trace id.
+ * @throws UnavailableError when it could not be queued
+ */
+export async function recordCall(
+  deps: RecordCallDeps,
+  { project, runId, attempt, call, result, endedAtMs, reserved }: CallRecord,
+): Promise<string> {
+  const { ok, latencyMs } = result;
+  return storeCall(deps, {
+    project,
+    identity: [runId, call.key, attempt],
+    call: {
+      name: `optimization ${call.kind}`,
+      model: call.model,
+      messages: call.messages,
+      output: ok ? result.text : null,
+      error: ok ? null : { type: result.code, message: result.message },
+      startedAtMs: endedAtMs - latencyMs,
+      endedAtMs,
+      usage: ok ? result : reserved,
+      tags: ['optimization'],
+      metadata: {
+        source: 'optimization',
+        optimization_run_id: runId,
+        optimization_call: call.kind,
+        optimization_phase: call.phase,
+        ...((!ok || result.usageEstimated) && { optimization_usage: 'estimated' }),
+        ...(call.candidateHash !== undefined && { optimization_candidate: call.candidateHash }),
+      },
+    },
+  });
+}

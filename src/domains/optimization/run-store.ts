@@ -1,0 +1,229 @@
+import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
+import { parseUsd } from '../../lib/money.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { CandidateCounts, Run, RunState } from './run.ts';
+import type { SearchConfig } from './search/ports.ts';
+
+export interface RunRow {
+  id: string;
+  workspace_id: WorkspaceId;
+  project_id: ProjectId;
+  prompt_id: string;
+  base_version: number;
+  config: SearchConfig;
+  options: Run['options'];
+  plan: Run['plan'];
+  state: RunState;
+  outcome: Run['outcome'];
+  finish_reason: Run['finishReason'];
+  error: Run['error'];
+  warnings: Run['warnings'];
+  decision: Run['decision'];
+  progress: Run['progress'];
+  score_history: Run['scoreHistory'];
+  created_by_type: string;
+  created_by_id: string | null;
+  created_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+  revision: number;
+  applied_version: number | null;
+  applied_candidate_id: string | null;
+  budget_reservation_id: string | null;
+  attempt: number;
+  losses: number;
+  used_calls: number;
+  used_nano_usd: string;
+  task_calls: number;
+  reflect_calls: number;
+  judge_calls: number;
+  input_tokens: string;
+  output_tokens: string;
+  usage_estimated: boolean;
+}
+
+export type NewRun = Pick<
+  Run,
+  'id' | 'workspaceId' | 'projectId' | 'promptId' | 'baseVersion' | 'config' | 'options' | 'plan' | 'warnings'
+> & { createdBy: Run['createdBy']; reservationId: string | null };
+
+/**
+ * Stores a queued run. Returns undefined, and stores nothing, while another run of the prompt has
+ * not ended.
+ */
+export async function insertRun(transaction: Postgres, run: NewRun): Promise<Run | undefined> {
+  const { budget } = run.config;
+  const limitNanoUsd = budget.maxCostUsd === null ? null : parseUsd(budget.maxCostUsd);
+  const progress = { phase: 'preparing', iteration: 0, bestVal: null, bestCandidateId: null, fraction: 0 };
+  const [row]: RunRow[] = await transaction('optimization_runs')
+    .insert({
+      id: run.id,
+      workspace_id: run.workspaceId,
+      project_id: run.projectId,
+      prompt_id: run.promptId,
+      base_version: run.baseVersion,
+      algorithm: run.config.algorithm,
+      config: JSON.stringify(run.config),
+      options: JSON.stringify(run.options),
+      plan: JSON.stringify(run.plan),
+      warnings: JSON.stringify(run.warnings),
+      progress: JSON.stringify({ ...progress, updatedAt: new Date().toISOString() }),
+      created_by_type: run.createdBy.type,
+      created_by_id: run.createdBy.id,
+      limit_calls: budget.maxCalls,
+      limit_tokens: budget.maxTokens,
+      limit_nano_usd: limitNanoUsd === null || limitNanoUsd === undefined ? null : String(limitNanoUsd),
+      budget_reservation_id: run.reservationId,
+    })
+    .onConflict(transaction.raw(`(project_id, prompt_id) where state in ('queued', 'running', 'cancelling')`))
+    .ignore()
+    .returning('*');
+  return row && toRun(row);
+}
+
+/** Names a run by everything that its path has. */
+export interface RunKey {
+  projectId: ProjectId;
+  promptId: string;
+  id: string;
+}
+
+/** Finds a run of a prompt. */
+export async function findRun(postgres: Postgres, { projectId, promptId, id }: RunKey): Promise<Run | undefined> {
+  const row = await postgres('optimization_runs')
+    .where({ project_id: projectId, prompt_id: promptId, id })
+    .first<RunRow | undefined>('*');
+  return row && toRun(row);
+}
+
+/** Locks a run until the transaction ends. */
+export async function lockRun(transaction: Postgres, { projectId, promptId, id }: RunKey): Promise<Run | undefined> {
+  const row = await transaction('optimization_runs')
+    .where({ project_id: projectId, prompt_id: promptId, id })
+    .forUpdate()
+    .first<RunRow | undefined>('*');
+  return row && toRun(row);
+}
+
+/** Returns the id of the run of a prompt that has not ended. */
+export async function findActiveRunId(
+  postgres: Postgres,
+  { projectId, promptId }: Pick<RunKey, 'projectId' | 'promptId'>,
+): Promise<string | undefined> {
+  const row = await postgres('optimization_runs')
+    .where({ project_id: projectId, prompt_id: promptId })
+    .whereIn('state', ['queued', 'running', 'cancelling'])
+    .first<{ id: string } | undefined>('id');
+  return row?.id;
+}
+
+export interface RunFilters extends Pick<RunKey, 'projectId' | 'promptId'> {
+  status?: RunState | undefined;
+  outcome?: Run['outcome'] | undefined;
+  algorithm?: string | undefined;
+  direction: 'asc' | 'desc';
+}
+
+/** Lists runs of a prompt by their creation, with how many candidates have which status. */
+export async function listRuns(
+  postgres: Postgres,
+  { projectId, promptId, direction, ...filters }: RunFilters,
+  { afterId, limit }: { afterId: string | undefined; limit: number },
+): Promise<{ run: Run; counts: CandidateCounts }[]> {
+  const query = postgres('optimization_runs')
+    .where({ project_id: projectId, prompt_id: promptId })
+    .orderBy('id', direction)
+    .limit(limit);
+  if (filters.status !== undefined) query.where('state', filters.status);
+  if (filters.outcome !== undefined && filters.outcome !== null) query.where('outcome', filters.outcome);
+  if (filters.algorithm !== undefined) query.where('algorithm', filters.algorithm);
+  if (afterId !== undefined) query.where('id', direction === 'desc' ? '<' : '>', afterId);
+  const rows = await query.select<RunRow[]>('*');
+  const counts = await countCandidates(
+    postgres,
+    projectId,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => ({ run: toRun(row), counts: counts.get(row.id) ?? {} }));
+}
+
+/** Counts the candidates of runs by their status. */
+export async function countCandidates(
+  postgres: Postgres,
+  projectId: ProjectId,
+  runIds: readonly string[],
+): Promise<Map<string, CandidateCounts>> {
+  if (runIds.length === 0) return new Map();
+  const rows = await postgres('optimization_candidates')
+    .where('project_id', projectId)
+    .whereIn('run_id', runIds)
+    .whereNot('origin', 'seed')
+    .groupBy('run_id', 'status')
+    .select<{ run_id: string; status: keyof CandidateCounts; count: number }[]>(
+      ...['run_id', 'status', postgres.raw('count(*)::int as count')],
+    );
+  const byRun = new Map<string, CandidateCounts>();
+  for (const { run_id, status, count } of rows) byRun.set(run_id, { ...byRun.get(run_id), [status]: count });
+  return byRun;
+}
+
+/** Stores which version a run has made. */
+export async function storeApplied(
+  transaction: Postgres,
+  { projectId, id }: Pick<Run, 'projectId' | 'id'>,
+  applied: { version: number; candidateId: string },
+): Promise<void> {
+  await transaction('optimization_runs')
+    .where({ project_id: projectId, id })
+    .update({
+      ...{ applied_version: applied.version, applied_candidate_id: applied.candidateId },
+      revision: transaction.raw('revision + 1'),
+    });
+}
+
+/** Deletes a run with everything of it. */
+export async function deleteRunRow(transaction: Postgres, { projectId, id }: Run): Promise<void> {
+  await transaction('optimization_runs').where({ project_id: projectId, id }).delete();
+}
+
+/** Converts a row to a run. */
+export function toRun(row: RunRow): Run {
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    projectId: row.project_id,
+    promptId: row.prompt_id,
+    baseVersion: row.base_version,
+    config: row.config,
+    options: row.options,
+    plan: row.plan,
+    state: row.state,
+    outcome: row.outcome,
+    finishReason: row.finish_reason,
+    error: row.error,
+    warnings: row.warnings,
+    decision: row.decision,
+    progress: row.progress,
+    scoreHistory: row.score_history,
+    createdBy: { type: row.created_by_type, id: row.created_by_id },
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    revision: row.revision,
+    appliedVersion: row.applied_version,
+    appliedCandidateId: row.applied_candidate_id,
+    reservationId: row.budget_reservation_id,
+    attempt: row.attempt,
+    losses: row.losses,
+    usage: {
+      calls: row.used_calls,
+      taskCalls: row.task_calls,
+      reflectCalls: row.reflect_calls,
+      judgeCalls: row.judge_calls,
+      inputTokens: Number(row.input_tokens),
+      outputTokens: Number(row.output_tokens),
+      costNanoUsd: BigInt(row.used_nano_usd),
+      estimated: row.usage_estimated,
+    },
+  };
+}

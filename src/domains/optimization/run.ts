@@ -1,0 +1,101 @@
+import { ConflictError, NotFoundError } from '../../lib/errors.ts';
+import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
+import type {
+  CandidateStatus,
+  Decision,
+  FinishReason,
+  Outcome,
+  Progress,
+  RunErrorCode,
+  SearchConfig,
+} from './search/ports.ts';
+
+export const runStates = ['queued', 'running', 'cancelling', 'completed', 'failed', 'cancelled'] as const;
+export type RunState = (typeof runStates)[number];
+export const activeStates = ['queued', 'running', 'cancelling'] as const satisfies readonly RunState[];
+export const outcomes = ['improved', 'no_improvement', 'inconclusive', 'already_optimal'] as const;
+export const algorithms = ['reflective', 'meta_prompt', 'few_shot'] as const;
+
+export interface RunWarning {
+  code: string;
+  message: string;
+}
+
+/** What a run is expected to take. Money is a decimal string. */
+export interface RunPlan {
+  rows: { train: number; val: number; holdout: number; dropped: number };
+  estimated_proposals: [number, number];
+  estimated_cost_usd: [string, string] | null;
+  reserved_for_holdout_calls: number;
+}
+
+/** Settings of a run that the search does not need, in the form of the API. */
+export interface RunOptions {
+  apply: 'never' | 'if_improved';
+  dataset_source: 'inline' | 'executions';
+  holdout_fraction: number;
+}
+
+export interface RunProgress extends Progress {
+  /** Share of the calls that are made, from 0 to 1. It never decreases. */
+  fraction: number;
+  updatedAt: string;
+}
+
+export interface Run {
+  id: string;
+  workspaceId: WorkspaceId;
+  projectId: ProjectId;
+  promptId: string;
+  baseVersion: number;
+  config: SearchConfig;
+  options: RunOptions;
+  plan: RunPlan;
+  state: RunState;
+  outcome: Outcome | null;
+  finishReason: FinishReason | 'cancelled' | 'error' | null;
+  error: { code: RunErrorCode; message: string } | null;
+  warnings: readonly RunWarning[];
+  decision: Decision | null;
+  progress: RunProgress;
+  scoreHistory: readonly { call: number; best_val: number }[];
+  createdBy: { type: string; id: string | null };
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  revision: number;
+  appliedVersion: number | null;
+  appliedCandidateId: string | null;
+  reservationId: string | null;
+  attempt: number;
+  losses: number;
+  usage: RunUsage;
+}
+
+export interface RunUsage {
+  calls: number;
+  taskCalls: number;
+  reflectCalls: number;
+  judgeCalls: number;
+  inputTokens: number;
+  outputTokens: number;
+  costNanoUsd: bigint;
+  estimated: boolean;
+}
+
+export type CandidateCounts = Partial<Record<CandidateStatus, number>>;
+
+/** Returns whether a run has not ended. */
+export function isActive({ state }: Pick<Run, 'state'>): boolean {
+  return (activeStates as readonly RunState[]).includes(state);
+}
+
+/** Creates the error for an unknown run. A run of another project or prompt gets the same error. */
+export function unknownRun(id: string): NotFoundError {
+  return new NotFoundError('run_not_found', `This prompt has no optimization run ${JSON.stringify(id.slice(0, 80))}.`);
+}
+
+/** Creates the error for an operation that only an ended run allows. */
+export function notTerminal({ id, state }: Pick<Run, 'id' | 'state'>): ConflictError {
+  return new ConflictError('run_not_terminal', `The run ${id} is ${state}. Cancel it, or wait until it has ended.`);
+}

@@ -1,0 +1,29 @@
+/** A response is longer than its bound. */
+export class ReplyTooLarge extends Error {}
+
+const bodiless = new Set([204, 205, 304]);
+
+/**
+ * Returns a `fetch` that reads the whole response, up to a bound, before it returns it, so that the
+ * timeout of the client includes the body. It follows no redirect: a redirect could send the key to
+ * another host. Its promise rejects with ReplyTooLarge above the bound.
+ */
+export function boundedFetch(bytesMax: number) {
+  return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const response = await fetch(input, { ...init, redirect: 'manual' });
+    const body = await readBody(response, bytesMax);
+    const { status, statusText, headers } = response;
+    return new Response(bodiless.has(status) ? null : body, { status, statusText, headers });
+  };
+}
+
+async function readBody(response: Response, bytesMax: number): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw new ReplyTooLarge(`The response has more than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Uint8Array.from(Buffer.concat(chunks));
+}

@@ -1,0 +1,89 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Redis } from '../stores/redis/client.ts';
+import { createScript } from '../stores/redis/script.ts';
+import type { LlmLimits } from './limits.ts';
+import { pause } from './pause.ts';
+
+/** The right to send one request now. */
+export interface Place {
+  release(): void;
+}
+
+export interface Places {
+  /**
+   * Waits for a place. Returns undefined if the time ended or the signal was aborted before one was
+   * free. Fails closed: while Redis is unavailable, no request starts.
+   */
+  take(sharer: string, signal: AbortSignal): Promise<Place | undefined>;
+}
+
+/**
+ * Takes a lease in two sorted sets (of the endpoint, of the sharer) whose scores are the expiry, and
+ * one unit of two leaky buckets (ITU-T I.371, Annex A: a level that drains at limit / window). A
+ * lease of a process that died expires.
+ * ARGV: id of the lease, its ms, then for the endpoint and the sharer: requests at once, requests a minute.
+ * Answers 0 if all were taken, otherwise the ms until it may be worth to ask again.
+ */
+const takeLua = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local wait = 0
+local levels = {}
+for i = 1, 2 do
+  local leases, bucket = KEYS[i], KEYS[i + 2]
+  local most, rate = tonumber(ARGV[i * 2 + 1]), tonumber(ARGV[i * 2 + 2])
+  redis.call('ZREMRANGEBYSCORE', leases, '-inf', now)
+  if redis.call('ZCARD', leases) >= most then wait = math.max(wait, 25) end
+  local kept = redis.call('GET', bucket)
+  local level = 0
+  if kept then
+    local keptLevel, at = struct.unpack('dd', kept)
+    level = math.max(0, keptLevel - math.max(0, now - at) * rate / 60000)
+  end
+  levels[i] = level
+  local burst = math.max(1, rate / 60)
+  if level + 1 > burst then wait = math.max(wait, (level + 1 - burst) * 60000 / rate) end
+end
+if wait > 0 then return math.ceil(wait) end
+for i = 1, 2 do
+  redis.call('ZADD', KEYS[i], now + ARGV[2], ARGV[1])
+  redis.call('PEXPIRE', KEYS[i], ARGV[2])
+  redis.call('SET', KEYS[i + 2], struct.pack('dd', levels[i] + 1, now), 'PX', 120000)
+end
+return 0`;
+
+const takeScript = createScript(takeLua);
+/** A lease outlives the longest attempt, so that it never expires under a request. */
+const leaseSlackMs = 5_000;
+const waitMsMax = 1_000;
+const outageMs = 250;
+
+/** Creates the places of one endpoint. All processes that use this Redis share them. */
+export function createPlaces(redis: Redis, { endpoint, limits }: { endpoint: string; limits: LlmLimits }): Places {
+  const prefix = `promptlane:llm:${createHash('sha256').update(endpoint).digest('hex').slice(0, 16)}`;
+  return {
+    async take(sharer, signal) {
+      const leases = [`${prefix}:leases`, `${prefix}:${sharer}:leases`];
+      const keys = [...leases, `${prefix}:rate`, `${prefix}:${sharer}:rate`];
+      const id = randomUUID();
+      const args = [id, limits.timeoutMs + leaseSlackMs, limits.concurrencyMax, limits.ratePerMinute];
+      const untilMs = performance.now() + limits.waitMsMax;
+      while (!signal.aborted && performance.now() < untilMs) {
+        const answer = await takeScript
+          .run(redis, keys, [...args, limits.concurrencyOfSharerMax, limits.ratePerMinuteOfSharer])
+          .catch(() => outageMs);
+        if (answer === 0) return { release: () => void release(redis, leases, id) };
+        // Jitter: callers that wait for the same place must not ask together.
+        await pause(Math.min(Number(answer), waitMsMax) * (1 + Math.random()), signal);
+      }
+      return undefined;
+    },
+  };
+}
+
+/** A lease that could not be released expires. */
+async function release(redis: Redis, leases: readonly string[], id: string): Promise<void> {
+  const commands = redis.multi();
+  for (const key of leases) commands.zrem(key, id);
+  await commands.exec().catch(() => undefined);
+}

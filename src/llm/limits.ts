@@ -1,0 +1,34 @@
+/** Bounds of calls to one endpoint. All processes that use the same Redis share them. */
+export interface LlmLimits {
+  /** Requests in progress, and those of one sharer (a workspace). */
+  concurrencyMax: number;
+  concurrencyOfSharerMax: number;
+  /** Requests that may start within a minute, and those of one sharer. */
+  ratePerMinute: number;
+  ratePerMinuteOfSharer: number;
+  /** How long one attempt may take, from the connection to the last byte. */
+  timeoutMs: number;
+  /** How long a call waits for a place before it fails. */
+  waitMsMax: number;
+  replyBytesMax: number;
+  /** Attempts of one call, with the first. */
+  attemptsMax: number;
+  /** The longest pause that a `Retry-After` of the endpoint may ask for. */
+  retryAfterMsMax: number;
+  backoffMsMin: number;
+  backoffMsMax: number;
+}
+
+export const defaultLlmLimits: LlmLimits = {
+  concurrencyMax: 64,
+  concurrencyOfSharerMax: 32,
+  ratePerMinute: 6_000,
+  ratePerMinuteOfSharer: 3_000,
+  timeoutMs: 120_000,
+  waitMsMax: 300_000,
+  replyBytesMax: 4 * 1024 * 1024,
+  attemptsMax: 4,
+  retryAfterMsMax: 30_000,
+  backoffMsMin: 250,
+  backoffMsMax: 8_000,
+};

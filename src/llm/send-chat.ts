@@ -1,0 +1,46 @@
+import { type Attempt, attempt } from './attempt.ts';
+import type { ChatRequest, ChatResult } from './chat.ts';
+import type { Llm } from './llm.ts';
+import { pause, pauseMs } from './pause.ts';
+import { estimateTokens, readReply } from './read-reply.ts';
+
+/**
+ * Sends a chat request. Retries only what cannot have been billed: 429, 5xx, and a connection that
+ * was never made. A timeout, an abort or a broken connection may have been billed, so the caller
+ * decides whether to send it again. Never rejects: an error is a result.
+ */
+export async function sendChat(llm: Llm, request: ChatRequest): Promise<ChatResult> {
+  const { model, messages, params, sharer, signal } = request;
+  const body = { ...params, model, messages, stream: false };
+  const { attemptsMax } = llm.limits;
+  for (let tried = 1; ; tried++) {
+    const place = await llm.places.take(sharer, signal);
+    if (place === undefined) return unsent(signal);
+    const result = await attempt(llm, body, signal).finally(() => place.release());
+    if (result.ok) return finished(result, request);
+    const { retry, headers, ...failure } = result;
+    if (!retry || tried === attemptsMax) return failure;
+    if (!(await pause(pauseMs({ attempt: tried, headers }, llm.limits), signal))) return unsent(signal);
+  }
+}
+
+function unsent({ aborted }: AbortSignal): ChatResult {
+  const [code, message] = aborted
+    ? (['aborted', 'The request was aborted before it was sent'] as const)
+    : (['provider_busy', 'Too many requests to the endpoint wait'] as const);
+  return { ok: false, code, message, mayBeBilled: false, latencyMs: 0 };
+}
+
+function finished({ body, latencyMs }: Extract<Attempt, { ok: true }>, { messages }: ChatRequest): ChatResult {
+  const reply = readReply(body);
+  if (reply === undefined) {
+    const message = 'The endpoint did not answer with a chat completion';
+    return { ok: false, code: 'provider_reply_invalid', message, mayBeBilled: true, latencyMs };
+  }
+  const { text, finishReason, usage } = reply;
+  const tokens = usage ?? {
+    inputTokens: estimateTokens(messages.map(({ content }) => content)),
+    outputTokens: estimateTokens([text]),
+  };
+  return { ok: true, text, finishReason, ...tokens, usageEstimated: usage === undefined, latencyMs };
+}

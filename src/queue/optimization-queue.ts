@@ -1,0 +1,37 @@
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { jobCatalog } from './job-catalog.ts';
+
+/** A run that needs a job. */
+export interface RunToEnqueue {
+  projectId: string;
+  runId: string;
+  /** Jobs with a lower place come first. From 1. */
+  place: number;
+}
+
+/**
+ * Connects to the queue of optimization runs. A run that has a job does not get a second one, because
+ * its id is that of the job.
+ */
+export function connectOptimizationQueue(redis: Redis): {
+  add(runs: readonly RunToEnqueue[]): Promise<void>;
+  queue: Queue;
+} {
+  const { queue: name, attempts } = jobCatalog.runOptimization;
+  const queue = new Queue(name, { connection: redis, skipWaitingForReady: true, skipVersionCheck: true });
+  queue.on('error', () => undefined); // The connection has its own listener that logs errors.
+  // A finished or failed job must not keep a later one of the same run away.
+  const options = { attempts, backoff: { type: 'custom' }, removeOnComplete: true, removeOnFail: true };
+  return {
+    queue,
+    async add(runs) {
+      await queue.addBulk(
+        runs.map(({ projectId, runId, place }) => ({
+          ...{ name: 'runOptimization', data: { projectId, runId } },
+          opts: { ...options, jobId: runId, priority: place },
+        })),
+      );
+    },
+  };
+}

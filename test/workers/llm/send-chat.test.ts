@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { newId } from '../../../src/lib/ids.ts';
+import { defaultLlmLimits, type LlmLimits } from '../../../src/llm/limits.ts';
+import { createLlm, type Llm } from '../../../src/llm/llm.ts';
+import { sendChat } from '../../../src/llm/send-chat.ts';
+import { connectWorkerRedis, type Redis } from '../../../src/stores/redis/client.ts';
+import {
+  completion,
+  hang,
+  json,
+  type Respond,
+  type ScriptedModel,
+  startScriptedModel,
+} from '../../support/scripted-model.ts';
+import { until } from '../../support/until.ts';
+
+let redis: Redis;
+beforeAll(() => {
+  redis = connectWorkerRedis(inject('redisUrl'));
+});
+afterAll(() => redis.disconnect());
+
+const apiKey = 'sk-of-this-test';
+const quick = { backoffMsMin: 10, backoffMsMax: 40 };
+
+async function endpoint(script: readonly Respond[], limits: Partial<LlmLimits> = {}) {
+  const model = await startScriptedModel(script);
+  onTestFinished(() => model.close());
+  return { model, llm: llmOf(model.url, limits) };
+}
+
+function llmOf(baseUrl: string, limits: Partial<LlmLimits> = {}): Llm {
+  const llm = createLlm({
+    config: { baseUrl, apiKey, reflectionModel: undefined },
+    redis,
+    limits: { ...defaultLlmLimits, ...quick, ...limits },
+  });
+  if (llm === undefined) throw new Error('no endpoint');
+  return llm;
+}
+
+const send = (llm: Llm, { signal = new AbortController().signal, sharer = newId('wsp') } = {}) =>
+  sendChat(llm, {
+    model: 'm',
+    messages: [{ role: 'user', content: 'hello' }],
+    params: { temperature: 0, stream: true },
+    sharer,
+    signal,
+  });
+
+const tooMany = (headers: Record<string, string> = {}) => json(429, { error: { message: 'slow down' } }, headers);
+const failing = json(500, { error: { message: 'oops' } });
+
+test('a call returns the text and the usage of the endpoint', async () => {
+  const { model, llm } = await endpoint([completion('hi')]);
+  expect(await send(llm)).toEqual({
+    ...{ ok: true, text: 'hi', finishReason: 'stop', inputTokens: 7, outputTokens: 3, usageEstimated: false },
+    latencyMs: expect.any(Number),
+  });
+  const [request] = model.requests;
+  expect(request?.path).toBe('/v1/chat/completions');
+  expect(request?.headers.authorization).toBe(`Bearer ${apiKey}`);
+  const messages = [{ role: 'user', content: 'hello' }];
+  expect(request?.body).toEqual({ model: 'm', messages, temperature: 0, stream: false });
+});
+
+test('without usage, tokens are estimated from bytes', async () => {
+  const { llm } = await endpoint([completion('four', null)]);
+  expect(await send(llm)).toMatchObject({ ok: true, inputTokens: 2, outputTokens: 2, usageEstimated: true });
+});
+
+describe('errors that are not billed', () => {
+  test('are sent again after the pause that the endpoint wishes', async () => {
+    const { model, llm } = await endpoint([tooMany({ 'retry-after-ms': '300' }), failing, completion('hi')]);
+    const startedAtMs = performance.now();
+    expect(await send(llm)).toMatchObject({ ok: true, text: 'hi' });
+    expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(300);
+    expect(model.requests).toHaveLength(3);
+  });
+
+  test.each<[string, Respond, string]>([
+    ['429', tooMany({ 'retry-after-ms': '1' }), 'provider_rate_limited'],
+    ['500', failing, 'provider_error'],
+  ])('are reported after four attempts: %s', async (_, respond, code) => {
+    const { model, llm } = await endpoint([respond]);
+    expect(await send(llm)).toMatchObject({ ok: false, code, mayBeBilled: false });
+    expect(model.requests).toHaveLength(4);
+  });
+
+  test.each([
+    [401, 'provider_auth'],
+    [403, 'provider_auth'],
+    [404, 'provider_model_not_found'],
+    [400, 'provider_refused'],
+  ])('are not sent again with %i', async (status, code) => {
+    const { model, llm } = await endpoint([
+      json(status, { error: { message: `the words of the provider, ${apiKey}` } }),
+    ]);
+    const message = `${status} the words of the provider, ***`;
+    expect(await send(llm)).toMatchObject({ ok: false, code, mayBeBilled: false, message });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  test('include an endpoint that is not there', async () => {
+    const { model, llm } = await endpoint([hang]);
+    await model.close();
+    expect(await send(llm)).toMatchObject({ ok: false, code: 'provider_unreachable', mayBeBilled: false });
+  });
+
+  test('include a redirect, which is not followed', async () => {
+    const other = await startScriptedModel([completion('stolen')]);
+    onTestFinished(() => other.close());
+    const { llm } = await endpoint([json(307, {}, { Location: `${other.url}/chat/completions` })]);
+    expect(await send(llm)).toMatchObject({ ok: false, code: 'provider_refused', mayBeBilled: false });
+    expect(other.requests).toEqual([]);
+  });
+});
+
+describe('what may have been billed is sent once', () => {
+  const partly: Respond = (response) => response.writeHead(200, { 'Content-Length': '1000' }).write('{"choices":');
+  const breaking: Respond = (response) => response.destroy();
+  const long = completion('x'.repeat(20_000));
+
+  test.each<[string, Respond, string]>([
+    ['a response that never begins', hang, 'provider_timeout'],
+    ['a response that never ends', partly, 'provider_timeout'],
+    ['a connection that breaks', breaking, 'provider_unreachable'],
+    ['a response that is too long', long, 'provider_reply_invalid'],
+    ['a response that is not a completion', json(200, { nothing: true }), 'provider_reply_invalid'],
+    ['a response that is not JSON', (response) => response.writeHead(200).end('<html>'), 'provider_reply_invalid'],
+    [
+      'a response with broken JSON',
+      (response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"choices":'),
+      'provider_reply_invalid',
+    ],
+  ])('%s', async (_, respond, code) => {
+    const { model, llm } = await endpoint([respond], { timeoutMs: 500, replyBytesMax: 10_000 });
+    expect(await send(llm)).toMatchObject({ ok: false, code, mayBeBilled: true });
+    expect(model.requests).toHaveLength(1);
+  });
+});
+
+describe('an abort', () => {
+  test('ends a request, which may have been billed', async () => {
+    const { model, llm } = await endpoint([hang]);
+    const controller = new AbortController();
+    const sent = send(llm, controller);
+    await until('the request arrives', 5_000, async () => model.requests.length === 1);
+    controller.abort();
+    expect(await sent).toMatchObject({ ok: false, code: 'aborted', mayBeBilled: true });
+    await until('the connection is closed', 5_000, async () => model.inFlight === 0);
+  });
+
+  test('ends a pause, and nothing was billed', async () => {
+    const { model, llm } = await endpoint([tooMany({ 'retry-after': '20' })]);
+    const controller = new AbortController();
+    const sent = send(llm, controller);
+    await until('the request is refused', 5_000, async () => model.requests.length === 1 && model.inFlight === 0);
+    controller.abort();
+    expect(await sent).toMatchObject({ ok: false, code: 'aborted', mayBeBilled: false });
+  });
+
+  test('before the call sends nothing', async () => {
+    const { model, llm } = await endpoint([completion('hi')]);
+    expect(await send(llm, { signal: AbortSignal.abort() })).toMatchObject({ code: 'aborted', mayBeBilled: false });
+    expect(model.requests).toEqual([]);
+  });
+});
+
+describe('the places of an endpoint', () => {
+  const slowly: Respond = (response, body) => setTimeout(() => completion('hi')(response, body), 30);
+
+  test('are shared by all processes, and each sharer has a part of them', async () => {
+    const limits = { concurrencyMax: 3, concurrencyOfSharerMax: 2 };
+    const { model, llm } = await endpoint([slowly], limits);
+    const elsewhere = llmOf(model.url, limits);
+    const all = Array.from({ length: 20 }, (_, index) => send(index % 2 === 0 ? llm : elsewhere));
+    expect((await Promise.all(all)).every(({ ok }) => ok)).toBe(true);
+    expect(model.inFlightMax).toBe(3);
+    const alone = await oneSharer(limits);
+    expect(alone.inFlightMax).toBe(2);
+  });
+
+  async function oneSharer(limits: Partial<LlmLimits>): Promise<ScriptedModel> {
+    const { model, llm } = await endpoint([slowly], limits);
+    const sharer = newId('wsp');
+    await Promise.all(Array.from({ length: 10 }, () => send(llm, { sharer })));
+    return model;
+  }
+
+  test('have a rate', async () => {
+    const { llm } = await endpoint([completion('hi')], { ratePerMinute: 600, ratePerMinuteOfSharer: 600 });
+    const startedAtMs = performance.now();
+    await Promise.all(Array.from({ length: 20 }, () => send(llm)));
+    // A burst of one second, then ten a second.
+    expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(900);
+  });
+
+  test('that a dead process held are free after its longest request', async () => {
+    const { llm } = await endpoint([completion('hi')], { concurrencyMax: 1, waitMsMax: 200 });
+    const signal = new AbortController().signal;
+    expect(await llm.places.take('dead', signal)).toBeDefined();
+    expect(await send(llm)).toMatchObject({ ok: false, code: 'provider_busy', mayBeBilled: false });
+    const keys = await redis.keys('promptlane:llm:*:leases');
+    const lives = await Promise.all(keys.map((key) => redis.pttl(key)));
+    expect(Math.min(...lives)).toBeGreaterThan(0);
+    expect(Math.max(...lives)).toBeLessThanOrEqual(defaultLlmLimits.timeoutMs + 5_000);
+  });
+});
