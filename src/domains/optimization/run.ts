@@ -23,7 +23,8 @@ export interface RunWarning {
 
 /** What a run is expected to take. Money is a decimal string. */
 export interface RunPlan {
-  rows: { train: number; val: number; holdout: number; dropped: number };
+  /** `unused`: rows of the holdout that it has no room for, and that no run searches with. */
+  rows: { train: number; val: number; holdout: number; dropped: number; unused: number };
   estimated_proposals: [number, number];
   estimated_cost_usd: [string, string] | null;
   reserved_for_holdout_calls: number;
@@ -34,6 +35,8 @@ export interface RunOptions {
   apply: 'never' | 'if_improved';
   dataset_source: 'inline' | 'executions';
   holdout_fraction: number;
+  /** A hash of the keys of the holdout; null without one. */
+  holdout_id: string | null;
 }
 
 export interface RunProgress extends Progress {

@@ -29,8 +29,17 @@ export interface SplitRows {
   unused: number;
 }
 
-/** With fewer rows there is no run, and with fewer than the second number no holdout. */
-export const rowLimits = { rowsMin: 6, holdoutFromRows: 20, holdoutMin: 8, holdoutMax: 100 } as const;
+/**
+ * With fewer rows there is no run, and with fewer than the second number no holdout. A holdout of fewer
+ * than `decidingRows` proves nothing.
+ */
+export const rowLimits = {
+  rowsMin: 6,
+  holdoutFromRows: 20,
+  holdoutMin: 8,
+  holdoutMax: 100,
+  decidingRows: 20,
+} as const;
 
 const valShare = 0.3;
 /** Shares of the rows between which the holdout is kept when hashes are uneven. */
@@ -111,7 +120,8 @@ function chooseHoldout(
   const byHash = inOrder.filter(({ at }) => at < holdoutFraction);
   const target = holdoutFraction * all;
   const most = Math.min(holdoutMax, rowLimits.holdoutMax, Math.ceil(target * holdoutShares.most) + 2);
-  const least = Math.min(most, Math.max(rowLimits.holdoutMin, Math.floor(target * holdoutShares.least)));
+  const enough = target < rowLimits.decidingRows ? rowLimits.holdoutMin : rowLimits.decidingRows;
+  const least = Math.min(most, Math.max(enough, Math.floor(target * holdoutShares.least)));
   const chosen = new Set(byHash.slice(0, most));
   for (const place of rarest(inOrder)) if (chosen.size < most) chosen.add(place);
   for (const place of inOrder) if (chosen.size < least) chosen.add(place);
