@@ -4,6 +4,7 @@ import { formatUsd, parseUsd } from '../../lib/money.ts';
 import { versionNumber } from '../versioned/index.ts';
 import { metricsBody } from './metrics/metric.schema.ts';
 import { algorithms } from './run.ts';
+import type { MetricConfig } from './search/ports.ts';
 
 /** Bounds of a request for a run. Sizes count the bytes of the body. */
 export const optimizeLimits = {
@@ -135,7 +136,11 @@ export const optimizeBody = z
       .discriminatedUnion('source', [inline, executions])
       .prefault({ source: 'executions' })
       .meta({ description: 'Default: executions of the prompt that have feedback' }),
-    metrics: metricsBody.optional().meta({ description: 'Default: a metric that fits the expected values' }),
+    // The options of every type are an object.
+    metrics: metricsBody
+      .transform((metrics) => metrics as MetricConfig[])
+      .optional()
+      .meta({ description: 'Default: a metric that fits the expected values' }),
     target: target.prefault({}),
     reflection: reflection.prefault({}),
     budget: budget.prefault({}),

@@ -34,6 +34,12 @@ export interface RunPlan {
 export interface RunOptions {
   apply: 'never' | 'if_improved';
   dataset_source: 'inline' | 'executions';
+  dataset_filter: {
+    from?: string | undefined;
+    to?: string | undefined;
+    feedback: 'any' | 'positive' | 'negative' | 'corrected';
+    limit: number;
+  } | null;
   holdout_fraction: number;
   /** A hash of the keys of the holdout; null without one. */
   holdout_id: string | null;
@@ -86,11 +92,12 @@ export interface RunUsage {
   estimated: boolean;
 }
 
-export type CandidateCounts = Partial<Record<CandidateStatus, number>>;
+/** Candidates by status. Without the seed, `proposed` are all of them. */
+export type CandidateCounts = Partial<Record<CandidateStatus | 'proposed', number>>;
 
 /** Returns whether a run has not ended. */
 export function isActive({ state }: Pick<Run, 'state'>): boolean {
-  return (activeStates as readonly RunState[]).includes(state);
+  return activeStates.some((each) => each === state);
 }
 
 /** Creates the error for an unknown run. A run of another project or prompt gets the same error. */
