@@ -16,14 +16,15 @@ interface Change {
 /**
  * Cancels a run. One that waits ends at once; one that runs ends when its worker has stopped its
  * requests. What it has found stays.
- * @returns the run, and whether it was cancelled by this call
+ * @returns the run, and whether it was cancelled before
  * @throws NotFoundError `run_not_found`, ConflictError `run_not_active`
  */
-export function cancelRun(postgres: Postgres, { key, actor }: Change): Promise<{ run: Run; isNew: boolean }> {
+export function cancelRun(postgres: Postgres, { key, actor }: Change): Promise<{ run: Run; wasCancelled: boolean }> {
   return inTransaction(postgres, async (transaction) => {
     const run = await lockRun(transaction, key);
     if (run === undefined) throw unknownRun(key.id);
-    if (run.state === 'cancelled' || run.state === 'cancelling') return { run, isNew: run.state === 'cancelling' };
+    if (run.state === 'cancelled' || run.state === 'cancelling')
+      return { run, wasCancelled: run.state === 'cancelled' };
     if (!isActive(run)) {
       throw new ConflictError('run_not_active', `The run ${run.id} has ended: it is ${run.state}.`);
     }
@@ -34,7 +35,7 @@ export function cancelRun(postgres: Postgres, { key, actor }: Change): Promise<{
     if (cancelling) await insertRunEvents(transaction, ref, [{ type: 'state', data: { status: cancelling.state } }]);
     else await releaseOf(transaction, cancelled);
     await audit(transaction, run, { actor, did: 'cancelled' });
-    return { run: cancelled, isNew: true };
+    return { run: cancelled, wasCancelled: false };
   });
 }
 

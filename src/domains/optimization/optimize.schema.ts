@@ -154,6 +154,7 @@ export const optimizeBody = z
       .meta({ description: 'Whether an improvement becomes a version' }),
     dry_run: z.boolean().default(false).meta({ description: 'Whether to plan the run without storing it' }),
   })
+  .prefault({})
   .meta({
     example: {
       dataset: { source: 'inline', rows: [rowExample] },
