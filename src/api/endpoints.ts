@@ -9,6 +9,7 @@ import { feedbackEndpoints } from '../domains/feedback/feedback.routes.ts';
 import { identityEndpoints } from '../domains/identity/identity.routes.ts';
 import { ingestionEndpoints } from '../domains/ingestion/ingestion.routes.ts';
 import { operationsEndpoints } from '../domains/operations/operations.routes.ts';
+import { optimizationEndpoints } from '../domains/optimization/optimization.routes.ts';
 import { partsEndpoints } from '../domains/parts/parts.routes.ts';
 import { pricingEndpoints } from '../domains/pricing/pricing.routes.ts';
 import { promptsEndpoints } from '../domains/prompts/prompts.routes.ts';
@@ -30,6 +31,7 @@ export interface EndpointDeps {
   identity: Parameters<typeof identityEndpoints>[0];
   ingestion: Parameters<typeof ingestionEndpoints>[0];
   operations: Parameters<typeof operationsEndpoints>[0];
+  optimization: Parameters<typeof optimizationEndpoints>[0];
   parts: Parameters<typeof partsEndpoints>[0];
   pricing: Parameters<typeof pricingEndpoints>[0];
   prompts: Parameters<typeof promptsEndpoints>[0];
@@ -56,6 +58,7 @@ export function createEndpoints(deps: EndpointDeps): Endpoint<Principal>[] {
     ...renderingEndpoints(deps.rendering),
     ...ingestionEndpoints(deps.ingestion),
     ...feedbackEndpoints(deps.feedback),
+    ...optimizationEndpoints(deps.optimization),
     ...identityEndpoints(deps.identity),
     ...webhooksEndpoints(deps.webhooks),
     ...operationsEndpoints(deps.operations),

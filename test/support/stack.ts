@@ -43,8 +43,6 @@ export interface Stack {
   createProject(name: string, workspaceId?: string): Promise<Project>;
   /** Creates a workspace with a plan. Resolves to its id. */
   createWorkspace(name: string, plan: PlanName): Promise<string>;
-  /** Starts another worker. It ends with the stack. */
-  startWorker(): Promise<AppProcess>;
   /** Waits until no body is queued, delayed or in progress. Resolves to the elapsed time. */
   untilIdle(timeoutMs: number): Promise<number>;
   stop(): Promise<void>;
