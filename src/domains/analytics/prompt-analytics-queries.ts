@@ -181,6 +181,34 @@ export function readCallKeys(
   });
 }
 
+/** A call of a prompt. Several calls of a large trace can be one, whose `spanId` is all zeros. */
+export interface PromptCall {
+  traceId: string;
+  spanId: string;
+  startUnixNano: bigint;
+}
+
+/**
+ * Returns the calls of a prompt in some traces that start in the window, in no particular order.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function findPromptCalls(
+  clickhouse: ClickHouse,
+  calls: CallsOfPrompt,
+  traceIds: readonly string[],
+): Promise<PromptCall[]> {
+  if (traceIds.length === 0) return [];
+  const rows = await readRows<Record<keyof PromptCall, string>>(clickhouse, {
+    query: `SELECT DISTINCT lower(hex(trace_id)) AS traceId, lower(hex(one_span_id)) AS spanId,
+        toString(one_start_unix_nano) AS startUnixNano
+      ${callsFrom(members, 'AND trace_id IN (SELECT unhex(arrayJoin({traceIds:Array(String)})))')}`,
+    query_params: { ...parametersOf(calls), traceIds },
+    clickhouse_settings: settings,
+    format: 'JSONEachRow',
+  });
+  return rows.map(({ startUnixNano, ...row }) => ({ ...row, startUnixNano: BigInt(startUnixNano) }));
+}
+
 function parametersOf({ projectId, window, mentions }: CallsOfPrompt) {
   return { projectId, ...window, promptId: mentions.id, names: mentions.names, keys: mentions.keys };
 }
