@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { PromptMentions } from '../prompt-links/index.ts';
-import type { TokenUsage } from '../spans/index.ts';
+import { ofTraces, type TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
 import { distinct, storedCost } from './stats-queries.ts';
 
@@ -167,10 +167,10 @@ export function readCallKeys(
   if (traceIds.length === 0) return Promise.resolve([]);
   return readRows<CallKey>(clickhouse, {
     query: `SELECT DISTINCT lower(hex(trace_id)) AS traceId, lower(hex(one_span_id)) AS spanId, ${keys[grouping]} AS key
-      ${callsFrom(members, 'AND trace_id IN (SELECT unhex(arrayJoin({traceIds:Array(String)})))')}`,
+      ${callsFrom(members, `AND ${ofTraces('{traceIds:String}')}`)}`,
     query_params: {
       ...parametersOf(calls),
-      traceIds,
+      traceIds: traceIds.join(''),
       ...(grouping === 'label' && {
         labels: labels.map((each) => each.label),
         versions: labels.map((each) => each.version),
@@ -201,8 +201,8 @@ export async function findPromptCalls(
   const rows = await readRows<Record<keyof PromptCall, string>>(clickhouse, {
     query: `SELECT DISTINCT lower(hex(trace_id)) AS traceId, lower(hex(one_span_id)) AS spanId,
         toString(one_start_unix_nano) AS startUnixNano
-      ${callsFrom(members, 'AND trace_id IN (SELECT unhex(arrayJoin({traceIds:Array(String)})))')}`,
-    query_params: { ...parametersOf(calls), traceIds },
+      ${callsFrom(members, `AND ${ofTraces('{traceIds:String}')}`)}`,
+    query_params: { ...parametersOf(calls), traceIds: traceIds.join('') },
     clickhouse_settings: settings,
     format: 'JSONEachRow',
   });

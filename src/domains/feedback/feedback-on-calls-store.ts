@@ -91,7 +91,7 @@ export async function findSaidOf(
        where project_id = ? and target_type in ('execution', 'span') and target_key = any(?)
        group by target_key
      )
-     select target_key as key, said.score, corrected.correction, left(commented.comment, ${commentCharsMax}) as comment
+     select said.target_key as key, said.score, corrected.correction, left(commented.comment, ${commentCharsMax}) as comment
      from said
        left join feedback as corrected on corrected.project_id = ? and corrected.id = correction_id
        left join feedback as commented on commented.project_id = ? and commented.id = comment_id`,

@@ -6,7 +6,7 @@ import { type FeedbackKind, type FeedbackPlace, findFeedbackPlaces } from '../..
 import { findPromptMentions } from '../../prompt-links/index.ts';
 import type { RunWarning } from '../run.ts';
 
-/** Feedback that is read at once. Its traces are one parameter, which ClickHouse takes up to 128 KiB, 35 bytes each. */
+/** Feedback that is read at once. Its traces are one parameter, which ClickHouse takes up to 128 KiB, 32 bytes each. */
 const feedbackPerPage = 3_000;
 /** Feedback that is looked at, and calls that are found, before older feedback is left out. */
 const pagesMax = 20;
