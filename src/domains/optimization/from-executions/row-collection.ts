@@ -1,5 +1,6 @@
+import { hash } from 'node:crypto';
+import { fingerprintOf } from '../../../lib/cursor.ts';
 import type { FeedbackKind } from '../../feedback/index.ts';
-import { rowKeyOf } from '../row-key.ts';
 import type { RunWarning } from '../run.ts';
 import type { RatedCall } from './read-rated-calls.ts';
 import { type DropReason, type ExecutionRow, rowOfCall } from './row-of-call.ts';
@@ -49,7 +50,7 @@ export class RowCollection {
   }
 
   #reasonAgainst(row: ExecutionRow): DropReason | undefined {
-    const key = rowKeyOf(row.inputs);
+    const key = hash('sha256', fingerprintOf(row.inputs));
     if (this.#keys.has(key)) return 'duplicate';
     this.#keys.add(key);
     this.#charsLeft -= JSON.stringify(row).length;
