@@ -22,9 +22,9 @@ export interface RowsFromExecutionsDeps {
 }
 
 export interface ExecutionsFilter {
-  /** When the call began. `to` is excluded. Default: the 90 days before now. */
-  from?: Date | undefined;
-  to?: Date | undefined;
+  /** When the call began, as RFC 3339. `to` is excluded. Default: the 90 days before now. */
+  from?: string | undefined;
+  to?: string | undefined;
   /** Only calls with this feedback. `any` is any feedback. */
   feedback: FeedbackKind;
   /** Up to {@link executionRowsMax}. */

@@ -37,12 +37,12 @@ export async function findRatedCalls(
   }: {
     projectId: ProjectId;
     promptId: string;
-    filter: { from?: Date | undefined; to?: Date | undefined; feedback: FeedbackKind };
+    filter: { from?: string | undefined; to?: string | undefined; feedback: FeedbackKind };
     signal: AbortSignal;
   },
 ): Promise<{ calls: FoundCall[]; warnings: RunWarning[] }> {
-  const toMs = filter.to?.getTime() ?? Date.now() + clockToleranceMs;
-  const fromMs = filter.from?.getTime() ?? Math.max(0, toMs - windowMsDefault);
+  const toMs = filter.to === undefined ? Date.now() + clockToleranceMs : Date.parse(filter.to);
+  const fromMs = filter.from === undefined ? Math.max(0, toMs - windowMsDefault) : Date.parse(filter.from);
   const [mentions = { id: promptId, names: [], keys: [] }] = await findPromptMentions(postgres, projectId, [promptId]);
   const wanted = { projectId, kind: filter.feedback, fromMs: Math.max(0, fromMs - clockToleranceMs) };
   const seen = new Set<string>();

@@ -3,7 +3,7 @@ import { fingerprintOf } from '../../../lib/cursor.ts';
 import type { FeedbackKind } from '../../feedback/index.ts';
 import type { RunWarning } from '../run.ts';
 import type { RatedCall } from './read-rated-calls.ts';
-import { type DropReason, type ExecutionRow, rowOfCall } from './row-of-call.ts';
+import { type DropReason, dropReasons, type ExecutionRow, rowOfCall } from './row-of-call.ts';
 
 /** UTF-16 units of all rows together, as JSON. */
 const rowsCharsMax = 16 * 1024 * 1024;
@@ -42,7 +42,12 @@ export class RowCollection {
     const weak = this.rows.filter(({ weakLabel }) => weakLabel).length;
     const unknown = this.rows.filter(({ expected }) => expected === undefined).length;
     const all = this.rows.length;
+    const dropped = Object.entries(this.dropped) as [DropReason, number][];
     return [
+      ...dropped.map(([reason, count]) => ({
+        code: `executions_${reason}`,
+        message: `${count} executions with feedback give no row: they ${dropReasons[reason]}.`,
+      })),
       ...(weak > 0 ? [{ code: 'weak_labels', message: `${weak} of ${all} rows expect ${weakLabels}` }] : []),
       ...(unknown > 0 ? [{ code: 'rows_without_expected', message: `${unknown} of ${all} rows ${noExpected}` }] : []),
       ...(this.#charsLeft <= 0 ? [{ code: 'rows_truncated', message: tooLarge }] : []),

@@ -3,19 +3,16 @@ import type { FeedbackKind, SaidOfTarget } from '../../feedback/index.ts';
 import { descend, isMissing } from '../../templates/index.ts';
 import type { RatedCall } from './read-rated-calls.ts';
 
-/**
- * Why a call gives no row: `missing_variables`, it has not all variables of the prompt;
- * `ambiguous_feedback`, its execution has several calls of the prompt, and the feedback names none;
- * `duplicate`, a newer call has the same inputs; `too_large`, its texts are over 64 KiB; `not_stored`,
- * its span is gone; `own_call`, the service made it for an optimization.
- */
-export type DropReason =
-  | 'missing_variables'
-  | 'ambiguous_feedback'
-  | 'duplicate'
-  | 'too_large'
-  | 'not_stored'
-  | 'own_call';
+/** Why a call gives no row. */
+export const dropReasons = {
+  missing_variables: 'do not have all variables of the prompt',
+  ambiguous_feedback: 'are among several calls of the prompt in an execution, and the feedback names none of them',
+  duplicate: 'have the inputs of a newer execution',
+  too_large: 'have an output or variables over 64 KiB',
+  not_stored: 'are no longer stored',
+  own_call: 'were made by an optimization',
+} as const;
+export type DropReason = keyof typeof dropReasons;
 
 /** A row that a recorded call gives. */
 export interface ExecutionRow {
