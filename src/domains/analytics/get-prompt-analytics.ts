@@ -29,7 +29,7 @@ import { type Buckets, bucketsOf, readDataAsOf, windowToWire } from './window.ts
 /** Groups of one response, and buckets of all its groups together. */
 const groupsMax = 100;
 const seriesMax = 5_000;
-/** Feedback that is joined. The traces are one parameter, which ClickHouse takes up to 128 KiB, 35 bytes each. */
+/** Feedback that is joined. The traces are one parameter, which ClickHouse takes up to 128 KiB, 32 bytes each. */
 const feedbackMax = 3_500;
 
 export interface PromptAnalyticsDeps {

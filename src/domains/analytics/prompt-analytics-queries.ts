@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { PromptMentions } from '../prompt-links/index.ts';
-import type { TokenUsage } from '../spans/index.ts';
+import { ofTraces, type TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
 import { distinct, storedCost } from './stats-queries.ts';
 
@@ -167,10 +167,10 @@ export function readCallKeys(
   if (traceIds.length === 0) return Promise.resolve([]);
   return readRows<CallKey>(clickhouse, {
     query: `SELECT DISTINCT lower(hex(trace_id)) AS traceId, lower(hex(one_span_id)) AS spanId, ${keys[grouping]} AS key
-      ${callsFrom(members, 'AND trace_id IN (SELECT unhex(arrayJoin({traceIds:Array(String)})))')}`,
+      ${callsFrom(members, `AND ${ofTraces('{traceIds:String}')}`)}`,
     query_params: {
       ...parametersOf(calls),
-      traceIds,
+      traceIds: traceIds.join(''),
       ...(grouping === 'label' && {
         labels: labels.map((each) => each.label),
         versions: labels.map((each) => each.version),
@@ -179,6 +179,34 @@ export function readCallKeys(
     clickhouse_settings: settings,
     format: 'JSONEachRow',
   });
+}
+
+/** A call of a prompt. Several calls of a large trace can be one, whose `spanId` is all zeros. */
+export interface PromptCall {
+  traceId: string;
+  spanId: string;
+  startUnixNano: bigint;
+}
+
+/**
+ * Returns the calls of a prompt in some traces that start in the window, in no particular order.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function findPromptCalls(
+  clickhouse: ClickHouse,
+  calls: CallsOfPrompt,
+  traceIds: readonly string[],
+): Promise<PromptCall[]> {
+  if (traceIds.length === 0) return [];
+  const rows = await readRows<Record<keyof PromptCall, string>>(clickhouse, {
+    query: `SELECT DISTINCT lower(hex(trace_id)) AS traceId, lower(hex(one_span_id)) AS spanId,
+        toString(one_start_unix_nano) AS startUnixNano
+      ${callsFrom(members, `AND ${ofTraces('{traceIds:String}')}`)}`,
+    query_params: { ...parametersOf(calls), traceIds: traceIds.join('') },
+    clickhouse_settings: settings,
+    format: 'JSONEachRow',
+  });
+  return rows.map(({ startUnixNano, ...row }) => ({ ...row, startUnixNano: BigInt(startUnixNano) }));
 }
 
 function parametersOf({ projectId, window, mentions }: CallsOfPrompt) {

@@ -2,3 +2,4 @@ export { createExecutions } from './create-executions.ts';
 export { usageSchema, usageToWire } from './executions.schema.ts';
 export { type FeedbackWire, feedbackSchema, feedbackTargets } from './feedback.schema.ts';
 export type { ExecutionFeedback, FeedbackOfExecutions } from './feedback-of-executions.ts';
+export { type CallTexts, readCallTexts } from './read-call-texts.ts';

@@ -72,7 +72,14 @@ export function parseJsonText(text: string): unknown {
  */
 const specialDoubles: Readonly<Record<string, string>> = { nan: 'NaN', inf: 'Infinity', '-inf': '-Infinity' };
 
-function attributesToWire(row: SpanDetail): { attributes: Wire; types: Record<string, string> } {
+/** The columns of attributes, by the type of their values. */
+export type AttributeColumns = Pick<
+  SpanDetail,
+  'attributesString' | 'attributesInt' | 'attributesDouble' | 'attributesBool' | 'attributesOther'
+>;
+
+/** Returns attributes as JSON values, and the types that JSON does not tell. */
+export function attributesToWire(row: AttributeColumns): { attributes: Wire; types: Record<string, string> } {
   const values: Record<string, Plain> = Object.create(null);
   const typeNames: Record<string, string> = Object.create(null);
   Object.assign(values, row.attributesString, row.attributesBool);

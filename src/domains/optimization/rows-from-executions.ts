@@ -1,30 +1,75 @@
-import { InvalidError } from '../../lib/errors.ts';
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { ProjectId } from '../../lib/ids.ts';
+import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Item } from '../versioned/index.ts';
-import type { ProjectScope } from '../workspaces/index.ts';
-import type { ExecutionsFilter } from './optimize.schema.ts';
+import type { FeedbackKind } from '../feedback/index.ts';
+import { findRatedCalls } from './from-executions/find-rated-calls.ts';
+import { readRatedCalls } from './from-executions/read-rated-calls.ts';
+import { RowCollection } from './from-executions/row-collection.ts';
+import type { DropReason, ExecutionRow } from './from-executions/row-of-call.ts';
 import type { RunWarning } from './run.ts';
-import type { RowInput } from './split-rows.ts';
+
+export type { DropReason, ExecutionRow } from './from-executions/row-of-call.ts';
+
+/** Calls whose texts are read at once: at most 192 KiB each. */
+const callsPerPage = 50;
+
+export const executionRowsMax = 1_000;
+export const executionRowsDefault = 500;
 
 export interface RowsFromExecutionsDeps {
-  postgres: Postgres;
   clickhouse: ClickHouse;
+  postgres: Postgres;
+}
+
+export interface ExecutionsFilter {
+  /** When the call began, as RFC 3339. `to` is excluded. Default: the 90 days before now. */
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Only calls with this feedback. `any` is any feedback. */
+  feedback: FeedbackKind;
+  /** Up to {@link executionRowsMax}. */
+  limit: number;
+}
+
+export interface RowsFromExecutions {
+  rows: ExecutionRow[];
+  /** Calls with the wanted feedback that gave no row, by reason. */
+  dropped: Partial<Record<DropReason, number>>;
+  warnings: RunWarning[];
 }
 
 /**
- * Makes rows of executions of a prompt that have feedback.
- * @throws InvalidError `insufficient_data`
+ * Makes rows of recorded calls of a prompt that have feedback, newest first. A correction is what is
+ * expected, otherwise the output if its feedback is positive. A call with other feedback gives a row
+ * without an expected output. Calls that the service made for an optimization give none.
+ * Reads the texts of {@link callsPerPage} calls at once.
+ * @throws UnavailableError while a store is unavailable, and the reason of `signal`
  */
 export async function rowsFromExecutions(
-  _deps: RowsFromExecutionsDeps,
-  _input: {
-    project: Pick<ProjectScope, 'projectId' | 'workspaceId'>;
-    prompt: Item;
-    variables: readonly string[];
+  deps: RowsFromExecutionsDeps,
+  {
+    project: { projectId },
+    prompt,
+    variables,
+    filter,
+    signal,
+  }: {
+    project: { projectId: ProjectId };
+    prompt: { id: string };
+    /** The paths of the prompt's variables, and whether each is required. */
+    variables: ReadonlyMap<string, boolean>;
     filter: ExecutionsFilter;
     signal: AbortSignal;
   },
-): Promise<{ rows: RowInput[]; dropped: number; warnings: RunWarning[] }> {
-  throw new InvalidError('insufficient_data', 'No execution of the prompt has feedback. Send rows with the request');
+): Promise<RowsFromExecutions> {
+  const stores = { ...deps, clickhouse: stoppable(deps.clickhouse, signal) };
+  const { calls, warnings } = await findRatedCalls(stores, { projectId, promptId: prompt.id, filter, signal });
+  const collection = new RowCollection(variables, filter);
+  for (let start = 0; start < calls.length && !collection.isFull; start += callsPerPage) {
+    signal.throwIfAborted();
+    const page = await readRatedCalls(stores, projectId, calls.slice(start, start + callsPerPage));
+    for (const call of page) collection.add(call);
+  }
+  const { rows, dropped } = collection;
+  return { rows, dropped, warnings: [...warnings, ...collection.warnings()] };
 }

@@ -7,7 +7,7 @@ export { NORMALIZER_VERSION, type NormalizedSpan, type SpanStatus } from './norm
 export { readLargeTrace } from './read-large-trace.ts';
 export { countReceivedSpans } from './received-span-queries.ts';
 export { partNames, type SpanDetail, type SpanPart } from './span-detail.ts';
-export { findSpanPlaces, findSpanRows, type SpanPlace } from './span-detail-queries.ts';
+export { findCallTexts, findSpanPlaces, findSpanRows, type SpanPlace, variablePrefix } from './span-detail-queries.ts';
 export { type SpanCost, type SpanRow, spanTable } from './span-row.ts';
 export { rebuildSpan, rebuiltRow, type StoredSpan, storedCost } from './stored-span.ts';
 export { countStoredSpans, type ReadSpan, readStoredSpans, type StoredSpansFilter } from './stored-span-queries.ts';

@@ -4,7 +4,7 @@ import { readFields } from '../../stores/clickhouse/statements.ts';
 import { rowAge } from './newest-rows.ts';
 import { detailFields, partFields, partNames, type SpanDetail, type SpanPart, spanParts } from './span-detail.ts';
 import { spanFields } from './span-fields.ts';
-import { ofTrace, type TraceKey } from './trace-sql.ts';
+import { ofTrace, ofTraces, type TraceKey } from './trace-sql.ts';
 
 /** The position of a span in its trace: ordered by start, then by id. */
 export interface SpanPlace {
@@ -96,6 +96,61 @@ const bytesOf = (part: SpanPart) => `byteSize(${Object.values(spanParts[part]).j
 
 function emptyOf(column: string): string {
   return column.startsWith('attributes') ? `CAST(map(), toTypeName(${column}))` : "''";
+}
+
+/** The prefix of the attributes that contain the variables of a prompt. */
+export const variablePrefix = 'gen_ai.prompt.variable.';
+
+/** Bytes that one text, or all variables of a span, may have. */
+const textBytesMax = 65_536;
+
+const attributeColumns = Object.values(spanParts.attributes);
+const areCut = `byteSize(${attributeColumns.join(', ')}) > ${textBytesMax}`;
+
+const callTextFields = {
+  ...pick(spanFields, ['traceId', 'spanId', 'parentSpanId']),
+  /** The input if it is a JSON object, otherwise ''. */
+  objectInput: plain<string>(`if(startsWith(input, '{') AND length(input) <= ${textBytesMax}, input, '')`),
+  output: plain<string>(`if(length(output) <= ${textBytesMax}, output, '')`),
+  outputIsCut: plain<boolean>(`length(output) > ${textBytesMax}`),
+  variablesAreCut: plain<boolean>(areCut),
+  /** The metadata `source`: `optimization` for requests of the service itself. */
+  source: plain<string>('source'),
+};
+const callTexts = rowReader({
+  ...callTextFields,
+  ...partFields(['attributes'], (column) => `if(${areCut}, ${emptyOf(column)}, ${column})`),
+});
+
+/**
+ * Returns the texts of some spans as last received, in no particular order. The caller bounds their
+ * number, and so the bytes: at most 192 KiB each.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export function findCallTexts(
+  clickhouse: ClickHouse,
+  projectId: string,
+  spans: readonly { traceId: string; spanId: string }[],
+): Promise<ReturnType<typeof callTexts.decode>[]> {
+  if (spans.length === 0) return Promise.resolve([]);
+  const variables = attributeColumns.map(
+    (column) => `mapFilter((key, value) -> startsWith(key, '${variablePrefix}'), ${column}) AS ${column}`,
+  );
+  return rowsOf(
+    clickhouse,
+    callTexts,
+    `SELECT ${callTexts.columns} FROM
+       (SELECT trace_id, span_id, parent_span_id, input, output, ${variables.join(', ')},
+          spans.attributes_string['promptlane.metadata.source'] AS source
+        FROM spans PREWHERE project_id = {projectId:String} AND ${ofTraces('{traceIds:String}')}
+          AND toFixedString(concat(trace_id, span_id), 24) IN reinterpret(unhex({keys:String}), 'Array(FixedString(24))')
+        ORDER BY ${rowAge} DESC LIMIT 1 BY trace_id, span_id)`,
+    {
+      projectId,
+      traceIds: spans.map(({ traceId }) => traceId).join(''),
+      keys: spans.map(({ traceId, spanId }) => traceId + spanId).join(''),
+    },
+  );
 }
 
 /**

@@ -1,0 +1,81 @@
+import type { ProjectId } from '../../../lib/ids.ts';
+import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
+import type { Postgres } from '../../../stores/postgres/client.ts';
+import { findPromptCalls, type PromptCall } from '../../analytics/index.ts';
+import { type FeedbackKind, type FeedbackPlace, findFeedbackPlaces } from '../../feedback/index.ts';
+import { findPromptMentions } from '../../prompt-links/index.ts';
+import type { RunWarning } from '../run.ts';
+
+/** Feedback that is read at once. Its traces are one parameter, which ClickHouse takes up to 128 KiB, 32 bytes each. */
+const feedbackPerPage = 3_000;
+/** Feedback that is looked at, and calls that are found, before older feedback is left out. */
+const pagesMax = 20;
+const callsMax = 5_000;
+const dayMs = 24 * 60 * 60_000;
+const windowMsDefault = 90 * dayMs;
+/** Calls may begin this long after their feedback, by the clock of their client. */
+const clockToleranceMs = dayMs;
+
+/** A call of a prompt in a trace that has feedback. */
+export interface FoundCall extends PromptCall {
+  /** Whether the trace has no other call of the prompt, so that feedback on the execution is feedback on the call. */
+  isOnly: boolean;
+}
+
+/**
+ * Returns the calls of a prompt in traces that have the wanted feedback, on anything in them, newest
+ * first. Of very much feedback, it looks at the newest.
+ * @throws UnavailableError while a store is unavailable, and the reason of `signal`
+ */
+export async function findRatedCalls(
+  { clickhouse, postgres }: { clickhouse: ClickHouse; postgres: Postgres },
+  {
+    projectId,
+    promptId,
+    filter,
+    signal,
+  }: {
+    projectId: ProjectId;
+    promptId: string;
+    filter: { from?: string | undefined; to?: string | undefined; feedback: FeedbackKind };
+    signal: AbortSignal;
+  },
+): Promise<{ calls: FoundCall[]; warnings: RunWarning[] }> {
+  const toMs = filter.to === undefined ? Date.now() + clockToleranceMs : Date.parse(filter.to);
+  const fromMs = filter.from === undefined ? Math.max(0, toMs - windowMsDefault) : Date.parse(filter.from);
+  const [mentions = { id: promptId, names: [], keys: [] }] = await findPromptMentions(postgres, projectId, [promptId]);
+  const wanted = { projectId, kind: filter.feedback, fromMs: Math.max(0, fromMs - clockToleranceMs) };
+  const seen = new Set<string>();
+  const calls: FoundCall[] = [];
+  let after: FeedbackPlace | undefined;
+  for (let page = 0; page < pagesMax && calls.length < callsMax; page++) {
+    signal.throwIfAborted();
+    const places = await findFeedbackPlaces(postgres, wanted, { after, limit: feedbackPerPage });
+    const traceIds = [...new Set(places.map(({ traceId }) => traceId))].filter((id) => !seen.has(id));
+    for (const id of traceIds) seen.add(id);
+    calls.push(
+      ...withOthers(await findPromptCalls(clickhouse, { projectId, window: { fromMs, toMs }, mentions }, traceIds)),
+    );
+    after = places.at(-1);
+    if (places.length < feedbackPerPage) return { calls: newestFirst(calls), warnings: [] };
+  }
+  return { calls: newestFirst(calls), warnings: [tooMuch] };
+}
+
+const tooMuch: RunWarning = {
+  code: 'feedback_truncated',
+  message: 'The project has more feedback than is looked at. The rows are of calls with the newest feedback.',
+};
+
+function withOthers(calls: readonly PromptCall[]): FoundCall[] {
+  const perTrace = new Map<string, number>();
+  for (const { traceId } of calls) perTrace.set(traceId, (perTrace.get(traceId) ?? 0) + 1);
+  return calls.map((call) => ({ ...call, isOnly: perTrace.get(call.traceId) === 1 }));
+}
+
+function newestFirst(calls: readonly FoundCall[]): FoundCall[] {
+  const key = ({ traceId, spanId }: FoundCall) => traceId + spanId;
+  return calls.toSorted((a, b) =>
+    a.startUnixNano === b.startUnixNano ? (key(a) < key(b) ? -1 : 1) : a.startUnixNano > b.startUnixNano ? -1 : 1,
+  );
+}

@@ -1,0 +1,72 @@
+import type { ProjectId } from '../../../lib/ids.ts';
+import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
+import type { Postgres } from '../../../stores/postgres/client.ts';
+import { type CallTexts, readCallTexts } from '../../executions/index.ts';
+import { findSaidOf, type SaidOfTarget, targetKey } from '../../feedback/index.ts';
+import type { FoundCall } from './find-rated-calls.ts';
+
+/** Spans above a call that are searched for its variables. */
+const ancestorsMax = 8;
+
+/** A call with its texts and feedback. */
+export interface RatedCall {
+  /** The span of the call, then those above it, as far as they were needed. Empty if it is not stored. */
+  spans: readonly CallTexts[];
+  /** Undefined if the feedback of its execution is not about this call alone. */
+  said: SaidOfTarget | undefined;
+}
+
+/**
+ * Reads the texts and the feedback of some calls, in their order. Spans above a call are read while no
+ * span below them has variables.
+ * @throws UnavailableError while a store is unavailable
+ */
+export async function readRatedCalls(
+  { clickhouse, postgres }: { clickhouse: ClickHouse; postgres: Postgres },
+  projectId: ProjectId,
+  calls: readonly FoundCall[],
+): Promise<RatedCall[]> {
+  const targets = calls.flatMap(({ traceId, spanId, isOnly }) => [
+    { traceId, spanId },
+    ...(isOnly ? [{ traceId }] : []),
+  ]);
+  const [said, chains] = await Promise.all([
+    findSaidOf(postgres, projectId, targets),
+    readChains(clickhouse, projectId, calls),
+  ]);
+  return calls.map((call, index) => ({
+    spans: chains[index] ?? [],
+    said: together(said.get(targetKey(call)), call.isOnly ? said.get(call.traceId) : undefined),
+  }));
+}
+
+/** What was said about the call itself comes first. */
+function together(ofCall: SaidOfTarget | undefined, ofExecution: SaidOfTarget | undefined): SaidOfTarget | undefined {
+  if (ofCall === undefined || ofExecution === undefined) return ofCall ?? ofExecution;
+  return {
+    score: ofCall.score ?? ofExecution.score,
+    correction: ofCall.correction ?? ofExecution.correction,
+    comment: ofCall.comment ?? ofExecution.comment,
+  };
+}
+
+async function readChains(
+  clickhouse: ClickHouse,
+  projectId: ProjectId,
+  calls: readonly FoundCall[],
+): Promise<CallTexts[][]> {
+  const chains: CallTexts[][] = calls.map(() => []);
+  let wanted = calls.map(({ traceId, spanId }, chain) => ({ traceId, spanId, chain }));
+  for (let level = 0; level <= ancestorsMax && wanted.length > 0; level++) {
+    const texts = await readCallTexts(clickhouse, projectId, wanted);
+    const bySpan = new Map(texts.map((each) => [targetKey(each), each]));
+    wanted = wanted.flatMap(({ chain, ...span }) => {
+      const found = bySpan.get(targetKey(span));
+      if (found === undefined) return [];
+      chains[chain]?.push(found);
+      const isEnough = found.variables.size > 0 || found.cut.variables || found.parentSpanId === '';
+      return isEnough ? [] : [{ traceId: found.traceId, spanId: found.parentSpanId, chain }];
+    });
+  }
+  return chains;
+}

@@ -1,0 +1,100 @@
+import type { CallTexts } from '../../executions/index.ts';
+import type { FeedbackKind, SaidOfTarget } from '../../feedback/index.ts';
+import { descend, isMissing } from '../../templates/index.ts';
+import type { RatedCall } from './read-rated-calls.ts';
+
+/** Why a call gives no row. */
+export const dropReasons = {
+  missing_variables: 'do not have all variables of the prompt',
+  ambiguous_feedback: 'are among several calls of the prompt in an execution, and the feedback names none of them',
+  duplicate: 'have the inputs of a newer execution',
+  too_large: 'have an output or variables over 64 KiB',
+  not_stored: 'are no longer stored',
+  own_call: 'were made by an optimization',
+} as const;
+export type DropReason = keyof typeof dropReasons;
+
+/** A row that a recorded call gives. */
+export interface ExecutionRow {
+  inputs: Readonly<Record<string, unknown>>;
+  /** A correction, or an output with positive feedback; absent if neither is known. */
+  expected?: string;
+  /** Whether `expected` is an output that a user rated well, which may be less than the best. */
+  weakLabel: boolean;
+  /** What a user said against the output. */
+  note?: string;
+}
+
+/** Beyond it, a score is positive; below, it is negative. */
+const neutralScore = 0.5;
+/** Characters of an output in a note. */
+const quotedMax = 1_000;
+
+const isOfKind: Readonly<Record<FeedbackKind, (said: SaidOfTarget) => boolean>> = {
+  any: () => true,
+  positive: ({ score }) => score !== null && score > neutralScore,
+  negative: ({ score }) => score !== null && score < neutralScore,
+  corrected: ({ correction }) => correction !== null,
+};
+
+/** Returns the row of a call, why it gives none, or undefined if it does not have the wanted feedback. */
+export function rowOfCall(
+  { spans, said }: RatedCall,
+  variables: ReadonlyMap<string, boolean>,
+  kind: FeedbackKind,
+): ExecutionRow | DropReason | undefined {
+  const [own] = spans;
+  if (own === undefined) return 'not_stored';
+  if (spans.some(({ isOfOptimization }) => isOfOptimization)) return 'own_call';
+  if (said === undefined) return 'ambiguous_feedback';
+  if (!isOfKind[kind](said)) return undefined;
+  const inputs = inputsOf(spans, variables);
+  if (inputs === undefined) return spans.some(({ cut }) => cut.variables) ? 'too_large' : 'missing_variables';
+  const isRatedWell = isOfKind.positive(said);
+  if (said.correction !== null) return { inputs, expected: said.correction, weakLabel: false, ...noteOf(own, said) };
+  if (isRatedWell && own.cut.output) return 'too_large';
+  if (isRatedWell && own.output !== undefined) return { inputs, expected: own.output, weakLabel: true };
+  return { inputs, weakLabel: false, ...noteOf(own, said) };
+}
+
+/**
+ * Returns the inputs that a call was made with: its variables, or those of the nearest span above it,
+ * otherwise an input that is an object with exactly the variables. Undefined if a required one is
+ * missing.
+ */
+function inputsOf(spans: readonly CallTexts[], variables: ReadonlyMap<string, boolean>) {
+  const names = new Set([...variables.keys()].map((path) => path.split('.', 1)[0] ?? path));
+  const isComplete = (inputs: Readonly<Record<string, unknown>>) =>
+    [...variables].every(([path, isRequired]) => !isRequired || !isMissing(descend(inputs, path.split('.'))));
+  const recorded = spans.map(({ variables: given }) => inputsFrom(given, names)).find(isComplete);
+  if (recorded !== undefined) return recorded;
+  const isExact = (input: Readonly<Record<string, unknown>>) => Object.keys(input).every((name) => names.has(name));
+  return spans
+    .flatMap(({ input }) => (input === undefined ? [] : [input]))
+    .find((input) => isExact(input) && isComplete(input));
+}
+
+/** Returns the variables that the prompt has. `user.name` is the member of a variable `user`. */
+function inputsFrom(given: ReadonlyMap<string, unknown>, names: ReadonlySet<string>): Record<string, unknown> {
+  const inputs = new Map<string, unknown>();
+  for (const [key, value] of given) {
+    const [name = key, ...path] = names.has(key) ? [key] : key.split('.');
+    if (names.has(name)) inputs.set(name, path.length === 0 ? value : withMember(inputs.get(name), path, value));
+  }
+  return Object.fromEntries(inputs);
+}
+
+function withMember(value: unknown, [first, ...rest]: readonly string[], member: unknown): unknown {
+  if (first === undefined) return member;
+  const before = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+  const members = new Map<string, unknown>(before);
+  return Object.fromEntries(members.set(first, withMember(members.get(first), rest, member)));
+}
+
+function noteOf({ output }: CallTexts, said: SaidOfTarget): { note?: string } {
+  if (said.comment === null && !isOfKind.negative(said)) return {};
+  const comment = said.comment ?? 'it is not good.';
+  return {
+    note: output === undefined ? comment : `Of the output ${JSON.stringify(output.slice(0, quotedMax))}: ${comment}`,
+  };
+}

@@ -1,0 +1,290 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FeedbackKind } from '../../../src/domains/feedback/index.ts';
+import { rowsFromExecutions } from '../../../src/domains/optimization/rows-from-executions.ts';
+import type { ProjectId } from '../../../src/lib/ids.ts';
+import { type ClickHouse, connectClickHouse } from '../../../src/stores/clickhouse/client.ts';
+import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
+import { newFeedback } from '../../support/feedback.ts';
+import type { SpanInput } from '../../support/otlp-encode.ts';
+import { storeExecution } from '../../support/post-execution.ts';
+import { integerBetween, type Random, seededRandom } from '../../support/random.ts';
+import { aModelCall, aSpan, newTraceId } from '../../support/spans.ts';
+import { listExecutions, sendSpans } from '../../support/traces.ts';
+import { until } from '../../support/until.ts';
+
+let api: TestApi;
+let clickhouse: ClickHouse;
+
+beforeAll(async () => {
+  api = await startApi();
+  clickhouse = connectClickHouse(api.config.clickhouseUrl);
+});
+afterAll(async () => {
+  await clickhouse.close();
+  await api.close();
+});
+
+const variables = new Map([
+  ['ticket', true],
+  ['user.name', true],
+  ['tone', false],
+]);
+const nowMs = Date.now();
+
+async function aPrompt(project: ProjectOfTest, name: string): Promise<string> {
+  const { body } = await api.call<{ id: string }>('createPrompt', {
+    ...{ params: { project_id: project.id }, key: project.key },
+    body: { name, type: 'text', template: `${name}: {{ticket}} for {{user.name}}{{#tone}}, {{tone}}{{/tone}}` },
+  });
+  return body.id;
+}
+
+function rowsOf(
+  project: ProjectOfTest,
+  promptId: string,
+  filter: { feedback?: FeedbackKind; limit?: number; from?: string; to?: string } = {},
+) {
+  return rowsFromExecutions(
+    { postgres: api.postgres, clickhouse },
+    {
+      project: { projectId: project.id as ProjectId },
+      prompt: { id: promptId },
+      ...{ variables, filter: { feedback: 'any', limit: 1_000, ...filter } },
+      signal: new AbortController().signal,
+    },
+  );
+}
+
+/** How a call tells its inputs. */
+const places = ['attributes', 'nested', 'parent', 'input', 'incomplete', 'nowhere'] as const;
+const opinions = ['corrected', 'positive', 'negative', 'commented', 'none'] as const;
+
+interface Call {
+  traceId: string;
+  spanId: string;
+  startMs: number;
+  place: (typeof places)[number];
+  opinion: (typeof opinions)[number];
+  onSpan: boolean;
+  inputs: { ticket: string; user: { name: string } };
+  output: string;
+  spans: SpanInput[];
+}
+
+function aCall(promptId: string, random: Random, index: number, more: Record<string, string> = {}): Call {
+  const pick = <T>(list: readonly T[]) => list[integerBetween(random, 0, list.length - 1)] as T;
+  const [place, opinion, onSpan] = [pick(places), pick(opinions), random() < 0.3];
+  // Some calls have equal inputs.
+  const inputs = { ticket: `ticket ${integerBetween(random, 0, 250)}`, user: { name: 'Ada' } };
+  // ClickHouse compares ids that end with zero bytes like any other.
+  const traceId = newTraceId().slice(0, 30) + (index % 7 === 0 ? '00' : '01');
+  const startMs = nowMs - 10 * 60_000 - index * 1_000;
+  const output = `output "${index}"`;
+  const recorded = variablesAt(place, inputs);
+  const at = { traceId, startUnixNano: BigInt(startMs) * 1_000_000n, endUnixNano: BigInt(startMs + 50) * 1_000_000n };
+  const prompt = { 'promptlane.prompt.id': promptId };
+  const root = aSpan({ ...at, attributes: { ...more, ...(place === 'parent' ? { ...prompt, ...recorded } : {}) } });
+  const span = aModelCall(10, 5, {
+    ...{ ...at, parentSpanId: root.spanId },
+    attributes: {
+      ...(place === 'parent' ? {} : { ...prompt, ...recorded }),
+      ...more,
+      'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', parts: [{ type: 'text', content: output }] }]),
+    },
+  });
+  return { traceId, spanId: span.spanId, startMs, place, opinion, onSpan, inputs, output, spans: [root, span] };
+}
+
+function variablesAt(place: Call['place'], { ticket, user }: Call['inputs']) {
+  const prefix = 'gen_ai.prompt.variable.';
+  if (place === 'nowhere') return {};
+  if (place === 'input') return { 'promptlane.input': JSON.stringify({ user, ticket }) };
+  if (place === 'incomplete') return { [`${prefix}ticket`]: ticket };
+  const name =
+    place === 'nested' ? { [`${prefix}user`]: new Map([['name', user.name]]) } : { [`${prefix}user.name`]: user.name };
+  return { [`${prefix}ticket`]: ticket, [`${prefix}unused`]: 7n, ...name };
+}
+
+const said: Readonly<Record<Exclude<Call['opinion'], 'none'>, object>> = {
+  corrected: { correction: 'as it should be', rating: 'down' },
+  positive: { rating: 'up', comment: 'thanks' },
+  negative: { rating: 2 },
+  commented: { comment: 'too long' },
+};
+
+async function giveOpinions(project: ProjectOfTest, calls: readonly Call[]): Promise<void> {
+  for (const { traceId, spanId, opinion, onSpan } of calls) {
+    if (opinion === 'none') continue;
+    const target = onSpan
+      ? { target_type: 'span', trace_id: traceId, span_id: spanId }
+      : { target_type: 'execution', trace_id: traceId };
+    await newFeedback(api, project, { ...target, ...said[opinion] });
+  }
+}
+
+async function store(project: ProjectOfTest, calls: readonly Call[]): Promise<void> {
+  for (let start = 0; start < calls.length; start += 50) {
+    const some = calls.slice(start, start + 50);
+    await sendSpans(
+      api,
+      project.key,
+      some.flatMap(({ spans }) => spans),
+    );
+  }
+  const query = { include_total: true, limit: 1, from: new Date(nowMs - 60 * 60_000).toISOString() };
+  await until('all executions', 30_000, async () => {
+    const { body } = await listExecutions(api, project, query);
+    return body.page.total === calls.length;
+  });
+  await giveOpinions(project, calls);
+}
+
+const kindsOf: Readonly<Record<Call['opinion'], readonly FeedbackKind[]>> = {
+  corrected: ['any', 'corrected', 'negative'],
+  positive: ['any', 'positive'],
+  negative: ['any', 'negative'],
+  commented: ['any'],
+  none: [],
+};
+
+/** What the rows must be, computed from the population alone. `calls` are newest first. */
+function truthOf(calls: readonly Call[], kind: FeedbackKind, limit: number) {
+  const dropped: Record<string, number> = {};
+  const drop = (reason: string) => {
+    dropped[reason] = (dropped[reason] ?? 0) + 1;
+  };
+  const rows = new Map<string, object>();
+  for (const call of calls.filter(({ opinion }) => kindsOf[opinion].includes(kind))) {
+    if (rows.size >= limit) break;
+    if (call.place === 'incomplete' || call.place === 'nowhere') drop('missing_variables');
+    else if (rows.has(call.inputs.ticket)) drop('duplicate');
+    else rows.set(call.inputs.ticket, rowOf(call));
+  }
+  return { rows: [...rows.values()], dropped };
+}
+
+function rowOf({ inputs, opinion, output }: Call) {
+  if (opinion === 'positive') return { inputs, expected: output, weakLabel: true };
+  const quoted = `Of the output ${JSON.stringify(output)}: `;
+  if (opinion === 'corrected') {
+    return { inputs, expected: 'as it should be', weakLabel: false, note: `${quoted}it is not good.` };
+  }
+  return { inputs, weakLabel: false, note: quoted + (opinion === 'commented' ? 'too long' : 'it is not good.') };
+}
+
+describe('rowsFromExecutions', () => {
+  test('of 300 calls over several pages, gives the rows and the reasons that the population says', async () => {
+    const random = seededRandom();
+    const [project, other] = await Promise.all([newProject(api), newProject(api)]);
+    const [promptId, otherPrompt, foreign] = await Promise.all([
+      aPrompt(project, 'Sort'),
+      aPrompt(project, 'Other'),
+      aPrompt(other, 'Sort'),
+    ]);
+    const calls = Array.from({ length: 300 }, (_, index) => aCall(promptId, random, index));
+    const othersCalls = Array.from({ length: 20 }, (_, index) => aCall(otherPrompt, random, index));
+    const foreignCalls = Array.from({ length: 20 }, (_, index) => aCall(foreign, random, index));
+    await Promise.all([store(project, [...calls, ...othersCalls]), store(other, foreignCalls)]);
+    for (const feedback of ['any', 'positive', 'negative', 'corrected'] as const) {
+      const { rows, dropped } = await rowsOf(project, promptId, { feedback });
+      expect({ feedback, rows, dropped }).toEqual({ feedback, ...truthOf(calls, feedback, 1_000) });
+    }
+    const few = await rowsOf(project, promptId, { limit: 7 });
+    expect({ rows: few.rows, dropped: few.dropped }).toEqual(truthOf(calls, 'any', 7));
+    const [from, to] = [149, 50].map((s) => new Date(nowMs - 10 * 60_000 - s * 1_000).toISOString());
+    const some = await rowsOf(project, promptId, { from: from ?? '', to: to ?? '' });
+    expect({ rows: some.rows, dropped: some.dropped }).toEqual(truthOf(calls.slice(51, 150), 'any', 1_000));
+  });
+
+  test('gives no row of a call that the service made for an optimization, even if it names the prompt', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project, 'Sort');
+    const own = aCall(promptId, () => 0, 0, { 'promptlane.metadata.source': 'optimization' });
+    await store(project, [own]);
+    expect(own).toMatchObject({ place: 'attributes', opinion: 'corrected' });
+    expect(await rowsOf(project, promptId)).toMatchObject({ rows: [], dropped: { own_call: 1 } });
+  });
+
+  test('reads variables and input of POST executions, and tells which expected outputs are weak', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project, 'Sort');
+    const common = { prompt_id: promptId, model: 'house-model' };
+    const byVariables = { ticket: 'late parcel', user: { name: 'Ada', years: 41 }, tone: ['kind'] };
+    const bodies = [
+      { ...common, variables: byVariables, input: 'rendered', output: 'P1', started_at: isoBefore(1) },
+      { ...common, input: { ticket: 't', user: { name: 'Bo' } }, output: { queue: 'P2' }, started_at: isoBefore(2) },
+      { ...common, input: { ticket: 't', user: { name: 'Cy' }, more: 1 }, output: 'P3', started_at: isoBefore(3) },
+    ];
+    for (const body of bodies) {
+      const { trace_id } = await storeExecution(api, project, body);
+      await newFeedback(api, project, { target_type: 'execution', trace_id, rating: 'up' });
+    }
+    const { rows, dropped, warnings } = await rowsOf(project, promptId);
+    expect(rows).toEqual([
+      { inputs: byVariables, expected: 'P1', weakLabel: true },
+      { inputs: { ticket: 't', user: { name: 'Bo' } }, expected: '{"queue":"P2"}', weakLabel: true },
+    ]);
+    expect(dropped).toEqual({ missing_variables: 1 });
+    expect(warnings).toEqual([
+      {
+        code: 'executions_missing_variables',
+        message: '1 executions with feedback give no row: they do not have all variables of the prompt.',
+      },
+      { code: 'weak_labels', message: expect.stringContaining('2 of 2 rows') },
+    ]);
+  });
+
+  test('of an execution with several calls, uses only feedback that names the call', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project, 'Sort');
+    const [first, second] = [1, 2].map((number) => ({
+      ...{
+        name: `call ${number}`,
+        kind: 'llm',
+        model: 'house-model',
+        prompt_id: promptId,
+        span_id: `${number}`.repeat(16),
+      },
+      ...{ variables: { ticket: `ticket ${number}`, user: { name: 'Ada' } }, output: `${number}` },
+    }));
+    const { trace_id } = await storeExecution(api, project, { spans: [first, second], output: 'both' });
+    await newFeedback(api, project, { target_type: 'execution', trace_id, correction: 'of the whole' });
+    const span_id = '2'.repeat(16);
+    await newFeedback(api, project, { target_type: 'span', trace_id, span_id, correction: 'of the second' });
+    const { rows, dropped } = await rowsOf(project, promptId);
+    expect(rows).toEqual([
+      { inputs: { ticket: 'ticket 2', user: { name: 'Ada' } }, expected: 'of the second', weakLabel: false },
+    ]);
+    expect(dropped).toEqual({ ambiguous_feedback: 1 });
+  });
+
+  test('leaves out a call whose variables or output are over 64 KiB', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project, 'Sort');
+    const large = 'x'.repeat(65_537);
+    const user = { name: 'Ada' };
+    const common = { prompt_id: promptId, model: 'house-model' };
+    for (const body of [
+      { ...common, variables: { ticket: large, user }, output: 'P1' },
+      { ...common, variables: { ticket: 't', user }, output: large },
+    ]) {
+      const { trace_id } = await storeExecution(api, project, body);
+      await newFeedback(api, project, { target_type: 'execution', trace_id, rating: 'up' });
+    }
+    expect(await rowsOf(project, promptId)).toMatchObject({ rows: [], dropped: { too_large: 2 } });
+  });
+
+  test('ends when its caller leaves', async () => {
+    const project = await newProject(api);
+    const call = rowsFromExecutions(
+      { postgres: api.postgres, clickhouse },
+      {
+        ...{ project: { projectId: project.id as ProjectId }, prompt: { id: 'prm_none' }, variables },
+        ...{ filter: { feedback: 'any', limit: 10 }, signal: AbortSignal.abort(new Error('left')) },
+      },
+    );
+    await expect(call).rejects.toThrow('left');
+  });
+});
+
+const isoBefore = (minutes: number) => new Date(nowMs - minutes * 60_000).toISOString();
