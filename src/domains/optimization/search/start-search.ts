@@ -44,6 +44,7 @@ export async function startSearch(ports: SearchPorts, { config, base, rows }: Se
     trainOrder: new TrainOrder(chosen.train, config.seed),
     pool: [],
     seen: new Set(),
+    refusedOnce: new Set(),
     messageFaults: new Map(),
     failedProposals: 0,
     asksForJson: true,
