@@ -41,14 +41,16 @@ function firstDifference(a: string, b: string): number {
 
 /** Returns 1 less the edit distance (V. I. Levenshtein, 1965) as a share of the longer text. */
 export function levenshteinSimilarity(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  let row = Uint16Array.from({ length: b.length + 1 }, (_, index) => index);
+  let next = new Uint16Array(b.length + 1);
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    next[0] = i;
+    const code = a.charCodeAt(i - 1);
     for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const replaced = (row[j - 1] ?? 0) + (code === b.charCodeAt(j - 1) ? 0 : 1);
+      next[j] = Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
     }
-    row = next;
+    [row, next] = [next, row];
   }
   const longer = Math.max(a.length, b.length);
   return longer === 0 ? 1 : 1 - (row[b.length] ?? 0) / longer;
