@@ -24,7 +24,7 @@ export async function storedRun({ postgres }: TestApi, project: ProjectOfTest, g
   await insertRows(postgres, { projectId, runId: id }, given.rows ?? []);
   const claimed = await claimRun(postgres, { projectId, runId: id });
   if (claimed === undefined) throw new Error(`The run ${id} cannot be claimed`);
-  const writer = new RunWriter(postgres, claimed.lease, claimed.run);
+  const writer = new RunWriter({ postgres, ...claimed, signal: new AbortController().signal });
   for (const event of given.events ?? []) {
     // Otherwise a worker takes the run.
     await renewLease(postgres, claimed.lease);
@@ -50,9 +50,15 @@ function aRun(project: ProjectOfTest, id: string, { promptId, rows = [], warning
         ...{ maxPromptTokens: null, targetScore: null, guidance: null },
       },
     },
-    options: { apply: 'never', dataset_source: 'inline', holdout_fraction: 0.3 },
+    options: {
+      apply: 'never',
+      dataset_source: 'inline',
+      dataset_filter: null,
+      holdout_fraction: 0.3,
+      holdout_id: null,
+    },
     plan: {
-      rows: { train: count('train'), val: count('val'), holdout: count('holdout'), dropped: 0 },
+      rows: { train: count('train'), val: count('val'), holdout: count('holdout'), dropped: 0, unused: 0 },
       ...{ estimated_proposals: [1, 2], estimated_cost_usd: null, reserved_for_holdout_calls: 0 },
     },
   };

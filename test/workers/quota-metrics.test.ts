@@ -4,8 +4,8 @@ import { monthOf, usageKey } from '../../src/domains/quotas/usage.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { connectQueue } from '../../workers/connect-queue.ts';
 import { quotaReached } from '../../workers/processors.ts';
-import { connectQueue } from '../../workers/start-workers.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { limitedProject } from '../support/limits.ts';
 

@@ -92,7 +92,7 @@ async function findRows(
   deps: PrepareRunDeps,
   { project, body: { dataset }, waiter }: PrepareRunInput,
   prompt: Item,
-  { used }: CompiledPrompt,
+  { variables }: CompiledPrompt,
 ): Promise<{ rows: RowInput[]; dropped: number; warnings: readonly RunWarning[] }> {
   if (dataset.source === 'inline') {
     const rows = await checkRows(dataset.rows, sharedThird(project.workspaceId));
@@ -100,7 +100,9 @@ async function findRows(
     return { rows, dropped: 0, warnings: [] };
   }
   const { filter } = dataset;
-  return rowsFromExecutions(deps, { project, prompt, variables: [...used], filter, signal: waiter.signal });
+  const found = await rowsFromExecutions(deps, { project, prompt, variables, filter, signal: waiter.signal });
+  const dropped = Object.values(found.dropped).reduce((sum, count) => sum + count, 0);
+  return { ...found, dropped };
 }
 
 const requiredOf = ({ variables }: CompiledPrompt) =>

@@ -24,14 +24,13 @@ export async function readReport(
   if (run === undefined) throw unknownRun(key.id);
   const ref = { projectId: run.projectId, runId: run.id };
   const bestId = run.decision?.winnerId ?? run.progress.bestCandidateId;
-  const [seed, best, candidates] = await Promise.all([
+  const [seed, best, { candidates, hasMore }] = await Promise.all([
     findSeed(postgres, ref),
     bestId === null ? undefined : findCandidate(postgres, ref, bestId),
-    listCandidates(postgres, ref, { after: undefined, limit: shownCandidatesMax + 1 }),
+    listCandidates(postgres, ref, { after: undefined, limit: shownCandidatesMax }),
   ]);
   return {
-    ...{ run, best, candidates: candidates.slice(0, shownCandidatesMax) },
-    hasMoreCandidates: candidates.length > shownCandidatesMax,
+    ...{ run, best, candidates, hasMoreCandidates: hasMore },
     diff: await diffOf(threads, seed, best),
     rows: await worstRowsOf(postgres, run, seed, best),
   };
