@@ -1,23 +1,26 @@
 import '../src/runtime/own-garbage.ts';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { recordPromptEvents } from '../src/api/prompt-events.ts';
 import { readConfig } from '../src/config.ts';
 import { createStoring } from '../src/domains/ingestion/jobs.ts';
-import type { OptimizationJobs } from '../src/domains/optimization/jobs.ts';
+import { loadOptimizationJobs, type OptimizationJobs } from '../src/domains/optimization/jobs.ts';
 import { startSummaryLane } from '../src/domains/summaries/jobs.ts';
 import { startWebhookLane } from '../src/domains/webhooks/jobs.ts';
 import { within } from '../src/lib/within.ts';
 import { ingestLanes } from '../src/queue/ingest-lanes.ts';
 import { jobCatalog } from '../src/queue/job-catalog.ts';
+import { connectOptimizationQueue } from '../src/queue/optimization-queue.ts';
 import { RedisClock } from '../src/queue/redis-clock.ts';
 import { removeWorkerFigures, writeWorkerFigures } from '../src/queue/worker-figures.ts';
 import { createLatencyRecorder } from '../src/telemetry/latency.ts';
 import { version } from '../src/version.ts';
 import { BodyProgress } from './body-progress.ts';
 import { connectClients } from './clients.ts';
+import { connectQueue } from './connect-queue.ts';
 import { IsolatedProcess } from './isolation/isolated-process.ts';
 import { MemoryReserve } from './memory-reserve.ts';
-import { connectQueue, startWorkers } from './start-workers.ts';
+import { startWorkers } from './start-workers.ts';
 import { startWatchdog } from './watchdog.ts';
 
 /**
@@ -47,6 +50,7 @@ const reserve = new MemoryReserve({ redis, ingest, logger });
 reserve.start();
 const progress = new BodyProgress();
 
+const optimizationQueue = connectOptimizationQueue(redis);
 let optimization: Promise<OptimizationJobs> | undefined;
 
 const workers = await startWorkers(
@@ -64,9 +68,10 @@ const workers = await startWorkers(
       end: (done) => progress.end(clock.nowMs(), done),
     },
     optimization: () => {
-      optimization ??= import('./optimization.ts').then(({ startOptimization }) => startOptimization(clients));
+      optimization ??= loadOptimizationJobs({ ...clients, clock, changed: recordPromptEvents });
       return optimization;
     },
+    enqueueRuns: (runs) => optimizationQueue.add(runs),
     isolation: connectQueue(jobCatalog.isolateBody.queue, redis),
     countStored: (spans) => {
       storedSpans += spans;
@@ -103,7 +108,8 @@ async function stop(signal: string): Promise<void> {
   // An unavailable dependency would delay this forever.
   await within(farewellMs, async () => {
     await removeWorkerFigures(redis, workerId);
-    await Promise.all([storing.close(), clients.close()]);
+    await Promise.all([storing.close(), optimization?.then((jobs) => jobs.close())]);
+    await clients.close();
   }).catch(() => undefined);
   process.exit(0);
 }

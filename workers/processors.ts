@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 import { type CheckBudgetsDeps, checkBudgets } from '../src/domains/budgets/jobs.ts';
 import { recordEvent } from '../src/domains/events/index.ts';
-import { type ApplyOrGiveUpDeps, applyOrGiveUp, pruneIdentityEvents } from '../src/domains/identity/jobs.ts';
+import type { ApplyOrGiveUpDeps } from '../src/domains/identity/jobs.ts';
 import {
   type IngestOrIsolateDeps,
   ingestOrIsolate,
   type SweepBodiesDeps,
   sweepBodies,
 } from '../src/domains/ingestion/jobs.ts';
-import type { OptimizationJobs } from '../src/domains/optimization/jobs.ts';
+import { type OptimizationJobs, type ResumeRunsDeps, resumeRuns } from '../src/domains/optimization/jobs.ts';
 import { type SettleUsageDeps, settleMonthlyUsage } from '../src/domains/quotas/jobs.ts';
 import { type MergeDataPartsDeps, mergeDataParts } from '../src/domains/spans/jobs.ts';
 import { type ReconcileSummariesDeps, reconcileSummaries } from '../src/domains/summaries/jobs.ts';
@@ -25,8 +25,9 @@ export type ProcessorDeps = IngestOrIsolateDeps &
   Omit<SettleUsageDeps, 'quotaReached'> &
   MergeDataPartsDeps &
   ReconcileSummariesDeps &
+  ResumeRunsDeps &
   ApplyOrGiveUpDeps & {
-    /** Loads the jobs of optimization runs. */
+    /** Loads the jobs of optimization runs, once. */
     optimization: () => Promise<OptimizationJobs>;
   };
 
@@ -44,17 +45,20 @@ export const processors = {
   ingestLargeBody: (deps, job, payload) => ingestOrIsolate(deps, job, payload),
   isolateBody: (deps, job, payload) => isolateBody(deps, job.id, payload),
   sweepBodies: (deps) => sweepBodies(deps),
-  applyIdentityEvent: (deps, job, event) => applyOrGiveUp(deps, job, event),
-  pruneIdentityEvents: (deps) => pruneIdentityEvents(deps),
+  applyIdentityEvent: async (deps, job, event) => (await identityJobs()).applyOrGiveUp(deps, job, event),
+  pruneIdentityEvents: async (deps) => (await identityJobs()).pruneIdentityEvents(deps),
   pruneEvents: (deps) => pruneEvents(deps),
   pruneChanges: (deps) => pruneChanges(deps.postgres),
   mergeDataParts: (deps) => mergeDataParts(deps, { restS: 10 }),
   reconcileSummaries: (deps) => reconcileSummaries(deps, { nowMs: deps.clock.nowMs() }),
   checkBudgets: (deps) => checkBudgets(deps, { nowMs: deps.clock.nowMs() }),
   runOptimization: async (deps, _job, payload) => (await deps.optimization()).run(payload),
-  resumeRuns: async (deps) => (await deps.optimization()).resume(),
+  resumeRuns: (deps) => resumeRuns(deps),
   settleUsage: (deps) => settleMonthlyUsage({ ...deps, quotaReached }, { nowMs: deps.clock.nowMs() }),
 } satisfies Processors;
+
+/** Loaded by the first job that needs it: events of identity providers are rare. */
+const identityJobs = () => import('../src/domains/identity/jobs.ts');
 
 /** Events come after quotas in the order of the domains, so their function is passed on here. */
 export const quotaReached: SettleUsageDeps['quotaReached'] = (transaction, data) =>

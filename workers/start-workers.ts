@@ -1,10 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Queue, Worker } from 'bullmq';
+import { Worker } from 'bullmq';
 import { dropBody } from '../src/queue/drop-body.ts';
 import { backoffMs, type JobName, jobCatalog } from '../src/queue/job-catalog.ts';
 import type { JobFacts } from '../src/queue/job-facts.ts';
-import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
+import { connectWorkerRedis } from '../src/stores/redis/client.ts';
 import type { Logger } from '../src/telemetry/logger.ts';
+import { connectQueue } from './connect-queue.ts';
+import { outOfMemoryRestMs, startSchedules } from './job-schedules.ts';
 import { isOutOfMemory, type MemoryReserve } from './memory-reserve.ts';
 import { type ProcessorDeps, processors } from './processors.ts';
 import { QuietLog } from './quiet-log.ts';
@@ -16,10 +17,6 @@ import { keepOrderOfStalled } from './stalled-jobs.ts';
  * crashes itself, so BullMQ must never fail a stalled job.
  */
 const stallSettings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledCount: 1_000_000 };
-/**
- * BullMQ retries immediately after an error, so a worker pauses this long when Redis is out of memory.
- */
-const outOfMemoryRestMs = 500;
 
 /** Jobs with a body that is stored beside the job. */
 const bodyJobs: ReadonlySet<JobName> = new Set(['ingestBody', 'ingestLargeBody', 'isolateBody'] as const);
@@ -44,41 +41,13 @@ export async function startWorkers(deps: WorkersDeps, redisUrl: string): Promise
   const log = new QuietLog(deps.logger);
   const names = Object.keys(jobCatalog) as JobName[];
   const workers = names.map((name) => startWorker(name, deps, { redisUrl, log }));
-  await Promise.all(names.map((name) => keepScheduled(name, deps)));
+  const schedules = await startSchedules(deps);
   return {
-    close: async () => void (await Promise.all(workers.map(({ worker }) => worker.close()))),
+    async close() {
+      schedules.stop();
+      await Promise.all(workers.map(({ worker }) => worker.close()));
+    },
   };
-}
-
-/**
- * Creates or updates the scheduler of a repeated job. Waits while Redis is out of memory. Throws any
- * other error.
- */
-async function keepScheduled(name: JobName, deps: WorkersDeps): Promise<void> {
-  const job = jobCatalog[name];
-  if (!('everyMs' in job)) return;
-  const { queue, attempts, removeOnComplete, everyMs } = job;
-  const opts = { attempts, removeOnComplete, removeOnFail: { count: 10 } };
-  for (;;) {
-    try {
-      await connectQueue(queue, deps.redis).upsertJobScheduler(name, { every: everyMs }, { name, data: {}, opts });
-      return;
-    } catch (error) {
-      if (!isOutOfMemory(error)) throw error;
-    }
-    await deps.reserve.release();
-    await sleep(outOfMemoryRestMs, undefined, { signal: deps.stopping });
-  }
-}
-
-/**
- * Creates a queue on a connection whose own listener logs errors. The listener here keeps BullMQ
- * from printing each error again.
- */
-export function connectQueue(name: string, connection: Redis): Queue {
-  const queue = new Queue(name, { connection });
-  queue.on('error', () => undefined);
-  return queue;
 }
 
 interface UnderWay {

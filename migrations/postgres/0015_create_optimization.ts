@@ -152,6 +152,8 @@ export async function up(knex: Knex): Promise<void> {
       -- unknown: its worker ended before the response, so it counts as spent
       state text not null default 'reserved' check (state in ('reserved', 'done', 'failed', 'unknown')),
       reserved_tokens bigint not null,
+      -- those of the response, which are part of reserved_tokens
+      reserved_output_tokens bigint not null,
       reserved_nano_usd bigint not null,
       billed boolean,
       -- false if the call was sent again after this attempt

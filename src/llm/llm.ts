@@ -15,8 +15,9 @@ export interface Llm {
 }
 
 /**
- * Creates the client of the configured endpoint, once per process. `redis` must wait through an
- * outage (see connectWorkerRedis). Returns undefined if no endpoint is configured.
+ * Creates the client of the configured endpoint, once per process. While `redis` is unavailable, calls
+ * wait; if it fails fast (see connectRequestRedis), they can also be aborted. Returns undefined if no
+ * endpoint is configured.
  */
 export function createLlm({
   config: { baseUrl, apiKey },

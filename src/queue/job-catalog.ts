@@ -142,7 +142,12 @@ export const jobCatalog = {
   },
   runOptimization: {
     queue: 'optimization',
-    /** Runs mostly wait for responses. A workspace has at most two in the queue and in progress. */
+    /**
+     * All workspaces share the places of all workers, and mostly wait in them for responses. Postgres is
+     * the queue: a workspace gets jobs for two of its runs at most, and the first of each workspace
+     * comes before the second of any. So a workspace holds at most two places, however many runs wait.
+     * The requests of runs share the endpoint by other limits, those of `src/llm/limits.ts`.
+     */
     concurrency: 8,
     payload: runOptimizationPayload,
     attempts: 1_000_000,

@@ -6,6 +6,8 @@ import { jobCatalog } from './job-catalog.ts';
 export interface RunToEnqueue {
   projectId: string;
   runId: string;
+  /** Jobs with a lower place come first. From 1. */
+  place: number;
 }
 
 /**
@@ -25,9 +27,9 @@ export function connectOptimizationQueue(redis: Redis): {
     queue,
     async add(runs) {
       await queue.addBulk(
-        runs.map(({ projectId, runId }) => ({
+        runs.map(({ projectId, runId, place }) => ({
           ...{ name: 'runOptimization', data: { projectId, runId } },
-          opts: { ...options, jobId: runId },
+          opts: { ...options, jobId: runId, priority: place },
         })),
       );
     },

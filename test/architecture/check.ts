@@ -31,19 +31,20 @@ export interface Import {
   module: string;
   /** Whether the import does not exist at run time. */
   isType: boolean;
+  /** Whether the module is loaded when the program gets there (`import()`), not with the file. */
+  isLazy: boolean;
 }
 
 /** Returns what a file imports, exports from, or loads with `import()`. Comments are ignored. */
 export function importsOf(text: string): Import[] {
   const code = withoutComments(text);
   const named = [...code.matchAll(/^\s*(?:import|export)\b(\s+type\b)?[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm)];
-  const others = [
-    ...code.matchAll(/^\s*import\s*['"]([^'"]+)['"]/gm),
-    ...code.matchAll(/\bimport\s*\(\s*['"]([^'"]+)['"]/g),
-  ];
+  const bare = [...code.matchAll(/^\s*import\s*['"]([^'"]+)['"]/gm)];
+  const lazy = [...code.matchAll(/\bimport\s*\(\s*['"]([^'"]+)['"]/g)];
   return [
-    ...named.map(([, type, module = '']) => ({ module, isType: type !== undefined })),
-    ...others.map(([, module = '']) => ({ module, isType: false })),
+    ...named.map(([, type, module = '']) => ({ module, isType: type !== undefined, isLazy: false })),
+    ...bare.map(([, module = '']) => ({ module, isType: false, isLazy: false })),
+    ...lazy.map(([, module = '']) => ({ module, isType: false, isLazy: true })),
   ];
 }
 

@@ -111,6 +111,7 @@ describe('the check', () => {
         .map(({ module }) => module)
         .sort(),
     ).toEqual(['a', 'b', 'c', 'd', 'e']);
-    expect(importsOf(text).filter(({ isType }) => isType)).toEqual([{ module: 'd', isType: true }]);
+    expect(importsOf(text).filter(({ isType }) => isType)).toEqual([{ module: 'd', isType: true, isLazy: false }]);
+    expect(importsOf(text).filter(({ isLazy }) => isLazy)).toEqual([{ module: 'e', isType: false, isLazy: true }]);
   });
 });

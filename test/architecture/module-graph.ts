@@ -1,10 +1,11 @@
 import { posix } from 'node:path';
-import type { SourceFile } from './check.ts';
-import { importsOf } from './check.ts';
+import { type Import, importsOf, type SourceFile } from './check.ts';
 
 /** The files of the product and their imports of each other. Paths are relative to the root of the project. */
 export interface ModuleGraph {
-  /** Imports that exist at run time. */
+  /** Imports that are loaded with their file. */
+  eager: ReadonlyMap<string, readonly string[]>;
+  /** Imports that exist at run time: those, and `import()`. */
   values: ReadonlyMap<string, readonly string[]>;
   /** The imports that exist at run time, and imports of types only. */
   all: ReadonlyMap<string, readonly string[]>;
@@ -12,17 +13,21 @@ export interface ModuleGraph {
 
 export function moduleGraph(files: readonly SourceFile[]): ModuleGraph {
   const paths = new Set(files.map(({ path }) => path));
-  const edges = (keep: (isType: boolean) => boolean) =>
+  const edges = (keep: (each: Import) => boolean) =>
     new Map(
       files.map(({ path, text }) => [
         path,
         importsOf(text)
-          .filter(({ module, isType }) => module.startsWith('.') && keep(isType))
+          .filter((each) => each.module.startsWith('.') && keep(each))
           .map(({ module }) => posix.join(posix.dirname(path), module))
           .filter((target) => paths.has(target)),
       ]),
     );
-  return { values: edges((isType) => !isType), all: edges(() => true) };
+  return {
+    eager: edges(({ isType, isLazy }) => !isType && !isLazy),
+    values: edges(({ isType }) => !isType),
+    all: edges(() => true),
+  };
 }
 
 /** Returns a file and everything that it imports, directly or indirectly. */
@@ -60,8 +65,10 @@ export function cyclesOf(edges: ModuleGraph['all']): string[][] {
 }
 
 export interface StructureFigures {
-  /** Files that the worker process loads. */
+  /** Files that the worker process loads when it starts. */
   workerFiles: readonly string[];
+  /** Files that it loads for some jobs only, when the first of them starts. */
+  lazyWorkerFiles: readonly string[];
   /** Files that `priceCall` loads. */
   priceCallFiles: number;
   /** Cycles of imports, including imports of types. */
@@ -79,8 +86,11 @@ export function structureOf(files: readonly SourceFile[]): StructureFigures {
   }
   const total = [...lines.values()].reduce((sum, count) => sum + count, 0);
   const shares = [...lines].map(([domain, count]) => ({ domain, share: count / total }));
+  const workerFiles = reachedFrom('workers/main.ts', graph.eager);
+  const laterFiles = [...reachedFrom('workers/main.ts', graph.values)].filter((path) => !workerFiles.has(path));
   return {
-    workerFiles: [...reachedFrom('workers/main.ts', graph.values)].sort(),
+    workerFiles: [...workerFiles].sort(),
+    lazyWorkerFiles: laterFiles.sort(),
     priceCallFiles: reachedFrom('src/domains/pricing/price-call.ts', graph.values).size,
     cycles: cyclesOf(graph.all),
     domainShares: shares.sort((a, b) => b.share - a.share),

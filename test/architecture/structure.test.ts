@@ -5,13 +5,27 @@ import { sources } from './sources.ts';
 const product = sources().filter(({ path }) => /^(?:src|workers)\//.test(path));
 const figures = structureOf(product);
 
+/** Schemas of requests that are declared beside verbs which jobs of optimization runs call. */
+const lazyHttp = ['etag', 'faults', 'json-walk', 'pagination', 'query'].map((name) => `src/http/${name}.ts`);
+
 describe('the worker process', () => {
+  const texts = new Map(product.map(({ path, text }) => [path, text]));
+  const isHttp = (path: string) => path.startsWith('src/http/');
+  const isServer = (path: string) =>
+    path.endsWith('.routes.ts') || /from '(?:express|helmet)'/.test(texts.get(path) ?? '');
+
   test('loads no HTTP, no endpoint and not Express', () => {
-    const texts = new Map(product.map(({ path, text }) => [path, text]));
-    const foreign = figures.workerFiles.filter(
-      (path) => /^src\/http\/|\.routes\.ts$/.test(path) || /from 'express'/.test(texts.get(path) ?? ''),
+    expect(figures.workerFiles.filter((path) => isHttp(path) || isServer(path))).toEqual([]);
+  });
+  test('loads no endpoint and not Express later either, and of HTTP what schemas need', () => {
+    expect(figures.lazyWorkerFiles.filter(isServer)).toEqual([]);
+    expect(figures.lazyWorkerFiles.filter(isHttp)).toEqual(lazyHttp);
+  });
+  test('loads the search for prompts, and the client of models, later', () => {
+    const { lazyWorkerFiles } = figures;
+    expect(lazyWorkerFiles).toEqual(
+      expect.arrayContaining(['src/llm/llm.ts', 'src/domains/optimization/create-jobs.ts']),
     );
-    expect(foreign).toEqual([]);
   });
   test('loads few files', () => {
     expect(figures.workerFiles.length).toBeLessThanOrEqual(230);
@@ -35,12 +49,14 @@ describe('the graph', () => {
     { path: 'src/a.ts', text: "import { b } from './b.ts';\nimport type { C } from './c.ts';" },
     { path: 'src/b.ts', text: "import './d.ts';" },
     { path: 'src/c.ts', text: "import type { A } from './a.ts';" },
-    { path: 'src/d.ts', text: "import { e } from 'express';" },
+    { path: 'src/d.ts', text: "import { e } from 'express';\nconst e = () => import('./e.ts');" },
+    { path: 'src/e.ts', text: '' },
   ];
-  test('follows values at run time, and types besides', () => {
-    const { values, all } = moduleGraph(files);
-    expect([...reachedFrom('src/a.ts', values)].sort()).toEqual(['src/a.ts', 'src/b.ts', 'src/d.ts']);
-    expect(reachedFrom('src/a.ts', all).size).toBe(4);
+  test('follows what is loaded with a file, what is loaded later, and types besides', () => {
+    const { eager, values, all } = moduleGraph(files);
+    expect([...reachedFrom('src/a.ts', eager)].sort()).toEqual(['src/a.ts', 'src/b.ts', 'src/d.ts']);
+    expect([...reachedFrom('src/a.ts', values)].sort()).toEqual(['src/a.ts', 'src/b.ts', 'src/d.ts', 'src/e.ts']);
+    expect(reachedFrom('src/a.ts', all).size).toBe(5);
   });
   test('finds circles of types', () => {
     const { values, all } = moduleGraph(files);

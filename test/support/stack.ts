@@ -41,6 +41,8 @@ export interface Stack {
   createProject(name: string, workspaceId?: string): Promise<Project>;
   /** Creates a workspace with a plan. Resolves to its id. */
   createWorkspace(name: string, plan: PlanName): Promise<string>;
+  /** Starts another worker. It ends with the stack. */
+  startWorker(): Promise<AppProcess>;
   /** Waits until no body is queued, delayed or in progress. Resolves to the elapsed time. */
   untilIdle(timeoutMs: number): Promise<number>;
   stop(): Promise<void>;
@@ -87,6 +89,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ...options.env,
     ...(await options.envOf?.(engines)),
   };
+  const others: AppProcess[] = [];
   const workerClickHouseUrl = (await options.workerClickHouseUrl?.(clickhouseUrl)) ?? clickhouseUrl;
   const [api, worker] = await Promise.all([
     AppProcess.start({
@@ -123,9 +126,15 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     isolation,
     createProject: (name, workspaceId = seeded.workspaceId) => createProject(apiUrl, workspaceId, name),
     createWorkspace: (name, plan) => createWorkspace(databaseUrl, name, plan),
+    async startWorker() {
+      const logFile = join(directory, `worker-${others.length + 2}.log`);
+      const worker = await AppProcess.start({ name: 'worker', env, logFile, reaper });
+      others.push(worker);
+      return worker;
+    },
     untilIdle: (timeoutMs) => untilIdle([ingest, ingestLarge, isolation], timeoutMs),
     async stop() {
-      await Promise.all([api.kill(), worker.kill()]);
+      await Promise.all([api, worker, ...others].map((each) => each.kill()));
       redis.disconnect();
       await clickhouse.close();
       await engines.stop();

@@ -14,7 +14,7 @@ import { connectRequestRedis, connectWorkerRedis, firstConnection, type Redis } 
 import { createLatencyRecorder } from '../../src/telemetry/latency.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { connectClients } from '../../workers/clients.ts';
-import { connectQueue } from '../../workers/start-workers.ts';
+import { connectQueue } from '../../workers/connect-queue.ts';
 import { testConfig } from '../support/api.ts';
 import { until } from '../support/until.ts';
 

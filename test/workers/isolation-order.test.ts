@@ -4,7 +4,7 @@ import { Worker } from 'bullmq';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { type IngestOrIsolateDeps, ingestOrIsolate } from '../../src/domains/ingestion/store/ingest-or-isolate.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
-import { connectQueue } from '../../workers/start-workers.ts';
+import { connectQueue } from '../../workers/connect-queue.ts';
 import { payloadOf } from '../support/quarantine.ts';
 import { until } from '../support/until.ts';
 

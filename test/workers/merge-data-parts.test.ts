@@ -4,7 +4,7 @@ import { mergeDataParts } from '../../src/domains/spans/merge-data-parts.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { connectQueue } from '../../workers/start-workers.ts';
+import { connectQueue } from '../../workers/connect-queue.ts';
 
 let redis: Redis;
 let clickhouse: ClickHouse;

@@ -8,7 +8,7 @@ import { endSummary, leaseSummaries, listForSummary, withoutPlace } from '../../
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { connectQueue } from '../../workers/start-workers.ts';
+import { connectQueue } from '../../workers/connect-queue.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { encodedBody } from '../support/encoded-body.ts';
 import { aModelCall, aSpan, newTraceId } from '../support/spans.ts';

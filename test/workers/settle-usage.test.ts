@@ -8,8 +8,8 @@ import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { connectQueue } from '../../workers/connect-queue.ts';
 import { quotaReached } from '../../workers/processors.ts';
-import { connectQueue } from '../../workers/start-workers.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { startClickHouseProxy } from '../support/clickhouse-proxy.ts';
 import { limitedProject, spanQuota } from '../support/limits.ts';

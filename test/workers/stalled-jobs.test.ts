@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type Job, type Queue, Worker } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { connectQueue } from '../../workers/connect-queue.ts';
 import { giveBackPlace, keepOrderOfStalled } from '../../workers/stalled-jobs.ts';
-import { connectQueue } from '../../workers/start-workers.ts';
 import { until } from '../support/until.ts';
 
 describe('jobs that a dead worker left behind', () => {

@@ -5,6 +5,8 @@ import type { PromptContent } from '../prompts/index.ts';
 import { type Acting, addVersion, type Collection, type Item, type ItemCache } from '../versioned/index.ts';
 import { findCandidate, type StoredCandidate } from './candidate-store.ts';
 import { withText } from './candidate-texts.ts';
+import { Cancelled, type Lease, LeaseLost } from './lease.ts';
+import { lockUnder } from './progress-store.ts';
 import { isActive, notTerminal, type Run, unknownRun } from './run.ts';
 import { findRun, lockRun, storeApplied } from './run-store.ts';
 
@@ -50,10 +52,20 @@ export async function applyRun(
   return applyCandidate(deps, { ...acting, run, candidateId: wanted, force });
 }
 
-/** Makes a version of a candidate, as {@link applyRun} does, whether or not the run has ended. */
+/**
+ * Makes a version of a candidate, as {@link applyRun} does. With a lease, the run must be in progress
+ * under it when the version is made.
+ * @throws LeaseLost, Cancelled, and what {@link applyRun} throws
+ */
 export async function applyCandidate(
   deps: ApplyRunDeps,
-  { run, candidateId, force, ...acting }: Acting & { run: Run; candidateId: string; force: boolean },
+  {
+    run,
+    lease,
+    candidateId,
+    force,
+    ...acting
+  }: Acting & { run: Run; lease?: Lease; candidateId: string; force: boolean },
 ): Promise<Applied> {
   const { postgres, collection, prompts } = deps;
   const candidate = await findCandidate(postgres, { projectId: run.projectId, runId: run.id }, candidateId);
@@ -71,6 +83,8 @@ export async function applyCandidate(
     before: async (transaction, current) => {
       const locked = await lockRun(transaction, run);
       if (locked === undefined) throw unknownRun(run.id);
+      if (lease !== undefined && !(await lockUnder(transaction, lease))) throw new LeaseLost();
+      if (lease !== undefined && locked.state !== 'running') throw new Cancelled();
       applied = locked.appliedCandidateId ?? candidate.id;
       if (locked.appliedVersion === null && !force) requireBase(run, current);
       return locked.appliedVersion ?? undefined;

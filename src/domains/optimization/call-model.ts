@@ -1,31 +1,32 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { UnavailableError } from '../../lib/errors.ts';
+import type { ChatResult } from '../../llm/chat.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { CallPrices, CallTokens, Estimate } from './call-prices.ts';
 import { type Journal, readOutcome } from './journal-store.ts';
-import type { Lease } from './lease-store.ts';
+import type { Lease } from './lease.ts';
 import { type Amount, reserveCall, type Settlement, settleCall } from './ledger-store.ts';
+import { patiently } from './patiently.ts';
+import type { CallRecord } from './record-call.ts';
 import type { Run } from './run.ts';
-import { type BudgetReason, type CallOutcome, LimitReached, type ModelCall, RunFailed } from './search/ports.ts';
-import type { ChatResult, SendChat } from './send-chat.ts';
+import { type CallOutcome, LimitReached, type ModelCall, RunFailed } from './search/ports.ts';
+import type { SearchLimit } from './search-limit.ts';
+import type { SendCall } from './send-call.ts';
 
 /** How often a call is sent that may have been billed without a response. */
 const sendsMax = 2;
-/** Between two tries of a statement while Postgres is unavailable. */
-const patienceMs = 500;
 const fatalCodes: ReadonlySet<string> = new Set(['provider_auth', 'provider_model_not_found']);
 const messageCharactersMax = 2_000;
 
 export interface CallDeps {
   postgres: Postgres;
-  send: SendChat;
+  send: SendCall;
+  /** Records a request as an execution. It must be safe to run twice. */
+  record: (sent: Omit<CallRecord, 'project' | 'runId'>) => Promise<void>;
   prices: CallPrices;
   lease: Lease;
   run: Run;
   journal: Journal;
   signal: AbortSignal;
-  /** Why calls of the search are no longer allowed, whatever the ledger has left. */
-  stopReason: () => BudgetReason | undefined;
+  limit: SearchLimit;
 }
 
 /** Sends calls, each at most once if it has a result. */
@@ -47,35 +48,37 @@ export class Caller {
     signal.throwIfAborted();
     const known = journal.calls.get(call.key);
     if (known?.isFinished) {
-      const stored = await this.#patiently(() => readOutcome(this.#deps.postgres, lease, call.key));
+      const stored = await patiently(signal, () => readOutcome(this.#deps.postgres, lease, call.key));
       if (stored !== undefined) return { ...stored, outcome: orFatal(stored.outcome) };
     }
+    if (known?.isLost) await this.#record(call, known.attempt, lostResult);
     const used: Amount = { calls: 0, tokens: 0, costNanoUsd: 0n };
     for (let sent = 1; ; sent++) {
       const attempt = (journal.calls.get(call.key)?.attempt ?? 0) + 1;
       await this.#reserve(call, attempt);
-      journal.calls.set(call.key, { attempt, isFinished: false });
+      journal.calls.set(call.key, { attempt, isFinished: false, isLost: false });
       const { outcome, billed, again } = await this.#track(this.#sendOnce(call, attempt, sent));
       used.calls += Number(billed !== null);
       used.tokens += (billed?.inputTokens ?? 0) + (billed?.outputTokens ?? 0);
       used.costNanoUsd += billed?.costNanoUsd ?? 0n;
       if (again) continue;
-      journal.calls.set(call.key, { attempt, isFinished: true });
+      journal.calls.set(call.key, { attempt, isFinished: true, isLost: false });
       return { outcome: orFatal(outcome), used };
     }
   }
 
   /** A call that does not fit waits for calls in progress, which may use less than they have reserved. */
   async #reserve(call: ModelCall, attempt: number): Promise<void> {
-    const { postgres, lease, prices, signal, stopReason } = this.#deps;
-    const { tokens, costNanoUsd } = prices.estimate(call);
-    const need = { key: call.key, attempt, kind: call.kind, phase: call.phase, tokens, costNanoUsd: costNanoUsd ?? 0n };
+    const { postgres, lease, prices, signal, limit } = this.#deps;
+    const { inputTokens, outputTokens, costNanoUsd } = prices.estimate(call);
+    const { key, kind, phase } = call;
+    const need = { key, attempt, kind, phase, inputTokens, outputTokens, costNanoUsd: costNanoUsd ?? 0n };
     for (;;) {
       signal.throwIfAborted();
-      const stopped = call.phase === 'search' ? stopReason() : undefined;
+      const stopped = call.phase === 'search' ? await limit(call) : undefined;
       if (stopped !== undefined) throw new LimitReached(stopped);
       const open = [...this.#open];
-      const full = await this.#patiently(() => reserveCall(postgres, lease, need));
+      const full = await patiently(signal, () => reserveCall(postgres, lease, need));
       if (full === undefined) return;
       signal.throwIfAborted();
       if (open.length === 0) throw new LimitReached(full);
@@ -86,14 +89,21 @@ export class Caller {
   async #sendOnce(call: ModelCall, attempt: number, sent: number) {
     const { postgres, lease, run, signal, send, prices } = this.#deps;
     const reserved = prices.estimate(call);
-    const result = await send({ run, call, attempt, reserved, signal });
+    const result = await send({ run, call, signal });
+    if (result.ok || result.mayBeBilled) await this.#record(call, attempt, result);
     // A call that was aborted stays reserved. When the lease ends, it counts as spent.
     signal.throwIfAborted();
     const billed = billedOf(result, reserved, (tokens) => prices.priceOf(call.model, tokens));
     const again = !result.ok && result.mayBeBilled && sent < sendsMax;
     const settlement = settlementOf(result, billed, !again);
-    await this.#patiently(() => settleCall(postgres, lease, { key: call.key, attempt }, settlement));
+    await patiently(signal, () => settleCall(postgres, lease, { key: call.key, attempt }, settlement));
     return { outcome: outcomeOf(result, billed), billed, again };
+  }
+
+  async #record(call: ModelCall, attempt: number, result: ChatResult): Promise<void> {
+    const { signal, record, prices } = this.#deps;
+    const sent = { call, attempt, result, endedAtMs: Date.now(), reserved: prices.estimate(call) };
+    await patiently(signal, () => record(sent));
   }
 
   async #track<T>(work: Promise<T>): Promise<T> {
@@ -105,21 +115,12 @@ export class Caller {
       this.#open.delete(settled);
     }
   }
-
-  /** Repeats a statement while Postgres is unavailable. It must be safe to run twice. */
-  async #patiently<T>(run: () => Promise<T>): Promise<T> {
-    const { signal } = this.#deps;
-    for (;;) {
-      try {
-        return await run();
-      } catch (error) {
-        if (!(error instanceof UnavailableError)) throw error;
-      }
-      signal.throwIfAborted();
-      await sleep(patienceMs, undefined, { signal });
-    }
-  }
 }
+
+/** What is known of a request whose worker ended before the response. It may have been billed. */
+const lostResult: ChatResult = {
+  ...{ ok: false, code: 'aborted', message: 'The worker ended before the response', mayBeBilled: true, latencyMs: 0 },
+};
 
 type Billed = Settlement['billed'];
 

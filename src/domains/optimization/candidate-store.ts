@@ -1,4 +1,5 @@
 import type { ProjectId } from '../../lib/ids.ts';
+import { storableText } from '../../lib/storable-text.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Candidate, CandidateStatus, Evaluation } from './search/ports.ts';
 
@@ -39,7 +40,7 @@ export async function saveCandidate(
 ): Promise<boolean> {
   const state = {
     status: candidate.status,
-    reject_reason: candidate.rejectReason,
+    reject_reason: storableOrNull(candidate.rejectReason),
     minibatch_before: candidate.minibatch?.before ?? null,
     minibatch_after: candidate.minibatch?.after ?? null,
     val_mean: candidate.val?.mean ?? null,
@@ -55,7 +56,7 @@ export async function saveCandidate(
       ]),
       content: JSON.stringify(candidate.content),
       parents: [...candidate.parents],
-      ...{ origin: candidate.origin, hypothesis: candidate.hypothesis },
+      ...{ origin: candidate.origin, hypothesis: storableOrNull(candidate.hypothesis) },
       ...{ iteration: candidate.iteration, prompt_tokens: candidate.promptTokens, ...state },
     })
     .onConflict(['run_id', 'id'])
@@ -81,9 +82,13 @@ export async function saveEvaluations(
     .insert(
       evaluations.map((each) => ({
         ...{ project_id: projectId, run_id: runId, candidate_hash: each.candidateHash, row_key: each.rowKey },
-        ...{ sample_ix: each.sampleIx, split: each.split, score: each.score, feedback: each.feedback },
-        ...{ objectives: JSON.stringify(each.objectives), output: each.output, latency_ms: each.latencyMs },
-        ...{ input_tokens: each.inputTokens, output_tokens: each.outputTokens, error: each.error },
+        ...{ sample_ix: each.sampleIx, split: each.split, score: each.score, feedback: storableText(each.feedback) },
+        ...{
+          objectives: JSON.stringify(each.objectives),
+          output: storableText(each.output),
+          latency_ms: each.latencyMs,
+        },
+        ...{ input_tokens: each.inputTokens, output_tokens: each.outputTokens, error: storableOrNull(each.error) },
         cost_nano_usd: each.costNanoUsd === null ? null : String(each.costNanoUsd),
       })),
     )
@@ -163,3 +168,5 @@ function toCandidate(row: CandidateRow): StoredCandidate {
     val: mean === null || n === null ? null : { mean, n },
   };
 }
+
+const storableOrNull = (text: string | null) => (text === null ? null : storableText(text));

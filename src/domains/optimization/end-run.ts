@@ -2,7 +2,7 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { releaseReservation } from '../budgets/index.ts';
 import { type Ending, finishRun } from './finish-run.ts';
-import type { Lease } from './lease-store.ts';
+import type { Lease } from './lease.ts';
 import type { Run } from './run.ts';
 
 /**

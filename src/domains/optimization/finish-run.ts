@@ -1,6 +1,7 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { recordEvent } from '../events/index.ts';
-import { type Lease, loseOpenCalls, underLease } from './lease-store.ts';
+import { type Lease, underLease } from './lease.ts';
+import { loseOpenCalls } from './lease-store.ts';
 import type { Run } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';
 import { type RunRow, toRun } from './run-store.ts';

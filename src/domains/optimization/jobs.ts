@@ -1,1 +1,3 @@
-export { createOptimizationJobs, type OptimizationJobs } from './create-jobs.ts';
+export type { OptimizationJobs } from './create-jobs.ts';
+export { loadOptimizationJobs } from './load-jobs.ts';
+export { type ResumeRunsDeps, resumeRuns } from './resume-runs.ts';

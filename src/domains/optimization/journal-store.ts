@@ -1,12 +1,12 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Lease } from './lease-store.ts';
+import type { Lease } from './lease.ts';
 import type { Amount } from './ledger-store.ts';
 import type { CallOutcome } from './search/ports.ts';
 
 /** What earlier attempts of a run have left. */
 export interface Journal {
-  /** The highest attempt of each key, and whether its call has finished. */
-  calls: Map<string, { attempt: number; isFinished: boolean }>;
+  /** The last attempt of each key, whether its call has finished, and whether the attempt was lost. */
+  calls: Map<string, { attempt: number; isFinished: boolean; isLost: boolean }>;
   /** What calls without a known response have used. */
   lost: Amount;
 }
@@ -17,11 +17,12 @@ export async function readJournal(postgres: Postgres, { projectId, runId }: Leas
   const rows = await postgres('optimization_calls')
     .where(owner)
     .groupBy('call_key')
-    .select<{ call_key: string; attempt: number; finished: boolean }[]>(
+    .select<{ call_key: string; attempt: number; finished: boolean; lost: boolean }[]>(
       ...['call_key', postgres.raw('max(attempt) as attempt')],
+      postgres.raw(`(array_agg(state order by attempt desc))[1] = 'unknown' as lost`),
       postgres.raw(`bool_or(state in ('done', 'failed') and final) as finished`),
     );
-  const lost = await postgres('optimization_calls')
+  const unknown = await postgres('optimization_calls')
     .where({ ...owner, state: 'unknown' })
     .first<{ calls: number; tokens: string; nano_usd: string } | undefined>(
       postgres.raw('count(*)::integer as calls'),
@@ -29,9 +30,15 @@ export async function readJournal(postgres: Postgres, { projectId, runId }: Leas
       postgres.raw('coalesce(sum(reserved_nano_usd), 0)::text as nano_usd'),
     );
   return {
-    calls: new Map(rows.map(({ call_key, attempt, finished }) => [call_key, { attempt, isFinished: finished }])),
+    calls: new Map(
+      rows.map(({ call_key, attempt, finished, lost }) => [call_key, { attempt, isFinished: finished, isLost: lost }]),
+    ),
     lost: {
-      ...{ calls: lost?.calls ?? 0, tokens: Number(lost?.tokens ?? 0), costNanoUsd: BigInt(lost?.nano_usd ?? 0) },
+      ...{
+        calls: unknown?.calls ?? 0,
+        tokens: Number(unknown?.tokens ?? 0),
+        costNanoUsd: BigInt(unknown?.nano_usd ?? 0),
+      },
     },
   };
 }

@@ -1,17 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { type Lease, LeaseLost, renewLease } from './lease-store.ts';
+import { Cancelled, type Lease, LeaseLost } from './lease.ts';
+import { renewLease } from './lease-store.ts';
 import { RunFailed } from './search/ports.ts';
 
 const renewEveryMs = 1_000;
-
-/** Thrown when a caller wants the run to end. */
-export class Cancelled extends Error {
-  constructor() {
-    super('The run was cancelled');
-    this.name = 'Cancelled';
-  }
-}
 
 /**
  * Renews a lease until the signal is aborted. Once a second it also learns whether the run goes on;

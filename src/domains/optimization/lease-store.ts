@@ -1,34 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { type Lease, leaseMs, underLease } from './lease.ts';
 import type { Run, RunState } from './run.ts';
 import { type RunRow, toRun } from './run-store.ts';
-
-/**
- * A worker renews its lease every second. After this time without a renewal, another worker may take
- * the run.
- */
-export const leaseMs = 4_000;
-
-/** The right to write to a run. Another worker that takes the run gets another token. */
-export interface Lease {
-  projectId: ProjectId;
-  runId: string;
-  token: string;
-}
-
-/** Thrown when another worker has taken the run. */
-export class LeaseLost extends Error {
-  constructor() {
-    super('Another worker has taken the run');
-    this.name = 'LeaseLost';
-  }
-}
-
-/** Limits a statement to the run of a lease, as long as the lease is held. */
-export const underLease = ({ projectId, runId, token }: Lease) => ({
-  ...{ project_id: projectId, id: runId, lease_token: token },
-});
 
 /**
  * Takes a run that has not ended and that no living worker has. The calls that an earlier worker left
@@ -68,16 +43,19 @@ export async function loseOpenCalls(transaction: Postgres, { projectId, runId }:
   await transaction.raw(
     `with lost as (
        update optimization_calls set state = 'unknown', billed = true
-       where project_id = ? and run_id = ? and state = 'reserved' returning kind
+       where project_id = ? and run_id = ? and state = 'reserved'
+       returning kind, reserved_tokens - reserved_output_tokens as input, reserved_output_tokens as output
      ), counted as (
        select count(*) filter (where kind = 'task') as task, count(*) filter (where kind = 'reflect') as reflect,
-         count(*) filter (where kind = 'judge') as judge from lost
+         count(*) filter (where kind = 'judge') as judge, coalesce(sum(input), 0)::bigint as input,
+         coalesce(sum(output), 0)::bigint as output from lost
      )
      update optimization_runs set used_calls = used_calls + reserved_calls, used_tokens = used_tokens + reserved_tokens,
        used_nano_usd = used_nano_usd + reserved_nano_usd, reserved_calls = 0, reserved_tokens = 0, reserved_nano_usd = 0,
        holdout_calls = 0, holdout_tokens = 0, holdout_nano_usd = 0,
        task_calls = task_calls + counted.task, reflect_calls = reflect_calls + counted.reflect,
-       judge_calls = judge_calls + counted.judge, usage_estimated = usage_estimated or reserved_calls > 0
+       judge_calls = judge_calls + counted.judge, input_tokens = input_tokens + counted.input,
+       output_tokens = output_tokens + counted.output, usage_estimated = usage_estimated or reserved_calls > 0
      from counted where project_id = ? and id = ?`,
     [projectId, runId, projectId, runId],
   );

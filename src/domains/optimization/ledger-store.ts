@@ -1,5 +1,5 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { type Lease, LeaseLost, underLease } from './lease-store.ts';
+import { Cancelled, type Lease, LeaseLost, underLease } from './lease.ts';
 import type { BudgetReason, CallKind, Phase } from './search/ports.ts';
 
 /** An amount of each thing that a run may use up. */
@@ -15,21 +15,22 @@ export interface CallToReserve {
   attempt: number;
   kind: CallKind;
   phase: Phase;
-  tokens: number;
+  inputTokens: number;
+  outputTokens: number;
   costNanoUsd: bigint;
 }
 
 /**
  * Reserves what a call may use, and writes it to the journal, in one statement: used, reserved and
  * the need together never exceed a limit. Returns the limit that has no room, or undefined.
- * @throws LeaseLost
+ * @throws LeaseLost, Cancelled
  */
 export async function reserveCall(
   postgres: Postgres,
   lease: Lease,
-  { key, attempt, kind, phase, tokens, costNanoUsd }: CallToReserve,
+  { key, attempt, kind, phase, inputTokens, outputTokens, costNanoUsd }: CallToReserve,
 ): Promise<BudgetReason | undefined> {
-  const [fromHoldout, cost] = [phase === 'holdout', String(costNanoUsd)];
+  const [isFinal, tokens, cost] = [phase === 'holdout', inputTokens + outputTokens, String(costNanoUsd)];
   const { rows } = await postgres.raw<{ rows: unknown[] }>(
     `with need as (
        select ?::boolean as final, 1 as calls, ?::bigint as tokens, ?::bigint as nano_usd
@@ -54,18 +55,18 @@ export async function reserveCall(
        returning project_id, id
      )
      insert into optimization_calls
-       (project_id, run_id, call_key, attempt, kind, phase, reserved_tokens, reserved_nano_usd)
-     select room.project_id, room.id, ?, ?, ?, ?, ?, ? from room returning 1`,
+       (project_id, run_id, call_key, attempt, kind, phase, reserved_tokens, reserved_output_tokens, reserved_nano_usd)
+     select room.project_id, room.id, ?, ?, ?, ?, ?, ?, ? from room returning 1`,
     [
-      ...[fromHoldout, tokens, cost, lease.projectId, lease.runId, lease.token],
+      ...[isFinal, tokens, cost, lease.projectId, lease.runId, lease.token],
       ...[lease.projectId, lease.runId, key, attempt],
-      ...[key, attempt, kind, phase, tokens, cost],
+      ...[key, attempt, kind, phase, tokens, outputTokens, cost],
     ],
   );
   if (rows.length > 0) return undefined;
   // The statement may have run before, when its response was lost.
   if (await isReserved(postgres, lease, key, attempt)) return undefined;
-  return whatIsFull(postgres, lease, { tokens, costNanoUsd });
+  return whatIsFull(postgres, lease, { isFinal, tokens });
 }
 
 async function isReserved(postgres: Postgres, lease: Lease, key: string, attempt: number): Promise<boolean> {
@@ -75,18 +76,24 @@ async function isReserved(postgres: Postgres, lease: Lease, key: string, attempt
   return row !== undefined;
 }
 
-async function whatIsFull(postgres: Postgres, lease: Lease, need: Omit<Amount, 'calls'>): Promise<BudgetReason> {
+async function whatIsFull(
+  postgres: Postgres,
+  lease: Lease,
+  { isFinal, tokens }: { isFinal: boolean; tokens: number },
+): Promise<BudgetReason> {
+  const kept = (column: string) => (isFinal ? '' : ` + ${column}`);
   const row = await postgres('optimization_runs')
     .where(underLease(lease))
     .first<{ state: string; calls: boolean; tokens: boolean } | undefined>(
       'state',
-      postgres.raw('coalesce(limit_calls < used_calls + reserved_calls + holdout_calls + 1, false) as calls'),
+      postgres.raw(`coalesce(limit_calls < used_calls + reserved_calls + 1${kept('holdout_calls')}, false) as calls`),
       postgres.raw(
-        'coalesce(limit_tokens < used_tokens + reserved_tokens + holdout_tokens + ?::bigint, false) as tokens',
-        [need.tokens],
+        `coalesce(limit_tokens < used_tokens + reserved_tokens + ?::bigint${kept('holdout_tokens')}, false) as tokens`,
+        [tokens],
       ),
     );
   if (row === undefined) throw new LeaseLost();
+  if (row.state !== 'running') throw new Cancelled();
   if (row.calls) return 'budget_calls';
   return row.tokens ? 'budget_tokens' : 'budget_cost';
 }

@@ -1,5 +1,5 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { type Lease, underLease } from './lease-store.ts';
+import { type Lease, underLease } from './lease.ts';
 import type { Run } from './run.ts';
 
 /** Locks a run until the transaction ends. Returns false if the lease is lost. */

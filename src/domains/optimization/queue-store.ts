@@ -1,6 +1,6 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { leaseMs } from './lease-store.ts';
+import { leaseMs } from './lease.ts';
 
 /** Runs of one workspace that are in the queue or in progress at once. */
 export const runsPerWorkspace = 2;
@@ -11,6 +11,8 @@ const pageMax = 100;
 export interface QueuedRun {
   projectId: ProjectId;
   runId: string;
+  /** The place among the runs of its workspace, from 1. Jobs of the first run of each come first. */
+  place: number;
 }
 
 /**
@@ -25,7 +27,7 @@ export async function takeQueuedRuns(postgres: Postgres): Promise<QueuedRun[]> {
          row_number() over (partition by workspace_id order by (enqueued_at is null), created_at, id) as place
        from optimization_runs where state in ('queued', 'running', 'cancelling')
      ), due as (
-       select id from open
+       select id, place from open
        where (state = 'queued' and place <= ? and (enqueued_at is null
            or enqueued_at < clock_timestamp() - ? * interval '1 millisecond'))
          or (state in ('running', 'cancelling') and (lease_token is null
@@ -33,7 +35,7 @@ export async function takeQueuedRuns(postgres: Postgres): Promise<QueuedRun[]> {
        order by place, created_at limit ?
      )
      update optimization_runs set enqueued_at = clock_timestamp() from due where optimization_runs.id = due.id
-     returning project_id as "projectId", optimization_runs.id as "runId", optimization_runs.created_at as at`,
+     returning project_id as "projectId", optimization_runs.id as "runId", due.place::integer as place`,
     [runsPerWorkspace, staleJobMs, leaseMs, pageMax],
   );
   return rows;

@@ -49,6 +49,7 @@ export async function recordCall(
         optimization_run_id: runId,
         optimization_call: call.kind,
         optimization_phase: call.phase,
+        ...((!ok || result.usageEstimated) && { optimization_usage: 'estimated' }),
         ...(call.candidateHash !== undefined && { optimization_candidate: call.candidateHash }),
       },
     },

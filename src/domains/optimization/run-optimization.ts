@@ -1,27 +1,33 @@
+import { setMaxListeners } from 'node:events';
 import { UnavailableError } from '../../lib/errors.ts';
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { Logger } from '../../telemetry/logger.ts';
+import type { BudgetGuard } from '../budgets/index.ts';
 import type { OverrideCache, PriceTable } from '../pricing/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import type { PartSource } from '../rendering/index.ts';
-import type { ItemCache } from '../versioned/index.ts';
+import type { Item, ItemCache } from '../versioned/index.ts';
+import { findProjectScope } from '../workspaces/index.ts';
 import { Caller } from './call-model.ts';
 import { callPrices } from './call-prices.ts';
 import { candidateTexts, textOf } from './candidate-texts.ts';
 import { createPorts } from './create-ports.ts';
 import { endRun } from './end-run.ts';
 import { readJournal } from './journal-store.ts';
-import { Cancelled, keepLease } from './keep-lease.ts';
-import { claimRun, type Lease, LeaseLost, releaseLease } from './lease-store.ts';
+import { keepLease } from './keep-lease.ts';
+import { Cancelled, type Lease, LeaseLost } from './lease.ts';
+import { claimRun, releaseLease } from './lease-store.ts';
 import { storeHoldoutReserve } from './ledger-store.ts';
+import { type RecordCallDeps, recordCall } from './record-call.ts';
 import { listRows } from './row-store.ts';
-import type { Run } from './run.ts';
+import type { Run, RunWarning } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';
 import { RunWriter } from './run-writer.ts';
 import { type Decision, type Optimize, RunFailed } from './search/ports.ts';
-import type { SendChat } from './send-chat.ts';
+import { createSearchLimit } from './search-limit.ts';
+import type { SendCall } from './send-call.ts';
 
 /** Workers that may end during one run before it fails. */
 const lossesMax = 5;
@@ -29,15 +35,18 @@ const lossesMax = 5;
 export interface RunOptimizationDeps {
   postgres: Postgres;
   search: Optimize;
-  send: SendChat;
+  send: SendCall;
+  /** Records calls as executions. */
+  calls: RecordCallDeps;
   source: PartSource;
   prompts: Pick<ItemCache<PromptContent>, 'find' | 'readVersion'>;
   prices: { table: PriceTable; overrides: OverrideCache };
+  guard: BudgetGuard;
   logger: Logger;
   /** Aborted when the worker stops. */
   stopping: AbortSignal;
   /** Makes a version of the winner, when the run is to do so. */
-  applyWinner: (run: Run, decision: Decision) => Promise<{ warning?: { code: string; message: string } }>;
+  applyWinner: (winner: { run: Run; lease: Lease; decision: Decision }) => Promise<RunWarning | undefined>;
 }
 
 /**
@@ -57,6 +66,8 @@ export async function runOptimization(
   if (claimed === undefined) return;
   const { run, lease } = claimed;
   const stop = new AbortController();
+  // Every call in progress listens.
+  setMaxListeners(0, stop.signal);
   const keeping = keepLease(deps.postgres, lease, { signal: stop.signal, stop: (reason) => stop.abort(reason) });
   const onStopping = () => stop.abort(deps.stopping.reason);
   deps.stopping.addEventListener('abort', onStopping, { once: true });
@@ -86,8 +97,8 @@ async function searchAndEnd(deps: RunOptimizationDeps, attempt: Attempt): Promis
   const decision = await deps.search(ports, input);
   signal.throwIfAborted();
   if (run.options.apply === 'if_improved' && decision.outcome === 'improved') {
-    const { warning } = await deps.applyWinner(run, decision);
-    if (warning) writer.warn(warning);
+    const warning = await deps.applyWinner({ run, lease, decision });
+    if (warning !== undefined) writer.warn(warning);
   }
   await ports.emit({ type: 'progress', progress: finalProgress(decision) });
   await writer.flush(ports.callsUsed());
@@ -103,16 +114,21 @@ const finalProgress = ({ winnerId, frontier }: Decision) => ({
 
 async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attempt) {
   const { postgres, source, send } = deps;
-  const base = await readBase(deps.prompts, run);
-  const [rows, journal, overrides] = await Promise.all([
+  const { item, base } = await readBase(deps.prompts, run);
+  const [project, rows, journal, overrides] = await Promise.all([
+    findProjectScope(postgres, run.projectId),
     listRows(postgres, run),
     readJournal(postgres, lease),
     deps.prices.overrides.of(run.projectId),
   ]);
+  if (project === undefined) throw new RunFailed('prompt_deleted', 'The project of the prompt was deleted');
   const prices = callPrices(deps.prices.table, overrides, run.createdAt);
-  const writer = new RunWriter(postgres, lease, run);
-  const stopReason = () => (isOverdue(run) ? ('duration' as const) : undefined);
-  const caller = new Caller({ postgres, send, prices, lease, run, journal, signal, stopReason });
+  const writer = new RunWriter({ postgres, lease, run, signal });
+  const caller = new Caller({
+    ...{ postgres, send, prices, lease, run, journal, signal },
+    record: async (sent) => void (await recordCall(deps.calls, { ...sent, project, runId: run.id })),
+    limit: createSearchLimit(deps.guard, run, [item.id, item.slug, item.name]),
+  });
   const texts = candidateTexts(source, { project: run, base });
   const ports = createPorts({
     ...{ run, caller, texts, prices, writer, journal, signal },
@@ -121,14 +137,13 @@ async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attemp
   return { ports, writer, input: { config: run.config, base: textOf(base), rows } };
 }
 
-async function readBase(prompts: RunOptimizationDeps['prompts'], run: Run): Promise<PromptContent> {
+async function readBase(
+  prompts: RunOptimizationDeps['prompts'],
+  run: Run,
+): Promise<{ item: Item; base: PromptContent }> {
   const item = await prompts.find(run, run.promptId);
   if (item === undefined) throw new RunFailed('prompt_deleted', 'The prompt was deleted before the run started');
-  return (await prompts.readVersion(item, run.baseVersion)).content;
-}
-
-function isOverdue({ startedAt, config: { budget } }: Run): boolean {
-  return budget.maxDurationS !== null && Date.now() - (startedAt?.getTime() ?? 0) > budget.maxDurationS * 1_000;
+  return { item, base: (await prompts.readVersion(item, run.baseVersion)).content };
 }
 
 async function endWith(deps: RunOptimizationDeps, lease: Lease, error: unknown): Promise<void> {

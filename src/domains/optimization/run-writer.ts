@@ -2,7 +2,8 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { saveCandidate, saveEvaluations } from './candidate-store.ts';
 import { candidateToEvent, progressToWire } from './event-data.ts';
-import { type Lease, LeaseLost } from './lease-store.ts';
+import { type Lease, LeaseLost } from './lease.ts';
+import { patiently } from './patiently.ts';
 import { lockUnder, storeProgress } from './progress-store.ts';
 import type { Run, RunWarning } from './run.ts';
 import { insertRunEvents, type RunEvent } from './run-event-store.ts';
@@ -16,23 +17,28 @@ const warningsMax = 50;
 export class RunWriter {
   readonly #postgres: Postgres;
   readonly #lease: Lease;
+  readonly #signal: AbortSignal;
   readonly #callsMax: number | null;
+  /** Calls that earlier attempts have made. Until a replay has made as many, its progress is old. */
+  readonly #knownCalls: number;
   readonly #warnings: RunWarning[];
   readonly #scores: { call: number; best_val: number }[] = [];
   #progress: Progress;
   #fraction: number;
   #storedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(postgres: Postgres, lease: Lease, run: Run) {
+  constructor({ postgres, lease, run, signal }: { postgres: Postgres; lease: Lease; run: Run; signal: AbortSignal }) {
     this.#postgres = postgres;
     this.#lease = lease;
+    this.#signal = signal;
+    this.#knownCalls = run.usage.calls;
     this.#callsMax = run.config.budget.maxCalls;
     this.#warnings = [...run.warnings];
     this.#progress = run.progress;
     this.#fraction = run.progress.fraction;
   }
 
-  /** @throws LeaseLost, UnavailableError */
+  /** @throws LeaseLost, and the reason of the signal */
   async note(event: SearchEvent, callsUsed: number): Promise<void> {
     if (event.type === 'candidate') {
       await this.#write(async (transaction) => {
@@ -53,7 +59,8 @@ export class RunWriter {
     }
     if (event.type === 'warning') this.warn(event);
     if (event.type === 'progress') this.#progress = event.progress;
-    if (performance.now() - this.#storedAtMs >= progressEveryMs) await this.flush(callsUsed);
+    const isDue = performance.now() - this.#storedAtMs >= progressEveryMs;
+    if (isDue && callsUsed >= this.#knownCalls) await this.flush(callsUsed);
   }
 
   /** Adds a warning to the run. Equal ones are one. */
@@ -78,9 +85,11 @@ export class RunWriter {
 
   /** Writes while the run is locked and the lease is held. */
   async #write(write: (transaction: Postgres) => Promise<Omit<RunEvent, 'seq'>[]>): Promise<void> {
-    await inTransaction(this.#postgres, async (transaction) => {
-      if (!(await lockUnder(transaction, this.#lease))) throw new LeaseLost();
-      await insertRunEvents(transaction, this.#lease, await write(transaction));
-    });
+    const writing = () =>
+      inTransaction(this.#postgres, async (transaction) => {
+        if (!(await lockUnder(transaction, this.#lease))) throw new LeaseLost();
+        await insertRunEvents(transaction, this.#lease, await write(transaction));
+      });
+    await patiently(this.#signal, writing);
   }
 }

@@ -17,11 +17,12 @@ export interface Batch {
 /**
  * Chooses the rows that parent and child are compared on, and runs the parent on them: half are known
  * failures of the parent, the others come from the order of the epoch.
+ * @param slot tells apart the proposals of one iteration
  * @throws LimitReached, RunFailed
  */
-export async function chooseBatch(run: SearchRun, parent: Candidate): Promise<Batch> {
+export async function chooseBatch(run: SearchRun, parent: Candidate, slot = 0): Promise<Batch> {
   const size = run.config.search.minibatchSize;
-  const draw = seededDraws(run.config.seed, 'batch', run.iteration);
+  const draw = seededDraws(run.config.seed, `batch|${slot}`, run.iteration);
   const failures = shuffled(draw, failuresOf(run, parent)).slice(0, Math.floor(size / 2));
   const tried = new Set<string>();
   for (let attempt = 0; attempt < batchesMax; attempt++) {
@@ -46,9 +47,9 @@ function isFailure(run: SearchRun, { hash }: Candidate, { key }: Row): boolean {
 }
 
 /** Returns what a reflection model sees: the batch, and further failures of the parent that are known. */
-export function rowsToShow(run: SearchRun, parent: Candidate, batch: readonly Row[]): ShownRow[] {
+export function rowsToShow(run: SearchRun, parent: Candidate, batch: readonly Row[], slot = 0): ShownRow[] {
   const inBatch = new Set(batch.map(({ key }) => key));
-  const draw = seededDraws(run.config.seed, 'shown', run.iteration);
+  const draw = seededDraws(run.config.seed, `shown|${slot}`, run.iteration);
   const further = shuffled(draw, failuresOf(run, parent)).filter(({ key }) => !inBatch.has(key));
   return [...batch, ...further].slice(0, Math.max(shownRowsMax, batch.length)).flatMap((row) => {
     const samples = run.evaluator.samplesOf(parent.hash, row.key).filter(({ score }) => score !== null);

@@ -88,7 +88,10 @@ export class Evaluator {
     const errors = samples.flatMap(({ error }) => error ?? []);
     const isVoid = errors.length > errorShareMax * samples.length;
     if (tasks.length > 0) this.#voidBatches = isVoid ? this.#voidBatches + 1 : 0;
-    if (this.#voidBatches >= voidBatchesMax) throw new RunFailed('evaluation_failed', errors[0] ?? '');
+    if (this.#voidBatches >= voidBatchesMax) {
+      const reason = `In ${voidBatchesMax} batches in a row, over ${errorShareMax * 100} % of the rows had an error`;
+      throw new RunFailed('evaluation_failed', `${reason}. The last: ${errors[0]}`);
+    }
     return !isVoid;
   }
 

@@ -40,13 +40,18 @@ export async function proposeCandidate(run: SearchRun, task: ProposalTask): Prom
   let messages = asked;
   let problem = '';
   let isReadable = false;
+  let hasFailed = false;
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const outcome = await reflect(run, messages, task.slot * attempts + attempt, attempt > 0 && problem === '');
-    if (!outcome.ok) continue;
+    const outcome = await reflect(run, messages, task.slot * attempts + attempt, hasFailed);
+    hasFailed = !outcome.ok;
+    if (!outcome.ok) {
+      problem = `${outcome.code}: ${outcome.message}`;
+      continue;
+    }
     const proposal = readProposal(outcome.result.text);
-    isReadable ||= proposal !== undefined;
     problem = 'It is not JSON with a template.';
     if (proposal !== undefined) {
+      isReadable = true;
       const content = withTemplate(task.parent.content, template.index, proposal.template);
       const candidate = describeCandidate(run, { ...task, content, hypothesis: proposal.hypothesis, attempt });
       const refusal = await guardCandidate(run, content, textsOfRows(task.shown));
@@ -57,7 +62,7 @@ export async function proposeCandidate(run: SearchRun, task: ProposalTask): Prom
     messages = repairRequest(asked, outcome.result.text, problem);
   }
   run.messageFaults.set(template.index, (run.messageFaults.get(template.index) ?? 0) + 1);
-  await countFailure(run, isReadable, problem);
+  countFailure(run, isReadable, problem);
   return undefined;
 }
 
@@ -131,9 +136,9 @@ async function reflect(
   return outcome;
 }
 
-async function countFailure(run: SearchRun, isReadable: boolean, problem: string): Promise<void> {
+/** Only proposals that nobody could read count. One that the guard refuses shows that the model works. */
+function countFailure(run: SearchRun, isReadable: boolean, problem: string): void {
   run.failedProposals = isReadable ? 0 : run.failedProposals + 1;
-  if (run.failedProposals >= failedProposalsMax) {
-    throw new RunFailed('reflection_failed', problem);
-  }
+  if (run.failedProposals < failedProposalsMax) return;
+  throw new RunFailed('reflection_failed', `${failedProposalsMax} proposals in a row failed. The last: ${problem}`);
 }

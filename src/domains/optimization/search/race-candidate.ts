@@ -13,27 +13,35 @@ const behindMax = 0.5;
  */
 export async function raceCandidate(run: SearchRun, candidate: Candidate): Promise<Candidate> {
   const best = bestOf(run);
-  for (let at = 0; at < run.rows.val.length; at += blockRows) {
-    const isSound = await run.evaluator
-      .evaluate(candidate, run.rows.val.slice(at, at + blockRows))
-      .catch(async (error) => {
-        if (error instanceof LimitReached)
-          await finish(run, candidate, 'raced_out', 'The limit of the run was reached.');
-        throw error;
-      });
-    if (!isSound) return await finish(run, candidate, 'raced_out', 'Too many rows had an error.');
-    const [done, isLast] = [run.rows.val.slice(0, at + blockRows), at + blockRows >= run.rows.val.length];
+  const { val } = run.rows;
+  for (let at = 0; at < val.length; at += blockRows) {
+    const isSound = await evaluateOrFinish(run, candidate, val.slice(at, at + blockRows));
+    if (!isSound) return await finish(run, candidate, 'raced_out', tooManyErrors);
+    const [done, isLast] = [val.slice(0, at + blockRows), at + blockRows >= val.length];
     const behind = best === undefined ? 0 : behindBy(run, candidate, best, done);
     if (!isLast && behind > behindMax * Math.sqrt(done.length)) {
-      return await finish(
-        run,
-        candidate,
-        'raced_out',
-        `It was behind by ${behind.toFixed(2)} after ${done.length} rows.`,
-      );
+      const reason = `It was behind by ${behind.toFixed(2)} after ${done.length} rows.`;
+      return await finish(run, candidate, 'raced_out', reason);
     }
   }
   return await finish(run, candidate, 'pool', null);
+}
+
+export const tooManyErrors = 'Too many rows had an error.';
+export const limitReached = 'The limit of the run was reached.';
+
+/**
+ * Runs a candidate on rows. If a limit does not allow all of them, the candidate keeps its scores and is out.
+ * @returns false if the batch is void
+ * @throws LimitReached, RunFailed
+ */
+export async function evaluateOrFinish(run: SearchRun, candidate: Candidate, rows: readonly Row[]): Promise<boolean> {
+  try {
+    return await run.evaluator.evaluate(candidate, rows);
+  } catch (error) {
+    if (error instanceof LimitReached) await finish(run, candidate, 'raced_out', limitReached);
+    throw error;
+  }
 }
 
 function behindBy(run: SearchRun, candidate: Candidate, best: Candidate, rows: readonly Row[]): number {

@@ -1,9 +1,8 @@
 import { chooseBatch, rowsToShow } from './choose-batch.ts';
 import { chooseParent } from './choose-parent.ts';
 import type { Candidate, FinishReason, Row } from './ports.ts';
-import { LimitReached } from './ports.ts';
 import { proposeCandidate } from './propose-candidate.ts';
-import { finish, raceCandidate } from './race-candidate.ts';
+import { evaluateOrFinish, finish, raceCandidate, tooManyErrors } from './race-candidate.ts';
 import { bestOf, type SearchRun, scoreOn } from './search-run.ts';
 import { stopReason } from './stop-reason.ts';
 
@@ -53,15 +52,12 @@ async function gateCandidate(
   run: SearchRun,
   { parent, child, rows }: { parent: Candidate; child: Candidate; rows: readonly Row[] },
 ): Promise<Candidate> {
-  const isSound = await run.evaluator.evaluate(child, rows).catch(async (error) => {
-    if (error instanceof LimitReached) await finish(run, child, 'raced_out', 'The limit of the run was reached.');
-    throw error;
-  });
+  const isSound = await evaluateOrFinish(run, child, rows);
   const both = rows.filter(({ key }) => typeof run.evaluator.scoreOf(child.hash, key) === 'number');
   const before = scoreOn(run, parent, both)?.mean ?? 0;
   const after = scoreOn(run, child, both)?.mean ?? 0;
   const compared = { ...child, minibatch: { before, after } };
-  if (!isSound) return await finish(run, compared, 'rejected_gate', 'Too many rows had an error.');
+  if (!isSound) return await finish(run, compared, 'rejected_gate', tooManyErrors);
   if (after <= before) return await finish(run, compared, 'rejected_gate', 'It is not better on the batch.');
   return await raceCandidate(run, compared);
 }

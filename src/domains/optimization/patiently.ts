@@ -1,0 +1,22 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UnavailableError } from '../../lib/errors.ts';
+
+/** Between two tries while a store is unavailable. */
+const restMs = 500;
+
+/**
+ * Repeats what a store could not do, until it is available. It must be safe to run twice.
+ * @throws the reason of the signal once it is aborted, and other errors of `run`
+ */
+export async function patiently<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+    }
+    signal.throwIfAborted();
+    await sleep(restMs, undefined, { signal }).catch(() => undefined);
+    signal.throwIfAborted();
+  }
+}

@@ -1,0 +1,9 @@
+const replacement = '\uFFFD';
+
+/**
+ * Returns a text as Postgres can store it, and as it reads it back: U+FFFD in place of NUL and of
+ * halves of surrogate pairs.
+ */
+export function storableText(text: string): string {
+  return text.replaceAll('\0', replacement).replace(/\p{Surrogate}/gu, replacement);
+}
