@@ -25,6 +25,7 @@ async function stop(signal: string): Promise<void> {
   if (stopping) return;
   stopping = true;
   api.logger.info({ signal }, 'draining');
+  api.endStreams();
   await server.close(drainMs);
   await api.close();
   process.exit(0);

@@ -10,6 +10,7 @@ import { identityEndpoints } from '../domains/identity/identity.routes.ts';
 import { ingestionEndpoints } from '../domains/ingestion/ingestion.routes.ts';
 import { operationsEndpoints } from '../domains/operations/operations.routes.ts';
 import { reportEndpoints } from '../domains/optimization/report.routes.ts';
+import { optimizationEndpoints } from '../domains/optimization/optimization.routes.ts';
 import { partsEndpoints } from '../domains/parts/parts.routes.ts';
 import { pricingEndpoints } from '../domains/pricing/pricing.routes.ts';
 import { promptsEndpoints } from '../domains/prompts/prompts.routes.ts';
@@ -32,6 +33,7 @@ export interface EndpointDeps {
   ingestion: Parameters<typeof ingestionEndpoints>[0];
   operations: Parameters<typeof operationsEndpoints>[0];
   optimizationReport: Parameters<typeof reportEndpoints>[0];
+  optimization: Parameters<typeof optimizationEndpoints>[0];
   parts: Parameters<typeof partsEndpoints>[0];
   pricing: Parameters<typeof pricingEndpoints>[0];
   prompts: Parameters<typeof promptsEndpoints>[0];
@@ -59,6 +61,7 @@ export function createEndpoints(deps: EndpointDeps): Endpoint<Principal>[] {
     ...renderingEndpoints(deps.rendering),
     ...ingestionEndpoints(deps.ingestion),
     ...feedbackEndpoints(deps.feedback),
+    ...optimizationEndpoints(deps.optimization),
     ...identityEndpoints(deps.identity),
     ...webhooksEndpoints(deps.webhooks),
     ...operationsEndpoints(deps.operations),

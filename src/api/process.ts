@@ -17,6 +17,7 @@ import { FeedbackCounts, FeedbackReads } from '../domains/feedback/index.ts';
 import { createIdempotencyStore } from '../domains/idempotency/index.ts';
 import { createReceiving } from '../domains/ingestion/index.ts';
 import { apiDescription, createOperations, knownFields } from '../domains/operations/index.ts';
+import { createOptimization } from '../domains/optimization/index.ts';
 import { partKind } from '../domains/parts/index.ts';
 import { promptKind } from '../domains/prompts/index.ts';
 import {
@@ -58,6 +59,8 @@ export interface ApiProcess {
   prepare(): Promise<void>;
   /** Starts in the background what the first requests would otherwise wait for. */
   warmUp(): void;
+  /** Ends the responses that would not end by themselves. */
+  endStreams(): void;
   close(): Promise<void>;
 }
 
@@ -102,6 +105,14 @@ export function createApiProcess(config: Config): ApiProcess {
   exportWebhookMetrics(metrics, { redis, postgres });
   exportBudgetMetrics(metrics, { redis });
   const budgets = new BudgetGuard({ postgres, clickhouse, invalidations, logger });
+  const rendering = createRendering({
+    ...{ postgres, threads, prompts, parts },
+    requireBudget: (render) => budgets.require({ ...render, what: 'render' }),
+  });
+  const optimization = createOptimization({
+    ...{ postgres, clickhouse, redis, invalidations, logger, limiter, budgets, prompts, cursorSecret },
+    ...{ source: rendering.source, prices: rendering.prices, models: config.llm, changed: recordPromptEvents },
+  });
   const analyticsLane = createAnalyticsLane(() => whyStuck(probes, 'analysis'));
   const endpoints = createEndpoints({
     operations,
@@ -122,10 +133,8 @@ export function createApiProcess(config: Config): ApiProcess {
     optimizationReport: { postgres, prompts, threads },
     pricing: { postgres },
     webhooks: { postgres, cursorSecret, apiKeyPepper: config.apiKeyPepper, policy: config.webhookTargets },
-    rendering: createRendering({
-      ...{ postgres, threads, prompts, parts },
-      requireBudget: (render) => budgets.require({ ...render, what: 'render' }),
-    }),
+    rendering,
+    optimization,
     ingestion: { ...receiving, limiter, postgres, cursorSecret },
     feedback: { ...feedback, prompts, tenancy: authentication.tenancy, apiKeyPepper: config.apiKeyPepper },
     identity: {
@@ -173,11 +182,14 @@ export function createApiProcess(config: Config): ApiProcess {
     },
     prepare: () => operations.documents.make(),
     warmUp: () => threads.warmUp(),
+    endStreams: () => optimization.feed.close(),
     async close() {
       for (const probe of Object.values(probes)) probe.stop();
       invalidations.close();
+      optimization.feed.close();
       await authentication.close();
       await receiving.close();
+      await optimization.close();
       await threads.close();
       await executions.close();
       await closeClients(clients);

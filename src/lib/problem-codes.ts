@@ -115,6 +115,7 @@ export const problemCodes = {
   rate_limited: {
     rate_limited: 'Too many requests',
     workspace_busy: 'This workspace has too many requests in progress',
+    too_many_runs: 'This workspace has too many optimization runs that have not ended',
   },
   unavailable: {
     dependency_unavailable: 'A dependency is unavailable',

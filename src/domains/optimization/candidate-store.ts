@@ -96,19 +96,38 @@ export async function saveEvaluations(
     .ignore();
 }
 
-/** Lists candidates in the order in which they came to be. */
+/** Text of candidates on one page. */
+const pageBytesMax = 4 * 1024 * 1024;
+
+/**
+ * Lists candidates in the order in which they came to be, at most `limit`, and fewer if their texts are
+ * long.
+ */
 export async function listCandidates(
   postgres: Postgres,
   { projectId, runId }: RunRef,
   { status, after, limit }: { status?: CandidateStatus | undefined; after: number | undefined; limit: number },
-): Promise<StoredCandidate[]> {
-  const query = postgres('optimization_candidates')
-    .where({ project_id: projectId, run_id: runId })
+): Promise<{ candidates: StoredCandidate[]; hasMore: boolean }> {
+  const ofRun = () => postgres('optimization_candidates').where({ project_id: projectId, run_id: runId });
+  const query = ofRun()
     .orderBy('position')
-    .limit(limit);
+    .limit(limit + 1);
   if (status !== undefined) query.where('status', status);
   if (after !== undefined) query.where('position', '>', after);
-  return (await query.select<CandidateRow[]>('*')).map(toCandidate);
+  const found = await query.select<{ position: number; bytes: number }[]>(
+    ...['position', postgres.raw('octet_length(content::text) as bytes')],
+  );
+  let bytes = 0;
+  const fitting = found.slice(0, limit).filter((each, index) => {
+    bytes += each.bytes;
+    return index === 0 || bytes <= pageBytesMax;
+  });
+  const positions = fitting.map(({ position }) => position);
+  const rows =
+    positions.length === 0
+      ? []
+      : await ofRun().whereIn('position', positions).orderBy('position').select<CandidateRow[]>('*');
+  return { candidates: rows.map(toCandidate), hasMore: found.length > fitting.length };
 }
 
 /** Finds a candidate of a run. */

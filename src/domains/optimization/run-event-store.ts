@@ -1,5 +1,6 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import type { RunState } from './run.ts';
 
 /** What readers of a run are told, numbered from 1 without gaps. */
 export interface RunEvent {
@@ -40,4 +41,24 @@ export async function listRunEvents(
     .orderBy('seq')
     .limit(limit)
     .select<RunEvent[]>('seq', 'type', 'data');
+}
+
+/** How far the events of a run have come. */
+export interface EventMark {
+  runId: string;
+  seq: number;
+  state: RunState;
+}
+
+/** Reads how far the events of runs have come. Deleted runs are not in the result. */
+export async function readEventMarks(
+  postgres: Postgres,
+  runs: readonly { projectId: ProjectId; runId: string }[],
+): Promise<EventMark[]> {
+  const { rows } = await postgres.raw<{ rows: EventMark[] }>(
+    `select id as "runId", event_seq as seq, state from optimization_runs
+     where (project_id, id) in (select * from unnest(?::text[], ?::text[]))`,
+    [runs.map(({ projectId }) => projectId), runs.map(({ runId }) => runId)],
+  );
+  return rows;
 }

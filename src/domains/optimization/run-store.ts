@@ -1,7 +1,7 @@
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import { parseUsd } from '../../lib/money.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { CandidateCounts, Run, RunState } from './run.ts';
+import { activeStates, type Run, type RunState } from './run.ts';
 import type { SearchConfig } from './search/ports.ts';
 
 export interface RunRow {
@@ -112,59 +112,49 @@ export async function findActiveRunId(
 ): Promise<string | undefined> {
   const row = await postgres('optimization_runs')
     .where({ project_id: projectId, prompt_id: promptId })
-    .whereIn('state', ['queued', 'running', 'cancelling'])
+    .whereIn('state', [...activeStates])
     .first<{ id: string } | undefined>('id');
   return row?.id;
 }
 
-export interface RunFilters extends Pick<RunKey, 'projectId' | 'promptId'> {
-  status?: RunState | undefined;
-  outcome?: Run['outcome'] | undefined;
-  algorithm?: string | undefined;
-  direction: 'asc' | 'desc';
+/** Counts the runs of a workspace that have not ended. */
+export async function countActiveRuns(postgres: Postgres, workspaceId: WorkspaceId): Promise<number> {
+  const row = await postgres('optimization_runs')
+    .where('workspace_id', workspaceId)
+    .whereIn('state', [...activeStates])
+    .first<{ count: number } | undefined>(postgres.raw('count(*)::int as count'));
+  return row?.count ?? 0;
 }
 
-/** Lists runs of a prompt by their creation, with how many candidates have which status. */
-export async function listRuns(
+/** Runs of a prompt that are looked at for their holdout. */
+const recentRunsMax = 200;
+
+/** Counts the last runs of a prompt that had this holdout. */
+export async function countHoldoutUses(
   postgres: Postgres,
-  { projectId, promptId, direction, ...filters }: RunFilters,
-  { afterId, limit }: { afterId: string | undefined; limit: number },
-): Promise<{ run: Run; counts: CandidateCounts }[]> {
-  const query = postgres('optimization_runs')
+  { projectId, promptId }: Pick<RunKey, 'projectId' | 'promptId'>,
+  holdoutId: string,
+): Promise<number> {
+  const recent = postgres('optimization_runs')
     .where({ project_id: projectId, prompt_id: promptId })
-    .orderBy('id', direction)
-    .limit(limit);
-  if (filters.status !== undefined) query.where('state', filters.status);
-  if (filters.outcome !== undefined && filters.outcome !== null) query.where('outcome', filters.outcome);
-  if (filters.algorithm !== undefined) query.where('algorithm', filters.algorithm);
-  if (afterId !== undefined) query.where('id', direction === 'desc' ? '<' : '>', afterId);
-  const rows = await query.select<RunRow[]>('*');
-  const counts = await countCandidates(
-    postgres,
-    projectId,
-    rows.map(({ id }) => id),
-  );
-  return rows.map((row) => ({ run: toRun(row), counts: counts.get(row.id) ?? {} }));
+    .orderBy('id', 'desc')
+    .limit(recentRunsMax)
+    .select(postgres.raw(`options->>'holdout_id' as holdout_id`))
+    .as('recent');
+  const row = await postgres
+    .from(recent)
+    .where('holdout_id', holdoutId)
+    .first<{ count: number } | undefined>(postgres.raw('count(*)::int as count'));
+  return row?.count ?? 0;
 }
 
-/** Counts the candidates of runs by their status. */
-export async function countCandidates(
-  postgres: Postgres,
-  projectId: ProjectId,
-  runIds: readonly string[],
-): Promise<Map<string, CandidateCounts>> {
-  if (runIds.length === 0) return new Map();
-  const rows = await postgres('optimization_candidates')
-    .where('project_id', projectId)
-    .whereIn('run_id', runIds)
-    .whereNot('origin', 'seed')
-    .groupBy('run_id', 'status')
-    .select<{ run_id: string; status: keyof CandidateCounts; count: number }[]>(
-      ...['run_id', 'status', postgres.raw('count(*)::int as count')],
-    );
-  const byRun = new Map<string, CandidateCounts>();
-  for (const { run_id, status, count } of rows) byRun.set(run_id, { ...byRun.get(run_id), [status]: count });
-  return byRun;
+/** Asks the worker that has a run to cancel it. Returns undefined if the run is not running. */
+export async function markCancelling(transaction: Postgres, { projectId, id }: Run): Promise<Run | undefined> {
+  const [row]: RunRow[] = await transaction('optimization_runs')
+    .where({ project_id: projectId, id, state: 'running' })
+    .update({ state: 'cancelling', revision: transaction.raw('revision + 1') })
+    .returning('*');
+  return row && toRun(row);
 }
 
 /** Stores which version a run has made. */

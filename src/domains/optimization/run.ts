@@ -23,7 +23,8 @@ export interface RunWarning {
 
 /** What a run is expected to take. Money is a decimal string. */
 export interface RunPlan {
-  rows: { train: number; val: number; holdout: number; dropped: number };
+  /** `unused`: rows of the holdout that it has no room for, and that no run searches with. */
+  rows: { train: number; val: number; holdout: number; dropped: number; unused: number };
   estimated_proposals: [number, number];
   estimated_cost_usd: [string, string] | null;
   reserved_for_holdout_calls: number;
@@ -33,7 +34,15 @@ export interface RunPlan {
 export interface RunOptions {
   apply: 'never' | 'if_improved';
   dataset_source: 'inline' | 'executions';
+  dataset_filter: {
+    from?: string | undefined;
+    to?: string | undefined;
+    feedback: 'any' | 'positive' | 'negative' | 'corrected';
+    limit: number;
+  } | null;
   holdout_fraction: number;
+  /** A hash of the keys of the holdout; null without one. */
+  holdout_id: string | null;
 }
 
 export interface RunProgress extends Progress {
@@ -83,11 +92,12 @@ export interface RunUsage {
   estimated: boolean;
 }
 
-export type CandidateCounts = Partial<Record<CandidateStatus, number>>;
+/** Candidates by status. Without the seed, `proposed` are all of them. */
+export type CandidateCounts = Partial<Record<CandidateStatus | 'proposed', number>>;
 
 /** Returns whether a run has not ended. */
 export function isActive({ state }: Pick<Run, 'state'>): boolean {
-  return (activeStates as readonly RunState[]).includes(state);
+  return activeStates.some((each) => each === state);
 }
 
 /** Creates the error for an unknown run. A run of another project or prompt gets the same error. */

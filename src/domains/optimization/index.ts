@@ -1,0 +1,1 @@
+export { createOptimization } from './create-optimization.ts';

@@ -1,0 +1,185 @@
+import { hash } from 'node:crypto';
+import { InvalidError } from '../../lib/errors.ts';
+import { formatUsd } from '../../lib/money.ts';
+import type { CallPrices } from './call-prices.ts';
+import { type CallSizes, estimateCost, estimateProposals, leastCallsOf } from './estimate-run.ts';
+import { needsOf } from './metrics/check-metrics.ts';
+import type { RunPlan, RunWarning } from './run.ts';
+import { templatesOf } from './search/candidate-content.ts';
+import type { CandidateContent, Row, SearchConfig } from './search/ports.ts';
+import { type KeyedRow, rowLimits, type SplitRows, splitRows, validationRowsFor } from './split-rows.ts';
+
+export interface PlannedRun {
+  rows: Row[];
+  plan: RunPlan;
+  warnings: RunWarning[];
+  holdoutId: string | null;
+  /** What the run may cost: its limit, otherwise an estimate; 0 if the models have no price. */
+  costNanoUsdMax: bigint;
+}
+
+export interface PlanInput {
+  promptId: string;
+  base: CandidateContent;
+  rows: readonly KeyedRow[];
+  dropped: number;
+  holdoutFraction: number;
+  prices: CallPrices;
+}
+
+/** The holdout uses at most this share of the calls, so that the search has the others. */
+const holdoutCallsShare = 1 / 2;
+const proposalsWanted = 3;
+const proposalsRecommended = 5;
+const growthMax = 50;
+
+/**
+ * Plans a run: which row is used for what, what it may cost, and what its owner should know before.
+ * @throws InvalidError `insufficient_data`, `budget_too_small`, `price_unknown`,
+ * `template_has_no_mutable_text`
+ */
+export function planRun(config: SearchConfig, input: PlanInput): PlannedRun {
+  if (templatesOf(input.base).every(({ template }) => !hasText(template))) throw noText();
+  requirePrices(config, input.prices);
+  const { rows, unused } = divide(config, input, config.budget.maxCalls);
+  const sizes = sizesOf(config, rows);
+  const { val, holdout } = sizes;
+  const train = rows.length - val - holdout;
+  if (train === 0 || val === 0) throw noRows(train === 0 ? 'train' : 'val');
+  requireCalls(config, input, sizes);
+  const proposals = estimateProposals(config, sizes);
+  const cost = estimateCost(config, { prices: input.prices, base: input.base, rows, sizes, proposals });
+  return {
+    rows,
+    plan: {
+      rows: { train, val, holdout, dropped: input.dropped, unused },
+      estimated_proposals: proposals,
+      estimated_cost_usd: cost && [formatUsd(cost[0]), formatUsd(cost[1])],
+      reserved_for_holdout_calls: 2 * holdout * sizes.perRow,
+    },
+    warnings: [
+      ...budgetWarnings(config, sizes, proposals),
+      ...holdoutWarnings(rows.length + unused, holdout),
+      ...(cost === null ? [unpricedWarning(config)] : []),
+    ],
+    holdoutId: holdout === 0 ? null : holdoutIdOf(rows),
+    costNanoUsdMax: cost?.[1] ?? 0n,
+  };
+}
+
+/** Returns the models that a run calls. */
+export function modelsOf({ target, reflection, metrics }: SearchConfig): string[] {
+  const judges = metrics.flatMap(({ options }) => (typeof options?.model === 'string' ? [options.model] : []));
+  return [...new Set([target.model, reflection.model, ...judges])];
+}
+
+function divide(config: SearchConfig, input: PlanInput, callsMax: number | null): SplitRows {
+  const perRow = callsPerRowOf(config);
+  const candidates = callsMax === null ? null : callsMax / perRow;
+  return splitRows(input.rows, input.promptId, {
+    holdoutFraction: input.holdoutFraction,
+    holdoutMax: Math.max(rowLimits.holdoutMin, Math.floor(((candidates ?? Infinity) * holdoutCallsShare) / 2)),
+    valMax: config.search.valSize ?? validationRowsFor(candidates),
+  });
+}
+
+const callsPerRowOf = ({ target, metrics }: SearchConfig) => target.samplesPerRow * (1 + needsOf(metrics).judges);
+
+function sizesOf(config: SearchConfig, rows: readonly Row[]): CallSizes {
+  const count = (name: Row['split']) => rows.filter(({ split }) => split === name).length;
+  const { minibatchSize: minibatch } = config.search;
+  return { val: count('val'), holdout: count('holdout'), minibatch, perRow: callsPerRowOf(config) };
+}
+
+function requireCalls(config: SearchConfig, input: PlanInput, sizes: CallSizes): void {
+  const { maxCalls } = config.budget;
+  if (maxCalls === null || maxCalls >= leastCallsOf(sizes)) return;
+  const minimum = leastLimit(config, input, maxCalls);
+  const { val, holdout, minibatch } = sizes;
+  throw new InvalidError(
+    'budget_too_small',
+    `budget.max_calls is ${maxCalls}, and the run needs at least ${minimum}: ${val} validation rows, twice ${holdout} rows of ` +
+      `the holdout, twice ${minibatch} rows of a batch, and a proposal`,
+    {
+      errors: [{ path: 'budget.max_calls', code: 'too_small', message: `must be at least ${minimum}` }],
+      extra: { minimum },
+    },
+  );
+}
+
+/** Returns the smallest limit of calls that is enough. More calls have more rows, so it grows in steps. */
+function leastLimit(config: SearchConfig, input: PlanInput, from: number): number {
+  let limit = from;
+  for (let step = 0; step < growthMax; step++) {
+    const needed = leastCallsOf(sizesOf(config, divide(config, input, limit).rows));
+    if (needed <= limit) break;
+    limit = needed;
+  }
+  return limit;
+}
+
+function requirePrices(config: SearchConfig, prices: CallPrices): void {
+  if (config.budget.maxCostUsd === null) return;
+  const unpriced = unpricedModels(config, prices);
+  if (unpriced.length === 0) return;
+  throw new InvalidError(
+    'price_unknown',
+    `budget.max_cost_usd needs prices, and these models have none: ${unpriced.join(', ')}. Set them in the model prices of the project`,
+    { extra: { models: unpriced } },
+  );
+}
+
+function unpricedModels(config: SearchConfig, prices: CallPrices): string[] {
+  return modelsOf(config).filter((model) => prices.priceOf(model, { inputTokens: 1, outputTokens: 1 }) === null);
+}
+
+/** Returns whether a template has text besides its tags. */
+function hasText(template: string): boolean {
+  let rest = template;
+  for (;;) {
+    const start = rest.search(/\{[{%]/);
+    const text = start < 0 ? rest : rest.slice(0, start);
+    if (text.trim() !== '') return true;
+    const end = start < 0 ? -1 : rest.indexOf(rest[start + 1] === '%' ? '%}' : '}}', start + 2);
+    if (end < 0) return false;
+    rest = rest.slice(end + 2).replace(/^\}/, '');
+  }
+}
+
+function budgetWarnings({ budget }: SearchConfig, sizes: CallSizes, [least]: [number, number]): RunWarning[] {
+  if (budget.maxCalls === null || least >= proposalsWanted) return [];
+  const each = 1 + (2 * sizes.minibatch + sizes.val) * sizes.perRow;
+  const recommended = Math.ceil((leastCallsOf(sizes) + proposalsRecommended * each) / 10) * 10;
+  const message = `max_calls=${budget.maxCalls} supports about ${least} proposals that are fully evaluated; ${recommended} is recommended.`;
+  return [{ code: 'low_budget', message }];
+}
+
+function holdoutWarnings(rows: number, holdout: number): RunWarning[] {
+  const { decidingRows } = rowLimits;
+  if (holdout >= decidingRows) return [];
+  const message =
+    holdout === 0
+      ? `No row is kept for a final comparison, so the outcome can be inconclusive at most. It needs ${rowLimits.holdoutFromRows} rows or more.`
+      : `The holdout has ${holdout} of ${rows} rows. With fewer than ${decidingRows} the outcome can be inconclusive at most. ` +
+        'More rows, more calls or a larger holdout_fraction change this.';
+  return [{ code: holdout === 0 ? 'no_holdout' : 'small_holdout', message }];
+}
+
+function unpricedWarning(config: SearchConfig): RunWarning {
+  const models = [...new Set([config.target.model, config.reflection.model])].join(' and ');
+  return { code: 'price_unknown', message: `The cost cannot be estimated, because ${models} have no known price.` };
+}
+
+function holdoutIdOf(rows: readonly Row[]): string {
+  const keys = rows.flatMap(({ key, split }) => (split === 'holdout' ? [key] : []));
+  return hash('sha256', keys.sort().join(' ')).slice(0, 32);
+}
+
+function noRows(split: 'train' | 'val'): InvalidError {
+  const use = split === 'train' ? 'to learn from' : 'to choose candidates with';
+  return new InvalidError('insufficient_data', `No row has the split ${split}, so there is none ${use}`);
+}
+
+function noText(): InvalidError {
+  return new InvalidError('template_has_no_mutable_text', 'The template has only tags and no text that could change');
+}

@@ -1,0 +1,154 @@
+import { randomInt } from 'node:crypto';
+import { InvalidError } from '../../lib/errors.ts';
+import type { Waiter } from '../../lib/fair-lane-options.ts';
+import { sharedThird } from '../../lib/pace.ts';
+import type { OverrideCache, PriceTable } from '../pricing/index.ts';
+import type { PromptContent } from '../prompts/index.ts';
+import { type CompiledPrompt, compilePrompt, fillVariables, type PartSource } from '../rendering/index.ts';
+import type { Item, ItemCache } from '../versioned/index.ts';
+import type { ProjectScope } from '../workspaces/index.ts';
+import { callPrices } from './call-prices.ts';
+import { textOf } from './candidate-texts.ts';
+import { checkRows } from './check-rows.ts';
+import { chooseMetrics } from './choose-metrics.ts';
+import type { OptimizeBody } from './optimize.schema.ts';
+import { planRun } from './plan-run.ts';
+import { type ModelDefaults, resolveConfig } from './resolve-config.ts';
+import type { StoredRow } from './row-store.ts';
+import { type RowsFromExecutionsDeps, rowsFromExecutions } from './rows-from-executions.ts';
+import type { Run, RunOptions, RunWarning } from './run.ts';
+import { countHoldoutUses } from './run-store.ts';
+import type { KeyedRow, RowInput } from './split-rows.ts';
+import { requireEnough, scorableRows, usableRows } from './usable-rows.ts';
+
+export interface PrepareRunDeps extends RowsFromExecutionsDeps {
+  prompts: Pick<ItemCache<PromptContent>, 'locate' | 'readVersion'>;
+  source: PartSource;
+  prices: { table: PriceTable; overrides: OverrideCache };
+  models: ModelDefaults;
+}
+
+export interface PrepareRunInput {
+  project: ProjectScope;
+  idOrSlug: string;
+  body: OptimizeBody;
+  waiter: Waiter;
+}
+
+/** A run that could begin, before anything of it is stored. */
+export interface PreparedRun extends Pick<Run, 'baseVersion' | 'config' | 'options' | 'plan' | 'warnings'> {
+  prompt: Item;
+  rows: StoredRow[];
+}
+
+/** From this use on, a holdout says less and less. */
+const holdoutUsesMax = 5;
+
+/**
+ * Reads what a run needs, resolves its config and plans it. Stores nothing and calls no model.
+ * @throws NotFoundError, InvalidError, TooLargeError, UnavailableError
+ */
+export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): Promise<PreparedRun> {
+  const { project, idOrSlug, body } = input;
+  const { item, number } = await deps.prompts.locate(project, idOrSlug, { version: body.base_version });
+  const { content } = await deps.prompts.readVersion(item, number);
+  const compiled = await compilePrompt(deps.source, project, content);
+  requireParts(compiled);
+  const found = await findRows(deps, input, item, compiled);
+  const rest = sharedThird(project.workspaceId);
+  const usable = await usableRows(found.rows, requiredOf(compiled), rest);
+  const valid = await validRows(deps, input, compiled, usable.rows);
+  const { metrics, warnings: metricWarnings } = chooseMetrics(body.metrics, valid.rows);
+  const scorable = scorableRows(valid.rows, metrics);
+  const config = resolveConfig(body, { base: content, models: deps.models, metrics, seed: randomInt(2 ** 31) });
+  const planned = planRun(config, {
+    promptId: item.id,
+    base: textOf(content),
+    rows: scorable.rows,
+    dropped: found.dropped + usable.dropped + valid.dropped + scorable.dropped,
+    holdoutFraction: body.holdout_fraction,
+    prices: callPrices(deps.prices.table, await deps.prices.overrides.of(project.projectId), new Date()),
+  });
+  const { source } = body.dataset;
+  const options: RunOptions = {
+    apply: body.apply,
+    dataset_source: source,
+    dataset_filter: body.dataset.source === 'executions' ? body.dataset.filter : null,
+    holdout_fraction: body.holdout_fraction,
+    holdout_id: planned.holdoutId,
+  };
+  const steps = [found, usable, valid, { warnings: metricWarnings }, scorable, planned];
+  return {
+    ...{ prompt: item, baseVersion: number, config, options, plan: planned.plan },
+    rows: planned.rows.map((row) => ({ ...row, source: source === 'inline' ? 'inline' : 'execution' })),
+    warnings: [
+      ...steps.flatMap(({ warnings }) => warnings),
+      ...(await holdoutWarnings(deps, project, item, planned.holdoutId)),
+    ],
+  };
+}
+
+async function findRows(
+  deps: PrepareRunDeps,
+  { project, body: { dataset }, waiter }: PrepareRunInput,
+  prompt: Item,
+  { variables }: CompiledPrompt,
+): Promise<{ rows: RowInput[]; dropped: number; warnings: readonly RunWarning[] }> {
+  if (dataset.source === 'inline') {
+    const rows = await checkRows(dataset.rows, sharedThird(project.workspaceId));
+    requireEnough(rows.length);
+    return { rows, dropped: 0, warnings: [] };
+  }
+  const { filter } = dataset;
+  const found = await rowsFromExecutions(deps, { project, prompt, variables, filter, signal: waiter.signal });
+  return { ...found, dropped: Object.values(found.dropped).reduce((sum, count) => sum + count, 0) };
+}
+
+const requiredOf = ({ variables }: CompiledPrompt) =>
+  [...variables].flatMap(([path, isRequired]) => (isRequired ? [path] : []));
+
+function requireParts({ expanded }: CompiledPrompt): void {
+  const unknown = expanded.problems.find(({ code }) => code === 'unknown_part');
+  if (unknown !== undefined) throw new InvalidError('unknown_part', unknown.message);
+}
+
+/** Leaves out rows that the input schema refuses, because no candidate could be rendered with them. */
+async function validRows(
+  deps: PrepareRunDeps,
+  { project, waiter }: PrepareRunInput,
+  compiled: CompiledPrompt,
+  given: readonly KeyedRow[],
+): Promise<{ rows: readonly KeyedRow[]; dropped: number; warnings: RunWarning[] }> {
+  if (compiled.content.inputSchema === null) return { rows: given, dropped: 0, warnings: [] };
+  const threads = deps.source.threads.of(project.workspaceId, waiter);
+  const placeholders = Object.fromEntries(compiled.placeholders.map((name) => [name, []]));
+  const rows: KeyedRow[] = [];
+  let refusal: InvalidError | undefined;
+  for (const row of given) {
+    try {
+      await fillVariables(threads, compiled, { variables: row.inputs, placeholders, onMissing: 'error' });
+      rows.push(row);
+    } catch (error) {
+      if (!(error instanceof InvalidError)) throw error;
+      refusal ??= error;
+    }
+  }
+  if (refusal === undefined) return { rows, dropped: 0, warnings: [] };
+  const dropped = given.length - rows.length;
+  requireEnough(rows.length, `, without ${dropped} that the input schema of the prompt refuses. ${refusal.message}`);
+  const message = `${dropped} rows do not match the input schema of the prompt and are not used. ${refusal.message}`;
+  return { rows, dropped, warnings: [{ code: 'invalid_rows', message }] };
+}
+
+async function holdoutWarnings(
+  { postgres }: PrepareRunDeps,
+  { projectId }: ProjectScope,
+  { id: promptId }: Item,
+  holdoutId: string | null,
+): Promise<RunWarning[]> {
+  if (holdoutId === null) return [];
+  const uses = 1 + (await countHoldoutUses(postgres, { projectId, promptId }, holdoutId));
+  if (uses < holdoutUsesMax) return [];
+  const message = `This is use ${uses} of the same holdout. Its result becomes optimistic; add new rows.`;
+  return [{ code: 'holdout_reused', message }];
+}

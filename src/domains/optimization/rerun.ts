@@ -1,0 +1,22 @@
+import { listRows } from './row-store.ts';
+import { isActive, notTerminal, type Run, unknownRun } from './run.ts';
+import { findRun } from './run-store.ts';
+import { type Starting, type StartRunDeps, startRun } from './start-run.ts';
+
+/**
+ * Starts a run with the config and the rows of one that has ended.
+ * @throws NotFoundError, ConflictError `run_not_terminal`, and the errors of {@link startRun}
+ */
+export async function rerun(
+  deps: StartRunDeps,
+  { runId, prompt, ...starting }: Omit<Starting, 'run'> & { runId: string; prompt: Starting['run']['prompt'] },
+): Promise<Run> {
+  const { projectId } = starting.project;
+  const earlier = await findRun(deps.postgres, { projectId, promptId: prompt.id, id: runId });
+  if (earlier === undefined) throw unknownRun(runId);
+  if (isActive(earlier)) throw notTerminal(earlier);
+  const { baseVersion, config, options, plan } = earlier;
+  const rows = await listRows(deps.postgres, earlier);
+  const warnings = [{ code: 'rerun', message: `This run repeats ${earlier.id} with the same rows and settings.` }];
+  return startRun(deps, { ...starting, run: { prompt, rows, baseVersion, config, options, plan, warnings } });
+}

@@ -1,0 +1,95 @@
+import { InvalidError } from '../../lib/errors.ts';
+import type { PromptContent } from '../prompts/index.ts';
+import { modelOf } from '../rendering/index.ts';
+import type { OptimizeBody } from './optimize.schema.ts';
+import type { MetricConfig, ModelConfig, SearchConfig } from './search/ports.ts';
+
+/** The configured endpoint of models. */
+export interface ModelDefaults {
+  baseUrl: string | undefined;
+  reflectionModel: string | undefined;
+}
+
+/** Parameters of a version's config that the requests of a run take over. */
+const inheritedParams = [
+  ...['temperature', 'top_p', 'max_tokens', 'max_completion_tokens', 'seed', 'stop', 'response_format'],
+  ...['presence_penalty', 'frequency_penalty', 'reasoning_effort'],
+] as const;
+
+/** Without a limit, the largest response would have to be reserved for every call. */
+const outputTokensDefault = { target: 1_024, reflection: 8_192 } as const;
+const temperatureDefault = { target: 0, reflection: 1 } as const;
+
+/**
+ * Returns the config of a run with every default.
+ * @param seed used if the request names none
+ * @throws InvalidError `model_not_configured`
+ */
+export function resolveConfig(
+  body: OptimizeBody,
+  {
+    base,
+    models,
+    metrics,
+    seed,
+  }: { base: PromptContent; models: ModelDefaults; metrics: readonly MetricConfig[]; seed: number },
+): SearchConfig {
+  if (models.baseUrl === undefined)
+    throw notConfigured('No endpoint for models is configured. The operator sets it in LLM_BASE_URL.');
+  const target = modelOf(base.config, body.target.model)?.model;
+  if (target === undefined)
+    throw notConfigured("Neither target.model nor the config of the prompt's version names a model.");
+  const { budget, search } = body;
+  return {
+    algorithm: body.algorithm,
+    seed: body.seed ?? seed,
+    metrics,
+    target: {
+      model: target,
+      params: paramsOf('target', { ...inherited(base.config), ...body.target.params }),
+      samplesPerRow: body.target.samples_per_row,
+    },
+    reflection: {
+      model: body.reflection.model ?? models.reflectionModel ?? target,
+      params: paramsOf('reflection', body.reflection.params ?? {}),
+    },
+    budget: {
+      maxCalls: budget.max_calls,
+      maxTokens: budget.max_tokens,
+      maxCostUsd: budget.max_cost_usd,
+      maxDurationS: budget.max_duration_s,
+    },
+    search: {
+      maxIterations: search.max_iterations,
+      patience: search.patience,
+      minibatchSize: search.minibatch_size,
+      valSize: search.val_size ?? null,
+      concurrency: search.concurrency,
+      maxPromptTokens: search.max_prompt_tokens ?? null,
+      targetScore: search.target_score ?? null,
+      guidance: search.guidance ?? null,
+    },
+    minEffect: body.min_effect,
+  };
+}
+
+function inherited(config: PromptContent['config']): Record<string, unknown> {
+  const params: unknown = config?.params;
+  if (typeof params !== 'object' || params === null) return {};
+  return Object.fromEntries(
+    inheritedParams.flatMap((name) => (Object.hasOwn(params, name) ? [[name, Reflect.get(params, name)]] : [])),
+  );
+}
+
+function paramsOf(of: 'target' | 'reflection', given: Readonly<Record<string, unknown>>): ModelConfig['params'] {
+  const isLimited = 'max_tokens' in given || 'max_completion_tokens' in given;
+  return {
+    ...('temperature' in given ? {} : { temperature: temperatureDefault[of] }),
+    ...(isLimited ? {} : { max_tokens: outputTokensDefault[of] }),
+    ...given,
+  };
+}
+
+function notConfigured(message: string): InvalidError {
+  return new InvalidError('model_not_configured', message);
+}

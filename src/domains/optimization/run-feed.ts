@@ -1,0 +1,180 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ProjectId } from '../../lib/ids.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { isActive } from './run.ts';
+import { listRunEvents, type RunEvent, readEventMarks } from './run-event-store.ts';
+
+interface RunRef {
+  projectId: ProjectId;
+  runId: string;
+}
+
+const pollMs = 500;
+/** A silent connection is closed after a minute, here and in proxies. */
+const heartbeatMs = 15_000;
+const eventsPerRead = 100;
+/** Events that are kept for all readers of a run. */
+const keptMax = 300;
+
+/**
+ * Tells readers what happens to runs. One query per interval covers all followed runs of the process,
+ * and new events of a run are read once for all its readers.
+ */
+export class RunFeed {
+  readonly #postgres: Postgres;
+  readonly #logger: Logger;
+  readonly #followed = new Map<string, FollowedRun>();
+  readonly #closing = new AbortController();
+  #isPolling = false;
+
+  constructor({ postgres, logger }: { postgres: Postgres; logger: Logger }) {
+    this.#postgres = postgres;
+    this.#logger = logger;
+  }
+
+  /** Number of runs that someone follows. */
+  get followed(): number {
+    return this.#followed.size;
+  }
+
+  /**
+   * Yields the events of a run after a number, and then as they happen, until the run has ended or was
+   * deleted, the signal is aborted, or the feed is closed. Yields undefined when there was nothing to
+   * tell for 15 s.
+   */
+  async *follow(ref: RunRef, afterSeq: number, signal: AbortSignal): AsyncGenerator<RunEvent | undefined> {
+    const run = this.#open(ref);
+    const ending = AbortSignal.any([signal, this.#closing.signal]);
+    try {
+      await run.wait(heartbeatMs, ending, () => run.seq !== undefined || run.isGone);
+      // A number that the run does not have comes from elsewhere.
+      let sent = afterSeq > (run.seq ?? 0) ? 0 : afterSeq;
+      while (!ending.aborted) {
+        const events = await this.#eventsAfter(run, sent);
+        for (const event of events) {
+          yield event;
+          sent = event.seq;
+        }
+        if (events.length > 0) continue;
+        if (run.isGone || (run.isOver && sent >= (run.seq ?? 0))) return;
+        const isNews = await run.wait(heartbeatMs, ending, () => (run.seq ?? 0) > sent || run.isOver || run.isGone);
+        if (!isNews && !ending.aborted) yield undefined;
+      }
+    } finally {
+      run.readers--;
+      if (run.readers === 0) this.#followed.delete(ref.runId);
+    }
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  #open(ref: RunRef): FollowedRun {
+    const run = this.#followed.get(ref.runId) ?? new FollowedRun(ref);
+    this.#followed.set(ref.runId, run);
+    run.readers++;
+    void this.#poll();
+    return run;
+  }
+
+  async #eventsAfter(run: FollowedRun, seq: number): Promise<readonly RunEvent[]> {
+    return run.keptAfter(seq) ?? listRunEvents(this.#postgres, run.ref, { afterSeq: seq, limit: eventsPerRead });
+  }
+
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    while (this.#followed.size > 0 && !this.#closing.signal.aborted) {
+      try {
+        await this.#readNews([...this.#followed.values()]);
+      } catch (error) {
+        this.#logger.warn({ err: error }, 'events of runs cannot be read at the moment');
+      }
+      await delay(pollMs, undefined, { ref: false });
+    }
+    this.#isPolling = false;
+  }
+
+  async #readNews(runs: readonly FollowedRun[]): Promise<void> {
+    const marks = await readEventMarks(
+      this.#postgres,
+      runs.map(({ ref }) => ref),
+    );
+    const byRun = new Map(marks.map((mark) => [mark.runId, mark]));
+    for (const run of runs) {
+      const mark = byRun.get(run.ref.runId);
+      if (mark === undefined) run.isGone = true;
+      else {
+        const isBehind = run.seq !== undefined && mark.seq > run.seq;
+        if (isBehind) await this.#readEvents(run, run.seq ?? 0);
+        else run.seq = mark.seq;
+        run.isOver = !isActive(mark) && run.seq === mark.seq;
+      }
+      run.tell();
+    }
+  }
+
+  async #readEvents(run: FollowedRun, seq: number): Promise<void> {
+    const events = await listRunEvents(this.#postgres, run.ref, { afterSeq: seq, limit: keptMax });
+    run.keep(events);
+    run.seq = events.at(-1)?.seq ?? seq;
+  }
+}
+
+/** A run that someone follows. */
+class FollowedRun {
+  readonly ref: RunRef;
+  readers = 0;
+  /** The number of its last event; undefined before the first look. */
+  seq: number | undefined;
+  isOver = false;
+  isGone = false;
+  readonly #kept: RunEvent[] = [];
+  readonly #waiting = new Set<() => void>();
+
+  constructor(ref: RunRef) {
+    this.ref = ref;
+  }
+
+  keep(events: readonly RunEvent[]): void {
+    this.#kept.push(...events);
+    this.#kept.splice(0, this.#kept.length - keptMax);
+  }
+
+  /** Returns the events after a number, or undefined if not all of them are kept. */
+  keptAfter(seq: number): readonly RunEvent[] | undefined {
+    if (this.seq !== undefined && seq >= this.seq) return [];
+    const first = this.#kept[0];
+    if (first === undefined || first.seq > seq + 1) return undefined;
+    return this.#kept.filter((event) => event.seq > seq);
+  }
+
+  /** Wakes up everyone who waits. */
+  tell(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+
+  /** Waits until a condition holds. Returns false after `ms`, or once the signal is aborted. */
+  async wait(ms: number, signal: AbortSignal, condition: () => boolean): Promise<boolean> {
+    if (condition()) return true;
+    if (signal.aborted) return false;
+    return new Promise((resolve) => {
+      const end = (holds: boolean) => {
+        clearTimeout(timer);
+        this.#waiting.delete(wake);
+        signal.removeEventListener('abort', stop);
+        resolve(holds);
+      };
+      const wake = () => {
+        if (condition()) end(true);
+      };
+      const stop = () => end(false);
+      const timer = setTimeout(stop, ms);
+      this.#waiting.add(wake);
+      signal.addEventListener('abort', stop, { once: true });
+    });
+  }
+}

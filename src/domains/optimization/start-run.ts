@@ -1,0 +1,135 @@
+import { ConflictError, OutcomeUnknownError, RateLimitedError, UnavailableError } from '../../lib/errors.ts';
+import { newId } from '../../lib/ids.ts';
+import { parseUsd } from '../../lib/money.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { Postgres } from '../../stores/postgres/client.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { type AuditActor, recordAudit } from '../audit/index.ts';
+import { type BudgetGuard, releaseReservation, requireBudget, reserveBudget } from '../budgets/index.ts';
+import { consumeQuota, type Limiter } from '../quotas/index.ts';
+import type { Item } from '../versioned/index.ts';
+import type { ProjectScope, WorkspaceScope } from '../workspaces/index.ts';
+import { insertRows, type StoredRow } from './row-store.ts';
+import type { Run } from './run.ts';
+import { insertRunEvents } from './run-event-store.ts';
+import { countActiveRuns, findActiveRunId, insertRun } from './run-store.ts';
+
+export interface StartRunDeps {
+  postgres: Postgres;
+  clickhouse: ClickHouse;
+  budgets: BudgetGuard;
+  limiter: Limiter;
+  logger: Logger;
+  /** Makes jobs for queued runs. Workers do so too, every two seconds. */
+  enqueueRuns: () => Promise<void>;
+}
+
+/** A run that is to begin. */
+export interface RunToStart extends Pick<Run, 'baseVersion' | 'config' | 'options' | 'plan' | 'warnings'> {
+  prompt: Pick<Item, 'id' | 'slug' | 'name'>;
+  rows: readonly StoredRow[];
+}
+
+export interface Starting {
+  project: ProjectScope;
+  actor: AuditActor;
+  /** The workspace whose quota is used; undefined for the operator, who has no limits. */
+  limited: WorkspaceScope | undefined;
+  run: RunToStart;
+}
+
+/** Runs of a workspace that have not ended. They begin in turn. */
+const activeRunsMax = 50;
+const retryAfterS = 60;
+/** A run may wait so long for its turn before its reservation of the budget ends. */
+const waitingMs = 24 * 3_600_000;
+const durationSMax = 86_400;
+
+/**
+ * Stores a run, which then begins in its turn. Nothing is stored, reserved or counted if it is refused.
+ * @throws ConflictError `run_in_progress` with the id of the other run
+ * @throws ExhaustedError `budget_exceeded`, `quota_exceeded`; RateLimitedError `too_many_runs`
+ * @throws UnavailableError `queue_unavailable` and those of the stores
+ */
+export async function startRun(deps: StartRunDeps, { project, actor, limited, run }: Starting): Promise<Run> {
+  const { projectId, workspaceId } = project;
+  const { id: promptId, slug, name } = run.prompt;
+  const models = { model: run.config.target.model, prompt: [promptId, slug, name] };
+  await requireBudget({ guard: deps.budgets }, { projectId, workspaceId, ...models });
+  await refuseActive(deps.postgres, project, promptId);
+  const reservationId = await reserve(deps, projectId, run);
+  try {
+    const stored = await inTransaction(deps.postgres, async (transaction) => {
+      const inserted = await insertRun(transaction, {
+        ...{ id: newId('opt'), workspaceId, projectId, promptId, reservationId, createdBy: actor },
+        ...{ baseVersion: run.baseVersion, config: run.config, options: run.options },
+        ...{ plan: run.plan, warnings: run.warnings },
+      });
+      if (inserted === undefined) throw inProgress(await findActiveRunId(transaction, { projectId, promptId }));
+      const ref = { projectId, runId: inserted.id };
+      await insertRows(transaction, ref, run.rows);
+      await insertRunEvents(transaction, ref, [{ type: 'state', data: { status: inserted.state } }]);
+      await recordAudit(transaction, {
+        ...{ workspaceId, projectId, actor, targetType: 'optimization_run', targetId: inserted.id },
+        ...{ action: 'optimization_run.created', details: { prompt_id: promptId, base_version: run.baseVersion } },
+      });
+      // Last, because what is counted is not given back.
+      if (limited !== undefined) await count(deps, limited);
+      return inserted;
+    });
+    await deps.enqueueRuns().catch((error: unknown) => {
+      deps.logger.warn({ err: error, run_id: stored.id }, 'no job was made for a run yet, a worker will make it');
+    });
+    return stored;
+  } catch (error) {
+    // If the outcome is not known, the run may exist, and the reservation ends by itself.
+    if (reservationId !== null && !(error instanceof OutcomeUnknownError))
+      await releaseReservation(deps, { projectId, id: reservationId }).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function refuseActive(
+  postgres: Postgres,
+  { projectId, workspaceId }: ProjectScope,
+  promptId: string,
+): Promise<void> {
+  const activeId = await findActiveRunId(postgres, { projectId, promptId });
+  if (activeId !== undefined) throw inProgress(activeId);
+  if ((await countActiveRuns(postgres, workspaceId)) < activeRunsMax) return;
+  throw new RateLimitedError('too_many_runs', `The workspace has ${activeRunsMax} runs that have not ended`, {
+    retryAfterS,
+  });
+}
+
+function inProgress(runId: string | undefined): ConflictError {
+  const message =
+    runId === undefined ? 'Another run of the prompt has just begun' : `The run ${runId} of this prompt has not ended`;
+  return new ConflictError('run_in_progress', message, { extra: { run_id: runId ?? null } });
+}
+
+/** Reserves what the run may cost: its limit, otherwise the estimate. Null if it is not known. */
+async function reserve(deps: StartRunDeps, projectId: string, { config, plan }: RunToStart): Promise<string | null> {
+  const amountNanoUsd = parseUsd(config.budget.maxCostUsd ?? plan.estimated_cost_usd?.[1]) ?? 0n;
+  if (amountNanoUsd === 0n) return null;
+  const durationMs = (config.budget.maxDurationS ?? durationSMax) * 1_000;
+  const expiresAt = new Date(Date.now() + durationMs + waitingMs);
+  return reserveBudget(deps, { projectId, amountNanoUsd, expiresAt });
+}
+
+async function count({ limiter }: StartRunDeps, workspace: WorkspaceScope): Promise<void> {
+  try {
+    await consumeQuota({ limiter }, workspace, { quota: 'optimization_runs', units: 1, atMs: Date.now() });
+  } catch (error) {
+    if (!(error instanceof UnavailableError)) throw error;
+    throw new UnavailableError(
+      'queue_unavailable',
+      'The queue is unavailable, so the run was not created. Try again.',
+      {
+        retryAfterS: 1,
+        cause: error,
+      },
+    );
+  }
+}
