@@ -63,9 +63,9 @@ export async function insertQueuedRun(
   await inTransaction(postgres, async (transaction) => {
     await insertRun(transaction, {
       ...{ ...run, workspaceId, baseVersion: 1, config: simulatedConfig(input), reservationId, warnings: [] },
-      options: { apply, dataset_source: 'inline', holdout_fraction: 0.3 },
+      options: { apply, dataset_source: 'inline', dataset_filter: null, holdout_fraction: 0.3, holdout_id: null },
       plan: {
-        rows: { train: 0, val: 0, holdout: 0, dropped: 0 },
+        rows: { train: 0, val: 0, holdout: 0, dropped: 0, unused: 0 },
         ...{ estimated_proposals: [0, 0], estimated_cost_usd: null, reserved_for_holdout_calls: 0 },
       },
       createdBy: { type: 'api_key', id: null },
