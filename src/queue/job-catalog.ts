@@ -47,7 +47,7 @@ const ingestJob = {
   removeOnComplete: { age: finishedKeptS, count: 20_000 },
 } as const;
 
-/** An optimization run in Postgres. The id of its job is that of the run. */
+/** An optimization run in Postgres. A worker that gets its job first takes the lease of the run. */
 export const runOptimizationPayload = z.strictObject({ projectId: z.string(), runId: z.string() });
 
 /**

@@ -8,11 +8,13 @@ export interface RunToEnqueue {
   runId: string;
   /** Jobs with a lower place come first. From 1. */
   place: number;
+  /** Attempts that workers have begun. Each attempt has a job of its own. */
+  attempt: number;
 }
 
 /**
- * Connects to the queue of optimization runs. A run that has a job does not get a second one, because
- * its id is that of the job.
+ * Connects to the queue of optimization runs. The id of a job is made of the run and the attempt, so
+ * an attempt gets one job, and the next one need not wait until the job of a dead worker has stalled.
  */
 export function connectOptimizationQueue(redis: Redis): {
   add(runs: readonly RunToEnqueue[]): Promise<void>;
@@ -27,9 +29,9 @@ export function connectOptimizationQueue(redis: Redis): {
     queue,
     async add(runs) {
       await queue.addBulk(
-        runs.map(({ projectId, runId, place }) => ({
+        runs.map(({ projectId, runId, place, attempt }) => ({
           ...{ name: 'runOptimization', data: { projectId, runId } },
-          opts: { ...options, jobId: runId, priority: place },
+          opts: { ...options, jobId: `${runId}-${attempt}`, priority: place },
         })),
       );
     },

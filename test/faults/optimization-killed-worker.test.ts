@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Run } from '../../src/domains/optimization/run.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { insertQueuedRun, type RunRef, readRun, untilCalls, untilEnded } from '../support/optimization-runs.ts';
 import { integerBetween, seededRandom } from '../support/random.ts';
@@ -15,6 +16,7 @@ const input = { rows: 100, budget: { maxCalls: 1_000 }, search: { concurrency, m
 let stack: Stack;
 let postgres: Postgres;
 let model: SimulatedModel;
+let projectId: string;
 beforeAll(async () => {
   model = await startSimulatedModel({ faults: { latencyMs: 40 } });
   stack = await startStack({ env: { LLM_BASE_URL: model.url, LLM_API_KEY: 'key-of-the-test' } });
@@ -28,42 +30,82 @@ afterAll(async () => {
 
 const billedCalls = () => Object.values(model.stats.billed).reduce((sum, calls) => sum + calls, 0);
 
+let undisturbed: RunRef;
+let expected: Run;
+/** What a run takes that is not disturbed. */
+let calls: number;
+beforeAll(async () => {
+  projectId = (await stack.createProject('of the test')).id;
+  undisturbed = await insertQueuedRun(postgres, projectId, input);
+  expected = await untilEnded(postgres, undisturbed, endMsMax);
+  calls = billedCalls();
+});
+
+it('a run that is not disturbed ends by no budget, whose end lost calls would change', () => {
+  expect(expected).toMatchObject({ state: 'completed', attempt: 1, losses: 0, usage: { calls, estimated: false } });
+  expect(expected.finishReason).not.toMatch(/budget/);
+});
+
 it('a run whose worker is killed five times ends as one that was not disturbed', { timeout: 400_000 }, async () => {
   showLogsOnFailure(stack);
-  const project = await stack.createProject('killed');
-  const undisturbed = await insertQueuedRun(postgres, project.id, input);
-  const expected = await untilEnded(postgres, undisturbed, endMsMax);
-  expect(expected).toMatchObject({ state: 'completed', attempt: 1, losses: 0 });
-  // Lost calls count as spent, so a run that its budget ends would end earlier.
-  expect(expected.finishReason).not.toMatch(/budget/);
-  const calls = billedCalls();
-
-  const run = await insertQueuedRun(postgres, project.id, input);
-  const resumedMs = await killAtRandomCalls(run, expected.usage.calls);
+  const before = billedCalls();
+  const run = await insertQueuedRun(postgres, projectId, input);
+  const resumedMs = await killAtRandomCalls(run);
   const ended = await untilEnded(postgres, run, endMsMax);
 
-  expect(ended).toMatchObject({
-    state: 'completed',
-    finishReason: 'max_iterations',
-    losses: kills,
-    attempt: kills + 1,
-  });
-  expect(await historyOf(run)).toEqual(await historyOf(undisturbed));
-  expect(decided(ended)).toEqual(decided(expected));
-  const extra = billedCalls() - calls - calls;
+  await expectEqual(ended, run);
+  expect(ended).toMatchObject({ losses: kills, attempt: kills + 1 });
+  const extra = billedCalls() - before - calls;
   expect(extra).toBeGreaterThan(0);
   expect(extra).toBeLessThanOrEqual(kills * concurrency);
   // What was lost counts as spent, whether or not it was billed.
   expect(ended.usage.calls).toBeGreaterThanOrEqual(calls + extra);
   expect(ended.usage.calls).toBeLessThanOrEqual(calls + kills * concurrency);
   expect(ended.usage.estimated).toBe(true);
-  expect(await openCalls(run)).toBe(0);
   expect(Math.max(...resumedMs)).toBeLessThan(resumeMsMax);
   console.log(`${calls} calls, ${extra} more with ${kills} kills; resumed after ${resumedMs.join(', ')} ms`);
 });
 
+it('a frozen worker, whose run another has taken, writes nothing when it goes on', { timeout: 400_000 }, async () => {
+  showLogsOnFailure(stack);
+  const before = billedCalls();
+  const run = await insertQueuedRun(postgres, projectId, input);
+  await untilCalls(postgres, run, Math.round(calls / 4));
+  stack.worker.signal('SIGSTOP');
+  const other = await stack.startWorker();
+  await until('the other worker has it', 30_000, async () => (await readRun(postgres, run)).attempt === 2);
+  await untilCalls(postgres, run, Math.round(calls / 2));
+  stack.worker.signal('SIGCONT');
+  await until('the frozen worker has noticed', 30_000, () => stack.worker.log().includes('another worker has taken'));
+  const ended = await untilEnded(postgres, run, endMsMax);
+  await other.terminate();
+
+  await expectEqual(ended, run);
+  expect(ended).toMatchObject({ losses: 1, attempt: 2 });
+  expect(billedCalls() - before - calls).toBeLessThanOrEqual(concurrency);
+});
+
+/** Expects that a run has taken the same way as the undisturbed one, and that its ledger agrees with its journal. */
+async function expectEqual(ended: Run, run: RunRef): Promise<void> {
+  const { state, outcome, finishReason, decision } = ended;
+  expect({ state, outcome, finishReason }).toEqual({
+    ...{ state: 'completed', outcome: expected.outcome, finishReason: expected.finishReason },
+  });
+  expect(await historyOf(run)).toEqual(await historyOf(undisturbed));
+  const { winnerId, score } = expected.decision ?? {};
+  expect(decision).toMatchObject({ winnerId, score });
+  const { rows } = await postgres.raw(
+    `select count(*) filter (where state = 'reserved')::int as open, count(*) filter (where billed)::int as calls,
+       sum(case when state = 'unknown' then reserved_tokens when billed then input_tokens + output_tokens end)::int as tokens
+     from optimization_calls where run_id = ?`,
+    [run.id],
+  );
+  const { usage } = await readRun(postgres, run);
+  expect(rows[0]).toEqual({ open: 0, calls: usage.calls, tokens: usage.inputTokens + usage.outputTokens });
+}
+
 /** Returns after what time of a worker being there the run went on. */
-async function killAtRandomCalls(run: RunRef, calls: number): Promise<number[]> {
+async function killAtRandomCalls(run: RunRef): Promise<number[]> {
   const random = seededRandom();
   const places = Array.from({ length: kills }, () => integerBetween(random, 1, calls - 2 * concurrency));
   const resumedMs: number[] = [];
@@ -78,11 +120,6 @@ async function killAtRandomCalls(run: RunRef, calls: number): Promise<number[]> 
   return resumedMs;
 }
 
-async function openCalls({ id }: RunRef): Promise<number> {
-  const row = await postgres('optimization_calls').where({ run_id: id, state: 'reserved' }).count({ n: '*' }).first();
-  return Number(row?.n);
-}
-
 /** What a run has found, without what differs between two equal runs: latencies. */
 async function historyOf({ id }: RunRef) {
   const candidates = await postgres('optimization_candidates').where({ run_id: id }).orderBy('position');
@@ -91,8 +128,4 @@ async function historyOf({ id }: RunRef) {
     .orderBy(['candidate_hash', 'row_key', 'sample_ix'])
     .select('candidate_hash', 'row_key', 'split', 'score', 'feedback', 'output', 'input_tokens', 'output_tokens');
   return { candidates: candidates.map(({ run_id: _run, ...candidate }) => candidate), evaluations };
-}
-
-function decided({ outcome, decision }: Awaited<ReturnType<typeof readRun>>) {
-  return { outcome, winnerId: decision?.winnerId, score: decision?.score };
 }

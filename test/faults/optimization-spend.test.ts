@@ -43,8 +43,8 @@ async function request<T>(project: Project, path: string, method = 'GET', body?:
 }
 
 /** Creates a project that has prices of the simulated models. */
-async function createPricedProject(name: string): Promise<Project> {
-  const project = await stack.createProject(name);
+async function createPricedProject(name: string, workspaceId?: string): Promise<Project> {
+  const project = await stack.createProject(name, workspaceId);
   const prices = ['sim-task', 'sim-reflect'].map((each) => ({
     ...{ model: each, input_per_million: '20', output_per_million: '60' },
   }));
@@ -64,7 +64,8 @@ async function start(project: Project, input: RunInput): Promise<RunRef> {
 const reserved = async (project: Project) => (await request<{ reserved: string }>(project, '/budget')).reserved;
 
 it('every call of a run is an execution with a cost, counts in the spend, and is no call of the prompt', async () => {
-  const project = await createPricedProject('recorded');
+  const workspaceId = await stack.createWorkspace('of the test', 'pro');
+  const project = await createPricedProject('recorded', workspaceId);
   const run = await start(project, { budget: { maxCalls: 120 } });
   const ended = await untilEnded(postgres, run, endMsMax);
   expect(ended).toMatchObject({ state: 'completed', error: null });
@@ -83,8 +84,14 @@ it('every call of a run is an execution with a cost, counts in the spend, and is
     prompts: [],
   });
   const stats = await request(project, '/stats');
-  expect(stats).toMatchObject({ totals: { executions: calls, unpriced_spans: 0, cost: { total: cost } } });
+  expect(stats).toMatchObject({ totals: { executions: calls, unpriced_spans: 0, cost } });
   expect(await request(project, '/budget')).toMatchObject({ spend: cost, reserved: formatUsd(0n) });
+  const quota = await fetch(`${stack.apiUrl}/api/workspaces/${workspaceId}/quota`, {
+    headers: { 'X-API-Key': project.apiKey },
+  });
+  expect(await quota.json()).toMatchObject({
+    limits: expect.arrayContaining([expect.objectContaining({ resource: 'spans', used: calls })]),
+  });
   const analytics = await request(project, `/prompts/${run.promptId}/analytics`);
   expect(analytics).toMatchObject({ totals: { executions: 0 } });
 });

@@ -4,7 +4,7 @@ import type { ProjectId } from '../../lib/ids.ts';
  * A worker renews its lease every second. After this time without a renewal, another worker may take
  * the run.
  */
-export const leaseMs = 4_000;
+export const leaseMs = 5_000;
 
 /** The right to write to a run. Another worker that takes the run gets another token. */
 export interface Lease {

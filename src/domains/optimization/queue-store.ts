@@ -13,6 +13,8 @@ export interface QueuedRun {
   runId: string;
   /** The place among the runs of its workspace, from 1. Jobs of the first run of each come first. */
   place: number;
+  /** Attempts that workers have begun. */
+  attempt: number;
 }
 
 /**
@@ -35,7 +37,7 @@ export async function takeQueuedRuns(postgres: Postgres): Promise<QueuedRun[]> {
        order by place, created_at limit ?
      )
      update optimization_runs set enqueued_at = clock_timestamp() from due where optimization_runs.id = due.id
-     returning project_id as "projectId", optimization_runs.id as "runId", due.place::integer as place`,
+     returning project_id as "projectId", optimization_runs.id as "runId", due.place::integer as place, attempt`,
     [runsPerWorkspace, staleJobMs, leaseMs, pageMax],
   );
   return rows;

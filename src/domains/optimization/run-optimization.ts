@@ -148,7 +148,10 @@ async function readBase(
 
 async function endWith(deps: RunOptimizationDeps, lease: Lease, error: unknown): Promise<void> {
   const { postgres, logger } = deps;
-  if (error instanceof LeaseLost) return;
+  if (error instanceof LeaseLost) {
+    logger.warn({ run_id: lease.runId }, 'another worker has taken the optimization run');
+    return;
+  }
   if (error instanceof Cancelled) {
     await endRun(postgres, lease, { state: 'cancelled' });
     return;

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Lease } from '../../src/domains/optimization/lease.ts';
+import { claimRun, loseOpenCalls } from '../../src/domains/optimization/lease-store.ts';
+import {
+  type CallToReserve,
+  reserveCall,
+  type Settlement,
+  settleCall,
+  storeHoldoutReserve,
+} from '../../src/domains/optimization/ledger-store.ts';
+import type { SearchConfig } from '../../src/domains/optimization/search/ports.ts';
+import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
+import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { insertQueuedRun, type RunRef, readRun } from '../support/optimization-runs.ts';
+
+let api: TestApi;
+let project: ProjectOfTest;
+/** Several workers would have as many connections. */
+let postgres: Postgres;
+beforeAll(async () => {
+  api = await startApi();
+  project = await newProject(api);
+  postgres = connectPostgres(inject('serviceDatabaseUrl'), 10);
+});
+afterAll(async () => {
+  await postgres.destroy();
+  await api.close();
+});
+
+const call = (key: string, given: Partial<CallToReserve> = {}): CallToReserve => ({
+  ...{
+    key,
+    attempt: 1,
+    kind: 'task',
+    phase: 'search',
+    inputTokens: 70,
+    outputTokens: 30,
+    costNanoUsd: 1_000n,
+    ...given,
+  },
+});
+
+const billed = (inputTokens: number, outputTokens: number, costNanoUsd: bigint): Settlement => ({
+  ...{ state: 'done', isFinal: true, response: 'yes', error: null, latencyMs: 5 },
+  billed: { inputTokens, outputTokens, costNanoUsd, isEstimate: false },
+});
+const refused: Settlement = {
+  ...{ state: 'failed', billed: null, isFinal: true, response: null, latencyMs: 5 },
+  error: { code: 'provider_error', message: 'The server had an error.' },
+};
+
+/** Stores a run that the test has claimed, before a worker can. */
+async function claimedRun(budget: Partial<SearchConfig['budget']>): Promise<{ run: RunRef; lease: Lease }> {
+  let lease: Lease | undefined;
+  const run = await insertQueuedRun(postgres, project.id, { budget }, async (transaction, { projectId, id }) => {
+    lease = (await claimRun(transaction, { projectId, runId: id }))?.lease;
+    // No worker takes it, although nobody renews its lease.
+    await transaction('optimization_runs')
+      .where({ project_id: projectId, id })
+      .update({ heartbeat_at: new Date(Date.now() + 3_600_000) });
+  });
+  if (lease === undefined) throw new Error('The run was not claimed');
+  return { run, lease };
+}
+
+const reserveMany = (lease: Lease, count: number, given: Partial<CallToReserve> = {}) =>
+  Promise.all(Array.from({ length: count }, (_, index) => reserveCall(postgres, lease, call(`many-${index}`, given))));
+
+describe('calls that are reserved at the same time', () => {
+  it.each([
+    ['calls', { maxCalls: 17 }, 'budget_calls'],
+    ['tokens', { maxCalls: null, maxTokens: 1_799 }, 'budget_tokens'],
+    ['cost', { maxCalls: null, maxCostUsd: '0.0000179' }, 'budget_cost'],
+  ] as const)('never exceed a limit of %s, and are told which limit has no room', async (_limit, budget, reason) => {
+    const { lease } = await claimedRun(budget);
+    const results = await reserveMany(lease, 60);
+    expect(results.filter((each) => each === undefined)).toHaveLength(17);
+    expect(new Set(results)).toEqual(new Set([undefined, reason]));
+  });
+
+  it('leave what the final evaluation keeps, which alone may use it', async () => {
+    const { lease } = await claimedRun({ maxCalls: 30 });
+    await storeHoldoutReserve(postgres, lease, { calls: 20, tokens: 0, costNanoUsd: 0n });
+    expect((await reserveMany(lease, 25)).filter((each) => each === undefined)).toHaveLength(10);
+    const final = await Promise.all(
+      Array.from({ length: 25 }, (_, index) =>
+        reserveCall(postgres, lease, call(`final-${index}`, { phase: 'holdout' })),
+      ),
+    );
+    expect(final.filter((each) => each === undefined)).toHaveLength(20);
+    expect(new Set(final)).toEqual(new Set([undefined, 'budget_calls']));
+  });
+});
+
+describe('a reserved call', () => {
+  it('counts what it has used instead, and once if it is settled twice', async () => {
+    const { run, lease } = await claimedRun({ maxCalls: 10 });
+    await reserveCall(postgres, lease, call('a'));
+    expect(await reserveCall(postgres, lease, call('a'))).toBeUndefined();
+    for (const _ of [1, 2]) await settleCall(postgres, lease, { key: 'a', attempt: 1 }, billed(40, 2, 500n));
+    const { usage } = await readRun(postgres, run);
+    expect(usage).toMatchObject({ calls: 1, taskCalls: 1, inputTokens: 40, outputTokens: 2, costNanoUsd: 500n });
+    expect(await reservedOf(run)).toEqual({ reserved_calls: 0, reserved_tokens: '0', reserved_nano_usd: '0' });
+  });
+
+  it('that the provider has not billed gives its place back', async () => {
+    const { run, lease } = await claimedRun({ maxCalls: 1 });
+    await reserveCall(postgres, lease, call('refused'));
+    await settleCall(postgres, lease, { key: 'refused', attempt: 1 }, refused);
+    expect((await readRun(postgres, run)).usage).toMatchObject({ calls: 0, inputTokens: 0, costNanoUsd: 0n });
+    expect(await reserveCall(postgres, lease, call('next'))).toBeUndefined();
+  });
+
+  it('that is lost counts with all that it had reserved, as an estimate', async () => {
+    const { run, lease } = await claimedRun({ maxCalls: 10 });
+    await reserveMany(lease, 3, { kind: 'reflect' });
+    await postgres.transaction((transaction) => loseOpenCalls(transaction, lease));
+    expect((await readRun(postgres, run)).usage).toEqual({
+      ...{ calls: 3, taskCalls: 0, reflectCalls: 3, judgeCalls: 0 },
+      ...{ inputTokens: 210, outputTokens: 90, costNanoUsd: 3_000n, estimated: true },
+    });
+    expect(await reservedOf(run)).toEqual({ reserved_calls: 0, reserved_tokens: '0', reserved_nano_usd: '0' });
+  });
+});
+
+describe('a worker that', () => {
+  it('has lost its lease reserves nothing and settles nothing', async () => {
+    const { run, lease } = await claimedRun({ maxCalls: 10 });
+    await reserveCall(postgres, lease, call('a'));
+    await postgres('optimization_runs')
+      .where({ project_id: project.id, id: run.id })
+      .update({ lease_token: 'another' });
+    await expect(reserveCall(postgres, lease, call('b'))).rejects.toMatchObject({ name: 'LeaseLost' });
+    const settling = settleCall(postgres, lease, { key: 'a', attempt: 1 }, billed(40, 2, 500n));
+    await expect(settling).rejects.toMatchObject({ name: 'LeaseLost' });
+    expect((await readRun(postgres, run)).usage.calls).toBe(0);
+  });
+
+  it('has a run that shall be cancelled reserves nothing', async () => {
+    const { run, lease } = await claimedRun({ maxCalls: 10 });
+    await postgres('optimization_runs').where({ project_id: project.id, id: run.id }).update({ state: 'cancelling' });
+    await expect(reserveCall(postgres, lease, call('b'))).rejects.toMatchObject({ name: 'Cancelled' });
+  });
+});
+
+function reservedOf({ id }: RunRef) {
+  return postgres('optimization_runs')
+    .where({ project_id: project.id, id })
+    .first('reserved_calls', 'reserved_tokens', 'reserved_nano_usd');
+}
