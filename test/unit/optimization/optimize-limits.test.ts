@@ -34,7 +34,7 @@ describe('a search that reaches its limit', () => {
           expect(lost.filter(({ rejectReason }) => rejectReason !== 'It was tried before.')).toEqual([]);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 
