@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { guardCandidate, namesOf } from '../../../src/domains/optimization/search/guard-candidate.ts';
 import type { CandidateContent } from '../../../src/domains/optimization/search/ports.ts';
+import { InvalidError } from '../../../src/lib/errors.ts';
 import { simulatedPorts } from '../../support/simulated-model/simulated-ports.ts';
 import { tickets } from '../../support/simulated-model/tickets.ts';
 
@@ -10,7 +11,7 @@ const base = text('Sort {{ticket}} for {{user.name}}.');
 const shown = ['The printer on the third floor is on fire since nine'];
 
 async function guard(content: CandidateContent, { of = base, index = 0, seen = new Set<string>() } = {}) {
-  const rules = { base: of, names: await namesOf(ports, of), promptTokensMax: 60 };
+  const rules = { base: of, names: await namesOf(ports, of), promptTokensMax: 60, sample: undefined };
   return guardCandidate({ ports, rules, seen }, { content, index, shown });
 }
 
@@ -41,6 +42,18 @@ describe('a candidate', () => {
       await guard(text('The printer on the third floor is on fire since nine. {{ticket}}'), { of }),
     ).toBeUndefined();
   });
+});
+
+test('a candidate that parses and cannot be rendered with a row is refused', async () => {
+  const failing = {
+    ...ports,
+    render: () => Promise.reject(new InvalidError('template_limit', 'The text is too long')),
+  };
+  const rules = { base, names: await namesOf(ports, base), promptTokensMax: 60, sample: { inputs: {} } };
+  const change = { content: text('Now: {{ticket}}, {{user.name}}'), index: 0, shown };
+  expect(await guardCandidate({ ports: failing, rules, seen: new Set() }, change)).toMatch(
+    /cannot be rendered.*too long/,
+  );
 });
 
 describe('a candidate of a chat', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { optimize } from '../../../src/domains/optimization/search/optimize.ts';
 import { type CallOutcome, type ModelCall, RunFailed } from '../../../src/domains/optimization/search/ports.ts';
+import { InvalidError } from '../../../src/lib/errors.ts';
 import { type InputOptions, searchInput } from '../../support/simulated-model/search-input.ts';
 import { simulatedPorts } from '../../support/simulated-model/simulated-ports.ts';
 import { tickets } from '../../support/simulated-model/tickets.ts';
@@ -82,6 +83,21 @@ describe('errors are not scores of 0', () => {
     const failed = run(({ phase }) => (phase === 'holdout' ? failure : undefined));
     await expect(failed).rejects.toMatchObject({ code: 'evaluation_failed' });
   });
+});
+
+test('a row that cannot be rendered has an error and is left out', async () => {
+  const { ports, events } = simulatedPorts({ task: tickets, callsMax: 300 });
+  const input = searchInput(tickets);
+  const broken = input.rows.find(({ split }) => split === 'holdout')?.inputs;
+  const render: typeof ports.render = async (content, inputs) => {
+    if (inputs === broken) throw new InvalidError('template_limit', 'The text is too long');
+    return ports.render(content, inputs);
+  };
+  const decision = await optimize({ ...ports, render }, input);
+  expect(decision).toMatchObject({ outcome: 'improved', score: { n: 29 } });
+  expect(events).toContainEqual(
+    expect.objectContaining({ code: 'holdout_incomplete', message: expect.stringMatching(/render_failed.*too long/) }),
+  );
 });
 
 describe('proposals that fail', () => {
