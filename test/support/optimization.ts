@@ -14,6 +14,7 @@ import type { Candidate, CandidateContent, Decision } from '../../src/domains/op
 import type { ProjectId } from '../../src/lib/ids.ts';
 import { inTransaction } from '../../src/stores/postgres/transaction.ts';
 import { type Answer, type CallOptions, newProject, type ProjectOfTest, startApi, type TestApi } from './api.ts';
+import { newDatabase } from './own-database.ts';
 import type { WireItem } from './prompt-api.ts';
 
 export type CreatedRunWire = z.infer<typeof createdRunSchema>;
@@ -44,11 +45,13 @@ export interface OptimizationApi {
   newRun(given?: { promptId?: string; body?: object }): Promise<CreatedRunWire>;
 }
 
-/** Starts the API with an endpoint of models, and a project, for one test file. */
+/**
+ * Starts the API with an endpoint of models, and a project, for one test file. Its database has no worker.
+ */
 export function useOptimizationApi(): OptimizationApi {
   let started: { api: TestApi; project: ProjectOfTest } | undefined;
   beforeAll(async () => {
-    const api = await startApi({ llm });
+    const api = await startApi({ llm, databaseUrl: await newDatabase() });
     started = { api, project: await newProject(api) };
   });
   afterAll(() => started?.api.close());

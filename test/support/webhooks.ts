@@ -1,15 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { expect, inject } from 'vitest';
+import { expect } from 'vitest';
 import { startWebhookLane } from '../../src/domains/webhooks/jobs.ts';
-import { connectPostgres } from '../../src/stores/postgres/client.ts';
-import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
 import { connectRequestRedis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { type CallOptions, type ProjectOfTest, startApi, type TestApi } from './api.ts';
+import { newDatabase } from './own-database.ts';
 import { until } from './until.ts';
 
 export interface WireWebhook {
@@ -98,17 +96,8 @@ export interface WebhookApi extends TestApi {
 
 /** Starts the API on a database of its own, so that no other worker sends its events. */
 export async function startWebhookApi(): Promise<WebhookApi> {
-  const name = `webhooks_${randomUUID().replaceAll('-', '')}`;
-  const owner = connectPostgres(inject('databaseUrl'), 1);
-  await owner.raw('create database ??', [name]);
-  await owner.destroy();
-  const url = new URL(inject('databaseUrl'));
-  url.pathname = `/${name}`;
-  const made = connectPostgres(url.href, 1);
-  await migratePostgres(made);
-  await made.destroy();
   const policy = { allowPrivate: true, proxyUrl: undefined };
-  const api = await startApi({ databaseUrl: url.href, webhookTargets: policy });
+  const api = await startApi({ databaseUrl: await newDatabase(), webhookTargets: policy });
   const redis = connectRequestRedis(api.config.redisUrl);
   const logger = createLogger({ level: 'error', name: 'test' });
   return {

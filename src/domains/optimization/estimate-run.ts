@@ -15,6 +15,8 @@ const bytesPerToken = 4;
 /** Reflection requests show rows, and their responses are prompts. */
 const reflectionTokens: CallTokens = { inputTokens: 6_000, outputTokens: 1_000 };
 const outputTokensMin = 16;
+/** Rows whose lengths are measured. */
+const measuredRowsMax = 50;
 
 /** Returns the calls that a run needs at least: base and winner on their rows, and one proposal. */
 export function leastCallsOf({ val, holdout, minibatch, perRow }: CallSizes): number {
@@ -62,7 +64,8 @@ export function estimateCost(
   return [cost(least, proposals[0]), cost(Math.max(least, most), proposals[1])];
 }
 
-function taskTokens(base: CandidateContent, rows: readonly Row[]): CallTokens {
+function taskTokens(base: CandidateContent, all: readonly Row[]): CallTokens {
+  const rows = all.slice(0, measuredRowsMax);
   const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value ?? ''));
   const mean = (of: (row: Row) => unknown) =>
     rows.reduce((sum, row) => sum + bytes(of(row)), 0) / Math.max(1, rows.length) / bytesPerToken;

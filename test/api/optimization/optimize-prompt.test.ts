@@ -163,13 +163,18 @@ describe('202', () => {
     const prompt = await it.newPrompt();
     const question = 'long '.repeat(800);
     const rows = rowsOf(optimizeLimits.rowsMax, (index) => ({ inputs: { question: `${question} ${index}` } }));
+    const json = JSON.stringify(inline(rows));
+    const parsedAtMs = performance.now();
+    JSON.parse(json);
+    const parseMs = performance.now() - parsedAtMs;
     const loop = watchLoop();
     const { status, body, text } = await it.optimize(prompt.id, inline(rows));
     const longestMs = loop.stop();
     expect(status, text.slice(0, 500)).toBe(202);
     const { train, val, holdout, unused } = body.plan.rows;
     expect(train + val + holdout + unused).toBe(optimizeLimits.rowsMax);
-    expect(longestMs).toBeLessThan(150);
+    // The client of this test, in the same process, makes the text and parses as much as the service.
+    expect(longestMs).toBeLessThan(Math.max(100, 6 * parseMs));
   });
 });
 
@@ -230,6 +235,7 @@ describe('402', () => {
     await sendSpans(it.api, project.key, [spent]);
     await untilStored(it.api, project, spent.traceId);
     await putBudget(it.api, project, { ...aBudget, amount: '1', enforcement: 'block_optimize' });
+    await until('the spend is known', 10_000, async () => (await getBudget(it.api, project)).body.state === 'exceeded');
     const params = { project_id: project.id, prompt_id: prompt.id };
     const answer = await it.api.call('optimizePrompt', { key: project.key, params, body: inline(rowsOf(30)) });
     expectProblem(answer, 402, 'budget_exceeded');
