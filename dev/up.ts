@@ -86,6 +86,7 @@ async function runSession(
       database_url: urls.postgres,
       redis_url: urls.redis,
       clickhouse_url: urls.clickhouse,
+      llm_base_url: config.llmBaseUrl,
     });
     console.log(banner(connection, paths.logs));
     await new Promise((resolve) => stopRequested.addEventListener('abort', resolve));
@@ -185,6 +186,7 @@ function appEnvironment(
     // Limits are not useful on the machine of a developer.
     DEFAULT_PLAN: env.DEFAULT_PLAN || 'enterprise',
     LOG_LEVEL: env.LOG_LEVEL || 'info',
+    LLM_BASE_URL: config.llmBaseUrl,
   };
 }
 

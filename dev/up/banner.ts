@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { demoModelUrl } from './config.ts';
 import type { Connection } from './connection-file.ts';
 
 /**
@@ -27,8 +28,18 @@ curl -s '${url}/api/projects/${project_id}/executions' -H 'X-API-Key: ${api_key}
 export OTEL_EXPORTER_OTLP_ENDPOINT=${url}/api
 export OTEL_EXPORTER_OTLP_HEADERS=x-api-key=${api_key}
 
+  ${optimize(connection)}
+
   Ctrl-C stops everything.
 `;
+}
+
+function optimize({ llm_base_url }: Connection): string {
+  if (llm_base_url !== demoModelUrl)
+    return `Optimizations call the models of ${new URL(llm_base_url).host} (LLM_BASE_URL).`;
+  return `See how a prompt is optimized, with a simulated model, because LLM_BASE_URL is not set:
+
+npm run demo:optimize`;
 }
 
 /** The shell inserts the time, so the command works at any time. */

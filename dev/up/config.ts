@@ -3,6 +3,9 @@ import type { EngineName } from '../engines.ts';
 import { givenFaults } from './environment.ts';
 import { CannotStart } from './errors.ts';
 
+/** Where the simulated model of `npm run demo:optimize` is. The service looks there if it is not told of another one. */
+export const demoModelUrl = 'http://127.0.0.1:8791/v1';
+
 export interface UpConfig {
   host: string;
   port: number;
@@ -11,6 +14,8 @@ export interface UpConfig {
   url: string;
   /** Engines that run elsewhere. `up` starts the others. */
   externalUrls: Readonly<Partial<Record<EngineName, string>>>;
+  /** Base URL of the models of optimizations. */
+  llmBaseUrl: string;
 }
 
 export const ENGINE_VARIABLES: Readonly<Record<EngineName, string>> = {
@@ -43,6 +48,7 @@ export function readUpConfig(env: NodeJS.ProcessEnv, root: string): UpConfig {
     dataDir: resolve(root, env.DATA_DIR || '.data'),
     url: `http://${reachableHost(host)}:${port}`,
     externalUrls,
+    llmBaseUrl: env.LLM_BASE_URL || demoModelUrl,
   };
 }
 

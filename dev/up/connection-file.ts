@@ -14,6 +14,8 @@ export interface Connection {
   database_url: string;
   redis_url: string;
   clickhouse_url: string;
+  /** Where the service looks for models. */
+  llm_base_url: string;
   pids: Record<ProcessName, number | null>;
 }
 

@@ -10,7 +10,6 @@ import { identityEndpoints } from '../domains/identity/identity.routes.ts';
 import { ingestionEndpoints } from '../domains/ingestion/ingestion.routes.ts';
 import { operationsEndpoints } from '../domains/operations/operations.routes.ts';
 import { optimizationEndpoints } from '../domains/optimization/optimization.routes.ts';
-import { reportEndpoints } from '../domains/optimization/report.routes.ts';
 import { partsEndpoints } from '../domains/parts/parts.routes.ts';
 import { pricingEndpoints } from '../domains/pricing/pricing.routes.ts';
 import { promptsEndpoints } from '../domains/prompts/prompts.routes.ts';
@@ -33,7 +32,6 @@ export interface EndpointDeps {
   ingestion: Parameters<typeof ingestionEndpoints>[0];
   operations: Parameters<typeof operationsEndpoints>[0];
   optimization: Parameters<typeof optimizationEndpoints>[0];
-  optimizationReport: Parameters<typeof reportEndpoints>[0];
   parts: Parameters<typeof partsEndpoints>[0];
   pricing: Parameters<typeof pricingEndpoints>[0];
   prompts: Parameters<typeof promptsEndpoints>[0];
@@ -53,7 +51,6 @@ export function createEndpoints(deps: EndpointDeps): Endpoint<Principal>[] {
     ...apiKeysEndpoints(deps.apiKeys),
     ...partsEndpoints(deps.parts),
     ...promptsEndpoints(deps.prompts),
-    ...reportEndpoints(deps.optimizationReport),
     ...executionsEndpoints(deps.executions),
     ...analyticsEndpoints(deps.analytics),
     ...budgetsEndpoints(deps.budgets),

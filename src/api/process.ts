@@ -132,7 +132,6 @@ export function createApiProcess(config: Config): ApiProcess {
     apiKeys: { postgres, invalidations, apiKeyPepper: config.apiKeyPepper, cursorSecret },
     parts: { postgres, invalidations, threads, cursorSecret, cache: parts },
     prompts: { postgres, invalidations, threads, cursorSecret, cache: prompts, changed: recordPromptEvents },
-    optimizationReport: { postgres, prompts, threads },
     pricing: { postgres },
     webhooks: { postgres, cursorSecret, apiKeyPepper: config.apiKeyPepper, policy: config.webhookTargets },
     rendering,

@@ -12,6 +12,7 @@ export const connectionSchema = z.strictObject({
   database_url: z.url(),
   redis_url: z.url(),
   clickhouse_url: z.url(),
+  llm_base_url: z.url(),
   pids: z.strictObject({ api: pid, worker: pid, postgres: pid, redis: pid, clickhouse: pid }),
 });
 

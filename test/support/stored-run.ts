@@ -6,6 +6,7 @@ import { RunWriter } from '../../src/domains/optimization/run-writer.ts';
 import type { Candidate, Decision, Evaluation, SearchEvent } from '../../src/domains/optimization/search/ports.ts';
 import { newId, type ProjectId, type WorkspaceId } from '../../src/lib/ids.ts';
 import type { ProjectOfTest, TestApi } from './api.ts';
+import { simulatedConfig } from './optimization-runs.ts';
 
 /** What a search reported of a run, and how the run ended; without an ending it is running. */
 export interface RunOfTest {
@@ -40,16 +41,7 @@ function aRun(project: ProjectOfTest, id: string, { promptId, rows = [], warning
   return {
     ...{ id, workspaceId: project.workspaceId as WorkspaceId, projectId: project.id as ProjectId, promptId },
     ...{ baseVersion: 1, warnings, createdBy: { type: 'api_key', id: null }, reservationId: null },
-    config: {
-      ...{ algorithm: 'reflective', seed: 1, minEffect: 0, metrics: [{ type: 'exact_match' }] },
-      target: { model: 'house-model', params: {}, samplesPerRow: 1 },
-      reflection: { model: 'house-model', params: {} },
-      budget: { maxCalls: 100, maxTokens: null, maxCostUsd: null, maxDurationS: null },
-      search: {
-        ...{ maxIterations: 10, patience: 5, minibatchSize: 4, valSize: null, concurrency: 4 },
-        ...{ maxPromptTokens: null, targetScore: null, guidance: null },
-      },
-    },
+    config: simulatedConfig(),
     options: {
       apply: 'never',
       dataset_source: 'inline',

@@ -21,6 +21,7 @@ import {
 } from './params.schema.ts';
 import { type PreparedRun, type PrepareRunDeps, prepareRun } from './prepare-run.ts';
 import { readBest, readRun } from './read-run.ts';
+import { reportEndpoint } from './report.routes.ts';
 import { createdRunSchema, createdRunToWire, planSchema, runSchema, warningSchema } from './run.schema.ts';
 import { algorithms, isActive, outcomes, runStates } from './run.ts';
 import { type ChangeRunDeps, runActionEndpoints } from './run-actions.routes.ts';
@@ -47,6 +48,7 @@ export function optimizationEndpoints(deps: OptimizationDeps) {
     getEndpoint(deps),
     ...candidatesEndpoints(deps),
     runEventsEndpoint(deps),
+    reportEndpoint(deps),
     ...runActionEndpoints(deps),
   ];
 }

@@ -101,8 +101,7 @@ async function findRows(
   }
   const { filter } = dataset;
   const found = await rowsFromExecutions(deps, { project, prompt, variables, filter, signal: waiter.signal });
-  const dropped = Object.values(found.dropped).reduce((sum, count) => sum + count, 0);
-  return { ...found, dropped };
+  return { ...found, dropped: Object.values(found.dropped).reduce((sum, count) => sum + count, 0) };
 }
 
 const requiredOf = ({ variables }: CompiledPrompt) =>

@@ -11,6 +11,7 @@ const connection = {
   database_url: 'postgres://u:db-secret@127.0.0.1:1/db',
   redis_url: 'redis://127.0.0.1:2',
   clickhouse_url: 'http://127.0.0.1:3',
+  llm_base_url: 'http://127.0.0.1:8791/v1',
   pids: { api: 1, worker: 2, postgres: 3, redis: 4, clickhouse: 5 },
 };
 
@@ -34,4 +35,11 @@ it('the banner shows the project’s key and no other secret', () => {
   const text = banner(connection, '/logs');
   expect(text).toContain('OTEL_EXPORTER_OTLP_HEADERS=x-api-key=ptm_dev_key');
   expect(text).not.toMatch(/admin-secret|db-secret/);
+});
+
+it('the banner names the demo only if no real model would be called', () => {
+  expect(banner(connection, '/logs')).toContain('npm run demo:optimize');
+  const real = banner({ ...connection, llm_base_url: 'https://api.openai.com/v1' }, '/logs');
+  expect(real).not.toContain('npm run demo:optimize');
+  expect(real).toContain('api.openai.com');
 });

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
 import { startOver } from '../../../dev/up/layout-refusal.ts';
 
-const config = { host: '127.0.0.1', port: 8787, dataDir: '/home/a b/.data', url: 'http://127.0.0.1:8787' };
+const config = {
+  host: '127.0.0.1',
+  port: 8787,
+  dataDir: '/home/a b/.data',
+  url: 'http://127.0.0.1:8787',
+  llmBaseUrl: 'http://127.0.0.1:8791/v1',
+};
 
 test.each([
   ['all engines are its own', {}, "run: cd '/home/a b/.data' && rm -r postgres redis clickhouse"],

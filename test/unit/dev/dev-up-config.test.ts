@@ -6,6 +6,7 @@ describe('readUpConfig', () => {
     expect(readUpConfig({}, '/checkout')).toEqual({
       host: '127.0.0.1',
       port: 8787,
+      llmBaseUrl: 'http://127.0.0.1:8791/v1',
       dataDir: '/checkout/.data',
       url: 'http://127.0.0.1:8787',
       externalUrls: {},

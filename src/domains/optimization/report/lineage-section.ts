@@ -1,13 +1,13 @@
-import type { StoredCandidate } from '../candidate-store.ts';
 import { formatScore } from './format.ts';
 import { cutText, type Html, html } from './html.ts';
+import type { ShownCandidate } from './report-data.ts';
 
 /** Candidates that are shown. */
 export const shownCandidatesMax = 300;
 const depthMax = 16;
 const textCharsMax = 300;
 
-const statuses: Readonly<Record<StoredCandidate['status'], string>> = {
+const statuses: Readonly<Record<ShownCandidate['status'], string>> = {
   pool: 'in the pool',
   raced_out: 'dropped while it was evaluated',
   rejected_gate: 'not better on its batch',
@@ -16,7 +16,7 @@ const statuses: Readonly<Record<StoredCandidate['status'], string>> = {
 
 /** Returns the candidates as a tree: each below the candidate that it was made from. */
 export function lineageSection(
-  candidates: readonly StoredCandidate[],
+  candidates: readonly ShownCandidate[],
   { bestId, hasMore }: { bestId: string | undefined; hasMore: boolean },
 ): Html {
   if (candidates.length === 0) return html`<p>The run has no candidates yet.</p>`;
@@ -34,18 +34,18 @@ export function lineageSection(
 ${hasMore ? html`<p>The run has more candidates. The API lists all of them.</p>` : ''}`;
 }
 
-const batchOf = ({ minibatch }: StoredCandidate) =>
+const batchOf = ({ minibatch }: ShownCandidate) =>
   minibatch === null ? '–' : `${formatScore(minibatch.before)} → ${formatScore(minibatch.after)}`;
 
 interface Placed {
-  candidate: StoredCandidate;
+  candidate: ShownCandidate;
   depth: number;
 }
 
 /** A candidate whose parent is not shown stands on its own. No recursion, because a tree can be a long chain. */
-function inTreeOrder(candidates: readonly StoredCandidate[]): Placed[] {
+function inTreeOrder(candidates: readonly ShownCandidate[]): Placed[] {
   const shown = new Set(candidates.map(({ id }) => id));
-  const children = new Map<string | undefined, StoredCandidate[]>();
+  const children = new Map<string | undefined, ShownCandidate[]>();
   const seen = new Set<string>();
   for (const candidate of candidates) {
     // A parent came to be before its children, so there are no circles.
@@ -62,5 +62,5 @@ function inTreeOrder(candidates: readonly StoredCandidate[]): Placed[] {
   return placed;
 }
 
-const placedAt = (candidates: readonly StoredCandidate[] = [], depth: number): Placed[] =>
+const placedAt = (candidates: readonly ShownCandidate[] = [], depth: number): Placed[] =>
   candidates.map((candidate) => ({ candidate, depth })).reverse();

@@ -3,7 +3,8 @@ import { Html, type HtmlValue, html } from './html.ts';
 
 const style = `
 :root { color-scheme: light dark; --line: #8884; --good: #1a7f37; --bad: #b42318; --mark: #2f6fde; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem; }
+h1, li, pre, small, .verdict, td:last-child { overflow-wrap: anywhere; }
 h1, h2, h3 { line-height: 1.2; margin: 2rem 0 .5rem; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .5rem; text-align: left; vertical-align: top; }

@@ -19,7 +19,7 @@ const warningCharsMax = 500;
  * Returns the report of a run as one HTML page that loads nothing and runs no script. All texts are
  * escaped and cut, so that the page has at most about 3 MB.
  */
-export function renderReport({ promptName, run, candidates, hasMoreCandidates, best, diff, rows }: Report): string {
+export function renderReport({ promptName, run, candidates, hasMoreCandidates, bestId, diff, rows }: Report): string {
   const { decision, warnings } = run;
   return page(`Optimization of ${promptName}`, [
     html`<h1>Optimization of ${promptName}, version ${run.baseVersion}</h1>`,
@@ -28,7 +28,7 @@ export function renderReport({ promptName, run, candidates, hasMoreCandidates, b
     html`<h2>Changes of the prompt</h2>${diffSection(diff)}`,
     html`<h2>Rows</h2>${rowsSection(rows)}`,
     html`<h2>Search</h2>${curveSection(run)}`,
-    html`<h2>Candidates</h2>${lineageSection(candidates, { bestId: best?.id, hasMore: hasMoreCandidates })}`,
+    html`<h2>Candidates</h2>${lineageSection(candidates, { bestId, hasMore: hasMoreCandidates })}`,
     decision === null ? '' : html`<h2>Frontier</h2>${frontierSection(decision)}`,
     html`<h2>Run</h2>${facts(run)}`,
     warnings.length === 0

@@ -1,22 +1,25 @@
-import type { StoredCandidate } from '../candidate-store.ts';
 import type { Run } from '../run.ts';
+import type { Candidate } from '../search/ports.ts';
+
+/** A candidate without its text. */
+export type ShownCandidate = Omit<Candidate, 'content' | 'hash'>;
 
 /** Everything that a report shows. Texts may be hostile: they come from prompts, rows and models. */
 export interface Report {
   promptName: string;
   run: Run;
   /** In the order in which they came to be, the seed first. */
-  candidates: readonly StoredCandidate[];
+  candidates: readonly ShownCandidate[];
   /** Whether the run has more candidates. */
   hasMoreCandidates: boolean;
   /** The winner, or the best so far. */
-  best: StoredCandidate | undefined;
-  /** Unified diff of the prompt and `best`; '' if they are equal. */
-  diff: string;
+  bestId: string | undefined;
+  /** Unified diff of the prompt and the best; '' if they are equal, null if there is no time to compare them now. */
+  diff: string | null;
   rows: WorstRows;
 }
 
-/** A row with what the prompt and `best` made of it. */
+/** A row with what the prompt and the best candidate made of it. */
 export interface ComparedRow {
   rowKey: string;
   /** JSON texts; the beginning of long ones. `expected` is null if it is not known. */

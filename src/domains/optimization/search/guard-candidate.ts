@@ -1,5 +1,6 @@
 import { contentHash, promptTokensOf, templatesOf } from './candidate-content.ts';
-import { type CandidateContent, RunFailed, type SearchPorts } from './ports.ts';
+import { type CandidateContent, type Row, RunFailed, type SearchPorts } from './ports.ts';
+import { renderRow } from './render-row.ts';
 import { findVerbatimSpan } from './verbatim-span.ts';
 
 /** The variables and parts of one message. */
@@ -13,6 +14,8 @@ export interface GuardRules {
   base: CandidateContent;
   /** By the index of the message. */
   names: ReadonlyMap<number, Names>;
+  /** A row that the base renders, and every candidate must render. */
+  sample: Pick<Row, 'inputs'> | undefined;
   promptTokensMax: number;
 }
 
@@ -29,7 +32,15 @@ export interface Change {
  * variable is another prompt. Each message keeps its own variables and parts.
  */
 export async function guardCandidate(
-  { ports, rules, seen }: { ports: Pick<SearchPorts, 'analyze'>; rules: GuardRules; seen: ReadonlySet<string> },
+  {
+    ports,
+    rules,
+    seen,
+  }: {
+    ports: Pick<SearchPorts, 'analyze' | 'render'>;
+    rules: GuardRules;
+    seen: ReadonlySet<string>;
+  },
   { content, index, shown }: Change,
 ): Promise<string | undefined> {
   const tokens = promptTokensOf(content);
@@ -45,6 +56,8 @@ export async function guardCandidate(
     ...differ('part', wanted.parts, changed.parts),
   ];
   if (differences.length > 0) return differences.join(' ');
+  const rendered = rules.sample === undefined ? undefined : await renderRow(ports, content, rules.sample);
+  if (rendered !== undefined && 'problem' in rendered) return `It cannot be rendered: ${rendered.problem}`;
   const span = findVerbatimSpan(textOf(content), shown, textOf(rules.base));
   return span === undefined ? undefined : `It copies a row verbatim: "${span}".`;
 }

@@ -36,6 +36,7 @@ export async function startSearch(ports: SearchPorts, { config, base, rows }: Se
     rules: {
       base,
       names: await namesOf(ports, base),
+      sample: chosen.train[0] ?? chosen.val[0],
       promptTokensMax: Math.max(growthMax * promptTokensOf(base), config.search.maxPromptTokens ?? promptTokensMax),
     },
     rows: chosen,

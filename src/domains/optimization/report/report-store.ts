@@ -1,9 +1,39 @@
 import type { ProjectId } from '../../../lib/ids.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
-import type { ComparedRow } from './report-data.ts';
+import type { ComparedRow, ShownCandidate } from './report-data.ts';
 
 /** Characters of a text that are read. */
 const charsMax = 2_000;
+
+interface CandidateColumns extends Omit<ShownCandidate, 'minibatch' | 'val'> {
+  before: number | null;
+  after: number | null;
+  mean: number | null;
+  n: number | null;
+}
+
+/** Lists the first candidates of a run without their texts, in the order in which they came to be. */
+export async function listShownCandidates(
+  postgres: Postgres,
+  { projectId, runId }: { projectId: ProjectId; runId: string },
+  limit: number,
+): Promise<ShownCandidate[]> {
+  const rows = await postgres('optimization_candidates')
+    .where({ project_id: projectId, run_id: runId })
+    .orderBy('position')
+    .limit(limit)
+    .select<CandidateColumns[]>(
+      ...['id', 'parents', 'origin', 'status', 'iteration', 'prompt_tokens as promptTokens', 'val_mean as mean'],
+      ...['val_n as n', 'minibatch_before as before', 'minibatch_after as after'],
+      postgres.raw(`left(hypothesis, ${charsMax}) as hypothesis`),
+      postgres.raw(`left(reject_reason, ${charsMax}) as "rejectReason"`),
+    );
+  return rows.map(({ before, after, mean, n, ...row }) => ({
+    ...row,
+    minibatch: before === null || after === null ? null : { before, after },
+    val: mean === null || n === null ? null : { mean, n },
+  }));
+}
 
 interface Columns {
   row_key: string;
