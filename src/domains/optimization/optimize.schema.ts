@@ -74,8 +74,8 @@ const budget = z
   .meta({ description: 'Limits of the run. Null is no limit', example: { max_calls: 500, max_cost_usd: '5.00' } });
 
 const search = z.strictObject({
-  max_iterations: z.int().min(1).max(10_000).default(50),
-  patience: z.int().min(1).max(10_000).default(15).meta({ description: 'Iterations without a better candidate' }),
+  max_iterations: z.int().min(1).max(10_000).default(100),
+  patience: z.int().min(1).max(10_000).default(25).meta({ description: 'Iterations without a better candidate' }),
   minibatch_size: z.int().min(1).max(20).default(4),
   val_size: z.int().min(1).max(200).nullish().meta({ description: 'Validation rows; default: by the calls' }),
   concurrency: z.int().min(1).max(32).default(8),

@@ -6,8 +6,9 @@ import { type CallSizes, estimateCost, estimateProposals, leastCallsOf } from '.
 import { needsOf } from './metrics/check-metrics.ts';
 import type { RunPlan, RunWarning } from './run.ts';
 import { templatesOf } from './search/candidate-content.ts';
+import { validationRowsFor } from './search/choose-rows.ts';
 import type { CandidateContent, Row, SearchConfig } from './search/ports.ts';
-import { type KeyedRow, rowLimits, type SplitRows, splitRows, validationRowsFor } from './split-rows.ts';
+import { type KeyedRow, rowLimits, type SplitRows, splitRows } from './split-rows.ts';
 
 export interface PlannedRun {
   rows: Row[];

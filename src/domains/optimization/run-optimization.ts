@@ -100,17 +100,9 @@ async function searchAndEnd(deps: RunOptimizationDeps, attempt: Attempt): Promis
     const warning = await deps.applyWinner({ run, lease, decision });
     if (warning !== undefined) writer.warn(warning);
   }
-  await ports.emit({ type: 'progress', progress: finalProgress(decision) });
   await writer.flush(ports.callsUsed());
   await endRun(deps.postgres, lease, { state: 'completed', decision });
 }
-
-const finalProgress = ({ winnerId, frontier }: Decision) => ({
-  phase: 'finalizing' as const,
-  iteration: 0,
-  bestVal: frontier.find(({ candidateId }) => candidateId === winnerId)?.valScore ?? null,
-  bestCandidateId: winnerId,
-});
 
 async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attempt) {
   const { postgres, source, send } = deps;

@@ -55,7 +55,7 @@ const usageSchema = z.object({
   judge_calls: z.int(),
   tokens_in: z.int(),
   tokens_out: z.int(),
-  cost_usd: usd,
+  cost_usd: usd.nullable().meta({ description: 'Null if a model of the run has no price' }),
   estimated: z.boolean().meta({ description: 'Whether a part is estimated, because the endpoint did not report it' }),
 });
 
@@ -130,7 +130,7 @@ export function runToWire(run: Run, counts: CandidateCounts): z.infer<typeof run
       judge_calls: usage.judgeCalls,
       tokens_in: usage.inputTokens,
       tokens_out: usage.outputTokens,
-      cost_usd: formatUsd(usage.costNanoUsd),
+      cost_usd: run.plan.estimated_cost_usd === null ? null : formatUsd(usage.costNanoUsd),
       estimated: usage.estimated,
     },
     delta: decision && deltaToWire(decision.delta),

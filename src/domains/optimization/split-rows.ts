@@ -19,7 +19,7 @@ export interface SplitSizes {
   holdoutFraction: number;
   /** The most rows of the holdout that the limits of the run can pay for. */
   holdoutMax: number;
-  /** Validation rows that the search can use, as {@link validationRowsFor} returns them. */
+  /** Validation rows that the search can use, as `validationRowsFor` returns them. */
   valMax: number;
 }
 
@@ -51,14 +51,6 @@ const rowsOfLabelMin = 4;
 /** Returns the SHA-256 of inputs in hex. The order of their fields does not matter. */
 export function rowKeyOf(inputs: Row['inputs']): string {
   return hash('sha256', fingerprintOf(inputs));
-}
-
-/**
- * Returns how many validation rows a search with so many calls can use. More of them leave too few
- * calls for proposals.
- */
-export function validationRowsFor(callsMax: number | null): number {
-  return Math.min(60, Math.max(8, Math.round((callsMax ?? Number.POSITIVE_INFINITY) / 20)));
 }
 
 /**

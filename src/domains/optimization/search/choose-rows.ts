@@ -5,13 +5,12 @@ import type { Row, SearchConfig } from './ports.ts';
 const callsPerValRow = 20;
 const valRows = { min: 8, max: 60 } as const;
 
-/** Returns how many validation rows a search uses at most. */
-export function valSizeOf({
-  budget: { maxCalls },
-  search: { valSize },
-}: Pick<SearchConfig, 'budget' | 'search'>): number {
-  if (valSize !== null) return valSize;
-  const affordable = Math.round((maxCalls ?? Number.POSITIVE_INFINITY) / callsPerValRow);
+/**
+ * Returns how many validation rows a search with so many calls can use. More of them leave too few
+ * calls for proposals.
+ */
+export function validationRowsFor(callsMax: number | null): number {
+  const affordable = Math.round((callsMax ?? Number.POSITIVE_INFINITY) / callsPerValRow);
   return Math.min(valRows.max, Math.max(valRows.min, affordable));
 }
 
@@ -26,6 +25,7 @@ export interface SearchRows {
 /** Returns the rows of a search by their split. Validation rows beyond the size are not used. */
 export function chooseRows(rows: readonly Row[], config: Pick<SearchConfig, 'budget' | 'search' | 'seed'>): SearchRows {
   const of = (split: Row['split']) => rows.filter((row) => row.split === split);
-  const val = shuffled(seededDraws(config.seed, 'val'), of('val')).slice(0, valSizeOf(config));
+  const valMax = config.search.valSize ?? validationRowsFor(config.budget.maxCalls);
+  const val = shuffled(seededDraws(config.seed, 'val'), of('val')).slice(0, valMax);
   return { train: of('train'), val, holdout: of('holdout') };
 }

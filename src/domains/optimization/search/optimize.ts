@@ -33,7 +33,13 @@ const noDelta: Decision['delta'] = {
 export const optimize: Optimize = async (ports, input) => {
   const run = await startSearch(ports, input);
   await reserveHoldout(run);
-  const finishReason = await searchUntilLimit(run);
+  const decision = await decide(run, await searchUntilLimit(run));
+  run.phase = 'finalizing';
+  await reportProgress(run);
+  return decision;
+};
+
+async function decide(run: SearchRun, finishReason: FinishReason): Promise<Decision> {
   const [base, winner] = [run.pool[0], bestOf(run)];
   if (base === undefined || winner === undefined) throw new RangeError('The pool is empty');
   const found = { finishReason, winnerId: winner.id, frontier: paretoFrontier(run) };
@@ -43,11 +49,9 @@ export const optimize: Optimize = async (ports, input) => {
     return { ...found, score: null, delta: noDelta, outcome: isSeed ? 'no_improvement' : 'inconclusive' };
   }
   const { score, delta, isComplete } = await evaluateHoldout(run, base, winner);
-  run.phase = 'finalizing';
-  await reportProgress(run);
   const { minEffect } = run.config;
   return { ...found, score, delta, outcome: decideOutcome(score, { isSeed, isComplete, minEffect }) };
-};
+}
 
 async function searchUntilLimit(run: SearchRun): Promise<FinishReason> {
   try {
