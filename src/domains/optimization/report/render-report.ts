@@ -64,7 +64,7 @@ function facts({ id, config, plan, usage, finishReason, state, createdAt, finish
       `${usage.calls}: ${usage.taskCalls} of the prompt, ${usage.reflectCalls} for proposals, ${usage.judgeCalls} of judges`,
     ],
     ['tokens', `${usage.inputTokens} in, ${usage.outputTokens} out${usage.estimated ? ' (partly estimated)' : ''}`],
-    ['cost', run.plan.estimated_cost_usd === null ? 'unknown' : `${formatUsd(usage.costNanoUsd)} USD`],
+    ['cost', plan.estimated_cost_usd === null ? 'unknown' : `${formatUsd(usage.costNanoUsd)} USD`],
     ['created', createdAt.toISOString()],
     ['finished', finishedAt?.toISOString() ?? '–'],
     ['applied as version', appliedVersion ?? '–'],
