@@ -39,7 +39,7 @@ export async function createFeedback(
     projectId: project.projectId,
     target,
     name: body.name,
-    userId: body.user_id ?? '',
+    userId: body.user_id ?? userOf(principal),
     author: authorOf(principal),
     ...content,
   });
@@ -62,6 +62,11 @@ function authorOf(principal: Principal): Author {
   if (principal.type === 'api_key') return { type: 'api_key', id: principal.keyId };
   if (principal.type === 'user') return { type: 'user', id: principal.userId };
   return { type: principal.type === 'feedback_token' ? 'feedback_token' : 'admin', id: null };
+}
+
+/** A signed-in user speaks for themselves unless they name another, so that two users do not replace each other. */
+function userOf(principal: Principal): string {
+  return principal.type === 'user' ? principal.userId : '';
 }
 
 type Sent = Pick<FeedbackBody, 'value' | 'rating' | 'comment' | 'correction' | 'metadata'>;

@@ -49,7 +49,7 @@ export const feedbackBody = z
       .meta({ example: 'up' }),
     comment: text(limits.commentCharsMax),
     correction: text(limits.correctionCharsMax).meta({ description: 'The output that would have been right' }),
-    user_id: id.optional().meta({ description: 'The end user whose feedback this is' }),
+    user_id: id.optional().meta({ description: 'The end user whose feedback this is. Default: the signed-in user' }),
     metadata: metadata.nullish(),
   })
   .superRefine((body, context) => {

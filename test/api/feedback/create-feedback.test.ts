@@ -110,6 +110,22 @@ describe('201', () => {
     expect((await listFeedback(api, project, { trace_id: body.trace_id })).data[0]?.id).toBe(named.body.id);
   });
 
+  test('two signed-in users who name no user_id keep their own feedback on the same target', async () => {
+    const members = [1, 2].map(() => newUser(api, { workspaceId: project.workspaceId, role: 'member' }));
+    const [first, second] = await Promise.all(members);
+    const body = onTrace({ project_id: project.id });
+    const say = (user: typeof first, rating: string) =>
+      api.call<FeedbackWire>('createFeedback', { token: user?.token ?? '', body: { ...body, rating } });
+    expect((await say(first, 'up')).status).toBe(201);
+    expect((await say(second, 'down')).status).toBe(201);
+    expect((await say(second, 'up')).status).toBe(200);
+    const { data } = await listFeedback(api, project, { trace_id: body.trace_id });
+    expect(data.map(({ user_id, rating }) => [user_id, rating])).toEqual([
+      [second?.id, 'up'],
+      [first?.id, 'up'],
+    ]);
+  });
+
   test('a token gives feedback from its header or from the body, also as text', async () => {
     const traceId = newTraceId();
     const token = await newFeedbackToken(api, project, traceId);
