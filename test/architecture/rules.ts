@@ -48,6 +48,7 @@ export const domainOrder: readonly string[] = [
   'budgets',
   'rendering',
   'feedback',
+  'prompt-search',
   'optimization',
   'identity',
   'webhooks',

@@ -3,7 +3,7 @@ import { claimRun, renewLease } from '../../src/domains/optimization/lease-store
 import { insertRows, type StoredRow } from '../../src/domains/optimization/row-store.ts';
 import { insertRun, type NewRun } from '../../src/domains/optimization/run-store.ts';
 import { RunWriter } from '../../src/domains/optimization/run-writer.ts';
-import type { Candidate, Decision, Evaluation, SearchEvent } from '../../src/domains/optimization/search/ports.ts';
+import type { Candidate, Decision, Evaluation, SearchEvent } from '../../src/domains/prompt-search/search/ports.ts';
 import { newId, type ProjectId, type WorkspaceId } from '../../src/lib/ids.ts';
 import type { ProjectOfTest, TestApi } from './api.ts';
 import { simulatedConfig } from './optimization-runs.ts';

@@ -8,7 +8,7 @@ import {
   settleCall,
   storeHoldoutReserve,
 } from '../../src/domains/optimization/ledger-store.ts';
-import type { SearchConfig } from '../../src/domains/optimization/search/ports.ts';
+import type { SearchConfig } from '../../src/domains/prompt-search/search/ports.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { insertQueuedRun, type RunRef, readRun } from '../support/optimization-runs.ts';

@@ -1,9 +1,9 @@
 import { AppError, UnavailableError } from '../../lib/errors.ts';
 import type { AuditActor } from '../audit/index.ts';
+import type { Decision } from '../prompt-search/index.ts';
 import { type ApplyRunDeps, applyCandidate } from './apply-run.ts';
 import type { Lease } from './lease.ts';
 import type { Run, RunWarning } from './run.ts';
-import type { Decision } from './search/ports.ts';
 
 /**
  * Makes a version of the winner on behalf of the run's creator, while the lease is held and the run

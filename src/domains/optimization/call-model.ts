@@ -1,5 +1,6 @@
 import type { ChatResult } from '../../llm/chat.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { type CallOutcome, LimitReached, type ModelCall, RunFailed } from '../prompt-search/index.ts';
 import type { CallPrices, CallTokens, Estimate } from './call-prices.ts';
 import { type Journal, readOutcome } from './journal-store.ts';
 import type { Lease } from './lease.ts';
@@ -7,7 +8,6 @@ import { type Amount, reserveCall, type Settlement, settleCall } from './ledger-
 import { patiently } from './patiently.ts';
 import type { CallRecord } from './record-call.ts';
 import type { Run } from './run.ts';
-import { type CallOutcome, LimitReached, type ModelCall, RunFailed } from './search/ports.ts';
 import type { SearchLimit } from './search-limit.ts';
 import type { SendCall } from './send-call.ts';
 

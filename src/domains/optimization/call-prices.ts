@@ -1,6 +1,6 @@
 import { unixNanoFromDate } from '../../lib/time.ts';
 import { type PriceOverrides, type PriceTable, priceCall } from '../pricing/index.ts';
-import type { ModelCall } from './search/ports.ts';
+import type { ModelCall } from '../prompt-search/index.ts';
 
 /** Names searched for in the price table, for each call. */
 const searchesMax = 2;

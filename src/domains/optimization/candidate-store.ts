@@ -1,7 +1,7 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import { storableText } from '../../lib/storable-text.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Candidate, CandidateStatus, Evaluation } from './search/ports.ts';
+import type { Candidate, CandidateStatus, Evaluation } from '../prompt-search/index.ts';
 
 interface RunRef {
   projectId: ProjectId;

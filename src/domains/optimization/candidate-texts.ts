@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { InvalidError } from '../../lib/errors.ts';
+import type { Analysis, CandidateContent, ChatMessage, SearchPorts } from '../prompt-search/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
   type CompiledPrompt,
@@ -10,7 +11,6 @@ import {
   renderCompiled,
 } from '../rendering/index.ts';
 import { textsOf } from '../templates/index.ts';
-import type { Analysis, CandidateContent, ChatMessage, SearchPorts } from './search/ports.ts';
 
 /** Candidates of a run that are kept compiled. The search evaluates one or two at a time. */
 const compiledMax = 16;

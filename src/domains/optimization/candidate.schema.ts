@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { CandidateContent } from '../prompt-search/index.ts';
 import type { RowScore, StoredCandidate } from './candidate-store.ts';
-import type { CandidateContent } from './search/ports.ts';
 
 export const candidateStatuses = ['rejected_invalid', 'rejected_gate', 'raced_out', 'pool'] as const;
 const origins = ['seed', 'reflect', 'restart', 'meta', 'demo'] as const;

@@ -1,8 +1,6 @@
 import { InvalidError } from '../../lib/errors.ts';
-import { checkMetrics } from './metrics/check-metrics.ts';
-import { inferMetric } from './metrics/infer-metric.ts';
+import { checkMetrics, inferMetric, type MetricConfig } from '../prompt-search/index.ts';
 import type { RunWarning } from './run.ts';
-import type { MetricConfig } from './search/ports.ts';
 import type { RowInput } from './split-rows.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { SearchConfig } from '../prompt-search/index.ts';
 import { executionsFilter } from './optimize.schema.ts';
 import { algorithms, type Run, type RunOptions } from './run.ts';
-import type { SearchConfig } from './search/ports.ts';
 
 const params = z.record(z.string(), z.unknown()).meta({ example: { temperature: 0, max_tokens: 400 } });
 const limit = z.number().nullable();

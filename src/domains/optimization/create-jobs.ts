@@ -10,6 +10,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import { BudgetGuard } from '../budgets/index.ts';
 import { partKind } from '../parts/index.ts';
 import { overrideCacheOf, PriceTable } from '../pricing/index.ts';
+import { optimize } from '../prompt-search/index.ts';
 import { promptCollection, promptKind } from '../prompts/index.ts';
 import { createPartSource } from '../rendering/index.ts';
 import { TemplateThreads } from '../templates/index.ts';
@@ -17,7 +18,6 @@ import { type ChangeHook, ItemCache } from '../versioned/index.ts';
 import { applyWinner } from './apply-winner.ts';
 import type { Run } from './run.ts';
 import { type RunOptimizationDeps, runOptimization } from './run-optimization.ts';
-import { optimize } from './search/optimize.ts';
 import { sendTo } from './send-call.ts';
 
 /** Its own connections, so that runs and ingestion do not wait for each other. */

@@ -1,4 +1,5 @@
 import { parseUsd } from '../../lib/money.ts';
+import type { Remaining, SearchPorts } from '../prompt-search/index.ts';
 import type { Caller } from './call-model.ts';
 import type { CallPrices } from './call-prices.ts';
 import type { candidateTexts } from './candidate-texts.ts';
@@ -6,7 +7,6 @@ import type { Journal } from './journal-store.ts';
 import type { Amount } from './ledger-store.ts';
 import type { Run } from './run.ts';
 import type { RunWriter } from './run-writer.ts';
-import type { Remaining, SearchPorts } from './search/ports.ts';
 
 export interface PortDeps {
   run: Run;

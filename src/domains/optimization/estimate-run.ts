@@ -1,6 +1,5 @@
+import { type CandidateContent, promptTokensOf, type Row, type SearchConfig } from '../prompt-search/index.ts';
 import type { CallPrices, CallTokens } from './call-prices.ts';
-import { promptTokensOf } from './search/candidate-content.ts';
-import type { CandidateContent, Row, SearchConfig } from './search/ports.ts';
 
 /** Calls that the parts of a run take. */
 export interface CallSizes {

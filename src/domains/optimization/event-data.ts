@@ -1,5 +1,5 @@
+import type { Candidate } from '../prompt-search/index.ts';
 import type { RunProgress } from './run.ts';
-import type { Candidate } from './search/ports.ts';
 
 /** Converts the progress of a run to the form of the API. */
 export function progressToWire(

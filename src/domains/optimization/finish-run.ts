@@ -1,11 +1,11 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { recordEvent } from '../events/index.ts';
+import type { Decision, RunErrorCode } from '../prompt-search/index.ts';
 import { type Lease, underLease } from './lease.ts';
 import { loseOpenCalls } from './lease-store.ts';
 import type { Run } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';
 import { type RunRow, toRun } from './run-store.ts';
-import type { Decision, RunErrorCode } from './search/ports.ts';
 
 /** How a run ends. */
 export type Ending =

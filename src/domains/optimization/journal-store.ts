@@ -1,7 +1,7 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
+import type { CallOutcome } from '../prompt-search/index.ts';
 import type { Lease } from './lease.ts';
 import type { Amount } from './ledger-store.ts';
-import type { CallOutcome } from './search/ports.ts';
 
 /** What earlier attempts of a run have left. */
 export interface Journal {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { RunFailed } from '../prompt-search/index.ts';
 import { Cancelled, type Lease, LeaseLost } from './lease.ts';
 import { renewLease } from './lease-store.ts';
-import { RunFailed } from './search/ports.ts';
 
 const renewEveryMs = 1_000;
 

@@ -1,6 +1,6 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
+import type { BudgetReason, CallKind, Phase } from '../prompt-search/index.ts';
 import { Cancelled, type Lease, LeaseLost, underLease } from './lease.ts';
-import type { BudgetReason, CallKind, Phase } from './search/ports.ts';
 
 /** An amount of each thing that a run may use up. */
 export interface Amount {

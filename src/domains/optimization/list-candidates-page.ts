@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import type { CandidateStatus } from '../prompt-search/index.ts';
 import { candidateToWire } from './candidate.schema.ts';
 import { listCandidates, listRowScores, type RowScore } from './candidate-store.ts';
 import { refOf } from './read-run.ts';
 import type { Run } from './run.ts';
-import type { CandidateStatus } from './search/ports.ts';
 
 const position = z.tuple([z.int()]);
 /** A candidate has scores on at most as many rows as a run has. */

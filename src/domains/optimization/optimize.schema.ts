@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { hasAtMostValues } from '../../lib/json-values.ts';
 import { formatUsd, parseUsd } from '../../lib/money.ts';
+import { type MetricConfig, metricsBody } from '../prompt-search/index.ts';
 import { versionNumber } from '../versioned/index.ts';
-import { metricsBody } from './metrics/metric.schema.ts';
 import { algorithms } from './run.ts';
-import type { MetricConfig } from './search/ports.ts';
 
 /** Bounds of a request for a run. Sizes count the bytes of the body. */
 export const optimizeLimits = {

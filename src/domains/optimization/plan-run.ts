@@ -1,13 +1,17 @@
 import { hash } from 'node:crypto';
 import { InvalidError } from '../../lib/errors.ts';
 import { formatUsd } from '../../lib/money.ts';
+import {
+  type CandidateContent,
+  needsOf,
+  type Row,
+  type SearchConfig,
+  templatesOf,
+  validationRowsFor,
+} from '../prompt-search/index.ts';
 import type { CallPrices } from './call-prices.ts';
 import { type CallSizes, estimateCost, estimateProposals, leastCallsOf } from './estimate-run.ts';
-import { needsOf } from './metrics/check-metrics.ts';
 import type { RunPlan, RunWarning } from './run.ts';
-import { templatesOf } from './search/candidate-content.ts';
-import { validationRowsFor } from './search/choose-rows.ts';
-import type { CandidateContent, Row, SearchConfig } from './search/ports.ts';
 import { type KeyedRow, rowLimits, type SplitRows, splitRows } from './split-rows.ts';
 
 export interface PlannedRun {

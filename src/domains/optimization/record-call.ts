@@ -1,7 +1,7 @@
 import type { ChatResult } from '../../llm/chat.ts';
 import { type StoreCallDeps, storeCall } from '../ingestion/index.ts';
+import type { ModelCall } from '../prompt-search/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
-import type { ModelCall } from './search/ports.ts';
 
 export type RecordCallDeps = StoreCallDeps;
 

@@ -1,8 +1,8 @@
 import { InvalidError } from '../../lib/errors.ts';
+import type { MetricConfig, ModelConfig, SearchConfig } from '../prompt-search/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import { modelOf } from '../rendering/index.ts';
 import type { OptimizeBody } from './optimize.schema.ts';
-import type { MetricConfig, ModelConfig, SearchConfig } from './search/ports.ts';
 
 /** The configured endpoint of models. */
 export interface ModelDefaults {

@@ -1,6 +1,6 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { Row } from './search/ports.ts';
+import type { Row } from '../prompt-search/index.ts';
 
 /** Rows of one INSERT. */
 const rowsPerInsert = 200;

@@ -1,8 +1,8 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import type { CandidateStatus } from '../prompt-search/index.ts';
 import type { CandidateCounts, Run, RunState } from './run.ts';
 import { type RunKey, type RunRow, toRun } from './run-store.ts';
-import type { CandidateStatus } from './search/ports.ts';
 
 export interface RunFilters extends Pick<RunKey, 'projectId' | 'promptId'> {
   status?: RunState | undefined;

@@ -6,6 +6,7 @@ import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { BudgetGuard } from '../budgets/index.ts';
 import type { OverrideCache, PriceTable } from '../pricing/index.ts';
+import { type Decision, type Optimize, RunFailed } from '../prompt-search/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import type { PartSource } from '../rendering/index.ts';
 import type { Item, ItemCache } from '../versioned/index.ts';
@@ -25,7 +26,6 @@ import { listRows } from './row-store.ts';
 import type { Run, RunWarning } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';
 import { RunWriter } from './run-writer.ts';
-import { type Decision, type Optimize, RunFailed } from './search/ports.ts';
 import { createSearchLimit } from './search-limit.ts';
 import type { SendCall } from './send-call.ts';
 

@@ -1,8 +1,8 @@
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import { parseUsd } from '../../lib/money.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import type { SearchConfig } from '../prompt-search/index.ts';
 import { activeStates, type Run, type RunState } from './run.ts';
-import type { SearchConfig } from './search/ports.ts';
 
 export interface RunRow {
   id: string;

@@ -1,5 +1,6 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
+import type { Progress, SearchEvent } from '../prompt-search/index.ts';
 import { saveCandidate, saveEvaluations } from './candidate-store.ts';
 import { candidateToEvent, progressToWire } from './event-data.ts';
 import { type Lease, LeaseLost } from './lease.ts';
@@ -7,7 +8,6 @@ import { patiently } from './patiently.ts';
 import { lockUnder, storeProgress } from './progress-store.ts';
 import type { Run, RunWarning } from './run.ts';
 import { insertRunEvents, type RunEvent } from './run-event-store.ts';
-import type { Progress, SearchEvent } from './search/ports.ts';
 
 const progressEveryMs = 1_000;
 const scoresMax = 1_000;

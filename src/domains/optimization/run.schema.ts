@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { formatUsd } from '../../lib/money.ts';
+import type { Decision, Interval } from '../prompt-search/index.ts';
 import { configSchema, configToWire, pathOfRun } from './config.schema.ts';
 import { algorithms, type CandidateCounts, outcomes, type Run, runStates } from './run.ts';
-import type { Decision, Interval } from './search/ports.ts';
 
 const time = z.iso.datetime();
 const usd = z.string().meta({ description: 'US dollars as a decimal string', example: '0.410000' });

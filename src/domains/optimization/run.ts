@@ -8,7 +8,7 @@ import type {
   Progress,
   RunErrorCode,
   SearchConfig,
-} from './search/ports.ts';
+} from '../prompt-search/index.ts';
 
 export const runStates = ['queued', 'running', 'cancelling', 'completed', 'failed', 'cancelled'] as const;
 export type RunState = (typeof runStates)[number];

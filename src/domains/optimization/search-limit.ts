@@ -1,7 +1,7 @@
 import { ExhaustedError } from '../../lib/errors.ts';
 import { type BudgetGuard, requireBudget } from '../budgets/index.ts';
+import type { BudgetReason, ModelCall } from '../prompt-search/index.ts';
 import type { Run } from './run.ts';
-import type { BudgetReason, ModelCall } from './search/ports.ts';
 
 /** Returns why calls of the search are no longer allowed, whatever the ledger has left. */
 export type SearchLimit = (call: Pick<ModelCall, 'model'>) => Promise<BudgetReason | undefined>;

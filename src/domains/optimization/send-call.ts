@@ -2,8 +2,8 @@ import { storableText } from '../../lib/storable-text.ts';
 import type { ChatResult } from '../../llm/chat.ts';
 import type { Llm } from '../../llm/llm.ts';
 import { sendChat } from '../../llm/send-chat.ts';
+import { type ModelCall, RunFailed } from '../prompt-search/index.ts';
 import type { Run } from './run.ts';
-import { type ModelCall, RunFailed } from './search/ports.ts';
 
 /**
  * Sends a call of a run. It retries by itself only what the provider has not billed. An error is a

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { fingerprintOf } from '../../lib/cursor.ts';
-import type { Row, Split } from './search/ports.ts';
+import type { Row, Split } from '../prompt-search/index.ts';
 
 /** A row as it was given or found. `split` puts it where the caller wants it. */
 export interface RowInput {

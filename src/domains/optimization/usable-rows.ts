@@ -1,10 +1,8 @@
 import { type Fault, InvalidError } from '../../lib/errors.ts';
 import { mapInSlices, type Rest } from '../../lib/pace.ts';
+import { type MetricConfig, needsOf, prepareMetrics } from '../prompt-search/index.ts';
 import { descend, isMissing } from '../templates/index.ts';
-import { needsOf } from './metrics/check-metrics.ts';
-import { prepareMetrics } from './metrics/combine-scores.ts';
 import type { RunWarning } from './run.ts';
-import type { MetricConfig } from './search/ports.ts';
 import { type KeyedRow, type RowInput, rowKeyOf, rowLimits } from './split-rows.ts';
 
 export interface UsableRows {

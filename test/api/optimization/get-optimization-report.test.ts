@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SearchEvent } from '../../../src/domains/optimization/search/ports.ts';
+import type { SearchEvent } from '../../../src/domains/prompt-search/search/ports.ts';
 import { expectProblem, newKey, newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { aCandidate, aDecision, anEvaluation, type RunOfTest, storedRun } from '../../support/stored-run.ts';
 

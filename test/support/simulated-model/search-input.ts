@@ -1,5 +1,5 @@
-import type { CandidateContent, Row, SearchInput, Split } from '../../../src/domains/optimization/search/ports.ts';
-import type { SearchConfig } from '../../../src/domains/optimization/search/search-config.ts';
+import type { CandidateContent, Row, SearchInput, Split } from '../../../src/domains/prompt-search/search/ports.ts';
+import type { SearchConfig } from '../../../src/domains/prompt-search/search/search-config.ts';
 import { models } from './simulated-reply.ts';
 import { rowsOf, type SimulatedTask } from './simulated-task.ts';
 

@@ -8,7 +8,7 @@ import {
   type Remaining,
   type SearchEvent,
   type SearchPorts,
-} from '../../../src/domains/optimization/search/ports.ts';
+} from '../../../src/domains/prompt-search/search/ports.ts';
 import { InvalidTemplateError } from '../../../src/domains/templates/index.ts';
 import { parseMustache } from '../../../src/domains/templates/mustache/parse-mustache.ts';
 import { renderSource } from '../templates.ts';

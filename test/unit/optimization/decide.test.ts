@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compareScores, decideOutcome, type Score } from '../../../src/domains/optimization/search/decide.ts';
+import { compareScores, decideOutcome, type Score } from '../../../src/domains/prompt-search/search/decide.ts';
 
 const score = (n: number, ci95: [number, number], p: number | null = null): Score => {
   const side = { mean: 0.5, ci95: [0.4, 0.6] as const };

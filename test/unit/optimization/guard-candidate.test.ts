@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { guardCandidate, namesOf } from '../../../src/domains/optimization/search/guard-candidate.ts';
-import type { CandidateContent } from '../../../src/domains/optimization/search/ports.ts';
+import { guardCandidate, namesOf } from '../../../src/domains/prompt-search/search/guard-candidate.ts';
+import type { CandidateContent } from '../../../src/domains/prompt-search/search/ports.ts';
 import { InvalidError } from '../../../src/lib/errors.ts';
 import { simulatedPorts } from '../../support/simulated-model/simulated-ports.ts';
 import { tickets } from '../../support/simulated-model/tickets.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { checkMetrics } from '../../../src/domains/optimization/metrics/check-metrics.ts';
-import { combineScores, prepareMetrics } from '../../../src/domains/optimization/metrics/combine-scores.ts';
-import { inferMetric } from '../../../src/domains/optimization/metrics/infer-metric.ts';
-import type { ScoreInput } from '../../../src/domains/optimization/metrics/metric.ts';
-import { metricTypeOf } from '../../../src/domains/optimization/metrics/metric-types.ts';
+import { checkMetrics } from '../../../src/domains/prompt-search/metrics/check-metrics.ts';
+import { combineScores, prepareMetrics } from '../../../src/domains/prompt-search/metrics/combine-scores.ts';
+import { inferMetric } from '../../../src/domains/prompt-search/metrics/infer-metric.ts';
+import type { ScoreInput } from '../../../src/domains/prompt-search/metrics/metric.ts';
+import { metricTypeOf } from '../../../src/domains/prompt-search/metrics/metric-types.ts';
 
 function scoreOf(type: string, options: object, output: string, expected?: unknown) {
   const metric = metricTypeOf(type).prepare(options);

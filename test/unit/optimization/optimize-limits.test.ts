@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { optimize } from '../../../src/domains/optimization/search/optimize.ts';
+import { optimize } from '../../../src/domains/prompt-search/search/optimize.ts';
 import { searchInput } from '../../support/simulated-model/search-input.ts';
 import { simulatedPorts } from '../../support/simulated-model/simulated-ports.ts';
 import { tickets } from '../../support/simulated-model/tickets.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { optimize } from '../../../src/domains/optimization/search/optimize.ts';
-import type { CandidateContent, SearchEvent, SearchInput } from '../../../src/domains/optimization/search/ports.ts';
+import { optimize } from '../../../src/domains/prompt-search/search/optimize.ts';
+import type { CandidateContent, SearchEvent, SearchInput } from '../../../src/domains/prompt-search/search/ports.ts';
 import { type InputOptions, searchInput } from '../../support/simulated-model/search-input.ts';
 import { type SimulatedPortsOptions, simulatedPorts } from '../../support/simulated-model/simulated-ports.ts';
 import { perfectTemplate, type SimulatedTask } from '../../support/simulated-model/simulated-task.ts';

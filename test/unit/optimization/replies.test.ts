@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readProposal } from '../../../src/domains/optimization/search/read-proposal.ts';
+import { readProposal } from '../../../src/domains/prompt-search/search/read-proposal.ts';
 
 describe('a proposal', () => {
   test.each([

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { validationRowsFor } from '../../../src/domains/optimization/search/choose-rows.ts';
 import { type KeyedRow, type RowInput, rowKeyOf, splitRows } from '../../../src/domains/optimization/split-rows.ts';
+import { validationRowsFor } from '../../../src/domains/prompt-search/search/choose-rows.ts';
 
 const salt = 'prm_1';
 const sizes = { holdoutFraction: 0.3, holdoutMax: 100, valMax: 24 };

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bootstrapInterval, quantileOf } from '../../../src/domains/optimization/statistics/bootstrap-interval.ts';
-import { mcnemarExact } from '../../../src/domains/optimization/statistics/mcnemar.ts';
-import { seededDraws, shuffled } from '../../../src/domains/optimization/statistics/seeded-draws.ts';
-import { wilsonInterval } from '../../../src/domains/optimization/statistics/wilson-interval.ts';
+import { bootstrapInterval, quantileOf } from '../../../src/domains/prompt-search/statistics/bootstrap-interval.ts';
+import { mcnemarExact } from '../../../src/domains/prompt-search/statistics/mcnemar.ts';
+import { seededDraws, shuffled } from '../../../src/domains/prompt-search/statistics/seeded-draws.ts';
+import { wilsonInterval } from '../../../src/domains/prompt-search/statistics/wilson-interval.ts';
 
 describe('the interval of Wilson', () => {
   // As `binom.confint(x, n, methods = "wilson")` of R's package binom gives them.

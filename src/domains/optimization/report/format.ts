@@ -1,4 +1,4 @@
-import type { Interval } from '../search/ports.ts';
+import type { Interval } from '../../prompt-search/index.ts';
 
 /** Formats a score from 0 to 1 with three decimals; a dash if it is not known. */
 export function formatScore(score: number | null | undefined): string {

@@ -1,4 +1,4 @@
-import type { Decision } from '../search/ports.ts';
+import type { Decision } from '../../prompt-search/index.ts';
 import { formatScore } from './format.ts';
 import { type Html, html } from './html.ts';
 

@@ -1,4 +1,4 @@
-import type { Decision, Interval } from '../search/ports.ts';
+import type { Decision, Interval } from '../../prompt-search/index.ts';
 import { formatInterval } from './format.ts';
 import { type Html, html } from './html.ts';
 

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../../lib/money.ts';
+import type { Decision } from '../../prompt-search/index.ts';
 import type { Run } from '../run.ts';
-import type { Decision } from '../search/ports.ts';
 import { curveSection } from './curve-section.ts';
 import { diffSection } from './diff-section.ts';
 import { formatDifference, formatInterval } from './format.ts';

@@ -1,5 +1,5 @@
+import type { Candidate } from '../../prompt-search/index.ts';
 import type { Run } from '../run.ts';
-import type { Candidate } from '../search/ports.ts';
 
 /** A candidate without its text. */
 export type ShownCandidate = Omit<Candidate, 'content' | 'hash'>;

@@ -1,5 +1,5 @@
+import type { Outcome } from '../../prompt-search/index.ts';
 import type { Run } from '../run.ts';
-import type { Outcome } from '../search/ports.ts';
 import { type Html, html } from './html.ts';
 
 const verdicts: Readonly<Record<Outcome, string>> = {
