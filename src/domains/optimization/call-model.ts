@@ -1,10 +1,10 @@
 import type { ChatResult } from '../../llm/chat.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { type CallOutcome, LimitReached, type ModelCall, RunFailed } from '../prompt-search/index.ts';
+import { type BudgetReason, type CallOutcome, type CallOutcome, LimitReached, LimitReached, type ModelCall, type ModelCall, RunFailed, RunFailed } from '../prompt-search/index.ts';
 import type { CallPrices, CallTokens, Estimate } from './call-prices.ts';
 import { type Journal, readOutcome } from './journal-store.ts';
 import type { Lease } from './lease.ts';
-import { type Amount, reserveCall, type Settlement, settleCall } from './ledger-store.ts';
+import { type Amount, type CallToReserve, reserveCall, type Settlement, settleCall } from './ledger-store.ts';
 import { patiently } from './patiently.ts';
 import type { CallRecord } from './record-call.ts';
 import type { Run } from './run.ts';
@@ -32,8 +32,10 @@ export interface CallDeps {
 /** Sends calls, each at most once if it has a result. */
 export class Caller {
   readonly #deps: CallDeps;
-  /** Calls that were sent and not settled. */
-  readonly #open = new Set<Promise<unknown>>();
+  /** Calls that are reserved and not settled. */
+  readonly #open = new Set<Promise<void>>();
+  /** The last reservation. They are made one after the other, so that each knows which calls are open. */
+  #reserving: Promise<unknown> = Promise.resolve();
 
   constructor(deps: CallDeps) {
     this.#deps = deps;
@@ -55,9 +57,9 @@ export class Caller {
     const used: Amount = { calls: 0, tokens: 0, costNanoUsd: 0n };
     for (let sent = 1; ; sent++) {
       const attempt = (journal.calls.get(call.key)?.attempt ?? 0) + 1;
-      await this.#reserve(call, attempt);
+      const settled = await this.#reserve(call, attempt);
       journal.calls.set(call.key, { attempt, isFinished: false, isLost: false });
-      const { outcome, billed, again } = await this.#track(this.#sendOnce(call, attempt, sent));
+      const { outcome, billed, again } = await this.#sendOnce(call, attempt, sent).finally(settled);
       used.calls += Number(billed !== null);
       used.tokens += (billed?.inputTokens ?? 0) + (billed?.outputTokens ?? 0);
       used.costNanoUsd += billed?.costNanoUsd ?? 0n;
@@ -67,9 +69,12 @@ export class Caller {
     }
   }
 
-  /** A call that does not fit waits for calls in progress, which may use less than they have reserved. */
-  async #reserve(call: ModelCall, attempt: number): Promise<void> {
-    const { postgres, lease, prices, signal, limit } = this.#deps;
+  /**
+   * A call that does not fit waits for open calls, which may use less than they have reserved. Returns
+   * the function that ends this one.
+   */
+  async #reserve(call: ModelCall, attempt: number): Promise<() => void> {
+    const { prices, signal, limit } = this.#deps;
     const { inputTokens, outputTokens, costNanoUsd } = prices.estimate(call);
     const { key, kind, phase } = call;
     const need = { key, attempt, kind, phase, inputTokens, outputTokens, costNanoUsd: costNanoUsd ?? 0n };
@@ -77,13 +82,34 @@ export class Caller {
       signal.throwIfAborted();
       const stopped = call.phase === 'search' ? await limit(call) : undefined;
       if (stopped !== undefined) throw new LimitReached(stopped);
-      const open = [...this.#open];
-      const full = await patiently(signal, () => reserveCall(postgres, lease, need));
-      if (full === undefined) return;
+      const reserving = this.#reserving.then(() => this.#reserveNow(need));
+      this.#reserving = reserving.catch(() => undefined);
+      const reserved = await reserving;
+      if ('settled' in reserved) return reserved.settled;
       signal.throwIfAborted();
-      if (open.length === 0) throw new LimitReached(full);
-      await Promise.race(open);
+      if (reserved.open.length === 0) throw new LimitReached(reserved.full);
+      await Promise.race(reserved.open);
     }
+  }
+
+  async #reserveNow(
+    need: CallToReserve,
+  ): Promise<{ settled: () => void } | { full: BudgetReason; open: readonly Promise<void>[] }> {
+    const { postgres, lease, signal } = this.#deps;
+    // Those of now: what is settled during the statement may have come too late for it.
+    const open = [...this.#open];
+    const full = await patiently(signal, () => reserveCall(postgres, lease, need));
+    if (full !== undefined) return { full, open };
+    let end: () => void = () => undefined;
+    const own = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#open.add(own);
+    const settled = () => {
+      this.#open.delete(own);
+      end();
+    };
+    return { settled };
   }
 
   async #sendOnce(call: ModelCall, attempt: number, sent: number) {
@@ -104,16 +130,6 @@ export class Caller {
     const { signal, record, prices } = this.#deps;
     const sent = { call, attempt, result, endedAtMs: Date.now(), reserved: prices.estimate(call) };
     await patiently(signal, () => record(sent));
-  }
-
-  async #track<T>(work: Promise<T>): Promise<T> {
-    const settled = work.catch(() => undefined);
-    this.#open.add(settled);
-    try {
-      return await work;
-    } finally {
-      this.#open.delete(settled);
-    }
   }
 }
 

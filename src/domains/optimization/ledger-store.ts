@@ -28,8 +28,9 @@ export interface CallToReserve {
 export async function reserveCall(
   postgres: Postgres,
   lease: Lease,
-  { key, attempt, kind, phase, inputTokens, outputTokens, costNanoUsd }: CallToReserve,
+  need: CallToReserve,
 ): Promise<BudgetReason | undefined> {
+  const { key, attempt, kind, phase, inputTokens, outputTokens, costNanoUsd } = need;
   const [isFinal, tokens, cost] = [phase === 'holdout', inputTokens + outputTokens, String(costNanoUsd)];
   const { rows } = await postgres.raw<{ rows: unknown[] }>(
     `with need as (
@@ -66,36 +67,42 @@ export async function reserveCall(
   if (rows.length > 0) return undefined;
   // The statement may have run before, when its response was lost.
   if (await isReserved(postgres, lease, key, attempt)) return undefined;
-  return whatIsFull(postgres, lease, { isFinal, tokens });
+  const full = await whatIsFull(postgres, lease, { isFinal, tokens, cost });
+  // A call that was settled in between may have made room.
+  return full ?? reserveCall(postgres, lease, need);
 }
 
+/** @throws LeaseLost if another worker knows what became of the call */
 async function isReserved(postgres: Postgres, lease: Lease, key: string, attempt: number): Promise<boolean> {
   const row = await postgres('optimization_calls')
-    .where({ project_id: lease.projectId, run_id: lease.runId, call_key: key, attempt, state: 'reserved' })
-    .first<{ attempt: number } | undefined>('attempt');
+    .where({ project_id: lease.projectId, run_id: lease.runId, call_key: key, attempt })
+    .first<{ state: string } | undefined>('state');
+  if (row !== undefined && row.state !== 'reserved') throw new LeaseLost();
   return row !== undefined;
 }
 
 async function whatIsFull(
   postgres: Postgres,
   lease: Lease,
-  { isFinal, tokens }: { isFinal: boolean; tokens: number },
-): Promise<BudgetReason> {
-  const kept = (column: string) => (isFinal ? '' : ` + ${column}`);
+  { isFinal, tokens, cost }: { isFinal: boolean; tokens: number; cost: string },
+): Promise<BudgetReason | undefined> {
+  const isFull = (what: string, need: number | string) => {
+    const kept = isFinal ? '' : ` + holdout_${what}`;
+    return postgres.raw(
+      `coalesce(limit_${what} < used_${what} + reserved_${what} + ?::bigint${kept}, false) as ${what}`,
+      [need],
+    );
+  };
   const row = await postgres('optimization_runs')
     .where(underLease(lease))
-    .first<{ state: string; calls: boolean; tokens: boolean } | undefined>(
-      'state',
-      postgres.raw(`coalesce(limit_calls < used_calls + reserved_calls + 1${kept('holdout_calls')}, false) as calls`),
-      postgres.raw(
-        `coalesce(limit_tokens < used_tokens + reserved_tokens + ?::bigint${kept('holdout_tokens')}, false) as tokens`,
-        [tokens],
-      ),
+    .first<{ state: string; calls: boolean; tokens: boolean; nano_usd: boolean } | undefined>(
+      ...['state', isFull('calls', 1), isFull('tokens', tokens), isFull('nano_usd', cost)],
     );
   if (row === undefined) throw new LeaseLost();
   if (row.state !== 'running') throw new Cancelled();
   if (row.calls) return 'budget_calls';
-  return row.tokens ? 'budget_tokens' : 'budget_cost';
+  if (row.tokens) return 'budget_tokens';
+  return row.nano_usd ? 'budget_cost' : undefined;
 }
 
 /** Keeps an amount for the final evaluation, less what its finished calls have used. */
