@@ -26,14 +26,29 @@ const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNR
 export async function attempt(llm: Llm, body: object, signal: AbortSignal): Promise<Attempt> {
   const startedAtMs = performance.now();
   const latencyMs = () => Math.round(performance.now() - startedAtMs);
+  const own = linkedTo(signal);
   try {
-    const reply: unknown = await llm.client.post('/chat/completions', { body, signal });
+    const reply: unknown = await llm.client.post('/chat/completions', { body, signal: own.signal });
     return { ok: true, body: reply, latencyMs: latencyMs() };
   } catch (error) {
     const failure = failureOf(error, llm);
     const message = llm.withoutKey(failure.message).slice(0, messageCharsMax);
     return { ok: false, ...failure, message, latencyMs: latencyMs() };
+  } finally {
+    own.unlink();
   }
+}
+
+/**
+ * Returns a signal for one request. The client adds a listener that it never removes, so on a signal of
+ * thousands of requests they would pile up.
+ */
+function linkedTo(signal: AbortSignal): { signal: AbortSignal; unlink: () => void } {
+  const own = new AbortController();
+  const abort = () => own.abort(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  return { signal: own.signal, unlink: () => signal.removeEventListener('abort', abort) };
 }
 
 function failureOf(error: unknown, { limits }: Llm): Failure {

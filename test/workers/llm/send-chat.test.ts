@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { newId } from '../../../src/lib/ids.ts';
 import { defaultLlmLimits, type LlmLimits } from '../../../src/llm/limits.ts';
@@ -158,6 +159,13 @@ describe('an abort', () => {
     await until('the request is refused', 5_000, async () => model.requests.length === 1 && model.inFlight === 0);
     controller.abort();
     expect(await sent).toMatchObject({ ok: false, code: 'aborted', mayBeBilled: false });
+  });
+
+  test('is listened to only during the call, because a run has thousands of calls', async () => {
+    const { llm } = await endpoint([completion('hi'), failing, completion('hi')]);
+    const { signal } = new AbortController();
+    for (let sent = 0; sent < 3; sent++) expect(await send(llm, { signal })).toMatchObject({ ok: true });
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('before the call sends nothing', async () => {
