@@ -1,3 +1,4 @@
+import { type ModelDefaults, requireEndpoint } from './resolve-config.ts';
 import { listRows } from './row-store.ts';
 import { isActive, notTerminal, type Run, unknownRun } from './run.ts';
 import { findRun } from './run-store.ts';
@@ -5,16 +6,17 @@ import { type Starting, type StartRunDeps, startRun } from './start-run.ts';
 
 /**
  * Starts a run with the config and the rows of one that has ended.
- * @throws NotFoundError, ConflictError `run_not_terminal`, and the errors of {@link startRun}
+ * @throws NotFoundError, ConflictError `run_not_terminal`, InvalidError `model_not_configured`, and the errors of {@link startRun}
  */
 export async function rerun(
-  deps: StartRunDeps,
+  deps: StartRunDeps & { models: ModelDefaults },
   { runId, prompt, ...starting }: Omit<Starting, 'run'> & { runId: string; prompt: Starting['run']['prompt'] },
 ): Promise<Run> {
   const { projectId } = starting.project;
   const earlier = await findRun(deps.postgres, { projectId, promptId: prompt.id, id: runId });
   if (earlier === undefined) throw unknownRun(runId);
   if (isActive(earlier)) throw notTerminal(earlier);
+  requireEndpoint(deps.models);
   const { baseVersion, config, options, plan } = earlier;
   const rows = await listRows(deps.postgres, earlier);
   const warnings = [{ code: 'rerun', message: `This run repeats ${earlier.id} with the same rows and settings.` }];

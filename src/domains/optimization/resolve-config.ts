@@ -34,8 +34,7 @@ export function resolveConfig(
     seed,
   }: { base: PromptContent; models: ModelDefaults; metrics: readonly MetricConfig[]; seed: number },
 ): SearchConfig {
-  if (models.baseUrl === undefined)
-    throw notConfigured('No endpoint for models is configured. The operator sets it in LLM_BASE_URL.');
+  requireEndpoint(models);
   const target = modelOf(base.config, body.target.model)?.model;
   if (target === undefined)
     throw notConfigured("Neither target.model nor the config of the prompt's version names a model.");
@@ -71,6 +70,12 @@ export function resolveConfig(
     },
     minEffect: body.min_effect,
   };
+}
+
+/** @throws InvalidError `model_not_configured` */
+export function requireEndpoint({ baseUrl }: Pick<ModelDefaults, 'baseUrl'>): void {
+  if (baseUrl !== undefined) return;
+  throw notConfigured('No endpoint for models is configured. The operator sets it in LLM_BASE_URL.');
 }
 
 function inherited(config: PromptContent['config']): Record<string, unknown> {

@@ -9,6 +9,7 @@ import { pathOfRun } from './config.schema.ts';
 import { acting, runParams, runPath, runProblems } from './params.schema.ts';
 import { type ReadRunDeps, readRun } from './read-run.ts';
 import { rerun } from './rerun.ts';
+import type { ModelDefaults } from './resolve-config.ts';
 import { createdRunSchema, createdRunToWire, runSchema, runToWire } from './run.schema.ts';
 import type { Run } from './run.ts';
 import { countCandidates } from './run-list-store.ts';
@@ -17,6 +18,7 @@ import type { StartRunDeps } from './start-run.ts';
 export interface ChangeRunDeps extends StartRunDeps, Pick<ReadRunDeps, 'postgres'> {
   prompts: ItemCache<PromptContent>;
   collection: ApplyRunDeps['collection'];
+  models: ModelDefaults;
 }
 
 const { endpoint } = endpointsFor<Principal>();
@@ -118,6 +120,7 @@ function rerunEndpoint(deps: ChangeRunDeps) {
         'too_many_runs',
         'queue_unavailable',
         'clickhouse_unavailable',
+        'model_not_configured',
       ] as const),
     ],
     handle: async ({ principal, params, requestId }) => {

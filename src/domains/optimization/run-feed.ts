@@ -12,7 +12,7 @@ interface RunRef {
 
 const pollMs = 500;
 /** A silent connection is closed after a minute, here and in proxies. */
-const heartbeatMs = 15_000;
+const heartbeatMsDefault = 15_000;
 const eventsPerRead = 100;
 /** Events that are kept for all readers of a run. */
 const keptMax = 300;
@@ -26,11 +26,21 @@ export class RunFeed {
   readonly #logger: Logger;
   readonly #followed = new Map<string, FollowedRun>();
   readonly #closing = new AbortController();
+  readonly #heartbeatMs: number;
   #isPolling = false;
 
-  constructor({ postgres, logger }: { postgres: Postgres; logger: Logger }) {
+  constructor({
+    postgres,
+    logger,
+    heartbeatMs = heartbeatMsDefault,
+  }: {
+    postgres: Postgres;
+    logger: Logger;
+    heartbeatMs?: number;
+  }) {
     this.#postgres = postgres;
     this.#logger = logger;
+    this.#heartbeatMs = heartbeatMs;
   }
 
   /** Number of runs that someone follows. */
@@ -41,15 +51,14 @@ export class RunFeed {
   /**
    * Yields the events of a run after a number, and then as they happen, until the run has ended or was
    * deleted, the signal is aborted, or the feed is closed. Yields undefined when there was nothing to
-   * tell for 15 s.
+   * tell for `heartbeatMs`, 15 s by default.
    */
   async *follow(ref: RunRef, afterSeq: number, signal: AbortSignal): AsyncGenerator<RunEvent | undefined> {
     const run = this.#open(ref);
     const ending = AbortSignal.any([signal, this.#closing.signal]);
     try {
-      await run.wait(heartbeatMs, ending, () => run.seq !== undefined || run.isGone);
-      // A number that the run does not have comes from elsewhere.
-      let sent = afterSeq > (run.seq ?? 0) ? 0 : afterSeq;
+      await run.wait(this.#heartbeatMs, ending, () => run.seq !== undefined || run.isGone);
+      let sent = afterSeq > (run.seq ?? 0) ? await this.#knownOrStart(ref, afterSeq) : afterSeq;
       while (!ending.aborted) {
         const events = await this.#eventsAfter(run, sent);
         for (const event of events) {
@@ -58,13 +67,23 @@ export class RunFeed {
         }
         if (events.length > 0) continue;
         if (run.isGone || (run.isOver && sent >= (run.seq ?? 0))) return;
-        const isNews = await run.wait(heartbeatMs, ending, () => (run.seq ?? 0) > sent || run.isOver || run.isGone);
+        const isNews = await run.wait(
+          this.#heartbeatMs,
+          ending,
+          () => (run.seq ?? 0) > sent || run.isOver || run.isGone,
+        );
         if (!isNews && !ending.aborted) yield undefined;
       }
     } finally {
       run.readers--;
       if (run.readers === 0) this.#followed.delete(ref.runId);
     }
+  }
+
+  /** Returns a number that the last look has not seen, or 0 if the run has no such event. */
+  async #knownOrStart(ref: RunRef, seq: number): Promise<number> {
+    const [mark] = await readEventMarks(this.#postgres, [ref]);
+    return mark !== undefined && mark.seq >= seq ? seq : 0;
   }
 
   /** Ends all streams. */

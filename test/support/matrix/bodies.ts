@@ -13,6 +13,7 @@ export interface Sent {
 
 const price = { model: 'own', input_per_million: '1', output_per_million: '1' };
 const template = 'of the matrix';
+const optimizedRows = Array.from({ length: 20 }, (_, index) => ({ inputs: { index }, expected: 'yes' }));
 
 /**
  * A body that each operation accepts. If a body were faulty, a refusal would prove nothing. Spans
@@ -43,6 +44,8 @@ const jsonBodies: Readonly<Record<string, (traceId: string) => unknown>> = {
   putPromptLabel: () => ({ version: 1 }),
   renderPrompt: () => ({}),
   validatePrompt: () => ({ template }),
+  optimizePrompt: () => ({ dataset: { source: 'inline', rows: optimizedRows } }),
+  applyOptimizationRun: () => ({ force: true }),
 };
 
 /** Queries of the operations that require one. */

@@ -40,6 +40,9 @@ const otherStatuses: Readonly<Record<string, number>> = {
   // The webhooks of the matrix are disabled.
   testWebhook: 409,
   redeliverWebhookDelivery: 409,
+  // No endpoint of models is configured here.
+  optimizePrompt: 422,
+  rerunOptimization: 422,
 };
 
 /** A resource of another tenant must get the same response as a resource that never existed. */

@@ -14,6 +14,8 @@ export const namingFields: Readonly<Record<string, 'looked up' | 'words of the c
   'createFeedback prompt_id': 'looked up',
   // Another project's webhook gets the response of one that does not exist; see put-budget.test.ts.
   'putBudget notify.webhook_ids': 'looked up',
+  // A candidate belongs to the run that the path names.
+  'applyOptimizationRun candidate_id': 'looked up',
   // Feedback may come before its trace. It is stored in its own project.
   'createFeedback trace_id': 'words of the client',
   'createFeedback span_id': 'words of the client',

@@ -28,6 +28,8 @@ const parameters: Readonly<Record<string, { of: (place: Place) => string; unknow
   version: { of: ({ versions }) => String(versions), unknown: () => '2147483647' },
   webhook_id: { of: ({ webhookId }) => webhookId, unknown: () => newId('whk') },
   delivery_id: { of: ({ deliveryId }) => deliveryId, unknown: () => newId('dlv') },
+  run_id: { of: ({ runId }) => runId, unknown: () => newId('opt') },
+  candidate_id: { of: ({ candidateId }) => candidateId, unknown: () => 'nobody' },
   feedback_id: { of: ({ feedbackId }) => feedbackId, unknown: () => newId('fbk') },
   failed_event_id: { of: ({ failedEventId }) => failedEventId, unknown: () => randomUUID() },
   // No provider is configured here, so every provider is unknown.

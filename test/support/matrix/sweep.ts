@@ -6,6 +6,7 @@ import type { Credentials } from './credentials.ts';
 import { refusalFor } from './expectation.ts';
 import { differenceFromUnknown, faultsOf } from './judge.ts';
 import { idFor, type KindOfId, kindsOfId, namesIn } from './paths.ts';
+import { insertEndedRun } from './runs.ts';
 import { send } from './send.ts';
 import { newFeedback, newItem, type Tenants } from './tenants.ts';
 import { insertWebhook } from './webhooks.ts';
@@ -126,6 +127,11 @@ async function withFreshTarget({ api, tenants }: SweepDeps, row: Row): Promise<R
   if ('part_id' in ids) ids.part_id = (await newItem(api, project, 'Part', { text: 'new', label, body: newPart })).id;
   if ('prompt_id' in ids) {
     ids.prompt_id = (await newItem(api, project, 'Prompt', { text: 'new', label, body: newPrompt })).id;
+    if ('run_id' in ids) {
+      const { runId, candidateId } = await insertEndedRun(api, project, ids.prompt_id, 'new');
+      ids.run_id = runId;
+      if ('candidate_id' in ids) ids.candidate_id = candidateId;
+    }
     if (row.contract.operationId === 'restorePrompt') await api.admin('deletePrompt', { params: ids }, 204);
   }
   return { ...row, ids };

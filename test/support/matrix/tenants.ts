@@ -8,6 +8,7 @@ import { payloadOf } from '../quarantine.ts';
 import { aModelCall, newTraceId } from '../spans.ts';
 import { sendSpans, untilStored } from '../traces.ts';
 import { newUser, type TestUser } from '../users.ts';
+import { insertEndedRun } from './runs.ts';
 import { insertWebhook } from './webhooks.ts';
 
 /** Every text of the foreign tenant contains this word. No other tenant may receive it. */
@@ -28,6 +29,8 @@ export interface Place {
   deliveryId: string;
   feedbackId: string;
   promptId: string;
+  runId: string;
+  candidateId: string;
   partSlug: string;
   /** A label of the newest version of the prompt and of the part. */
   label: string;
@@ -113,6 +116,7 @@ async function furnish(api: TestApi, project: ProjectOfTest, { text, label, vers
     ...{ text, label, versions },
     body: { type: 'text', template: `${text} {{> ${part.slug}}}` },
   });
+  const run = await insertEndedRun(api, project, prompt.id, text);
   const webhook = await insertWebhook(api, project, text);
   await untilStored(api, project, traceId);
   const ids = {
@@ -124,6 +128,7 @@ async function furnish(api: TestApi, project: ProjectOfTest, { text, label, vers
     bodyId,
     failedEventId,
     ...webhook,
+    ...run,
     feedbackId,
     promptId: prompt.id,
     partSlug: part.slug,

@@ -11,6 +11,8 @@ export const knownFields = {
   webhook_id: { description: 'The webhook', example: 'whk_01k0w2n3t4v5x6y7z8a9b0c1d2' },
   delivery_id: { description: 'The delivery', example: 'dlv_01k0w2n3t4v5x6y7z8a9b0c1d2' },
   body_id: { description: 'The quarantined body', example: '5f1c9d0e7a3b' },
+  run_id: { description: 'The optimization run', example: 'opt_01k0w2n3t4v5x6y7z8a9b0c1d2' },
+  candidate_id: { description: 'The candidate', example: '3f9a1c07' },
   trace_id: { description: 'The trace: 32 lower-case hex digits', example: '4bf92f3577b34da6a3ce929d0e0e4736' },
   span_id: { description: 'The span: 16 lower-case hex digits', example: '00f067aa0ba902b7' },
   feedback_id: { description: 'The feedback', example: 'fbk_01k0w2n3t4v5x6y7z8a9b0c1d2' },
