@@ -101,6 +101,8 @@ async function findRows(
   }
   const { filter } = dataset;
   const found = await rowsFromExecutions(deps, { project, prompt, variables, filter, signal: waiter.signal });
+  const why = found.warnings.map(({ message }) => `. ${message}`).join('');
+  requireEnough(found.rows.length, ` from executions with feedback (${filter.feedback})${why}`);
   return { ...found, dropped: Object.values(found.dropped).reduce((sum, count) => sum + count, 0) };
 }
 

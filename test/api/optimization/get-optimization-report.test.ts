@@ -170,8 +170,14 @@ describe('200', () => {
     const long = '<"&\n'.repeat(25_000);
     const run = anImprovement(promptId);
     const content = { type: 'text', template: `${long}{{ticket}}` } as const;
-    const many = Array.from({ length: 400 }, (_, index) =>
-      aCandidate({ id: `m${index}`, hash: `m${index}`, content: before, hypothesis: long, parents: [`m${index - 1}`] }),
+    const many = Array.from({ length: 310 }, (_, index) =>
+      aCandidate({
+        id: `m${index}`,
+        hash: `m${index}`,
+        content: before,
+        hypothesis: long.slice(0, 4_000),
+        parents: [`m${index - 1}`],
+      }),
     );
     const id = await storedRun(api, project, {
       ...run,

@@ -3,7 +3,7 @@ import type { FeedbackKind } from '../../../src/domains/feedback/index.ts';
 import { rowsFromExecutions } from '../../../src/domains/optimization/rows-from-executions.ts';
 import type { ProjectId } from '../../../src/lib/ids.ts';
 import { type ClickHouse, connectClickHouse } from '../../../src/stores/clickhouse/client.ts';
-import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
+import { expectProblem, newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { newFeedback } from '../../support/feedback.ts';
 import type { SpanInput } from '../../support/otlp-encode.ts';
 import { storeExecution } from '../../support/post-execution.ts';
@@ -16,7 +16,9 @@ let api: TestApi;
 let clickhouse: ClickHouse;
 
 beforeAll(async () => {
-  api = await startApi();
+  api = await startApi({
+    llm: { baseUrl: 'http://127.0.0.1:9/v1', apiKey: undefined, reflectionModel: 'house-model' },
+  });
   clickhouse = connectClickHouse(api.config.clickhouseUrl);
 });
 afterAll(async () => {
@@ -113,12 +115,15 @@ const said: Readonly<Record<Exclude<Call['opinion'], 'none'>, object>> = {
 };
 
 async function giveOpinions(project: ProjectOfTest, calls: readonly Call[]): Promise<void> {
-  for (const { traceId, spanId, opinion, onSpan } of calls) {
-    if (opinion === 'none') continue;
+  const give = async ({ traceId, spanId, opinion, onSpan }: Call) => {
+    if (opinion === 'none') return;
     const target = onSpan
       ? { target_type: 'span', trace_id: traceId, span_id: spanId }
       : { target_type: 'execution', trace_id: traceId };
     await newFeedback(api, project, { ...target, ...said[opinion] });
+  };
+  for (let start = 0; start < calls.length; start += 20) {
+    await Promise.all(calls.slice(start, start + 20).map(give));
   }
 }
 
@@ -194,7 +199,7 @@ describe('rowsFromExecutions', () => {
     const [from, to] = [149, 50].map((s) => new Date(nowMs - 10 * 60_000 - s * 1_000).toISOString());
     const some = await rowsOf(project, promptId, { from: from ?? '', to: to ?? '' });
     expect({ rows: some.rows, dropped: some.dropped }).toEqual(truthOf(calls.slice(51, 150), 'any', 1_000));
-  });
+  }, 120_000);
 
   test('gives no row of a call that the service made for an optimization, even if it names the prompt', async () => {
     const project = await newProject(api);
@@ -228,7 +233,7 @@ describe('rowsFromExecutions', () => {
     expect(warnings).toEqual([
       {
         code: 'executions_missing_variables',
-        message: '1 executions with feedback give no row: they do not have all variables of the prompt.',
+        message: '1 executions with feedback give no row: they do not have all variables of the prompt',
       },
       { code: 'weak_labels', message: expect.stringContaining('2 of 2 rows') },
     ]);
@@ -284,6 +289,47 @@ describe('rowsFromExecutions', () => {
       },
     );
     await expect(call).rejects.toThrow('left');
+  });
+});
+
+describe('optimizePrompt without rows', () => {
+  interface DryRun {
+    plan: { rows: { train: number; val: number; holdout: number; dropped: number } };
+    warnings: { code: string }[];
+  }
+  const dryRun = (project: ProjectOfTest, promptId: string) =>
+    api.call<DryRun>('optimizePrompt', {
+      ...{ params: { project_id: project.id, prompt_id: promptId }, key: project.key },
+      body: { dry_run: true, target: { model: 'house-model' } },
+    });
+  const recorded = async (project: ProjectOfTest, promptId: string, variables: object) => {
+    const { trace_id } = await storeExecution(api, project, { prompt_id: promptId, model: 'house-model', variables });
+    await newFeedback(api, project, { target_type: 'execution', trace_id, correction: 'P1' });
+  };
+
+  test('plans with the executions that have feedback, and names those that it cannot use', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project, 'Sort');
+    for (let index = 0; index < 10; index++) {
+      await recorded(project, promptId, { ticket: `ticket ${index}`, user: { name: 'Ada' } });
+    }
+    await recorded(project, promptId, { ticket: 'without a user' });
+    const { status, body, text } = await dryRun(project, promptId);
+    expect(status, text).toBe(200);
+    const { train, val, holdout, dropped } = body.plan.rows;
+    expect({ rows: train + val + holdout, dropped }).toEqual({ rows: 10, dropped: 1 });
+    expect(body.warnings.map(({ code }) => code)).toContain('executions_missing_variables');
+  });
+
+  test('with too few of them, says how many there are and why', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project, 'Sort');
+    expectProblem(await dryRun(project, promptId), 422, 'insufficient_data');
+    await recorded(project, promptId, { ticket: 'without a user' });
+    const { detail } = expectProblem(await dryRun(project, promptId), 422, 'insufficient_data');
+    expect(detail).toMatch(
+      /there are 0 from executions with feedback \(any\)\. 1 executions .* do not have all variables/,
+    );
   });
 });
 

@@ -64,7 +64,7 @@ export async function findRatedCalls(
 
 const tooMuch: RunWarning = {
   code: 'feedback_truncated',
-  message: 'The project has more feedback than is looked at. The rows are of calls with the newest feedback.',
+  message: 'The project has more feedback than is looked at. The rows are of calls with the newest feedback',
 };
 
 function withOthers(calls: readonly PromptCall[]): FoundCall[] {

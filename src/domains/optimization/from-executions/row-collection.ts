@@ -46,7 +46,7 @@ export class RowCollection {
     return [
       ...dropped.map(([reason, count]) => ({
         code: `executions_${reason}`,
-        message: `${count} executions with feedback give no row: they ${dropReasons[reason]}.`,
+        message: `${count} executions with feedback give no row: they ${dropReasons[reason]}`,
       })),
       ...(weak > 0 ? [{ code: 'weak_labels', message: `${weak} of ${all} rows expect ${weakLabels}` }] : []),
       ...(unknown > 0 ? [{ code: 'rows_without_expected', message: `${unknown} of ${all} rows ${noExpected}` }] : []),
@@ -63,6 +63,6 @@ export class RowCollection {
   }
 }
 
-const weakLabels = 'a recorded output that a user rated well. It may not be the best output.';
-const noExpected = 'have no expected output. Only metrics that need none, such as llm_judge, score them.';
-const tooLarge = `The newest rows have ${rowsCharsMax} characters together. Older rows are left out.`;
+const weakLabels = 'a recorded output that a user rated well. It may not be the best output';
+const noExpected = 'have no expected output. Only metrics that need none, such as llm_judge, score them';
+const tooLarge = `The newest rows have ${rowsCharsMax} characters together. Older rows are left out`;
