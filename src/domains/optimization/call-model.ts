@@ -1,6 +1,12 @@
 import type { ChatResult } from '../../llm/chat.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { type BudgetReason, type CallOutcome, type CallOutcome, LimitReached, LimitReached, type ModelCall, type ModelCall, RunFailed, RunFailed } from '../prompt-search/index.ts';
+import {
+  type BudgetReason,
+  type CallOutcome,
+  LimitReached,
+  type ModelCall,
+  RunFailed,
+} from '../prompt-search/index.ts';
 import type { CallPrices, CallTokens, Estimate } from './call-prices.ts';
 import { type Journal, readOutcome } from './journal-store.ts';
 import type { Lease } from './lease.ts';
