@@ -42,7 +42,8 @@ export function lastNumber(text: string): number | undefined {
     .slice(-searchedCharsMax)
     .match(/(?<![\d.])-?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d+)?/g);
   const last = found?.findLast((each) => /\d/.test(each));
-  return last === undefined ? undefined : Number(last.replaceAll(',', ''));
+  const number = Number(last?.replaceAll(',', '') ?? Number.NaN);
+  return Number.isFinite(number) ? number : undefined;
 }
 
 const searchedCharsMax = 10_000;

@@ -7,8 +7,6 @@ const options = z.strictObject({
   ignore_case: z.boolean().default(true),
 });
 
-/** Characters that are compared. Levenshtein's time is their square: about 10 ms. */
-const comparedCharsMax = 2_000;
 const spanChars = 60;
 
 /** How alike the output and the expected text are, from 0 to 1. */
@@ -18,20 +16,25 @@ export const similarity = metricType({
   prepare: ({ method, ignore_case: ignoreCase }) => ({
     kind: 'plain',
     score: ({ output, expected }) => {
-      const fold = (text: string) => (ignoreCase ? text.toLowerCase() : text).trim().slice(0, comparedCharsMax);
+      const { charsMax, compare } = methods[method];
+      const fold = (text: string) => (ignoreCase ? text.toLowerCase() : text).trim().slice(0, charsMax);
       const [got, wanted] = [fold(output), fold(textOf(expected))];
       if (got === wanted) return { score: 1, feedback: '' };
       const at = firstDifference(got, wanted);
       const span = (text: string) => quote(text.slice(Math.max(0, at - 10), at + spanChars));
       return {
-        score: methods[method](got, wanted),
+        score: compare(got, wanted),
         feedback: `Expected ${span(wanted)} but got ${span(got)} at character ${at}.`,
       };
     },
   }),
 });
 
-const methods = { levenshtein: levenshteinSimilarity, token_f1: tokenF1 };
+/** How texts are compared, and how much of them. Levenshtein's time grows with the square: about 10 ms. */
+const methods = {
+  levenshtein: { charsMax: 1_000, compare: levenshteinSimilarity },
+  token_f1: { charsMax: 20_000, compare: tokenF1 },
+};
 
 function firstDifference(a: string, b: string): number {
   let at = 0;
@@ -41,14 +44,16 @@ function firstDifference(a: string, b: string): number {
 
 /** Returns 1 less the edit distance (V. I. Levenshtein, 1965) as a share of the longer text. */
 export function levenshteinSimilarity(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  let row = Uint16Array.from({ length: b.length + 1 }, (_, index) => index);
+  let next = new Uint16Array(b.length + 1);
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    next[0] = i;
+    const code = a.charCodeAt(i - 1);
     for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const replaced = (row[j - 1] ?? 0) + (code === b.charCodeAt(j - 1) ? 0 : 1);
+      next[j] = Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
     }
-    row = next;
+    [row, next] = [next, row];
   }
   const longer = Math.max(a.length, b.length);
   return longer === 0 ? 1 : 1 - (row[b.length] ?? 0) / longer;

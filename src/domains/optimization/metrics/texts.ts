@@ -13,10 +13,24 @@ export function quote(value: unknown): string {
 
 /** Returns the JSON value of a text, which may stand in a fence; undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
-  const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1];
   try {
-    return JSON.parse(fenced ?? text);
+    return JSON.parse(withoutFence(text.trim()));
   } catch {
     return undefined;
   }
+}
+
+/** Returns the JSON value between the first brace of a text and the last; undefined if there is none. */
+export function parseJsonWithin(text: string): unknown {
+  const [first, last] = [text.indexOf('{'), text.lastIndexOf('}')];
+  return first < 0 || last < first ? undefined : parseJson(text.slice(first, last + 1));
+}
+
+const fence = '```';
+
+/** Patterns for this take time with the square of some texts, so it is done by positions. */
+function withoutFence(text: string): string {
+  const end = text.indexOf('\n');
+  if (!text.startsWith(fence) || !text.endsWith(fence) || end < 0) return text;
+  return text.slice(end + 1, -fence.length);
 }

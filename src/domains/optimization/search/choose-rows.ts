@@ -3,7 +3,7 @@ import type { Row, SearchConfig } from './ports.ts';
 
 /** The validation rows that a search uses cost their number for each candidate, so they follow the budget. */
 const callsPerValRow = 20;
-const valRows = { min: 8, max: 60, withoutLimit: 40 } as const;
+const valRows = { min: 8, max: 60 } as const;
 
 /** Returns how many validation rows a search uses at most. */
 export function valSizeOf({
@@ -11,8 +11,8 @@ export function valSizeOf({
   search: { valSize },
 }: Pick<SearchConfig, 'budget' | 'search'>): number {
   if (valSize !== null) return valSize;
-  if (maxCalls === null) return valRows.withoutLimit;
-  return Math.min(valRows.max, Math.max(valRows.min, Math.round(maxCalls / callsPerValRow)));
+  const affordable = Math.round((maxCalls ?? Number.POSITIVE_INFINITY) / callsPerValRow);
+  return Math.min(valRows.max, Math.max(valRows.min, affordable));
 }
 
 export interface SearchRows {

@@ -119,7 +119,10 @@ export interface SearchPorts {
   reserveHoldout(need: { calls: number; tokens: number; costNanoUsd: bigint | null }): void;
   /** Upper bound of what a call may use: bytes / 3 of its text and `max_tokens`, at the prices of its model. */
   estimate(call: Pick<ModelCall, 'model' | 'messages' | 'params'>): { tokens: number; costNanoUsd: bigint | null };
-  /** Renders a candidate with inputs, by the engine that the service renders with. */
+  /**
+   * Renders a candidate with inputs, by the engine that the service renders with.
+   * @throws InvalidError if this content cannot be rendered with these inputs
+   */
   render(content: CandidateContent, inputs: Readonly<Record<string, unknown>>): Promise<ChatMessage[]>;
   analyze(content: CandidateContent): Promise<Analysis>;
   /** Takes note of what happened. Ids in events are the same in a replay. */
@@ -190,7 +193,7 @@ export interface Decision {
   outcome: Outcome;
   finishReason: FinishReason;
   winnerId: string;
-  /** null without a holdout. */
+  /** Of the holdout, or of the validation rows if the base is perfect on them. null if nothing was compared. */
   score: {
     split: 'holdout' | 'val';
     n: number;

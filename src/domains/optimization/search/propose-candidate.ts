@@ -30,8 +30,7 @@ export async function proposeCandidate(run: SearchRun, task: ProposalTask): Prom
   const asked = reflectionRequest({
     template,
     others: templatesOf(task.parent.content).filter(({ index }) => index !== template.index),
-    variables: run.rules.variables,
-    parts: run.rules.parts,
+    ...(run.rules.names.get(template.index) ?? { variables: [], parts: [] }),
     rows: task.shown,
     promptTokensMax: run.rules.promptTokensMax,
     guidance: run.config.search.guidance,
@@ -54,7 +53,7 @@ export async function proposeCandidate(run: SearchRun, task: ProposalTask): Prom
       isReadable = true;
       const content = withTemplate(task.parent.content, template.index, proposal.template);
       const candidate = describeCandidate(run, { ...task, content, hypothesis: proposal.hypothesis, attempt });
-      const refusal = await guardCandidate(run, content, textsOfRows(task.shown));
+      const refusal = await guardCandidate(run, { content, index: template.index, shown: textsOfRows(task.shown) });
       if (refusal === undefined) return accept(run, candidate, template);
       await run.ports.emit({ type: 'candidate', candidate: { ...candidate, rejectReason: refusal } });
       problem = refusal;

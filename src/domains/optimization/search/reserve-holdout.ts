@@ -1,6 +1,7 @@
 import type { JudgeMetric } from '../metrics/metric.ts';
 import { promptTokensOf } from './candidate-content.ts';
 import type { ChatMessage, Row } from './ports.ts';
+import { renderRow } from './render-row.ts';
 import { judgeParams } from './score-row.ts';
 import { callsPerRow, type SearchRun } from './search-run.ts';
 
@@ -40,7 +41,9 @@ export async function reserveHoldout(run: SearchRun): Promise<void> {
 async function estimateRow(run: SearchRun, row: Row): Promise<Need[]> {
   const { ports, config, rules } = run;
   const { model, params } = config.target;
-  const messages = await ports.render(rules.base, row.inputs);
+  const rendered = await renderRow(ports, rules.base, row);
+  if ('problem' in rendered) return [];
+  const { messages } = rendered;
   const growth = Math.max(0, rules.promptTokensMax - promptTokensOf(rules.base));
   const longer: ChatMessage[] = [...messages, { role: 'user', content: 'x'.repeat(growth * bytesPerToken) }];
   const tasks = [messages, longer].map((each) => ports.estimate({ model, params, messages: each }));

@@ -12,6 +12,7 @@ import type {
   SearchConfig,
   SearchPorts,
 } from './ports.ts';
+import { renderRow } from './render-row.ts';
 
 export interface ScoreDeps {
   ports: SearchPorts;
@@ -45,13 +46,14 @@ interface RowError {
  */
 export async function scoreRow(deps: ScoreDeps, task: RowTask): Promise<Evaluation> {
   const { ports, target } = deps;
-  const messages = await ports.render(task.content, task.row.inputs);
+  const rendered = await renderRow(ports, task.content, task.row);
+  if ('problem' in rendered) return failedRow(task, { ok: false, code: 'render_failed', message: rendered.problem });
   const outcome = await ports.call({
     ...callOf(task),
     key: rowCallKey('task', target, { ...identityOf(task), slot: '' }),
     kind: 'task',
     model: target.model,
-    messages,
+    messages: rendered.messages,
     params: target.params,
   });
   // Scoring takes up to 10 ms, and a replay gets all results at once.

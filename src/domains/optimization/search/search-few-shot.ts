@@ -1,6 +1,6 @@
 import { textOf } from '../metrics/texts.ts';
 import { drawIndex, seededDraws, shuffled } from '../statistics/seeded-draws.ts';
-import { templatesOf, withTemplate } from './candidate-content.ts';
+import { type MessageTemplate, templatesOf, withTemplate } from './candidate-content.ts';
 import { guardCandidate } from './guard-candidate.ts';
 import type { Candidate, CandidateContent, FinishReason, Row } from './ports.ts';
 import { LimitReached, RunFailed } from './ports.ts';
@@ -70,12 +70,13 @@ async function drop(run: SearchRun, open: Set<Candidate>, candidate: Candidate, 
 
 async function drawSubsets(run: SearchRun, usable: readonly Row[]): Promise<Candidate[]> {
   const draw = seededDraws(run.config.seed, 'examples', run.iteration);
+  const first = firstTemplate(run.rules.base);
   const candidates: Candidate[] = [];
   for (let slot = 0; slot < subsetsPerRound; slot++) {
     const count = exampleCounts[drawIndex(draw, exampleCounts.length)] ?? 2;
     const rows = shuffled(draw, usable).slice(0, count);
-    const content = withExamples(run.rules.base, rows);
-    if ((await guardCandidate(run, content, [])) !== undefined) continue;
+    const content = withExamples(run.rules.base, first, rows);
+    if ((await guardCandidate(run, { content, index: first.index, shown: [] })) !== undefined) continue;
     const hypothesis = `${rows.length} examples from the training rows`;
     const candidate = describeCandidate(run, {
       parent: run.pool[0],
@@ -94,16 +95,24 @@ async function drawSubsets(run: SearchRun, usable: readonly Row[]): Promise<Cand
 const isUsable = ({ inputs, expected }: Row) =>
   expected !== undefined && ![...Object.values(inputs), expected].some((value) => templateSyntax.test(textOf(value)));
 
-/** Returns the content with a block of examples before its first instructing message. */
-function withExamples(base: CandidateContent, rows: readonly Row[]): CandidateContent {
+/** Returns the first message that instructs: the place of the examples. */
+function firstTemplate(base: CandidateContent): MessageTemplate {
   const templates = templatesOf(base);
   const first = templates.find(({ role }) => role !== 'assistant' && role !== 'tool') ?? templates[0];
   if (first === undefined) throw new RunFailed('internal', 'The prompt has no text that can be changed');
-  const examples = rows.map(({ inputs, expected }) =>
-    [...Object.entries(inputs).map(([name, value]) => `${name}: ${textOf(value)}`), `Output: ${textOf(expected)}`].join(
-      '\n',
-    ),
-  );
+  return first;
+}
+
+/** Returns the content with a block of examples before a message. */
+function withExamples(
+  base: CandidateContent,
+  { index, template }: MessageTemplate,
+  rows: readonly Row[],
+): CandidateContent {
+  const examples = rows.map(({ inputs, expected }) => {
+    const lines = Object.entries(inputs).map(([name, value]) => `${name}: ${textOf(value)}`);
+    return [...lines, `Output: ${textOf(expected)}`].join('\n');
+  });
   const block = ['Examples:', ...examples, 'End of the examples.'].join('\n\n');
-  return withTemplate(base, first.index, `${block}\n\n${first.template}`);
+  return withTemplate(base, index, `${block}\n\n${template}`);
 }

@@ -41,13 +41,15 @@ async function improveOnce(run: SearchRun, isRestart: boolean): Promise<Candidat
   const shown = rowsToShow(run, parent, batch.rows);
   const child = await proposeCandidate(run, { parent, shown, origin: isRestart ? 'restart' : 'reflect', slot: 0 });
   if (child === undefined) return 'rejected_invalid';
-  if (run.rows.val.length <= gateFromBatches * run.config.search.minibatchSize) {
-    return (await raceCandidate(run, child)).status;
-  }
+  const isGated = run.rows.val.length > gateFromBatches * run.config.search.minibatchSize;
+  if (!isGated || run.refusedOnce.has(child.hash)) return (await raceCandidate(run, child)).status;
   return (await gateCandidate(run, { parent, child, rows: batch.rows })).status;
 }
 
-/** Lets a child on to the validation rows only if it does better than its parent on the batch. */
+/**
+ * Lets a child on to the validation rows only if it does better than its parent on the batch. A batch is
+ * few rows, so a child that it refuses may be proposed once more.
+ */
 async function gateCandidate(
   run: SearchRun,
   { parent, child, rows }: { parent: Candidate; child: Candidate; rows: readonly Row[] },
@@ -57,9 +59,11 @@ async function gateCandidate(
   const before = scoreOn(run, parent, both)?.mean ?? 0;
   const after = scoreOn(run, child, both)?.mean ?? 0;
   const compared = { ...child, minibatch: { before, after } };
-  if (!isSound) return await finish(run, compared, 'rejected_gate', tooManyErrors);
-  if (after <= before) return await finish(run, compared, 'rejected_gate', 'It is not better on the batch.');
-  return await raceCandidate(run, compared);
+  if (isSound && after > before) return await raceCandidate(run, compared);
+  run.seen.delete(child.hash);
+  run.refusedOnce.add(child.hash);
+  const reason = isSound ? 'It is not better on the batch.' : tooManyErrors;
+  return await finish(run, compared, 'rejected_gate', reason);
 }
 
 /** Returns whether the best has no known failure, on as many training rows as validation rows at least. */

@@ -16,8 +16,10 @@ export interface SearchRun {
   readonly trainOrder: TrainOrder;
   /** Candidates that were evaluated on all validation rows, the seed first. */
   readonly pool: Candidate[];
-  /** Hashes of all candidates that were proposed. */
+  /** Hashes of candidates that are not tried again. */
   readonly seen: Set<string>;
+  /** Hashes of candidates that a batch refused once. If they are proposed again, the validation rows decide. */
+  readonly refusedOnce: Set<string>;
   /** Bad proposals in a row for each message of a chat prompt. */
   readonly messageFaults: Map<number, number>;
   /** Proposals in a row without a readable reply. */

@@ -2,7 +2,8 @@ import { prepareMetrics } from '../metrics/combine-scores.ts';
 import { promptTokensOf } from './candidate-content.ts';
 import { chooseRows } from './choose-rows.ts';
 import { Evaluator } from './evaluator.ts';
-import { RunFailed, type SearchInput, type SearchPorts } from './ports.ts';
+import { namesOf } from './guard-candidate.ts';
+import type { SearchInput, SearchPorts } from './ports.ts';
 import { describeCandidate } from './propose-candidate.ts';
 import type { SearchRun } from './search-run.ts';
 import { TrainOrder } from './train-order.ts';
@@ -17,8 +18,6 @@ const promptTokensMax = 1_500;
  */
 export async function startSearch(ports: SearchPorts, { config, base, rows }: SearchInput): Promise<SearchRun> {
   const metrics = prepareMetrics(config.metrics);
-  const analysis = await ports.analyze(base);
-  if (!analysis.ok) throw new RunFailed('internal', `The prompt cannot be parsed: ${analysis.problem}`);
   const counting: SearchPorts = {
     ...ports,
     async call(call) {
@@ -36,14 +35,15 @@ export async function startSearch(ports: SearchPorts, { config, base, rows }: Se
     evaluator: new Evaluator({ ports: counting, target, metrics, concurrency: config.search.concurrency }),
     rules: {
       base,
-      variables: analysis.variables,
-      parts: analysis.parts,
+      names: await namesOf(ports, base),
+      sample: chosen.train[0] ?? chosen.val[0],
       promptTokensMax: Math.max(growthMax * promptTokensOf(base), config.search.maxPromptTokens ?? promptTokensMax),
     },
     rows: chosen,
     trainOrder: new TrainOrder(chosen.train, config.seed),
     pool: [],
     seen: new Set(),
+    refusedOnce: new Set(),
     messageFaults: new Map(),
     failedProposals: 0,
     asksForJson: true,

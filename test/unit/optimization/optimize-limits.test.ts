@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { optimize } from '../../../src/domains/optimization/search/optimize.ts';
+import { searchInput } from '../../support/simulated-model/search-input.ts';
+import { simulatedPorts } from '../../support/simulated-model/simulated-ports.ts';
+import { tickets } from '../../support/simulated-model/tickets.ts';
+
+const rows = { train: 30, val: 10, holdout: 22 };
+const algorithms = ['reflective', 'meta_prompt', 'few_shot'] as const;
+
+describe('a search that reaches its limit', () => {
+  test('at any call ends in a decision on the whole holdout, within the limit, and keeps what it paid for', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 2 * rows.holdout, max: 220 }),
+        fc.integer({ min: 1, max: 1_000 }),
+        fc.constantFrom(...algorithms),
+        fc.constantFrom(1, 3, 8),
+        async (callsMax, seed, algorithm, concurrency) => {
+          const { ports, calls, events } = simulatedPorts({ task: tickets, seed, callsMax });
+          const given = { rows, config: { seed, algorithm }, search: { concurrency }, callsMax };
+          const decision = await optimize(ports, searchInput(tickets, given));
+          expect(calls.length).toBeLessThanOrEqual(callsMax);
+          if (decision.outcome === 'already_optimal') return;
+          expect(decision.score).toMatchObject({ split: 'holdout', n: rows.holdout });
+          const scored = events.flatMap((event) => (event.type === 'evaluations' ? event.evaluations : []));
+          expect(scored).toHaveLength(calls.filter(({ kind }) => kind === 'task').length);
+          const last = new Map(
+            events.flatMap((each) => (each.type === 'candidate' ? [[each.candidate.hash, each.candidate]] : [])),
+          );
+          // Every candidate that was run has a status that says so.
+          const run = new Set(scored.map(({ candidateHash }) => candidateHash));
+          const lost = [...last.values()].filter(({ hash, status }) => run.has(hash) && status === 'rejected_invalid');
+          expect(lost.filter(({ rejectReason }) => rejectReason !== 'It was tried before.')).toEqual([]);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  test('of tokens keeps at most half of them for the holdout, and searches with the rest', async () => {
+    const { ports, calls, events } = simulatedPorts({ task: tickets, tokensMax: 12_000 });
+    const decision = await optimize(ports, searchInput(tickets, { rows, callsMax: null }));
+    expect(decision.finishReason).toBe('budget_tokens');
+    expect(decision.score?.n).toBe(rows.holdout);
+    expect(calls.some(({ kind }) => kind === 'reflect')).toBe(true);
+    expect(events.some((event) => event.type === 'score')).toBe(true);
+  });
+
+  test('before the base was run on one row still runs it on the holdout', async () => {
+    const { ports, calls } = simulatedPorts({ task: tickets, callsMax: 2 * rows.holdout });
+    const decision = await optimize(ports, searchInput(tickets, { rows }));
+    expect(decision).toMatchObject({
+      outcome: 'no_improvement',
+      finishReason: 'budget_calls',
+      score: { n: rows.holdout },
+    });
+    expect(calls).toHaveLength(rows.holdout);
+  });
+
+  test('reserves the calls of judges and samples as well', async () => {
+    const { ports, reserved } = simulatedPorts({ task: tickets, callsMax: 100 });
+    const input = searchInput(tickets, { rows });
+    const metrics = [
+      { type: 'exact_match' },
+      { type: 'llm_judge', options: { criteria: 'It is right.', model: 'sim-judge' } },
+    ];
+    let kept = 0;
+    const noting = {
+      ...ports,
+      reserveHoldout: (need: Parameters<typeof ports.reserveHoldout>[0]) => {
+        kept = need.calls;
+        ports.reserveHoldout(need);
+      },
+    };
+    const { target } = input.config;
+    await optimize(noting, { ...input, config: { ...input.config, metrics, target: { ...target, samplesPerRow: 2 } } });
+    expect(kept).toBe(2 * rows.holdout * 2 * 2);
+    expect(reserved().calls).toBeLessThan(kept);
+  });
+});
+
+test.each([
+  [{ maxIterations: 2 }, 'max_iterations'],
+  [{ patience: 1 }, 'patience'],
+  [{ targetScore: 0.5 }, 'target_score'],
+])('a search with %j ends by that limit', async (search, reason) => {
+  const { ports } = simulatedPorts({ task: tickets, seed: 3 });
+  const decision = await optimize(ports, searchInput(tickets, { search, callsMax: null }));
+  expect(decision.finishReason).toBe(reason);
+  expect(decision.score?.split).toBe('holdout');
+});
