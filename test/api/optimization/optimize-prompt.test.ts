@@ -416,19 +416,14 @@ describe('429', () => {
 
 describe('503', () => {
   test('no run is created while Redis is unavailable', async () => {
-    const api = await startApi({
-      llm: { baseUrl: 'http://127.0.0.1:1/v1', apiKey: undefined, reflectionModel: undefined },
-    });
+    const prompt = await it.newPrompt();
+    const api = await startApi({ ...it.api.config, redisUrl: 'redis://127.0.0.1:1' });
     try {
-      const project = await newProject(api);
-      const prompt = await newOptimizablePrompt(api, project);
-      const away = await startApi({ ...api.config, redisUrl: 'redis://127.0.0.1:1' }).catch(() => undefined);
-      // The process starts without Redis only if it may; otherwise there is nothing to refuse.
-      if (away === undefined) return;
-      const params = { project_id: project.id, prompt_id: prompt.id };
-      const answer = await away.call('optimizePrompt', { key: project.key, params, body: inline(rowsOf(30)) });
+      const params = { project_id: it.project.id, prompt_id: prompt.id };
+      const answer = await api.call('optimizePrompt', { key: it.project.key, params, body: inline(rowsOf(30)) });
       expectProblem(answer, 503, 'queue_unavailable');
-      await away.close();
+      expect(answer.headers.get('retry-after')).toBe('1');
+      expect(await runsOf(prompt.id)).toEqual([]);
     } finally {
       await api.close();
     }

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { expectProblem } from '../../support/api.ts';
+import { useRunActions } from '../../support/run-actions.ts';
+
+const use = useRunActions();
+const { it, rerun, cancel, completedRun } = use;
+
+describe('202', () => {
+  test('a run with the same rows and settings', async () => {
+    const run = await completedRun();
+    const { status, body, headers, text } = await rerun(run);
+    expect(status, text).toBe(202);
+    expect(body).toMatchObject({ status: 'queued', config: run.config, plan: run.plan });
+    expect(body.run_id).not.toBe(run.run_id);
+    expect(headers.get('location')).toBe(body.links.self);
+    const rowsOf = (id: string) =>
+      it.api.postgres('optimization_rows').where('run_id', id).orderBy('position').select('row_key', 'split', 'inputs');
+    expect(await rowsOf(body.run_id)).toEqual(await rowsOf(run.run_id));
+  });
+});
+
+describe('409', () => {
+  test('a run that has not ended, or another one of the prompt', async () => {
+    const run = await it.newRun();
+    expectProblem((await rerun(run)) as never, 409, 'run_not_terminal');
+    await cancel(run);
+    await it.newRun({ promptId: run.prompt_id });
+    expectProblem((await rerun(run)) as never, 409, 'run_in_progress');
+  });
+});
+
+test('the fifth use of the same holdout is warned of', async () => {
+  const prompt = await it.newPrompt();
+  const codes: string[][] = [];
+  for (let use = 1; use <= 5; use++) {
+    const run = await it.newRun({ promptId: prompt.id });
+    codes.push(run.warnings.map(({ code }) => code));
+    await cancel(run);
+  }
+  expect(codes.map((each) => each.includes('holdout_reused'))).toEqual([false, false, false, false, true]);
+});
+
+describe('403', () => {
+  test('a key without optimize:run, and a viewer', () => use.expectForbidden('rerunOptimization'));
+});
+
+describe('404', () => {
+  test('an unknown run, and the run of another project', () => use.expectUnknown('rerunOptimization'));
+});

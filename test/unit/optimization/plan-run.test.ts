@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { CallPrices } from '../../../src/domains/optimization/call-prices.ts';
+import { leastCallsOf } from '../../../src/domains/optimization/estimate-run.ts';
+import { optimizeBody } from '../../../src/domains/optimization/optimize.schema.ts';
+import { planRun } from '../../../src/domains/optimization/plan-run.ts';
+import { resolveConfig } from '../../../src/domains/optimization/resolve-config.ts';
+import { type KeyedRow, rowKeyOf } from '../../../src/domains/optimization/split-rows.ts';
+import type { PromptContent } from '../../../src/domains/prompts/index.ts';
+import { InvalidError } from '../../../src/lib/errors.ts';
+
+const version: PromptContent = {
+  ...{ type: 'text', template: 'Answer.\n{{q}}', templateFormat: 'mustache', inputSchema: null },
+  config: { model: 'target' },
+};
+const prices = (priced: boolean): CallPrices => ({
+  priceOf: (_model, { inputTokens, outputTokens }) => (priced ? BigInt(inputTokens * 100 + outputTokens * 400) : null),
+  estimate: () => ({ inputTokens: 1, outputTokens: 1, tokens: 2, costNanoUsd: null }),
+});
+
+const rowsOf = (count: number): KeyedRow[] =>
+  Array.from({ length: count }, (_, index) => {
+    const inputs = { q: `question ${index}` };
+    return { inputs, expected: 'yes', key: rowKeyOf(inputs) };
+  });
+
+function configOf(body: object = {}) {
+  const models = { baseUrl: 'http://127.0.0.1/v1', reflectionModel: undefined };
+  const parsed = optimizeBody.parse(body);
+  return resolveConfig(parsed, {
+    base: version,
+    models,
+    metrics: parsed.metrics ?? [{ type: 'exact_match' }],
+    seed: 7,
+  });
+}
+
+function plan(count: number, body: object = {}, { template = 'Answer.\n{{q}}', priced = true } = {}) {
+  return planRun(configOf(body), {
+    ...{ promptId: 'prm_1', base: { type: 'text', template }, rows: rowsOf(count), dropped: 2, holdoutFraction: 0.3 },
+    prices: prices(priced),
+  });
+}
+
+function refusalOf(run: () => unknown): InvalidError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof InvalidError) return error;
+    throw error;
+  }
+  throw new Error('It was not refused');
+}
+
+const codesOf = ({ warnings }: { warnings: readonly { code: string }[] }) => warnings.map(({ code }) => code);
+
+describe('resolveConfig', () => {
+  test('the reflection model is the configured one, otherwise that of the target', () => {
+    expect(configOf().reflection.model).toBe('target');
+    const models = { baseUrl: 'http://127.0.0.1/v1', reflectionModel: 'thinker' };
+    const given = { base: version, models, metrics: [], seed: 1 };
+    expect(resolveConfig(optimizeBody.parse({}), given).reflection.model).toBe('thinker');
+  });
+
+  test('a limit of the output that the caller names is the only one', () => {
+    const { params } = configOf({ target: { params: { max_completion_tokens: 50 } } }).target;
+    expect(params).toEqual({ temperature: 0, max_completion_tokens: 50 });
+  });
+
+  test('the seed of the request is kept, and another one is used without it', () => {
+    expect([configOf({ seed: 3 }).seed, configOf().seed]).toEqual([3, 7]);
+  });
+});
+
+describe('planRun', () => {
+  test('counts rows, keeps twice the holdout in calls, and estimates proposals and cost', () => {
+    const { plan: planned, rows, costNanoUsdMax, holdoutId } = plan(100);
+    const { train, val, holdout, dropped, unused } = planned.rows;
+    expect([train + val + holdout + unused, dropped]).toEqual([100, 2]);
+    expect(rows).toHaveLength(100 - unused);
+    expect(val).toBe(25);
+    expect(planned.reserved_for_holdout_calls).toBe(2 * holdout);
+    const [least, most] = planned.estimated_proposals;
+    expect([least > 5, most <= 50, least < most]).toEqual([true, true, true]);
+    expect(planned.estimated_cost_usd).toEqual([expect.stringMatching(/^0\.\d+$/), expect.stringMatching(/^0\.\d+$/)]);
+    expect(costNanoUsdMax).toBeGreaterThan(0n);
+    expect(holdoutId).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test('few rows and few calls are warned of, and no price', () => {
+    expect(codesOf(plan(12))).toEqual(['no_holdout']);
+    expect(codesOf(plan(30))).toEqual(['small_holdout']);
+    expect(codesOf(plan(200, { budget: { max_calls: 100 } }))).toContain('low_budget');
+    expect(codesOf(plan(100, {}, { priced: false }))).toEqual(['price_unknown']);
+    expect(codesOf(plan(100))).toEqual([]);
+  });
+
+  test('samples and judges make every row cost more calls', () => {
+    const judged = { metrics: [{ type: 'llm_judge', options: { criteria: 'good' } }] };
+    const { rows, reserved_for_holdout_calls: reserved } = plan(100, {
+      ...judged,
+      target: { samples_per_row: 2 },
+    }).plan;
+    expect(reserved).toBe(2 * rows.holdout * 4);
+  });
+
+  test('a small limit of calls makes the holdout smaller, so that the search has the other half', () => {
+    for (const maxCalls of [60, 150, 500]) {
+      const { plan: planned } = plan(250, { budget: { max_calls: maxCalls } });
+      expect(planned.reserved_for_holdout_calls).toBeLessThanOrEqual(maxCalls / 2);
+      expect(planned.rows.holdout).toBeGreaterThanOrEqual(8);
+    }
+  });
+
+  test('the smallest limit that it names is enough, and the next smaller one is not', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 6, max: 150 }),
+        fc.integer({ min: 1, max: 3 }),
+        fc.integer({ min: 1, max: 12 }),
+        (count, samples, batch) => {
+          const body = (maxCalls: number) => ({
+            ...{ budget: { max_calls: maxCalls }, target: { samples_per_row: samples } },
+            search: { minibatch_size: batch },
+          });
+          const minimum = Number(refusalOf(() => plan(count, body(1))).extra?.minimum);
+          const { val, holdout } = plan(count, body(minimum)).plan.rows;
+          expect(leastCallsOf({ val, holdout, minibatch: batch, perRow: samples })).toBeLessThanOrEqual(minimum);
+          expect(refusalOf(() => plan(count, body(minimum - 1))).code).toBe('budget_too_small');
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test.each([
+    ['{{q}}', true],
+    ['  {{#a}}{{q}}{{/a}}\n{{{q}}} {{> part}} ', true],
+    ['{% if q %}{{ q }}{% endif %}', true],
+    ['{{q}}?', false],
+    ['Say {{q}}', false],
+    ['{', false],
+  ])('whether %j has no text that could change: %s', (template, isRefused) => {
+    const run = () => plan(60, {}, { template });
+    if (isRefused) expect(refusalOf(run).code).toBe('template_has_no_mutable_text');
+    else expect(run().rows.length).toBeGreaterThan(0);
+  });
+
+  test('a limit of the cost needs the price of every model, that of a judge too', () => {
+    const judged = [{ type: 'llm_judge', options: { criteria: 'good', model: 'judge' } }];
+    const refusal = refusalOf(() => plan(60, { metrics: judged, budget: { max_cost_usd: '1' } }, { priced: false }));
+    expect([refusal.code, refusal.extra?.models]).toEqual(['price_unknown', ['target', 'judge']]);
+  });
+});
