@@ -51,7 +51,7 @@ function hasAccess(access: unknown): boolean {
   if (more.length > 0) return false;
   if (key === 'scope') return typeof value === 'string' && value !== '';
   if (key === 'role') return ['viewer', 'member', 'admin', 'owner'].some((role) => role === value);
-  return (key === 'open' || key === 'authenticated' || key === 'operator') && value === true;
+  return (key === 'open' || key === 'authenticated' || key === 'admin') && value === true;
 }
 
 /**

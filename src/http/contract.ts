@@ -13,14 +13,14 @@ export type RateClass = 'ingest' | 'read' | 'write' | 'render' | 'analytics' | '
 /**
  * Who may call an endpoint. The HTTP layer knows only `open`. The injected `authorize` gives the
  * others their meaning: `scope`: a key with the scope, or a user whose role includes it; `role`: a
- * user with at least this role; `authenticated`: any key or user; `operator`: the admin.
+ * user with at least this role; `authenticated`: any key or user; `admin`: the admin key.
  */
 export type Access =
   | { readonly open: true }
   | { readonly scope: string }
   | { readonly role: 'viewer' | 'member' | 'admin' | 'owner' }
   | { readonly authenticated: true }
-  | { readonly operator: true };
+  | { readonly admin: true };
 
 export interface ResponseSpec {
   description: string;

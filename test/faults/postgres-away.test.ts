@@ -16,7 +16,10 @@ const recoveryMsMax = 2_000;
 const tellMsMax = 10_000;
 /** For so long nobody asks the database again that did not answer. */
 const freshMs = 800;
-/** A batch waits a fifth of a second; a database that is away must not show beside that and the store's own time. */
+/**
+ * A batch waits a fifth of a second; a database that is away must not show beside that and the store's own time.
+ * The bound is the larger of this and twice the time while Postgres is there: other test files share the processors.
+ */
 const storedMsMax = 2_000;
 
 describe('with Postgres killed', () => {
@@ -76,25 +79,29 @@ describe('with Postgres killed', () => {
     const [known, unseen] = await withPostgres(stack, (postgres) =>
       Promise.all(slugs.map((slug) => insertPrompt(postgres, project.id, { slug }))),
     );
-    const send = async (name: string): Promise<string> => {
+    const send = async (name: string): Promise<{ traceId: string; storedMs: number }> => {
       const traceId = newTraceId();
       const attributes = { 'gen_ai.prompt.name': name };
       const body = Buffer.from(encodeSpans('protobuf', [aModelCall(1, 1, { traceId, attributes })]));
       const sentAtMs = Date.now();
       expect((await postTraces({ url: stack.apiUrl }, project.apiKey, body)).status).toBe(200);
       await until('the span is readable', 30_000, async () => (await promptOf(stack, project, traceId)) !== undefined);
-      expect(Date.now() - sentAtMs).toBeLessThan(storedMsMax);
+      return { traceId, storedMs: Date.now() - sentAtMs };
+    };
+    const { traceId: before, storedMs: quietMs } = await send('known');
+    const sendSoon = async (name: string): Promise<string> => {
+      const { traceId, storedMs } = await send(name);
+      expect(storedMs).toBeLessThan(Math.max(storedMsMax, 2 * quietMs));
       return traceId;
     };
-    const before = await send('known');
     await stack.engines.postgres.kill();
     const killedAtMs = Date.now();
     const sent = { known: [before], unseen: [] as string[] };
     try {
       // For longer than what is known of the prompt holds without being asked for again.
       while (Date.now() - killedAtMs < 6_000) {
-        sent.known.push(await send('known'));
-        sent.unseen.push(await send('unseen'));
+        sent.known.push(await sendSoon('known'));
+        sent.unseen.push(await sendSoon('unseen'));
       }
       expect(await promptOf(stack, project, before)).toMatchObject({ id: known });
       expect(await promptOf(stack, project, sent.unseen[0] ?? '')).toMatchObject({ id: null, name: 'unseen' });

@@ -50,7 +50,7 @@ async function admitAdmin({ tenancy }: AuthenticateDeps, params: Params): Promis
 }
 
 function admitApiKey({ record }: Extract<Identity, { type: 'api_key' }>, access: Closed, params: Params): Principal {
-  if ('operator' in access) throw operatorRequired();
+  if ('admin' in access) throw adminRequired();
   if ('role' in access) {
     throw new ForbiddenError(
       'admin_required',
@@ -76,7 +76,7 @@ async function admitUser(
   access: Closed,
   { project_id: projectId, workspace_id: workspaceId }: Params,
 ): Promise<UserPrincipal> {
-  if ('operator' in access) throw operatorRequired();
+  if ('admin' in access) throw adminRequired();
   if (workspaceId !== undefined && !record.memberships.has(workspaceId)) throw unknownWorkspace();
   const project = projectId === undefined ? undefined : await tenancy.findProject(projectId);
   if (projectId !== undefined && !isWithin(project, workspaceId)) throw unknownProject();
@@ -95,7 +95,7 @@ async function admitUser(
   };
 }
 
-function leastRole(access: Exclude<Closed, { operator: true }>): Role {
+function leastRole(access: Exclude<Closed, { admin: true }>): Role {
   if ('role' in access) return access.role;
   if ('authenticated' in access) return 'viewer';
   // An unknown scope is open to no user.
@@ -123,7 +123,7 @@ function workspaceScopeOf({ workspaceId, plan, overrides }: ProjectScope) {
   return { id: workspaceId, plan, overrides };
 }
 
-function operatorRequired(): ForbiddenError {
+function adminRequired(): ForbiddenError {
   return new ForbiddenError('admin_required', 'This operation requires the admin key, in the header X-Admin-Key.');
 }
 

@@ -30,7 +30,7 @@ const failedEventSchema = z
   })
   .meta({ id: 'FailedIdentityEvent' });
 
-const common = { tag: 'identity', access: { operator: true } } as const;
+const common = { tag: 'identity', access: { admin: true } } as const;
 const list = 'failed-identity-events';
 const position = z.tuple([z.int(), z.string()]);
 

@@ -81,7 +81,7 @@ function metricsEndpoint({ registry }: Metrics) {
     path: '/metrics',
     summary: 'Get the metrics of this process for Prometheus',
     tag: 'operations',
-    access: { operator: true },
+    access: { admin: true },
     rateClass: 'none',
     responses: { 200: { description: 'Prometheus text format', contentType: 'text/plain', example: metricsExample } },
     handle: async () => ({ status: 200, content: await registry.metrics(), contentType: registry.contentType }),

@@ -41,7 +41,7 @@ export function operation(
 
 function security(access: Access): JsonObject[] {
   if ('open' in access) return [];
-  if ('operator' in access) return [{ adminKey: [] }];
+  if ('admin' in access) return [{ adminKey: [] }];
   if ('role' in access) return [{ bearer: [] }, { adminKey: [] }];
   return [{ apiKey: [] }, { bearer: [] }, { adminKey: [] }];
 }

@@ -51,5 +51,5 @@ function accessCodes(access: Access): ProblemCode[] {
   const known: ProblemCode[] = ['credentials_required', 'invalid_credentials', 'postgres_unavailable'];
   if ('scope' in access) return [...known, 'insufficient_scope', 'insufficient_role'];
   if ('role' in access) return [...known, 'admin_required', 'insufficient_role'];
-  return 'operator' in access ? [...known, 'admin_required'] : known;
+  return 'admin' in access ? [...known, 'admin_required'] : known;
 }

@@ -58,7 +58,7 @@ function refusalOfHolder(
 ): Refusal {
   const sought = soughtBy(ids, tenants);
   if (holder.type === 'operator') return sought === 'unknown' ? notFound : undefined;
-  if ('operator' in access) return forbidden('admin_required');
+  if ('admin' in access) return forbidden('admin_required');
   if (holder.type === 'key') {
     if ('role' in access) return forbidden('admin_required');
     if ('scope' in access && !holder.scopes.has(access.scope)) return forbidden('insufficient_scope');
@@ -75,7 +75,7 @@ function refusalOfHolder(
   return ranks[holder.role] >= ranks[leastRoleOf(access)] ? undefined : forbidden('insufficient_role');
 }
 
-function leastRoleOf(access: Exclude<Access, { open: true } | { operator: true }>): Role {
+function leastRoleOf(access: Exclude<Access, { open: true } | { admin: true }>): Role {
   if ('role' in access) return access.role;
   if ('authenticated' in access) return 'viewer';
   const found = Object.entries(leastRoles).find(([scope]) => scope === access.scope);

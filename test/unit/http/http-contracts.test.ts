@@ -171,7 +171,7 @@ describe('the OpenAPI document', () => {
     for (const [access, security] of [
       [{ role: 'admin' }, [{ bearer: [] }, { adminKey: [] }]],
       [{ authenticated: true }, [{ apiKey: [] }, { bearer: [] }, { adminKey: [] }]],
-      [{ operator: true }, [{ adminKey: [] }]],
+      [{ admin: true }, [{ adminKey: [] }]],
     ] as const) {
       const { paths } = await openApiDocument({ title: '', version: '1', contracts: [{ ...base, access }] });
       expect(paths).toMatchObject({ '/a/{id}': { post: { security, 'x-promptlane-access': access } } });

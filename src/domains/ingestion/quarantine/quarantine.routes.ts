@@ -35,7 +35,7 @@ const quarantinedBodySchema = z
   .meta({ id: 'QuarantinedBody' });
 
 const bodyParams = z.strictObject({ body_id: z.string().min(1).max(100) });
-const common = { tag: 'quarantine', access: { operator: true } } as const;
+const common = { tag: 'quarantine', access: { admin: true } } as const;
 const position = z.tuple([z.iso.datetime(), z.string()]);
 
 /**
