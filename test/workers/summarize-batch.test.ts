@@ -90,10 +90,10 @@ describe('a batch of a project with few rows and one with many', () => {
       get(client, name) {
         const member: unknown = Reflect.get(client, name);
         if (typeof member !== 'function') return member;
-        return (params: { query_params?: { projectId?: string } }) => {
+        return (params: { query: string; query_params?: { projectId?: string } }) => {
           const projectId = params.query_params?.projectId;
           if (projectId === many.id) calls.push('read of the many');
-          if (name === 'exec') calls.push('insert');
+          if (params.query.startsWith('INSERT')) calls.push('insert');
           return member.call(client, params);
         };
       },

@@ -74,8 +74,9 @@ async function recordThresholds(deps: SettleUsageDeps, month: Month): Promise<vo
     for await (const ids of countedWorkspaces(deps.redis, month, '*')) await recordQuotaThresholds(deps, ids, month);
     await deps.redis.hset(quotaCountsKey, 'checked_at_ms', Date.now());
   } catch (error) {
-    await deps.redis.hincrby(quotaCountsKey, 'failures', 1);
     deps.logger.warn({ err: error }, 'thresholds of quotas could not be checked');
+    // Where Redis is the reason, only the log tells it.
+    await deps.redis.hincrby(quotaCountsKey, 'failures', 1).catch(() => undefined);
   }
 }
 
