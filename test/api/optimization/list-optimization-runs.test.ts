@@ -47,7 +47,7 @@ describe('200', () => {
         ...{ split: 'holdout', n: 20, base: { mean: 0.5, ci95: [0.4, 0.6] }, best: { mean: 0.9 } },
         delta: { mean: 0.4, p: 0.008 },
       },
-      usage: { calls: 0, cost_usd: '0.000000', estimated: false },
+      usage: { calls: 0, cost_usd: null, estimated: false },
       delta: {
         ...{ prompt_tokens: 6, output_tokens: -2, cost_per_1k_calls_usd: '0.040000', latency_ms_p50: 12 },
         ci95: { cost_per_1k_calls_usd: ['-0.060000', '0.140000'] },

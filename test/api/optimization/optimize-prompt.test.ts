@@ -39,7 +39,7 @@ describe('200', () => {
       target: { model: 'gpt-4.1-mini', params: { temperature: 0, max_tokens: 1_024 }, samples_per_row: 1 },
       reflection: { model: 'sim-reflect', params: { temperature: 1, max_tokens: 8_192 } },
       budget: { max_calls: 500, max_tokens: null, max_cost_usd: null, max_duration_s: 3_600 },
-      search: { max_iterations: 50, patience: 15, minibatch_size: 4, val_size: null, concurrency: 8 },
+      search: { max_iterations: 100, patience: 25, minibatch_size: 4, val_size: null, concurrency: 8 },
       ...{ holdout_fraction: 0.3, min_effect: 0, apply: 'never', seed: expect.any(Number) },
     });
     const { train, val, holdout, dropped } = body.plan.rows;

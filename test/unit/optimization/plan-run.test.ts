@@ -81,7 +81,7 @@ describe('planRun', () => {
     expect(val).toBe(25);
     expect(planned.reserved_for_holdout_calls).toBe(2 * holdout);
     const [least, most] = planned.estimated_proposals;
-    expect([least > 5, most <= 50, least < most]).toEqual([true, true, true]);
+    expect([least > 5, most <= 100, least < most]).toEqual([true, true, true]);
     expect(planned.estimated_cost_usd).toEqual([expect.stringMatching(/^0\.\d+$/), expect.stringMatching(/^0\.\d+$/)]);
     expect(costNanoUsdMax).toBeGreaterThan(0n);
     expect(holdoutId).toMatch(/^[0-9a-f]{32}$/);

@@ -21,7 +21,7 @@ export const jsonSchema = metricType({
   isBinary: ({ partial }) => !partial,
   prepare: ({ schema, partial }) => {
     const compiled = compileBoundSchema(schema);
-    if (typeof compiled === 'string') throw new InvalidMetricError('schema', compiled);
+    if (typeof compiled === 'string') throw new InvalidMetricError(compiled, 'schema');
     const required = Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === 'string') : [];
     return {
       kind: 'plain',

@@ -46,7 +46,7 @@ export interface MetricType {
 /** An option of a metric cannot be used. */
 export class InvalidMetricError extends Error {
   readonly option: string;
-  constructor(option: string, message: string) {
+  constructor(message: string, option: string) {
     super(message);
     this.name = 'InvalidMetricError';
     this.option = option;

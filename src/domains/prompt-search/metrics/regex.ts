@@ -22,7 +22,7 @@ export const regex = metricType({
   isBinary: () => true,
   prepare: ({ pattern, mode, ignore_case: ignoreCase, trim }) => {
     const compiled = compileLinear(pattern, ignoreCase);
-    if (typeof compiled === 'string') throw new InvalidMetricError('pattern', compiled);
+    if (typeof compiled === 'string') throw new InvalidMetricError(compiled, 'pattern');
     return {
       kind: 'plain',
       score: ({ output }) => {
