@@ -98,11 +98,6 @@ export function createApiProcess(config: Config): ApiProcess {
   });
   const prompts = new ItemCache({ kind: promptKind, postgres, invalidations });
   const parts = new ItemCache({ kind: partKind, postgres, invalidations });
-  const operations = createOperations({
-    ...{ version, redis, clock, probes, latency, metrics },
-    queues: [...publisher.queues, identityEvents.queue],
-    openApi: () => describeApi(endpoints),
-  });
   exportWebhookMetrics(metrics, { redis, postgres });
   exportBudgetMetrics(metrics, { redis });
   exportQuotaMetrics(metrics, { redis });
@@ -114,6 +109,11 @@ export function createApiProcess(config: Config): ApiProcess {
   const optimization = createOptimization({
     ...{ postgres, clickhouse, redis, invalidations, logger, limiter, budgets, prompts, cursorSecret },
     ...{ source: rendering.source, prices: rendering.prices, models: config.llm, changed: recordPromptEvents },
+  });
+  const operations = createOperations({
+    ...{ version, redis, clock, probes, latency, metrics },
+    queues: [...publisher.queues, identityEvents.queue, optimization.queue],
+    openApi: () => describeApi(endpoints),
   });
   const analyticsLane = createAnalyticsLane(() => whyStuck(probes, 'analysis'));
   const endpoints = createEndpoints({

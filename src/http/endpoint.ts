@@ -38,6 +38,11 @@ export interface CommonCall<P> {
    * `receiveBody`.
    */
   receive: (bytesMax: number) => Promise<Buffer>;
+  /**
+   * Decides again whether the caller may do this, for responses that last. Throws as `authorize` of
+   * `createApp`.
+   */
+  reauthorize: () => Promise<void>;
 }
 export interface RawCall<P> extends CommonCall<P> {
   /**
@@ -87,6 +92,7 @@ interface Parsed<A extends Access, P, Params extends z.ZodObject, Query extends 
   signal: AbortSignal;
   setHeaders: (headers: Headers) => void;
   receive: (bytesMax: number) => Promise<Buffer>;
+  reauthorize: () => Promise<void>;
   /** The entity tags in `If-Match`, for `requireMatch`. */
   ifMatch: IfMatch | undefined;
 }
@@ -191,6 +197,7 @@ class ParsedCall<Principal, Params, Query> {
   readonly requestId: string;
   readonly setHeaders: (headers: Headers) => void;
   readonly receive: (bytesMax: number) => Promise<Buffer>;
+  readonly reauthorize: () => Promise<void>;
   readonly ifMatch: IfMatch | undefined;
   readonly #raw: CommonCall<unknown>;
 
@@ -202,6 +209,7 @@ class ParsedCall<Principal, Params, Query> {
     this.requestId = raw.requestId;
     this.setHeaders = raw.setHeaders;
     this.receive = raw.receive;
+    this.reauthorize = raw.reauthorize;
     this.ifMatch = parseIfMatch(raw.headers['if-match']);
     this.#raw = raw;
   }

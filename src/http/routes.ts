@@ -93,12 +93,13 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
   const readBody = () => body.readJson(bodyBytesMax, cors);
   const credential = credentialField === undefined ? undefined : () => readBody().then(textAt(credentialField));
   try {
-    const principal =
-      'open' in endpoint.access ? undefined : await options.authorize(req, endpoint, params, credential);
+    const authorize = async () =>
+      'open' in endpoint.access ? undefined : options.authorize(req, endpoint, params, credential);
+    const principal = await authorize();
     await options.admit?.(req, res, endpoint, principal);
     const sharer = options.sharerOf?.(req, principal) ?? everybody;
     body.sharer = sharer;
-    const call = new Call({ req, res, params, principal, body });
+    const call = new Call({ req, res, params, principal, body, authorize });
     if (endpoint.kind === 'raw') {
       await options.lanes.run(endpoint, { sharer, waiter: call, bodyBytes: 0 }, () => endpoint.call(req, res, call));
       return;
@@ -124,6 +125,7 @@ interface CallParts<P> {
   params: PathParams;
   principal: P | undefined;
   body: RequestBody;
+  authorize: () => Promise<P | undefined>;
 }
 
 /**
@@ -138,10 +140,11 @@ class Call<P> implements CommonCall<P> {
   readonly requestId: string;
   readonly setHeaders: (headers: Headers) => void;
   readonly receive: (bytesMax: number) => Promise<Buffer>;
+  readonly reauthorize: () => Promise<void>;
   readonly #res: Response;
   #signal: AbortSignal | undefined;
 
-  constructor({ req, res, params, principal, body }: CallParts<P>) {
+  constructor({ req, res, params, principal, body, authorize }: CallParts<P>) {
     this.params = params;
     const queryStart = req.url.indexOf('?');
     this.query = parseQueryString(queryStart < 0 ? '' : req.url.slice(queryStart));
@@ -150,6 +153,7 @@ class Call<P> implements CommonCall<P> {
     this.requestId = contextOf(res).requestId;
     this.setHeaders = (headers) => setHeaders(res, headers);
     this.receive = (bytesMax) => body.receive(bytesMax);
+    this.reauthorize = async () => void (await authorize());
     this.#res = res;
   }
 

@@ -42,6 +42,7 @@ export function createOptimization({ redis, invalidations, changed, ...sources }
     ...sources,
     threads,
     feed,
+    queue: queue.queue,
     diffs: createDiffs(),
     collection: promptCollection({ postgres, invalidations, threads, changed }),
     enqueueRuns: () => resumeRuns({ postgres, enqueueRuns: (runs) => queue.add(runs) }),

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Response } from 'express';
 import { endpointsFor } from '../../http/endpoint.ts';
+import { ForbiddenError, NotFoundError, UnauthenticatedError } from '../../lib/errors.ts';
 import { FairLane } from '../../lib/fair-lane.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
 import { reading, runParams, runPath, runProblems } from './params.schema.ts';
@@ -15,10 +16,13 @@ export interface RunEventsDeps extends Pick<ReadRunDeps, 'postgres' | 'prompts'>
 const { rawEndpoint } = endpointsFor<Principal>();
 
 /** Streams of a process, and those of one workspace. More are refused at once. */
-const streams = { name: 'event streams', capacity: 256, perKey: 32, waitingPerKey: 0, waitingMax: 0 };
+const streams = { name: 'event streams', capacity: 8_192, perKey: 1_024, waitingPerKey: 0, waitingMax: 0 };
+/** A caller who may not read any more gets nothing after this time. */
+const recheckMs = 1_000;
 /** A client that reads nothing for this long is disconnected. */
 const drainMsMax = 30_000;
 const reconnectMs = 2_000;
+const refusals = [UnauthenticatedError, ForbiddenError, NotFoundError];
 const exampleEvents =
   'id: 1\nevent: state\ndata: {"status":"queued"}\n\n' +
   'id: 2\nevent: state\ndata: {"status":"running"}\n\n' +
@@ -34,13 +38,14 @@ export function runEventsEndpoint(deps: RunEventsDeps) {
     summary: 'Follow an optimization run as server-sent events',
     description:
       'Events are `state`, `progress` and `candidate`, with JSON data and ids. All events since the start come first, or with ' +
-      '`Last-Event-ID` those after it. The last event has the final `status`; then the stream ends.',
+      '`Last-Event-ID` those after it. The last event has the final `status`; then the stream ends. It ends before that ' +
+      'when the caller may not read the run any more.',
     // A stream lasts as long as a run. The lane here bounds the streams.
     lane: 'none',
     params: runParams,
     responses: { 200: { description: 'The events', contentType: 'text/event-stream', example: exampleEvents } },
     problems: [...runProblems, 'workspace_busy', 'server_busy'],
-    handle: async (req, res, { principal, params, headers, signal }) => {
+    handle: async (req, res, { principal, params, headers, signal, reauthorize }) => {
       const project = projectOf(principal);
       const run = await readRun(deps, { project, idOrSlug: params.prompt_id, runId: params.run_id });
       await places.run(project.workspaceId, async () => {
@@ -50,8 +55,11 @@ export function runEventsEndpoint(deps: RunEventsDeps) {
           return;
         }
         const afterSeq = sequenceIn(headers['last-event-id']);
-        for await (const event of deps.feed.follow(refOf(run), afterSeq, signal))
+        const mayRead = checkedAtIntervals(reauthorize);
+        for await (const event of deps.feed.follow(refOf(run), afterSeq, signal)) {
+          if (!(await mayRead())) break;
           await write(res, textOf(event), signal);
+        }
         res.end();
       });
     },
@@ -66,6 +74,22 @@ function begin(res: Response): void {
   res.setHeader('X-Accel-Buffering', 'no');
   res.flushHeaders();
   res.write(`retry: ${reconnectMs}\n\n`);
+}
+
+/** Returns a function that says whether the caller may still read. It looks at most once per {@link recheckMs}. */
+function checkedAtIntervals(reauthorize: () => Promise<void>): () => Promise<boolean> {
+  let checkedAtMs = performance.now();
+  return async () => {
+    if (performance.now() - checkedAtMs < recheckMs) return true;
+    checkedAtMs = performance.now();
+    try {
+      await reauthorize();
+      return true;
+    } catch (error) {
+      // While Postgres is away nobody is refused, and there is no news to read either.
+      return !refusals.some((type) => error instanceof type);
+    }
+  };
 }
 
 /** Returns the text of an event. Without one, a comment keeps the connection open. */

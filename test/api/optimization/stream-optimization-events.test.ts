@@ -5,7 +5,7 @@ import { RunFeed } from '../../../src/domains/optimization/run-feed.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { inTransaction } from '../../../src/stores/postgres/transaction.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
-import { expectProblem, newProject } from '../../support/api.ts';
+import { expectProblem, newKey, newProject } from '../../support/api.ts';
 import { type EventStream, followRun } from '../../support/event-stream.ts';
 import {
   decision,
@@ -18,8 +18,10 @@ import {
 } from '../../support/optimization.ts';
 import { until } from '../../support/until.ts';
 
+type StartedRun = { run_id: string; prompt_id: string };
+
 const it = useOptimizationApi();
-const follow = (run: { run_id: string; prompt_id: string }, lastEventId?: string) =>
+const follow = (run: StartedRun, lastEventId?: string) =>
   followRun(it.api, it.project, { ...run, ...(lastEventId === undefined ? {} : { lastEventId }) });
 const statusesOf = ({ events }: EventStream) =>
   events.flatMap(({ event, data }) => (event === 'state' ? [data.status] : []));
@@ -101,8 +103,8 @@ describe('200', () => {
     const prompt = await newOptimizablePrompt(it.api, project);
     const run = await startIn(project, prompt.id);
     for (let round = 0; round < 3; round++) {
-      const streams = await Promise.all(Array.from({ length: 32 }, () => followRun(it.api, project, run)));
-      expect(streams.map(({ status }) => status)).toEqual(Array(32).fill(200));
+      const streams = await followers(project, run, 1_024);
+      expect(countOf(streams, 200)).toBe(1_024);
       for (const stream of streams) stream.leave();
       await until('a place is free', 5_000, async () => {
         const next = await followRun(it.api, project, run);
@@ -110,6 +112,26 @@ describe('200', () => {
         return next.status === 200;
       });
     }
+  });
+
+  test('a key that is revoked reads nothing more', async () => {
+    const run = await it.newRun();
+    const key = await newKey(it.api, it.project.id, {});
+    const [revoked, kept] = await Promise.all([followRun(it.api, { ...it.project, key: key.key }, run), follow(run)]);
+    await until('both have the start', 5_000, () => revoked.events.length === 1 && kept.events.length === 1);
+    const params = { project_id: it.project.id, key_id: key.id };
+    await it.api.admin('revokeApiKey', { params }, 204);
+    let hasEnded = false;
+    void revoked.ended.then(() => {
+      hasEnded = true;
+    });
+    await until('the stream has ended', 10_000, async () => {
+      await tell(run);
+      return hasEnded;
+    });
+    await tell(run);
+    await until('the other has more', 5_000, () => kept.events.length > revoked.events.length);
+    kept.leave();
   });
 
   test('a run that is deleted ends the stream', async () => {
@@ -134,12 +156,12 @@ describe('404', () => {
 });
 
 describe('429', () => {
-  test('one workspace has 32 streams at most, and the others have theirs', async () => {
+  test('one workspace has 1,024 streams at most, and the others have theirs', async () => {
     const project = await newProject(it.api);
     const prompt = await newOptimizablePrompt(it.api, project);
     const run = await startIn(project, prompt.id);
-    const streams = await Promise.all(Array.from({ length: 40 }, () => followRun(it.api, project, run)));
-    expect(streams.filter(({ status }) => status === 200)).toHaveLength(32);
+    const streams = await followers(project, run, 1_032);
+    expect(countOf(streams, 200)).toBe(1_024);
     const refused = streams.find(({ status }) => status !== 200);
     await refused?.ended;
     expect(refused?.status).toBe(429);
@@ -150,6 +172,19 @@ describe('429', () => {
   });
 });
 
+/** Follows a run many times, a few at once, so that no connection waits for too long. */
+async function followers(project: { id: string; key: string }, run: StartedRun, count: number) {
+  const streams: EventStream[] = [];
+  while (streams.length < count) {
+    const batch = Math.min(64, count - streams.length);
+    streams.push(...(await Promise.all(Array.from({ length: batch }, () => followRun(it.api, project, run)))));
+  }
+  return streams;
+}
+
+const countOf = (streams: readonly EventStream[], expected: number) =>
+  streams.filter(({ status }) => status === expected).length;
+
 async function startIn(project: { id: string; key: string }, promptId: string) {
   const params = { project_id: project.id, prompt_id: promptId };
   const answer = await it.optimize(promptId, {}, { params, key: project.key });
@@ -158,7 +193,7 @@ async function startIn(project: { id: string; key: string }, promptId: string) {
 }
 
 describe('the feed', () => {
-  test('reads once for all readers of a run, and forgets a run that nobody follows', async () => {
+  test('reads once for a thousand readers of a run, and forgets a run that nobody follows', async () => {
     const run = await it.newRun();
     let statements = 0;
     it.api.postgres.on('query', ({ sql }: { sql: string }) => {
@@ -166,7 +201,7 @@ describe('the feed', () => {
     });
     const feed = new RunFeed({ postgres: it.api.postgres, logger: createLogger({ level: 'error', name: 'test' }) });
     const leaving = new AbortController();
-    const seen = Array.from({ length: 50 }, () => 0);
+    const seen = Array.from({ length: 1_000 }, () => 0);
     const readers = seen.map(async (_, index) => {
       for await (const event of feed.follow(runRef(it.project, run), 1, leaving.signal))
         if (event) seen[index] = event.seq;

@@ -15,7 +15,7 @@ import { startSearch } from './start-search.ts';
 export type SearchAlgorithm = (run: SearchRun) => Promise<FinishReason>;
 
 /** Every algorithm. To add one, add a file and a row. */
-const algorithms: Readonly<Record<SearchConfig['algorithm'], SearchAlgorithm>> = {
+export const algorithms: Readonly<Record<SearchConfig['algorithm'], SearchAlgorithm>> = {
   reflective: searchReflective,
   meta_prompt: searchByMetaPrompt,
   few_shot: searchFewShot,
@@ -30,14 +30,19 @@ const noDelta: Decision['delta'] = {
  * not the run: the decision follows in any case, and uses what was kept for it.
  * @throws RunFailed; the reason of `ports.signal` once it is aborted
  */
-export const optimize: Optimize = async (ports, input) => {
-  const run = await startSearch(ports, input);
-  await reserveHoldout(run);
-  const decision = await decide(run, await searchUntilLimit(run));
-  run.phase = 'finalizing';
-  await reportProgress(run);
-  return decision;
-};
+export const optimize: Optimize = (ports, input) => searchBy(algorithms[input.config.algorithm])(ports, input);
+
+/** Returns {@link optimize} with an algorithm that the config does not choose. */
+export function searchBy(search: SearchAlgorithm): Optimize {
+  return async (ports, input) => {
+    const run = await startSearch(ports, input);
+    await reserveHoldout(run);
+    const decision = await decide(run, await searchUntilLimit(run, search));
+    run.phase = 'finalizing';
+    await reportProgress(run);
+    return decision;
+  };
+}
 
 async function decide(run: SearchRun, finishReason: FinishReason): Promise<Decision> {
   const [base, winner] = [run.pool[0], bestOf(run)];
@@ -53,13 +58,13 @@ async function decide(run: SearchRun, finishReason: FinishReason): Promise<Decis
   return { ...found, score, delta, outcome: decideOutcome(score, { isSeed, isComplete, minEffect }) };
 }
 
-async function searchUntilLimit(run: SearchRun): Promise<FinishReason> {
+async function searchUntilLimit(run: SearchRun, search: SearchAlgorithm): Promise<FinishReason> {
   try {
     const base = await evaluateBase(run);
     if (isPerfect(run, base)) return 'perfect';
     run.phase = 'search';
     await reportProgress(run);
-    return await algorithms[run.config.algorithm](run);
+    return await search(run);
   } catch (error) {
     if (error instanceof LimitReached) return error.reason;
     throw error;
