@@ -125,3 +125,14 @@ it('a run whose time is over ends its search, and decides on the holdout', async
   model.setFaults({ latencyMs: 0 });
   expect(ended).toMatchObject({ state: 'completed', finishReason: 'duration' });
 });
+
+it('a run whose endpoint never responds ends its search in time, and then its final evaluation', async () => {
+  model.setFaults({ hang: 1 });
+  const startedAtMs = Date.now();
+  const run = await insertQueuedRun(postgres, project.id, { rows, budget: { maxCalls: null, maxDurationS: 3 } });
+  const ended = await untilEnded(postgres, run, endMsMax);
+  model.setFaults({ hang: 0 });
+  expect(ended).toMatchObject({ state: 'completed', outcome: 'inconclusive', finishReason: 'duration' });
+  expect(ended.warnings.map(({ code }) => code)).toContain('holdout_incomplete');
+  expect(Date.now() - startedAtMs).toBeLessThan(80_000);
+});

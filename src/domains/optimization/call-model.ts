@@ -8,6 +8,7 @@ import {
   RunFailed,
 } from '../prompt-search/index.ts';
 import type { CallPrices, CallTokens, Estimate } from './call-prices.ts';
+import type { Deadlines } from './deadlines.ts';
 import { type Journal, readOutcome } from './journal-store.ts';
 import type { Lease } from './lease.ts';
 import { type Amount, type CallToReserve, reserveCall, type Settlement, settleCall } from './ledger-store.ts';
@@ -33,6 +34,7 @@ export interface CallDeps {
   journal: Journal;
   signal: AbortSignal;
   limit: SearchLimit;
+  deadlines: Deadlines;
 }
 
 /** Sends calls, each at most once if it has a result. */
@@ -80,13 +82,14 @@ export class Caller {
    * the function that ends this one.
    */
   async #reserve(call: ModelCall, attempt: number): Promise<() => void> {
-    const { prices, signal, limit } = this.#deps;
+    const { prices, signal, limit, deadlines } = this.#deps;
     const { inputTokens, outputTokens, costNanoUsd } = prices.estimate(call);
     const { key, kind, phase } = call;
     const need = { key, attempt, kind, phase, inputTokens, outputTokens, costNanoUsd: costNanoUsd ?? 0n };
     for (;;) {
       signal.throwIfAborted();
-      const stopped = call.phase === 'search' ? await limit(call) : undefined;
+      if (deadlines[phase].aborted) throw new LimitReached('duration');
+      const stopped = phase === 'search' ? await limit(call) : undefined;
       if (stopped !== undefined) throw new LimitReached(stopped);
       const reserving = this.#reserving.then(() => this.#reserveNow(need));
       this.#reserving = reserving.catch(() => undefined);
@@ -119,16 +122,20 @@ export class Caller {
   }
 
   async #sendOnce(call: ModelCall, attempt: number, sent: number) {
-    const { postgres, lease, run, signal, send, prices } = this.#deps;
+    const { postgres, lease, run, signal, send, prices, deadlines } = this.#deps;
+    const deadline = deadlines[call.phase];
     const reserved = prices.estimate(call);
-    const result = await send({ run, call, signal });
+    const result = await send({ run, call, signal: AbortSignal.any([signal, deadline]) });
     if (result.ok || result.mayBeBilled) await this.#record(call, attempt, result);
     // A call that was aborted stays reserved. When the lease ends, it counts as spent.
     signal.throwIfAborted();
     const billed = billedOf(result, reserved, (tokens) => prices.priceOf(call.model, tokens));
-    const again = !result.ok && result.mayBeBilled && sent < sendsMax;
-    const settlement = settlementOf(result, billed, !again);
+    const isOverdue = !result.ok && deadline.aborted;
+    const again = !result.ok && result.mayBeBilled && sent < sendsMax && !isOverdue;
+    // Not final, so that a replay does not take it for an error of the row.
+    const settlement = settlementOf(result, billed, !again && !isOverdue);
     await patiently(signal, () => settleCall(postgres, lease, { key: call.key, attempt }, settlement));
+    if (isOverdue) throw new LimitReached('duration');
     return { outcome: outcomeOf(result, billed), billed, again };
   }
 

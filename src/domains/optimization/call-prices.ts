@@ -53,7 +53,8 @@ export function callPrices(table: PriceTable, overrides: PriceOverrides, at: Dat
   };
 }
 
-function outputTokensMax(params: ModelCall['params']): number {
+/** Returns the most tokens that a response can have. */
+export function outputTokensMax(params: ModelCall['params']): number {
   const limit = params.max_tokens ?? params.max_completion_tokens;
   return typeof limit === 'number' && limit > 0 ? limit : outputTokensDefault;
 }

@@ -1,22 +1,25 @@
 import { InvalidError } from '../../lib/errors.ts';
-import { checkMetrics, inferMetric, type MetricConfig } from '../prompt-search/index.ts';
+import { inferMetric, type MetricConfig } from '../prompt-search/index.ts';
+import { TemplateLimitError, type WorkspaceThreads } from '../templates/index.ts';
 import type { RunWarning } from './run.ts';
 import type { RowInput } from './split-rows.ts';
 
 /**
  * Returns the metrics of a run: the given ones, or one that fits the expected values, with a warning
  * that says why.
- * @throws InvalidError `invalid_metric` for a pattern or schema that does not compile
+ * @throws InvalidError `invalid_metric` for a pattern or schema that does not compile, or not soon enough
+ * @throws what `threads` throws
  */
-export function chooseMetrics(
+export async function chooseMetrics(
+  threads: WorkspaceThreads,
   given: readonly MetricConfig[] | undefined,
   rows: readonly RowInput[],
-): { metrics: readonly MetricConfig[]; warnings: RunWarning[] } {
+): Promise<{ metrics: readonly MetricConfig[]; warnings: RunWarning[] }> {
   if (given === undefined) {
     const { metric, reason } = inferMetric(rows);
     return { metrics: [metric], warnings: [{ code: 'metric_inferred', message: reason }] };
   }
-  const faults = checkMetrics(given);
+  const faults = await threads.run('checkMetrics', { metrics: given }).catch(refuseSlow);
   const [first] = faults;
   if (first !== undefined) {
     throw new InvalidError('invalid_metric', `${first.path}: ${first.message}`, {
@@ -24,4 +27,10 @@ export function chooseMetrics(
     });
   }
   return { metrics: given, warnings: [] };
+}
+
+/** Metrics that take too long to compile would take too long for every output. */
+function refuseSlow(error: unknown): never {
+  if (error instanceof TemplateLimitError) throw new InvalidError('invalid_metric', error.message);
+  throw error;
 }

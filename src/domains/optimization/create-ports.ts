@@ -5,6 +5,7 @@ import type { CallPrices } from './call-prices.ts';
 import type { candidateTexts } from './candidate-texts.ts';
 import type { Journal } from './journal-store.ts';
 import type { Amount } from './ledger-store.ts';
+import { patiently } from './patiently.ts';
 import type { Run } from './run.ts';
 import type { RunWriter } from './run-writer.ts';
 
@@ -15,6 +16,7 @@ export interface PortDeps {
   prices: CallPrices;
   writer: Pick<RunWriter, 'note'>;
   journal: Journal;
+  score: SearchPorts['score'];
   signal: AbortSignal;
   /** Keeps an amount for the final evaluation in the ledger. */
   storeHoldoutReserve: (need: Amount) => Promise<void>;
@@ -25,13 +27,15 @@ export interface PortDeps {
  * has made or found in the journal, so it is the same at the same place of every replay.
  */
 export function createPorts(deps: PortDeps): SearchPorts & { callsUsed: () => number } {
-  const { run, caller, prices, writer, signal } = deps;
+  const { run, caller, texts, prices, writer, score, signal } = deps;
   const limits = limitsOf(run);
   const spent = { ...deps.journal.lost };
   let kept: Amount = { calls: 0, tokens: 0, costNanoUsd: 0n };
   let reserving: Promise<void> | undefined;
   return {
-    ...deps.texts,
+    render: (content, inputs) => patiently(signal, () => texts.render(content, inputs)),
+    analyze: (content) => patiently(signal, () => texts.analyze(content)),
+    score,
     signal,
     callsUsed: () => spent.calls,
     async call(call) {

@@ -15,6 +15,8 @@ export const optimizeLimits = {
 } as const;
 
 const paramValuesMax = 200;
+/** Characters of the parameters as JSON. They go into every request to the model. */
+const paramCharsMax = 16_384;
 /** Members of a request to a model that the run sets. */
 const ownParams = ['model', 'messages', 'stream', 'stream_options', 'n'] as const;
 
@@ -34,6 +36,8 @@ const params = z
     }
     if (!hasAtMostValues(given, paramValuesMax))
       context.addIssue({ code: 'custom', message: `must have at most ${paramValuesMax} values`, path: [] });
+    if (JSON.stringify(given).length > paramCharsMax)
+      context.addIssue({ code: 'custom', message: `must have at most ${paramCharsMax} characters as JSON`, path: [] });
   })
   .meta({
     description: 'Parameters of every request, such as temperature',

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UnavailableError } from '../../lib/errors.ts';
+import { RateLimitedError, UnavailableError } from '../../lib/errors.ts';
 
-/** Between two tries while a store is unavailable. */
+/** Between two tries while a store is unavailable, or a thread is busy. */
 const restMs = 500;
 
 /**
- * Repeats what a store could not do, until it is available. It must be safe to run twice.
+ * Repeats what a store or a busy thread could not do, until it can. It must be safe to run twice.
  * @throws the reason of the signal once it is aborted, and other errors of `run`
  */
 export async function patiently<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
@@ -13,7 +13,7 @@ export async function patiently<T>(signal: AbortSignal, run: () => Promise<T>): 
     try {
       return await run();
     } catch (error) {
-      if (!(error instanceof UnavailableError)) throw error;
+      if (!(error instanceof UnavailableError || error instanceof RateLimitedError)) throw error;
     }
     signal.throwIfAborted();
     await sleep(restMs, undefined, { signal }).catch(() => undefined);

@@ -10,7 +10,16 @@ import {
   validationRowsFor,
 } from '../prompt-search/index.ts';
 import type { CallPrices } from './call-prices.ts';
-import { type CallSizes, estimateCost, estimateProposals, leastCallsOf } from './estimate-run.ts';
+import {
+  type CallSizes,
+  estimateCost,
+  estimateLimits,
+  estimateProposals,
+  type LimitEstimate,
+  leastCallsOf,
+  leastUseOf,
+  useOf,
+} from './estimate-run.ts';
 import type { RunPlan, RunWarning } from './run.ts';
 import { type KeyedRow, rowLimits, type SplitRows, splitRows } from './split-rows.ts';
 
@@ -52,8 +61,11 @@ export function planRun(config: SearchConfig, input: PlanInput): PlannedRun {
   const train = rows.length - val - holdout;
   if (train === 0 || val === 0) throw noRows(train === 0 ? 'train' : 'val');
   requireCalls(config, input, sizes);
-  const proposals = estimateProposals(config, sizes);
-  const cost = estimateCost(config, { prices: input.prices, base: input.base, rows, sizes, proposals });
+  const given = { prices: input.prices, base: input.base, rows };
+  const limits = estimateLimits(config, given);
+  for (const limit of limits) requireUse(limit, sizes);
+  const proposals = proposalsWithin(config, limits, sizes);
+  const cost = estimateCost(config, { ...given, sizes, proposals });
   return {
     rows,
     plan: {
@@ -63,7 +75,7 @@ export function planRun(config: SearchConfig, input: PlanInput): PlannedRun {
       reserved_for_holdout_calls: 2 * holdout * sizes.perRow,
     },
     warnings: [
-      ...budgetWarnings(config, sizes, proposals),
+      ...limits.flatMap((limit) => budgetWarnings(limit, sizes)),
       ...holdoutWarnings(rows.length + unused, holdout),
       ...(cost === null ? [unpricedWarning(config)] : []),
     ],
@@ -151,11 +163,49 @@ function hasText(template: string): boolean {
   }
 }
 
-function budgetWarnings({ budget }: SearchConfig, sizes: CallSizes, [least]: [number, number]): RunWarning[] {
-  if (budget.maxCalls === null || least >= proposalsWanted) return [];
-  const each = 1 + (2 * sizes.minibatch + sizes.val) * sizes.perRow;
-  const recommended = Math.ceil((leastCallsOf(sizes) + proposalsRecommended * each) / 10) * 10;
-  const message = `max_calls=${budget.maxCalls} supports about ${least} proposals that are fully evaluated; ${recommended} is recommended.`;
+function proposalsWithin(
+  { search }: SearchConfig,
+  limits: readonly LimitEstimate[],
+  sizes: CallSizes,
+): [number, number] {
+  const each = limits.map((limit) => estimateProposals(limit, sizes));
+  const [least, most] = [each.map(([fewest]) => fewest), each.map(([, largest]) => largest)];
+  return [Math.min(search.maxIterations, ...least), Math.min(search.maxIterations, ...most)];
+}
+
+/** In which steps a limit is recommended, and how it is written. */
+const units = {
+  max_calls: { step: 10, write: String },
+  max_tokens: { step: 1_000, write: String },
+  max_cost_usd: { step: 10_000_000, write: (nanoUsd: number) => formatUsd(BigInt(nanoUsd)) },
+} as const;
+
+/** @throws InvalidError `budget_too_small` if base and winner alone use more on their rows */
+function requireUse(limit: LimitEstimate, sizes: CallSizes): void {
+  const least = leastUseOf(limit, sizes);
+  if (limit.amount >= least) return;
+  const { name, amount } = limit;
+  const { write } = units[name];
+  const minimum = name === 'max_cost_usd' ? write(least) : least;
+  throw new InvalidError(
+    'budget_too_small',
+    `budget.${name} is ${write(amount)}, and base and winner need about ${write(least)} for ${sizes.val} validation rows and twice ` +
+      `${sizes.holdout} rows of the holdout`,
+    {
+      errors: [{ path: `budget.${name}`, code: 'too_small', message: `must be at least ${write(least)}` }],
+      extra: { minimum },
+    },
+  );
+}
+
+function budgetWarnings(limit: LimitEstimate, sizes: CallSizes): RunWarning[] {
+  const [least] = estimateProposals(limit, sizes);
+  if (least >= proposalsWanted) return [];
+  const { step, write } = units[limit.name];
+  const enough = Math.max(useOf(limit, sizes, proposalsRecommended), 2 * limit.reflection.reserved);
+  const recommended = write(Math.ceil(enough / step) * step);
+  const amount = write(limit.amount);
+  const message = `${limit.name}=${amount} supports about ${least} proposals that are fully evaluated; ${recommended} is recommended.`;
   return [{ code: 'low_budget', message }];
 }
 

@@ -56,9 +56,10 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
   requireParts(compiled);
   const found = await findRows(deps, input, item, compiled);
   const rest = sharedThird(project.workspaceId);
+  const threads = deps.source.threads.of(project.workspaceId, input.waiter);
   const usable = await usableRows(found.rows, requiredOf(compiled), rest);
   const valid = await validRows(deps, input, compiled, usable.rows);
-  const { metrics, warnings: metricWarnings } = chooseMetrics(body.metrics, valid.rows);
+  const { metrics, warnings: metricWarnings } = await chooseMetrics(threads, body.metrics, valid.rows);
   const scorable = scorableRows(valid.rows, metrics);
   const config = resolveConfig(body, { base: content, models: deps.models, metrics, seed: randomInt(2 ** 31) });
   const planned = planRun(config, {

@@ -15,6 +15,7 @@ import { Caller } from './call-model.ts';
 import { callPrices } from './call-prices.ts';
 import { candidateTexts, textOf } from './candidate-texts.ts';
 import { createPorts } from './create-ports.ts';
+import { deadlinesOf } from './deadlines.ts';
 import { endRun } from './end-run.ts';
 import { readJournal } from './journal-store.ts';
 import { keepLease } from './keep-lease.ts';
@@ -26,6 +27,7 @@ import { listRows } from './row-store.ts';
 import type { Run, RunWarning } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';
 import { RunWriter } from './run-writer.ts';
+import { scoreInThread } from './score-in-thread.ts';
 import { createSearchLimit } from './search-limit.ts';
 import type { SendCall } from './send-call.ts';
 
@@ -60,7 +62,7 @@ export async function runOptimization(
 ): Promise<void> {
   const claimed = await inTransaction(deps.postgres, async (transaction) => {
     const found = await claimRun(transaction, key);
-    if (found) await insertRunEvents(transaction, key, [{ type: 'state', data: { status: found.run.state } }]);
+    if (found) await insertRunEvents(transaction, key, statesOf(found.run));
     return found;
   });
   if (claimed === undefined) return;
@@ -81,6 +83,12 @@ export async function runOptimization(
     stop.abort();
     await keeping;
   }
+}
+
+/** A later attempt was in the queue before, unless the run is to be cancelled. */
+function statesOf({ attempt, state }: Run) {
+  const states: Run['state'][] = attempt > 1 && state === 'running' ? ['queued', state] : [state];
+  return states.map((status) => ({ type: 'state' as const, data: { status } }));
 }
 
 interface Attempt {
@@ -120,10 +128,12 @@ async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attemp
     ...{ postgres, send, prices, lease, run, journal, signal },
     record: async (sent) => void (await recordCall(deps.calls, { ...sent, project, runId: run.id })),
     limit: createSearchLimit(deps.guard, run, [item.id, item.slug, item.name]),
+    deadlines: deadlinesOf(run),
   });
   const texts = candidateTexts(source, { project: run, base });
   const ports = createPorts({
     ...{ run, caller, texts, prices, writer, journal, signal },
+    score: scoreInThread(source.threads.of(run.workspaceId), signal),
     storeHoldoutReserve: (need) => storeHoldoutReserve(postgres, lease, need),
   });
   return { ports, writer, input: { config: run.config, base: textOf(base), rows } };

@@ -3,17 +3,16 @@ import { type BudgetGuard, requireBudget } from '../budgets/index.ts';
 import type { BudgetReason, ModelCall } from '../prompt-search/index.ts';
 import type { Run } from './run.ts';
 
-/** Returns why calls of the search are no longer allowed, whatever the ledger has left. */
+/** Returns why calls of the search are no longer allowed, whatever ledger and time have left. */
 export type SearchLimit = (call: Pick<ModelCall, 'model'>) => Promise<BudgetReason | undefined>;
 
 /**
- * Ends the search when its time is over, or when the budget of the project is used up. The final
- * evaluation goes on, because the run has reserved it. `prompt` is what a budget may name it by.
+ * Ends the search when the budget of the project is used up. The final evaluation goes on, because the
+ * run has reserved it. `prompt` is what a budget may name it by.
  */
 export function createSearchLimit(guard: BudgetGuard, run: Run, prompt: readonly string[]): SearchLimit {
   const { projectId, workspaceId } = run;
   return async ({ model }) => {
-    if (isOverdue(run)) return 'duration';
     try {
       await requireBudget({ guard }, { projectId, workspaceId, prompt, model });
       return undefined;
@@ -22,8 +21,4 @@ export function createSearchLimit(guard: BudgetGuard, run: Run, prompt: readonly
       throw error;
     }
   };
-}
-
-function isOverdue({ startedAt, config: { budget } }: Run): boolean {
-  return budget.maxDurationS !== null && Date.now() - (startedAt?.getTime() ?? 0) > budget.maxDurationS * 1_000;
 }

@@ -1,7 +1,9 @@
-export { checkMetrics, needsOf } from './metrics/check-metrics.ts';
+export { checkMetrics, type MetricFault, needsOf } from './metrics/check-metrics.ts';
 export { prepareMetrics } from './metrics/combine-scores.ts';
 export { inferMetric } from './metrics/infer-metric.ts';
 export { metricsBody } from './metrics/metric.schema.ts';
+export type { MetricScore, ScoreInput } from './metrics/metric.ts';
+export { scoreApart } from './metrics/score-apart.ts';
 export { promptTokensOf, templatesOf } from './search/candidate-content.ts';
 export { validationRowsFor } from './search/choose-rows.ts';
 export { optimize } from './search/optimize.ts';

@@ -159,6 +159,15 @@ describe('202', () => {
     expect((await getBudget(it.api, project)).body.reserved).toBe('0.000000');
   });
 
+  test('a limit that leaves nothing for proposals is warned of, and the plan has none', async () => {
+    const prompt = await it.newPrompt();
+    const { status, body, text } = await plan(prompt.id, { budget: { max_tokens: 15_000 } });
+    expect(status, text).toBe(200);
+    expect(body.plan.estimated_proposals[0]).toBe(0);
+    const warning = body.warnings.find(({ code }) => code === 'low_budget');
+    expect(warning?.message).toMatch(/^max_tokens=15000 supports about 0 proposals .* \d+ is recommended\.$/);
+  });
+
   test('the largest data set is stored without holding up the event loop', async () => {
     const prompt = await it.newPrompt();
     const question = 'long '.repeat(800);
@@ -290,6 +299,40 @@ describe('413', () => {
   });
 });
 
+describe('metrics that take long to compile', () => {
+  const slow = '\\pL'.repeat(600);
+  const properties = Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => [`k${index}`, { pattern: `${slow}${index}` }]),
+  );
+  test.each([
+    [
+      'patterns',
+      Array.from({ length: 10 }, (_, index) => ({ type: 'regex', options: { pattern: `${slow}${index}` } })),
+    ],
+    ['a schema', [{ type: 'json_schema', options: { schema: { properties } } }]],
+  ])('%s are refused, and hold nobody up', async (_what, metrics) => {
+    const prompt = await it.newPrompt();
+    await plan(prompt.id, { metrics: [{ type: 'regex', options: { pattern: 'a' } }] });
+    const loop = watchLoop();
+    const answer = await plan(prompt.id, { metrics });
+    const longestMs = loop.stop();
+    expectProblem(answer, 422, 'invalid_metric');
+    expect(answer.text).toContain('takes longer than');
+    expect(longestMs).toBeLessThan(100);
+  });
+
+  test('more than 64 KiB of them are refused', async () => {
+    const prompt = await it.newPrompt();
+    const metrics = [{ type: 'json_schema', options: { schema: { description: 'x'.repeat(70_000) } } }];
+    expectProblem(await plan(prompt.id, { metrics }), 422, 'validation_failed');
+  });
+
+  test('parameters of more than 16 KiB are refused', async () => {
+    const prompt = await it.newPrompt();
+    expectProblem(await plan(prompt.id, { target: { params: { x: 'y'.repeat(20_000) } } }), 422, 'validation_failed');
+  });
+});
+
 describe('422', () => {
   test.each([
     ['5 rows', inline(rowsOf(5)), 'insufficient_data'],
@@ -313,6 +356,17 @@ describe('422', () => {
       'invalid_metric',
     ],
     ['too few calls', { budget: { max_calls: 20 } }, 'budget_too_small'],
+    ['too few tokens', { budget: { max_tokens: 10 } }, 'budget_too_small'],
+    [
+      'too little cost',
+      { target: { model: 'gpt-4.1' }, reflection: { model: 'gpt-4.1' }, budget: { max_cost_usd: '0.000001' } },
+      'budget_too_small',
+    ],
+    [
+      'texts that nobody names, and rows without them',
+      { ...inline(rowsOf(30, () => ({ expected: null }))), metrics: [{ type: 'contains' }] },
+      'metric_needs_expected',
+    ],
     [
       'a limit of the cost for a model without a price',
       { target: { model: 'nobody-knows-it' }, budget: { max_cost_usd: '1' } },

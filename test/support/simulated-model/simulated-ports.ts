@@ -1,3 +1,4 @@
+import { scoreApart } from '../../../src/domains/prompt-search/metrics/score-apart.ts';
 import {
   type Analysis,
   type CallOutcome,
@@ -95,6 +96,7 @@ export function simulatedPorts<F>(options: SimulatedPortsOptions<F>): SimulatedP
     estimate,
     render: async (content, inputs) => renderContent(content, inputs),
     analyze: async (content) => analyze(content),
+    score: async (metric, input) => scoreApart(metric, input),
     async emit(event) {
       events.push(event);
     },

@@ -4,6 +4,7 @@ import { combineScores, prepareMetrics } from '../../../src/domains/prompt-searc
 import { inferMetric } from '../../../src/domains/prompt-search/metrics/infer-metric.ts';
 import type { ScoreInput } from '../../../src/domains/prompt-search/metrics/metric.ts';
 import { metricTypeOf } from '../../../src/domains/prompt-search/metrics/metric-types.ts';
+import { scoreApart } from '../../../src/domains/prompt-search/metrics/score-apart.ts';
 
 function scoreOf(type: string, options: object, output: string, expected?: unknown) {
   const metric = metricTypeOf(type).prepare(options);
@@ -135,7 +136,11 @@ describe('several metrics', () => {
     const { parts } = prepareMetrics(configs);
     const full = { output: '', expected: undefined, inputs: {}, note: undefined, ...input };
     return combineScores(
-      parts.flatMap((part) => (part.metric.kind === 'plain' ? [{ part, score: part.metric.score(full) }] : [])),
+      parts.flatMap((part) => {
+        const { metric } = part;
+        if (metric.kind === 'judge') return [];
+        return [{ part, score: metric.kind === 'plain' ? metric.score(full) : scoreApart(metric.config, full) }];
+      }),
     );
   };
 

@@ -8,7 +8,10 @@ export interface MetricFault {
   message: string;
 }
 
-/** Returns the faults of metrics that `metricBody` accepts: patterns and schemas that do not compile. */
+/**
+ * Returns the faults of metrics that `metricBody` accepts: patterns and schemas that do not compile. Some
+ * take very long, so call it in a thread that can be ended.
+ */
 export function checkMetrics(metrics: readonly MetricConfig[]): MetricFault[] {
   return metrics.flatMap(({ type, options = {} }, index) => {
     try {
@@ -23,9 +26,8 @@ export function checkMetrics(metrics: readonly MetricConfig[]): MetricFault[] {
 
 /** Returns what metrics need: expected values in rows, and calls of a judge per output. */
 export function needsOf(metrics: readonly MetricConfig[]): { expected: boolean; judges: number } {
-  const types = metrics.map(({ type }) => metricTypeOf(type));
   return {
-    expected: types.some(({ needsExpected }) => needsExpected),
-    judges: types.filter(({ needsJudge }) => needsJudge).length,
+    expected: metrics.some(({ type, options = {} }) => metricTypeOf(type).needsExpected(options)),
+    judges: metrics.filter(({ type }) => metricTypeOf(type).needsJudge).length,
   };
 }

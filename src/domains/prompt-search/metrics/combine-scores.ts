@@ -1,5 +1,5 @@
 import type { MetricConfig } from '../search/ports.ts';
-import type { JudgeMetric, MetricScore, PlainMetric, ScoreInput } from './metric.ts';
+import type { ApartMetric, JudgeMetric, MetricScore, PlainMetric, ScoreInput } from './metric.ts';
 import { metricTypeOf } from './metric-types.ts';
 
 /** The metrics of a run, compiled once. */
@@ -16,22 +16,24 @@ export interface MetricPart {
   name: string;
   weight: number;
   isGate: boolean;
-  metric: PlainMetric | JudgeMetric;
+  metric: PlainMetric | JudgeMetric | ApartMetric;
   applies(input: Pick<ScoreInput, 'expected' | 'note'>): boolean;
 }
 
-/** @throws InvalidMetricError as `checkMetrics` reports it */
+/** Prepares metrics that `checkMetrics` has no fault of. Patterns of users are not compiled here. */
 export function prepareMetrics(configs: readonly MetricConfig[]): PreparedMetrics {
   const parts = configs.map((config, index): MetricPart => {
     const type = metricTypeOf(config.type);
+    const options = config.options ?? {};
+    const needsExpected = type.needsExpected(options);
     const before = configs.slice(0, index).filter((each) => each.type === config.type).length;
     return {
       name: before === 0 ? config.type : `${config.type}_${before + 1}`,
       weight: config.weight ?? 1,
       isGate: config.gate ?? false,
-      metric: type.prepare(config.options ?? {}),
+      metric: type.isApart ? { kind: 'apart', config } : type.prepare(options),
       applies: ({ expected, note }) =>
-        !(type.needsExpected && expected === undefined) && !(config.type === 'feedback_avoid' && note === undefined),
+        !(needsExpected && expected === undefined) && !(config.type === 'feedback_avoid' && note === undefined),
     };
   });
   const scored = configs.filter(({ gate }) => gate !== true);

@@ -11,7 +11,7 @@ const options = z.strictObject({
 /** 1 if the output is the expected text, otherwise 0. */
 export const exactMatch = metricType({
   options,
-  needsExpected: true,
+  needsExpected: () => true,
   isBinary: () => true,
   prepare: (given) => {
     const normalize = (text: string) => {

@@ -16,7 +16,8 @@ const faultsMax = 5;
 /** The weight of the fields that are as expected, as a share of all. A value that is no object counts as one field. */
 export const jsonEqual = metricType({
   options,
-  needsExpected: true,
+  needsExpected: () => true,
+  isApart: true,
   prepare: (given) => ({
     kind: 'plain',
     score: ({ output, expected }) => {

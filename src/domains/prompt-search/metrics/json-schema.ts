@@ -18,6 +18,7 @@ const faultsMax = 5;
 /** 0 if the output is not JSON. Otherwise 1 if it is valid, else 0, or the share of valid required fields. */
 export const jsonSchema = metricType({
   options,
+  isApart: true,
   isBinary: ({ partial }) => !partial,
   prepare: ({ schema, partial }) => {
     const compiled = compileBoundSchema(schema);

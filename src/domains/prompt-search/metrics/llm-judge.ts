@@ -3,11 +3,12 @@ import { readJudgeReply } from './judge-reply.ts';
 import { metricType } from './metric.ts';
 import { textOf } from './texts.ts';
 
+const grade = z.number().min(-1_000_000).max(1_000_000);
 const options = z.strictObject({
   model: z.string().min(1).max(200).optional().meta({ description: "The judging model; without it, the target's" }),
   criteria: z.string().min(1).max(8_000).meta({ description: 'What a good output is' }),
   scale: z
-    .tuple([z.number(), z.number()])
+    .tuple([grade, grade])
     .refine(([least, most]) => least < most, 'must begin with the smaller number')
     .default([1, 5]),
 });

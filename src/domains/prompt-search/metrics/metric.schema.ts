@@ -27,5 +27,14 @@ export const metricBody = z.discriminatedUnion('type', [
   metric('feedback_avoid'),
 ]);
 
+/** Characters of all metrics as JSON. They go to another thread with every output. */
+const metricsCharsMax = 64 * 1024;
+
 /** The metrics of a run. */
-export const metricsBody = z.array(metricBody).min(1).max(10);
+export const metricsBody = z
+  .array(metricBody)
+  .min(1)
+  .max(10)
+  .refine((metrics) => JSON.stringify(metrics).length <= metricsCharsMax, {
+    error: `must have at most ${metricsCharsMax} characters as JSON`,
+  });

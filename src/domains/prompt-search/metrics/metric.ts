@@ -1,19 +1,8 @@
 import type { z } from 'zod';
-import type { ChatMessage } from '../search/ports.ts';
+import type { ChatMessage, MetricConfig } from '../search/ports.ts';
+import type { MetricScore, ScoreInput } from './metric-score.ts';
 
-/** What a metric looks at. `expected` is undefined if it is not known. */
-export interface ScoreInput {
-  output: string;
-  expected: unknown;
-  inputs: Readonly<Record<string, unknown>>;
-  note: string | undefined;
-}
-
-/** A score from 0 to 1, and what was wrong in words for the reflection model; empty if nothing was. */
-export interface MetricScore {
-  score: number;
-  feedback: string;
-}
+export type { MetricScore, ScoreInput } from './metric-score.ts';
 
 /** A metric that scores by itself. */
 export interface PlainMetric {
@@ -30,13 +19,22 @@ export interface JudgeMetric {
   read(reply: string): MetricScore | undefined;
 }
 
+/** A metric whose time depends on what a user wrote. `SearchPorts.score` scores with it, in another thread. */
+export interface ApartMetric {
+  kind: 'apart';
+  config: MetricConfig;
+}
+
 export type PreparedMetric = PlainMetric | JudgeMetric;
 
 /** A type of metrics: its options, what it needs of a row, and how it scores. */
 export interface MetricType {
   options: z.ZodType;
-  needsExpected: boolean;
+  /** Whether every row needs an expected value, with these options. */
+  needsExpected: (options: unknown) => boolean;
   needsJudge: boolean;
+  /** Whether its time depends on what a user wrote: a short pattern can take long. */
+  isApart: boolean;
   /** True if every score is 0 or 1 with these options. */
   isBinary: (options: unknown) => boolean;
   /** @throws InvalidMetricError if an option cannot be used, such as a pattern that does not compile */
@@ -56,16 +54,19 @@ export class InvalidMetricError extends Error {
 /** Describes a type of metrics with typed options. */
 export function metricType<S extends z.ZodType>(type: {
   options: S;
-  needsExpected?: boolean;
+  needsExpected?: (options: z.output<S>) => boolean;
   needsJudge?: boolean;
+  isApart?: boolean;
   isBinary?: (options: z.output<S>) => boolean;
   prepare: (options: z.output<S>) => PreparedMetric;
 }): MetricType {
-  const { options, needsExpected = false, needsJudge = false, isBinary = () => false, prepare } = type;
+  const { options, needsExpected = () => false, needsJudge = false, isApart = false, prepare } = type;
+  const { isBinary = () => false } = type;
   return {
     options,
-    needsExpected,
+    needsExpected: (given) => needsExpected(options.parse(given)),
     needsJudge,
+    isApart,
     isBinary: (given) => isBinary(options.parse(given)),
     prepare: (given) => prepare(options.parse(given)),
   };

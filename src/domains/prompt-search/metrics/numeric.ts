@@ -16,7 +16,7 @@ const options = z.strictObject({
 /** 1 if the last number of the output is the expected one, within a tolerance. */
 export const numeric = metricType({
   options,
-  needsExpected: true,
+  needsExpected: () => true,
   isBinary: ({ decay }) => decay === null,
   prepare: (given) => ({
     kind: 'plain',

@@ -19,6 +19,7 @@ const searchedCharsMax = 100_000;
 /** 1 if the output matches a pattern, otherwise 0. */
 export const regex = metricType({
   options,
+  isApart: true,
   isBinary: () => true,
   prepare: ({ pattern, mode, ignore_case: ignoreCase, trim }) => {
     const compiled = compileLinear(pattern, ignoreCase);

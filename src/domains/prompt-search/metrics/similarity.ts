@@ -12,7 +12,7 @@ const spanChars = 60;
 /** How alike the output and the expected text are, from 0 to 1. */
 export const similarity = metricType({
   options,
-  needsExpected: true,
+  needsExpected: () => true,
   prepare: ({ method, ignore_case: ignoreCase }) => ({
     kind: 'plain',
     score: ({ output, expected }) => {

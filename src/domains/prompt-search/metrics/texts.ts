@@ -11,13 +11,29 @@ export function quote(value: unknown): string {
   return `"${text.length > quotedCharsMax ? `${text.slice(0, quotedCharsMax)}…` : text}"`;
 }
 
-/** Returns the JSON value of a text, which may stand in a fence; undefined if it is not JSON. */
+/** Recursive functions would use up the stack on values that are nested deeper. No model means such a value. */
+const levelsMax = 100;
+
+/**
+ * Returns the JSON value of a text, which may stand in a fence; undefined if it is not JSON of at most 100
+ * levels.
+ */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(withoutFence(text.trim()));
+    const value: unknown = JSON.parse(withoutFence(text.trim()));
+    return isDeeperThan(levelsMax, value) ? undefined : value;
   } catch {
     return undefined;
   }
+}
+
+function isDeeperThan(levels: number, root: unknown): boolean {
+  let level: unknown[] = [root];
+  for (let depth = 0; depth <= levels; depth++) {
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+    if (level.length === 0) return false;
+  }
+  return true;
 }
 
 /** Returns the JSON value between the first brace of a text and the last; undefined if there is none. */

@@ -45,8 +45,9 @@ export function decideOutcome(
   score: Score | null,
   { isSeed, isComplete, minEffect }: { isSeed: boolean; isComplete: boolean; minEffect: number },
 ): Outcome {
+  if (score === null) return 'inconclusive';
   if (isSeed) return 'no_improvement';
-  if (score === null || score.n < pairsMin) return 'inconclusive';
+  if (score.n < pairsMin) return 'inconclusive';
   const { ci95, p } = score.delta;
   if (ci95[0] > minEffect && (p === null || p <= pMax)) return isComplete ? 'improved' : 'inconclusive';
   return ci95[1] <= minEffect ? 'no_improvement' : 'inconclusive';

@@ -4,7 +4,8 @@
  * stored results, and it takes the same way.
  */
 
-import type { SearchConfig } from './search-config.ts';
+import type { MetricScore, ScoreInput } from '../metrics/metric-score.ts';
+import type { MetricConfig, SearchConfig } from './search-config.ts';
 
 export type { MetricConfig, ModelConfig, SearchConfig } from './search-config.ts';
 
@@ -125,6 +126,11 @@ export interface SearchPorts {
    */
   render(content: CandidateContent, inputs: Readonly<Record<string, unknown>>): Promise<ChatMessage[]>;
   analyze(content: CandidateContent): Promise<Analysis>;
+  /**
+   * Scores an output with a metric whose time depends on what a user wrote, where it can be ended.
+   * Returns an error if it takes too long.
+   */
+  score(metric: MetricConfig, input: ScoreInput): Promise<MetricScore | { error: string }>;
   /** Takes note of what happened. Ids in events are the same in a replay. */
   emit(event: SearchEvent): Promise<void>;
   readonly signal: AbortSignal;

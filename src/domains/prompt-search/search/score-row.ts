@@ -96,9 +96,14 @@ async function scoreOutput(deps: ScoreDeps, task: RowTask, output: string) {
   const { expected, inputs, note } = task.row;
   const input: ScoreInput = { output, expected, inputs, note };
   const parts: { part: MetricPart; score: MetricScore }[] = [];
-  for (const part of deps.metrics.parts.filter((each) => each.applies(input))) {
+  const scoreBy = (part: MetricPart): MetricScore | Promise<MetricScore | RowError> => {
     const { metric } = part;
-    const score = metric.kind === 'plain' ? metric.score(input) : await judge(deps, task, { metric, part, input });
+    if (metric.kind === 'plain') return metric.score(input);
+    if (metric.kind === 'apart') return deps.ports.score(metric.config, input);
+    return judge(deps, task, { metric, part, input });
+  };
+  for (const part of deps.metrics.parts.filter((each) => each.applies(input))) {
+    const score = await scoreBy(part);
     if ('error' in score) return score;
     parts.push({ part, score });
   }

@@ -13,5 +13,9 @@ export function wilsonInterval(hits: number, trials: number): MeanInterval {
   const shrink = 1 + z ** 2 / trials;
   const center = (share + z ** 2 / (2 * trials)) / shrink;
   const half = (z / shrink) * Math.sqrt((share * (1 - share)) / trials + z ** 2 / (4 * trials ** 2));
-  return { mean: share, ci95: [Math.max(0, center - half), Math.min(1, center + half)] };
+  // Rounding must not put the share outside of its own interval.
+  return {
+    mean: share,
+    ci95: [Math.max(0, Math.min(share, center - half)), Math.min(1, Math.max(share, center + half))],
+  };
 }

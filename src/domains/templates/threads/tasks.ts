@@ -1,4 +1,5 @@
 import type { ErrorKind, ProblemCode } from '../../../lib/errors.ts';
+import type { MetricConfig, MetricFault, MetricScore, ScoreInput } from '../../prompt-search/index.ts';
 import type { ContentDiff } from '../diff-content.ts';
 import type { TemplateBudget, TemplateProblem } from '../problems.ts';
 import type { RenderedTexts } from '../render-texts.ts';
@@ -33,6 +34,8 @@ export interface ThreadWork {
   checkSchema: { task: { schema: unknown }; result: { fault?: string } };
   validate: { task: { schema: unknown; variables: unknown }; result: CheckedVariables };
   diff: { task: { from: Content; to: Content }; result: ContentDiff };
+  checkMetrics: { task: { metrics: readonly MetricConfig[] }; result: MetricFault[] };
+  score: { task: { metric: MetricConfig; input: ScoreInput }; result: MetricScore };
   countTokens: { task: { texts: string[]; encoding: EncodingName }; result: TextTokens[] };
 }
 

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../lib/errors.ts';
+import { checkMetrics, scoreApart } from '../../prompt-search/index.ts';
 import { diffContent } from '../diff-content.ts';
 import { type CompiledLiquid, compileLiquid } from '../liquid/compile-liquid.ts';
 import { createLiquid } from '../liquid/engine.ts';
@@ -48,6 +49,8 @@ const work: { [Name in WorkName]: (task: ThreadWork[Name]['task']) => Promise<Th
   },
   validate: async ({ schema, variables }) => checkVariables(schema, variables),
   diff: async ({ from, to }) => diffContent(from, to),
+  checkMetrics: async ({ metrics }) => checkMetrics(metrics),
+  score: async ({ metric, input }) => scoreApart(metric, input),
   countTokens: async ({ texts, encoding }) => countIn(encoding, texts),
 };
 

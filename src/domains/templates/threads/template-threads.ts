@@ -33,7 +33,7 @@ type PoolName = Speed | 'tokens';
 const defaultLimitMs = 300;
 
 /**
- * Worker threads for templates, input schemas and token counts. Counting has its own thread, which
+ * Worker threads for templates, input schemas, metrics and token counts. Counting has its own thread, which
  * does not end when idle, because its tables take almost a second to load. A workspace whose work
  * exceeded its time or memory is moved to a separate thread. So the cost of replacing a terminated
  * thread affects only such workspaces.

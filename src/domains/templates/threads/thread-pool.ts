@@ -19,6 +19,8 @@ const doing: Readonly<Record<WorkName, string>> = {
   checkSchema: 'Checking the input schema',
   validate: 'Checking the variables',
   diff: 'Comparing the versions',
+  checkMetrics: 'Checking the metrics',
+  score: 'Scoring an output',
   countTokens: 'Counting tokens',
 };
 

@@ -1,0 +1,26 @@
+import { setMaxListeners } from 'node:events';
+import type { Phase } from '../prompt-search/index.ts';
+import type { Run } from './run.ts';
+
+/** The final evaluation has as much time as the search again, and this at least. */
+const finalMsMin = 60_000;
+
+/** When the time of a run is over, by phase. A signal is aborted then. */
+export type Deadlines = Readonly<Record<Phase, AbortSignal>>;
+
+/** Returns the deadlines of a run that has started, which are never reached if its time has no limit. */
+export function deadlinesOf({ startedAt, config: { budget } }: Run): Deadlines {
+  if (budget.maxDurationS === null) return { search: never(), holdout: never() };
+  const durationMs = budget.maxDurationS * 1_000;
+  const leftMs = (startedAt?.getTime() ?? Date.now()) + durationMs - Date.now();
+  return { search: after(leftMs), holdout: after(leftMs + Math.max(finalMsMin, durationMs)) };
+}
+
+const never = () => new AbortController().signal;
+
+function after(ms: number): AbortSignal {
+  const signal = AbortSignal.timeout(Math.max(0, Math.ceil(ms)));
+  // Every call in progress listens.
+  setMaxListeners(0, signal);
+  return signal;
+}
