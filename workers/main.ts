@@ -1,4 +1,5 @@
 import '../src/runtime/own-garbage.ts';
+import '../src/runtime/small-heap.ts';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { recordPromptEvents } from '../src/api/prompt-events.ts';

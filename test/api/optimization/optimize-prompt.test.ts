@@ -302,7 +302,7 @@ describe('413', () => {
 describe('metrics that take long to compile', () => {
   const slow = '\\pL'.repeat(600);
   const properties = Object.fromEntries(
-    Array.from({ length: 30 }, (_, index) => [`k${index}`, { pattern: `${slow}${index}` }]),
+    Array.from({ length: 20 }, (_, index) => [`k${index}`, { pattern: `${slow}${index}` }]),
   );
   test.each([
     [
@@ -324,12 +324,12 @@ describe('metrics that take long to compile', () => {
   test('more than 64 KiB of them are refused', async () => {
     const prompt = await it.newPrompt();
     const metrics = [{ type: 'json_schema', options: { schema: { description: 'x'.repeat(70_000) } } }];
-    expectProblem(await plan(prompt.id, { metrics }), 422, 'validation_failed');
+    expectProblem(await plan(prompt.id, { metrics }), 422, 'invalid_body');
   });
 
   test('parameters of more than 16 KiB are refused', async () => {
     const prompt = await it.newPrompt();
-    expectProblem(await plan(prompt.id, { target: { params: { x: 'y'.repeat(20_000) } } }), 422, 'validation_failed');
+    expectProblem(await plan(prompt.id, { target: { params: { x: 'y'.repeat(20_000) } } }), 422, 'invalid_body');
   });
 });
 
