@@ -64,7 +64,12 @@ export const budgetBody = z
   })
   .superRefine(({ scopes, thresholds }, context) => {
     refuseTwins(scopes.map(scopeKey), 'scopes', context);
-    refuseTwins(thresholds.map(String), 'thresholds', context);
+    // The comparison with the spend does not tell closer ones apart.
+    refuseTwins(
+      thresholds.map((ratio) => ratio.toFixed(9)),
+      'thresholds',
+      context,
+    );
   })
   .transform(
     ({ amount, currency: _, scopes, thresholds, notify, ...body }): BudgetInput => ({

@@ -63,9 +63,11 @@ export function isPublicAddress(address: string): boolean {
 export function targetFault(url: string, { allowPrivate }: TargetPolicy): string | undefined {
   const target = url.length <= urlCharsMax && URL.canParse(url) ? new URL(url) : undefined;
   if (target === undefined) return `must be an absolute URL of at most ${urlCharsMax} characters`;
-  const { protocol, username, password, port } = target;
+  const { protocol, username, password, port, hash } = target;
   if (protocol !== 'https:' && !(allowPrivate && protocol === 'http:')) return 'must use https';
   if (username !== '' || password !== '') return 'must not contain credentials';
+  // A parser reads a backslash as a slash, so the host would not be the one that a person reads.
+  if (hash !== '' || url.includes('\\')) return 'must not contain a fragment or a backslash';
   if (allowPrivate) return undefined;
   if (!ports.has(port)) return 'must use the port 443, 8443 or 80';
   return isPublicHost(hostOf(target)) ? undefined : 'must not be a private, loopback or reserved address';
