@@ -33,6 +33,7 @@ describe('200', () => {
       { name: 'ingest', waiting: expect.any(Number), failed: 0 },
       { name: 'ingest-large', failed: 0 },
       { name: 'identity' },
+      { name: 'optimization' },
     ]);
     expect(report.unavailable).toEqual([]);
   });
