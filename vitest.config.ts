@@ -15,7 +15,8 @@ const engines = { globalSetup: ['test/support/global-setup.ts'], execArgv };
  */
 const sharing = (groupOrder: number) => ({ isolate: false, sequence: { groupOrder } });
 
-const noisyNeighbor = 'test/faults/noisy-neighbor.test.ts';
+/** Tests that measure, so nothing runs beside them. */
+const measuring = { noise: 'test/faults/noisy-neighbor.test.ts', load: 'test/faults/optimization-load.test.ts' };
 
 export default defineConfig({
   test: {
@@ -72,22 +73,20 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
-          exclude: [noisyNeighbor],
+          exclude: Object.values(measuring),
           testTimeout: 180_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 3 },
         },
       },
-      // It measures, so nothing runs beside it.
-      {
+      ...Object.entries(measuring).map(([name, file], index) => ({
         test: {
-          name: 'noise',
-          include: [noisyNeighbor],
+          ...{ name, include: [file] },
           testTimeout: 400_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 4 + index },
         },
-      },
+      })),
     ],
   },
 });
