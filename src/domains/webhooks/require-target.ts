@@ -1,12 +1,12 @@
 import { InvalidError } from '../../lib/errors.ts';
-import { type TargetPolicy, targetFault } from './target.ts';
+import { notationFault, type TargetPolicy, targetFault } from './target.ts';
 
 /**
  * Checks that webhooks may be sent to a URL.
  * @throws InvalidError
  */
 export function requireTarget(url: string, policy: TargetPolicy): void {
-  const message = targetFault(url, policy);
+  const message = targetFault(url, policy) ?? notationFault(url);
   if (message === undefined) return;
   throw new InvalidError('invalid_body', `url: ${message}`, {
     errors: [{ path: 'url', code: 'target_not_allowed', message }],

@@ -63,14 +63,20 @@ export function isPublicAddress(address: string): boolean {
 export function targetFault(url: string, { allowPrivate }: TargetPolicy): string | undefined {
   const target = url.length <= urlCharsMax && URL.canParse(url) ? new URL(url) : undefined;
   if (target === undefined) return `must be an absolute URL of at most ${urlCharsMax} characters`;
-  const { protocol, username, password, port, hash } = target;
+  const { protocol, username, password, port } = target;
   if (protocol !== 'https:' && !(allowPrivate && protocol === 'http:')) return 'must use https';
   if (username !== '' || password !== '') return 'must not contain credentials';
-  // A parser reads a backslash as a slash, so the host would not be the one that a person reads.
-  if (hash !== '' || url.includes('\\')) return 'must not contain a fragment or a backslash';
   if (allowPrivate) return undefined;
   if (!ports.has(port)) return 'must use the port 443, 8443 or 80';
   return isPublicHost(hostOf(target)) ? undefined : 'must not be a private, loopback or reserved address';
+}
+
+/**
+ * Returns why a new target may not be written so, or undefined. A parser reads a backslash as a slash, so the
+ * host may not be the one that a person reads, and a fragment is never sent.
+ */
+export function notationFault(url: string): string | undefined {
+  return /[\\#]/.test(url) ? 'must not contain a fragment or a backslash' : undefined;
 }
 
 /** Returns the host of a URL without the brackets of an IPv6 address. */
