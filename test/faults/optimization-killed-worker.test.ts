@@ -55,6 +55,9 @@ it('a run whose worker is killed five times ends as one that was not disturbed',
 
   await expectEqual(ended, run);
   expect(ended).toMatchObject({ losses: kills, attempt: kills + 1 });
+  const states = await postgres('optimization_events').where({ run_id: run.id, type: 'state' }).orderBy('seq');
+  const resumed = Array.from({ length: kills }, () => ['queued', 'running']).flat();
+  expect(states.map(({ data }) => data.status)).toEqual(['running', ...resumed, 'completed']);
   const extra = billedCalls() - before - calls;
   expect(extra).toBeGreaterThan(0);
   expect(extra).toBeLessThanOrEqual(kills * concurrency);

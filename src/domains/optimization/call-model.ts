@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { ChatResult } from '../../llm/chat.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import {
@@ -40,6 +41,8 @@ export interface CallDeps {
 /** Sends calls, each at most once if it has a result. */
 export class Caller {
   readonly #deps: CallDeps;
+  /** Aborted when requests of a phase shall end: with the run, or when their time is over. */
+  readonly #endings: Deadlines;
   /** Calls that are reserved and not settled. */
   readonly #open = new Set<Promise<void>>();
   /** The last reservation. They are made one after the other, so that each knows which calls are open. */
@@ -47,6 +50,8 @@ export class Caller {
 
   constructor(deps: CallDeps) {
     this.#deps = deps;
+    const { search, holdout } = deps.deadlines;
+    this.#endings = { search: endingOf(deps.signal, search), holdout: endingOf(deps.signal, holdout) };
   }
 
   /**
@@ -123,14 +128,13 @@ export class Caller {
 
   async #sendOnce(call: ModelCall, attempt: number, sent: number) {
     const { postgres, lease, run, signal, send, prices, deadlines } = this.#deps;
-    const deadline = deadlines[call.phase];
     const reserved = prices.estimate(call);
-    const result = await send({ run, call, signal: AbortSignal.any([signal, deadline]) });
+    const result = await send({ run, call, signal: this.#endings[call.phase] });
     if (result.ok || result.mayBeBilled) await this.#record(call, attempt, result);
     // A call that was aborted stays reserved. When the lease ends, it counts as spent.
     signal.throwIfAborted();
     const billed = billedOf(result, reserved, (tokens) => prices.priceOf(call.model, tokens));
-    const isOverdue = !result.ok && deadline.aborted;
+    const isOverdue = !result.ok && deadlines[call.phase].aborted;
     const again = !result.ok && result.mayBeBilled && sent < sendsMax && !isOverdue;
     // Not final, so that a replay does not take it for an error of the row.
     const settlement = settlementOf(result, billed, !again && !isOverdue);
@@ -144,6 +148,13 @@ export class Caller {
     const sent = { call, attempt, result, endedAtMs: Date.now(), reserved: prices.estimate(call) };
     await patiently(signal, () => record(sent));
   }
+}
+
+function endingOf(signal: AbortSignal, deadline: AbortSignal): AbortSignal {
+  const ending = AbortSignal.any([signal, deadline]);
+  // Every call in progress listens.
+  setMaxListeners(0, ending);
+  return ending;
 }
 
 /** What is known of a request whose worker ended before the response. It may have been billed. */

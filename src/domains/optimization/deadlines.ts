@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { Phase } from '../prompt-search/index.ts';
 import type { Run } from './run.ts';
 
@@ -18,9 +17,4 @@ export function deadlinesOf({ startedAt, config: { budget } }: Run): Deadlines {
 
 const never = () => new AbortController().signal;
 
-function after(ms: number): AbortSignal {
-  const signal = AbortSignal.timeout(Math.max(0, Math.ceil(ms)));
-  // Every call in progress listens.
-  setMaxListeners(0, signal);
-  return signal;
-}
+const after = (ms: number) => AbortSignal.timeout(Math.max(0, Math.ceil(ms)));

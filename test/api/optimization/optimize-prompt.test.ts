@@ -356,6 +356,11 @@ describe('422', () => {
       'invalid_metric',
     ],
     ['too few calls', { budget: { max_calls: 20 } }, 'budget_too_small'],
+    [
+      'a scale that is too wide to divide',
+      { metrics: [{ type: 'llm_judge', options: { criteria: 'x', scale: [-1e308, 1e308] } }] },
+      'invalid_body',
+    ],
     ['too few tokens', { budget: { max_tokens: 10 } }, 'budget_too_small'],
     [
       'too little cost',

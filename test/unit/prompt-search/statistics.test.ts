@@ -22,6 +22,11 @@ describe('the interval of Wilson', () => {
 
   test('needs a trial', () => {
     expect(() => wilsonInterval(0, 0)).toThrow(RangeError);
+    // Rounding must not put a share outside of its own interval.
+    for (let trials = 1; trials <= 100; trials++) {
+      expect(wilsonInterval(0, trials).ci95[0]).toBe(0);
+      expect(wilsonInterval(trials, trials).ci95[1]).toBe(1);
+    }
   });
 });
 
