@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { prepareAttack } from '../support/noise/start-attack.ts';
 import { readTicks, stolenPercent } from '../support/noise/stolen-time.ts';
 import { figuresOf, type Samples, Victim } from '../support/noise/victim.ts';
 import { expectExactlyOnce } from '../support/readable.ts';
+import { completion, type ScriptedModel, startScriptedModel } from '../support/scripted-model.ts';
 import { post } from '../support/sender.ts';
 import { type Project, type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
@@ -40,10 +42,13 @@ const drainMsMax = 120_000;
  */
 const stolenPercentMax = 3;
 const triesMax = isExact ? 4 : 1;
+/** Every response of the model that optimizations call: a pattern can take long for random letters. */
+const modelOutput = Array.from(randomBytes(60_000), (byte) => (byte % 2 === 0 ? 'a' : 'b')).join('');
 
 /** One workspace attacks, another works: one criterion for all attacks, see `attacks.ts` for the table. */
 describe('while another workspace', () => {
   let stack: Stack;
+  let model: ScriptedModel;
   let revived: (() => number)[] = [];
   let attackerId: string;
   let victim: Victim;
@@ -52,10 +57,14 @@ describe('while another workspace', () => {
 
   beforeAll(async () => {
     const preload = [loopDelayPreload];
+    model = await startScriptedModel([completion(modelOutput)]);
     stack = await startStack({
       apiPreload: preload,
       workerPreload: preload,
-      env: { LOOP_DELAY_DIR: delaysDirectory, TMPDIR: tmpdir(), WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' },
+      env: {
+        ...{ LOOP_DELAY_DIR: delaysDirectory, TMPDIR: tmpdir(), WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' },
+        LLM_BASE_URL: model.url,
+      },
     });
     // One attack that ends a process must not decide what becomes of the next.
     revived = [stack.api.keepAlive(), stack.worker.keepAlive()];
@@ -72,6 +81,7 @@ describe('while another workspace', () => {
   afterAll(async () => {
     for (const end of revived) end();
     await stack?.stop();
+    await model?.close();
     rmSync(delaysDirectory, { recursive: true, force: true });
   });
 

@@ -330,11 +330,39 @@ export const attacks = {
         });
       }),
   },
+  'metrics that take long to check and to compute': {
+    async prepare(target) {
+      for (let prompt = 0; prompt < metricPrompts; prompt++) {
+        const body = { name: `scored ${prompt}`, type: 'text', template: '{{question}}', config: { model: 'echo' } };
+        await created(post(target, '/prompts', body));
+      }
+    },
+    run: (target, signal) =>
+      inParallel(12, signal, async (turn) => {
+        const checked = { dry_run: true, dataset: scoredRows, metrics: slowMetrics.checked };
+        await post(target, '/prompts/scored-0/optimize', checked, signal);
+        const run = { dataset: scoredRows, metrics: slowMetrics.computed, budget: { max_duration_s: 10 } };
+        await post(target, `/prompts/scored-${turn % metricPrompts}/optimize`, run, signal);
+      }),
+  },
 } as const satisfies Record<string, Attack>;
 
 export type AttackName = keyof typeof attacks;
 
 const largeTraceId = newTraceId();
+const metricPrompts = 12;
+const scoredRows = {
+  source: 'inline',
+  rows: Array.from({ length: 40 }, (_, index) => ({ inputs: { question: `Question ${index}` }, expected: 'yes' })),
+};
+/** The first ones are refused after their time. The other one takes long for each long output of the model. */
+const slowMetrics = {
+  checked: Array.from({ length: 10 }, (_, index) => ({
+    type: 'regex',
+    options: { pattern: `${'\\pL'.repeat(600)}${index}` },
+  })),
+  computed: [{ type: 'regex', options: { pattern: 'a[ab]{30}[cd]' } }],
+};
 const endless = '{% for i in (1..100000) %}{% for j in (1..100000) %}{{ i | plus: j }}{% endfor %}{% endfor %}';
 
 async function sendTraces(target: Target, spans: Parameters<typeof tracesBody>[0]): Promise<void> {
