@@ -40,11 +40,11 @@ async function insertParts(count: number): Promise<void> {
   }
 }
 
-async function counts(): Promise<{ parts: number; rows: number }> {
+async function counts(table = 'spans', id = month.replace('-', '')): Promise<{ parts: number; rows: number }> {
   const result = await clickhouse.query({
     query: `SELECT count()::Float64 AS parts, sum(rows)::Float64 AS rows FROM system.parts
-            WHERE active AND table = 'spans' AND partition_id = {id:String}`,
-    query_params: { id: month.replace('-', '') },
+            WHERE active AND table = {table:String} AND partition_id = {id:String}`,
+    query_params: { table, id },
     format: 'JSONEachRow',
   });
   const [row] = await result.json<{ parts: number; rows: number }>();
@@ -88,4 +88,25 @@ test('some parts stay as they are while spans come, and are merged down to three
   expect(await counts()).toEqual(before);
   await merge(`ingest-of-${randomUUID()}`, 0);
   expect((await counts()).parts).toBeLessThanOrEqual(3);
+});
+
+test('a table that is not of spans keeps many parts while rows come, and is merged once it rests', async () => {
+  const table = `resting_${randomUUID().replaceAll('-', '')}`;
+  // The engine merges by itself only from 60 parts on.
+  const settings = 'SETTINGS merge_selector_base = 60';
+  await clickhouse.command({ query: `CREATE TABLE ${table} (n UInt8) ENGINE = MergeTree ORDER BY n ${settings}` });
+  try {
+    for (let part = 0; part < 12; part++)
+      await clickhouse.insert({ table, values: [{ n: part }], format: 'JSONEachRow' });
+    const before = await counts(table, 'all');
+    expect(before.parts).toBeGreaterThan(8);
+    await merge(`ingest-of-${randomUUID()}`);
+    expect(await counts(table, 'all')).toEqual(before);
+    await merge(`ingest-of-${randomUUID()}`, 0);
+    const after = await counts(table, 'all');
+    expect(after.parts).toBeLessThanOrEqual(3);
+    expect(after.rows).toBe(12);
+  } finally {
+    await clickhouse.command({ query: `DROP TABLE ${table}` });
+  }
 });

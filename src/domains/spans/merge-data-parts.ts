@@ -26,25 +26,26 @@ export const restingPartsMax = 3;
 const quicklyMergedBytesMax = 512 * 1024 * 1024;
 
 /**
- * Merges the data parts of `spans` where there are many, at a moment when no body waits. While
- * spans come fast, ClickHouse leaves these data parts alone (`merge_selector_base`), because a
+ * Merges the data parts of the tables where there are many, at a moment when no body waits. While
+ * spans come fast, ClickHouse leaves those of `spans` alone (`merge_selector_base`), because a
  * merge costs as much as the inserts before it. Small data parts are merged first. A partition
- * without changes for `restS` seconds is merged further.
+ * without changes for `restS` seconds is merged further. Reads with FINAL compare the rows of all
+ * data parts, which takes stats half as long again as reading one.
  */
 export async function mergeDataParts(
   { slowClickhouse, ingest, stopping, logger }: MergeDataPartsDeps,
   { restS }: { restS: number },
 ): Promise<void> {
-  for (const { partition, parts } of await scattered(slowClickhouse, restS)) {
+  for (const { table, partition, parts } of await scattered(slowClickhouse, restS)) {
     if ((await anyBody(ingest)) || stopping.aborted) return;
     const startedAtMs = performance.now();
     await runStatement(slowClickhouse, {
-      query: 'OPTIMIZE TABLE spans PARTITION ID {partition:String}',
-      query_params: { partition },
+      query: 'OPTIMIZE TABLE {table:Identifier} PARTITION ID {partition:String}',
+      query_params: { table, partition },
       clickhouse_settings: { max_execution_time: 0 },
       abort_signal: stopping,
     });
-    logger.info({ partition, parts, took_ms: Math.round(performance.now() - startedAtMs) }, 'parts merged');
+    logger.info({ table, partition, parts, took_ms: Math.round(performance.now() - startedAtMs) }, 'parts merged');
   }
 }
 
@@ -53,15 +54,21 @@ async function anyBody(lanes: readonly Queue[]): Promise<boolean> {
   return counts.some((count) => count > 0);
 }
 
-async function scattered(clickhouse: ClickHouse, restS: number): Promise<{ partition: string; parts: number }[]> {
+interface Scattered {
+  table: string;
+  partition: string;
+  parts: number;
+}
+
+function scattered(clickhouse: ClickHouse, restS: number): Promise<Scattered[]> {
   return readRows(clickhouse, {
-    query: `SELECT partition_id AS partition, count()::Float64 AS parts FROM system.parts
-            WHERE active AND database = currentDatabase() AND table = 'spans'
-            GROUP BY partition_id
-            HAVING parts > {partsMax:UInt32}
+    query: `SELECT table, partition_id AS partition, count()::Float64 AS parts FROM system.parts
+            WHERE active AND database = currentDatabase()
+            GROUP BY table, partition_id
+            HAVING (table = 'spans' AND parts > {partsMax:UInt32})
               OR (countIf(bytes_on_disk <= {quicklyMergedBytesMax:UInt64}) > {restingPartsMax:UInt32}
                 AND max(modification_time) <= subtractSeconds(now(), {restS:UInt32}))
-            ORDER BY partition_id`,
+            ORDER BY table, partition_id`,
     query_params: { partsMax, quicklyMergedBytesMax, restingPartsMax, restS },
     format: 'JSONEachRow',
   });
