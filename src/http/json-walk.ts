@@ -1,4 +1,5 @@
 import { InvalidError, MalformedError } from '../lib/errors.ts';
+import { isStorableText } from '../lib/storable-text.ts';
 import { formatPath, quote } from './faults.ts';
 
 /**
@@ -6,14 +7,6 @@ import { formatPath, quote } from './faults.ts';
  * anything else.
  */
 export const jsonDepthMax = 64;
-
-/**
- * Returns whether the databases can store a text. Postgres refuses NUL, and UTF-8 cannot encode
- * lone surrogates.
- */
-export function isStorableText(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0');
-}
 
 /**
  * JSON forbids raw NUL in strings and UTF-8 forbids surrogates, so both can occur only as an

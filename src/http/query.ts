@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MalformedError } from '../lib/errors.ts';
-import { isStorableText } from './json-walk.ts';
+import { isStorableText } from '../lib/storable-text.ts';
 
 /** Query parameters as decoded from the URL; a list when a name is repeated. */
 export type QueryValues = Readonly<Record<string, string | string[]>>;

@@ -7,3 +7,11 @@ const replacement = '\uFFFD';
 export function storableText(text: string): string {
   return text.replaceAll('\0', replacement).replace(/\p{Surrogate}/gu, replacement);
 }
+
+/**
+ * Returns whether the databases can store a text. Postgres refuses NUL, and UTF-8 cannot encode
+ * lone surrogates.
+ */
+export function isStorableText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}

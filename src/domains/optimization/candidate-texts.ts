@@ -21,10 +21,10 @@ const compiledMax = 16;
  */
 export function candidateTexts(
   source: PartSource,
-  { project, base }: { project: PartsProject; base: PromptContent },
+  { project, base, signal }: { project: PartsProject; base: PromptContent; signal: AbortSignal },
 ): Pick<SearchPorts, 'render' | 'analyze'> {
   const kept = new LRUCache<string, Promise<CompiledPrompt>>({ max: compiledMax });
-  const threads = source.threads.of(project.workspaceId);
+  const threads = source.threads.of(project.workspaceId, { signal });
   const compile = (content: CandidateContent): Promise<CompiledPrompt> => {
     const key = JSON.stringify(content);
     const known = kept.get(key);
@@ -80,7 +80,8 @@ function analysisOf({ prompt, expanded, variables, placeholders }: CompiledPromp
   if (unknown !== undefined) return { ok: false, problem: unknown.message };
   const refs = textsOf(prompt).flatMap(({ template }) => template.parts.map(({ ref }) => ref));
   const named = placeholders.map((name) => `placeholders.${name}`);
-  return { ok: true, variables: [...variables.keys(), ...named], parts: [...new Set(refs)] };
+  const required = [...variables].flatMap(([path, isRequired]) => (isRequired ? [path] : []));
+  return { ok: true, variables: [...variables.keys(), ...named], required, parts: [...new Set(refs)] };
 }
 
 const asText = (content: unknown) => (typeof content === 'string' ? content : JSON.stringify(content ?? ''));

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isStorableText } from '../../../src/http/json-walk.ts';
+import { isStorableText } from '../../../src/lib/storable-text.ts';
 import { newProject, type ProjectOfTest } from '../../support/api.ts';
 import { usePromptApi } from '../../support/prompt-api.ts';
 

@@ -126,9 +126,11 @@ function analyze(content: CandidateContent): Analysis {
       : content.messages.flatMap((message) => ('placeholder' in message ? [] : [message.content]));
   try {
     const parsed = templates.map((template) => parseMustache(template));
-    const variables = parsed.flatMap((each) => each.variables.map(({ path }) => path));
+    const uses = parsed.flatMap((each) => each.variables);
+    const pathsOf = (of: typeof uses) => [...new Set(of.map(({ path }) => path))];
     const parts = parsed.flatMap((each) => each.parts.map(({ ref }) => ref));
-    return { ok: true, variables: [...new Set(variables)], parts: [...new Set(parts)] };
+    const required = pathsOf(uses.filter(({ unconditional }) => unconditional));
+    return { ok: true, variables: pathsOf(uses), required, parts: [...new Set(parts)] };
   } catch (error) {
     if (error instanceof InvalidTemplateError) return { ok: false, problem: error.message };
     throw error;

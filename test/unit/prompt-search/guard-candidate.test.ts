@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guardCandidate, namesOf } from '../../../src/domains/prompt-search/search/guard-candidate.ts';
+import { guardCandidate, namesOf, sampleOf } from '../../../src/domains/prompt-search/search/guard-candidate.ts';
 import type { CandidateContent } from '../../../src/domains/prompt-search/search/ports.ts';
 import { InvalidError } from '../../../src/lib/errors.ts';
 import { simulatedPorts } from '../../support/simulated-model/simulated-ports.ts';
@@ -49,11 +49,61 @@ test('a candidate that parses and cannot be rendered with a row is refused', asy
     ...ports,
     render: () => Promise.reject(new InvalidError('template_limit', 'The text is too long')),
   };
-  const rules = { base, names: await namesOf(ports, base), promptTokensMax: 60, sample: { inputs: {} } };
+  const rules = {
+    base,
+    names: await namesOf(ports, base),
+    promptTokensMax: 60,
+    sample: { inputs: {}, bytes: 0, probes: new Map() },
+  };
   const change = { content: text('Now: {{ticket}}, {{user.name}}'), index: 0, shown };
   expect(await guardCandidate({ ports: failing, rules, seen: new Set() }, change)).toMatch(
     /cannot be rendered.*too long/,
   );
+});
+
+describe('a candidate is rendered like the base', () => {
+  const row = { inputs: { ticket: 'Broken screen', user: { name: 'Ada' } } };
+  const guardRendered = async (template: string) => {
+    const sample = await sampleOf(ports, base, row);
+    const rules = { base, names: await namesOf(ports, base), promptTokensMax: 60, sample };
+    return guardCandidate({ ports, rules, seen: new Set() }, { content: text(template), index: 0, shown });
+  };
+
+  test('and accepted if it shows the same values', async () => {
+    expect(await guardRendered('Look at {{ticket}} first. Then sort it for {{user.name}}.')).toBeUndefined();
+  });
+
+  test.each([
+    ['that names a variable where its value is never shown', 'Sort {{^ticket}}{{ticket}}{{/ticket}}{{user.name}}.'],
+    ['that shows a value only if there is one', '{{#ticket}}Sort {{ticket}}{{/ticket}} for {{user.name}}.'],
+  ])('and refused if it is one %s', async (_what, template) => {
+    expect(await guardRendered(template)).toBe('The variable "ticket" became optional.');
+  });
+
+  test('and refused if it does not show a value, though its names are the same', async () => {
+    const optional = text('{{#ticket}}Sort {{ticket}}.{{/ticket}} For {{user.name}}.');
+    const sample = await sampleOf(ports, optional, row);
+    const rules = { base: optional, names: await namesOf(ports, optional), promptTokensMax: 60, sample };
+    const change = { content: text('{{^ticket}}{{ticket}}{{/ticket}} For {{user.name}}.'), index: 0, shown };
+    expect(await guardCandidate({ ports, rules, seen: new Set() }, change)).toBe(
+      'It does not show the value of "ticket", as the base does.',
+    );
+  });
+
+  test('and refused if the inputs make it too long', async () => {
+    const long = { inputs: { ...row.inputs, ticket: 'x'.repeat(1_000) } };
+    const sample = await sampleOf(ports, base, long);
+    const rules = { base, names: await namesOf(ports, base), promptTokensMax: 60, sample };
+    const change = { content: text(`${'{{ticket}}'.repeat(4)} {{user.name}}`), index: 0, shown };
+    expect(await guardCandidate({ ports, rules, seen: new Set() }, change)).toMatch(/bytes; at most/);
+  });
+
+  test.each([
+    ['NUL', '\0'],
+    ['half of a surrogate pair', '\ud800'],
+  ])('and refused with %s', async (_what, character) => {
+    expect(await guardRendered(`Sort ${character} {{ticket}} for {{user.name}}.`)).toMatch(/NUL character or half/);
+  });
 });
 
 describe('a candidate of a chat', () => {

@@ -1,12 +1,10 @@
 import { z } from 'zod';
+import { isStorableText } from '../../../lib/storable-text.ts';
 
-/**
- * Returns whether Postgres can store an identifier as text: it has no NUL and no lone surrogate.
- */
-const storable = (text: string) => !text.includes('\u0000') && !/\p{Surrogate}/u.test(text);
-const identifier = z.string().min(1).max(255).refine(storable);
+const identifier = z.string().min(1).max(255).refine(isStorableText);
 /** Only displayed to people, so an invalid value is omitted and does not reject the token. */
-const display = (charsMax: number) => z.string().min(1).max(charsMax).refine(storable).optional().catch(undefined);
+const display = (charsMax: number) =>
+  z.string().min(1).max(charsMax).refine(isStorableText).optional().catch(undefined);
 
 const claims = z.object({
   sub: identifier,

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import type { CandidateContent } from './ports.ts';
+import type { CandidateContent, ChatMessage } from './ports.ts';
 
 /** Bytes of a token, about, in English text. */
-const bytesPerToken = 4;
+export const bytesPerToken = 4;
 
 /** Returns the SHA-256 of a candidate's content in hex. */
 export function contentHash(content: CandidateContent): string {
@@ -19,6 +19,11 @@ export function contentHash(content: CandidateContent): string {
 export function promptTokensOf(content: CandidateContent): number {
   const bytes = templatesOf(content).reduce((sum, { template }) => sum + Buffer.byteLength(template), 0);
   return Math.ceil(bytes / bytesPerToken);
+}
+
+/** Returns the UTF-8 bytes of messages. */
+export function bytesOf(messages: readonly ChatMessage[]): number {
+  return messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
 }
 
 /** A template of a prompt: its place among the messages and its role. A text prompt has one, of a user. */

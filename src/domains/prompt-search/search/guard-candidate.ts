@@ -1,22 +1,37 @@
-import { contentHash, promptTokensOf, templatesOf } from './candidate-content.ts';
+import { isStorableText } from '../../../lib/storable-text.ts';
+import { bytesOf, bytesPerToken, contentHash, promptTokensOf, templatesOf } from './candidate-content.ts';
 import { type CandidateContent, type Row, RunFailed, type SearchPorts } from './ports.ts';
+import { findHidden, type Probe, probeValues } from './probe-values.ts';
 import { renderRow } from './render-row.ts';
 import { findVerbatimSpan } from './verbatim-span.ts';
 
 /** The variables and parts of one message. */
 export interface Names {
   variables: readonly string[];
+  /** The variables without which it cannot be rendered. */
+  required: readonly string[];
   parts: readonly string[];
 }
+
+/** A candidate may be so many times as long as the base, before and after inputs are inserted. */
+export const growthMax = 2;
 
 /** What every candidate must keep of the base, and what it must not exceed. */
 export interface GuardRules {
   base: CandidateContent;
   /** By the index of the message. */
   names: ReadonlyMap<number, Names>;
-  /** A row that the base renders, and every candidate must render. */
-  sample: Pick<Row, 'inputs'> | undefined;
+  /** A row that every candidate must render. */
+  sample: Sample | undefined;
   promptTokensMax: number;
+}
+
+/** A row, and what the base makes of it. */
+export interface Sample extends Pick<Row, 'inputs'> {
+  /** UTF-8 bytes of the base with these inputs; 0 if it cannot be rendered. */
+  bytes: number;
+  /** The values that each message shows, by the index of the message. */
+  probes: ReadonlyMap<number, readonly Probe[]>;
 }
 
 export interface Change {
@@ -47,19 +62,52 @@ export async function guardCandidate(
   if (tokens > rules.promptTokensMax)
     return `It has about ${tokens} tokens; at most ${rules.promptTokensMax} are allowed.`;
   if (seen.has(contentHash(content))) return 'It was tried before.';
+  if (!isStorableText(textOf(content))) return 'It has a NUL character or half of a surrogate pair.';
   const whole = await ports.analyze(content);
   const changed = whole.ok && content.type === 'chat' ? await ports.analyze(messageAt(content, index)) : whole;
   if (!changed.ok) return `It is not a valid template: ${changed.problem}`;
-  const wanted = rules.names.get(index) ?? { variables: [], parts: [] };
+  const wanted = rules.names.get(index) ?? { variables: [], required: [], parts: [] };
   const differences = [
     ...differ('variable', wanted.variables, changed.variables),
     ...differ('part', wanted.parts, changed.parts),
   ];
   if (differences.length > 0) return differences.join(' ');
-  const rendered = rules.sample === undefined ? undefined : await renderRow(ports, content, rules.sample);
-  if (rendered !== undefined && 'problem' in rendered) return `It cannot be rendered: ${rendered.problem}`;
+  const optional = wanted.required.find((name) => !changed.required.includes(name));
+  if (optional !== undefined) return `The variable ${JSON.stringify(optional)} became optional.`;
+  const problem = rules.sample && (await checkRendered(ports, { content, index }, rules, rules.sample));
+  if (problem !== undefined) return problem;
   const span = findVerbatimSpan(textOf(content), shown, textOf(rules.base));
   return span === undefined ? undefined : `It copies a row verbatim: "${span}".`;
+}
+
+/** Renders a candidate as the base was rendered. Names alone do not tell whether a value is shown, or how often. */
+async function checkRendered(
+  ports: Pick<SearchPorts, 'render'>,
+  { content, index }: Omit<Change, 'shown'>,
+  { promptTokensMax }: GuardRules,
+  sample: Sample,
+): Promise<string | undefined> {
+  const rendered = await renderRow(ports, content, sample);
+  if ('problem' in rendered) return `It cannot be rendered: ${rendered.problem}`;
+  const [bytes, bytesMax] = [bytesOf(rendered.messages), growthMax * sample.bytes + promptTokensMax * bytesPerToken];
+  if (bytes > bytesMax) return `With the inputs of a row it has ${bytes} bytes; at most ${bytesMax} are allowed.`;
+  const hidden = await findHidden(ports, messageAt(content, index), sample.probes.get(index) ?? []);
+  if (hidden === undefined) return undefined;
+  return `It does not show the value of ${JSON.stringify(hidden)}, as the base does.`;
+}
+
+/** Renders the base with a row, for {@link guardCandidate}. */
+export async function sampleOf(
+  ports: Pick<SearchPorts, 'render'>,
+  base: CandidateContent,
+  { inputs }: Pick<Row, 'inputs'>,
+): Promise<Sample> {
+  const rendered = await renderRow(ports, base, { inputs });
+  const probes = new Map<number, readonly Probe[]>();
+  for (const { index } of templatesOf(base)) {
+    probes.set(index, await probeValues(ports, messageAt(base, index), { inputs }));
+  }
+  return { inputs, bytes: 'problem' in rendered ? 0 : bytesOf(rendered.messages), probes };
 }
 
 /**

@@ -3,7 +3,7 @@ import { evaluateBase } from './evaluate-base.ts';
 import { evaluateHoldout } from './evaluate-holdout.ts';
 import { paretoFrontier } from './pareto-frontier.ts';
 import type { Candidate, Decision, FinishReason, Optimize, SearchConfig } from './ports.ts';
-import { LimitReached } from './ports.ts';
+import { LimitReached, RunFailed } from './ports.ts';
 import { reserveHoldout } from './reserve-holdout.ts';
 import { searchByMetaPrompt } from './search-by-meta-prompt.ts';
 import { searchFewShot } from './search-few-shot.ts';
@@ -51,11 +51,22 @@ async function decide(run: SearchRun, finishReason: FinishReason): Promise<Decis
   if (finishReason === 'perfect' && run.pool.length === 1) return { ...found, ...(await alreadyOptimal(run, base)) };
   const isSeed = winner.hash === base.hash;
   if (run.rows.holdout.length === 0) {
+    requireAnyScore(run, base, finishReason);
     return { ...found, score: null, delta: noDelta, outcome: isSeed ? 'no_improvement' : 'inconclusive' };
   }
   const { score, delta, isComplete } = await evaluateHoldout(run, base, winner);
+  requireAnyScore(run, base, finishReason);
   const { minEffect } = run.config;
   return { ...found, score, delta, outcome: decideOutcome(score, { isSeed, isComplete, minEffect }) };
+}
+
+/** @throws RunFailed if the time of the run ended before the base got a score on any row */
+function requireAnyScore(run: SearchRun, base: Candidate, finishReason: FinishReason): void {
+  const rows = [...run.rows.val, ...run.rows.holdout];
+  if (finishReason !== 'duration' || run.evaluator.scoresOf(base.hash, rows).length > 0) return;
+  const error = rows.flatMap(({ key }) => run.evaluator.samplesOf(base.hash, key)).find((each) => each.error)?.error;
+  const last = error === undefined || error === null ? '' : ` The first error: ${error}`;
+  throw new RunFailed('evaluation_failed', `No call of the base was answered within the time of the run.${last}`);
 }
 
 async function searchUntilLimit(run: SearchRun, search: SearchAlgorithm): Promise<FinishReason> {

@@ -100,9 +100,9 @@ export interface Row {
   note?: string;
 }
 
-/** What the template engine says of a text: its variables, or why it cannot be used. */
+/** What the template engine says of a text: its variables, which of them it requires, its parts, or why it cannot be used. */
 export type Analysis =
-  | { ok: true; variables: readonly string[]; parts: readonly string[] }
+  | { ok: true; variables: readonly string[]; required: readonly string[]; parts: readonly string[] }
   | { ok: false; problem: string };
 
 export interface SearchPorts {

@@ -1,6 +1,13 @@
 import { hash } from 'node:crypto';
 import { reflectCallKey } from './call-keys.ts';
-import { contentHash, type MessageTemplate, promptTokensOf, templatesOf, withTemplate } from './candidate-content.ts';
+import {
+  bytesPerToken,
+  contentHash,
+  type MessageTemplate,
+  promptTokensOf,
+  templatesOf,
+  withTemplate,
+} from './candidate-content.ts';
 import { guardCandidate } from './guard-candidate.ts';
 import type { CallOutcome, Candidate, CandidateContent, CandidateOrigin, ChatMessage } from './ports.ts';
 import { RunFailed } from './ports.ts';
@@ -55,7 +62,8 @@ export async function proposeCandidate(run: SearchRun, task: ProposalTask): Prom
       const candidate = describeCandidate(run, { ...task, content, hypothesis: proposal.hypothesis, attempt });
       const refusal = await guardCandidate(run, { content, index: template.index, shown: textsOfRows(task.shown) });
       if (refusal === undefined) return accept(run, candidate, template);
-      await run.ports.emit({ type: 'candidate', candidate: { ...candidate, rejectReason: refusal } });
+      const kept = withTemplate(content, template.index, beginningOf(proposal.template, run.rules.promptTokensMax));
+      await run.ports.emit({ type: 'candidate', candidate: { ...candidate, content: kept, rejectReason: refusal } });
       problem = refusal;
     }
     messages = repairRequest(asked, outcome.result.text, problem);
@@ -63,6 +71,12 @@ export async function proposeCandidate(run: SearchRun, task: ProposalTask): Prom
   run.messageFaults.set(template.index, (run.messageFaults.get(template.index) ?? 0) + 1);
   countFailure(run, isReadable, problem);
   return undefined;
+}
+
+/** Returns what is kept of the text of a refused candidate: as much as a candidate may have. */
+function beginningOf(template: string, tokensMax: number): string {
+  const charsMax = tokensMax * bytesPerToken;
+  return template.length <= charsMax ? template : `${template.slice(0, charsMax).toWellFormed()}…`;
 }
 
 function accept(run: SearchRun, candidate: Candidate, template: MessageTemplate): Candidate {

@@ -2,14 +2,13 @@ import { prepareMetrics } from '../metrics/combine-scores.ts';
 import { promptTokensOf } from './candidate-content.ts';
 import { chooseRows } from './choose-rows.ts';
 import { Evaluator } from './evaluator.ts';
-import { namesOf } from './guard-candidate.ts';
+import { growthMax, namesOf, sampleOf } from './guard-candidate.ts';
 import type { SearchInput, SearchPorts } from './ports.ts';
 import { describeCandidate } from './propose-candidate.ts';
 import type { SearchRun } from './search-run.ts';
 import { TrainOrder } from './train-order.ts';
 
-/** A candidate may be twice as long as the base, or this long. */
-const growthMax = 2;
+/** A candidate may be this long, however short the base is. */
 const promptTokensMax = 1_500;
 
 /**
@@ -28,6 +27,7 @@ export async function startSearch(ports: SearchPorts, { config, base, rows }: Se
   };
   const { target } = config;
   const chosen = chooseRows(rows, config);
+  const row = chosen.train[0] ?? chosen.val[0];
   const run: SearchRun = {
     ports: counting,
     config,
@@ -36,7 +36,7 @@ export async function startSearch(ports: SearchPorts, { config, base, rows }: Se
     rules: {
       base,
       names: await namesOf(ports, base),
-      sample: chosen.train[0] ?? chosen.val[0],
+      sample: row && (await sampleOf(ports, base, row)),
       promptTokensMax: Math.max(growthMax * promptTokensOf(base), config.search.maxPromptTokens ?? promptTokensMax),
     },
     rows: chosen,
