@@ -11,6 +11,8 @@ export interface LlmLimits {
   /** How long a call waits for a place before it fails. */
   waitMsMax: number;
   replyBytesMax: number;
+  /** UTF-16 units of the text of a response. */
+  textCharsMax: number;
   /** Attempts of one call, with the first. */
   attemptsMax: number;
   /** The longest pause that a `Retry-After` of the endpoint may ask for. */
@@ -27,6 +29,7 @@ export const defaultLlmLimits: LlmLimits = {
   timeoutMs: 120_000,
   waitMsMax: 300_000,
   replyBytesMax: 4 * 1024 * 1024,
+  textCharsMax: 256 * 1024,
   attemptsMax: 4,
   retryAfterMsMax: 30_000,
   backoffMsMin: 250,

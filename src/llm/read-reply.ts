@@ -30,11 +30,13 @@ export function readReply(body: unknown): Reply | undefined {
   const choice = result.data?.choices[0];
   if (choice === undefined) return undefined;
   const { content } = choice.message;
-  const usage = result.data?.usage;
+  const text = typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('');
+  const { prompt_tokens: inputTokens = 0, completion_tokens: outputTokens = 0 } = result.data?.usage ?? {};
+  // No request and no text is without tokens, so such a usage says nothing.
+  const isKnown = inputTokens > 0 && (outputTokens > 0 || text === '');
   return {
-    text: typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join(''),
-    finishReason: choice.finish_reason ?? null,
-    usage: usage ? { inputTokens: usage.prompt_tokens, outputTokens: usage.completion_tokens } : undefined,
+    ...{ text, finishReason: choice.finish_reason ?? null },
+    usage: isKnown ? { inputTokens, outputTokens } : undefined,
   };
 }
 

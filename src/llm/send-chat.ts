@@ -1,5 +1,6 @@
 import { type Attempt, attempt } from './attempt.ts';
 import type { ChatRequest, ChatResult } from './chat.ts';
+import type { LlmLimits } from './limits.ts';
 import type { Llm } from './llm.ts';
 import { pause, pauseMs } from './pause.ts';
 import { estimateTokens, readReply } from './read-reply.ts';
@@ -17,7 +18,7 @@ export async function sendChat(llm: Llm, request: ChatRequest): Promise<ChatResu
     const place = await llm.places.take(sharer, signal);
     if (place === undefined) return unsent(signal);
     const result = await attempt(llm, body, signal).finally(() => place.release());
-    if (result.ok) return finished(result, request);
+    if (result.ok) return finished(result, request, llm.limits);
     const { retry, headers, ...failure } = result;
     if (!retry || tried === attemptsMax) return failure;
     if (!(await pause(pauseMs({ attempt: tried, headers }, llm.limits), signal))) return unsent(signal);
@@ -31,13 +32,18 @@ function unsent({ aborted }: AbortSignal): ChatResult {
   return { ok: false, code, message, mayBeBilled: false, latencyMs: 0 };
 }
 
-function finished({ body, latencyMs }: Extract<Attempt, { ok: true }>, { messages }: ChatRequest): ChatResult {
+function finished(
+  { body, latencyMs }: Extract<Attempt, { ok: true }>,
+  { messages }: ChatRequest,
+  { textCharsMax }: LlmLimits,
+): ChatResult {
+  const invalid = { ok: false, code: 'provider_reply_invalid', mayBeBilled: true, latencyMs } as const;
   const reply = readReply(body);
-  if (reply === undefined) {
-    const message = 'The endpoint did not answer with a chat completion';
-    return { ok: false, code: 'provider_reply_invalid', message, mayBeBilled: true, latencyMs };
-  }
+  if (reply === undefined) return { ...invalid, message: 'The endpoint did not answer with a chat completion' };
   const { text, finishReason, usage } = reply;
+  if (text.length > textCharsMax) {
+    return { ...invalid, message: `The text of the response has more than ${textCharsMax} characters` };
+  }
   const tokens = usage ?? {
     inputTokens: estimateTokens(messages.map(({ content }) => content)),
     outputTokens: estimateTokens([text]),

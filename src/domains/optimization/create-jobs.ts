@@ -49,7 +49,7 @@ export function createOptimizationJobs(deps: OptimizationJobsDeps): Optimization
   const redis = connectRequestRedis(config.redisUrl);
   redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection of optimization runs'));
   const publisher = createBodyPublisher(redis, { clock, barrier: new DurabilityBarrier(redis) });
-  const threads = new TemplateThreads();
+  const threads = new TemplateThreads({ isBackground: true });
   const prompts = new ItemCache({ kind: promptKind, postgres, invalidations: untold });
   const parts = new ItemCache({ kind: partKind, postgres, invalidations: untold });
   const collection = promptCollection({ postgres, invalidations: untold, threads, changed: deps.changed });

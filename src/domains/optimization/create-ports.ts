@@ -1,4 +1,5 @@
 import { parseUsd } from '../../lib/money.ts';
+import { unlessAborted } from '../../lib/unless-aborted.ts';
 import type { Remaining, SearchPorts } from '../prompt-search/index.ts';
 import type { Caller } from './call-model.ts';
 import type { CallPrices } from './call-prices.ts';
@@ -33,8 +34,8 @@ export function createPorts(deps: PortDeps): SearchPorts & { callsUsed: () => nu
   let kept: Amount = { calls: 0, tokens: 0, costNanoUsd: 0n };
   let reserving: Promise<void> | undefined;
   return {
-    render: (content, inputs) => patiently(signal, () => texts.render(content, inputs)),
-    analyze: (content) => patiently(signal, () => texts.analyze(content)),
+    render: (content, inputs) => patiently(signal, () => unlessAborted(signal, texts.render(content, inputs))),
+    analyze: (content) => patiently(signal, () => unlessAborted(signal, texts.analyze(content))),
     score,
     signal,
     callsUsed: () => spent.calls,

@@ -130,10 +130,10 @@ async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attemp
     limit: createSearchLimit(deps.guard, run, [item.id, item.slug, item.name]),
     deadlines: deadlinesOf(run),
   });
-  const texts = candidateTexts(source, { project: run, base });
+  const texts = candidateTexts(source, { project: run, base, signal });
   const ports = createPorts({
     ...{ run, caller, texts, prices, writer, journal, signal },
-    score: scoreInThread(source.threads.of(run.workspaceId), signal),
+    score: scoreInThread(source.threads, run, signal),
     storeHoldoutReserve: (need) => storeHoldoutReserve(postgres, lease, need),
   });
   return { ports, writer, input: { config: run.config, base: textOf(base), rows } };

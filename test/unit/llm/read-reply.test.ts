@@ -8,9 +8,9 @@ const reply = (content: unknown, rest: object = {}) => ({
 
 describe('a response of a chat model', () => {
   test('has its text and what was billed', () => {
-    const usage = { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 };
+    const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
     const read = readReply(reply('hi', { usage }));
-    expect(read).toEqual({ text: 'hi', finishReason: 'stop', usage: { inputTokens: 3, outputTokens: 0 } });
+    expect(read).toEqual({ text: 'hi', finishReason: 'stop', usage: { inputTokens: 3, outputTokens: 1 } });
   });
 
   test.each([
@@ -20,12 +20,23 @@ describe('a response of a chat model', () => {
     expect(readReply(reply(content))?.text).toBe(text);
   });
 
-  test.each([null, {}, { prompt_tokens: -1, completion_tokens: 2 }, { prompt_tokens: '3', completion_tokens: 2 }])(
-    'with the usage %j says nothing of what was billed',
-    (usage) => {
-      expect(readReply(reply('hi', { usage }))).toEqual({ text: 'hi', finishReason: 'stop', usage: undefined });
-    },
-  );
+  test('has billed no output if its text is empty', () => {
+    expect(readReply(reply('', { usage: { prompt_tokens: 3, completion_tokens: 0 } }))?.usage).toEqual({
+      ...{ inputTokens: 3, outputTokens: 0 },
+    });
+  });
+
+  test.each([
+    null,
+    {},
+    { prompt_tokens: -1, completion_tokens: 2 },
+    { prompt_tokens: '3', completion_tokens: 2 },
+    { prompt_tokens: 0, completion_tokens: 0 },
+    { prompt_tokens: 3, completion_tokens: 0 },
+    { prompt_tokens: 0, completion_tokens: 2 },
+  ])('with the usage %j says nothing of what was billed', (usage) => {
+    expect(readReply(reply('hi', { usage }))).toEqual({ text: 'hi', finishReason: 'stop', usage: undefined });
+  });
 
   test.each([undefined, null, 'text', [], {}, { choices: [] }, { choices: [{}] }, { error: { message: 'x' } }])(
     'is not %j',

@@ -65,6 +65,14 @@ test('a call returns the text and the usage of the endpoint', async () => {
   expect(request?.body).toEqual({ model: 'm', messages, temperature: 0, stream: false });
 });
 
+test('a text that is too long is an error that may have been billed', async () => {
+  const { llm } = await endpoint([completion('x'.repeat(1_001))], { textCharsMax: 1_000 });
+  expect(await send(llm)).toMatchObject({
+    ...{ ok: false, code: 'provider_reply_invalid', mayBeBilled: true },
+    message: 'The text of the response has more than 1000 characters',
+  });
+});
+
 test('without usage, tokens are estimated from bytes', async () => {
   const { llm } = await endpoint([completion('four', null)]);
   expect(await send(llm)).toMatchObject({ ok: true, inputTokens: 2, outputTokens: 2, usageEstimated: true });

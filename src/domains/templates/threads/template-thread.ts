@@ -1,5 +1,7 @@
+import { workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../lib/errors.ts';
+import { lowerThreadPriority } from '../../../runtime/low-priority.ts';
 import { checkMetrics, scoreApart } from '../../prompt-search/index.ts';
 import { diffContent } from '../diff-content.ts';
 import { type CompiledLiquid, compileLiquid } from '../liquid/compile-liquid.ts';
@@ -12,6 +14,8 @@ import { checkVariables, compileSchema } from '../schema/check-variables.ts';
 import type { ParsedTemplate } from '../template.ts';
 import { countIn, loadEncoding } from '../tokens/count-in.ts';
 import type { Outcome, ParsedLiquid, TemplateSource, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
+
+if (workerData?.isBackground) lowerThreadPriority();
 
 /** Parsed sources of each format that a thread caches. Each has at most 256 Ki characters. */
 const keptMax = 64;

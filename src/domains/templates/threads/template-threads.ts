@@ -39,14 +39,20 @@ const defaultLimitMs = 300;
  * thread affects only such workspaces.
  */
 export class TemplateThreads {
-  readonly #pools: Readonly<Record<PoolName, ThreadPool>> = {
-    quick: new ThreadPool({ threadsMin: 2, threadsMax: 2, heapMbMax: 96, idleMs: Number.POSITIVE_INFINITY }),
-    slow: new ThreadPool({ threadsMin: 0, threadsMax: 1, heapMbMax: 96, idleMs: 30_000 }),
-    tokens: new ThreadPool({ threadsMin: 0, threadsMax: 1, heapMbMax: 512, idleMs: Number.POSITIVE_INFINITY }),
-  };
+  readonly #pools: Readonly<Record<PoolName, ThreadPool>>;
   readonly #lanes = new WorkLanes();
   readonly #refused = new RefusedWork();
   #closed = false;
+
+  /** In a worker process all of this is background work. */
+  constructor({ isBackground }: { isBackground: boolean } = { isBackground: false }) {
+    const kept = { isBackground, idleMs: Number.POSITIVE_INFINITY };
+    this.#pools = {
+      quick: new ThreadPool({ ...kept, threadsMin: 2, threadsMax: 2, heapMbMax: 96 }),
+      slow: new ThreadPool({ isBackground: true, idleMs: 30_000, threadsMin: 0, threadsMax: 1, heapMbMax: 96 }),
+      tokens: new ThreadPool({ ...kept, threadsMin: 0, threadsMax: 1, heapMbMax: 512 }),
+    };
+  }
 
   /**
    * Returns the threads for a workspace. Work of a `waiter` whose signal is aborted does not begin.

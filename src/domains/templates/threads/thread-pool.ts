@@ -10,6 +10,8 @@ export interface PoolOptions {
   heapMbMax: number;
   /** A thread above `threadsMin` ends after this long without work. */
   idleMs: number;
+  /** Whether event loops and other threads go first. The work may take longer, but not use more. */
+  isBackground: boolean;
 }
 
 /** Names of the tasks in error messages. */
@@ -24,6 +26,9 @@ const doing: Readonly<Record<WorkName, string>> = {
   countTokens: 'Counting tokens',
 };
 
+/** Work ends after so many times its limit, even if its thread got little processor time. */
+const foregroundOvertime = 2;
+const backgroundOvertime = 6;
 /** Milliseconds for starting a thread and loading what it needs. */
 const startMsMax = 15_000;
 
@@ -53,7 +58,8 @@ export class ThreadPool {
     const pool = this.start();
     const started = new Int32Array(new SharedArrayBuffer(4));
     const controller = new AbortController();
-    const watch = watchCall(started, { limitMs, waitMsMax: startMsMax }, controller);
+    const overtime = this.#options.isBackground ? backgroundOvertime : foregroundOvertime;
+    const watch = watchCall(started, { limitMs, passedMsMax: overtime * limitMs, waitMsMax: startMsMax }, controller);
     const call: ThreadCall<Name> = { name, task, started };
     try {
       const outcome: Outcome<ThreadWork[Name]['result']> = await pool.run(call, { signal: controller.signal });
@@ -70,7 +76,7 @@ export class ThreadPool {
   /** Starts the permanent threads, so that the first call does not wait for one. */
   start(): Piscina {
     if (this.#pool !== undefined) return this.#pool;
-    const { threadsMin, threadsMax, heapMbMax, idleMs } = this.#options;
+    const { threadsMin, threadsMax, heapMbMax, idleMs, isBackground } = this.#options;
     const file = import.meta.url.endsWith('.ts') ? './template-thread.ts' : './template-thread.js';
     const pool = new Piscina({
       filename: new URL(file, import.meta.url).href,
@@ -81,6 +87,7 @@ export class ThreadPool {
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax, maxYoungGenerationSizeMb: 16, stackSizeMb: 2 },
       // Empty, so that a template cannot read the environment of the process.
       env: {},
+      workerData: { isBackground },
     });
     // A thread that dies without a call affects no one, but an unhandled error event would end the
     // process.

@@ -1,16 +1,15 @@
 const lookEveryMs = 25;
 /** A longer gap between two checks means that the whole process was suspended. */
 const stoodStillMs = 250;
-const overtime = 2;
 
 /**
  * Aborts when the thread has run for `limitMs` since `started` became 1, or when `started` is not 1
  * within `waitMsMax`. Running time is at most the CPU time that the process used meanwhile. So a
- * thread gets its time on a busy machine too, within twice the limit.
+ * thread gets its time on a busy machine too, within `passedMsMax`.
  */
 export function watchCall(
   started: Int32Array,
-  { limitMs, waitMsMax }: { limitMs: number; waitMsMax: number },
+  { limitMs, passedMsMax, waitMsMax }: { limitMs: number; passedMsMax: number; waitMsMax: number },
   controller: AbortController,
 ): { stop: () => void } {
   let [waitedMs, passedMs, ranMs] = [0, 0, 0];
@@ -24,7 +23,7 @@ export function watchCall(
       ranMs += Math.min(sinceMs, cpuNowMs - cpuMs);
     }
     [lookedAtMs, cpuMs] = [nowMs, cpuNowMs];
-    if (ranMs >= limitMs || passedMs >= overtime * limitMs || waitedMs >= waitMsMax) controller.abort();
+    if (ranMs >= limitMs || passedMs >= passedMsMax || waitedMs >= waitMsMax) controller.abort();
     else timer = setTimeout(look, lookEveryMs);
   };
   let timer = setTimeout(look, lookEveryMs);
