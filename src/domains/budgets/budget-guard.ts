@@ -133,14 +133,23 @@ export class BudgetGuard {
 }
 
 /** Returns the error for a limit that is used up. */
-export function budgetExceeded(
-  limit: { amount: bigint; spend: bigint; of: string; scope: { by: string; value: string } | null },
-  { endMs }: Period,
-): ExhaustedError {
-  const [spend, amount] = [formatUsd(limit.spend), formatUsd(limit.amount)];
+export function budgetExceeded(limit: BudgetLimit, period: Period): ExhaustedError {
+  const extra = describeLimit(limit, period);
+  const reset = extra.resets_at === null ? 'It does not reset.' : `It resets at ${extra.resets_at}.`;
+  const message = `${limit.of} is used up: ${extra.spend} of ${extra.amount} USD. ${reset}`;
+  return new ExhaustedError('budget_exceeded', message, { extra });
+}
+
+/** A budget, or a scope of it, that allows no more. `spend` includes what is reserved. */
+export interface BudgetLimit {
+  amount: bigint;
+  spend: bigint;
+  of: string;
+  scope: { by: string; value: string } | null;
+}
+
+/** Returns the fields of a problem that describe a limit. */
+export function describeLimit({ amount, spend, scope }: BudgetLimit, { endMs }: Period) {
   const resetsAt = endMs === null ? null : new Date(endMs).toISOString();
-  const reset = resetsAt === null ? 'It does not reset.' : `It resets at ${resetsAt}.`;
-  return new ExhaustedError('budget_exceeded', `${limit.of} is used up: ${spend} of ${amount} USD. ${reset}`, {
-    extra: { spend, amount, resets_at: resetsAt, scope: limit.scope },
-  });
+  return { spend: formatUsd(spend), amount: formatUsd(amount), resets_at: resetsAt, scope };
 }

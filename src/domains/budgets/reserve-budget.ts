@@ -1,9 +1,10 @@
-import { ConflictError } from '../../lib/errors.ts';
+import { ConflictError, ExhaustedError } from '../../lib/errors.ts';
+import { formatUsd } from '../../lib/money.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
-import { budgetTag, periodOf } from './budget.ts';
-import { type BudgetGuard, budgetExceeded, type Spending } from './budget-guard.ts';
+import { budgetTag, type Period, periodOf } from './budget.ts';
+import { type BudgetGuard, type BudgetLimit, budgetExceeded, describeLimit, type Spending } from './budget-guard.ts';
 import { deleteReservation, findBudget, insertReservation, lockBudget, sumReserved } from './budget-store.ts';
 import { computeSpend } from './spend-queries.ts';
 
@@ -52,10 +53,22 @@ async function reserveOnce(
     if (budget && period && spend) {
       const used = spend.total + (await sumReserved(transaction, projectId));
       const limit = { amount: budget.amountNanoUsd, spend: used, of: 'The budget of the project', scope: null };
-      if (used + amountNanoUsd > budget.amountNanoUsd) throw budgetExceeded(limit, period);
+      if (used >= budget.amountNanoUsd) throw budgetExceeded(limit, period);
+      if (used + amountNanoUsd > budget.amountNanoUsd) throw noRoom(limit, period, amountNanoUsd);
     }
     return insertReservation(transaction, { projectId, amountNanoUsd, expiresAt });
   });
+}
+
+/** Creates the error for a budget that has less left than a run may cost. */
+function noRoom(limit: BudgetLimit, period: Period, neededNanoUsd: bigint): ExhaustedError {
+  const [left, amount, needed] = [limit.amount - limit.spend, limit.amount, neededNanoUsd].map(formatUsd);
+  return new ExhaustedError(
+    'budget_exceeded',
+    `The run may cost up to ${needed} USD, and the budget of the project has ${left} of ${amount} USD left, without ` +
+      `what other runs have reserved. Give the run a budget.max_cost_usd of at most ${left}.`,
+    { extra: { ...describeLimit(limit, period), needed } },
+  );
 }
 
 /** Ends a reservation. Does nothing if it has ended. */

@@ -30,8 +30,8 @@ interface CandidateRow {
 export type StoredCandidate = Candidate & { position: number };
 
 /**
- * Stores a candidate, or what has become of it. Returns false if nothing has changed, as in a replay.
- * A replay reports an earlier status first, which replaces a later one until it gets there again.
+ * Stores a candidate, or what has become of it. Returns false if nothing has changed, as in a replay,
+ * which reports a candidate without its scores first.
  */
 export async function saveCandidate(
   transaction: Postgres,
@@ -64,7 +64,8 @@ export async function saveCandidate(
     .where(
       transaction.raw(
         `(${columns.map((name) => `optimization_candidates.${name}`).join(', ')}) is distinct from
-         (${columns.map((name) => `excluded.${name}`).join(', ')})`,
+         (${columns.map((name) => `excluded.${name}`).join(', ')})
+         and (excluded.val_n is not null or optimization_candidates.val_n is null)`,
       ),
     )
     .returning('id');

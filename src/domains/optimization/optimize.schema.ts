@@ -18,7 +18,7 @@ const paramValuesMax = 200;
 /** Characters of the parameters as JSON. They go into every request to the model. */
 const paramCharsMax = 16_384;
 /** Members of a request to a model that the run sets. */
-const ownParams = ['model', 'messages', 'stream', 'stream_options', 'n'] as const;
+const ownParams = ['model', 'messages', 'stream', 'stream_options', 'n', 'best_of'] as const;
 
 const model = z.string().min(1).max(200);
 const outputTokens = z.int().min(1).max(128_000);

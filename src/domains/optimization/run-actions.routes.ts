@@ -74,7 +74,8 @@ function applyEndpoint(deps: ChangeRunDeps) {
     method: 'POST',
     path: `${runPath}/apply`,
     summary: 'Make a candidate of an ended optimization run the newest version of the prompt',
-    description: 'A run makes one version. Another request gets that version again, whichever candidate it names.',
+    description:
+      'A run makes one version. Another request gets that version again, whichever candidate of the run it names.',
     params: runParams,
     body: applyBody,
     responses: {

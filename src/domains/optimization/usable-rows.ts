@@ -1,3 +1,4 @@
+import { fingerprintOf } from '../../lib/cursor.ts';
 import { type Fault, InvalidError } from '../../lib/errors.ts';
 import { mapInSlices, type Rest } from '../../lib/pace.ts';
 import { type MetricConfig, needsOf, prepareMetrics } from '../prompt-search/index.ts';
@@ -47,11 +48,26 @@ export async function usableRows(
       ...(incomplete === 0
         ? []
         : [warningOf('rows_without_variables', `${incomplete} rows lack ${namesOf(variables)} and are not used.`)]),
-      ...(twins === 0
-        ? []
-        : [warningOf('duplicate_rows', `${twins} rows have the inputs of an earlier row and are not used.`)]),
+      ...(twins === 0 ? [] : [warningOf('duplicate_rows', describeTwins(twins, contradictions(keyed)))]),
     ],
   };
+}
+
+function describeTwins(twins: number, contradicting: number): string {
+  const others =
+    contradicting === 0 ? '' : ` ${contradicting} of them expect another output than the row that is used.`;
+  return `${twins} rows have the inputs of an earlier row and are not used.${others}`;
+}
+
+/** Counts the rows that expect another output than the first row with their inputs. */
+function contradictions(rows: readonly KeyedRow[]): number {
+  const expected = new Map<string, string>();
+  return rows.filter((row) => {
+    const own = fingerprintOf(row.expected ?? null);
+    const first = expected.get(row.key) ?? own;
+    expected.set(row.key, first);
+    return own !== first;
+  }).length;
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   aCandidate,
   newOptimizablePrompt,
   searchRun,
+  seedCandidate,
   takeRun,
   useOptimizationApi,
 } from '../../support/optimization.ts';
@@ -28,6 +29,18 @@ const list = (query: Record<string, string | number> = {}, of = run) =>
   it.call<WirePage<Candidate>>('listOptimizationCandidates', of.prompt_id, { params: { run_id: of.run_id }, query });
 const get = (id: string) =>
   it.call<Candidate>('getOptimizationCandidate', run.prompt_id, { params: { run_id: run.run_id, candidate_id: id } });
+
+test('a replay that reports a candidate again without its scores changes nothing', async () => {
+  const other = await it.newRun({ promptId: (await it.newPrompt()).id });
+  const { lease } = await takeRun(it.api, it.project, other);
+  const seed = seedCandidate;
+  const save = (candidate: typeof seed) => saveCandidate(it.api.postgres, lease, candidate);
+  expect(await save({ ...seed, val: null })).toBe(true);
+  expect(await save(seed)).toBe(true);
+  expect(await save({ ...seed, val: null })).toBe(false);
+  expect(await save(seed)).toBe(false);
+  expect((await list({}, other)).body.data).toMatchObject([{ id: 'seed', val: seed.val }]);
+});
 
 describe('200', () => {
   test('candidates come in their order, the prompt as it was first', async () => {

@@ -233,7 +233,8 @@ describe('402', () => {
       402,
       'budget_exceeded',
     );
-    expect(problem).toMatchObject({ amount: '1.000000' });
+    expect(problem).toMatchObject({ amount: '1.000000', spend: '0.000000', needed: '2.000000' });
+    expect(problem.detail).toContain('may cost up to 2.000000 USD, and the budget of the project has 1.000000');
     expect((await getBudget(it.api, project)).body.reserved).toBe('0.000000');
   });
 

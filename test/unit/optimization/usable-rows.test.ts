@@ -26,7 +26,10 @@ describe('usableRows', () => {
 
   test('of rows with the same inputs the first is used', async () => {
     const given = [...rowsOf(7), ...rowsOf(2, () => ({ expected: 'later' }))];
-    const { rows, dropped } = await usableRows(given, [], oneTurn);
+    const { rows, dropped, warnings } = await usableRows(given, [], oneTurn);
+    const message =
+      '2 rows have the inputs of an earlier row and are not used. 2 of them expect another output than the row that is used.';
+    expect(warnings).toEqual([{ code: 'duplicate_rows', message }]);
     expect(dropped).toBe(2);
     expect(rows.map(({ expected }) => expected)).toEqual(Array(7).fill('x'));
   });

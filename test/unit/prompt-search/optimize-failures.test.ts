@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { optimize } from '../../../src/domains/prompt-search/search/optimize.ts';
-import { type CallOutcome, type ModelCall, RunFailed } from '../../../src/domains/prompt-search/search/ports.ts';
+import {
+  type CallOutcome,
+  LimitReached,
+  type ModelCall,
+  RunFailed,
+} from '../../../src/domains/prompt-search/search/ports.ts';
 import { InvalidError } from '../../../src/lib/errors.ts';
 import { type InputOptions, searchInput } from '../../support/simulated-model/search-input.ts';
 import { simulatedPorts } from '../../support/simulated-model/simulated-ports.ts';
@@ -37,6 +42,30 @@ describe('errors are not scores of 0', () => {
     });
     // Three batches of five rows are enough to know.
     expect(made.length).toBeLessThanOrEqual(15);
+  });
+
+  test('a run whose time is over before any call was answered ends as evaluation_failed', async () => {
+    const failed = run(() => {
+      throw new LimitReached('duration');
+    });
+    await expect(failed).rejects.toMatchObject({
+      code: 'evaluation_failed',
+      message: 'No call of the base was answered within the time of the run.',
+    });
+  });
+
+  test('a proposal that is too long is kept as far as a candidate may go', async () => {
+    const { events } = await run(({ kind }) =>
+      kind === 'reflect' ? reply(JSON.stringify({ template: `{{ticket}} ${'long '.repeat(100_000)}` })) : undefined,
+    );
+    const refused = events.flatMap((event) =>
+      event.type === 'candidate' && event.candidate.status === 'rejected_invalid' ? [event.candidate] : [],
+    );
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { content, rejectReason } of refused) {
+      expect(rejectReason).toMatch(/tokens; at most/);
+      expect(JSON.stringify(content).length).toBeLessThan(20_000);
+    }
   });
 
   test('a judge that nobody can read ends the run in the same way, after it was asked twice', async () => {
