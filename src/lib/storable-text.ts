@@ -5,6 +5,7 @@ const replacement = '\uFFFD';
  * halves of surrogate pairs.
  */
 export function storableText(text: string): string {
+  if (isStorableText(text)) return text;
   return text.replaceAll('\0', replacement).replace(/\p{Surrogate}/gu, replacement);
 }
 

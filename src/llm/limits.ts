@@ -29,7 +29,7 @@ export const defaultLlmLimits: LlmLimits = {
   timeoutMs: 120_000,
   waitMsMax: 300_000,
   replyBytesMax: 4 * 1024 * 1024,
-  textCharsMax: 256 * 1024,
+  textCharsMax: 128 * 1024,
   attemptsMax: 4,
   retryAfterMsMax: 30_000,
   backoffMsMin: 250,
