@@ -6,7 +6,7 @@ const product = sources().filter(({ path }) => /^(?:src|workers)\//.test(path));
 const figures = structureOf(product);
 
 /** Schemas of requests that are declared beside verbs which jobs of optimization runs call. */
-const lazyHttp = ['etag', 'faults', 'json-walk', 'pagination', 'query'].map((name) => `src/http/${name}.ts`);
+const lazyHttp = ['etag', 'pagination', 'query'].map((name) => `src/http/${name}.ts`);
 
 describe('the worker process', () => {
   const texts = new Map(product.map(({ path, text }) => [path, text]));
