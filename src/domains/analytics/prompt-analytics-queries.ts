@@ -95,6 +95,8 @@ const tokens = (name: string) => `sumIf(one_${name}, one_counted)::Float64`;
 const known = 'one_counted AND one_priced';
 const perCall = 'one_cost_nano_usd / one_calls';
 const logMs = 'log(greatest(one_duration_ms, 0.001))';
+/** Percentiles of arrays take half the time of those of weighted values, which are kept in maps. */
+const repeated = (value: string) => `arrayWithConstant(one_calls, ${value})`;
 const sums = `sum(one_calls)::Float64 AS executions, ${distinct('trace_id')} AS traces,
   sumIf(one_calls, one_status = 'error')::Float64 AS errors, ${distinct('user_id')} AS users,
   ${tokens('input_tokens')} AS inputTokens, ${tokens('output_tokens')} AS outputTokens,
@@ -102,10 +104,10 @@ const sums = `sum(one_calls)::Float64 AS executions, ${distinct('trace_id')} AS 
   ${tokens('reasoning_tokens')} AS reasoningTokens, ${tokens('total_tokens')} AS totalTokens,
   sumIf(one_calls, ${known})::Float64 AS priced, sumIf(one_calls, one_counted AND NOT one_priced)::Float64 AS unpriced,
   toString(sumIf(${storedCost('one_cost_nano_usd')}, ${known})) AS cost,
-  ifNotFinite(quantileExactWeightedInterpolatedIf(0.95)(${perCall}, one_calls, ${known}), 0) AS costP95,
-  arrayMap(ms -> ifNotFinite(ms, 0), quantilesExactWeightedInterpolated(0.5, 0.75, 0.95, 0.99)(one_duration_ms, one_calls)) AS latencyMs,
+  ifNotFinite(quantileExactInclusiveArrayIf(0.95)(${repeated(perCall)}, ${known}), 0) AS costP95,
+  arrayMap(ms -> ifNotFinite(ms, 0), quantilesExactInclusiveArray(0.5, 0.75, 0.95, 0.99)(${repeated('one_duration_ms')})) AS latencyMs,
   sumIf(one_calls, one_ttft_ms >= 0)::Float64 AS timed,
-  arrayMap(ms -> ifNotFinite(ms, 0), quantilesExactWeightedInterpolatedIf(0.5, 0.95)(one_ttft_ms, one_calls, one_ttft_ms >= 0)) AS ttftMs,
+  arrayMap(ms -> ifNotFinite(ms, 0), quantilesExactInclusiveArrayIf(0.5, 0.95)(${repeated('one_ttft_ms')}, one_ttft_ms >= 0)) AS ttftMs,
   toString(min(one_start_unix_nano)) AS firstNano, toString(max(one_start_unix_nano)) AS lastNano,
   sum(one_calls * ${logMs}) AS logLatency, sum(one_calls * ${logMs} * ${logMs}) AS logLatencySquares,
   sumIf(one_calls, ${known} AND one_cost_nano_usd > 0)::Float64 AS logPriced,
