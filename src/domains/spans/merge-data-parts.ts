@@ -23,7 +23,7 @@ const partsMax = 8;
  * merge necessary.
  */
 export const restingPartsMax = 3;
-const quicklyMergedBytesMax = 512 * 1024 * 1024;
+export const quicklyMergedBytesMax = 512 * 1024 * 1024;
 
 /**
  * Merges the data parts of the tables where there are many, at a moment when no body waits. While
