@@ -5,9 +5,6 @@ import { sources } from './sources.ts';
 const product = sources().filter(({ path }) => /^(?:src|workers)\//.test(path));
 const figures = structureOf(product);
 
-/** Schemas of requests that are declared beside verbs which jobs of optimization runs call. */
-const lazyHttp = ['etag', 'pagination', 'query'].map((name) => `src/http/${name}.ts`);
-
 describe('the worker process', () => {
   const texts = new Map(product.map(({ path, text }) => [path, text]));
   const isHttp = (path: string) => path.startsWith('src/http/');
@@ -17,9 +14,8 @@ describe('the worker process', () => {
   test('loads no HTTP, no endpoint and not Express', () => {
     expect(figures.workerFiles.filter((path) => isHttp(path) || isServer(path))).toEqual([]);
   });
-  test('loads no endpoint and not Express later either, and of HTTP what schemas need', () => {
-    expect(figures.lazyWorkerFiles.filter(isServer)).toEqual([]);
-    expect(figures.lazyWorkerFiles.filter(isHttp)).toEqual(lazyHttp);
+  test('loads none of them later either', () => {
+    expect(figures.lazyWorkerFiles.filter((path) => isHttp(path) || isServer(path))).toEqual([]);
   });
   test('loads the search for prompts, and the client of models, later', () => {
     const { lazyWorkerFiles } = figures;

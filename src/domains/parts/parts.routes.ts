@@ -10,22 +10,19 @@ import {
   changesFrom,
   createItem,
   etagOf,
-  filtersFrom,
   type ItemCache,
   type ItemResource,
   idOrSlugIn,
   itemParams,
   itemResource,
   itemSummaryToWire,
-  listItemsPage,
-  listQuery,
   newItemFrom,
   projectParams,
   reading,
-  updateItem,
   writing,
 } from '../versioned/index.ts';
 import { itemEndpoints } from '../versioned/item.routes.ts';
+import { filtersFrom, listItemsPage, listQuery, updateItem } from '../versioned/versioned.routes.ts';
 import { listPartUsagePage } from './list-part-usage-page.ts';
 import { type PartContent, partKind } from './part.ts';
 import { partCollection } from './part-collection.ts';

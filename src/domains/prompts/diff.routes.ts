@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
 import type { TemplateThreads } from '../templates/index.ts';
-import { type ItemResource, idOrSlugIn, itemParams, reading, versionParam } from '../versioned/index.ts';
+import { type ItemResource, idOrSlugIn, itemParams, reading } from '../versioned/index.ts';
+import { versionParam } from '../versioned/versioned.routes.ts';
 import { type PromptContent, promptContentToWire, promptKind } from './prompt-content.ts';
 import { diffSchema } from './prompts.schema.ts';
 

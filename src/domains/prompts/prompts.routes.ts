@@ -11,24 +11,26 @@ import {
   changesFrom,
   createItem,
   etagOf,
-  filtersFrom,
   type ItemCache,
   type ItemResource,
   idOrSlugIn,
   itemParams,
   itemResource,
-  listItemsPage,
-  listQuery,
   newItemFrom,
   projectParams,
   reading,
+  writing,
+} from '../versioned/index.ts';
+import { itemEndpoints } from '../versioned/item.routes.ts';
+import {
+  filtersFrom,
+  listItemsPage,
+  listQuery,
   restorableDays,
   restoreItem,
   updateItem,
   versionParam,
-  writing,
-} from '../versioned/index.ts';
-import { itemEndpoints } from '../versioned/item.routes.ts';
+} from '../versioned/versioned.routes.ts';
 import { diffEndpoint } from './diff.routes.ts';
 import { promptCollection } from './prompt-collection.ts';
 import { type PromptContent, promptKind, promptTypes } from './prompt-content.ts';

@@ -1,10 +1,9 @@
 export { addVersion } from './add-version.ts';
 export type { Acting, Added, ChangeHook, Collection, ItemChange } from './collection.ts';
 export { createItem } from './create-item.ts';
-export { restorableDays, restoreItem } from './delete-item.ts';
 export { etagOf, type Item, type ItemAt, type JsonObject, type Reference, type Version } from './item.ts';
 export { ItemCache } from './item-cache.ts';
-export { changesFrom, createFields, filtersFrom, listQuery, newItemFrom, updateFields } from './item-input.schema.ts';
+export { changesFrom, createFields, newItemFrom, updateFields } from './item-input.schema.ts';
 export {
   itemAtSchemaOf,
   itemAtToWire,
@@ -14,7 +13,6 @@ export {
   versionToWire,
 } from './item-output.schema.ts';
 export { hashOf, type Kind } from './kind.ts';
-export { listItemsPage, walkItems } from './list-items.ts';
-export { contentJson, itemLimits, projectParams, versionNumber, versionParam } from './params.schema.ts';
+export { contentJson, itemLimits, projectParams, versionNumber } from './params.schema.ts';
 export { actingFor, type ItemResource, idOrSlugIn, itemParams, itemResource, reading, writing } from './resource.ts';
-export { updateItem } from './update-item.ts';
+export { walkItems } from './walk-items.ts';

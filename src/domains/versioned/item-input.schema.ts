@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import { pageParams } from '../../http/pagination.ts';
-import { repeatedParam } from '../../http/query.ts';
-import { type ItemFilters, itemSorts } from './item-list-store.ts';
 import type { ItemKind } from './kind.ts';
 import { itemLimits, labelName, versionNumber } from './params.schema.ts';
 import { isReserved, slugPattern } from './slug.ts';
 
-const tag = z.string().trim().min(1).max(100);
+export const tag = z.string().trim().min(1).max(100);
 const tags = z
   .array(tag)
   .max(50)
@@ -76,44 +73,4 @@ export function changesFrom(
     commitMessage: body.commit_message ?? null,
     baseVersion: body.base_version,
   };
-}
-
-export const listQuery = {
-  ...pageParams,
-  q: z
-    .string()
-    .max(200)
-    .optional()
-    .meta({ description: 'Words that the name, the slug or the description must contain', example: 'support' }),
-  tag: repeatedParam(tag).optional().meta({
-    description: 'Only items with this tag. If it is repeated, items must have all of the tags',
-    example: 'billing',
-  }),
-  label: z
-    .string()
-    .max(36)
-    .optional()
-    .meta({ description: 'Only items that have a version with this label', example: 'production' }),
-  name: z
-    .string()
-    .max(200)
-    .optional()
-    .meta({ description: 'Only items with exactly this name', example: 'Support answer' }),
-  updated_after: z.iso
-    .datetime({ offset: true })
-    .optional()
-    .meta({ description: 'Only items that were changed after this time' }),
-  sort: z.enum(itemSorts).default('-updated_at').meta({ description: 'The order of the list' }),
-};
-
-/** Reads the filters of a list from its query. */
-export function filtersFrom(query: {
-  q?: string | undefined;
-  tag?: readonly string[] | undefined;
-  label?: string | undefined;
-  name?: string | undefined;
-  updated_after?: string | undefined;
-}): ItemFilters {
-  const { tag: wanted, updated_after: after, q, label, name: idOrSlug } = query;
-  return { q, label, name: idOrSlug, tags: wanted, updatedAfter: after === undefined ? undefined : new Date(after) };
 }

@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { integerParam } from '../../http/query.ts';
 import { hasAtMostValues } from '../../lib/json-values.ts';
 
 export const projectParams = z.strictObject({ project_id: z.string().min(1).max(64) });
 
-const versionMax = 2_147_483_647;
-export const versionParam = integerParam({ min: 1, max: versionMax }).meta({ description: 'A version', example: 3 });
+export const versionMax = 2_147_483_647;
 export const versionNumber = z.int().min(1).max(versionMax).meta({ example: 3 });
 
 export const itemLimits = {

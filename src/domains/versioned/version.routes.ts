@@ -4,7 +4,8 @@ import { listOf, pageParams } from '../../http/pagination.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
 import { etagOf } from './item.ts';
 import { listVersionsPage } from './list-versions-page.ts';
-import { projectParams, versionNumber, versionParam } from './params.schema.ts';
+import { projectParams, versionNumber } from './params.schema.ts';
+import { versionParam } from './query.schema.ts';
 import { actingFor, type ItemResource, idOrSlugIn, idOrSlugParam, itemParams, reading, writing } from './resource.ts';
 import { rollBackItem } from './roll-back-item.ts';
 
