@@ -60,6 +60,7 @@ const environment = z.object({
   LLM_REFLECTION_MODEL: z.string().max(256).optional(),
   OTLP_BODY_BYTES_MAX: bytes(16 * 1024 * 1024),
   OTLP_INFLATED_BYTES_MAX: bytes(64 * 1024 * 1024),
+  OTLP_LOGS_OTHER: z.enum(['keep', 'drop']).default('keep'),
   INGEST_QUEUE_BYTES_MAX: bytes(1024 * 1024 * 1024),
 });
 
@@ -104,6 +105,8 @@ export interface Config {
   llm: LlmConfig;
   otlpBodyBytesMax: number;
   otlpInflatedBytesMax: number;
+  /** What happens to log records without a meaning for the content of a span. */
+  otlpLogsOther: z.infer<typeof environment>['OTLP_LOGS_OTHER'];
   /** If Redis sets no `maxmemory`, ingestion responds with 503 above this memory of Redis. */
   ingestQueueBytesMax: number;
 }
@@ -146,6 +149,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     },
     otlpBodyBytesMax: values.OTLP_BODY_BYTES_MAX,
     otlpInflatedBytesMax: values.OTLP_INFLATED_BYTES_MAX,
+    otlpLogsOther: values.OTLP_LOGS_OTHER,
     ingestQueueBytesMax: values.INGEST_QUEUE_BYTES_MAX,
   };
 }

@@ -80,7 +80,11 @@ const workers = await startWorkers(
   },
   config.redisUrl,
 );
-const summaries = startSummaryLane({ ...clients, clickhouseUrl: config.clickhouseUrl });
+const summaries = startSummaryLane({
+  ...clients,
+  logProjects: storing.logProjects,
+  clickhouseUrl: config.clickhouseUrl,
+});
 const webhooks = startWebhookLane({ ...clients, ...config, policy: config.webhookTargets, version });
 const watchdog = startWatchdog(silenceMaxS);
 const figures = setInterval(() => {
@@ -103,7 +107,7 @@ async function stop(signal: string): Promise<void> {
   const drained = Promise.all([workers.close(), summaries.close(), webhooks.close()]);
   clients.stop();
   isolated.close();
-  storing.batcher.flush();
+  for (const batcher of Object.values(storing.batchers)) batcher.flush();
   await Promise.race([drained, sleep(drainMs)]);
   watchdog.stop();
   // An unavailable dependency would delay this forever.

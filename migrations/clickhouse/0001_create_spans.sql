@@ -84,6 +84,15 @@ CREATE TABLE IF NOT EXISTS spans
     output String CODEC(ZSTD(1)),
     warnings Array(LowCardinality(String)),
 
+    -- Of rows with one time of receipt, the one that knew of more log records is newer.
+    log_records UInt32,
+    -- the log records that the row was made with, those left out because of a limit, and those of the
+    -- whole trace that this span shows
+    log_count UInt32,
+    dropped_log_records UInt32,
+    trace_log_records UInt32,
+    row_version UInt64 MATERIALIZED toUInt64(toUnixTimestamp64Milli(received_at)) * 4194304 + least(log_records, 4194303),
+
     -- `attr.<key>=<value>` looks for hashes of key and value, with the limits of
     -- src/domains/executions/filters/attribute-type.ts. Short values repeat, so their inverted index
     -- is small and answers alone. They are stored: a query over the formula plans 4 ms longer.
@@ -110,7 +119,7 @@ CREATE TABLE IF NOT EXISTS spans
         TYPE text(tokenizer = 'splitByNonAlpha'),
     INDEX short_attributes short_attribute_hashes TYPE text(tokenizer = 'array')
 )
-ENGINE = ReplacingMergeTree(received_at)
+ENGINE = ReplacingMergeTree(row_version)
 PARTITION BY toYYYYMM(received_at)
 ORDER BY (project_id, trace_id, span_id)
 -- The sum counts seconds as UInt64 and stops at the last DateTime, in 2106: a sum of DateTimes

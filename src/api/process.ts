@@ -86,6 +86,7 @@ export function createApiProcess(config: Config): ApiProcess {
   const threads = new TemplateThreads();
   const authentication = createAuthentication({ config, postgres, credentials, invalidations, logger });
   const receiving = createReceiving({ config, redis, clock, publisher, logger });
+  metrics.exportCounts(receiving.unkept);
   const probes = createProbes({ postgres: credentials, clickhouse, redis }, () =>
     queueConcern({ redis, clock, lanes: publisher.queues, refusal: () => receiving.gate.refusal }),
   );
@@ -151,11 +152,12 @@ export function createApiProcess(config: Config): ApiProcess {
       refusedCredentials.count(request.socket.remoteAddress, () =>
         authorize(authentication, request, endpoint.access, params, bodyCredential),
       ),
-    admit: (_request, response, { rateClass }, principal) =>
+    admit: (_request, response, { rateClass, metered }, principal) =>
       admitRequest(
         { limiter },
         {
           rateClass,
+          metered,
           limited: limitedWorkspaceOf(principal),
           within: feedbackLimitOf(principal),
           setHeaders: (headers) => setHeaders(response, headers),

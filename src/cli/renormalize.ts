@@ -2,7 +2,8 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { readClickHouseUrl } from '../config.ts';
 import { renormalizeSpans, summarizeOutdated } from '../domains/ingestion/index.ts';
-import { countStoredSpans, NORMALIZER_VERSION } from '../domains/spans/index.ts';
+import { NORMALIZER_VERSION } from '../domains/spans/index.ts';
+import { countStoredSpans } from '../domains/spans/reads.ts';
 import { UnavailableError } from '../lib/errors.ts';
 import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
 

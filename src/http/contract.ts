@@ -72,6 +72,8 @@ export interface Contract<A extends Access = Access> {
   tag: string;
   access: A;
   rateClass: RateClass;
+  /** False if the monthly quotas do not apply to a request of the class `ingest`. */
+  metered?: false;
   /** The lane in which its handler runs. Default: by `rateClass`, see `RequestLanes`. */
   lane?: LaneName;
   params?: z.ZodObject;

@@ -40,7 +40,6 @@ export const problemCodes = {
   },
   not_found: {
     route_not_found: 'The route does not exist',
-    signal_not_offered: 'This OpenTelemetry signal is not supported',
     not_found: 'The resource does not exist or is not visible to the caller',
     project_not_found: 'The project does not exist or is not visible to the caller',
     workspace_not_found: 'The workspace does not exist or is not visible to the caller',

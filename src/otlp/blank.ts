@@ -1,3 +1,4 @@
+import type { LogRecord } from './log-record.ts';
 import type { Resource, Scope, Span, SpanLink } from './span.ts';
 
 /**
@@ -25,6 +26,26 @@ export function blankSpan(resource: Resource, scope: Scope): Span {
     droppedLinksCount: 0,
     statusCode: 0,
     statusMessage: '',
+    warnings: [],
+  };
+}
+
+/** Creates a log record with protobuf's default values. */
+export function blankLogRecord(resource: Resource, scope: Scope): LogRecord {
+  return {
+    resource,
+    scope,
+    traceId: '',
+    spanId: '',
+    timeUnixNano: 0n,
+    observedUnixNano: 0n,
+    eventName: '',
+    severityNumber: 0,
+    severityText: '',
+    body: null,
+    attributes: new Map(),
+    droppedAttributesCount: 0,
+    flags: 0,
     warnings: [],
   };
 }

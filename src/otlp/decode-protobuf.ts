@@ -1,41 +1,61 @@
 import { blankResource, blankScope } from './blank.ts';
 import { DecodeReader } from './decode-reader.ts';
-import { readSpan } from './decode-span.ts';
 import { plusDropped, readAttribute } from './decode-values.ts';
 import type { OtlpLimits } from './limits.ts';
-import { message } from './otlp-schema.ts';
-import type { Resource, Scope, Span } from './span.ts';
-import { noteOnSpans } from './warnings.ts';
+import { refuseOtherItems } from './other-signal.ts';
+import { signalTerms } from './otlp-schema.ts';
+import type { Signal } from './signal.ts';
+import type { Resource, Scope } from './span.ts';
+import { noteOnItems } from './warnings.ts';
 
-/**
- * Decodes the spans that the scan accepts, in one pass.
- * @throws MalformedError on invalid protobuf data
- */
-export function decodeProtobuf(bytes: Uint8Array, limits: OtlpLimits): Span[] {
-  const reader = new DecodeReader(bytes, limits);
-  const end = bytes.length;
-  const spans: Span[] = [];
-  while (reader.pos < end) {
-    const tag = reader.tag(end);
-    if (tag === 0x0a) readResourceSpans(reader, reader.message(end), spans);
-    else reader.skip(tag, end);
-  }
-  return spans;
+/** Reads one item. Returns undefined for an item that the scan rejects. */
+type ItemReader<Item> = (reader: DecodeReader, end: number, resource: Resource, scope: Scope) => Item | undefined;
+
+interface Decoding<Item> {
+  reader: DecodeReader;
+  readItem: ItemReader<Item>;
+  itemMessage: number;
+  itemsMax: number;
+  items: Item[];
 }
 
-function readResourceSpans(reader: DecodeReader, end: number, spans: Span[]): void {
+/**
+ * Decodes the spans or log records that the scan accepts, in one pass.
+ * @throws MalformedError on invalid protobuf data, and for a body of another signal
+ */
+export function decodeProtobufRequest<Item extends { warnings: string[] }>(
+  signal: Signal,
+  readItem: ItemReader<Item>,
+  bytes: Uint8Array,
+  limits: OtlpLimits,
+): Item[] {
+  const { itemMessage, itemsMax } = signalTerms[signal];
+  const reader = new DecodeReader(bytes, limits);
+  const decoding: Decoding<Item> = { reader, readItem, itemMessage, itemsMax: limits[itemsMax], items: [] };
+  const end = bytes.length;
+  while (reader.pos < end) {
+    const tag = reader.tag(end);
+    if (tag === 0x0a) readResourceItems(decoding, reader.message(end));
+    else reader.skip(tag, end);
+  }
+  refuseOtherItems(signal, decoding.items.length, bytes, limits);
+  return decoding.items;
+}
+
+function readResourceItems<Item extends { warnings: string[] }>(decoding: Decoding<Item>, end: number): void {
+  const { reader, items } = decoding;
   const resource = blankResource();
-  const first = spans.length;
+  const first = items.length;
   let warnings = 0;
   while (reader.pos < end) {
     const tag = reader.tag(end);
     if (tag === 0x0a) readResource(reader, reader.message(end), resource);
-    else if (tag === 0x12) readScopeSpans(reader, reader.message(end), resource, spans);
+    else if (tag === 0x12) readScopeItems(decoding, reader.message(end), resource);
     else if (tag === 0x1a) resource.schemaUrl = reader.text(end);
     else reader.skip(tag, end);
     warnings |= reader.takeWarnings();
   }
-  noteOnSpans(spans.slice(first), warnings);
+  noteOnItems(items.slice(first), warnings);
 }
 
 function readResource(reader: DecodeReader, end: number, resource: Resource): void {
@@ -53,19 +73,24 @@ function readResource(reader: DecodeReader, end: number, resource: Resource): vo
   );
 }
 
-function readScopeSpans(reader: DecodeReader, end: number, resource: Resource, spans: Span[]): void {
+function readScopeItems<Item extends { warnings: string[] }>(
+  decoding: Decoding<Item>,
+  end: number,
+  resource: Resource,
+): void {
+  const { reader, items } = decoding;
   const scope = blankScope();
-  const first = spans.length;
+  const first = items.length;
   let warnings = 0;
   while (reader.pos < end) {
     const tag = reader.tag(end);
     if (tag === 0x0a) readScope(reader, reader.message(end), scope);
-    else if (tag === 0x12) addSpan(reader, end, resource, scope, spans);
+    else if (tag === 0x12) addItem(decoding, end, resource, scope);
     else if (tag === 0x1a) scope.schemaUrl = reader.text(end);
     else reader.skip(tag, end);
     warnings |= reader.takeWarnings();
   }
-  noteOnSpans(spans.slice(first), warnings);
+  noteOnItems(items.slice(first), warnings);
 }
 
 function readScope(reader: DecodeReader, end: number, scope: Scope): void {
@@ -81,11 +106,12 @@ function readScope(reader: DecodeReader, end: number, scope: Scope): void {
   scope.droppedAttributesCount = plusDropped(scope.droppedAttributesCount, attributes, reader.limits.attributesMax);
 }
 
-/** Adds a span. After `spansMax` accepted spans the others are only validated. */
-function addSpan(reader: DecodeReader, end: number, resource: Resource, scope: Scope, spans: Span[]): void {
-  if (spans.length >= reader.limits.spansMax) reader.leaveOut(message.span, end);
+/** Adds an item. After `itemsMax` accepted items the others are only validated. */
+function addItem<Item>(decoding: Decoding<Item>, end: number, resource: Resource, scope: Scope): void {
+  const { reader, readItem, items } = decoding;
+  if (items.length >= decoding.itemsMax) reader.leaveOut(decoding.itemMessage, end);
   else {
-    const span = readSpan(reader, reader.message(end), resource, scope);
-    if (span) spans.push(span);
+    const item = readItem(reader, reader.message(end), resource, scope);
+    if (item) items.push(item);
   }
 }

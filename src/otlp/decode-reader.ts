@@ -1,5 +1,5 @@
 import { ProtobufWalk } from './scan-protobuf.ts';
-import { traceIdBytes } from './span-checks.ts';
+import { type IdRanges, traceIdBytes } from './span-checks.ts';
 import { cutUtf8, readText } from './text.ts';
 import { warning } from './warnings.ts';
 import { WireReader } from './wire.ts';
@@ -41,13 +41,27 @@ export class DecodeReader extends WireReader {
     return new Uint8Array(this.bytes.subarray(start, this.#cut(start, fieldEnd, cutBytes)));
   }
 
-  /** Skips a message of `type`, but validates it as the scan does. */
+  /** Reads where the trace id is. */
+  traceIdRange(end: number, ids: IdRanges): void {
+    ids.traceEnd = this.length(end);
+    ids.traceStart = this.pos;
+    this.pos = ids.traceEnd;
+  }
+
+  /** Reads where the span id is. */
+  spanIdRange(end: number, ids: IdRanges): void {
+    ids.spanEnd = this.length(end);
+    ids.spanStart = this.pos;
+    this.pos = ids.spanEnd;
+  }
+
+  /** Skips a message of `type`, but validates it as the scan does. What the walk counts is not used. */
   leaveOut(type: number, end: number): void {
-    this.#walk ??= new ProtobufWalk(this);
+    this.#walk ??= new ProtobufWalk(this, 'traces');
     this.#walk.walk(type, this.message(end));
   }
 
-  /** Returns the hex of the trace id at `start`. The spans of a trace share one string. */
+  /** Returns the hex of the trace id at `start`. The spans and log records of a trace share one string. */
   traceIdAt(start: number): string {
     const { bytes } = this;
     if (

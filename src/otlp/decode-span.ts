@@ -43,14 +43,10 @@ export function readSpan(reader: DecodeReader, end: number, resource: Resource, 
 function readSpanField(reader: DecodeReader, tag: number, end: number, span: Span): void {
   switch (tag) {
     case 0x0a:
-      ids.traceEnd = reader.length(end);
-      ids.traceStart = reader.pos;
-      reader.pos = ids.traceEnd;
+      reader.traceIdRange(end, ids);
       return;
     case 0x12:
-      ids.spanEnd = reader.length(end);
-      ids.spanStart = reader.pos;
-      reader.pos = ids.spanEnd;
+      reader.spanIdRange(end, ids);
       return;
     case 0x22:
       ids.parentEnd = reader.length(end);
@@ -148,15 +144,9 @@ function readLink(reader: DecodeReader, spanEnd: number, span: Span, count: numb
 }
 
 function readLinkField(reader: DecodeReader, tag: number, end: number, link: SpanLink): void {
-  if (tag === 0x0a) {
-    linkIds.traceEnd = reader.length(end);
-    linkIds.traceStart = reader.pos;
-    reader.pos = linkIds.traceEnd;
-  } else if (tag === 0x12) {
-    linkIds.spanEnd = reader.length(end);
-    linkIds.spanStart = reader.pos;
-    reader.pos = linkIds.spanEnd;
-  } else if (tag === 0x1a) link.traceState = reader.text(end);
+  if (tag === 0x0a) reader.traceIdRange(end, linkIds);
+  else if (tag === 0x12) reader.spanIdRange(end, linkIds);
+  else if (tag === 0x1a) link.traceState = reader.text(end);
   else if (tag === 0x28) link.droppedAttributesCount = reader.uint32(end);
   else if (tag === 0x35) link.flags = reader.fixed32(end);
   else reader.skip(tag, end);

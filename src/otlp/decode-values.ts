@@ -37,8 +37,9 @@ function readKeyValue(reader: DecodeReader, end: number, into: Attributes, depth
 /**
  * Reads an AnyValue. If it has several members, the last one wins. A repeated array or key-value
  * list is continued, as protobuf merges messages.
+ * @throws MalformedError for a value that is nested too deep
  */
-function readAnyValue(reader: DecodeReader, end: number, before: AnyValue, depth: number): AnyValue {
+export function readAnyValue(reader: DecodeReader, end: number, before: AnyValue, depth: number): AnyValue {
   if (depth > reader.limits.depthMax) valueTooDeep(reader);
   let value = before;
   while (reader.pos < end) {

@@ -1,5 +1,7 @@
-import { decodeProtobuf } from './decode-protobuf.ts';
-import { readJsonTraces } from './json-traces.ts';
+import { decodeProtobufRequest } from './decode-protobuf.ts';
+import { readSpan } from './decode-span.ts';
+import { readJsonRequest } from './json-request.ts';
+import { readSpan as readJsonSpan } from './json-span.ts';
 import type { OtlpLimits } from './limits.ts';
 import type { OtlpEncoding } from './media-type.ts';
 import type { Span } from './span.ts';
@@ -9,7 +11,9 @@ import type { Span } from './span.ts';
  * @throws MalformedError exactly when the scan throws it
  */
 export function decodeTraces(encoding: OtlpEncoding, bytes: Uint8Array, limits: OtlpLimits): Span[] {
-  return encoding === 'protobuf' ? decodeProtobuf(bytes, limits) : readJsonTraces(bytes, limits).spans;
+  return encoding === 'protobuf'
+    ? decodeProtobufRequest('traces', readSpan, bytes, limits)
+    : readJsonRequest('traces', readJsonSpan, bytes, limits).items;
 }
 
 /**

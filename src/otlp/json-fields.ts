@@ -1,7 +1,7 @@
 import { MalformedError } from '../lib/errors.ts';
 import { readIsoTime } from './iso-time.ts';
 import type { OtlpLimits } from './limits.ts';
-import { type SpanFault, shown } from './rejections.ts';
+import { type ItemFault, shown } from './rejections.ts';
 import { wellFormed } from './text.ts';
 import { warning } from './warnings.ts';
 
@@ -13,8 +13,8 @@ const int64Max = 2n ** 63n - 1n;
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * State of reading one JSON body. A fault inside a span is recorded, so that only this span is
- * rejected.
+ * State of reading one JSON body. A fault inside a span or log record is recorded, so that only this
+ * item is rejected.
  */
 export class JsonContext {
   readonly limits: OtlpLimits;
@@ -23,22 +23,22 @@ export class JsonContext {
   /** The current position in the body, for messages. */
   path = '';
   readonly #mayHoldLoneSurrogates: boolean;
-  #inSpan = false;
-  #fault: SpanFault | undefined;
+  #inItem = false;
+  #fault: ItemFault | undefined;
 
   constructor(limits: OtlpLimits, mayHoldLoneSurrogates: boolean) {
     this.limits = limits;
     this.#mayHoldLoneSurrogates = mayHoldLoneSurrogates;
   }
 
-  beginSpan(): void {
-    this.#inSpan = true;
+  beginItem(): void {
+    this.#inItem = true;
     this.#fault = undefined;
   }
 
-  /** Returns the first fault of the current span, if any. */
-  endSpan(): SpanFault | undefined {
-    this.#inSpan = false;
+  /** Returns the first fault of the current item, if any. */
+  endItem(): ItemFault | undefined {
+    this.#inItem = false;
     return this.#fault;
   }
 
@@ -49,11 +49,11 @@ export class JsonContext {
   }
 
   /**
-   * Records a value that breaks a rule. Inside a span only the span is rejected.
-   * @throws MalformedError outside of spans
+   * Records a value that breaks a rule. Inside an item only the item is rejected.
+   * @throws MalformedError outside of items
    */
   refuse(rule: string, value: unknown): void {
-    if (!this.#inSpan) this.malformed(`${rule}, not ${shown(value)}`);
+    if (!this.#inItem) this.malformed(`${rule}, not ${shown(value)}`);
     this.#fault ??= { rule, value: shown(value) };
   }
 
@@ -103,11 +103,17 @@ export function plusDropped(context: JsonContext, sent: unknown, field: string, 
   return Math.min(readUint32(context, sent, field) + dropped, Number(uint32Max));
 }
 
+/** The names of an enum's numbers from 0, without their common prefix. */
+export interface EnumNames {
+  prefix: string;
+  names: readonly string[];
+}
+
 /**
  * Reads an integer enum. Accepts names such as SPAN_KIND_SERVER, SERVER or server too, although
  * OTLP/JSON forbids them.
  */
-export function readEnum(context: JsonContext, value: unknown, prefix: string, names: readonly string[]): number {
+export function readEnum(context: JsonContext, value: unknown, field: string, { prefix, names }: EnumNames): number {
   if (value === undefined || value === null) return 0;
   if (typeof value === 'string') {
     const name = value.toUpperCase();
@@ -116,7 +122,7 @@ export function readEnum(context: JsonContext, value: unknown, prefix: string, n
   }
   const number = integer(value, int32Max);
   if (number !== undefined && BigInt.asIntN(32, number) === number) return Number(number);
-  context.refuse(`${prefix === 'SPAN_KIND_' ? 'kind' : 'status.code'} must be an integer of 32 bits`, value);
+  context.refuse(`${field} must be an integer of 32 bits`, value);
   return 0;
 }
 
@@ -129,6 +135,12 @@ export function readTime(context: JsonContext, value: unknown, field: string): b
   if (nanos !== undefined && BigInt.asUintN(64, nanos) === nanos) return nanos;
   context.refuse(`${field} must be nanoseconds since 1970 in 64 bits`, value);
   return 0n;
+}
+
+/** Reads an id of `bytes` bytes as hex of any case. Returns undefined for anything else, also for zeros. */
+export function readHexId(value: unknown, bytes: number): string | undefined {
+  if (typeof value !== 'string' || value.length !== 2 * bytes) return undefined;
+  return /^[0-9a-fA-F]+$/.test(value) && !/^0+$/.test(value) ? value.toLowerCase() : undefined;
 }
 
 /** Reads a signed 64-bit integer. Refuses any other value and then returns 0. */

@@ -1,31 +1,36 @@
 import { blankLink, blankSpan } from './blank.ts';
 import {
+  type EnumNames,
   isObject,
   type JsonContext,
   type JsonObject,
   plusDropped,
   readEnum,
+  readHexId,
   readString,
   readTime,
   readUint32,
 } from './json-fields.ts';
-import { readAttributes } from './json-values.ts';
-import type { SpanFault } from './rejections.ts';
+import { readAttributed } from './json-values.ts';
+import type { ItemFault } from './rejections.ts';
 import type { Resource, Scope, Span, SpanEvent, SpanLink } from './span.ts';
 import { idRules, spanIdBytes, traceIdBytes } from './span-checks.ts';
 import { timeWarnings, warning, warningWords } from './warnings.ts';
 
-const kinds = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
-const statusCodes = ['UNSET', 'OK', 'ERROR'];
+const kinds: EnumNames = {
+  prefix: 'SPAN_KIND_',
+  names: ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'],
+};
+const statusCodes: EnumNames = { prefix: 'STATUS_CODE_', names: ['UNSET', 'OK', 'ERROR'] };
 
 /** Reads one OTLP/JSON span. Returns the fault if the span is rejected. */
-export function readSpan(context: JsonContext, value: unknown, resource: Resource, scope: Scope): Span | SpanFault {
+export function readSpan(context: JsonContext, value: unknown, resource: Resource, scope: Scope): Span | ItemFault {
   const span = blankSpan(resource, scope);
-  context.beginSpan();
+  context.beginItem();
   if (isObject(value)) readFields(context, value, span);
   else context.refuse('a span must be an object', value);
   span.warnings = warningWords(context.warnings | timeWarnings(span.startUnixNano, span.endUnixNano));
-  return context.endSpan() ?? span;
+  return context.endItem() ?? span;
 }
 
 function readFields(context: JsonContext, sent: JsonObject, span: Span): void {
@@ -33,7 +38,7 @@ function readFields(context: JsonContext, sent: JsonObject, span: Span): void {
   span.traceState = readString(context, sent.traceState, 'traceState');
   span.flags = readUint32(context, sent.flags, 'flags');
   span.name = readString(context, sent.name, 'name');
-  span.kind = readEnum(context, sent.kind, 'SPAN_KIND_', kinds);
+  span.kind = readEnum(context, sent.kind, 'kind', kinds);
   span.startUnixNano = readTime(context, sent.startTimeUnixNano, 'startTimeUnixNano');
   span.endUnixNano = readTime(context, sent.endTimeUnixNano, 'endTimeUnixNano');
   const { attributes, droppedAttributesCount } = readAttributed(context, sent);
@@ -49,13 +54,13 @@ function readFields(context: JsonContext, sent: JsonObject, span: Span): void {
  * means a root span.
  */
 function readIds(context: JsonContext, sent: JsonObject, span: Span): void {
-  span.traceId = hexId(sent.traceId, traceIdBytes) ?? '';
-  span.spanId = hexId(sent.spanId, spanIdBytes) ?? '';
+  span.traceId = readHexId(sent.traceId, traceIdBytes) ?? '';
+  span.spanId = readHexId(sent.spanId, spanIdBytes) ?? '';
   if (span.traceId === '') context.refuse(idRules.traceId, sent.traceId ?? 'absent');
   if (span.spanId === '') context.refuse(idRules.spanId, sent.spanId ?? 'absent');
   const parent = sent.parentSpanId ?? '';
   if (typeof parent === 'string' && /^0*$/.test(parent)) return;
-  span.parentSpanId = hexId(parent, spanIdBytes) ?? '';
+  span.parentSpanId = readHexId(parent, spanIdBytes) ?? '';
   if (span.parentSpanId === '') context.refuse(idRules.parentSpanId, parent);
 }
 
@@ -96,8 +101,8 @@ function readLinks(context: JsonContext, sent: JsonObject, span: Span): void {
 
 function readLink(context: JsonContext, value: unknown): SpanLink | undefined {
   const sent = object(context, value, 'a link');
-  const traceId = hexId(sent.traceId, traceIdBytes);
-  const spanId = hexId(sent.spanId, spanIdBytes);
+  const traceId = readHexId(sent.traceId, traceIdBytes);
+  const spanId = readHexId(sent.spanId, spanIdBytes);
   const link: SpanLink = {
     ...blankLink(),
     traceState: readString(context, sent.traceState, 'links.traceState'),
@@ -112,19 +117,8 @@ function readLink(context: JsonContext, value: unknown): SpanLink | undefined {
 function readStatus(context: JsonContext, value: unknown, span: Span): void {
   if (value === undefined || value === null) return;
   const sent = object(context, value, 'status');
-  span.statusCode = readEnum(context, sent.code, 'STATUS_CODE_', statusCodes);
+  span.statusCode = readEnum(context, sent.code, 'status.code', statusCodes);
   span.statusMessage = readString(context, sent.message, 'status.message');
-}
-
-function readAttributed(context: JsonContext, sent: JsonObject) {
-  const { attributes, dropped } = readAttributes(context, sent.attributes);
-  const droppedAttributesCount = plusDropped(context, sent.droppedAttributesCount, 'droppedAttributesCount', dropped);
-  return { attributes, droppedAttributesCount };
-}
-
-function hexId(value: unknown, bytes: number): string | undefined {
-  if (typeof value !== 'string' || value.length !== 2 * bytes) return undefined;
-  return /^[0-9a-fA-F]+$/.test(value) && !/^0+$/.test(value) ? value.toLowerCase() : undefined;
 }
 
 function list(context: JsonContext, value: unknown, field: string): readonly unknown[] {

@@ -1,4 +1,4 @@
-import { isObject, type JsonContext, type JsonObject, readInt64, readString } from './json-fields.ts';
+import { isObject, type JsonContext, type JsonObject, plusDropped, readInt64, readString } from './json-fields.ts';
 import type { AnyValue, Attributes } from './span.ts';
 import { cutUtf8 } from './text.ts';
 import { warning } from './warnings.ts';
@@ -35,6 +35,13 @@ export function readAttributes(context: JsonContext, value: unknown): ReadAttrib
   const dropped = Math.max(0, total - context.limits.attributesMax);
   if (dropped > 0) context.warnings |= warning.attributesDropped;
   return { attributes, dropped };
+}
+
+/** Reads the attributes of an object that has them, and how many the sender and we dropped. */
+export function readAttributed(context: JsonContext, sent: JsonObject) {
+  const { attributes, dropped } = readAttributes(context, sent.attributes);
+  const droppedAttributesCount = plusDropped(context, sent.droppedAttributesCount, 'droppedAttributesCount', dropped);
+  return { attributes, droppedAttributesCount };
 }
 
 /** Reads at most `max` entries into `into` and returns the total number of entries. */

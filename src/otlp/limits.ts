@@ -5,6 +5,8 @@ export interface OtlpLimits {
   bodyBytesMax: number;
   inflatedBytesMax: number;
   spansMax: number;
+  /** Log records in one request. */
+  recordsMax: number;
   attributeValueBytesMax: number;
   attributesMax: number;
   eventsMax: number;
@@ -12,7 +14,7 @@ export interface OtlpLimits {
   /** Nesting depth of AnyValue, for protobuf and JSON. */
   depthMax: number;
   /**
-   * Messages (resources, spans, events, key-values, values) in one request. Above it the body is
+   * Messages (resources, spans, events, log records, key-values, values) in one request. Above it the body is
    * malformed. A two-byte message takes a hundred bytes once decoded, so the byte limits alone do
    * not limit memory.
    */
@@ -23,6 +25,7 @@ export const defaultOtlpLimits: OtlpLimits = {
   bodyBytesMax: 16 * 1024 * 1024,
   inflatedBytesMax: 64 * 1024 * 1024,
   spansMax: 10_000,
+  recordsMax: 10_000,
   attributeValueBytesMax: 1024 * 1024,
   attributesMax: 1_024,
   eventsMax: 1_024,

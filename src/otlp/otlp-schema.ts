@@ -1,10 +1,13 @@
+import type { OtlpLimits } from './limits.ts';
+import type { Signal } from './signal.ts';
+
 /**
- * The messages of opentelemetry/proto/trace/v1/trace.proto (1.11) that a walk enters, as a table.
- * It maps each message and tag (field number * 8 + wire type) to the field's content. Tags that are
+ * The messages of trace.proto and logs.proto (opentelemetry/proto, 1.11) that a walk enters, as a
+ * table. It maps each message and tag (field number * 8 + wire type) to the field's content. Tags that are
  * not listed are skipped.
  */
 export const message = {
-  request: 0,
+  tracesRequest: 0,
   resourceSpans: 1,
   resource: 2,
   scopeSpans: 3,
@@ -17,6 +20,10 @@ export const message = {
   anyValue: 10,
   arrayValue: 11,
   keyValueList: 12,
+  logsRequest: 13,
+  resourceLogs: 14,
+  scopeLogs: 15,
+  logRecord: 16,
 } as const;
 
 /** Actions for fields that are not messages to enter. */
@@ -32,7 +39,7 @@ interface MessageRow {
 }
 
 const rows: Readonly<Record<number, MessageRow>> = {
-  [message.request]: { name: 'request', fields: { [bytesTag(1)]: message.resourceSpans } },
+  [message.tracesRequest]: { name: 'request', fields: { [bytesTag(1)]: message.resourceSpans } },
   [message.resourceSpans]: {
     name: 'resourceSpans',
     fields: { [bytesTag(1)]: message.resource, [bytesTag(2)]: message.scopeSpans },
@@ -74,6 +81,24 @@ const rows: Readonly<Record<number, MessageRow>> = {
   },
   [message.arrayValue]: { name: 'arrayValue', fields: { [bytesTag(1)]: message.anyValue } },
   [message.keyValueList]: { name: 'kvlistValue', fields: { [bytesTag(1)]: message.keyValue } },
+  [message.logsRequest]: { name: 'request', fields: { [bytesTag(1)]: message.resourceLogs } },
+  [message.resourceLogs]: {
+    name: 'resourceLogs',
+    fields: { [bytesTag(1)]: message.resource, [bytesTag(2)]: message.scopeLogs },
+  },
+  [message.scopeLogs]: {
+    name: 'scopeLogs',
+    fields: { [bytesTag(1)]: message.scope, [bytesTag(2)]: message.logRecord },
+  },
+  [message.logRecord]: {
+    name: 'logRecords',
+    fields: {
+      [bytesTag(5)]: message.anyValue,
+      [bytesTag(6)]: message.keyValue,
+      [bytesTag(9)]: mark.traceId,
+      [bytesTag(10)]: mark.spanId,
+    },
+  },
 };
 
 export const messageNames: readonly string[] = Object.values(rows).map((row) => row.name);
@@ -90,3 +115,48 @@ function buildActions(): Uint8Array {
     for (const [tag, action] of Object.entries(row.fields)) table[Number(id) * tagsPerMessage + Number(tag)] = action;
   return table;
 }
+
+/**
+ * How one signal names what all signals have: a request of resources, each with scopes, each with
+ * items. An item is one span or one log record.
+ */
+export interface SignalTerms {
+  /** Names of one item and of several, and of their values with a limit, in messages to the sender. */
+  item: string;
+  items: string;
+  limitedValues: string;
+  /** Members of OTLP/JSON, from the outside in. */
+  resourcesMember: string;
+  scopesMember: string;
+  itemsMember: string;
+  /** Rows of `message`. */
+  requestMessage: number;
+  itemMessage: number;
+  /** The limit for the items of a request. */
+  itemsMax: keyof Pick<OtlpLimits, 'spansMax' | 'recordsMax'>;
+}
+
+export const signalTerms: Readonly<Record<Signal, SignalTerms>> = {
+  traces: {
+    item: 'span',
+    items: 'spans',
+    limitedValues: 'attribute values',
+    resourcesMember: 'resourceSpans',
+    scopesMember: 'scopeSpans',
+    itemsMember: 'spans',
+    requestMessage: message.tracesRequest,
+    itemMessage: message.span,
+    itemsMax: 'spansMax',
+  },
+  logs: {
+    item: 'log record',
+    items: 'log records',
+    limitedValues: 'attribute and body values',
+    resourcesMember: 'resourceLogs',
+    scopesMember: 'scopeLogs',
+    itemsMember: 'logRecords',
+    requestMessage: message.logsRequest,
+    itemMessage: message.logRecord,
+    itemsMax: 'recordsMax',
+  },
+};

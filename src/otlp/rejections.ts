@@ -1,21 +1,34 @@
+import { signalTerms } from './otlp-schema.ts';
+import type { Signal } from './signal.ts';
+
 /**
- * Why a span is rejected: the rule that it breaks and the invalid value. Safe to show to the
- * sender.
+ * Why a span or log record is rejected: the rule that it breaks and the invalid value. Safe to show
+ * to the sender.
  */
-export interface SpanFault {
+export interface ItemFault {
   rule: string;
   value: string;
+}
+
+/** Returns whether reading an item returned a fault instead of the item. */
+export function isFault(read: object): read is ItemFault {
+  return 'rule' in read;
 }
 
 const reasonsMax = 10;
 const shownCharactersMax = 60;
 
-/** Counts rejected spans per rule. Keeps the first invalid value of each rule as the example. */
+/** Counts rejected spans or log records per rule. Keeps the first invalid value of each rule as the example. */
 export class Rejections {
   count = 0;
+  readonly #signal: Signal;
   readonly #byRule = new Map<string, { count: number; example: string }>();
 
-  add(fault: SpanFault): void {
+  constructor(signal: Signal) {
+    this.#signal = signal;
+  }
+
+  add(fault: ItemFault): void {
     this.count++;
     const known = this.#byRule.get(fault.rule);
     if (known) known.count++;
@@ -23,11 +36,21 @@ export class Rejections {
   }
 
   reasons(): string[] {
+    const { item, items } = signalTerms[this.#signal];
     const all = [...this.#byRule].map(([rule, { count, example }]) =>
-      count === 1 ? `1 span: ${rule}, not ${example}` : `${count} spans: ${rule}, not, for example, ${example}`,
+      count === 1 ? `1 ${item}: ${rule}, not ${example}` : `${count} ${items}: ${rule}, not, for example, ${example}`,
     );
     return all.length <= reasonsMax ? all : [...all.slice(0, reasonsMax), `${all.length - reasonsMax} more reasons`];
   }
+}
+
+/**
+ * Returns the fault of an item above the limit. Such items are rejected one by one, so that the
+ * first ones are kept.
+ */
+export function overLimitFault(signal: Signal, itemsMax: number): ItemFault {
+  const { item, items } = signalTerms[signal];
+  return { rule: `a request may have at most ${itemsMax} ${items}`, value: `${item} ${itemsMax + 1} and later` };
 }
 
 /**

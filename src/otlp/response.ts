@@ -1,9 +1,10 @@
 import protobuf from 'protobufjs/minimal.js';
 import type { OtlpEncoding } from './media-type.ts';
+import type { ExportedSignal } from './signal.ts';
 import { cutUtf8 } from './text.ts';
 
 export interface ExportOutcome {
-  /** Permanently rejected spans. The client must not send them again. */
+  /** Permanently rejected spans, log records or data points. The client must not send them again. */
   rejected: number;
   message: string;
 }
@@ -45,17 +46,24 @@ const violationBytesMax = 1024;
 
 const badRequestType = 'type.googleapis.com/google.rpc.BadRequest';
 
+/** The count in OTLP/JSON. In protobuf it is field 1 for every signal. */
+const rejectedMembers: Readonly<Record<ExportedSignal, string>> = {
+  traces: 'rejectedSpans',
+  logs: 'rejectedLogRecords',
+  metrics: 'rejectedDataPoints',
+};
+
 /**
- * Encodes an ExportTraceServiceResponse. If there is nothing to report, it is the empty message,
- * not a partial success of 0 and ''.
+ * Encodes an ExportTraceServiceResponse, ExportLogsServiceResponse or ExportMetricsServiceResponse.
+ * If there is nothing to report, it is the empty message, not a partial success of 0 and ''.
  */
-export function encodeExportResponse(encoding: OtlpEncoding, outcome: ExportOutcome): Buffer {
+export function encodeExportResponse(signal: ExportedSignal, encoding: OtlpEncoding, outcome: ExportOutcome): Buffer {
   const { rejected } = outcome;
   const message = cut(outcome.message, messageBytesMax);
   const silent = rejected === 0 && message === '';
   if (encoding === 'json') {
     const partialSuccess = {
-      ...(rejected !== 0 && { rejectedSpans: String(rejected) }),
+      ...(rejected !== 0 && { [rejectedMembers[signal]]: String(rejected) }),
       ...(message !== '' && { errorMessage: message }),
     };
     return json(silent ? {} : { partialSuccess });

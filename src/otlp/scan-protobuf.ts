@@ -1,19 +1,22 @@
 import { MalformedError } from '../lib/errors.ts';
 import type { OtlpLimits } from './limits.ts';
-import { actions, mark, message, messageNames, tagsPerMessage } from './otlp-schema.ts';
-import { Rejections } from './rejections.ts';
+import { actions, mark, message, messageNames, signalTerms, tagsPerMessage } from './otlp-schema.ts';
+import { overLimitFault, Rejections } from './rejections.ts';
+import type { Signal } from './signal.ts';
 import {
   emptyIdRanges,
   type IdRanges,
   idFault,
   isId,
-  overLimitFault,
   resetIdRanges,
   spanIdBytes,
   traceIdBytes,
 } from './span-checks.ts';
 import { warning } from './warnings.ts';
 import type { WireReader } from './wire.ts';
+
+/** The event whose records may belong to a trace without a span. */
+export const evaluationEvent = 'gen_ai.evaluation.result';
 
 /** Stack frames above the values of an attribute, and the maximum frames per level of AnyValue. */
 const framesOutsideValues = 8;
@@ -25,21 +28,35 @@ const framesPerValue = 3;
  * malformed.
  */
 export class ProtobufWalk {
-  spans = 0;
+  /** Number of accepted spans or log records. */
+  accepted = 0;
+  /** Accepted log records that belong to no span, and are not about a whole trace. */
+  withoutSpan = 0;
   warnings = 0;
-  readonly rejections = new Rejections();
+  readonly rejections: Rejections;
+  readonly #signal: Signal;
+  readonly #itemMessage: number;
+  readonly #itemsMax: number;
   readonly #reader: WireReader;
   readonly #limits: OtlpLimits;
   readonly #types: Uint8Array;
   readonly #ends: Int32Array;
   readonly #attributeCounts: Int32Array;
+  /** Where the current log record begins. */
+  #recordStart = 0;
   readonly #spanIds = emptyIdRanges();
   readonly #linkIds = emptyIdRanges();
   #events = 0;
   #links = 0;
 
-  constructor(reader: WireReader) {
+  /** Counts the items of `signal`. */
+  constructor(reader: WireReader, signal: Signal) {
     const frames = framesOutsideValues + framesPerValue * reader.limits.depthMax;
+    const { itemMessage, itemsMax } = signalTerms[signal];
+    this.rejections = new Rejections(signal);
+    this.#signal = signal;
+    this.#itemMessage = itemMessage;
+    this.#itemsMax = reader.limits[itemsMax];
     this.#reader = reader;
     this.#limits = reader.limits;
     this.#types = new Uint8Array(frames);
@@ -99,6 +116,9 @@ export class ProtobufWalk {
       resetIdRanges(this.#spanIds);
       this.#events = 0;
       this.#links = 0;
+    } else if (type === message.logRecord) {
+      resetIdRanges(this.#spanIds);
+      this.#recordStart = this.#reader.pos;
     } else if (type === message.event) {
       if (++this.#events > this.#limits.eventsMax) this.warnings |= warning.eventsDropped;
     } else if (type === message.link) {
@@ -108,14 +128,27 @@ export class ProtobufWalk {
   }
 
   #leave(type: number): void {
-    if (type === message.span) {
-      const fault = idFault(this.#reader.bytes, this.#spanIds);
+    if (type === this.#itemMessage) {
+      const fault = type === message.span ? idFault(this.#reader.bytes, this.#spanIds) : undefined;
       if (fault) this.rejections.add(fault);
-      else if (this.spans < this.#limits.spansMax) this.spans++;
-      else this.rejections.add(overLimitFault(this.#limits.spansMax));
+      else if (this.accepted < this.#itemsMax) {
+        this.accepted++;
+        if (type === message.logRecord && !this.#belongs()) this.withoutSpan++;
+      } else this.rejections.add(overLimitFault(this.#signal, this.#itemsMax));
     } else if (type === message.link && !isLink(this.#reader.bytes, this.#linkIds)) {
       this.warnings |= warning.invalidLink;
     }
+  }
+
+  /** Returns whether the log record has a trace and a span, or is about a whole trace. */
+  #belongs(): boolean {
+    const { bytes, pos } = this.#reader;
+    if (isLink(bytes, this.#spanIds)) return true;
+    const { traceStart, traceEnd } = this.#spanIds;
+    return (
+      isId(bytes, traceStart, traceEnd, traceIdBytes) &&
+      bytes.subarray(this.#recordStart, pos).includes(evaluationEvent)
+    );
   }
 
   #note(action: number, type: number, end: number): void {

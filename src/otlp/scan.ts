@@ -1,47 +1,90 @@
-import { readJsonTraces } from './json-traces.ts';
+import { readLogRecord } from './json-log-record.ts';
+import { readJsonRequest } from './json-request.ts';
+import { readSpan } from './json-span.ts';
 import type { OtlpLimits } from './limits.ts';
+import type { LogRecord } from './log-record.ts';
 import type { OtlpEncoding } from './media-type.ts';
-import { message } from './otlp-schema.ts';
-import { ProtobufWalk } from './scan-protobuf.ts';
+import { refuseOtherItems } from './other-signal.ts';
+import { signalTerms } from './otlp-schema.ts';
+import { evaluationEvent, ProtobufWalk } from './scan-protobuf.ts';
+import type { Signal } from './signal.ts';
+import type { Span } from './span.ts';
 import { warningSentences } from './warnings.ts';
 import { WireReader } from './wire.ts';
 
 export interface ScanResult {
-  /** Number of accepted spans: as many as `decodeTraces` returns for the same bytes. */
-  spans: number;
+  /** Number of accepted spans or log records: as many as decoding returns for the same bytes. */
+  accepted: number;
   rejected: number;
-  /** Why spans were rejected, in English with counts, at most eleven lines. */
+  /** Why some were rejected, in English with counts, at most eleven lines. */
   reasons: string[];
   /** Values that were accepted with changes, or are probably a mistake of the sender. */
   warnings: string[];
+  /** Accepted log records that belong to no span, and are not about a whole trace; undefined for traces. */
+  withoutSpan: number | undefined;
 }
 
 /**
- * Validates a request body without decoding it. `decodeTraces` can decode every body that passes.
- * Single invalid spans are only counted.
- * @throws MalformedError (`malformed_otlp`) when the body as a whole is not OTLP
+ * Validates a request body of `signal` without decoding it. `decodeTraces` or `decodeLogs` can
+ * decode every body that passes. Single invalid spans or log records are only counted.
+ * @throws MalformedError (`malformed_otlp`) when the body as a whole is not OTLP, or is a body of
+ * another signal
+ */
+export function scanBody(signal: Signal, encoding: OtlpEncoding, bytes: Uint8Array, limits: OtlpLimits): ScanResult {
+  return encoding === 'protobuf' ? scanProtobuf(signal, bytes, limits) : scanJson(signal, bytes, limits);
+}
+
+/**
+ * Validates a body of spans, see `scanBody`.
+ * @throws MalformedError (`malformed_otlp`) when the body as a whole is not OTLP traces
  */
 export function scanTraces(encoding: OtlpEncoding, bytes: Uint8Array, limits: OtlpLimits): ScanResult {
-  return encoding === 'protobuf' ? scanProtobuf(bytes, limits) : scanJson(bytes, limits);
+  return scanBody('traces', encoding, bytes, limits);
 }
 
-function scanProtobuf(bytes: Uint8Array, limits: OtlpLimits): ScanResult {
-  const walk = new ProtobufWalk(new WireReader(bytes, limits));
-  walk.walk(message.request, bytes.length);
+/**
+ * Validates a body of log records, see `scanBody`.
+ * @throws MalformedError (`malformed_otlp`) when the body as a whole is not OTLP logs
+ */
+export function scanLogs(encoding: OtlpEncoding, bytes: Uint8Array, limits: OtlpLimits): ScanResult {
+  return scanBody('logs', encoding, bytes, limits);
+}
+
+function scanProtobuf(signal: Signal, bytes: Uint8Array, limits: OtlpLimits): ScanResult {
+  const walk = new ProtobufWalk(new WireReader(bytes, limits), signal);
+  try {
+    walk.walk(signalTerms[signal].requestMessage, bytes.length);
+  } catch (error) {
+    // The bytes of another signal's messages are often malformed as those of this one.
+    refuseOtherItems(signal, 0, bytes, limits);
+    throw error;
+  }
+  refuseOtherItems(signal, walk.accepted, bytes, limits);
   return {
-    spans: walk.spans,
+    accepted: walk.accepted,
     rejected: walk.rejections.count,
     reasons: walk.rejections.reasons(),
-    warnings: warningSentences(walk.warnings, limits),
+    warnings: warningSentences(walk.warnings, limits, signal),
+    withoutSpan: signal === 'logs' ? walk.withoutSpan : undefined,
   };
 }
 
-function scanJson(bytes: Uint8Array, limits: OtlpLimits): ScanResult {
-  const { spans, rejections, warnings, notices } = readJsonTraces(bytes, limits);
+function scanJson(signal: Signal, bytes: Uint8Array, limits: OtlpLimits): ScanResult {
+  const { items, rejections, warnings, notices } =
+    signal === 'traces'
+      ? readJsonRequest(signal, readSpan, bytes, limits)
+      : readJsonRequest(signal, readLogRecord, bytes, limits);
   return {
-    spans: spans.length,
+    accepted: items.length,
     rejected: rejections.count,
     reasons: rejections.reasons(),
-    warnings: [...notices, ...warningSentences(warnings, limits)],
+    warnings: [...notices, ...warningSentences(warnings, limits, signal)],
+    withoutSpan: signal === 'logs' ? items.filter(isWithoutSpan).length : undefined,
   };
+}
+
+function isWithoutSpan(item: Span | LogRecord): boolean {
+  if (item.traceId === '') return true;
+  if (item.spanId !== '') return false;
+  return !('eventName' in item) || (item.eventName || item.attributes.get('event.name')) !== evaluationEvent;
 }

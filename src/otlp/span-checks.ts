@@ -1,4 +1,4 @@
-import type { SpanFault } from './rejections.ts';
+import type { ItemFault } from './rejections.ts';
 
 export const traceIdBytes = 16;
 export const spanIdBytes = 8;
@@ -9,7 +9,7 @@ export const idRules = {
   parentSpanId: 'parentSpanId must be empty, all zero or 8 bytes (16 hex characters)',
 } as const;
 
-/** Byte ranges of the ids of one span. The scan and the decoder both fill one. */
+/** Byte ranges of the ids of one span or log record. The scan and the decoder both fill one. */
 export interface IdRanges {
   traceStart: number;
   traceEnd: number;
@@ -24,7 +24,7 @@ export function emptyIdRanges(): IdRanges {
   return { traceStart: 0, traceEnd: 0, spanStart: 0, spanEnd: 0, parentStart: 0, parentEnd: 0 };
 }
 
-/** Marks all ids as absent, so that one object can be reused for every span. */
+/** Marks all ids as absent, so that one object can be reused for every span or log record. */
 export function resetIdRanges(ids: IdRanges): void {
   ids.traceStart = 0;
   ids.traceEnd = 0;
@@ -35,7 +35,7 @@ export function resetIdRanges(ids: IdRanges): void {
 }
 
 /** Returns the first invalid id of a protobuf span, or undefined if all are valid. */
-export function idFault(bytes: Buffer, ids: IdRanges): SpanFault | undefined {
+export function idFault(bytes: Buffer, ids: IdRanges): ItemFault | undefined {
   if (!isId(bytes, ids.traceStart, ids.traceEnd, traceIdBytes))
     return { rule: idRules.traceId, value: shownBytes(bytes, ids.traceStart, ids.traceEnd) };
   if (!isId(bytes, ids.spanStart, ids.spanEnd, spanIdBytes))
@@ -43,14 +43,6 @@ export function idFault(bytes: Buffer, ids: IdRanges): SpanFault | undefined {
   if (ids.parentEnd - ids.parentStart !== spanIdBytes && !isZero(bytes, ids.parentStart, ids.parentEnd))
     return { rule: idRules.parentSpanId, value: shownBytes(bytes, ids.parentStart, ids.parentEnd) };
   return undefined;
-}
-
-/**
- * Returns the fault of a span above the limit. Such spans are rejected one by one, so that the
- * first ones are kept.
- */
-export function overLimitFault(spansMax: number): SpanFault {
-  return { rule: `a request may have at most ${spansMax} spans`, value: `span ${spansMax + 1} and later` };
 }
 
 /** Returns whether the bytes have the length of an id and are not all zero. */

@@ -1,8 +1,9 @@
 import type { OtlpLimits } from './limits.ts';
-import type { Span } from './span.ts';
+import { signalTerms } from './otlp-schema.ts';
+import type { Signal } from './signal.ts';
 
 /**
- * What can be changed in a span that is accepted. One bit each, so that recording costs nothing.
+ * What can be changed in a span or log record that is accepted. One bit each, so that recording costs nothing.
  */
 export const warning = {
   attributeTruncated: 1,
@@ -16,7 +17,7 @@ export const warning = {
   zeroStartTime: 256,
 } as const;
 
-/** Stable words for `Span.warnings`, in the order of the bits. */
+/** Stable words for the `warnings` of a span or log record, in the order of the bits. */
 const words = [
   'attribute_truncated',
   'attributes_dropped',
@@ -30,10 +31,14 @@ const words = [
 ] as const;
 
 /**
- * Sentences for problems that the sender can fix. The other warnings are only recorded on the span.
+ * Sentences for problems that the sender can fix. The other warnings are only recorded on the span
+ * or log record.
  */
-const sentences: readonly [bit: number, sentence: (limits: OtlpLimits) => string][] = [
-  [warning.attributeTruncated, (l) => `attribute values longer than ${l.attributeValueBytesMax} bytes were truncated`],
+const sentences: readonly [bit: number, sentence: (limits: OtlpLimits, signal: Signal) => string][] = [
+  [
+    warning.attributeTruncated,
+    (l, signal) => `${signalTerms[signal].limitedValues} longer than ${l.attributeValueBytesMax} bytes were truncated`,
+  ],
   [warning.attributesDropped, (l) => `attributes after the first ${l.attributesMax} of a list were dropped`],
   [warning.eventsDropped, (l) => `events after the first ${l.eventsMax} of a span were dropped`],
   [warning.linksDropped, (l) => `links after the first ${l.linksMax} of a span were dropped`],
@@ -53,16 +58,16 @@ export function warningWords(bits: number): string[] {
   return bits === 0 ? [] : words.filter((_, index) => bits & (1 << index));
 }
 
-/** Adds the warnings of a shared resource or scope to each of its spans. */
-export function noteOnSpans(spans: readonly Span[], bits: number): void {
+/** Adds the warnings of a shared resource or scope to each of its spans or log records. */
+export function noteOnItems(items: readonly { warnings: string[] }[], bits: number): void {
   if (bits === 0) return;
   const added = warningWords(bits);
-  for (const span of spans) span.warnings.push(...added.filter((word) => !span.warnings.includes(word)));
+  for (const { warnings } of items) warnings.push(...added.filter((word) => !warnings.includes(word)));
 }
 
 /** Converts bits of `warning` to sentences for the sender. */
-export function warningSentences(bits: number, limits: OtlpLimits): string[] {
-  return sentences.filter(([bit]) => bits & bit).map(([, sentence]) => sentence(limits));
+export function warningSentences(bits: number, limits: OtlpLimits, signal: Signal): string[] {
+  return sentences.filter(([bit]) => bits & bit).map(([, sentence]) => sentence(limits, signal));
 }
 
 /**

@@ -147,7 +147,7 @@ async function readBase(redis: Redis): Promise<number> {
 
 function notQueued(cause: unknown): UnavailableError {
   const why = cause instanceof TimeoutError ? ` (${cause.message})` : '';
-  return new UnavailableError('queue_unavailable', `The spans could not be queued${why}. Send them again.`, {
+  return new UnavailableError('queue_unavailable', `The body could not be queued${why}. Send them again.`, {
     retryAfterS: 1,
     cause,
   });

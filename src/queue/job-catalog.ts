@@ -13,10 +13,13 @@ export const ingestBodyPayload = z.strictObject({
    */
   workspaceId: z.string().default(''),
   retentionDays: z.number().int().min(0),
+  /** Absent for traces. */
+  signal: z.literal('logs').optional(),
   encoding: z.enum(['protobuf', 'json']),
   coding: z.enum(['identity', 'gzip', 'deflate', 'zstd']),
   /** Size after inflating. It is the cost of processing the body. */
   inflatedBytes: z.number().int(),
+  /** Accepted spans, or log records. */
   spans: z.number().int(),
   receivedAtMs: z.number().int(),
 });

@@ -72,7 +72,7 @@ function pathBreaches(from: string, to: string): string[] {
   }
   const [own, other] = [domainOf(from), domainOf(to)];
   if (isProduct(from) && other && other !== own) {
-    const doors = isWorker(from) ? ['index.ts', 'jobs.ts'] : ['index.ts'];
+    const doors = isWorker(from) ? ['index.ts', 'jobs.ts'] : ['index.ts', 'reads.ts'];
     if (!isRoutes(to) && !doors.some((door) => to === `src/domains/${other}/${door}`)) {
       faults.push(`reaches into the domain ${other} (${to}); use its ${doors.join(' or ')}`);
     }

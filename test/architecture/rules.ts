@@ -40,6 +40,7 @@ export const domainOrder: readonly string[] = [
   'spans',
   'quotas',
   'conventions',
+  'log-records',
   'pricing',
   'summaries',
   'executions',
@@ -78,6 +79,7 @@ export const packageHomes: Readonly<Record<string, RegExp>> = {
  */
 export const tableHomes: Readonly<Record<string, RegExp>> = {
   spans: /^src\/domains\/spans\//,
+  log_records: /^src\/domains\/log-records\//,
   executions: /^src\/domains\/(?:summaries|executions|analytics|budgets)\//,
   execution_versions: /^src\/domains\/executions\//,
 };

@@ -204,7 +204,7 @@ describe('an application that is set up by OTEL_* variables alone', () => {
   test.each([
     ['http/protobuf', 'none'],
     ['http/json', 'gzip'],
-  ])('its spans arrive over %s (%s) and our 404 for metrics does not disturb it', async (protocol, compression) => {
+  ])('its spans arrive over %s (%s) and its metrics are accepted', async (protocol, compression) => {
     await withProxy(
       () => undefined,
       async (proxy) => {

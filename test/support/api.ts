@@ -63,6 +63,7 @@ export function testConfig(overrides: Partial<Config> = {}): Config {
     llm: { baseUrl: undefined, apiKey: undefined, reflectionModel: undefined },
     otlpBodyBytesMax: 16 * megabyte,
     otlpInflatedBytesMax: 64 * megabyte,
+    otlpLogsOther: 'keep',
     ingestQueueBytesMax: 1024 * megabyte,
     ...overrides,
   };

@@ -65,11 +65,11 @@ export const manifest: Record<string, ExpectedClient> = JSON.parse(
 );
 
 /** The requests of one client, in the order in which it sent them. */
-export function readCaptures(client: string): Capture[] {
-  const files = readdirSync(join(captureFolder, client)).filter((file) => file.endsWith('.meta.json'));
+export function readCaptures(client: string, folder = captureFolder): Capture[] {
+  const files = readdirSync(join(folder, client)).filter((file) => file.endsWith('.meta.json'));
   return files.sort().map((file) => {
-    const meta = JSON.parse(readFileSync(join(captureFolder, client, file), 'utf8'));
-    const body = readFileSync(join(captureFolder, client, meta.bodyFile));
+    const meta = JSON.parse(readFileSync(join(folder, client, file), 'utf8'));
+    const body = readFileSync(join(folder, client, meta.bodyFile));
     return {
       file: `${client}/${meta.bodyFile}`,
       url: meta.url,

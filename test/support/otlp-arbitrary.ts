@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import type { AnyValue, Attributes } from '../../src/otlp/span.ts';
-import type { ResourceSpansInput } from './otlp-encode.ts';
+import type { ResourceLogsInput, ResourceSpansInput } from './otlp-encode.ts';
 
 /** Any Unicode text including NUL, but without lone surrogates, which UTF-8 cannot encode. */
 const text = fc.string({ unit: 'binary', maxLength: 50 });
-const key = fc.oneof(text, fc.constantFrom('__proto__', 'constructor', 'gen_ai.request.model', ''));
+const key = fc.oneof(text, fc.constantFrom('__proto__', 'constructor', 'gen_ai.request.model', 'event.name', ''));
 const uint32 = fc.integer({ min: 0, max: 0xffff_ffff });
 const nanos = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
 const hexId = (bytes: number) =>
@@ -57,17 +57,52 @@ const span = fc.record(
   { requiredKeys: ['traceId', 'spanId'] },
 );
 
-/** Any request that a correct exporter can send. */
+const logRecord = fc.record(
+  {
+    ...attributed,
+    traceId: fc.oneof(hexId(16), fc.constantFrom('', '0'.repeat(32), 'abcd')),
+    spanId: fc.oneof(hexId(8), fc.constantFrom('', '0'.repeat(16), 'abcd')),
+    timeUnixNano: nanos,
+    observedUnixNano: nanos,
+    severityNumber: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+    severityText: text,
+    body: anyValue,
+    flags: uint32,
+    eventName: text,
+  },
+  { requiredKeys: [] },
+);
+
+const resourced = { resource: fc.record(attributed, { requiredKeys: [] }), schemaUrl: text };
+const scoped = {
+  scope: fc.record({ ...attributed, name: text, version: text }, { requiredKeys: [] }),
+  schemaUrl: text,
+};
+
+/** Any request for logs that a correct exporter can send. Ids may be invalid, as OTLP allows. */
+export const logs: fc.Arbitrary<ResourceLogsInput[]> = fc.array(
+  fc.record(
+    {
+      ...resourced,
+      scopeLogs: fc.array(
+        fc.record({ ...scoped, logRecords: fc.array(logRecord, { maxLength: 4 }) }, { requiredKeys: ['logRecords'] }),
+        { maxLength: 3 },
+      ),
+    },
+    { requiredKeys: ['scopeLogs'] },
+  ),
+  { maxLength: 3 },
+);
+
+/** Any request for traces that a correct exporter can send. */
 export const traces: fc.Arbitrary<ResourceSpansInput[]> = fc.array(
   fc.record(
     {
-      resource: fc.record(attributed, { requiredKeys: [] }),
-      schemaUrl: text,
+      ...resourced,
       scopeSpans: fc.array(
         fc.record(
           {
-            scope: fc.record({ ...attributed, name: text, version: text }, { requiredKeys: [] }),
-            schemaUrl: text,
+            ...scoped,
             spans: fc.array(span, { maxLength: 4 }),
           },
           { requiredKeys: ['spans'] },

@@ -1,5 +1,5 @@
 import type { AnyValue } from '../../src/otlp/span.ts';
-import { ExportTraceServiceRequest } from './otlp-proto.ts';
+import { ExportLogsServiceRequest, ExportTraceServiceRequest } from './otlp-proto.ts';
 
 /** Attributes as in `Span`: an integer is a bigint, a number is a double. */
 export type AttributesInput = ReadonlyMap<string, AnyValue> | Readonly<Record<string, AnyValue>>;
@@ -40,16 +40,43 @@ export interface SpanInput extends AttributedInput {
   statusMessage?: string;
 }
 
-export interface ScopeSpansInput {
+/** Ids are hex and may have any length. */
+export interface LogRecordInput extends AttributedInput {
+  traceId?: string;
+  spanId?: string;
+  timeUnixNano?: bigint;
+  observedUnixNano?: bigint;
+  severityNumber?: number;
+  severityText?: string;
+  body?: AnyValue;
+  flags?: number;
+  eventName?: string;
+}
+
+interface ScopedInput {
   scope?: AttributedInput & { name?: string; version?: string };
   schemaUrl?: string;
+}
+
+export interface ScopeSpansInput extends ScopedInput {
   spans: readonly SpanInput[];
 }
 
-export interface ResourceSpansInput {
+export interface ScopeLogsInput extends ScopedInput {
+  logRecords: readonly LogRecordInput[];
+}
+
+interface ResourcedInput {
   resource?: AttributedInput;
   schemaUrl?: string;
+}
+
+export interface ResourceSpansInput extends ResourcedInput {
   scopeSpans: readonly ScopeSpansInput[];
+}
+
+export interface ResourceLogsInput extends ResourcedInput {
+  scopeLogs: readonly ScopeLogsInput[];
 }
 
 /** The differences between the two encodings for values that are not plain JSON. */
@@ -73,7 +100,16 @@ const jsonNotation: Notation = {
 
 /** Returns the body of an exporter. Absent members stay absent. Lone surrogates are not supported. */
 export function encodeTraces(encoding: 'protobuf' | 'json', resourceSpans: readonly ResourceSpansInput[]): Buffer {
-  const request = toRequest(resourceSpans, encoding === 'json' ? jsonNotation : protobufNotation);
+  const notation = encoding === 'json' ? jsonNotation : protobufNotation;
+  const request = {
+    resourceSpans: resourceSpans.map(({ scopeSpans, ...group }) => ({
+      ...resourced(group, notation),
+      scopeSpans: scopeSpans.map(({ spans, ...inner }) => ({
+        ...scoped(inner, notation),
+        spans: spans.map((span) => toSpan(span, notation)),
+      })),
+    })),
+  };
   if (encoding === 'json') return Buffer.from(JSON.stringify(request));
   return Buffer.from(ExportTraceServiceRequest.encode(ExportTraceServiceRequest.fromObject(request)).finish());
 }
@@ -83,17 +119,44 @@ export function encodeSpans(encoding: 'protobuf' | 'json', spans: readonly SpanI
   return encodeTraces(encoding, [{ scopeSpans: [{ spans }] }]);
 }
 
-function toRequest(resourceSpans: readonly ResourceSpansInput[], notation: Notation) {
-  return {
-    resourceSpans: resourceSpans.map(({ resource, scopeSpans, schemaUrl }) => ({
-      resource: resource && attributed(resource, notation),
-      schemaUrl,
-      scopeSpans: scopeSpans.map(({ scope, spans, schemaUrl: scopeSchemaUrl }) => ({
-        scope: scope && attributed(scope, notation),
-        schemaUrl: scopeSchemaUrl,
-        spans: spans.map((span) => toSpan(span, notation)),
+/** Returns the body of an exporter of logs, as `encodeTraces` that of spans. */
+export function encodeLogs(encoding: 'protobuf' | 'json', resourceLogs: readonly ResourceLogsInput[]): Buffer {
+  const notation = encoding === 'json' ? jsonNotation : protobufNotation;
+  const request = {
+    resourceLogs: resourceLogs.map(({ scopeLogs, ...group }) => ({
+      ...resourced(group, notation),
+      scopeLogs: scopeLogs.map(({ logRecords, ...inner }) => ({
+        ...scoped(inner, notation),
+        logRecords: logRecords.map((record) => toLogRecord(record, notation)),
       })),
     })),
+  };
+  if (encoding === 'json') return Buffer.from(JSON.stringify(request));
+  return Buffer.from(ExportLogsServiceRequest.encode(ExportLogsServiceRequest.fromObject(request)).finish());
+}
+
+/** Puts `logRecords` into one resource and one scope. */
+export function encodeLogRecords(encoding: 'protobuf' | 'json', logRecords: readonly LogRecordInput[]): Buffer {
+  return encodeLogs(encoding, [{ scopeLogs: [{ logRecords }] }]);
+}
+
+function resourced({ resource, schemaUrl }: ResourcedInput, notation: Notation) {
+  return { resource: resource && attributed(resource, notation), schemaUrl };
+}
+
+function scoped({ scope, schemaUrl }: ScopedInput, notation: Notation) {
+  return { scope: scope && attributed(scope, notation), schemaUrl };
+}
+
+function toLogRecord(record: LogRecordInput, notation: Notation) {
+  const { timeUnixNano, observedUnixNano, ...rest } = record;
+  return {
+    ...attributed(rest, notation),
+    traceId: record.traceId === undefined ? undefined : notation.id(record.traceId),
+    spanId: record.spanId === undefined ? undefined : notation.id(record.spanId),
+    timeUnixNano: timeUnixNano?.toString(),
+    observedTimeUnixNano: observedUnixNano?.toString(),
+    body: record.body === undefined ? undefined : anyValue(record.body, notation),
   };
 }
 

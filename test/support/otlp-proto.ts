@@ -1,12 +1,28 @@
 import protobuf from 'protobufjs';
 
 /**
- * The trace messages of opentelemetry-proto 1.11, its service response and google.rpc.Status, for
- * the reflection of protobufjs. This encoder and decoder share no code with the product.
+ * The trace and log messages of opentelemetry-proto 1.11, their service responses and
+ * google.rpc.Status, for the reflection of protobufjs. This encoder and decoder share no code with the product.
  */
 const source = `
 syntax = "proto3";
 message ExportTraceServiceRequest { repeated ResourceSpans resource_spans = 1; }
+message ExportLogsServiceRequest { repeated ResourceLogs resource_logs = 1; }
+message ResourceLogs { Resource resource = 1; repeated ScopeLogs scope_logs = 2; string schema_url = 3; }
+message ScopeLogs { Scope scope = 1; repeated LogRecord log_records = 2; string schema_url = 3; }
+message LogRecord {
+  fixed64 time_unix_nano = 1;
+  fixed64 observed_time_unix_nano = 11;
+  int32 severity_number = 2;
+  string severity_text = 3;
+  AnyValue body = 5;
+  repeated KeyValue attributes = 6;
+  uint32 dropped_attributes_count = 7;
+  fixed32 flags = 8;
+  bytes trace_id = 9;
+  bytes span_id = 10;
+  string event_name = 12;
+}
 message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; string schema_url = 3; }
 message Resource { repeated KeyValue attributes = 1; uint32 dropped_attributes_count = 2; }
 message ScopeSpans { Scope scope = 1; repeated Span spans = 2; string schema_url = 3; }
@@ -56,6 +72,8 @@ message ArrayValue { repeated AnyValue values = 1; }
 message KeyValueList { repeated KeyValue values = 1; }
 message ExportTraceServiceResponse { PartialSuccess partial_success = 1; }
 message PartialSuccess { int64 rejected_spans = 1; string error_message = 2; }
+message ExportLogsServiceResponse { LogsPartialSuccess partial_success = 1; }
+message LogsPartialSuccess { int64 rejected_log_records = 1; string error_message = 2; }
 message RpcStatus { int32 code = 1; string message = 2; repeated Any details = 3; }
 message Any { string type_url = 1; bytes value = 2; }
 message BadRequest { repeated FieldViolation field_violations = 1; }
@@ -66,6 +84,8 @@ const { root } = protobuf.parse(source);
 
 export const ExportTraceServiceRequest = root.lookupType('ExportTraceServiceRequest');
 export const ExportTraceServiceResponse = root.lookupType('ExportTraceServiceResponse');
+export const ExportLogsServiceRequest = root.lookupType('ExportLogsServiceRequest');
+export const ExportLogsServiceResponse = root.lookupType('ExportLogsServiceResponse');
 export const RpcStatus = root.lookupType('RpcStatus');
 export const BadRequest = root.lookupType('BadRequest');
 export const SpanMessage = root.lookupType('Span');

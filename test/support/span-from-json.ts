@@ -8,7 +8,7 @@ export interface TracesJson {
   }[];
 }
 
-interface ValueJson {
+export interface ValueJson {
   stringValue?: string;
   boolValue?: boolean;
   intValue?: string | number;
@@ -17,7 +17,7 @@ interface ValueJson {
   kvlistValue?: { values?: KeyValueJson[] };
 }
 
-interface KeyValueJson {
+export interface KeyValueJson {
   key: string;
   value?: ValueJson;
 }
@@ -109,15 +109,15 @@ function fromJson(span: SpanJson): Partial<Span> {
   };
 }
 
-function resourceOf(attributes: KeyValueJson[] | undefined): Resource {
+export function resourceOf(attributes: KeyValueJson[] | undefined): Resource {
   return { attributes: attributesOf(attributes), droppedAttributesCount: 0, schemaUrl: '' };
 }
 
-function attributesOf(list: KeyValueJson[] = []): Attributes {
+export function attributesOf(list: KeyValueJson[] = []): Attributes {
   return new Map(list.map(({ key, value }) => [key, anyValueOf(value)]));
 }
 
-function anyValueOf(value: ValueJson = {}): AnyValue {
+export function anyValueOf(value: ValueJson = {}): AnyValue {
   if (value.stringValue !== undefined) return value.stringValue;
   if (value.boolValue !== undefined) return value.boolValue;
   if (value.intValue !== undefined) return BigInt(value.intValue);

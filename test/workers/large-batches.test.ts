@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { batchKinds } from '../../src/domains/ingestion/store/create-storing.ts';
 import { storeBatch } from '../../src/domains/ingestion/store/store-batch.ts';
 import { newId } from '../../src/lib/ids.ts';
+import { LogProjects } from '../../src/queue/log-projects.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -33,7 +35,19 @@ test('a batch of 150,000 traces of one span each is stored, every trace with its
   for (let n = 0; n < 15; n++) entries.push(await body());
   const logger = createLogger({ level: 'warn', name: 'test' });
   const { signal } = new AbortController();
-  expect((await storeBatch({ clickhouse, redis, logger, stopping: signal }, entries)).size).toBe(0);
+  expect(
+    (
+      await storeBatch(
+        {
+          clickhouse,
+          logger,
+          kind: batchKinds({ clickhouse, redis, logProjects: new LogProjects(redis), logger }).traces,
+          stopping: signal,
+        },
+        entries,
+      )
+    ).size,
+  ).toBe(0);
   const [row] = await allRows<{ traces: string; spans: string }>(
     clickhouse,
     `SELECT uniqExact(trace_id) AS traces, sum(span_count) AS spans FROM executions WHERE project_id = '${of.projectId}'`,

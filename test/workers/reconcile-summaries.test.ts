@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { insertBatch } from '../../src/domains/ingestion/store/store-batch.ts';
+import { insertSpans } from '../../src/domains/spans/index.ts';
 import { findDifferingTraces } from '../../src/domains/summaries/differing-trace-queries.ts';
 import { reconcileSummaries } from '../../src/domains/summaries/reconcile-summaries.ts';
 import { endSummary, leaseSummaries, listForSummary, withoutPlace } from '../../src/queue/summary-list.ts';
@@ -49,7 +49,7 @@ async function storeWithoutSummary(project: ProjectOfTest, traceId: string, span
     Array.from({ length: spans }, () => aModelCall(1, 1, { traceId })),
     { projectId: project.id, workspaceId: project.workspaceId, receivedAtMs },
   );
-  await insertBatch(clickhouse, [entry]);
+  await insertSpans(clickhouse, [entry.encoded.rows]);
 }
 
 const dayMs = 86_400_000;

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { batchKinds } from '../../src/domains/ingestion/store/create-storing.ts';
 import { storeBatch } from '../../src/domains/ingestion/store/store-batch.ts';
 import { startSummaryLane } from '../../src/domains/summaries/summary-lane.ts';
+import { LogProjects } from '../../src/queue/log-projects.ts';
 import { summaryProjects } from '../../src/queue/summary-list.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
@@ -55,14 +57,32 @@ describe('a batch of four projects, of which the engine refuses the executions o
     const idOf = (project: ProjectOfTest) => traceOf.get(project)?.traceId ?? expect.unreachable();
 
     refusedId = refused.id;
-    expect((await storeBatch({ clickhouse, redis, logger, stopping }, entries)).size).toBe(0);
+    expect(
+      (
+        await storeBatch(
+          {
+            clickhouse,
+            logger,
+            kind: batchKinds({ clickhouse, redis, logProjects: new LogProjects(redis), logger }).traces,
+            stopping,
+          },
+          entries,
+        )
+      ).size,
+    ).toBe(0);
     for (const project of others) expect(await listedOf(project)).toEqual([idOf(project)]);
     expect(await listedOf(refused)).toEqual([]);
     expect((await getExecution(api, refused, idOf(refused))).status).toBe(200);
     expect(await summaryProjects(redis)).toEqual([{ projectId: refused.id, workspaceId: refused.workspaceId }]);
     expect([await countOf('listed'), await countOf('failed')]).toEqual([1, 0]);
 
-    const lane = startSummaryLane({ clickhouse, clickhouseUrl: engine.url, redis, logger });
+    const lane = startSummaryLane({
+      clickhouse,
+      clickhouseUrl: engine.url,
+      redis,
+      logProjects: new LogProjects(redis),
+      logger,
+    });
     try {
       await until('the list has tried in vain', 30_000, async () => (await countOf('failed')) > 0);
       expect(await listedOf(refused)).toEqual([]);

@@ -7,14 +7,14 @@ import { renormalizeSpans } from '../../src/domains/ingestion/index.ts';
 import { costAsReported } from '../../src/domains/ingestion/store/span-cost.ts';
 import { promptMention } from '../../src/domains/prompt-links/index.ts';
 import {
-  countStoredSpans,
   lightSpanOf,
   NORMALIZER_VERSION,
-  readEngineClock,
+  noLogs,
   type SpanRow,
   spanTable,
   typeAttributes,
 } from '../../src/domains/spans/index.ts';
+import { countStoredSpans } from '../../src/domains/spans/reads.ts';
 import { rebuildSpan } from '../../src/domains/spans/stored-span.ts';
 import { readStoredSpans } from '../../src/domains/spans/stored-span-queries.ts';
 import { groupByTrace, insertExecutions, summarizeExecution } from '../../src/domains/summaries/index.ts';
@@ -23,6 +23,7 @@ import { defaultOtlpLimits } from '../../src/otlp/limits.ts';
 import type { Span } from '../../src/otlp/span.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
+import { readEngineClock } from '../../src/stores/clickhouse/statements.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { allRows } from '../support/embedded-clickhouse.ts';
 import * as arbitrary from '../support/otlp-arbitrary.ts';
@@ -338,6 +339,7 @@ async function store(
       span,
       attributes: typeAttributes(span.attributes),
       normalized,
+      logs: noLogs,
       prompt: promptMention(normalized.promptRef),
       cost: costAsReported(normalized),
     });

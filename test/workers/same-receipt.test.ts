@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { batchKinds } from '../../src/domains/ingestion/store/create-storing.ts';
 import { storeBatch } from '../../src/domains/ingestion/store/store-batch.ts';
 import { findEarliestLightSpans } from '../../src/domains/spans/light-span-queries.ts';
+import { LogProjects } from '../../src/queue/log-projects.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -52,7 +54,17 @@ function spansOf(traceId: string, count: number, version: number) {
 const store = async (bodies: Awaited<ReturnType<typeof encodedBody>>[]) => {
   const logger = createLogger({ level: 'silent', name: 'test' });
   const stopping = new AbortController().signal;
-  expect(await storeBatch({ clickhouse, redis, logger, stopping }, bodies)).toEqual(new Map());
+  expect(
+    await storeBatch(
+      {
+        clickhouse,
+        logger,
+        kind: batchKinds({ clickhouse, redis, logProjects: new LogProjects(redis), logger }).traces,
+        stopping,
+      },
+      bodies,
+    ),
+  ).toEqual(new Map());
 };
 
 /** What every read says of the first two spans. */

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { BatchEntry } from '../../src/domains/ingestion/store/span-batcher.ts';
 import { summarizeBatch } from '../../src/domains/ingestion/store/summarize-batch.ts';
+import { LogProjects } from '../../src/queue/log-projects.ts';
 import { leaseSummaries } from '../../src/queue/summary-list.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
@@ -46,7 +47,10 @@ function bodyOf(project: ProjectOfTest, traceId: string, from: number, count: nu
 }
 
 const summarize = (entries: readonly BatchEntry[], through = clickhouse) =>
-  summarizeBatch({ clickhouse: through, redis, logger: pino({ level: 'silent' }) }, entries);
+  summarizeBatch(
+    { clickhouse: through, redis, logProjects: new LogProjects(redis), logger: pino({ level: 'silent' }) },
+    entries,
+  );
 
 const listed = async (project: ProjectOfTest) =>
   (await leaseSummaries(redis, { workspaceId: project.workspaceId, projectId: project.id }, 10)).traceIds;

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { SummaryTurns } from '../../src/domains/summaries/summary-turns.ts';
 import { newId } from '../../src/lib/ids.ts';
+import { LogProjects } from '../../src/queue/log-projects.ts';
 import { leaseSummaries, listForSummary, summaryProjects } from '../../src/queue/summary-list.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
@@ -34,7 +35,12 @@ describe('a large trace whose reading takes longer than a lease', () => {
     const begun: string[] = [];
     let end: (tookMs: number) => void = () => expect.unreachable('It has not begun');
     const turns = new SummaryTurns(
-      { clickhouse, redis, logger: createLogger({ level: 'silent', name: 'test' }) },
+      {
+        clickhouse,
+        redis,
+        logProjects: new LogProjects(redis),
+        logger: createLogger({ level: 'silent', name: 'test' }),
+      },
       (task) => {
         begun.push(task.traceId);
         return new Promise<number>((resolve) => {

@@ -151,11 +151,14 @@ export function startReading(index: Index, span: Span, leftOfBody: ValueBudget):
     if (hits !== undefined) note(reading.best, hits);
     else noteFamilies(reading, index.families.get(key.charCodeAt(0)), key);
   }
-  for (const { name } of span.events) {
-    const hits = index.events.get(name);
-    if (hits !== undefined) note(reading.best, hits);
-  }
+  for (const { name } of span.events) noteEvent(index, reading, name);
   return reading;
+}
+
+/** Records that an event of this name is present, for events that are added to a reading later. */
+export function noteEvent(index: Index, reading: Reading, name: string): void {
+  const hits = index.events.get(name);
+  if (hits !== undefined) note(reading.best, hits);
 }
 
 /**

@@ -19,7 +19,10 @@ interface Evaluation {
   response_id?: string;
 }
 
-const RESULT_EVENT = 'gen_ai.evaluation.result';
+export const RESULT_EVENT = 'gen_ai.evaluation.result';
+
+/** Says `trace` where the result of an event judges the whole trace. */
+export const TARGET_KEY = 'promptlane.evaluation.target';
 
 /**
  * Prefixes and targets of OpenInference's `<prefix>N.annotation.<member>` and
@@ -52,6 +55,14 @@ const eventKeys = new Map([
 type Members = Map<string, AnyValue>;
 
 /**
+ * Returns the evaluations of a span together with those of other events, such as its log records. A
+ * result that both have is listed once.
+ */
+export function evaluationsWith(events: readonly SpanEvent[], reading: Reading): string | undefined {
+  return all(null, { ...reading, span: { ...reading.span, events: [...reading.span.events, ...events] } });
+}
+
+/**
  * Returns all evaluations as a JSON list. A result that was sent in both of OpenInference's forms
  * is listed once.
  */
@@ -63,9 +74,13 @@ function all(_value: AnyValue, reading: Reading): string | undefined {
     if (found.size < limits.evaluationsMax) found.add(JSON.stringify(read));
     else warn(reading, 'evaluations_truncated');
   };
-  for (const each of reading.span.events) if (each.name === RESULT_EVENT) add(ofEvent(each), 'span');
+  for (const each of reading.span.events) if (each.name === RESULT_EVENT) add(ofEvent(each), targetOf(each));
   for (const { prefix, target } of lists) for (const members of flattened(prefix, reading)) add(members, target);
   return found.size === 0 ? undefined : `[${[...found].join(',')}]`;
+}
+
+function targetOf({ attributes }: SpanEvent): 'trace' | 'span' {
+  return attributes.get(TARGET_KEY) === 'trace' ? 'trace' : 'span';
 }
 
 function ofEvent({ attributes }: SpanEvent): Members {

@@ -1,5 +1,6 @@
 import type { Field } from './candidates.ts';
 import { reportedCost } from './cost.ts';
+import { inputElsewhere, outputElsewhere } from './elsewhere.ts';
 import { evaluations } from './evaluations.ts';
 import { conversationId, sessionId, tags, userId } from './identity.ts';
 import { kind } from './kind.ts';
@@ -32,6 +33,8 @@ export const fields: readonly Field<unknown>[] = [
   toolOutput,
   input,
   output,
+  inputElsewhere,
+  outputElsewhere,
   sessionId,
   conversationId,
   userId,

@@ -8,7 +8,7 @@ import { longText, number, text } from './read-value.ts';
  * The GenAI conventions define a separate log event for a failed call. Some clients put it on the
  * span.
  */
-const EXCEPTION_EVENTS = ['exception', 'gen_ai.client.operation.exception'];
+export const EXCEPTION_EVENTS = ['exception', 'gen_ai.client.operation.exception'];
 
 const STATUS_OK = 1;
 const STATUS_ERROR = 2;

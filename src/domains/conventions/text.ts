@@ -1,6 +1,7 @@
 import type { AnyValue } from '../../otlp/span.ts';
 import { attribute, attributes, event, field, first, indexed, type Reader, type Reading } from './candidates.ts';
 import {
+  answers,
   asSent,
   content,
   data,
@@ -9,11 +10,13 @@ import {
   ofMessages,
   withSystemInstructions,
 } from './messages/content.ts';
+import { eventMember } from './messages/event-message.ts';
 import {
   CHOICE_EVENT,
   choiceEvents,
   DETAILS_EVENT,
-  detailsMessages,
+  detailsInput,
+  detailsOutput,
   loggedChoices,
   loggedMessages,
   MESSAGE_EVENTS,
@@ -57,7 +60,7 @@ export const input = field<Content>('input', [
   attribute('promptlane.input', asSent),
   attribute('langfuse.observation.input', content('user')),
   attribute('gen_ai.input.messages', withSystemInstructions),
-  event(DETAILS_EVENT, detailsMessages('gen_ai.input.messages', 'user')),
+  event(DETAILS_EVENT, detailsInput),
   ...MESSAGE_EVENTS.map((name) => event(name, messageEvents)),
   event('gen_ai.content.prompt', ofEvent('gen_ai.content.prompt', 'gen_ai.prompt', content('user'))),
   indexed('llm.input_messages.', flattened('llm.input_messages.', 'user')),
@@ -75,8 +78,8 @@ export const input = field<Content>('input', [
 export const output = field<Content>('output', [
   attribute('promptlane.output', asSent),
   attribute('langfuse.observation.output', content('assistant')),
-  attribute('gen_ai.output.messages', content('assistant')),
-  event(DETAILS_EVENT, detailsMessages('gen_ai.output.messages', 'assistant')),
+  attribute('gen_ai.output.messages', answers),
+  event(DETAILS_EVENT, detailsOutput),
   event(CHOICE_EVENT, choiceEvents),
   event('gen_ai.content.completion', ofEvent('gen_ai.content.completion', 'gen_ai.completion', content('assistant'))),
   indexed('llm.output_messages.', flattened('llm.output_messages.', 'assistant')),
@@ -92,22 +95,21 @@ export const output = field<Content>('output', [
   attribute('events', loggedChoices),
 ]);
 
-/**
- * Returns the input and output of the span. Those of a tool are data; those of other kinds may be
- * messages.
- */
-export function readText(reading: Reading): { input: Content | undefined; output: Content | undefined } {
-  const isTool = reading.kind === 'tool';
-  return {
-    input: (isTool ? first(reading, toolInput) : undefined) ?? first(reading, input),
-    output: (isTool ? first(reading, toolOutput) : undefined) ?? first(reading, output),
-  };
+/** Returns the input of the span. That of a tool is data; that of other kinds may be messages. */
+export function readInput(reading: Reading): Content | undefined {
+  return (reading.kind === 'tool' ? first(reading, toolInput) : undefined) ?? first(reading, input);
+}
+
+/** Returns the output of the span, as {@link readInput} returns its input. */
+export function readOutput(reading: Reading): Content | undefined {
+  return (reading.kind === 'tool' ? first(reading, toolOutput) : undefined) ?? first(reading, output);
 }
 
 /** Returns a reader for one attribute of the last event of a name. */
 function ofEvent(name: string, key: string, read: Reader<Content> = data): Reader<Content> {
   return (_value, reading) => {
-    const value = reading.span.events.findLast((each) => each.name === name)?.attributes.get(key);
+    const sent = reading.span.events.findLast((each) => each.name === name);
+    const value = sent === undefined ? undefined : eventMember(sent.attributes, key, reading);
     return value === undefined ? undefined : read(value, reading);
   };
 }

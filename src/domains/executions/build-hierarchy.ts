@@ -1,7 +1,7 @@
 import { itemAt } from '../../lib/item-at.ts';
 import type { Tree, TreeNode } from '../../lib/span-tree.ts';
 import { isoFromUnixNano, msFromNano } from '../../lib/time.ts';
-import type { TreeSpan } from '../spans/index.ts';
+import type { TreeSpan } from '../spans/reads.ts';
 import { knownCost } from '../summaries/index.ts';
 import { costToWire, usageToWire } from './executions.schema.ts';
 import type { FlatNode, HierarchyNode, NestedNode } from './hierarchy.schema.ts';

@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { linkPrompts, type PromptFinder, resolveSpanPrompts } from '../prompt-links/index.ts';
-import { findTreeSpans, type TreeSpans } from '../spans/index.ts';
+import { findTreeSpans, type TreeSpans } from '../spans/reads.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 
 export interface FindTraceDeps {

@@ -3,13 +3,11 @@ import { linkPrompts, resolveSpanPrompts } from '../prompt-links/index.ts';
 import {
   findEarliestLightSpans,
   findFewLightSpans,
-  findWholeTrace,
   type LightSpan,
-  type SpanPart,
   spansPerTraceMax,
   type TraceKey,
-  type WholeTrace,
 } from '../spans/index.ts';
+import { findWholeTrace, type WholeTrace } from '../spans/reads.ts';
 import { type Execution, missingParents, summarizeExecution } from '../summaries/index.ts';
 import { breakDownCost, costBreakdownToWire } from './cost-breakdown.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
@@ -17,6 +15,7 @@ import { executionToWire } from './executions.schema.ts';
 import type { ExecutionFeedback } from './feedback-of-executions.ts';
 import { spanCursor } from './list-spans.ts';
 import { readLargeExecution } from './read-large-execution.ts';
+import { logsReader, type ShownPart } from './read-logs.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, readSpans, type SpanPage, storedSpans } from './read-span-page.ts';
 import { resolveExecutionPrompts } from './resolve-execution-prompts.ts';
@@ -43,7 +42,7 @@ export async function getExecution(
   input: {
     projectId: string;
     traceId: string;
-    include: ReadonlySet<SpanPart>;
+    include: ReadonlySet<ShownPart>;
     withSpans: boolean;
     feedback: ExecutionFeedback;
   },
@@ -101,7 +100,7 @@ function findLights({ clickhouse, large }: TraceReadDeps, trace: TraceKey): Prom
 async function firstSpans(
   deps: TraceReadDeps,
   trace: TraceKey,
-  include: ReadonlySet<SpanPart>,
+  include: ReadonlySet<ShownPart>,
   { lights, whole }: { lights: readonly LightSpan[]; whole: WholeTrace | undefined },
 ): Promise<SpanPage> {
   const links = linkPrompts(lights);
@@ -112,5 +111,6 @@ async function firstSpans(
     ...{ limit: spansMax, include },
     promptOf: (row) => links.get(row.spanId) ?? row.prompt,
     readPart: largePartReader(deps, trace),
+    readLogs: logsReader(deps, trace),
   });
 }

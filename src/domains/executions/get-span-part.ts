@@ -1,5 +1,5 @@
-import type { SpanPart } from '../spans/index.ts';
 import { checkedSpanId, checkedTraceId, unknownSpan } from './execution-not-found.ts';
+import type { ShownPart } from './read-logs.ts';
 import { readPart } from './read-part.ts';
 import { textSlice } from './span-text.ts';
 import type { TraceReadDeps } from './trace-read-deps.ts';
@@ -12,7 +12,7 @@ import type { TraceReadDeps } from './trace-read-deps.ts';
  */
 export async function getSpanPart(
   deps: TraceReadDeps,
-  input: { projectId: string; traceId: string; spanId: string; part: SpanPart; offset: number; limit: number },
+  input: { projectId: string; traceId: string; spanId: string; part: ShownPart; offset: number; limit: number },
 ): Promise<string> {
   const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
   const whole = await readPart(deps, trace, checkedSpanId(input.spanId), input.part);

@@ -1,4 +1,4 @@
-import { findPromptLinks, findSpanRows, partNames } from '../spans/index.ts';
+import { findPromptLinks, findSpanRows, partNames } from '../spans/reads.ts';
 import { checkedSpanId, checkedTraceId, unknownSpan } from './execution-not-found.ts';
 import { largePartReader } from './read-part.ts';
 import { pageBytesMax, partBytesMax } from './read-span-page.ts';
@@ -27,5 +27,6 @@ export async function getSpan(
   if (row === undefined) throw unknownSpan();
   const prompt = links.get(row.spanId) ?? row.prompt;
   const readPart = largePartReader(deps, trace);
-  return spanToText(row, prompt, { include, partCharsMax: input.partCharsMax, owners: ownerReader(), readPart });
+  const { partCharsMax } = input;
+  return spanToText(row, prompt, { include, partCharsMax, owners: ownerReader(), readPart });
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
-import { findPromptLinks, type SpanDetail, type SpanPart, type SpanPlace, type TraceKey } from '../spans/index.ts';
+import type { TraceKey } from '../spans/index.ts';
+import { findPromptLinks, type SpanDetail, type SpanPlace } from '../spans/reads.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
+import { logsReader, type ShownPart } from './read-logs.ts';
 import { largePartReader } from './read-part.ts';
 import { readSpanPage, storedSpans } from './read-span-page.ts';
 import type { TraceReadDeps } from './trace-read-deps.ts';
@@ -19,7 +21,7 @@ export async function listSpans(
     traceId: string;
     cursor?: string | undefined;
     limit: number;
-    include: ReadonlySet<SpanPart>;
+    include: ReadonlySet<ShownPart>;
   },
 ): Promise<string> {
   const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
@@ -35,6 +37,7 @@ export async function listSpans(
     include,
     promptOf,
     readPart: largePartReader(deps, trace),
+    readLogs: logsReader(deps, trace),
   });
   if (spans.length === 0 && after === undefined) throw unknownExecution();
   const page = {

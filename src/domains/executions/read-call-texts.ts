@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { findCallTexts, variablePrefix } from '../spans/index.ts';
+import { findCallTexts, variablePrefix } from '../spans/reads.ts';
 import { asArray, asRecord } from './any-value-plain.ts';
 import { attributesToWire, parseJsonText } from './span-parts.schema.ts';
 

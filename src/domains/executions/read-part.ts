@@ -1,5 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { findSpanRows, type SpanPart, type TraceKey } from '../spans/index.ts';
+import type { TraceKey } from '../spans/index.ts';
+import { findSpanRows, type SpanPart } from '../spans/reads.ts';
+import { logsReader, type ShownPart } from './read-logs.ts';
 import { partBytesMax } from './read-span-page.ts';
 import { ownerReader, partText } from './span-parts.schema.ts';
 
@@ -8,7 +10,7 @@ import { ownerReader, partText } from './span-parts.schema.ts';
  * worker thread instead.
  */
 export class LargePartError extends Error {
-  constructor(part: SpanPart) {
+  constructor(part: ShownPart) {
     super(`The part ${part} has more than ${partBytesMax} bytes`);
   }
 }
@@ -22,14 +24,26 @@ export async function readPart(
   { clickhouse, large }: { clickhouse: ClickHouse; large: boolean },
   trace: TraceKey,
   spanId: string,
-  part: SpanPart,
+  part: ShownPart,
 ): Promise<string | undefined> {
+  if (part === 'logs') return readLogsPart({ clickhouse, large }, trace, spanId);
   const bytesMax = Number.MAX_SAFE_INTEGER;
   const bounds = { include: new Set([part]), partBytesMax: large ? bytesMax : partBytesMax, bytesMax };
   const [row] = await findSpanRows(clickhouse, trace, [spanId], bounds);
   if (row === undefined) return undefined;
   if (row.cut.length > 0) throw new LargePartError(part);
   return partText(row, part, ownerReader());
+}
+
+async function readLogsPart(
+  deps: { clickhouse: ClickHouse; large: boolean },
+  trace: TraceKey,
+  spanId: string,
+): Promise<string | undefined> {
+  const bounds = { include: new Set<SpanPart>(), partBytesMax, bytesMax: Number.MAX_SAFE_INTEGER };
+  const [row] = await findSpanRows(deps.clickhouse, trace, [spanId], bounds);
+  if (row === undefined) return undefined;
+  return (await logsReader(deps, trace)([spanId])).get(spanId) ?? '[]';
 }
 
 /**

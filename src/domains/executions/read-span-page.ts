@@ -1,13 +1,8 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
-import {
-  findSpanPlaces,
-  findSpanRows,
-  type SpanDetail,
-  type SpanPart,
-  type SpanPlace,
-  type TraceKey,
-} from '../spans/index.ts';
+import type { TraceKey } from '../spans/index.ts';
+import { findSpanPlaces, findSpanRows, type SpanDetail, type SpanPlace } from '../spans/reads.ts';
+import type { logsReader, ShownPart } from './read-logs.ts';
 import { ownerReader } from './span-parts.schema.ts';
 import { type SpanTextOptions, spanToText } from './span-text.ts';
 
@@ -44,7 +39,8 @@ export interface SpanSource {
 
 export interface SpanPageInput {
   limit: number;
-  include: ReadonlySet<SpanPart>;
+  include: ReadonlySet<ShownPart>;
+  readLogs: ReturnType<typeof logsReader>;
   promptOf: (row: SpanDetail) => SpanPrompt | null;
   readPart: SpanTextOptions['readPart'];
 }
@@ -61,7 +57,7 @@ export async function storedSpans(
     after,
     limit,
     include,
-  }: { trace: TraceKey; after: SpanPlace | undefined; limit: number; include: ReadonlySet<SpanPart> },
+  }: { trace: TraceKey; after: SpanPlace | undefined; limit: number; include: ReadonlySet<ShownPart> },
 ): Promise<SpanSource> {
   const places = await findSpanPlaces(clickhouse, trace, after, limit + 1);
   return {
@@ -86,7 +82,7 @@ export function readSpans(rows: readonly SpanDetail[]): SpanSource {
  * @throws what the source and `readPart` throw
  */
 export async function readSpanPage({ places: found, read }: SpanSource, input: SpanPageInput): Promise<SpanPage> {
-  const { limit, include, promptOf, readPart } = input;
+  const { limit, include, promptOf, readPart, readLogs } = input;
   const options = { include, partCharsMax, owners: ownerReader(), readPart };
   const places = found.slice(0, limit);
   const spans: string[] = [];
@@ -96,8 +92,9 @@ export async function readSpanPage({ places: found, read }: SpanSource, input: S
   while (next < places.length) {
     const wanted = places.slice(next, next + together).map(({ spanId }) => spanId);
     const spanRows = await read(wanted, pageBytesMax - bytes);
+    const logs = include.has('logs') ? await readLogs(withLogs(spanRows)) : noLogs;
     for (const row of spanRows) {
-      const text = await spanToText(row, promptOf(row), options);
+      const text = await spanToText(row, promptOf(row), { ...options, logs: logs.get(row.spanId) ?? '[]' });
       bytes += Buffer.byteLength(text);
       if (bytes > pageBytesMax && spans.length > 0) return { spans, last: places[next - 1] };
       spans.push(text);
@@ -109,6 +106,12 @@ export async function readSpanPage({ places: found, read }: SpanSource, input: S
     together = Math.min(rows.max, Math.max(rows.min, fitting));
   }
   return { spans, last: found.length > limit ? places.at(-1) : undefined };
+}
+
+const noLogs: ReadonlyMap<string, string> = new Map();
+
+function withLogs(spans: readonly SpanDetail[]): string[] {
+  return spans.filter(({ logCount }) => logCount > 0).map(({ spanId }) => spanId);
 }
 
 /** Returns the index after the place of a span, which is at `from` or soon after it. */

@@ -1,5 +1,5 @@
 import { isoFromUnixNano } from '../../lib/time.ts';
-import type { SpanDetail, SpanPart } from '../spans/index.ts';
+import type { SpanDetail, SpanPart } from '../spans/reads.ts';
 import {
   asArray,
   asRecord,

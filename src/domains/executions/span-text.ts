@@ -1,12 +1,13 @@
 import { oneTurn, Pace } from '../../lib/pace.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
-import { partNames, type SpanDetail, type SpanPart } from '../spans/index.ts';
+import { partNames, type SpanDetail, type SpanPart } from '../spans/reads.ts';
+import type { ShownPart } from './read-logs.ts';
 import { spanHeadToWire } from './span.schema.ts';
 import { attributesText, type PartOwners, partText } from './span-parts.schema.ts';
 
 /** A span part that is too long to be answered within its span. */
 export interface LargePart {
-  part: SpanPart;
+  part: ShownPart;
   /** Length of its JSON text in UTF-16 units. */
   chars: number;
   /** The beginning of its JSON text. */
@@ -14,12 +15,14 @@ export interface LargePart {
 }
 
 export interface SpanTextOptions {
-  include: ReadonlySet<SpanPart>;
+  include: ReadonlySet<ShownPart>;
   /** Span parts with more UTF-16 units of JSON text are only listed in `large_parts`. */
   partCharsMax: number;
   owners: PartOwners;
   /** Reads the JSON text of a span part that was too large to be read with its row. */
   readPart: (spanId: string, part: SpanPart) => Promise<string>;
+  /** The log records of the span as JSON text, where they are included. */
+  logs?: string;
 }
 
 const previewChars = 200;
@@ -32,11 +35,17 @@ const previewChars = 200;
 export async function spanToText(
   row: SpanDetail,
   prompt: SpanPrompt | null,
-  { include, partCharsMax, owners, readPart }: SpanTextOptions,
+  { include, partCharsMax, owners, readPart, logs = '[]' }: SpanTextOptions,
 ): Promise<string> {
   const pace = new Pace(oneTurn);
   const members: string[] = [];
   const largeParts: LargePart[] = [];
+  const show = (part: ShownPart, text: string): boolean => {
+    const isLarge = text.length > partCharsMax;
+    if (isLarge) largeParts.push({ part, chars: text.length, preview: textSlice(text, 0, previewChars).text });
+    else members.push(`${JSON.stringify(part)}:${text}`);
+    return !isLarge;
+  };
   for (const part of partNames) {
     if (!include.has(part)) continue;
     await pace.rest();
@@ -44,13 +53,10 @@ export async function spanToText(
     const text = row.cut.includes(part)
       ? await readPart(row.spanId, part)
       : (typed?.attributes ?? partText(row, part, owners));
-    if (text.length > partCharsMax) {
-      largeParts.push({ part, chars: text.length, preview: textSlice(text, 0, previewChars).text });
-      continue;
-    }
-    members.push(`${JSON.stringify(part)}:${text}`);
-    if (typed !== undefined) members.push(`"attribute_types":${typed.types}`);
+    const isShown = show(part, text);
+    if (isShown && typed !== undefined) members.push(`"attribute_types":${typed.types}`);
   }
+  if (include.has('logs')) show('logs', logs);
   const head = JSON.stringify({ ...spanHeadToWire(row, prompt), large_parts: largeParts });
   return `${head.slice(0, -1)}${members.map((member) => `,${member}`).join('')}}`;
 }

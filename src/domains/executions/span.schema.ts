@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { durationMs, endOfSpan, isoFromUnixNano } from '../../lib/time.ts';
 import { type SpanPrompt, statedPromptId } from '../prompt-links/index.ts';
-import { partNames, type SpanDetail, type SpanPart } from '../spans/index.ts';
+import type { SpanDetail } from '../spans/reads.ts';
 import { evaluationSchema, evaluationsToWire } from './evaluation.schema.ts';
 import { costToWire, spanStatus, usageSchema, usageToWire } from './executions.schema.ts';
+import { logRecordSchema, type ShownPart, shownParts } from './read-logs.ts';
 import { parseJsonText } from './span-parts.schema.ts';
 
 const attributes = z.record(z.string(), z.unknown());
@@ -72,9 +73,15 @@ export const spanSchema = z
     dropped_attributes_count: z.number().int(),
     dropped_events_count: z.number().int(),
     dropped_links_count: z.number().int(),
+    log_count: z
+      .number()
+      .int()
+      .meta({ description: 'Log records of the span that are kept; `include=logs` shows them' }),
+    dropped_log_records_count: z.number().int().meta({ description: 'Log records over the limits of a span' }),
+    logs: z.array(logRecordSchema).optional(),
     warnings: z.array(z.string()),
     normalizer_version: z.number().int(),
-    large_parts: z.array(z.object({ part: z.enum(partNames), chars: z.number().int(), preview: z.string() })).meta({
+    large_parts: z.array(z.object({ part: z.enum(shownParts), chars: z.number().int(), preview: z.string() })).meta({
       description:
         'Parts that are too long for this response: the length of their JSON text in UTF-16 units, and its first characters',
     }),
@@ -97,7 +104,7 @@ export function otelKindName(number: number): string {
 export function spanHeadToWire(
   row: SpanDetail,
   prompt: SpanPrompt | null,
-): Omit<SpanWire, SpanPart | 'attribute_types' | 'large_parts'> {
+): Omit<SpanWire, ShownPart | 'attribute_types' | 'large_parts'> {
   const { startUnixNano, endUnixNano, usage } = row;
   return {
     span_id: row.spanId,
@@ -138,6 +145,8 @@ export function spanHeadToWire(
     dropped_attributes_count: row.droppedAttributesCount,
     dropped_events_count: row.droppedEventsCount,
     dropped_links_count: row.droppedLinksCount,
+    log_count: row.logCount,
+    dropped_log_records_count: row.droppedLogRecords,
     warnings: row.warnings,
     normalizer_version: row.normalizerVersion,
   };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
 import type { Principal } from '../auth/index.ts';
-import { partNames } from '../spans/index.ts';
+import { shownParts } from './read-logs.ts';
 import { type ReadTraceDeps, readTrace } from './read-trace.ts';
 import { readerOf } from './reader-of.ts';
 import { reading } from './reading.ts';
@@ -56,7 +56,7 @@ export function spansEndpoints(deps: ReadTraceDeps) {
       operationId: 'getSpanPart',
       path: `${spansPath}/{span_id}/parts/{part}`,
       summary: 'Get a slice of the JSON text of one part of a span',
-      params: z.strictObject({ ...spanParams, part: z.enum(partNames).meta({ description: 'The part of the span' }) }),
+      params: z.strictObject({ ...spanParams, part: z.enum(shownParts).meta({ description: 'The part of the span' }) }),
       query: getSpanPartQuery,
       responses: { 200: { description: 'The slice', schema: spanPartSchema } },
       problems: ['execution_not_found', 'span_not_found', 'workspace_busy', 'server_busy'],

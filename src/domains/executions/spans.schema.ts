@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { listOf, pageParams } from '../../http/pagination.ts';
 import { integerParam } from '../../http/query.ts';
-import { partNames, type SpanPart } from '../spans/index.ts';
+import { partNames } from '../spans/reads.ts';
+import { type ShownPart, shownParts } from './read-logs.ts';
 import { partCharsMax } from './read-span-page.ts';
 import { spanSchema } from './span.schema.ts';
 
@@ -10,10 +11,10 @@ export const include = z
   .string()
   .default(partNames.join())
   .transform((text) => text.split(','))
-  .pipe(z.array(z.enum(partNames)))
-  .transform((parts): ReadonlySet<SpanPart> => new Set(parts))
+  .pipe(z.array(z.enum(shownParts)))
+  .transform((parts): ReadonlySet<ShownPart> => new Set(parts))
   .meta({
-    description: `Comma-separated list of the span parts to return, from ${partNames.join(', ')}; default: all`,
+    description: `Comma-separated list of the span parts to return, from ${shownParts.join(', ')}; default: all but logs`,
     example: 'input,output',
   });
 
@@ -46,7 +47,7 @@ export const getSpanPartQuery = z.strictObject({
 
 export const spanPartSchema = z
   .object({
-    part: z.enum(partNames),
+    part: z.enum(shownParts),
     total_chars: z.number().int().meta({ description: 'Length of the whole JSON text, in UTF-16 units' }),
     offset: z.number().int().meta({
       description:

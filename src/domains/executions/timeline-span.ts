@@ -1,6 +1,6 @@
 import type { TreeNode } from '../../lib/span-tree.ts';
 import { msFromNano } from '../../lib/time.ts';
-import type { TreeSpan } from '../spans/index.ts';
+import type { TreeSpan } from '../spans/reads.ts';
 import { costToWire, usageToWire } from './executions.schema.ts';
 import { otelKindName, promptToWire } from './span.schema.ts';
 import type { TimelineSpanWire } from './timeline.schema.ts';

@@ -1,5 +1,6 @@
 import type { Queue } from 'bullmq';
 import { identityEventCounts } from '../../queue/identity-event-counts.ts';
+import { logCounts } from '../../queue/log-counts.ts';
 import { queueGauges } from '../../queue/queue-gauges.ts';
 import { readQueueStats } from '../../queue/queue-stats.ts';
 import type { RedisClock } from '../../queue/redis-clock.ts';
@@ -31,6 +32,7 @@ export function createOperations(deps: {
   const queueStats = () => Promise.all(queues.map((queue) => readQueueStats(queue, clock.nowMs())));
   metrics.exportCounts(identityEventCounts(redis));
   metrics.exportCounts(summaryCounts(redis));
+  metrics.exportCounts(logCounts(redis));
   for (const gauge of queueGauges(queueStats)) metrics.exportGauge(gauge);
   const ingestStats = async () => ({
     ackP99Ms: latency.summary('POST /api/v1/traces').p99_ms,

@@ -8,6 +8,8 @@ import { refusalError } from './refusals.ts';
 
 export interface AdmittedRequest {
   rateClass: RateClass;
+  /** False if the monthly quotas do not apply. */
+  metered?: false | undefined;
   /**
    * The workspace whose limits apply. Undefined if none apply: on open routes and for the operator.
    */
@@ -25,10 +27,10 @@ export interface AdmittedRequest {
  */
 export async function admitRequest(
   { limiter }: { limiter: Limiter },
-  { rateClass, limited, within, setHeaders }: AdmittedRequest,
+  { rateClass, metered, limited, within, setHeaders }: AdmittedRequest,
 ): Promise<void> {
   if (limited === undefined || rateClass === 'none') return setHeaders(unlimitedHeaders(rateClass));
-  if (rateClass === 'ingest') return admitIngest(limiter, limited, setHeaders);
+  if (rateClass === 'ingest') return admitIngest(limiter, limited, { metered: metered !== false, setHeaders });
   const checks = [...rateChecks(limited, limitsOf(limited), { [rateClass]: 1 }), ...(within ? [within] : [])];
   if (checks.length === 0) return setHeaders(unlimitedHeaders(rateClass));
   applyOutcome(await limiter.checkOpen(checks), checks, setHeaders);
@@ -49,11 +51,15 @@ export function applyOutcome(
   if (refused !== undefined) throw refusalError(refused);
 }
 
-function admitIngest(limiter: Limiter, workspace: WorkspaceScope, setHeaders: (headers: Headers) => void): void {
+function admitIngest(
+  limiter: Limiter,
+  workspace: WorkspaceScope,
+  { metered, setHeaders }: { metered: boolean; setHeaders: (headers: Headers) => void },
+): void {
   const limits = limitsOf(workspace);
   const rates = rateChecks(workspace, limits, { ingest: 1, ingest_bytes: 1, ingest_spans: 1 });
   setHeaders(rates.length === 0 ? unlimitedHeaders('ingest') : rateHeaders(rates, untouched(rates)));
   const quotas = quotaChecks(workspace, limits, { quota: 'spans', cost: 1, receivedAtMs: Date.now() });
-  const refusal = limiter.refusal([...rates, ...quotas]);
+  const refusal = limiter.refusal([...rates, ...(metered ? quotas : [])]);
   if (refusal !== undefined) applyOutcome(refusal, rates, setHeaders);
 }

@@ -4,7 +4,9 @@ import type { SpanMeter } from '../../queue/body-publisher.ts';
 import { limitsOf, type WorkspaceScope } from '../workspaces/index.ts';
 import { applyOutcome } from './admit-request.ts';
 import { quotaChecks, rateChecks } from './checks-of.ts';
+import type { LimitOutcome } from './limit-check.ts';
 import type { Limiter } from './limiter.ts';
+import { refusalError } from './refusals.ts';
 import { usageEntry } from './usage.ts';
 
 /** The cost of a body as received. */
@@ -13,6 +15,8 @@ export interface IngestCost {
   requests: number | undefined;
   bytes: number;
   spans: number;
+  /** Whether a body without spans is refused too when the monthly spans are used up. */
+  needsQuota?: boolean;
 }
 
 export interface IngestCaller {
@@ -44,7 +48,32 @@ export async function chargeIngest(
   });
   const quotas = quotaChecks(limited, limits, { quota: 'spans', cost: cost.spans, receivedAtMs });
   if (rates.length > 0 || quotas.length > 0) {
-    applyOutcome(await limiter.check([...rates, ...quotas]), rates, setHeaders);
+    const outcome = await limiter.check([...rates, ...quotas]);
+    applyOutcome(outcome, rates, setHeaders);
+    if (cost.needsQuota === true) requireQuota(outcome);
   }
   return { key, slot, expiresAtS, spans: cost.spans, taken: quotas.length > 0 };
+}
+
+/** @throws ExhaustedError when not a single unit of a quota is left */
+function requireQuota({ results }: LimitOutcome): void {
+  for (const result of results) {
+    const { check, remaining } = result;
+    if (check.kind === 'quota' && remaining < 1) throw refusalError({ ...result, check: { ...check, cost: 1 } });
+  }
+}
+
+/**
+ * Counts a request whose body is not kept: its rates, but no quota. If Redis is unavailable, the
+ * limits of this process apply.
+ * @throws RateLimitedError when a limit is exceeded
+ */
+export async function chargeUnkept(
+  { limiter }: { limiter: Limiter },
+  { limited, setHeaders }: Omit<IngestCaller, 'workspaceId'>,
+  bytes: number,
+): Promise<void> {
+  if (limited === undefined) return;
+  const rates = rateChecks(limited, limitsOf(limited), { ingest: 1, ingest_bytes: bytes });
+  if (rates.length > 0) applyOutcome(await limiter.checkOpen(rates), rates, setHeaders);
 }

@@ -1,6 +1,6 @@
 export { admitRequest } from './admit-request.ts';
 export { type BoundWebhookDeps, boundWebhook } from './bound-webhook.ts';
-export { chargeIngest, type IngestCaller, type IngestCost } from './charge-ingest.ts';
+export { chargeIngest, chargeUnkept, type IngestCaller, type IngestCost } from './charge-ingest.ts';
 export { consumeQuota } from './consume-quota.ts';
 export { exportQuotaMetrics } from './export-quota-metrics.ts';
 export { feedbackTokenCheck } from './feedback-token-check.ts';

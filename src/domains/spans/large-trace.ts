@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { plain, rowReader } from '../../stores/clickhouse/row-reader.ts';
-import { rowsOf } from './span-detail-queries.ts';
+import { rowsOf } from '../../stores/clickhouse/statements.ts';
 import type { TraceKey } from './trace-sql.ts';
 import { ofTrace } from './trace-sql.ts';
 

@@ -1,5 +1,5 @@
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
-import { type Decoded, rowReader } from '../../stores/clickhouse/row-reader.ts';
+import { type Decoded, pick, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { readFields, readRows } from '../../stores/clickhouse/statements.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
 import { type LightSpan, lightFields, toLightSpan } from './light-span.ts';
@@ -14,9 +14,9 @@ const wholeTracesPerQuery = 100;
 export const spansPerTraceMax = 20_000;
 
 const reader = rowReader(lightFields);
-const agedReader = rowReader({ ...lightFields, block: spanFields.block });
+const agedReader = rowReader({ ...lightFields, ...pick(spanFields, ['block', 'logRecords']) });
 
-type Row = Decoded<typeof lightFields> & Pick<RowAge, 'block'>;
+type Row = Decoded<typeof lightFields> & Pick<RowAge, 'block' | 'logRecords'>;
 
 /**
  * Returns every span of the traces, each once as last received, in no particular order. It reads

@@ -2,10 +2,11 @@
 export const blockColumn = "toUInt64(splitByChar('_', _part)[2])";
 
 /**
- * SQL that orders the rows of one span by age. The rows of one insert are sorted stably, so the
- * later one has the larger offset, as a merge also decides.
+ * SQL that orders the rows of one span by age. Of rows with one time of receipt, the one that was
+ * made with more log records is newer. The rows of one insert are sorted stably, so the later one
+ * has the larger offset, as a merge also decides.
  */
-export const rowAge = `(received_at, ${blockColumn}, _part_offset)`;
+export const rowAge = `(received_at, log_records, ${blockColumn}, _part_offset)`;
 
 /**
  * What orders the rows of one span. A row that was normalized again has the same time of receipt as
@@ -16,6 +17,7 @@ export interface RowAge {
   traceId?: string;
   spanId: string;
   receivedAtMs: number;
+  logRecords: number;
   /** The value of {@link blockColumn}. */
   block: number;
 }
@@ -45,5 +47,6 @@ export function newestRows<Row extends RowAge>(rows: readonly Row[]): NewestRow<
 
 function isOlder(a: RowAge, b: RowAge): boolean {
   if (a.receivedAtMs !== b.receivedAtMs) return a.receivedAtMs < b.receivedAtMs;
+  if (a.logRecords !== b.logRecords) return a.logRecords < b.logRecords;
   return a.block < b.block;
 }

@@ -1,6 +1,6 @@
-import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { pick, plain, type RowReader, rowReader } from '../../stores/clickhouse/row-reader.ts';
-import { readFields } from '../../stores/clickhouse/statements.ts';
+import { rowsOf } from '../../stores/clickhouse/statements.ts';
 import { rowAge } from './newest-rows.ts';
 import { detailFields, partFields, partNames, type SpanDetail, type SpanPart, spanParts } from './span-detail.ts';
 import { spanFields } from './span-fields.ts';
@@ -37,7 +37,7 @@ export async function findSpanPlaces(
 const places = rowReader(pick(spanFields, ['startUnixNano', 'spanId']));
 
 export interface SpanBounds {
-  include: ReadonlySet<SpanPart>;
+  include: { has(part: SpanPart): boolean };
   /** A part with more stored bytes is left out of its row and named in `cut`. */
   partBytesMax: number;
   /** Rows beyond this many bytes are left out, but never the first one. */
@@ -151,20 +151,4 @@ export function findCallTexts(
       keys: spans.map(({ traceId, spanId }) => traceId + spanId).join(''),
     },
   );
-}
-
-/**
- * Runs a query that selects the columns of `reader` and returns its rows.
- * @throws the errors of `readRows`
- */
-export function rowsOf<Row>(
-  clickhouse: ClickHouse,
-  reader: RowReader<Row>,
-  query: string,
-  query_params: Record<string, unknown>,
-  settings: ClickHouseSettings = {},
-): Promise<Row[]> {
-  // Otherwise values such as NaN would become null.
-  const clickhouse_settings = { ...settings, output_format_json_quote_denormals: 1 } as const;
-  return readFields(clickhouse, reader, { query, query_params, clickhouse_settings });
 }

@@ -45,6 +45,7 @@ export const detailFields = pick(spanFields, [
   ...(['service', 'environment', 'release', 'provider', 'model', 'requestModel'] as const),
   ...(['usage', 'costNanoUsd', 'costSource', 'priceVersion', 'ttftMs'] as const),
   ...(['sessionId', 'conversationId', 'userId', 'tags', 'prompt', 'params', 'evaluations', 'warnings'] as const),
+  ...(['logCount', 'droppedLogRecords'] as const),
 ]);
 
 /**

@@ -79,6 +79,10 @@ export const spanFields = {
   inputPreview: plain<string>(`if(${canRepresent}, input_preview, '')`),
   outputPreview: plain<string>(`if(${canRepresent}, output_preview, '')`),
   warnings: plain<string[]>('warnings'),
+  logRecords: plain<number>('log_records'),
+  logCount: plain<number>('log_count'),
+  droppedLogRecords: plain<number>('dropped_log_records'),
+  traceLogRecords: plain<number>('trace_log_records'),
 };
 
 function toUsage([isKnown, input, output, cacheRead, cacheWrite, reasoning, total]: UsageJson): TokenUsage | null {

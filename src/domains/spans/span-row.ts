@@ -1,3 +1,4 @@
+import { resourceToJson, scopeToJson } from '../../otlp/origin-json.ts';
 import type { Span } from '../../otlp/span.ts';
 import {
   array,
@@ -20,7 +21,7 @@ import {
 import { NativeTable } from '../../stores/clickhouse/native-table.ts';
 import type { SpanPrompt } from '../prompt-links/index.ts';
 import { type CostSource, NORMALIZER_VERSION, type NormalizedSpan } from './normalized-span.ts';
-import { eventsToJson, linksToJson, resourceToJson, scopeToJson } from './span-json.ts';
+import { eventsToJson, linksToJson } from './span-json.ts';
 import type { TypedAttributes } from './typed-attributes.ts';
 
 /**
@@ -43,11 +44,32 @@ export interface SpanRow {
   /** The prompt that `normalized.promptRef` names, linked when the prompt is known. */
   prompt: SpanPrompt | null;
   cost: SpanCost;
+  logs: SpanLogs;
 }
+
+/** The log records that a row was made with. */
+export interface SpanLogs {
+  /** Of rows with one time of receipt, the one with the larger version is newer. It grows with the known records. */
+  version: number;
+  count: number;
+  /** Known records that are over the limits. */
+  dropped: number;
+  /** Records of the whole trace that this span shows. */
+  ofTrace: number;
+}
+
+export const noLogs: SpanLogs = { version: 0, count: 0, dropped: 0, ofTrace: 0 };
 
 const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
 const costSourceNumbers = { none: 0, reported: 1, computed: 2 } as const satisfies Record<CostSource, number>;
 const uint32Max = 0xffff_ffff;
+
+const truncated = ['logs_truncated'];
+const noWarnings: readonly string[] = [];
+
+function logWarnings({ dropped }: SpanLogs): readonly string[] {
+  return dropped > 0 ? truncated : noWarnings;
+}
 
 /** The columns of `spans`, one line each. Only the migration must match them. */
 export const spanTable = new NativeTable<SpanRow>({
@@ -119,5 +141,9 @@ export const spanTable = new NativeTable<SpanRow>({
   output_preview: column(text, (r) => r.normalized.outputPreview),
   input: column(text, (r) => r.normalized.input),
   output: column(text, (r) => r.normalized.output),
-  warnings: array(texts, (r) => [...r.span.warnings, ...r.normalized.warnings]),
+  warnings: array(texts, (r) => [...r.span.warnings, ...r.normalized.warnings, ...logWarnings(r.logs)]),
+  log_records: column(uint32, (r) => r.logs.version),
+  log_count: column(uint32, (r) => r.logs.count),
+  dropped_log_records: column(uint32, (r) => r.logs.dropped),
+  trace_log_records: column(uint32, (r) => r.logs.ofTrace),
 });

@@ -1,10 +1,10 @@
-import { anyValueFromJson, attributesFromStored } from '../../otlp/any-value-json.ts';
-import { blankLink, blankResource, blankScope } from '../../otlp/blank.ts';
-import type { AnyValue, Attributes, Resource, Scope, Span, SpanEvent, SpanLink } from '../../otlp/span.ts';
+import { anyValueFromJson } from '../../otlp/any-value-json.ts';
+import { blankLink } from '../../otlp/blank.ts';
+import { attributedFromJson, resourceFromJson, scopeFromJson, textOf } from '../../otlp/origin-json.ts';
+import type { AnyValue, Attributes, Span, SpanEvent, SpanLink } from '../../otlp/span.ts';
 import { isDecodeWarning } from '../../otlp/warnings.ts';
 import { pick, plain, type RowOf, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { promptMention } from '../prompt-links/index.ts';
-import type { NormalizedSpan } from './normalized-span.ts';
 import { spanFields } from './span-fields.ts';
 import type { SpanCost, SpanRow } from './span-row.ts';
 import { typeAttributes } from './typed-attributes.ts';
@@ -21,7 +21,7 @@ export const storedSpan = rowReader({
   ...pick(spanFields, [
     ...(['projectId', 'traceId', 'spanId', 'receivedAtMs', 'retentionDays', 'parentSpanId'] as const),
     ...(['startUnixNano', 'endUnixNano', 'spanName', 'otelKind', 'statusCode', 'statusMessage'] as const),
-    ...(['traceState', 'flags', 'warnings'] as const),
+    ...(['traceState', 'flags', 'warnings', 'logRecords'] as const),
     ...(['droppedAttributesCount', 'droppedEventsCount', 'droppedLinksCount'] as const),
     ...(['costNanoUsd', 'costSource', 'priceVersion', 'prompt'] as const),
   ]),
@@ -45,8 +45,8 @@ export type StoredSpan = RowOf<typeof storedSpan>;
  */
 export function rebuildSpan(stored: StoredSpan): Span {
   return {
-    resource: shared(resources, stored.resource, readResource),
-    scope: shared(scopes, stored.scope, readScope),
+    resource: resourceFromJson(stored.resource),
+    scope: scopeFromJson(stored.scope),
     traceId: stored.traceId,
     spanId: stored.spanId,
     parentSpanId: stored.parentSpanId,
@@ -72,7 +72,11 @@ export function rebuildSpan(stored: StoredSpan): Span {
  * Returns the row again. Its ids and its time of receipt stay, so a span that was received later
  * still replaces it.
  */
-export function rebuiltRow(stored: StoredSpan, span: Span, normalized: NormalizedSpan, cost: SpanCost): SpanRow {
+export function rebuiltRow(
+  stored: StoredSpan,
+  span: Span,
+  { normalized, cost, logs }: Pick<SpanRow, 'normalized' | 'cost' | 'logs'>,
+): SpanRow {
   return {
     projectId: stored.projectId,
     receivedAtMs: stored.receivedAtMs,
@@ -83,6 +87,7 @@ export function rebuiltRow(stored: StoredSpan, span: Span, normalized: Normalize
     // A link is kept, even to a prompt that was deleted since. Without a link the prompt is read again.
     prompt: stored.prompt?.id ? stored.prompt : promptMention(normalized.promptRef),
     cost,
+    logs,
   };
 }
 
@@ -118,52 +123,16 @@ function toDouble(value: number | string): number {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/**
- * Many spans share few resources and scopes. As separate objects each would be written out again.
- */
-const sharedMax = 1_000;
-const resources = new Map<string, Resource>();
-const scopes = new Map<string, Scope>();
-
-function shared<T>(known: Map<string, T>, json: string, read: (json: Json) => T): T {
-  const found = known.get(json);
-  if (found !== undefined) return found;
-  if (known.size >= sharedMax) known.clear();
-  const made = read(json === '' ? {} : JSON.parse(json));
-  known.set(json, made);
-  return made;
-}
-
-function readResource(json: Json): Resource {
-  return { ...blankResource(), ...attributed(json), schemaUrl: text(json.schemaUrl) };
-}
-
-function readScope(json: Json): Scope {
-  const { name, version, schemaUrl } = json;
-  return { ...blankScope(), ...attributed(json), name: text(name), version: text(version), schemaUrl: text(schemaUrl) };
-}
-
 function readEvent(json: Json): SpanEvent {
-  return { timeUnixNano: BigInt(text(json.timeUnixNano) || 0), name: text(json.name), ...attributed(json) };
+  return { timeUnixNano: BigInt(textOf(json.timeUnixNano) || 0), name: textOf(json.name), ...attributedFromJson(json) };
 }
 
 function readLink(json: Json): SpanLink {
   const { traceId, spanId, traceState, flags } = json;
-  const ids = { traceId: text(traceId), spanId: text(spanId), traceState: text(traceState) };
-  return { ...blankLink(), ...ids, ...attributed(json), flags: Number(flags ?? 0) };
-}
-
-function attributed(json: Json): { attributes: Attributes; droppedAttributesCount: number } {
-  return {
-    attributes: attributesFromStored(json.attributes),
-    droppedAttributesCount: Number(json.droppedAttributesCount ?? 0),
-  };
+  const ids = { traceId: textOf(traceId), spanId: textOf(spanId), traceState: textOf(traceState) };
+  return { ...blankLink(), ...ids, ...attributedFromJson(json), flags: Number(flags ?? 0) };
 }
 
 function listFrom(json: string): readonly Json[] {
   return json === '' ? [] : JSON.parse(json);
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -38,7 +38,8 @@ const eventsSql = `arrayMap(e -> [substringUTF8(e.1, 1, ${eventNameCharsMax}), e
 
 const fields = {
   ...pick(spanFields, [
-    ...(['spanId', 'parentSpanId', 'receivedAtMs', 'block', 'startUnixNano', 'endUnixNano', 'kind', 'status'] as const),
+    ...(['spanId', 'parentSpanId', 'receivedAtMs', 'block', 'logRecords', 'startUnixNano', 'endUnixNano'] as const),
+    ...(['kind', 'status'] as const),
     ...(['usage', 'costNanoUsd', 'responseId', 'prompt', 'otelKind', 'flags', 'ttftMs', 'warnings'] as const),
   ]),
   name: beginningOf('name'),

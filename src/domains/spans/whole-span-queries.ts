@@ -1,12 +1,12 @@
 import { compareStarts } from '../../lib/span-tree.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { isTooLarge } from '../../stores/clickhouse/errors.ts';
-import { plain, rowReader } from '../../stores/clickhouse/row-reader.ts';
+import { pick, plain, rowReader } from '../../stores/clickhouse/row-reader.ts';
+import { rowsOf } from '../../stores/clickhouse/statements.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
 import { type LightSpan, lightFields, toLightSpan } from './light-span.ts';
 import { newestRows } from './newest-rows.ts';
 import { detailFields, partFields, partNames, type SpanDetail, type SpanPart } from './span-detail.ts';
-import { rowsOf } from './span-detail-queries.ts';
 import { spanFields } from './span-fields.ts';
 import type { TraceKey } from './trace-sql.ts';
 import { ofTrace } from './trace-sql.ts';
@@ -29,14 +29,14 @@ export interface WholeTrace {
 export async function findWholeTrace(
   clickhouse: ClickHouse,
   trace: TraceKey,
-  { include, bytesMax }: { include: ReadonlySet<SpanPart>; bytesMax: number },
+  { include, bytesMax }: { include: { has(part: SpanPart): boolean }; bytesMax: number },
 ): Promise<WholeTrace | undefined> {
   const parts = partNames.filter((part) => include.has(part));
   const reader = rowReader({
     ...lightFields,
     ...detailFields,
     ...partFields(parts, (column) => column),
-    block: spanFields.block,
+    ...pick(spanFields, ['block', 'logRecords']),
     cut: plain<SpanPart[]>('[]'),
   });
   const rows = await rowsOf(

@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { countTraceRows, findLightSpans, readEngineClock } from '../spans/index.ts';
+import { readEngineClock } from '../../stores/clickhouse/statements.ts';
+import { countTraceRows, findLightSpans } from '../spans/index.ts';
 import type { SummarizedExecution } from './execution.ts';
 import { groupByTrace } from './group-traces.ts';
 import { summarizeExecution } from './summarize-execution.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Piscina } from 'piscina';
 import { FairLane } from '../../lib/fair-lane.ts';
+import type { LogProjects } from '../../queue/log-projects.ts';
 import { type SummaryProject, summaryProjects } from '../../queue/summary-list.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Redis } from '../../stores/redis/client.ts';
@@ -17,6 +18,7 @@ export interface SummaryLaneDeps {
   clickhouse: ClickHouse;
   clickhouseUrl: string;
   redis: Redis;
+  logProjects: LogProjects;
   logger: Logger;
 }
 

@@ -1,3 +1,4 @@
+import type { LogProjects } from '../../queue/log-projects.ts';
 import {
   endSummary,
   failSummary,
@@ -8,9 +9,11 @@ import {
   type SummaryProject,
 } from '../../queue/summary-list.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { readEngineClock } from '../../stores/clickhouse/statements.ts';
 import type { Redis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { countTraceRows, readEngineClock } from '../spans/index.ts';
+import { loadLogRecords } from '../log-records/index.ts';
+import { countTraceRows } from '../spans/index.ts';
 import { insertExecutions } from './execution-row.ts';
 import { groupByRows } from './group-traces.ts';
 import { smallTraceRowsMax, summarizeSmallTraces } from './summarize-stored-traces.ts';
@@ -35,6 +38,7 @@ const logEveryMs = 60_000;
 export interface SummaryTurnsDeps {
   clickhouse: ClickHouse;
   redis: Redis;
+  logProjects: LogProjects;
   logger: Logger;
 }
 
@@ -82,10 +86,11 @@ export class SummaryTurns {
       renewSummaries(redis, lease, [...left]).catch(() => undefined);
     }, renewEveryMs);
     try {
-      await this.#summarizeSmall(lease, left);
+      const hasLogs = (await this.#deps.logProjects.among([lease.projectId])).size > 0;
+      await this.#summarizeSmall(lease, left, hasLogs);
       for (const traceId of left) {
         if (isOver()) break;
-        await this.#summarizeAlone(lease, traceId);
+        await this.#summarizeAlone(lease, traceId, hasLogs);
         left.delete(traceId);
       }
     } catch (error) {
@@ -99,16 +104,17 @@ export class SummaryTurns {
 
   /**
    * Summarizes small traces in small groups and removes them from `left`. A group that fails stays,
-   * so that each of its traces is tried alone.
+   * so that each of its traces is tried alone. So does a trace with many log records to join.
    */
-  async #summarizeSmall(lease: SummaryLease, left: Set<string>): Promise<void> {
+  async #summarizeSmall(lease: SummaryLease, left: Set<string>, hasLogs: boolean): Promise<void> {
     const { clickhouse, redis } = this.#deps;
     const { projectId } = lease;
+    const unjoined = hasLogs ? await this.#joinSmall(lease) : new Set<string>();
     const version = await readEngineClock(clickhouse);
     const rows = await countTraceRows(clickhouse, projectId, lease.traceIds);
     const small = lease.traceIds
       .map((id) => [id, rows.get(id) ?? 0] as const)
-      .filter(([, n]) => n <= smallTraceRowsMax);
+      .filter(([id, n]) => n <= smallTraceRowsMax && !unjoined.has(id));
     for (const traceIds of groupByRows(new Map(small))) {
       try {
         const executions = await summarizeSmallTraces(clickhouse, { projectId, traceIds, version });
@@ -122,10 +128,21 @@ export class SummaryTurns {
     }
   }
 
-  async #summarizeAlone(lease: SummaryLease, traceId: string): Promise<void> {
+  /** Joins the log records of the traces. Returns the traces that must be joined alone. */
+  async #joinSmall(lease: SummaryLease): Promise<ReadonlySet<string>> {
+    try {
+      const { joinHere, joinRecords } = await loadLogRecords();
+      return await joinRecords(this.#deps.clickhouse, lease, joinHere);
+    } catch (error) {
+      this.#log(error, lease);
+      return new Set(lease.traceIds);
+    }
+  }
+
+  async #summarizeAlone(lease: SummaryLease, traceId: string, hasLogs: boolean): Promise<void> {
     const { redis } = this.#deps;
     try {
-      const tookMs = await this.#runInThread({ projectId: lease.projectId, traceId });
+      const tookMs = await this.#runInThread({ projectId: lease.projectId, traceId, hasLogs });
       await endSummary(redis, lease, traceId, Math.min(tookMs * restPerMs, restMsMax));
     } catch (error) {
       this.#log(error, lease);

@@ -25,7 +25,8 @@ export async function insertBlock(
         optimize_on_insert: 0,
         wait_end_of_query: 1,
         materialize_skip_indexes_on_insert: insert.indexLater === true ? 0 : 1,
-        insert_deduplicate: insert.token === undefined ? 0 : 1,
+        // `insert_deduplicate` has no effect since ClickHouse 26: equal blocks without a token would be stored once.
+        deduplicate_insert: insert.token === undefined ? 'disable' : 'enable',
         ...(insert.token === undefined ? {} : { insert_deduplication_token: insert.token }),
       },
     });

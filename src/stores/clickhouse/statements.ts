@@ -103,3 +103,34 @@ export async function runStatement(clickhouse: ClickHouse, statement: CommandPar
     throw recognizeClickHouseError(error);
   }
 }
+
+/**
+ * Reads ClickHouse's clock, in nanoseconds since the epoch, to order summaries. A worker reads the
+ * clock after its spans are confirmed and before it reads the trace. So a summary without these
+ * spans never has a later time than the summary with all of them.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function readEngineClock(clickhouse: ClickHouse): Promise<bigint> {
+  const [row] = await readRows<{ now: string }>(clickhouse, {
+    query: 'SELECT toUnixTimestamp64Nano(now64(9))::UInt64 AS now',
+    format: 'JSONEachRow',
+  });
+  if (row === undefined) throw new Error('The query of the clock returned no row');
+  return BigInt(row.now);
+}
+
+/**
+ * Runs a query that selects the columns of `reader` and returns its rows.
+ * @throws the errors of {@link readRows}
+ */
+export function rowsOf<Row>(
+  clickhouse: ClickHouse,
+  reader: RowReader<Row>,
+  query: string,
+  query_params: Record<string, unknown>,
+  settings: ClickHouseSettings = {},
+): Promise<Row[]> {
+  // Otherwise values such as NaN would become null.
+  const clickhouse_settings = { ...settings, output_format_json_quote_denormals: 1 } as const;
+  return readFields(clickhouse, reader, { query, query_params, clickhouse_settings });
+}

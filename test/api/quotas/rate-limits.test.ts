@@ -64,7 +64,7 @@ describe('rate headers', () => {
       [200, await send(project)],
       [400, await postTraces(api, project.key, 'nonsense')],
       [415, await postTraces(api, project.key, 'text', { 'Content-Type': 'text/plain' })],
-      [404, await fetch(`${api.url}/api/v1/metrics`, { method: 'POST' })],
+      [401, await fetch(`${api.url}/api/v1/metrics`, { method: 'POST' })],
     ];
     for (const [status, answer] of answers) {
       expect(answer.status).toBe(status);

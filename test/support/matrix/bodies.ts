@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Contract } from '../../../src/http/endpoint.ts';
+import { logBody, messageRecord } from '../logs.ts';
 import { encodeSpans } from '../otlp-encode.ts';
-import { aModelCall } from '../spans.ts';
+import { aModelCall, newSpanId } from '../spans.ts';
 import { contentTypes } from '../traces.ts';
 
 /** The parts of a request other than its path. */
@@ -64,6 +65,11 @@ export function sentBy(
     const bytes = Buffer.from(encodeSpans('protobuf', [aModelCall(1, 1, { traceId })]));
     return { query, contentType: contentTypes.protobuf, body: bytes };
   }
+  if (operationId === 'exportLogs') {
+    const body = logBody([messageRecord('user', 'a question', { traceId, spanId: newSpanId() })]);
+    return { query, contentType: contentTypes.json, body: Buffer.from(body) };
+  }
+  if (operationId === 'exportMetrics') return { query, contentType: contentTypes.json, body: Buffer.from('{}') };
   if (operationId === 'importPrompts') {
     // The names are not in use, so that an import that must be refused is detected.
     const lines = exported.replaceAll('"slug":"', `"slug":"${randomUUID()}-`);

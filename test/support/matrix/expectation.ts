@@ -24,7 +24,7 @@ const leastRoles = {
 const ranks: Readonly<Record<Role, number>> = { viewer: 0, member: 1, admin: 2, owner: 3 };
 
 /** Spans belong to a project, which only a key determines. */
-const keysOnly: ReadonlySet<string> = new Set(['exportTraces']);
+const keysOnly: ReadonlySet<string> = new Set(['exportTraces', 'exportLogs', 'exportMetrics']);
 
 /** The operator has no project of its own, and the body of the matrix names none. */
 const projectInBody: ReadonlySet<string> = new Set(['createFeedback']);

@@ -35,8 +35,6 @@ const alwaysSent = [
 /** Expected statuses of allowed requests that do not succeed. */
 const otherStatuses: Readonly<Record<string, number>> = {
   receiveIdentityWebhook: 404,
-  exportMetrics: 404,
-  exportLogs: 404,
   // The webhooks of the matrix are disabled.
   testWebhook: 409,
   redeliverWebhookDelivery: 409,

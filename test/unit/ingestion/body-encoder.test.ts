@@ -38,7 +38,16 @@ const overrides = compileOverrides({
 });
 
 function newEncoder(options = {}): BodyEncoder {
-  return createBodyEncoder({ limits: defaultOtlpLimits, prompts, priceTable: new PriceTable() }, options);
+  return createBodyEncoder(
+    {
+      limits: defaultOtlpLimits,
+      prompts,
+      priceTable: new PriceTable(),
+      records: { mayHave: () => false, find: async () => new Map() },
+      keepOtherLogs: true,
+    },
+    options,
+  );
 }
 
 function payloadOf(given: Partial<IngestBodyPayload> & Pick<IngestBodyPayload, 'inflatedBytes'>): IngestBodyPayload {

@@ -11,7 +11,7 @@ const examiner = createBodyExaminer(defaultOtlpLimits);
 afterAll(() => examiner.close());
 
 const examine = (body: Buffer) =>
-  examiner.examine({ workspaceId: newId('wsp'), encoding: 'json', coding: 'gzip', body });
+  examiner.examine({ workspaceId: newId('wsp'), signal: 'traces', encoding: 'json', coding: 'gzip', body });
 
 describe('a small body that inflates to a large one', () => {
   const traceId = newTraceId();
@@ -23,7 +23,7 @@ describe('a small body that inflates to a large one', () => {
     let bytesMax = 0;
     const look = setInterval(() => (bytesMax = Math.max(bytesMax, process.memoryUsage().arrayBuffers)), 1);
     const { scan, inflatedBytes } = await examine(sound).finally(() => clearInterval(look));
-    expect(scan).toMatchObject({ spans: 40, rejected: 0 });
+    expect(scan).toMatchObject({ accepted: 40, rejected: 0 });
     expect(inflatedBytes).toBeGreaterThan(40 * mebibyte);
     expect(bytesMax).toBeGreaterThan(0);
     expect((bytesMax - bytesBefore) / mebibyte).toBeLessThan(10);
@@ -48,7 +48,7 @@ describe('sixteen large bodies of one workspace, sent together', () => {
     const body = gunzipSync(tracesBody(spans));
     const done: string[] = [];
     const examineOf = async (workspaceId: WorkspaceId) => {
-      await examiner.examine({ workspaceId, encoding: 'json', coding: 'identity', body });
+      await examiner.examine({ workspaceId, signal: 'traces', encoding: 'json', coding: 'identity', body });
       done.push(workspaceId);
     };
     const [busy, other] = [newId('wsp'), newId('wsp')];

@@ -7,6 +7,7 @@ import { createWorkLanes } from '../../../src/domains/ingestion/store/work-lanes
 import { OverrideCache } from '../../../src/domains/pricing/override-cache.ts';
 import { UnavailableError } from '../../../src/lib/errors.ts';
 import type { IngestBodyPayload } from '../../../src/queue/job-catalog.ts';
+import { LogProjects } from '../../../src/queue/log-projects.ts';
 import type { Postgres } from '../../../src/stores/postgres/client.ts';
 import type { Redis } from '../../../src/stores/redis/client.ts';
 import { createLatencyRecorder } from '../../../src/telemetry/latency.ts';
@@ -46,7 +47,8 @@ async function run(
   const postgres = (() => expect.unreachable('Nothing is for the quarantine here')) as unknown as Postgres;
   let storedSpans = 0;
   const deps: IngestOrIsolateDeps = {
-    ...{ redis, postgres, batcher, isolation: isolation as unknown as Queue },
+    ...{ redis, postgres, batchers: { traces: batcher, logs: batcher }, isolation: isolation as unknown as Queue },
+    logProjects: new LogProjects(redis),
     hold: createWorkLanes(),
     encoder: { encode: async () => encoded, close: async () => undefined },
     priceOverrides: new OverrideCache(async () => undefined),

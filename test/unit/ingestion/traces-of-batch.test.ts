@@ -11,6 +11,7 @@ const traceId = 'a'.repeat(32);
 /** A row of the one trace: which span, and when it was received. */
 interface Row extends LightSpan {
   block: number;
+  logRecords: number;
 }
 
 /** Bodies of distinct spans, some of them received in the same millisecond. */
@@ -56,7 +57,11 @@ test('a trace of more spans than are counted is read when it is sent again', () 
 });
 
 function rowsOf({ receivedAtMs, spanIds }: { receivedAtMs: number; spanIds: string[] }, block: number): Row[] {
-  return spanIds.map((spanId) => ({ ...lightSpan({ traceId, spanId, receivedAtMs, name: `${block}` }), block }));
+  return spanIds.map((spanId) => ({
+    ...lightSpan({ traceId, spanId, receivedAtMs, name: `${block}` }),
+    block,
+    logRecords: 0,
+  }));
 }
 
 function entryOf(rows: readonly Row[]): BatchEntry {

@@ -98,7 +98,7 @@ describe('OTLP/JSON: the standard', () => {
     ['span that is a string', Object('span'), 'a span must be an object, not "span"'],
   ])('V1, J5: a %s rejects that span alone', (_, span, reason) => {
     const body = request(span, ids);
-    expect(scan(body)).toEqual({ spans: 1, rejected: 1, reasons: [`1 span: ${reason}`], warnings: [] });
+    expect(scan(body)).toEqual({ accepted: 1, rejected: 1, reasons: [`1 span: ${reason}`], warnings: [] });
     expect(decodeText(body)).toHaveLength(1);
   });
 
@@ -193,7 +193,7 @@ describe('OTLP/JSON: the standard', () => {
       '{"resourceSpans":[{}]}',
       '{"resourceSpans":[{"scopeSpans":[{}]}]}',
     ])
-      expect(scan(body)).toEqual({ spans: 0, rejected: 0, reasons: [], warnings: [] });
+      expect(scan(body)).toEqual({ accepted: 0, rejected: 0, reasons: [], warnings: [] });
   });
 
   it.each([{}, { code: 0 }, undefined, null])('J10: status %j is unset', (status) => {
@@ -260,7 +260,7 @@ describe('OTLP/JSON: the standard', () => {
     for (const [open, close] of wrappings) {
       const deep = `${open.repeat(depth - 1)}{}${close.repeat(depth - 1)}`;
       const body = request(attribute('DEEP')).replace('"DEEP"', deep);
-      if (outcome === 'accepted') expect([scan(body).spans, decodeText(body).length]).toEqual([1, 1]);
+      if (outcome === 'accepted') expect([scan(body).accepted, decodeText(body).length]).toEqual([1, 1]);
       else {
         expect(() => scan(body)).toThrow('attribute values nested more than 100 levels deep');
         expect(() => decodeText(body)).toThrow('attribute values nested more than 100 levels deep');
@@ -323,7 +323,7 @@ describe('OTLP/JSON: what we take beyond the standard', () => {
 
   it('S4: an unknown top-level key is warned of, as it would be a silent loss', () => {
     expect(scan('{"resource_spans":[]}')).toEqual({
-      spans: 0,
+      accepted: 0,
       rejected: 0,
       reasons: [],
       warnings: ['the unknown top-level key "resource_spans" was ignored; OTLP/JSON defines resourceSpans'],
@@ -345,7 +345,7 @@ describe('OTLP/JSON: hostile bodies', () => {
 
   it('a span whose fields sit in __proto__ has none of them', () => {
     const body = request(ids).replace(JSON.stringify(ids), `{"__proto__":${JSON.stringify(ids)}}`);
-    expect(scan(body)).toMatchObject({ spans: 0, rejected: 1 });
+    expect(scan(body)).toMatchObject({ accepted: 0, rejected: 1 });
   });
 
   it('lone surrogates become U+FFFD with a warning, pairs and NUL are kept', () => {
@@ -374,19 +374,19 @@ describe('OTLP/JSON: hostile bodies', () => {
     const limits = { ...defaultOtlpLimits, messagesMax: 10_000 };
     const body = `{"resourceSpans":[${'{},'.repeat(400_000)}{}]}`;
     expect(() => scanTraces('json', Buffer.from(body), limits)).toThrow('more than 20000 values');
-    expect(scan(body).spans).toBe(0);
+    expect(scan(body).accepted).toBe(0);
   });
 
   it('braces, quotes and backslashes within strings are not counted', () => {
     const limits = { ...defaultOtlpLimits, messagesMax: 100 };
     const body = request({ ...ids, name: '[{,"\\'.repeat(300_000) });
-    expect(scanTraces('json', Buffer.from(body), limits).spans).toBe(1);
+    expect(scanTraces('json', Buffer.from(body), limits).accepted).toBe(1);
   });
 
   it('100,000 spans without ids are counted quickly, with one reason', () => {
     const body = `{"resourceSpans":[{"scopeSpans":[{"spans":[${'{},'.repeat(99_999)}{}]}]}]}`;
     expect(scan(body)).toMatchObject({
-      spans: 0,
+      accepted: 0,
       rejected: 100_000,
       reasons: [expect.stringMatching(/^100000 spans: traceId/)],
     });

@@ -92,7 +92,7 @@ describe('OTLP protobuf: wire format', () => {
   it('P3: an over-long varint of ten bytes is read', () => {
     const body = request(Buffer.concat([spanBytes(), Buffer.from([0x30, 0x83, ...Array(8).fill(0x80), 0x00])]));
     expect(decode(body)[0]?.kind).toBe(3);
-    expect(scan(body).spans).toBe(1);
+    expect(scan(body).accepted).toBe(1);
   });
 
   it('P3: a known field with another wire type is skipped as unknown', () => {
@@ -100,7 +100,7 @@ describe('OTLP protobuf: wire format', () => {
       Buffer.concat([spanBytes(), Buffer.from([...tag(5, 0), 7, ...tag(6, 2), 1, 9, ...tag(9, 0), 1])]),
     );
     expect(decode(body)[0]).toMatchObject({ name: '', kind: 0, attributes: new Map() });
-    expect(scan(body)).toMatchObject({ spans: 1, rejected: 0 });
+    expect(scan(body)).toMatchObject({ accepted: 1, rejected: 0 });
   });
 
   it.each<[number, 'accepted' | 'refused']>([
@@ -113,7 +113,7 @@ describe('OTLP protobuf: wire format', () => {
     for (const wrap of [wrapInArray, wrapInList]) {
       const body = request(Buffer.concat([spanBytes(), field(9, keyValue('deep', nested(depth, wrap)))]));
       if (outcome === 'accepted') {
-        expect(scan(body).spans).toBe(1);
+        expect(scan(body).accepted).toBe(1);
         expect(decode(body)).toHaveLength(1);
       } else {
         expect(() => scan(body)).toThrow('attribute values nested more than 100 levels deep');
@@ -159,7 +159,7 @@ describe('OTLP protobuf: wire format', () => {
 
   it('S2: no bytes, empty resources and empty scopes are a request without spans', () => {
     for (const body of [Buffer.alloc(0), field(1, Buffer.alloc(0)), field(1, field(2, Buffer.alloc(0)))]) {
-      expect(scan(body)).toEqual({ spans: 0, rejected: 0, reasons: [], warnings: [] });
+      expect(scan(body)).toEqual({ accepted: 0, rejected: 0, reasons: [], warnings: [] });
       expect(decode(body)).toEqual([]);
     }
   });
@@ -204,7 +204,7 @@ describe('OTLP protobuf: span values', () => {
     ],
   ])('%s rejects that span alone', (_, span, reason) => {
     const body = encodeSpans('protobuf', [span, { traceId, spanId: '2122232425262728' }]);
-    expect(scan(body)).toEqual({ spans: 1, rejected: 1, reasons: [`1 span: ${reason}`], warnings: [] });
+    expect(scan(body)).toEqual({ accepted: 1, rejected: 1, reasons: [`1 span: ${reason}`], warnings: [] });
     expect(decode(body).map((decoded) => decoded.spanId)).toEqual(['2122232425262728']);
   });
 
@@ -309,7 +309,7 @@ describe('OTLP protobuf: span values', () => {
       warnings: ['invalid_link_dropped'],
     });
     expect(scan(body)).toMatchObject({
-      spans: 1,
+      accepted: 1,
       warnings: ['links without a valid traceId of 16 bytes and spanId of 8 bytes were dropped'],
     });
   });
@@ -323,7 +323,7 @@ describe.each(['protobuf', 'json'] as const)('OTLP limits, %s', (encoding) => {
     const limits = { ...defaultOtlpLimits, spansMax: 3 };
     const body = encodeSpans(encoding, spans);
     expect(scanTraces(encoding, body, limits)).toEqual({
-      spans: 3,
+      accepted: 3,
       rejected: 2,
       reasons: ['2 spans: a request may have at most 3 spans, not, for example, span 4 and later'],
       warnings: [],

@@ -1,41 +1,81 @@
 import { describe, expect, it } from 'vitest';
 import { encodeExportResponse, encodeStatus } from '../../../src/otlp/response.ts';
-import { BadRequest, ExportTraceServiceResponse, RpcStatus } from '../../support/otlp-proto.ts';
+import {
+  BadRequest,
+  ExportLogsServiceResponse,
+  ExportTraceServiceResponse,
+  RpcStatus,
+} from '../../support/otlp-proto.ts';
 
 const bodyBytesMax = 4 * 1024 * 1024;
 
 describe('OTLP export response', () => {
   it('S1, S5: nothing to say is zero bytes in protobuf and {} in JSON', () => {
     const outcome = { rejected: 0, message: '' };
-    expect(encodeExportResponse('protobuf', outcome)).toHaveLength(0);
-    expect(encodeExportResponse('json', outcome).toString()).toBe('{}');
+    expect(encodeExportResponse('traces', 'protobuf', outcome)).toHaveLength(0);
+    expect(encodeExportResponse('traces', 'json', outcome).toString()).toBe('{}');
   });
 
   it('S3: rejected spans are counted, with the reasons', () => {
     const outcome = { rejected: 2, message: '2 spans: spanId' };
-    expect(partialSuccess(encodeExportResponse('protobuf', outcome))).toEqual({
+    expect(partialSuccess(encodeExportResponse('traces', 'protobuf', outcome))).toEqual({
       rejectedSpans: '2',
       errorMessage: '2 spans: spanId',
     });
-    expect(encodeExportResponse('json', outcome).toString()).toBe(
+    expect(encodeExportResponse('traces', 'json', outcome).toString()).toBe(
       '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"2 spans: spanId"}}',
+    );
+  });
+
+  it('L2: rejected log records are counted, with the reasons', () => {
+    const outcome = { rejected: 2, message: '2 log records: time' };
+    const sent = ExportLogsServiceResponse.decode(encodeExportResponse('logs', 'protobuf', outcome));
+    expect(ExportLogsServiceResponse.toObject(sent, { longs: String })).toEqual({
+      partialSuccess: { rejectedLogRecords: '2', errorMessage: '2 log records: time' },
+    });
+    expect(encodeExportResponse('logs', 'json', outcome).toString()).toBe(
+      '{"partialSuccess":{"rejectedLogRecords":"2","errorMessage":"2 log records: time"}}',
+    );
+  });
+
+  it('rejected data points have their own name in JSON, and the same bytes in protobuf', () => {
+    const outcome = { rejected: 1, message: '' };
+    expect(encodeExportResponse('metrics', 'json', outcome).toString()).toBe(
+      '{"partialSuccess":{"rejectedDataPoints":"1"}}',
+    );
+    expect(encodeExportResponse('metrics', 'protobuf', outcome)).toEqual(
+      encodeExportResponse('traces', 'protobuf', outcome),
+    );
+  });
+
+  it.each(['logs', 'metrics'] as const)('L2, M1: nothing to say of %s is zero bytes, and {} in JSON', (signal) => {
+    const outcome = { rejected: 0, message: '' };
+    expect(encodeExportResponse(signal, 'protobuf', outcome)).toHaveLength(0);
+    expect(encodeExportResponse(signal, 'json', outcome).toString()).toBe('{}');
+  });
+
+  it.each(['logs', 'metrics'] as const)('L7, M3: a message alone about %s goes without a count', (signal) => {
+    const outcome = { rejected: 0, message: 'not kept' };
+    expect(partialSuccess(encodeExportResponse(signal, 'protobuf', outcome))).toEqual({ errorMessage: 'not kept' });
+    expect(encodeExportResponse(signal, 'json', outcome).toString()).toBe(
+      '{"partialSuccess":{"errorMessage":"not kept"}}',
     );
   });
 
   it('S4: a warning alone goes without a count', () => {
     const outcome = { rejected: 0, message: 'careful' };
-    expect(partialSuccess(encodeExportResponse('protobuf', outcome))).toEqual({ errorMessage: 'careful' });
-    expect(JSON.parse(encodeExportResponse('json', outcome).toString())).toEqual({
+    expect(partialSuccess(encodeExportResponse('traces', 'protobuf', outcome))).toEqual({ errorMessage: 'careful' });
+    expect(JSON.parse(encodeExportResponse('traces', 'json', outcome).toString())).toEqual({
       partialSuccess: { errorMessage: 'careful' },
     });
   });
 
   it.each(['a', '\u0000', '€', '\u{1f600}'])('T9: a message of millions of %j stays under 4 MiB', (character) => {
     const outcome = { rejected: 1, message: character.repeat(5_000_000) };
-    const sent = JSON.parse(encodeExportResponse('json', outcome).toString()).partialSuccess.errorMessage;
+    const sent = JSON.parse(encodeExportResponse('traces', 'json', outcome).toString()).partialSuccess.errorMessage;
     expect(outcome.message.startsWith(sent)).toBe(true);
     for (const encoding of ['protobuf', 'json'] as const) {
-      const body = encodeExportResponse(encoding, outcome);
+      const body = encodeExportResponse('traces', encoding, outcome);
       expect(body.length).toBeGreaterThan(500_000);
       expect(body.length).toBeLessThanOrEqual(bodyBytesMax);
     }

@@ -5,6 +5,7 @@ import { cut, isObject, parsed, plain } from '../read-value.ts';
 import type { Content, Message } from './message.ts';
 import { isInOurShape } from './recognize-message.ts';
 import { shapeMessages, systemMessage } from './shape-messages.ts';
+import { isSystem, systemCount, withSystemFirst } from './system-messages.ts';
 
 /**
  * Returns a reader that gives an attribute as messages if it contains messages, and unchanged
@@ -48,9 +49,21 @@ export function ofJsonText(read: Reader<Content>): Reader<Content> {
   };
 }
 
+/** Reads `gen_ai.output.messages`. A model says nothing as the system, so that role means assistant. */
+export function answers(value: AnyValue, reading: Reading): Content | undefined {
+  const read = content('assistant')(value, reading);
+  if (!read?.messages?.some(isSystem)) return read;
+  return ofMessages(saidByAssistant(read.messages), reading, read.text);
+}
+
+/** Returns output messages with the role assistant in place of the role system (Gemini CLI). */
+export function saidByAssistant(messages: readonly Message[]): readonly Message[] {
+  return messages.map((each) => (isSystem(each) ? { ...each, role: 'assistant' } : each));
+}
+
 /**
  * Returns messages as JSON to store. If that is too long, returns the raw text, or without one the
- * first messages that fit.
+ * system messages at the beginning and the newest others that fit.
  */
 export function ofMessages(messages: readonly Message[], reading: Reading, raw?: string): Content | undefined {
   if (messages.length === 0) return undefined;
@@ -66,14 +79,19 @@ export function ofMessages(messages: readonly Message[], reading: Reading, raw?:
 
 /**
  * Reads `gen_ai.input.messages`. Puts `gen_ai.system_instructions`, which the convention sends
- * separately, first.
+ * separately, first, unless the messages begin with them.
  */
 export function withSystemInstructions(value: AnyValue, reading: Reading): Content | undefined {
   const read = content('user')(value, reading);
   const system = instructions(reading);
   if (read === undefined || system === undefined) return read;
-  const said = read.messages ?? [{ role: 'user', parts: [{ type: 'text' as const, content: read.text }] }];
-  return ofMessages([system, ...said], reading) ?? read;
+  const all = withSystemFirst([system], messagesOf(read));
+  return all === read.messages ? read : (ofMessages(all, reading) ?? read);
+}
+
+/** Returns the messages of an input. A text that is no messages is one message of the user. */
+export function messagesOf({ messages, text }: Content): readonly Message[] {
+  return messages ?? [{ role: 'user', parts: [{ type: 'text', content: text }] }];
 }
 
 /** Reads the instructions alone, for clients that do not send messages. */
@@ -109,11 +127,16 @@ function isNothing(json: unknown): boolean {
 
 function fitting(messages: readonly Message[]): Message[] {
   let left = limits.textCharsMax - 2;
-  const kept: Message[] = [];
-  for (const message of messages) {
+  const fits = (message: Message) => {
     left -= JSON.stringify(message).length + 1;
-    if (left < 0) break;
-    kept.push(message);
-  }
-  return kept;
+    return left >= 0;
+  };
+  const count = systemCount(messages);
+  const system = whileTrue(messages.slice(0, count), fits);
+  return left < 0 ? system : [...system, ...whileTrue(messages.slice(count).reverse(), fits).reverse()];
+}
+
+function whileTrue<T>(list: readonly T[], holds: (each: T) => boolean): T[] {
+  const end = list.findIndex((each) => !holds(each));
+  return list.slice(0, end === -1 ? list.length : end);
 }

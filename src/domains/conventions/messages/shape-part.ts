@@ -19,6 +19,17 @@ export function shapePart(part: unknown, reading: Reading): Part | undefined {
   return { type: 'other', value: part };
 }
 
+/** Returns whether the object names a type of parts that is known. */
+export function isTypedPart(part: Json): boolean {
+  return typeof part.type === 'string' && byTypeName.has(part.type);
+}
+
+/** Returns whether a value is a part: a text, or an object of a known type or with a known member. */
+export function isPart(part: unknown): boolean {
+  if (!isObject(part)) return typeof part === 'string';
+  return isTypedPart(part) || byMember.some(([key]) => part[key] !== undefined);
+}
+
 /** Returns a message part of type `text`, or undefined without text. */
 export function textPart(content: unknown): Part | undefined {
   return typeof content === 'string' && content !== '' ? { type: 'text', content } : undefined;
@@ -82,10 +93,9 @@ const byTypeName = new Map<string, Shape>([
   ...['reasoning', 'thinking'].map((type): [string, Shape] => [type, reasoning]),
   ['refusal', refusal],
   ...['tool_call', 'tool_use', 'tool-call', 'function_call'].map((type): [string, Shape] => [type, toolCall]),
-  ...['tool_call_response', 'tool_result', 'tool-result', 'function_call_output'].map((type): [string, Shape] => [
-    type,
-    toolResponse,
-  ]),
+  ...['tool_call_response', 'tool_result', 'tool-result', 'function_call_output', 'function_result'].map(
+    (type): [string, Shape] => [type, toolResponse],
+  ),
   ...['blob', 'uri', 'file', 'image', 'image_url', 'input_image', 'input_audio', 'input_file', 'document'].map(
     (type): [string, Shape] => [type, media],
   ),

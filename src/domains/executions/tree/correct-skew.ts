@@ -1,5 +1,5 @@
 import type { TimedSpan, Tree, TreeNode } from '../../../lib/span-tree.ts';
-import type { ClockedSpan, SkewOfSpan } from '../../spans/index.ts';
+import type { ClockedSpan, SkewOfSpan } from '../../spans/reads.ts';
 import { isHandedOver, otelKinds } from './otel-kinds.ts';
 
 /** One day. When clocks differ by more, moving the spans would not repair the trace. */

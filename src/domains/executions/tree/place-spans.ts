@@ -1,6 +1,6 @@
 import { itemAt } from '../../../lib/item-at.ts';
 import { buildTree, type Tree, type TreeNode } from '../../../lib/span-tree.ts';
-import type { ClockedSpan, SkewOfSpan } from '../../spans/index.ts';
+import type { ClockedSpan, SkewOfSpan } from '../../spans/reads.ts';
 import { correctSkew, skewNanoMax } from './correct-skew.ts';
 
 /**

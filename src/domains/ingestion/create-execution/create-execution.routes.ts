@@ -4,7 +4,7 @@ import { endpointsFor } from '../../../http/endpoint.ts';
 import { preferredWaitS } from '../../../http/prefer.ts';
 import { limitedWorkspaceOf, type Principal, projectOf } from '../../auth/index.ts';
 import { chargeIngest, type IngestCaller, type Limiter } from '../../quotas/index.ts';
-import type { Charge } from '../receive/receive-traces.ts';
+import type { Charge } from '../receive/receive-body.ts';
 import { type CreatedExecution, type CreateExecutionDeps, createExecution } from './create-execution.ts';
 import { executionBody } from './execution-body.ts';
 import { executionLimits } from './limits.ts';

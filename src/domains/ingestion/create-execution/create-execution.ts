@@ -6,7 +6,7 @@ import type { ProjectScope } from '../../workspaces/index.ts';
 import type { Admission } from '../receive/admission.ts';
 import type { BodyWaits } from '../receive/body-waits.ts';
 import { jobIdOf, type KeepBodyDeps, keepBody } from '../receive/keep-body.ts';
-import type { Charge } from '../receive/receive-traces.ts';
+import type { Charge } from '../receive/receive-body.ts';
 import { checkSpans } from './check-spans.ts';
 import { encodeExecution } from './encode-execution.ts';
 import type { ExecutionBody } from './execution-body.ts';

@@ -2,12 +2,15 @@ import type { Redis } from 'ioredis';
 import type { Config } from '../../../config.ts';
 import { otlpLimits } from '../../../otlp/limits.ts';
 import type { BodyPublisher } from '../../../queue/body-publisher.ts';
+import { countLogs } from '../../../queue/log-counts.ts';
 import { oldestOf, oldestWaitingAtMs } from '../../../queue/queue-stats.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import { Admission } from './admission.ts';
 import { createBodyExaminer } from './examine-body.ts';
+import { HourlyNotices } from './hourly-notices.ts';
 import { QueueGate } from './queue-gate.ts';
+import { UnkeptCounts } from './unkept-counts.ts';
 
 /**
  * Creates what ingestion keeps between requests, once per process. The gate refuses all bodies
@@ -33,6 +36,10 @@ export function createReceiving(deps: {
   });
   return {
     ...{ clock, publisher, limits, examiner, gate, admission: new Admission() },
+    notices: { logs: new HourlyNotices(), metrics: new HourlyNotices() },
+    unkept: new UnkeptCounts(),
+    /** Counts rejected log records, if Redis is available. */
+    countRejectedLogs: (rejected: number) => void countLogs(redis, { rejected }).catch(() => undefined),
     start: () => gate.start(),
     async close() {
       gate.close();

@@ -6,7 +6,8 @@ import type { WorkspaceId } from '../../../lib/ids.ts';
 import { inflateBounded } from '../../../otlp/inflate.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { ContentCoding, OtlpEncoding } from '../../../otlp/media-type.ts';
-import { type ScanResult, scanTraces } from '../../../otlp/scan.ts';
+import { type ScanResult, scanBody } from '../../../otlp/scan.ts';
+import type { Signal } from '../../../otlp/signal.ts';
 import { bodyFaults, type RefusedBody, type ScanOutcome, type ScanTask } from './scan-thread.ts';
 
 /**
@@ -24,6 +25,7 @@ const largeBodiesMax = 2;
 /** A body as received. */
 export interface BodyToExamine {
   workspaceId: WorkspaceId;
+  signal: Signal;
   encoding: OtlpEncoding;
   coding: ContentCoding;
   body: Buffer;
@@ -63,7 +65,7 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
   // process.
   pool.on('error', () => undefined);
   const turns = new FairLane({
-    name: 'large bodies of spans',
+    name: 'large OTLP bodies',
     capacity: largeBodiesMax,
     perKey: 1,
     waitingPerKey: 16,
@@ -71,18 +73,18 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
     waitMsMax: requestWaitMsMax,
   });
 
-  async function examineLarge({ encoding, coding, body }: BodyToExamine): Promise<ExaminedBody> {
-    const outcome = await pool.run({ encoding, coding, body, limits });
+  async function examineLarge({ signal, encoding, coding, body }: BodyToExamine): Promise<ExaminedBody> {
+    const outcome = await pool.run({ signal, encoding, coding, body, limits });
     if ('refused' in outcome) throw errorOf(outcome.refused);
     return outcome;
   }
 
   return {
     async examine(received) {
-      const { workspaceId, encoding, coding, body } = received;
+      const { workspaceId, signal, encoding, coding, body } = received;
       const small = await inflateSmall(coding, body, limits.inflatedBytesMax);
       if (small !== undefined && small.length <= inlineBytesMax[encoding]) {
-        return { inflatedBytes: small.length, scan: scanTraces(encoding, small, limits) };
+        return { inflatedBytes: small.length, scan: scanBody(signal, encoding, small, limits) };
       }
       return turns.run(workspaceId, () => examineLarge(received));
     },

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { MediaType } from '../../../http/endpoint.ts';
 import type { ProblemCode } from '../../../lib/problem-codes.ts';
 
-/** What the OpenAPI document says about OTLP bodies. Separate codecs read and write them. */
-export const otlpBodies: Readonly<Record<string, MediaType>> = {
+/** Separate codecs read and write the bodies. */
+const traceBodies: Readonly<Record<string, MediaType>> = {
   'application/x-protobuf': {},
   'application/json': {
     example: {
@@ -50,7 +50,68 @@ export const otlpErrors: Readonly<Record<string, MediaType>> = {
   'application/x-protobuf': {},
 };
 
-export const refusedExample = { code: 5, message: 'Promptlane accepts traces only, not metrics.' };
+const logBodies: Readonly<Record<string, MediaType>> = {
+  'application/x-protobuf': {},
+  'application/json': {
+    example: {
+      resourceLogs: [
+        {
+          resource: { attributes: [{ key: 'service.name', value: { stringValue: 'support' } }] },
+          scopeLogs: [
+            {
+              logRecords: [
+                {
+                  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+                  spanId: '00f067aa0ba902b7',
+                  timeUnixNano: '1769851800000000000',
+                  eventName: 'gen_ai.user.message',
+                  body: {
+                    kvlistValue: { values: [{ key: 'content', value: { stringValue: 'Where is my parcel?' } }] },
+                  },
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  },
+};
+
+const encodings =
+  'The body is protobuf or JSON, optionally compressed with gzip or deflate. The API key determines the project.';
+const statusErrors = 'An error response is a google.rpc.Status in the encoding of the request.';
+const success = (description: string) => ({ 200: { description, contentType: 'application/json', example: {} } });
+
+/** What the OpenAPI document says about each signal. */
+export const exportDocuments = {
+  traces: {
+    operationId: 'exportTraces',
+    summary: 'Receive OpenTelemetry traces (OTLP/HTTP)',
+    description: `${encodings} The service responds after the spans are durable. ${statusErrors}`,
+    reads: traceBodies,
+    responses: success('ExportTraceServiceResponse. It has partial_success if spans were rejected'),
+  },
+  logs: {
+    operationId: 'exportLogs',
+    summary: 'Receive OpenTelemetry log records (OTLP/HTTP)',
+    description:
+      `${encodings} The service responds after the records are durable. Records of GenAI events give their span its input, output and ` +
+      `evaluations, in whatever order they arrive. Other records are kept with their span, from the severity INFO. ` +
+      `Records without a span are accepted and not kept. ${statusErrors}`,
+    reads: logBodies,
+    responses: success('ExportLogsServiceResponse. It has partial_success if records were rejected, or not kept'),
+  },
+  metrics: {
+    operationId: 'exportMetrics',
+    summary: 'Accept OpenTelemetry metrics (OTLP/HTTP) without keeping them',
+    description:
+      'SDKs that are configured by environment variables send all signals to one address. Metrics are accepted and not kept, because ' +
+      `usage and latency are computed from spans. ${statusErrors}`,
+    reads: { 'application/x-protobuf': {}, 'application/json': { example: { resourceMetrics: [] } } },
+    responses: success('ExportMetricsServiceResponse. Once an hour, it says that metrics are not kept'),
+  },
+} as const;
 
 export const exportProblems: readonly ProblemCode[] = [
   'malformed_otlp',

@@ -2,10 +2,12 @@ import { type AppError, MalformedError, TooLargeError } from '../../../lib/error
 import { inflateBounded } from '../../../otlp/inflate.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { ContentCoding, OtlpEncoding } from '../../../otlp/media-type.ts';
-import { type ScanResult, scanTraces } from '../../../otlp/scan.ts';
+import { type ScanResult, scanBody } from '../../../otlp/scan.ts';
+import type { Signal } from '../../../otlp/signal.ts';
 import { lowerThreadPriority } from '../../../runtime/low-priority.ts';
 
 export interface ScanTask {
+  signal: Signal;
   encoding: OtlpEncoding;
   coding: ContentCoding;
   body: Uint8Array;
@@ -28,12 +30,12 @@ export interface RefusedBody {
 export type ScanOutcome = { inflatedBytes: number; scan: ScanResult } | { refused: RefusedBody };
 
 /** Runs in the thread: inflates and scans a body. The inflated bytes never leave the thread. */
-export async function scanInThread({ encoding, coding, body, limits }: ScanTask): Promise<ScanOutcome> {
+export async function scanInThread({ signal, encoding, coding, body, limits }: ScanTask): Promise<ScanOutcome> {
   lowerThreadPriority();
   try {
     const received = Buffer.from(body.buffer, body.byteOffset, body.length);
     const bytes = await inflateBounded(coding, received, limits.inflatedBytesMax);
-    return { inflatedBytes: bytes.length, scan: scanTraces(encoding, bytes, limits) };
+    return { inflatedBytes: bytes.length, scan: scanBody(signal, encoding, bytes, limits) };
   } catch (error) {
     if (isBodyFault(error)) return { refused: { kind: error.kind, code: error.code as never, message: error.message } };
     throw error;

@@ -3,10 +3,12 @@ import { FairLane } from '../../../lib/fair-lane.ts';
 import { inflateBounded } from '../../../otlp/inflate.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
+import { loadRecordReaders } from '../../conventions/index.ts';
+import type { RecordFinder } from '../../log-records/index.ts';
 import type { PriceOverrides, PriceTable } from '../../pricing/index.ts';
 import type { PromptFinder } from '../../prompt-links/index.ts';
 import { asBadBody } from './body-errors.ts';
-import { type EncodedBody, encodeRows, linkRows, readRows } from './encode-body.ts';
+import { type EncodedBody, encodeRows, LargeRecordsError, linkRows, readRows } from './encode-body.ts';
 import { createEncodeThreads, type EncodeThreadsOptions } from './encode-threads.ts';
 import { priceSearchesMax } from './span-cost.ts';
 
@@ -16,6 +18,8 @@ import { priceSearchesMax } from './span-cost.ts';
  */
 const inlineBytesMax = 256 * 1024;
 const inlineSpansMax = 1_000;
+/** The log records of its spans are read and converted on the main thread as well. */
+const inlineRecordBytesMax = 256 * 1024;
 /**
  * Each row repeats the resource and the scope that the spans of a body share. This bounds the rows.
  */
@@ -24,7 +28,10 @@ const inlineRowBytesMax = 32 * 1024 * 1024;
 export interface BodyEncoderDeps {
   limits: OtlpLimits;
   prompts: PromptFinder;
+  records: RecordFinder;
   priceTable: PriceTable;
+  /** Whether log records without a meaning for the content of a span are kept. */
+  keepOtherLogs: boolean;
 }
 
 export interface BodyEncoder {
@@ -72,7 +79,13 @@ export function createBodyEncoder(
     const step = await inTurn(payload, async () => {
       const inflated = await inflateBounded(payload.coding, body, deps.limits.inflatedBytesMax);
       if (inflated.length > inlineBytesMax) return undefined;
-      const unlinked = await readRows({ payload, limits: deps.limits, prices }, inflated);
+      const { limits, keepOtherLogs: keepOther } = deps;
+      if (payload.signal === 'logs') {
+        const { encodeLogBody } = await import('./encode-log-body.ts');
+        return encodeLogBody({ payload, limits, keepOther }, { body, inflated });
+      }
+      const records = { finder: deps.records, bytesMax: inlineRecordBytesMax, loadReaders: loadRecordReaders };
+      const unlinked = await readRows({ payload, limits, prices, records }, inflated);
       const linking = linkRows(deps.prompts, payload.projectId, unlinked);
       // Cached prompts are available at once. A body that waits for Postgres gives up its turn.
       const rows = await Promise.race([linking, nextTurn()]);
@@ -86,7 +99,10 @@ export function createBodyEncoder(
   return {
     async encode(payload, body, overrides) {
       const encoded = isSmall(payload, body)
-        ? await encodeHere(payload, body, overrides).catch((error) => Promise.reject(asBadBody(error)))
+        ? await encodeHere(payload, body, overrides).catch((error) => {
+            if (error instanceof LargeRecordsError) return undefined;
+            throw asBadBody(error);
+          })
         : undefined;
       return encoded ?? threads.encode(payload, body, overrides);
     },

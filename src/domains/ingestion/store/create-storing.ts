@@ -1,16 +1,22 @@
 import type { Config } from '../../../config.ts';
 import { otlpLimits } from '../../../otlp/limits.ts';
+import type { Signal } from '../../../otlp/signal.ts';
 import { jobCatalog } from '../../../queue/job-catalog.ts';
+import { LogProjects } from '../../../queue/log-projects.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
+import { loadLogRecords } from '../../log-records/index.ts';
 import { overrideCacheOf, PriceTable } from '../../pricing/index.ts';
 import { findKnownPrompts, KnownPrompts } from '../../prompt-links/index.ts';
+import { insertSpans } from '../../spans/index.ts';
 import { createBodyEncoder } from './body-encoder.ts';
+import { createRecordFinder } from './create-record-finder.ts';
 import type { IngestBodyDeps } from './ingest-body.ts';
 import { SpanBatcher } from './span-batcher.ts';
-import { storeBatch } from './store-batch.ts';
+import { type BatchKind, storeBatch } from './store-batch.ts';
+import { type SummarizeBatchDeps, summarizeBatch } from './summarize-batch.ts';
 import { createWorkLanes } from './work-lanes.ts';
 
 const batchLimits = {
@@ -41,7 +47,7 @@ export interface Storing extends IngestBodyDeps {
  */
 export function createStoring(
   deps: {
-    config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflatedBytesMax'>;
+    config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflatedBytesMax' | 'otlpLogsOther'>;
     postgres: Postgres;
     clickhouse: ClickHouse;
     redis: Redis;
@@ -52,23 +58,46 @@ export function createStoring(
   waitMsMax = batchWaitMs,
 ): Storing {
   const { config, postgres, clickhouse, redis, logger, stopping } = deps;
-  const batcher = new SpanBatcher({
-    ...batchLimits,
-    waitMsMax,
-    write: (entries) => storeBatch({ clickhouse, redis, logger, stopping }, entries),
-  });
+  const logProjects = new LogProjects(redis);
+  const finishing = { clickhouse, redis, logProjects, logger };
+  const batcherOf = (kind: BatchKind) =>
+    new SpanBatcher({
+      ...batchLimits,
+      waitMsMax,
+      write: (entries) => storeBatch({ clickhouse, logger, stopping, kind }, entries),
+    });
+  const kinds = batchKinds(finishing);
+  const batchers = { traces: batcherOf(kinds.traces), logs: batcherOf(kinds.logs) };
   const prompts = new KnownPrompts({
     find: (projectId, wanted) => findKnownPrompts(postgres, projectId, wanted),
     unknownMs: unknownPromptMs,
     logger,
   });
-  const encoder = createBodyEncoder({ limits: otlpLimits(config), prompts, priceTable: new PriceTable() });
+  const encoder = createBodyEncoder({
+    limits: otlpLimits(config),
+    prompts,
+    records: createRecordFinder(finishing),
+    priceTable: new PriceTable(),
+    keepOtherLogs: config.otlpLogsOther === 'keep',
+  });
   return {
     redis,
-    batcher,
+    logProjects,
+    batchers,
     encoder,
     hold: createWorkLanes(),
     priceOverrides: overrideCacheOf(postgres),
     close: () => encoder.close(),
+  };
+}
+
+/** Returns how the rows of each signal are stored, and what is done afterwards. */
+export function batchKinds(deps: SummarizeBatchDeps): Readonly<Record<Signal, BatchKind>> {
+  return {
+    traces: { insert: insertSpans, finish: (entries) => summarizeBatch(deps, entries) },
+    logs: {
+      insert: async (...given) => (await loadLogRecords()).insertLogs(...given),
+      finish: async (entries) => (await import('./join-batch.ts')).joinBatch(deps, entries),
+    },
   };
 }

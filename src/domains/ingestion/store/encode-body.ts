@@ -3,20 +3,29 @@ import { decodeTraces, lastSent } from '../../../otlp/decode.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { EncodedRows } from '../../../stores/clickhouse/native-table.ts';
-import { bodyBudget, normalizeSpan } from '../../conventions/index.ts';
+import { bodyBudget, normalizeSpan, type RecordReaders } from '../../conventions/index.ts';
+import type { EncodedLogs, RecordFinder, SpanRecords } from '../../log-records/index.ts';
 import type { Prices } from '../../pricing/index.ts';
 import { linkListedPrompts, type PromptFinder, promptMention, resolveSpanPrompts } from '../../prompt-links/index.ts';
-import { type LightSpan, lightSpanOf, type SpanRow, spanTable, typeAttributes } from '../../spans/index.ts';
+import {
+  type LightSpan,
+  lightSpanOf,
+  noLogs,
+  type SpanLogs,
+  type SpanRow,
+  spanTable,
+  typeAttributes,
+} from '../../spans/index.ts';
 import { BadBodyError } from './body-errors.ts';
 import { costOfSpan } from './span-cost.ts';
 
-/** The spans that a body has of one trace. */
+/** The spans, or the log records, that a body has of one trace. */
 export interface TraceShare {
   traceId: string;
   spans: number;
 }
 
-/** A body turned into rows of `spans`. */
+/** A body turned into rows of `spans`, or of `log_records`. */
 export interface EncodedBody {
   rows: EncodedRows;
   spanCount: number;
@@ -27,7 +36,22 @@ export interface EncodedBody {
    * from ClickHouse.
    */
   lightSpans?: readonly LightSpan[];
+  /** What becomes of the log records of the body. */
+  outcomes?: EncodedLogs['outcomes'];
 }
+
+export interface RowsToRead {
+  payload: IngestBodyPayload;
+  limits: OtlpLimits;
+  prices: Prices;
+  /** Finds the log records of the spans, of at most `bytesMax` bytes. */
+  records?: { finder: RecordFinder; bytesMax: number; loadReaders: () => Promise<RecordReaders> };
+}
+
+/** The log records of the spans have too many bytes. */
+export class LargeRecordsError extends Error {}
+
+const noRecords: ReadonlyMap<string, SpanRecords> = new Map();
 
 /** For more spans a thread sends the light spans in chunks, see encode-thread.ts. */
 const lightSpansMax = 1_000;
@@ -35,18 +59,22 @@ const lightSpansMax = 1_000;
 /**
  * Turns an inflated body into rows, without looking up their prompts. Other work runs between
  * spans.
+ * @throws LargeRecordsError when their log records have too many bytes
  * @throws BadBodyError when the body is not what the API accepted: it does not decode, or has
  * another number of spans
  */
-export async function readRows(
-  { payload, limits, prices }: { payload: IngestBodyPayload; limits: OtlpLimits; prices: Prices },
-  inflated: Buffer,
-): Promise<SpanRow[]> {
+export async function readRows({ payload, limits, prices, records }: RowsToRead, inflated: Buffer): Promise<SpanRow[]> {
   const { projectId, receivedAtMs, retentionDays } = payload;
-  const decoded = decode(payload, inflated, limits);
+  const spans = lastSent(decodeItems(payload, inflated, limits, decodeTraces));
+  const recordsOf = records?.finder.mayHave(projectId)
+    ? await records.finder.find(projectId, spans, records.bytesMax)
+    : noRecords;
+  if (recordsOf === undefined) throw new LargeRecordsError();
+  const readers = recordsOf.size === 0 ? undefined : await records?.loadReaders();
   const budget = bodyBudget();
-  return mapInSlices(lastSent(decoded), (span): SpanRow => {
-    const normalized = normalizeSpan(span, budget);
+  return mapInSlices(spans, (span): SpanRow => {
+    const own = readers && recordsOf.get(span.traceId + span.spanId);
+    const normalized = normalizeSpan(span, budget, own && readers && { records: own.records, readers });
     return {
       projectId,
       receivedAtMs,
@@ -56,8 +84,13 @@ export async function readRows(
       normalized,
       prompt: promptMention(normalized.promptRef),
       cost: costOfSpan(prices, normalized, span.startUnixNano),
+      logs: own === undefined ? noLogs : logsOf(own),
     };
   });
+}
+
+function logsOf({ records, known }: SpanRecords): SpanLogs {
+  return { version: known, count: records.length, dropped: known - records.length, ofTrace: 0 };
 }
 
 /** Links the rows to those prompts that exist in the project. Never rejects. */
@@ -79,14 +112,30 @@ export function encodeRows(rows: readonly SpanRow[]): EncodedBody {
   };
 }
 
-function decode(payload: IngestBodyPayload, inflated: Buffer, limits: OtlpLimits) {
-  const spans = decodeTraces(payload.encoding, inflated, limits);
-  if (spans.length === payload.spans && spans.length > 0) return spans;
-  throw new BadBodyError(`The body decodes to ${spans.length} spans, ${payload.spans} were accepted`);
+/**
+ * Returns the items that `read` decodes.
+ * @throws BadBodyError when they are not as many as the API accepted
+ */
+export function decodeItems<Item>(
+  payload: IngestBodyPayload,
+  inflated: Buffer,
+  limits: OtlpLimits,
+  read: (encoding: IngestBodyPayload['encoding'], bytes: Buffer, limits: OtlpLimits) => Item[],
+): Item[] {
+  const items = read(payload.encoding, inflated, limits);
+  if (items.length === payload.spans && items.length > 0) return items;
+  throw new BadBodyError(
+    `The body decodes to ${items.length} ${payload.signal ?? 'spans'}, ${payload.spans} were accepted`,
+  );
 }
 
 function tracesOf(rows: readonly SpanRow[]): TraceShare[] {
-  const spans = new Map<string, number>();
-  for (const { span } of rows) spans.set(span.traceId, (spans.get(span.traceId) ?? 0) + 1);
-  return Array.from(spans, ([traceId, count]) => ({ traceId, spans: count }));
+  return sharesOf(rows.map(({ span }) => [span.traceId, 1]));
+}
+
+/** Adds up the counts of each trace. */
+export function sharesOf(counts: readonly (readonly [traceId: string, count: number])[]): TraceShare[] {
+  const shares = new Map<string, number>();
+  for (const [traceId, count] of counts) shares.set(traceId, (shares.get(traceId) ?? 0) + count);
+  return Array.from(shares, ([traceId, spans]) => ({ traceId, spans }));
 }

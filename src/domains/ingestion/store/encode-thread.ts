@@ -5,20 +5,25 @@ import { inflateBounded } from '../../../otlp/inflate.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import { lowerThreadPriority } from '../../../runtime/low-priority.ts';
+import { readJoinedText, readRecords } from '../../conventions/reads.ts';
 import { type PriceOverrides, PriceTable } from '../../pricing/index.ts';
 import { lightSpanOf, type SpanRow } from '../../spans/index.ts';
 import { asBadBody } from './body-errors.ts';
-import { type EncodedBody, encodeRows, linkRows, readRows } from './encode-body.ts';
-import { promptsOver } from './prompt-port.ts';
+import { type EncodedBody, encodeRows, LargeRecordsError, linkRows, readRows } from './encode-body.ts';
+import { encodeLogBody } from './encode-log-body.ts';
 import { priceSearchesMax } from './span-cost.ts';
+import { findersOver } from './thread-questions.ts';
 
 export interface EncodeTask {
   payload: IngestBodyPayload;
   body: Uint8Array;
   overrides: PriceOverrides;
   limits: OtlpLimits;
-  /** The port to the main thread, which looks up prompts in its cache. */
-  prompts: MessagePort;
+  /** Whether the project may have log records of these spans. */
+  mayHaveRecords: boolean;
+  keepOtherLogs: boolean;
+  /** The port to the main thread, which finds prompts and log records. */
+  questions: MessagePort;
   /** One Int32. It becomes 1 when this thread starts to work on the body. */
   started: SharedArrayBuffer;
 }
@@ -34,6 +39,8 @@ export interface EncodedInThread extends EncodedBody {
   lightChunks: readonly Uint8Array[];
 }
 
+/** Bytes of the log records of all spans of a body. */
+const recordBytesMax = 32 * 1024 * 1024;
 const spansPerChunk = 500;
 /**
  * Traces of fewer spans, on average, are summarized from the light spans of the body. A body has
@@ -54,19 +61,33 @@ export async function encodeInThread(task: EncodeTask): Promise<EncodeOutcome> {
   } catch (error) {
     return { bad: asBadBody(error).message };
   } finally {
-    task.prompts.close();
+    task.questions.close();
   }
 }
 
-async function encode({ payload, body, overrides, limits, prompts }: EncodeTask): Promise<EncodedInThread> {
+async function encode(task: EncodeTask): Promise<EncodedInThread> {
+  const { payload, body, overrides, limits } = task;
   const inflated = await inflateBounded(
     payload.coding,
     Buffer.from(body.buffer, body.byteOffset, body.length),
     limits.inflatedBytesMax,
   );
   const prices = { table: priceTable, overrides, budget: { left: priceSearchesMax } };
-  const unlinked = await readRows({ payload, limits, prices }, inflated);
-  const rows = await linkRows(promptsOver(prompts), payload.projectId, unlinked);
+  if (payload.signal === 'logs') {
+    const given = { payload, limits, keepOther: task.keepOtherLogs };
+    return { ...(await encodeLogBody(given, { body, inflated })), lightChunks: [] };
+  }
+  const finders = findersOver(task.questions);
+  const finder = { mayHave: () => task.mayHaveRecords, find: finders.records };
+  const given = { payload, limits, prices };
+  const loadReaders = async () => ({ readJoinedText, readRecords });
+  const records = { finder, bytesMax: recordBytesMax, loadReaders };
+  const unlinked = await readRows({ ...given, records }, inflated).catch((error) => {
+    // Spans with more log records than that are joined later.
+    if (error instanceof LargeRecordsError) return readRows(given, inflated);
+    throw error;
+  });
+  const rows = await linkRows({ find: finders.prompts }, payload.projectId, unlinked);
   const encoded = encodeRows(rows);
   return { ...encoded, lightChunks: encoded.lightSpans === undefined ? chunksOf(rows, encoded) : [] };
 }

@@ -6,13 +6,14 @@ import { FairLane } from '../../../lib/fair-lane.ts';
 import { mapInSlices } from '../../../lib/pace.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
+import type { RecordFinder } from '../../log-records/index.ts';
 import type { PriceOverrides } from '../../pricing/index.ts';
 import type { PromptFinder } from '../../prompt-links/index.ts';
 import type { LightSpan } from '../../spans/index.ts';
 import { BadBodyError } from './body-errors.ts';
 import type { EncodedBody } from './encode-body.ts';
 import type { EncodedInThread, EncodeOutcome, EncodeTask } from './encode-thread.ts';
-import { answerPrompts } from './prompt-port.ts';
+import { answerQuestions } from './thread-questions.ts';
 
 const lookEveryMs = 250;
 const idleMs = 60_000;
@@ -43,7 +44,7 @@ export interface EncodeThreads {
  * ended, its body fails, and another thread takes its place.
  */
 export function createEncodeThreads(
-  deps: { limits: OtlpLimits; prompts: PromptFinder },
+  deps: { limits: OtlpLimits; prompts: PromptFinder; records: RecordFinder; keepOtherLogs: boolean },
   options: Partial<EncodeThreadsOptions> = {},
 ): EncodeThreads {
   const { workMsMax, heapMibMax } = { ...defaults, ...options };
@@ -69,10 +70,12 @@ export function createEncodeThreads(
 
   async function run(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody> {
     const { port1, port2 } = new MessageChannel();
-    answerPrompts(port1, deps.prompts);
+    answerQuestions(port1, { prompts: deps.prompts.find.bind(deps.prompts), records: deps.records.find });
     const started = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
     const limit = limitWork(started, workMsMax);
-    const task = { payload, body, overrides, limits: deps.limits, prompts: port2, started };
+    const { limits, keepOtherLogs } = deps;
+    const mayHaveRecords = deps.records.mayHave(payload.projectId);
+    const task = { payload, body, overrides, limits, keepOtherLogs, mayHaveRecords, questions: port2, started };
     try {
       const outcome = await pool.run(task, { transferList: [port2], signal: limit.signal });
       if ('bad' in outcome) throw new BadBodyError(outcome.bad);

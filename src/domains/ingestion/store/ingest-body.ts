@@ -1,5 +1,7 @@
+import type { Signal } from '../../../otlp/signal.ts';
 import { bodyKey } from '../../../queue/body-key.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
+import type { LogProjects } from '../../../queue/log-projects.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import type { OverrideCache, PriceOverrides } from '../../pricing/index.ts';
 import type { BodyEncoder } from './body-encoder.ts';
@@ -11,7 +13,9 @@ import type { HoldBody } from './work-lanes.ts';
 
 export interface IngestBodyDeps {
   redis: Redis;
-  batcher: SpanBatcher;
+  /** Collects the rows of each signal. */
+  batchers: Readonly<Record<Signal, SpanBatcher>>;
+  logProjects: LogProjects;
   hold: HoldBody;
   encoder: BodyEncoder;
   priceOverrides: OverrideCache;
@@ -26,23 +30,28 @@ export class MissingBodyError extends BadBodyError {
 }
 
 /**
- * Stores the spans of one received body. Resolves once ClickHouse has confirmed its rows, and the
- * executions they belong to are stored or on the list of summaries.
+ * Stores the spans or log records of one received body. Resolves once ClickHouse has confirmed its
+ * rows, and the executions they belong to are stored or on the list of summaries.
  * @throws BadBodyError or a certain RowsRefusedError when no retry can help; after any other error
  * a retry can
  */
 export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
   // This runs before the memory is held, so that a wait for Postgres blocks no other body.
   const overrides = await deps.priceOverrides.of(payload.projectId);
+  if (payload.signal === 'logs') await deps.logProjects.note(payload.projectId);
   await deps.hold(payload, async () => {
     const encoded = await loadRows(deps, jobId, payload, overrides);
-    await deps.batcher.add({
+    const entry = {
       jobId,
       receivedAtMs: payload.receivedAtMs,
       projectId: payload.projectId,
       workspaceId: payload.workspaceId,
       encoded,
-    });
+    };
+    if (encoded.spanCount > 0) await deps.batchers[payload.signal ?? 'traces'].add(entry);
+    if (encoded.outcomes === undefined) return;
+    const { countLogs } = await import('../../../queue/log-counts.ts');
+    await countLogs(deps.redis, encoded.outcomes);
   });
 }
 

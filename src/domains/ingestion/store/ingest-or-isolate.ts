@@ -54,7 +54,7 @@ export async function ingestOrIsolate(
     return 'quarantined';
   }
   deps.latency.record('freshness', deps.clock.nowMs() - payload.receivedAtMs);
-  deps.countStored(payload.spans);
+  if (payload.signal !== 'logs') deps.countStored(payload.spans);
   return 'stored';
 }
 

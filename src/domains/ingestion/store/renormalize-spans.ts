@@ -1,21 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UnavailableError } from '../../../lib/errors.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
+import { readEngineClock } from '../../../stores/clickhouse/statements.ts';
 import { normalizeSpan } from '../../conventions/index.ts';
+import { joinInThread, joinRecords } from '../../log-records/reads.ts';
 import {
   countTraceRows,
   findLightSpans,
   insertSpans,
+  type NormalizedSpan,
+  noLogs,
+  type SpanCost,
+  type SpanRow,
+  spanTable,
+} from '../../spans/index.ts';
+import {
   type ReadSpan,
-  readEngineClock,
   readStoredSpans,
   rebuildSpan,
   rebuiltRow,
-  type SpanRow,
   type StoredSpan,
   type StoredSpansFilter,
-  spanTable,
   storedCost,
-} from '../../spans/index.ts';
+} from '../../spans/reads.ts';
 import {
   findOutdatedExecutions,
   groupByTrace,
@@ -55,11 +62,13 @@ export async function renormalizeSpans(
 ): Promise<number> {
   let spans = 0;
   for await (const chunk of chunks(readStoredSpans(deps.clickhouse, filter))) {
-    const rows = chunk.flatMap((stored) => normalizedAgain(deps, stored) ?? []);
+    const joined = chunk.filter(({ logRecords }) => logRecords > 0);
+    const rows = chunk.flatMap((stored) => (stored.logRecords > 0 ? [] : (normalizedAgain(deps, stored) ?? [])));
     await writeSpans(deps.clickhouse, rows);
-    const traceIds = new Set(rows.map(({ span }) => span.traceId));
+    await joinAgain(deps, filter.projectId, joined);
+    const traceIds = new Set([...rows.map(({ span }) => span.traceId), ...joined.map(({ traceId }) => traceId)]);
     await summarize(deps.clickhouse, filter.projectId, [...traceIds]);
-    spans += rows.length;
+    spans += rows.length + joined.length;
     deps.onProgress(spans);
   }
   return spans;
@@ -97,11 +106,28 @@ function normalizedAgain(deps: RenormalizeDeps, stored: StoredSpan): SpanRow | u
   try {
     const span = rebuildSpan(stored);
     const normalized = normalizeSpan(span);
-    return rebuiltRow(stored, span, normalized, keptCost(storedCost(stored), normalized));
+    return rebuiltRow(stored, span, { normalized, cost: costAgain(stored, normalized), logs: noLogs });
   } catch (error) {
     deps.onUnreadable(stored.traceId, stored.spanId, error);
     return undefined;
   }
+}
+
+/** Normalizes spans again that have the content of log records. Those that cannot be read stay unchanged. */
+async function joinAgain(deps: RenormalizeDeps, projectId: string, spans: readonly StoredSpan[]): Promise<void> {
+  if (spans.length === 0) return;
+  const traceIds = [...new Set(spans.map(({ traceId }) => traceId))];
+  const given = { projectId, joinedToo: true, costOf: costAgain };
+  try {
+    await joinRecords(deps.clickhouse, { ...given, traceIds }, joinInThread);
+  } catch (error) {
+    if (error instanceof UnavailableError) throw error;
+    for (const { traceId, spanId } of spans) deps.onUnreadable(traceId, spanId, error);
+  }
+}
+
+function costAgain(stored: StoredSpan, normalized: NormalizedSpan): SpanCost {
+  return keptCost(storedCost(stored), normalized);
 }
 
 /**

@@ -3,11 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { originOf } from '../../../lib/errors.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
 import { clickHouseFault, isServerAnswer } from '../../../stores/clickhouse/errors.ts';
-import type { Redis } from '../../../stores/redis/client.ts';
+import type { EncodedRows } from '../../../stores/clickhouse/native-table.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
-import { insertSpans } from '../../spans/index.ts';
 import type { BatchEntry } from './span-batcher.ts';
-import { summarizeBatch } from './summarize-batch.ts';
 
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
@@ -28,10 +26,24 @@ const triesMax = { passing: Number.POSITIVE_INFINITY, doubtful: 4, unknown: 5, d
 /** Tries of a single body after its batch was taken apart. */
 const triesMaxApart: typeof triesMax = { ...triesMax, doubtful: 2, unknown: 2 };
 
+/** How the entries of one signal are stored. */
+export interface BatchKind {
+  /**
+   * Stores encoded rows.
+   * @throws the error of ClickHouse
+   */
+  insert(clickhouse: ClickHouse, rows: readonly EncodedRows[], options: { token: string }): Promise<void>;
+  /**
+   * Does what must be done when the rows are stored, or puts it on a durable list.
+   * @throws the error of Redis; the jobs are then tried again
+   */
+  finish(entries: readonly BatchEntry[]): Promise<void>;
+}
+
 export interface StoreBatchDeps {
   clickhouse: ClickHouse;
-  redis: Redis;
   logger: Logger;
+  kind: BatchKind;
   /** Aborted when the worker must stop: waiting jobs then go back to the queue. */
   stopping: AbortSignal;
 }
@@ -53,11 +65,10 @@ export class RowsRefusedError extends Error {
 }
 
 /**
- * Stores the rows of all entries. Then stores the summaries of their traces, or puts the traces on
- * the list of summaries. It waits while ClickHouse is unavailable. A refused batch is taken apart,
- * so that one bad body does not affect the others.
+ * Stores the rows of all entries and finishes them. It waits while ClickHouse is unavailable. A
+ * refused batch is taken apart, so that one bad body does not affect the others.
  * @returns the errors of the entries that could not be stored
- * @throws the error of Redis when the list cannot be written; the jobs are then tried again
+ * @throws the error of Redis when they cannot be finished; the jobs are then tried again
  */
 export async function storeBatch(
   deps: StoreBatchDeps,
@@ -65,10 +76,10 @@ export async function storeBatch(
   tries = triesMax,
 ): Promise<ReadonlyMap<BatchEntry, unknown>> {
   try {
-    const insertMs = await timed(() => retrying(deps, tries, () => insertBatch(deps.clickhouse, entries)));
-    const summarizeMs = await timed(() => summarizeBatch(deps, entries));
-    const spans = entries.reduce((sum, { encoded }) => sum + encoded.spanCount, 0);
-    const facts = { bodies: entries.length, spans, insert_ms: insertMs, summarize_ms: summarizeMs };
+    const insertMs = await timed(() => retrying(deps, tries, () => insertBatch(deps, entries)));
+    const finishMs = await timed(() => deps.kind.finish(entries));
+    const rows = entries.reduce((sum, { encoded }) => sum + encoded.spanCount, 0);
+    const facts = { bodies: entries.length, rows, insert_ms: insertMs, finish_ms: finishMs };
     deps.logger.debug(facts, 'batch stored');
     return new Map();
   } catch (error) {
@@ -123,10 +134,13 @@ function meaningOf(error: unknown): keyof typeof triesMax {
  * collapse by key.
  * @throws the error of ClickHouse
  */
-export async function insertBatch(clickhouse: ClickHouse, entries: readonly BatchEntry[]): Promise<void> {
+export async function insertBatch(
+  { clickhouse, kind }: Pick<StoreBatchDeps, 'clickhouse' | 'kind'>,
+  entries: readonly BatchEntry[],
+): Promise<void> {
   const token = createHash('sha256')
     .update(entries.map(({ jobId, receivedAtMs }) => `${jobId}@${receivedAtMs}`).join())
     .digest('hex');
   const rows = entries.map(({ encoded }) => encoded.rows);
-  await insertSpans(clickhouse, rows, { token });
+  await kind.insert(clickhouse, rows, { token });
 }

@@ -1,10 +1,13 @@
 import { mapInSlices } from '../../../lib/pace.ts';
+import type { LogProjects } from '../../../queue/log-projects.ts';
 import { countSummaries } from '../../../queue/summary-counts.ts';
 import { listForSummary } from '../../../queue/summary-list.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
+import { readEngineClock } from '../../../stores/clickhouse/statements.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
-import { describeTraceRows, type LightSpan, readEngineClock } from '../../spans/index.ts';
+import { loadLogRecords } from '../../log-records/index.ts';
+import { describeTraceRows, type LightSpan } from '../../spans/index.ts';
 import {
   groupByRows,
   insertExecutions,
@@ -19,6 +22,7 @@ import { type ProjectOfBatch, spansAtHand, tracesOfBatch } from './traces-of-bat
 export interface SummarizeBatchDeps {
   clickhouse: ClickHouse;
   redis: Redis;
+  logProjects: LogProjects;
   logger: Logger;
 }
 
@@ -74,11 +78,14 @@ async function summarizeProjects(deps: SummarizeBatchDeps, projects: readonly Pr
     rowsLeft.set(workspaceId, (rowsLeft.get(workspaceId) ?? rowsReadMin) + rows * rowsReadPerRow);
   }
   const outcomes: Outcome[] = [];
+  const withLogs = await deps.logProjects.among(projects.map(({ projectId }) => projectId));
   let version: bigint | undefined;
   for (const project of projects) {
     try {
       version ??= await readEngineClock(deps.clickhouse);
-      outcomes.push(await summarizeProject(deps, project, version, rowsLeft));
+      outcomes.push(
+        await summarizeProject(deps, project, { version, rowsLeft, hasLogs: withLogs.has(project.projectId) }),
+      );
     } catch (error) {
       outcomes.push(leftWhole(deps, project, error));
     }
@@ -89,18 +96,20 @@ async function summarizeProjects(deps: SummarizeBatchDeps, projects: readonly Pr
 async function summarizeProject(
   deps: SummarizeBatchDeps,
   project: ProjectOfBatch,
-  version: bigint,
-  rowsLeft: Map<string, number>,
+  { version, rowsLeft, hasLogs }: { version: bigint; rowsLeft: Map<string, number>; hasLogs: boolean },
 ): Promise<Outcome> {
   const { projectId, workspaceId, traces } = project;
+  // Log records that arrived meanwhile are joined when the trace is summarized from the list.
+  const left = hasLogs ? await findUnjoinedTraces(deps.clickhouse, projectId, [...traces.keys()]) : [];
+  const isLeft = new Set(left);
   // A trace that is large by this batch alone need not be counted.
   const counted = [...traces].filter(([, { rows }]) => rows <= smallTraceRowsMax).map(([traceId]) => traceId);
   const stored = await describeTraceRows(deps.clickhouse, projectId, counted);
   const atHand: LightSpan[][] = [];
   const small = new Map<string, number>();
-  const left: string[] = [];
   let budget = rowsLeft.get(workspaceId) ?? 0;
   for (const [traceId, trace] of traces) {
+    if (isLeft.has(traceId)) continue;
     const known = stored.get(traceId);
     const rows = Math.max(trace.rows, known?.rows ?? 0);
     // What is stored of a trace that was not counted is unknown.
@@ -126,6 +135,12 @@ async function summarizeProject(
     }
   }
   return { project, executions, left };
+}
+
+async function findUnjoinedTraces(clickhouse: ClickHouse, projectId: string, traceIds: readonly string[]) {
+  const { findUnjoined } = await loadLogRecords();
+  const unjoined = await findUnjoined(clickhouse, projectId, traceIds);
+  return [...new Set(unjoined.map(({ traceId }) => traceId))];
 }
 
 /**

@@ -3,6 +3,7 @@ import { MalformedError, RateLimitedError, UnavailableError, UnsupportedMediaTyp
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import { type ContentCoding, type OtlpEncoding, readContentCoding, readEncoding } from '../../../otlp/media-type.ts';
 import type { ScanResult } from '../../../otlp/scan.ts';
+import type { Signal } from '../../../otlp/signal.ts';
 import type { SpanMeter } from '../../../queue/body-publisher.ts';
 import type { IngestCost } from '../../quotas/index.ts';
 import type { ProjectScope } from '../../workspaces/index.ts';
@@ -10,7 +11,7 @@ import type { Admission } from './admission.ts';
 import type { BodyExaminer, BodyToExamine, ExaminedBody } from './examine-body.ts';
 import { jobIdOf, type KeepBodyDeps, keepBody } from './keep-body.ts';
 
-export interface ReceiveTracesDeps extends KeepBodyDeps {
+export interface ReceiveBodyDeps extends KeepBodyDeps {
   admission: Admission;
   examiner: BodyExaminer;
   limits: OtlpLimits;
@@ -23,7 +24,8 @@ export interface ReceiveTracesDeps extends KeepBodyDeps {
 export type Charge = (cost: IngestCost, receivedAtMs: number) => Promise<SpanMeter>;
 
 /** One OTLP request. */
-export interface TracesRequest {
+export interface OtlpRequest {
+  signal: Signal;
   headers: IncomingHttpHeaders;
   /** Reads the request body. */
   receive: (bytesMax: number) => Promise<Buffer>;
@@ -39,10 +41,10 @@ export interface TracesRequest {
  * @throws UnavailableError when the body could not be stored
  * @throws what `charge` throws
  */
-export async function receiveTraces(
-  deps: ReceiveTracesDeps,
+export async function receiveBody(
+  deps: ReceiveBodyDeps,
   project: ProjectScope,
-  { headers, receive, charge }: TracesRequest,
+  { signal, headers, receive, charge }: OtlpRequest,
 ): Promise<ScanResult> {
   const { workspaceId } = project;
   await deps.gate.assertRoomFor(workspaceId);
@@ -60,14 +62,18 @@ export async function receiveTraces(
   const receivedAtMs = deps.clock.nowMs();
   cost.bytes = received.body.length;
   return deps.admission.hold(workspaceId, async () => {
-    const { scan, inflatedBytes } = await counted(examine(deps, { workspaceId, ...received }));
-    const meter = await charge({ ...cost, spans: scan.spans }, receivedAtMs);
-    if (scan.spans === 0) return scan;
+    const { scan, inflatedBytes } = await counted(examine(deps, { workspaceId, signal, ...received }));
+    // Log records are not metered, but none are stored for a workspace whose quota is used up.
+    const metered = signal === 'logs' ? { spans: 0, needsQuota: scan.accepted > 0 } : { spans: scan.accepted };
+    const meter = await charge({ ...cost, ...metered }, receivedAtMs);
+    if (scan.accepted === 0) return scan;
     const { body, ...form } = received;
     // The job id depends on project and request only: a resend gives the same job, and an equal
-    // body of another project does not.
-    const jobId = jobIdOf([project.projectId, form.encoding, form.coding], body);
-    await keepBody(deps, project, { jobId, body, meter, ...form, inflatedBytes, spans: scan.spans, receivedAtMs });
+    // body of another project or signal does not.
+    const named = signal === 'logs' ? { signal } : {};
+    const jobId = jobIdOf([project.projectId, ...Object.values(named), form.encoding, form.coding], body);
+    const size = { inflatedBytes, spans: scan.accepted };
+    await keepBody(deps, project, { jobId, body, meter, ...named, ...form, ...size, receivedAtMs });
     return scan;
   });
 }
@@ -80,22 +86,26 @@ function isOurs(error: unknown): boolean {
 }
 
 async function readRequest(
-  { limits }: ReceiveTracesDeps,
+  { limits }: ReceiveBodyDeps,
   headers: IncomingHttpHeaders,
-  receive: TracesRequest['receive'],
+  receive: OtlpRequest['receive'],
 ): Promise<{ encoding: OtlpEncoding; coding: ContentCoding; body: Buffer }> {
   const form = readHeaders(headers);
   return { ...form, body: await receive(limits.bodyBytesMax) };
 }
 
-async function examine({ examiner }: ReceiveTracesDeps, received: BodyToExamine): Promise<ExaminedBody> {
+async function examine({ examiner }: ReceiveBodyDeps, received: BodyToExamine): Promise<ExaminedBody> {
   const examined = await examiner.examine(received);
   const { scan } = examined;
-  if (scan.spans === 0 && scan.rejected > 0) throw allRejected(scan);
+  if (scan.accepted === 0 && scan.rejected > 0) throw allRejected(received.signal, scan);
   return examined;
 }
 
-function readHeaders(headers: IncomingHttpHeaders): { encoding: OtlpEncoding; coding: ContentCoding } {
+/**
+ * Reads how a body is encoded.
+ * @throws UnsupportedMediaTypeError for any other type or coding
+ */
+export function readHeaders(headers: IncomingHttpHeaders): { encoding: OtlpEncoding; coding: ContentCoding } {
   const encoding = readEncoding(headers['content-type']);
   if (encoding === undefined) {
     throw new UnsupportedMediaTypeError(
@@ -114,11 +124,16 @@ function readHeaders(headers: IncomingHttpHeaders): { encoding: OtlpEncoding; co
 }
 
 /**
- * Creates the error for a request with rejected spans only, as a logs export posted here looks.
- * Nothing can be stored, so this is not a partial success.
+ * Creates the error for a request whose spans or log records were all rejected. Nothing can be
+ * stored, so this is not a partial success.
  */
-function allRejected(scan: ScanResult): MalformedError {
-  return new MalformedError('spans_rejected', `All ${scan.rejected} spans were rejected: ${scan.reasons.join('; ')}`, {
-    errors: scan.reasons.map((reason) => ({ path: 'resource_spans', code: 'span_rejected', message: reason })),
-  });
+function allRejected(signal: Signal, scan: ScanResult): MalformedError {
+  const [items, path] = signal === 'logs' ? ['log records', 'resource_logs'] : ['spans', 'resource_spans'];
+  return new MalformedError(
+    'spans_rejected',
+    `All ${scan.rejected} ${items} were rejected: ${scan.reasons.join('; ')}`,
+    {
+      errors: scan.reasons.map((message) => ({ path, code: 'span_rejected', message })),
+    },
+  );
 }

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { TooLargeError } from '../../lib/errors.ts';
+import { isoFromUnixNano } from '../../lib/time.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { findShownRecords, type ShownRecord } from '../log-records/reads.ts';
+import type { TraceKey } from '../spans/index.ts';
+import { partNames, type SpanPart } from '../spans/reads.ts';
+import { plainFromAnyValue, plainFromKeyValues } from './any-value-plain.ts';
+import { ownerReader, type PartOwners } from './span-parts.schema.ts';
+
+/** What `?include=` selects: the parts of a span, and its log records, which are stored apart. */
+export const shownParts = [...partNames, 'logs'] as const;
+
+export type ShownPart = SpanPart | 'logs';
+
+export const logRecordSchema = z
+  .object({
+    time: z.iso.datetime().meta({ description: 'Its time; if unknown, when it was observed, or received' }),
+    observed_time: z.iso.datetime().nullable(),
+    event_name: z.string().nullable(),
+    severity_number: z.number().int().meta({ description: 'OTLP SeverityNumber; 0 is unknown' }),
+    severity_text: z.string().nullable(),
+    body: z.unknown(),
+    attributes: z.record(z.string(), z.unknown()),
+    scope: z.record(z.string(), z.unknown()),
+    dropped_attributes_count: z.number().int(),
+  })
+  .meta({ id: 'LogRecord' });
+
+const spansAtOnce = 32;
+/** Bytes of one read, in the main thread and in a worker thread. */
+const bytesMax = { here: 4 * 1024 * 1024, inThread: 64 * 1024 * 1024 };
+
+/**
+ * Returns a function that reads the log records of spans of one trace, as JSON text by span id. It
+ * throws TooLargeError when they are too large for the main thread.
+ */
+export function logsReader(
+  { clickhouse, large }: { clickhouse: ClickHouse; large: boolean },
+  trace: TraceKey,
+): (spanIds: readonly string[]) => Promise<ReadonlyMap<string, string>> {
+  const owners = ownerReader();
+  async function read(spanIds: readonly string[], into: Map<string, string>): Promise<void> {
+    const keys = spanIds.map((spanId) => ({ traceId: trace.traceId, spanId }));
+    const most = large ? bytesMax.inThread : bytesMax.here;
+    try {
+      for (const [key, records] of await findShownRecords(clickhouse, trace.projectId, { keys, bytesMax: most })) {
+        into.set(key.slice(trace.traceId.length), `[${records.map((record) => recordText(record, owners)).join()}]`);
+      }
+    } catch (error) {
+      if (!(error instanceof TooLargeError) || !large || spanIds.length === 1) throw error;
+      for (const spanId of spanIds) await read([spanId], into);
+    }
+  }
+  return async (spanIds) => {
+    const texts = new Map<string, string>();
+    for (let start = 0; start < spanIds.length; start += spansAtOnce) {
+      await read(spanIds.slice(start, start + spansAtOnce), texts);
+    }
+    return texts;
+  };
+}
+
+function recordText(record: ShownRecord, owners: PartOwners): string {
+  const { timeUnixNano, observedUnixNano, receivedAtMs } = record;
+  const head = JSON.stringify({
+    time: isoFromUnixNano(timeUnixNano || observedUnixNano || BigInt(receivedAtMs) * 1_000_000n),
+    observed_time: observedUnixNano === 0n ? null : isoFromUnixNano(observedUnixNano),
+    event_name: record.eventName || null,
+    severity_number: record.severityNumber,
+    severity_text: record.severityText || null,
+    body: plainFromAnyValue(JSON.parse(record.body)),
+    attributes: plainFromKeyValues(JSON.parse(record.attributes)),
+    dropped_attributes_count: record.droppedAttributesCount,
+  });
+  return `${head.slice(0, -1)},"scope":${owners(record.scope)}}`;
+}

@@ -1,0 +1,132 @@
+import { TooLargeError } from '../../lib/errors.ts';
+import { mapInSlices } from '../../lib/pace.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { normalizeSpan } from '../conventions/index.ts';
+import { readJoinedText, readRecords } from '../conventions/reads.ts';
+import { insertSpans, type NormalizedSpan, type SpanCost, type SpanRow, spanTable } from '../spans/index.ts';
+import { readSpansOf, rebuildSpan, rebuiltRow, type StoredSpan, storedCost } from '../spans/reads.ts';
+import { findUnjoined, type UnjoinedSpan } from './find-unjoined.ts';
+import { findRecords, type StoredRecord } from './log-record-queries.ts';
+
+const readers = { readJoinedText, readRecords };
+
+const spansAtOnce = 200;
+/** Bytes of the records of one group of spans. */
+const recordBytesAtOnce = 4 * 1024 * 1024;
+
+/** The traces to join. */
+export interface TracesToJoin {
+  projectId: string;
+  traceIds: readonly string[];
+  /** Whether spans that have all their records are normalized again too. */
+  joinedToo?: boolean;
+  /** Returns the cost of a span that is normalized again; by default, the stored one. */
+  costOf?: (stored: StoredSpan, normalized: NormalizedSpan) => SpanCost;
+}
+
+export interface JoinBounds {
+  /** A trace whose unjoined spans have more bytes of records is left. */
+  traceBytesMax: number;
+  /** Bytes of the spans of one group, as ClickHouse counts them. */
+  spanBytesMax: number;
+}
+
+/** On the main thread: reading and writing this much takes less than 50 ms. */
+export const joinHere: JoinBounds = { traceBytesMax: 256 * 1024, spanBytesMax: 4 * 1024 * 1024 };
+/** In a thread. One span has at most what one body may have, and the limits of its records. */
+export const joinInThread: JoinBounds = {
+  traceBytesMax: Number.POSITIVE_INFINITY,
+  spanBytesMax: 128 * 1024 * 1024,
+};
+
+/**
+ * Gives the stored spans of the traces the content of their log records: writes their rows again,
+ * with their time of receipt. A row that knows of more records wins, whichever is written last, so
+ * several workers may join the same trace.
+ * @returns the traces that are over the bounds, at least in part
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function joinRecords(
+  clickhouse: ClickHouse,
+  { projectId, traceIds, joinedToo = false, costOf = storedCost }: TracesToJoin,
+  bounds: JoinBounds,
+): Promise<ReadonlySet<string>> {
+  const unjoined = await findUnjoined(clickhouse, projectId, traceIds, { joinedToo });
+  const bytes = new Map<string, number>();
+  for (const span of unjoined) bytes.set(span.traceId, (bytes.get(span.traceId) ?? 0) + span.bytes);
+  const left = new Set([...bytes].filter(([, count]) => count > bounds.traceBytesMax).map(([traceId]) => traceId));
+  for (const group of groups(unjoined.filter(({ traceId }) => !left.has(traceId)))) {
+    for (const traceId of await rewriteApart({ clickhouse, projectId, costOf, ...bounds }, group)) left.add(traceId);
+  }
+  return left;
+}
+
+function groups(spans: readonly UnjoinedSpan[]): UnjoinedSpan[][] {
+  const found: UnjoinedSpan[][] = [];
+  let bytes = 0;
+  for (const span of spans) {
+    const group = found.at(-1);
+    if (group === undefined || group.length === spansAtOnce || bytes + span.bytes > recordBytesAtOnce) {
+      found.push([span]);
+      bytes = span.bytes;
+    } else {
+      group.push(span);
+      bytes += span.bytes;
+    }
+  }
+  return found;
+}
+
+/** Writes the rows again, in smaller groups if they are too large. Returns the traces that cannot be joined here. */
+async function rewriteApart(deps: RewriteDeps, spans: readonly UnjoinedSpan[]): Promise<string[]> {
+  try {
+    await rewrite(deps, spans);
+    return [];
+  } catch (error) {
+    if (!(error instanceof TooLargeError)) throw error;
+    if (spans.length === 1) return spans.map(({ traceId }) => traceId);
+  }
+  const half = Math.ceil(spans.length / 2);
+  const first = await rewriteApart(deps, spans.slice(0, half));
+  return [...first, ...(await rewriteApart(deps, spans.slice(half)))];
+}
+
+interface RewriteDeps extends JoinBounds {
+  clickhouse: ClickHouse;
+  projectId: string;
+  costOf: NonNullable<TracesToJoin['costOf']>;
+}
+
+async function rewrite(
+  { clickhouse, projectId, costOf, spanBytesMax }: RewriteDeps,
+  spans: readonly UnjoinedSpan[],
+): Promise<void> {
+  const records = await findRecords(clickhouse, projectId, { keys: spans, bytesMax: spanBytesMax });
+  const stored = await readSpansOf(clickhouse, projectId, { spans, bytesMax: spanBytesMax });
+  const unjoinedOf = new Map(spans.map((span) => [span.traceId + span.spanId, span]));
+  const rows = await mapInSlices(stored, (span) => {
+    const key = span.traceId + span.spanId;
+    const unjoined = unjoinedOf.get(key);
+    return unjoined && joinedRow(span, unjoined, { own: records.get(key) ?? [], costOf });
+  });
+  const joined = rows.filter((row) => row !== undefined);
+  if (joined.length > 0) await insertSpans(clickhouse, [spanTable.encode(joined)]);
+}
+
+function joinedRow(
+  stored: StoredSpan,
+  unjoined: UnjoinedSpan,
+  { own, costOf }: { own: readonly StoredRecord[]; costOf: RewriteDeps['costOf'] },
+): SpanRow {
+  const span = rebuildSpan(stored);
+  const records = [...own, ...unjoined.ofTrace];
+  const normalized = normalizeSpan(span, undefined, { records, readers });
+  const known = Math.max(unjoined.known, records.length);
+  const logs = {
+    version: Math.max(known, unjoined.version),
+    count: own.length,
+    dropped: known - records.length,
+    ofTrace: unjoined.ofTrace.length,
+  };
+  return rebuiltRow(stored, span, { normalized, cost: costOf(stored, normalized), logs });
+}
