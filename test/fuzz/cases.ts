@@ -15,6 +15,7 @@ export interface FuzzCase {
 /** Operations with more code than the others. The others have the weight 1. */
 const weights: Readonly<Record<string, number>> = {
   exportTraces: 12,
+  exportLogs: 8,
   createExecution: 6,
   listExecutions: 8,
   importPrompts: 5,

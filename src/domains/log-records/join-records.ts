@@ -11,8 +11,6 @@ import { findRecords, type StoredRecord } from './log-record-queries.ts';
 const readers = { readJoinedText, readRecords };
 
 const spansAtOnce = 200;
-/** Bytes of the records of one group of spans. */
-const recordBytesAtOnce = 4 * 1024 * 1024;
 
 /** The traces to join. */
 export interface TracesToJoin {
@@ -27,15 +25,22 @@ export interface TracesToJoin {
 export interface JoinBounds {
   /** A trace whose unjoined spans have more bytes of records is left. */
   traceBytesMax: number;
-  /** Bytes of the spans of one group, as ClickHouse counts them. */
+  /** Bytes of the records of the spans that are joined together. */
+  groupBytesMax: number;
+  /** Bytes of the spans of one group, and of their records, as ClickHouse counts them. */
   spanBytesMax: number;
 }
 
 /** On the main thread: reading and writing this much takes less than 50 ms. */
-export const joinHere: JoinBounds = { traceBytesMax: 256 * 1024, spanBytesMax: 4 * 1024 * 1024 };
+export const joinHere: JoinBounds = {
+  traceBytesMax: 256 * 1024,
+  groupBytesMax: 1024 * 1024,
+  spanBytesMax: 4 * 1024 * 1024,
+};
 /** In a thread. One span has at most what one body may have, and the limits of its records. */
 export const joinInThread: JoinBounds = {
   traceBytesMax: Number.POSITIVE_INFINITY,
+  groupBytesMax: 4 * 1024 * 1024,
   spanBytesMax: 128 * 1024 * 1024,
 };
 
@@ -55,18 +60,19 @@ export async function joinRecords(
   const bytes = new Map<string, number>();
   for (const span of unjoined) bytes.set(span.traceId, (bytes.get(span.traceId) ?? 0) + span.bytes);
   const left = new Set([...bytes].filter(([, count]) => count > bounds.traceBytesMax).map(([traceId]) => traceId));
-  for (const group of groups(unjoined.filter(({ traceId }) => !left.has(traceId)))) {
+  const open = unjoined.filter(({ traceId }) => !left.has(traceId));
+  for (const group of groups(open, bounds.groupBytesMax)) {
     for (const traceId of await rewriteApart({ clickhouse, projectId, costOf, ...bounds }, group)) left.add(traceId);
   }
   return left;
 }
 
-function groups(spans: readonly UnjoinedSpan[]): UnjoinedSpan[][] {
+function groups(spans: readonly UnjoinedSpan[], bytesMax: number): UnjoinedSpan[][] {
   const found: UnjoinedSpan[][] = [];
   let bytes = 0;
   for (const span of spans) {
     const group = found.at(-1);
-    if (group === undefined || group.length === spansAtOnce || bytes + span.bytes > recordBytesAtOnce) {
+    if (group === undefined || group.length === spansAtOnce || bytes + span.bytes > bytesMax) {
       found.push([span]);
       bytes = span.bytes;
     } else {

@@ -13,12 +13,18 @@ export interface RecordCount {
   spanId: string;
   /** Distinct records. */
   records: number;
-  /** Their size, counting resent ones each time until they are merged. */
+  /**
+   * Bytes that reading them takes: their content, and what is around it as JSON and as objects. Resent
+   * ones count each time until they are merged.
+   */
   bytes: number;
 }
 
 /** The span id of records that belong to a whole trace. */
 export const noSpan = '0'.repeat(16);
+
+/** About what a record without content takes. */
+const overheadBytes = 500;
 
 const ofProject = 'project_id = {projectId:String}';
 const ofSome = `${ofProject} AND ${ofTraces('{traceIds:String}')}`;
@@ -34,7 +40,7 @@ export function countRecords(
   traceIds: readonly string[],
 ): Promise<RecordCount[]> {
   return readRows<RecordCount>(clickhouse, {
-    query: `SELECT ${ids}, uniqExact(record_id)::Float64 AS records, sum(log_records.bytes)::Float64 AS bytes
+    query: `SELECT ${ids}, uniqExact(record_id)::Float64 AS records, sum(log_records.bytes + ${overheadBytes})::Float64 AS bytes
             FROM log_records PREWHERE ${ofSome} GROUP BY trace_id, span_id`,
     query_params: { projectId, traceIds: traceIds.join('') },
     clickhouse_settings: { max_result_rows: '0' },

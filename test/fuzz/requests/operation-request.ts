@@ -12,7 +12,7 @@ import { type Hints, validFor } from './from-schema.ts';
 import { goodBodies } from './good-bodies.ts';
 import { identityEventBody } from './identity-events.ts';
 import { importText } from './import-lines.ts';
-import { tracesBody } from './otlp-bodies.ts';
+import { otlpBody } from './otlp-bodies.ts';
 import { type FuzzRequest, headerText, percentEncoded } from './request.ts';
 
 interface Body {
@@ -179,9 +179,9 @@ function credentialOf(operation: Operation, { attacker, adminKey }: World): fc.A
   const key = fc.constant({ 'X-API-Key': attacker.apiKey });
   const token = fc.constant({ Authorization: `Bearer ${attacker.token}` });
   const admin = fc.constant({ 'X-Admin-Key': adminKey });
-  if (/quarantine|identity-events|metrics/.test(operation.path)) return admin;
+  if (/quarantine|identity-events|^\/metrics/.test(operation.path)) return admin;
   if (/workspaces|api-keys/.test(operation.path)) return fc.oneof(token, admin);
-  return operation.operationId === 'exportTraces'
+  return operation.operationId.startsWith('export') && operation.path.startsWith('/api/v1/')
     ? key
     : fc.oneof({ arbitrary: key, weight: 5 }, { arbitrary: token, weight: 1 }, { arbitrary: admin, weight: 1 });
 }
@@ -248,7 +248,8 @@ function bodyOf(operation: Operation, world: World, sizes: Sizes, isFaulty: bool
     const surplus = fc.constant({ bytes: Buffer.from('{"a":1}'), headers: json });
     return isFaulty ? fc.oneof(surplus, fc.constant(undefined)) : fc.constant(undefined);
   }
-  if (operationId === 'exportTraces') return tracesBody(sizes);
+  if (operationId === 'exportTraces') return otlpBody('traces', sizes);
+  if (operationId === 'exportLogs' || operationId === 'exportMetrics') return otlpBody('logs', sizes);
   if (operationId === 'importPrompts')
     return importText(world.exported, sizes).map((bytes) => ({
       bytes,

@@ -2,14 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
+import type { Signal } from '../../../src/otlp/signal.ts';
 import { captureFolder, readCaptures } from '../../support/captures.ts';
-import { traces } from '../../support/otlp-arbitrary.ts';
-import { encodeTraces } from '../../support/otlp-encode.ts';
+import { logCaptureFolder } from '../../support/logs.ts';
+import { logs, traces } from '../../support/otlp-arbitrary.ts';
+import { encodeLogs, encodeTraces } from '../../support/otlp-encode.ts';
 import { hostileNumber, hostileText, hostileValue, type Sizes } from '../values/hostile.ts';
 import { mutated, mutatedBytes } from '../values/mutate.ts';
 import { RawJson, toJsonText } from '../values/raw-json.ts';
 
-export interface TracesBody {
+export interface OtlpBody {
   bytes: Buffer;
   headers: Readonly<Record<string, string>>;
 }
@@ -17,45 +19,71 @@ export interface TracesBody {
 const protobuf = { 'Content-Type': 'application/x-protobuf' };
 const json = { 'Content-Type': 'application/json' };
 
-const captures = readdirSync(captureFolder, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .flatMap(({ name }) => readCaptures(name))
-  .filter(({ url }) => url.includes('traces'));
+interface Recorded {
+  /** Bodies of real clients, not compressed. */
+  bodies: readonly OtlpBody[];
+  /** The same requests as OTLP/JSON. */
+  values: readonly unknown[];
+}
 
-/** Recorded bodies of real clients, not compressed. */
-const recorded: readonly TracesBody[] = captures.map(({ file, body }) => ({
-  bytes: file.endsWith('gzip') ? gunzipSync(body) : body,
-  headers: /\.json(\.gzip)?$/.test(file) ? json : protobuf,
-}));
+/** The recorded requests of a signal. Those of log records belong to recorded spans. */
+function recordedOf(signal: Signal): Recorded {
+  const captures = [captureFolder, logCaptureFolder].flatMap((folder) =>
+    readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .flatMap(({ name }) => readCaptures(name, folder).map((capture) => ({ ...capture, folder })))
+      .filter(({ url }) => url.includes(signal)),
+  );
+  return {
+    bodies: captures.map(({ file, body }) => ({
+      bytes: file.endsWith('gzip') ? gunzipSync(body) : body,
+      headers: /\.json(\.gzip)?$/.test(file) ? json : protobuf,
+    })),
+    values: captures.map(({ file, folder }) =>
+      JSON.parse(readFileSync(join(folder, file.replace(/\.body\..*$/, '.decoded.json')), 'utf8')),
+    ),
+  };
+}
 
-/** The same requests as OTLP/JSON. */
-const recordedJson: readonly unknown[] = captures.map(({ file }) =>
-  JSON.parse(readFileSync(join(captureFolder, file.replace(/\.body\..*$/, '.decoded.json')), 'utf8')),
-);
+const recorded: Readonly<Record<Signal, Recorded>> = { traces: recordedOf('traces'), logs: recordedOf('logs') };
+
+/** Bodies that a correct exporter can send. */
+const correct: Readonly<Record<Signal, fc.Arbitrary<OtlpBody>>> = {
+  traces: encoded(traces, encodeTraces),
+  logs: encoded(logs, encodeLogs),
+};
+
+function encoded<Request>(
+  requests: fc.Arbitrary<Request>,
+  encode: (as: 'json' | 'protobuf', request: Request) => Buffer,
+) {
+  return fc.tuple(requests, fc.boolean()).map(([request, asJson]) => ({
+    bytes: encode(asJson ? 'json' : 'protobuf', request),
+    headers: asJson ? json : protobuf,
+  }));
+}
 
 /**
  * Recorded bodies with changed bytes, their JSON with changed values, bodies that a correct
- * exporter can send, and large bodies.
+ * exporter can send, and large bodies of spans.
  */
-export function tracesBody(sizes: Sizes): fc.Arbitrary<TracesBody> {
-  const asRecorded = fc.constantFrom(...recorded);
+export function otlpBody(signal: Signal, sizes: Sizes): fc.Arbitrary<OtlpBody> {
+  const asRecorded = fc.constantFrom(...recorded[signal].bodies);
   const bytesChanged = asRecorded.chain(({ bytes, headers }) =>
     mutatedBytes(bytes).map((changed) => ({ bytes: changed, headers })),
   );
-  const valuesChanged = mutated(fc.constantFrom(...recordedJson), sizes, hostileOtlp(sizes)).map((value) => ({
-    bytes: Buffer.from(toJsonText(value)),
-    headers: json,
-  }));
-  const correct = fc.tuple(traces, fc.boolean()).map(([request, asJson]) => ({
-    bytes: encodeTraces(asJson ? 'json' : 'protobuf', request),
-    headers: asJson ? json : protobuf,
-  }));
+  const valuesChanged = mutated(fc.constantFrom(...recorded[signal].values), sizes, hostileOtlp(sizes)).map(
+    (value) => ({
+      bytes: Buffer.from(toJsonText(value)),
+      headers: json,
+    }),
+  );
   const bodies = fc.oneof(
     { arbitrary: bytesChanged, weight: 8 },
     { arbitrary: valuesChanged, weight: 10 },
-    { arbitrary: correct, weight: 5 },
+    { arbitrary: correct[signal], weight: 5 },
     { arbitrary: asRecorded, weight: 1 },
-    { arbitrary: large(sizes), weight: 2 },
+    { arbitrary: large(sizes), weight: signal === 'traces' ? 2 : 0 },
     { arbitrary: fc.constant({ bytes: Buffer.alloc(0), headers: protobuf }), weight: 1 },
   );
   const coding = fc.oneof(
@@ -65,12 +93,12 @@ export function tracesBody(sizes: Sizes): fc.Arbitrary<TracesBody> {
   return fc.tuple(bodies, coding).map(([body, coded]) => coded(body));
 }
 
-const withCoding = (bytes: Buffer, { headers }: TracesBody, coding: string) => ({
+const withCoding = (bytes: Buffer, { headers }: OtlpBody, coding: string) => ({
   bytes,
   headers: { ...headers, 'Content-Encoding': coding },
 });
 
-type Coding = (body: TracesBody) => TracesBody;
+type Coding = (body: OtlpBody) => OtlpBody;
 
 const asIs: Coding = (body) => body;
 const codings: readonly Coding[] = [
@@ -134,7 +162,7 @@ function hostileOtlp(sizes: Sizes): fc.Arbitrary<unknown> {
 }
 
 /** Bodies with many elements of one kind: spans, events, links, attributes, JSON in an attribute, or levels. */
-function large({ elementsMax, levelsMax }: Sizes): fc.Arbitrary<TracesBody> {
+function large({ elementsMax, levelsMax }: Sizes): fc.Arbitrary<OtlpBody> {
   const count = fc.double({ min: 1, max: Math.log10(elementsMax), noNaN: true }).map((size) => Math.floor(10 ** size));
   return fc
     .record({

@@ -96,7 +96,7 @@ async function stallsAlone(
  */
 function differing(request: FuzzRequest, attempt: number): FuzzRequest {
   const { body, headers } = request;
-  if (body === undefined || request.operationId !== 'exportTraces') return request;
+  if (body === undefined || !/^export(Traces|Logs)$/.test(request.operationId)) return request;
   const isGzip = headers['Content-Encoding'] === 'gzip';
   // Adds a field that OTLP does not have, or white space after the JSON.
   const nothing =

@@ -44,5 +44,5 @@ export class Flights {
 }
 
 function isIngest({ operationId }: FuzzRequest): boolean {
-  return operationId === 'exportTraces' || operationId === 'createExecution';
+  return operationId === 'exportTraces' || operationId === 'exportLogs' || operationId === 'createExecution';
 }

@@ -93,6 +93,13 @@ export const attacks = {
       );
     },
   },
+  'log records one after the other for spans with two thousand each': {
+    async prepare(target) {
+      await sendTraces(target, loggedSpans);
+      for (const span of loggedSpans) await sendLogs(target, [span], 2_000);
+    },
+    run: (target, signal) => inParallel(8, signal, () => sendLogs(target, loggedSpans, 1)),
+  },
   'executions that last until the end of time': {
     run: (target, signal) =>
       inParallel(4, signal, () =>
@@ -364,6 +371,28 @@ const slowMetrics = {
   computed: [{ type: 'regex', options: { pattern: 'a[ab]{30}[cd]' } }],
 };
 const endless = '{% for i in (1..100000) %}{% for j in (1..100000) %}{{ i | plus: j }}{% endfor %}{% endfor %}';
+
+const loggedSpans = Array.from({ length: 20 }, () => ({
+  traceId: newTraceId(),
+  spanId: randomBytes(8).toString('hex'),
+}));
+let logged = 0;
+
+/** Sends new messages of each span. */
+async function sendLogs(target: Target, spans: typeof loggedSpans, each: number): Promise<void> {
+  const logRecords = spans.flatMap((ids) =>
+    Array.from({ length: each }, () => ({
+      ...ids,
+      timeUnixNano: String(++logged),
+      eventName: 'gen_ai.user.message',
+      body: { kvlistValue: { values: [{ key: 'content', value: { stringValue: `message ${logged}` } }] } },
+    })),
+  );
+  const body = JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] });
+  const headers = { 'Content-Type': 'application/json' };
+  const status = await call(target, 'POST', '/api/v1/logs', { body, headers });
+  if (status !== 200) await delay(50);
+}
 
 async function sendTraces(target: Target, spans: Parameters<typeof tracesBody>[0]): Promise<void> {
   await sendBody(target, tracesBody(spans));
