@@ -1,6 +1,7 @@
 import { TooLargeError } from '../../lib/errors.ts';
 import { mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { Logger } from '../../telemetry/logger.ts';
 import { normalizeSpan } from '../conventions/index.ts';
 import { readJoinedText, readRecords } from '../conventions/reads.ts';
 import { insertSpans, type NormalizedSpan, type SpanCost, type SpanRow, spanTable } from '../spans/index.ts';
@@ -57,12 +58,42 @@ export async function joinRecords(
   bounds: JoinBounds,
 ): Promise<ReadonlySet<string>> {
   const unjoined = await findUnjoined(clickhouse, projectId, traceIds, { joinedToo });
+  return joinSpans({ clickhouse, projectId, costOf, ...bounds }, unjoined);
+}
+
+/** Traces that are joined while a batch waits; the others are joined by the list of summaries. */
+const atOnceMax = 300;
+
+/**
+ * Joins the records of those of the traces that lack some, as far as that is quick. What is large,
+ * too much at once, or fails is left.
+ * @returns the traces that lacked records; all of them must be summarized, and those that are left joined
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function joinAtOnce(
+  { clickhouse, logger }: { clickhouse: ClickHouse; logger: Logger },
+  projectId: string,
+  traceIds: readonly string[],
+): Promise<string[]> {
+  const unjoined = await findUnjoined(clickhouse, projectId, traceIds);
+  const lacking = [...new Set(unjoined.map(({ traceId }) => traceId))];
+  const first = new Set(lacking.slice(0, atOnceMax));
+  try {
+    const spans = unjoined.filter(({ traceId }) => first.has(traceId));
+    await joinSpans({ clickhouse, projectId, costOf: storedCost, ...joinHere }, spans);
+  } catch (error) {
+    logger.warn({ err: error, project_id: projectId }, 'log records could not be joined at once');
+  }
+  return lacking;
+}
+
+async function joinSpans(deps: RewriteDeps, unjoined: readonly UnjoinedSpan[]): Promise<ReadonlySet<string>> {
   const bytes = new Map<string, number>();
   for (const span of unjoined) bytes.set(span.traceId, (bytes.get(span.traceId) ?? 0) + span.bytes);
-  const left = new Set([...bytes].filter(([, count]) => count > bounds.traceBytesMax).map(([traceId]) => traceId));
+  const left = new Set([...bytes].filter(([, count]) => count > deps.traceBytesMax).map(([traceId]) => traceId));
   const open = unjoined.filter(({ traceId }) => !left.has(traceId));
-  for (const group of groups(open, bounds.groupBytesMax)) {
-    for (const traceId of await rewriteApart({ clickhouse, projectId, costOf, ...bounds }, group)) left.add(traceId);
+  for (const group of groups(open, deps.groupBytesMax)) {
+    for (const traceId of await rewriteApart(deps, group)) left.add(traceId);
   }
   return left;
 }

@@ -1,7 +1,6 @@
 // What `loadLogRecords` loads.
 export { type EncodedLogs, encodeLogs } from './encode-logs.ts';
-export { findUnjoined } from './find-unjoined.ts';
 export { insertLogs } from './insert-logs.ts';
-export { joinHere, joinInThread, joinRecords } from './join-records.ts';
+export { joinAtOnce, joinHere, joinInThread, joinRecords } from './join-records.ts';
 export { findShownRecords, type ShownRecord, type StoredRecord } from './log-record-queries.ts';
 export { findRecordsOf, type RecordFinder, type SpanRecords } from './record-finder.ts';

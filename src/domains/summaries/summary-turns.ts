@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogProjects } from '../../queue/log-projects.ts';
 import {
   endSummary,
@@ -34,6 +35,7 @@ const releaseMs = 500;
 const restPerMs = 5;
 const restMsMax = 10_000;
 const logEveryMs = 60_000;
+const joinRestMsMax = 1_000;
 
 export interface SummaryTurnsDeps {
   clickhouse: ClickHouse;
@@ -90,7 +92,9 @@ export class SummaryTurns {
       await this.#summarizeSmall(lease, left, hasLogs);
       for (const traceId of left) {
         if (isOver()) break;
-        await this.#summarizeAlone(lease, traceId, hasLogs);
+        const tookMs = await this.#summarizeAlone(lease, traceId, hasLogs);
+        // Joining reads records again and again, so others get as much time as it took.
+        if (hasLogs) await sleep(Math.min(tookMs, joinRestMsMax));
         left.delete(traceId);
       }
     } catch (error) {
@@ -139,14 +143,16 @@ export class SummaryTurns {
     }
   }
 
-  async #summarizeAlone(lease: SummaryLease, traceId: string, hasLogs: boolean): Promise<void> {
+  async #summarizeAlone(lease: SummaryLease, traceId: string, hasLogs: boolean): Promise<number> {
     const { redis } = this.#deps;
     try {
       const tookMs = await this.#runInThread({ projectId: lease.projectId, traceId, hasLogs });
       await endSummary(redis, lease, traceId, Math.min(tookMs * restPerMs, restMsMax));
+      return tookMs;
     } catch (error) {
       this.#log(error, lease);
       await failSummary(redis, lease, traceId);
+      return 0;
     }
   }
 

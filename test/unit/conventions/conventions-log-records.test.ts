@@ -532,3 +532,10 @@ test('L12: the name of the record counts where its attribute says another', () =
       }),
     ),
   ).toEqual([said('user', 'Hi')]));
+
+test('L31: content that is no message is left out with a warning', () => {
+  for (const content of [7, [[1]], true]) {
+    const found = joined([logged('gen_ai.user.message', { content })]);
+    expect([found.input, found.warnings]).toEqual(['', ['message_unread']]);
+  }
+});

@@ -1,5 +1,5 @@
 import type { AnyValue, Attributes } from '../../../otlp/span.ts';
-import type { Reading } from '../candidates.ts';
+import { type Reading, warn } from '../candidates.ts';
 import { isObject, member, parsed } from '../read-value.ts';
 import type { Message, Part } from './message.ts';
 import { isMessage, type Json } from './recognize-message.ts';
@@ -28,6 +28,7 @@ export function eventMessage(attributes: Attributes, role: string, reading: Read
   const body = message === undefined ? members : withMessage(members, message, reading);
   const calls = listOf(body.tool_calls, reading);
   const said = saidIn(body, role, reading);
+  if (isUnreadable(said.content) || isNoList(body.tool_calls, calls)) warn(reading, 'message_unread');
   const shaped = {
     ...body,
     role: body.role ?? said.role,
@@ -37,6 +38,16 @@ export function eventMessage(attributes: Attributes, role: string, reading: Read
   };
   const found = shapeMessage(calls === undefined ? shaped : { ...shaped, tool_calls: calls }, role, reading);
   return { ...found, parts: found.parts.filter((part) => !isElided(part)) };
+}
+
+/** Returns whether content has values that are no parts of a message. They stay in the event alone. */
+function isUnreadable(content: unknown): boolean {
+  if (!Array.isArray(content)) return typeof content === 'number' || typeof content === 'boolean';
+  return content.some((each) => each !== null && typeof each !== 'string' && !isObject(each));
+}
+
+function isNoList(sent: unknown, calls: unknown[] | undefined): boolean {
+  return calls === undefined && sent !== undefined && sent !== null && sent !== '';
 }
 
 function isElided(part: Part): boolean {

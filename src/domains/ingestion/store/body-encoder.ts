@@ -2,13 +2,24 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane } from '../../../lib/fair-lane.ts';
 import { inflateBounded } from '../../../otlp/inflate.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
+import type { Span } from '../../../otlp/span.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import { loadRecordReaders } from '../../conventions/index.ts';
 import type { RecordFinder } from '../../log-records/index.ts';
 import type { PriceOverrides, PriceTable } from '../../pricing/index.ts';
 import type { PromptFinder } from '../../prompt-links/index.ts';
+import type { SpanRow } from '../../spans/index.ts';
 import { asBadBody } from './body-errors.ts';
-import { type EncodedBody, encodeRows, LargeRecordsError, linkRows, readRows } from './encode-body.ts';
+import {
+  decodeSpans,
+  type EncodedBody,
+  encodeRows,
+  findLogs,
+  LargeRecordsError,
+  type LogsOfSpans,
+  linkRows,
+  toRows,
+} from './encode-body.ts';
 import { createEncodeThreads, type EncodeThreadsOptions } from './encode-threads.ts';
 import { priceSearchesMax } from './span-cost.ts';
 
@@ -84,16 +95,28 @@ export function createBodyEncoder(
         const { encodeLogBody } = await import('./encode-log-body.ts');
         return encodeLogBody({ payload, limits, keepOther }, { body, inflated });
       }
-      const records = { finder: deps.records, bytesMax: inlineRecordBytesMax, loadReaders: loadRecordReaders };
-      const unlinked = await readRows({ payload, limits, prices, records }, inflated);
-      const linking = linkRows(deps.prompts, payload.projectId, unlinked);
+      const spans = decodeSpans(payload, inflated, limits);
+      return deps.records.mayHave(payload.projectId) ? { spans } : linkAndEncode(spans, undefined);
+    });
+    if (step === undefined || 'rows' in step) return step;
+    if ('linking' in step) return finish(step);
+    // A body that waits for ClickHouse gives up its turn.
+    const records = { finder: deps.records, bytesMax: inlineRecordBytesMax, loadReaders: loadRecordReaders };
+    const logs = await findLogs(payload, step.spans, records);
+    const encoded = await inTurn(payload, () => linkAndEncode(step.spans, logs));
+    return 'linking' in encoded ? finish(encoded) : encoded;
+
+    async function linkAndEncode(spans: readonly Span[], logs: LogsOfSpans | undefined) {
+      const linking = linkRows(deps.prompts, payload.projectId, await toRows({ payload, prices, logs }, spans));
       // Cached prompts are available at once. A body that waits for Postgres gives up its turn.
       const rows = await Promise.race([linking, nextTurn()]);
       return rows === undefined ? { linking } : encodeRows(rows);
-    });
-    if (step === undefined || !('linking' in step)) return step;
-    const rows = await step.linking;
-    return inTurn(payload, () => encodeRows(rows));
+    }
+
+    async function finish({ linking }: { linking: Promise<readonly SpanRow[]> }) {
+      const rows = await linking;
+      return inTurn(payload, () => encodeRows(rows));
+    }
   }
 
   return {

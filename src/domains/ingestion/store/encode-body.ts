@@ -1,6 +1,7 @@
 import { mapInSlices } from '../../../lib/pace.ts';
 import { decodeTraces, lastSent } from '../../../otlp/decode.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
+import type { Span } from '../../../otlp/span.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { EncodedRows } from '../../../stores/clickhouse/native-table.ts';
 import { bodyBudget, normalizeSpan, type RecordReaders } from '../../conventions/index.ts';
@@ -51,8 +52,6 @@ export interface RowsToRead {
 /** The log records of the spans have too many bytes. */
 export class LargeRecordsError extends Error {}
 
-const noRecords: ReadonlyMap<string, SpanRecords> = new Map();
-
 /** For more spans a thread sends the light spans in chunks, see encode-thread.ts. */
 const lightSpansMax = 1_000;
 
@@ -64,17 +63,49 @@ const lightSpansMax = 1_000;
  * another number of spans
  */
 export async function readRows({ payload, limits, prices, records }: RowsToRead, inflated: Buffer): Promise<SpanRow[]> {
-  const { projectId, receivedAtMs, retentionDays } = payload;
-  const spans = lastSent(decodeItems(payload, inflated, limits, decodeTraces));
-  const recordsOf = records?.finder.mayHave(projectId)
-    ? await records.finder.find(projectId, spans, records.bytesMax)
-    : noRecords;
+  const spans = decodeSpans(payload, inflated, limits);
+  const logs = records?.finder.mayHave(payload.projectId) ? await findLogs(payload, spans, records) : undefined;
+  return toRows({ payload, prices, logs }, spans);
+}
+
+/**
+ * Returns the spans of a body, each once.
+ * @throws BadBodyError when the body is not what the API accepted
+ */
+export function decodeSpans(payload: IngestBodyPayload, inflated: Buffer, limits: OtlpLimits): readonly Span[] {
+  return lastSent(decodeItems(payload, inflated, limits, decodeTraces));
+}
+
+/** The log records of spans by trace id and span id, and what reads them. */
+export interface LogsOfSpans {
+  recordsOf: ReadonlyMap<string, SpanRecords>;
+  readers: RecordReaders;
+}
+
+/**
+ * Finds the log records of spans; undefined when they have none.
+ * @throws LargeRecordsError when they have too many bytes
+ */
+export async function findLogs(
+  { projectId }: IngestBodyPayload,
+  spans: readonly Span[],
+  { finder, bytesMax, loadReaders }: NonNullable<RowsToRead['records']>,
+): Promise<LogsOfSpans | undefined> {
+  const recordsOf = await finder.find(projectId, spans, bytesMax);
   if (recordsOf === undefined) throw new LargeRecordsError();
-  const readers = recordsOf.size === 0 ? undefined : await records?.loadReaders();
+  return recordsOf.size === 0 ? undefined : { recordsOf, readers: await loadReaders() };
+}
+
+/** Normalizes spans. Other work runs between them. */
+export function toRows(
+  { payload, prices, logs }: { payload: IngestBodyPayload; prices: Prices; logs: LogsOfSpans | undefined },
+  spans: readonly Span[],
+): Promise<SpanRow[]> {
+  const { projectId, receivedAtMs, retentionDays } = payload;
   const budget = bodyBudget();
   return mapInSlices(spans, (span): SpanRow => {
-    const own = readers && recordsOf.get(span.traceId + span.spanId);
-    const normalized = normalizeSpan(span, budget, own && readers && { records: own.records, readers });
+    const own = logs?.recordsOf.get(span.traceId + span.spanId);
+    const normalized = normalizeSpan(span, budget, logs && own && { records: own.records, readers: logs.readers });
     return {
       projectId,
       receivedAtMs,

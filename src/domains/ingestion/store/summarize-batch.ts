@@ -99,8 +99,8 @@ async function summarizeProject(
   { version, rowsLeft, hasLogs }: { version: bigint; rowsLeft: Map<string, number>; hasLogs: boolean },
 ): Promise<Outcome> {
   const { projectId, workspaceId, traces } = project;
-  // Log records that arrived meanwhile are joined when the trace is summarized from the list.
-  const left = hasLogs ? await findUnjoinedTraces(deps.clickhouse, projectId, [...traces.keys()]) : [];
+  // Log records that arrived meanwhile are joined now, or when the trace is summarized from the list.
+  const left = hasLogs ? await (await loadLogRecords()).joinAtOnce(deps, projectId, [...traces.keys()]) : [];
   const isLeft = new Set(left);
   // A trace that is large by this batch alone need not be counted.
   const counted = [...traces].filter(([, { rows }]) => rows <= smallTraceRowsMax).map(([traceId]) => traceId);
@@ -135,12 +135,6 @@ async function summarizeProject(
     }
   }
   return { project, executions, left };
-}
-
-async function findUnjoinedTraces(clickhouse: ClickHouse, projectId: string, traceIds: readonly string[]) {
-  const { findUnjoined } = await loadLogRecords();
-  const unjoined = await findUnjoined(clickhouse, projectId, traceIds);
-  return [...new Set(unjoined.map(({ traceId }) => traceId))];
 }
 
 /**
