@@ -27,6 +27,7 @@ curl -s '${url}/api/projects/${project_id}/executions' -H 'X-API-Key: ${api_key}
 
 export OTEL_EXPORTER_OTLP_ENDPOINT=${url}/api
 export OTEL_EXPORTER_OTLP_HEADERS=x-api-key=${api_key}
+export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
 
   ${optimize(connection)}
 

@@ -100,8 +100,6 @@ export function startCanary({ apiUrl, canary }: World, findings: Findings) {
     await Promise.all(reading);
   }
 
-  let lastListed = new Map<string, number[]>();
-
   /**
    * Checks that every acknowledged trace is listed once with its two spans. A trace is readable before
    * its summary is stored, so the list gets some time.
@@ -112,9 +110,12 @@ export function startCanary({ apiUrl, canary }: World, findings: Findings) {
       await delay(everyMs);
       wrong = await wronglyListed();
     }
-    if (wrong.length > 0) reportWrong(wrong);
+    if (wrong.length === 0) return;
+    const title = 'acknowledged traces of the canary are not listed once with all their spans';
+    findings.add('canary', title, `${wrong.length} of ${acknowledged.length}: ${wrong.slice(0, 5)}`);
   }
 
+  /** Returns the acknowledged traces that are not listed once, each with the counts that are listed. */
   async function wronglyListed(): Promise<string[]> {
     const listed = new Map<string, number[]>();
     let cursor: string | null = null;
@@ -133,17 +134,9 @@ export function startCanary({ apiUrl, canary }: World, findings: Findings) {
       for (const { trace_id, span_count } of data) listed.set(trace_id, [...(listed.get(trace_id) ?? []), span_count]);
       cursor = page.next_cursor;
     } while (cursor !== null);
-    lastListed = listed;
-    return acknowledged.filter((traceId) => String(listed.get(traceId)) !== '2');
-  }
-
-  function reportWrong(wrong: readonly string[]): void {
-    const listed = lastListed;
-    findings.add(
-      'canary',
-      'acknowledged traces of the canary are not listed once with all their spans',
-      `${wrong.length} of ${acknowledged.length}: ${wrong.slice(0, 5).map((each) => `${each} (${listed.get(each)})`)}`,
-    );
+    return acknowledged
+      .filter((traceId) => String(listed.get(traceId)) !== '2')
+      .map((traceId) => `${traceId} (${listed.get(traceId)})`);
   }
 
   const running = run();

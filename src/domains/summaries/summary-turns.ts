@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogProjects } from '../../queue/log-projects.ts';
 import {
   endSummary,
@@ -35,7 +34,8 @@ const releaseMs = 500;
 const restPerMs = 5;
 const restMsMax = 10_000;
 const logEveryMs = 60_000;
-const joinRestMsMax = 1_000;
+/** After this time of a turn, the rest of the traces of a project with log records is left for later. */
+const joinMsMax = 500;
 
 export interface SummaryTurnsDeps {
   clickhouse: ClickHouse;
@@ -83,6 +83,7 @@ export class SummaryTurns {
     const left = new Set(lease.traceIds);
     if (left.size === 0) return true;
     const { redis } = this.#deps;
+    let aloneMs = 0;
     const renewal = setInterval(() => {
       // A failed renewal is ignored: a second worker on the same traces does no harm.
       renewSummaries(redis, lease, [...left]).catch(() => undefined);
@@ -92,10 +93,10 @@ export class SummaryTurns {
       await this.#summarizeSmall(lease, left, hasLogs);
       for (const traceId of left) {
         if (isOver()) break;
-        const tookMs = await this.#summarizeAlone(lease, traceId, hasLogs);
-        // Joining reads records again and again, so others get as much time as it took.
-        if (hasLogs) await sleep(Math.min(tookMs, joinRestMsMax));
+        aloneMs += await this.#summarizeAlone(lease, traceId, hasLogs);
         left.delete(traceId);
+        // Joining reads records again and again. The other traces are due after a rest that holds no turn.
+        if (hasLogs && aloneMs > joinMsMax) break;
       }
     } catch (error) {
       this.#log(error, lease);

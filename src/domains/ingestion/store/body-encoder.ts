@@ -74,6 +74,16 @@ export function createBodyEncoder(
     waitingMax: Number.POSITIVE_INFINITY,
   });
 
+  // Shared by all workspaces: one workspace reads log records for two bodies at a time, so that it does
+  // not take the connections to ClickHouse from the inserts of others.
+  const lookUps = new FairLane({
+    name: 'look-ups of log records',
+    capacity: 4,
+    perKey: 2,
+    waitingPerKey: Number.POSITIVE_INFINITY,
+    waitingMax: Number.POSITIVE_INFINITY,
+  });
+
   function inTurn<T>({ workspaceId }: IngestBodyPayload, work: () => T | Promise<T>): Promise<T> {
     return turns.run(workspaceId, async () => {
       await nextTurn();
@@ -102,7 +112,7 @@ export function createBodyEncoder(
     if ('linking' in step) return finish(step);
     // A body that waits for ClickHouse gives up its turn.
     const records = { finder: deps.records, bytesMax: inlineRecordBytesMax, loadReaders: loadRecordReaders };
-    const logs = await findLogs(payload, step.spans, records);
+    const logs = await lookUps.run(payload.workspaceId, () => findLogs(payload, step.spans, records));
     const encoded = await inTurn(payload, () => linkAndEncode(step.spans, logs));
     return 'linking' in encoded ? finish(encoded) : encoded;
 
