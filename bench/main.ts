@@ -5,11 +5,13 @@ import { LoadGenerator } from './load-generator.ts';
 import { help, type Options, readOptions } from './options.ts';
 import { build, type OwnTarget, startOwnTarget } from './own-target.ts';
 import { summarizeProfiles } from './profile.ts';
+import { renderReport } from './report/render-report.ts';
 import { ack } from './scenarios/ack.ts';
 import { analytics } from './scenarios/analytics.ts';
 import type { Bench } from './scenarios/bench.ts';
 import { bomb } from './scenarios/bomb.ts';
 import { freshness } from './scenarios/freshness.ts';
+import { growth } from './scenarios/growth.ts';
 import type { ScenarioName } from './scenarios/names.ts';
 import { overload } from './scenarios/overload.ts';
 import { reads } from './scenarios/reads.ts';
@@ -29,6 +31,7 @@ const scenarios: Readonly<Record<ScenarioName, (bench: Bench) => Promise<object>
   reads,
   requests,
   analytics,
+  growth,
 };
 const queryTimeoutMs = 60_000;
 
@@ -62,7 +65,7 @@ async function run(options: Options): Promise<void> {
   const target: Target = own ?? { pids: {}, versions: {}, ...required(options.running) };
   const load = new LoadGenerator({ url: target.url, apiKey: target.apiKey, projectId: target.projectId });
   undo.push(() => load.stop());
-  const clickhouse = connectClickHouse(target.clickhouseUrl, queryTimeoutMs);
+  const clickhouse = connectClickHouse(target.clickhouseUrl, { requestTimeoutMs: queryTimeoutMs });
   undo.push(() => clickhouse.close());
   const versions = { node: process.version, ...target.versions, clickhouse: await readVersion(clickhouse) };
 
@@ -83,6 +86,7 @@ async function run(options: Options): Promise<void> {
   const json = JSON.stringify(report, undefined, 2);
   console.log(json);
   if (options.jsonFile !== undefined) writeFileSync(options.jsonFile, `${json}\n`);
+  if (options.htmlFile !== undefined) writeFileSync(options.htmlFile, renderReport(report));
 }
 
 async function startOwn(options: Options): Promise<OwnTarget> {

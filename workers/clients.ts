@@ -29,8 +29,14 @@ export interface WorkerClients {
 export function connectClients(config: Config, name: string): WorkerClients {
   const logger = createLogger({ level: config.logLevel, name });
   const postgres = connectPostgres(config.databaseUrl, postgresConnectionsMax);
-  const clickhouse = connectClickHouse(config.clickhouseUrl, insertTimeoutMs);
-  const slowClickhouse = connectClickHouse(config.clickhouseUrl, slowTimeoutMs);
+  const clickhouse = connectClickHouse(config.clickhouseUrl, {
+    requestTimeoutMs: insertTimeoutMs,
+    isBackground: true,
+  });
+  const slowClickhouse = connectClickHouse(config.clickhouseUrl, {
+    requestTimeoutMs: slowTimeoutMs,
+    isBackground: true,
+  });
   const redis = connectWorkerRedis(config.redisUrl);
   redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));
   const stopping = new AbortController();

@@ -91,6 +91,7 @@ function engineConfig(): string {
   <mark_cache_size>${64 * 1024 ** 2}</mark_cache_size>
   <background_pool_size>2</background_pool_size>
   <background_schedule_pool_size>4</background_schedule_pool_size>
+  <os_threads_nice_value_merge_mutate>10</os_threads_nice_value_merge_mutate>
 </clickhouse>
 `;
 }

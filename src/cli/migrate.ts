@@ -54,7 +54,7 @@ async function withStores<T>(
   work: (postgres: Postgres, clickhouse: ClickHouse) => Promise<T>,
 ): Promise<T> {
   const postgres = connectPostgres(databaseUrl, 2);
-  const clickhouse = connectClickHouse(clickhouseUrl, 120_000);
+  const clickhouse = connectClickHouse(clickhouseUrl, { requestTimeoutMs: 120_000 });
   try {
     return await work(postgres, clickhouse);
   } finally {

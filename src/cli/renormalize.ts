@@ -79,7 +79,7 @@ async function main(): Promise<number> {
     return 2;
   }
   const url = readClickHouseUrl();
-  const clickhouse = connectClickHouse(url, requestTimeoutMs);
+  const clickhouse = connectClickHouse(url, { requestTimeoutMs, isBackground: true });
   try {
     return (await renormalize(clickhouse, options, console.log)) ? 0 : 1;
   } catch (error) {

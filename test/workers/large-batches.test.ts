@@ -13,7 +13,7 @@ import { aSpan } from '../support/spans.ts';
 let clickhouse: ClickHouse;
 let redis: Redis;
 beforeAll(() => {
-  clickhouse = connectClickHouse(inject('clickhouseUrl'), 120_000);
+  clickhouse = connectClickHouse(inject('clickhouseUrl'), { requestTimeoutMs: 120_000 });
   // A database that no worker looks into.
   redis = connectWorkerRedis(`${inject('redisUrl').replace(/\/\d+$/, '')}/8`);
 });

@@ -31,7 +31,7 @@ export async function readInThread<Name extends TraceReadName>(
   task: ThreadTask<Name>,
 ): Promise<ThreadOutcome | ReturnType<typeof move>> {
   lowerThreadPriority();
-  const clickhouse = connectClickHouse(task.clickhouseUrl);
+  const clickhouse = connectClickHouse(task.clickhouseUrl, { isBackground: true });
   const { cursorSecret } = task;
   try {
     const deps = { clickhouse, cursorSecret, knownPrompts: promptsBehind(task.prompts), large: true };

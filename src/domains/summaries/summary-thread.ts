@@ -14,7 +14,7 @@ export interface SummaryTask {
 
 /** The thread has its own client, with a timeout above that of the largest read. */
 const requestTimeoutMs = 90_000;
-const clickhouse = connectClickHouse(workerData.clickhouseUrl, requestTimeoutMs);
+const clickhouse = connectClickHouse(workerData.clickhouseUrl, { requestTimeoutMs, isBackground: true });
 
 /**
  * Runs in the thread: reads one trace, summarizes it and stores its execution.

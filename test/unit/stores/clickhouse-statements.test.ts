@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 function connect(url: string): ClickHouse {
-  const clickhouse = connectClickHouse(url, 5_000);
+  const clickhouse = connectClickHouse(url, { requestTimeoutMs: 5_000 });
   closing.push(() => clickhouse.close());
   return clickhouse;
 }
