@@ -23,7 +23,7 @@ type EngineUrls = Readonly<Record<EngineName, string>>;
 
 /** Runs all processes until a stop request. Resolves with the exit code. */
 export async function up(root: string, env: NodeJS.ProcessEnv): Promise<number> {
-  const stopRequested = stopRequest(env);
+  const stopRequested = stopRequest();
   try {
     const config = readUpConfig(env, root);
     const paths = layOut(config.dataDir);

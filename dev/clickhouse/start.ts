@@ -49,10 +49,7 @@ export async function startClickHouse({
   const child = spawn(
     process.execPath,
     ['--import', tsx, main, '--data-dir', dataDir, '--host', HOST, '--port', String(port)],
-    // The process has its own session, so that a signal to the group of the terminal, such as
-    // Ctrl-C, does not end it before its clients.
     {
-      detached: true,
       stdio: ['ignore', 'pipe', log, 'ipc'],
       env: { ...process.env, UV_THREADPOOL_SIZE: ENGINE_THREADS, [PASSWORD_VARIABLE]: password },
     },

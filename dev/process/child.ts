@@ -50,14 +50,13 @@ export interface ChildOptions {
 }
 
 /**
- * Starts a process in its own session. So Ctrl-C in a terminal reaches only its owner, who stops it in an orderly way.
- * Output is appended to `logFile`. Throws if the command cannot run.
+ * Starts a process in the session of this one, so that Linux compares the priorities of the threads of
+ * all. Output is appended to `logFile`. Throws if the command cannot run.
  */
 export async function spawnChild(options: ChildOptions): Promise<Child> {
   mkdirSync(dirname(options.logFile), { recursive: true });
   const log = openSync(options.logFile, 'a', 0o600);
   const child = spawn(options.command, options.args, {
-    detached: true,
     stdio: ['ignore', log, log],
     cwd: options.cwd,
     env: options.env,

@@ -1,11 +1,8 @@
-const PARENT_CHECK_MS = 500;
-
 /**
  * Aborts at the first Ctrl-C, SIGTERM or SIGHUP. Later signals have no effect, because npm passes
- * on a signal of the terminal a second time, and users press Ctrl-C twice. Also aborts if the npm
- * that started this process dies without a signal.
+ * on a signal of the terminal a second time, and users press Ctrl-C twice.
  */
-export function stopRequest(env: NodeJS.ProcessEnv): AbortSignal {
+export function stopRequest(): AbortSignal {
   const controller = new AbortController();
   const stop = () => {
     if (controller.signal.aborted) return;
@@ -16,9 +13,5 @@ export function stopRequest(env: NodeJS.ProcessEnv): AbortSignal {
   // The terminal may be closed. An error of the output must not prevent an orderly stop.
   process.stdout.on('error', stop);
   process.stderr.on('error', stop);
-  if (env.npm_lifecycle_event === 'up') {
-    const parent = process.ppid;
-    setInterval(() => process.ppid !== parent && stop(), PARENT_CHECK_MS).unref();
-  }
   return controller.signal;
 }

@@ -71,7 +71,9 @@ describe('up', () => {
   it('on a data directory that is in use, ends with one line that names the holder', async () => {
     const second = runUp(dataDir, await freePort());
     expect(await second.exitCode).toBe(1);
-    expect(second.output().trim().split('\n')).toEqual([expect.stringContaining(`pid ${run.process.pid}`)]);
+    const holder: { pid: number } = JSON.parse(readFileSync(join(dataDir, 'up.lock'), 'utf8'));
+    expect(identify(holder.pid)).toBeDefined();
+    expect(second.output().trim().split('\n')).toEqual([expect.stringContaining(`pid ${holder.pid} `)]);
   });
 
   it('on a port that is taken, ends with one line that names the port', async () => {
