@@ -5,13 +5,16 @@ import type { ExecutionCall } from './execution-calls.ts';
 export const callsMax = 5_000;
 
 const minuteNano = 60_000_000_000n;
-/** Calls within one such time can be merged. A quarter of an hour keeps the hours of every time zone. */
-const spansOfTime = [15n * minuteNano, 24n * 60n * minuteNano, 2n ** 64n];
+/**
+ * Calls within one such time can be merged. A quarter of an hour keeps the hours of every time zone, an hour keeps the
+ * days of most. Longer times are those of UTC.
+ */
+const spansOfTime = [15n * minuteNano, 60n * minuteNano, 24n * 60n * minuteNano, 2n ** 64n];
 
 /**
  * Merges calls, which are in order of start, that differ only in their start, duration, usage and cost, if there are more than
  * `max`. Numbers of calls, usage and costs stay exact. Each merged call has the earliest start and
- * the means of the durations. Calls of a day or more are merged when those of a quarter of an hour
+ * the means of the durations. Calls of an hour, a day or more are merged when those of a shorter time
  * are still too many.
  */
 export function mergeCalls(calls: readonly ExecutionCall[], max = callsMax): readonly ExecutionCall[] {

@@ -300,8 +300,11 @@ export const attacks = {
       await sendManyTraces(target, { 'gen_ai.operation.name': 'chat', 'gen_ai.prompt.name': 'measured' });
     },
     async run(target, signal) {
-      const from = `granularity=minute&from=${new Date(Date.now() - 16 * 60 * 60_000).toISOString()}`;
-      const paths = [`/stats?${from}`, `/prompts/measured/analytics?${from}`, '/budget'];
+      const before = (hours: number) => new Date(Date.now() - hours * 60 * 60_000).toISOString();
+      const minutes = `granularity=minute&from=${before(16)}`;
+      const hours = `granularity=hour&tz=Australia/Lord_Howe&from=${before(960)}`;
+      const paths = [minutes, hours].flatMap((query) => [`/stats?${query}`, `/prompts/measured/analytics?${query}`]);
+      paths.push('/budget');
       await inParallel(12, signal, (turn) =>
         call(target, 'GET', projectPath(target, paths[turn % paths.length] ?? ''), { signal }),
       );

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BodyEncoder, createBodyEncoder } from '../../../src/domains/ingestion/store/body-encoder.ts';
 import { BadBodyError } from '../../../src/domains/ingestion/store/body-errors.ts';
 import type { EncodedBody } from '../../../src/domains/ingestion/store/encode-body.ts';
+import type { RecordFinder } from '../../../src/domains/log-records/index.ts';
 import { PriceTable } from '../../../src/domains/pricing/index.ts';
 import { compileOverrides } from '../../../src/domains/pricing/price-overrides.ts';
 import type { KnownPrompt, PromptFinder } from '../../../src/domains/prompt-links/index.ts';
@@ -37,15 +38,11 @@ const overrides = compileOverrides({
   updatedAt: new Date(0),
 });
 
-function newEncoder(options = {}): BodyEncoder {
+const noRecords: RecordFinder = { mayHave: () => false, find: async () => new Map() };
+
+function newEncoder(options = {}, records = noRecords): BodyEncoder {
   return createBodyEncoder(
-    {
-      limits: defaultOtlpLimits,
-      prompts,
-      priceTable: new PriceTable(),
-      records: { mayHave: () => false, find: async () => new Map() },
-      keepOtherLogs: true,
-    },
+    { limits: defaultOtlpLimits, prompts, priceTable: new PriceTable(), records, keepOtherLogs: true },
     options,
   );
 }
@@ -160,6 +157,33 @@ describe('a body that a thread works on', () => {
     const encoded = await encodeSpans(encoder, spans);
     expect(encoded).toMatchObject({ spanCount: 1_001, traces: [{ traceId, spans: 1_001 }] });
     expect(encoded.lightSpans).toBeUndefined();
+  });
+});
+
+describe('while log records of one workspace take long to be found', () => {
+  test('a body of another workspace becomes rows', async () => {
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const encoder = newEncoder(
+      {},
+      {
+        mayHave: () => true,
+        async find(projectId) {
+          if (projectId === 'prj_slow') await answered;
+          return new Map();
+        },
+      },
+    );
+    const spans = [aModelCall(1, 1)];
+    const slow = Array.from({ length: 20 }, () =>
+      encodeSpans(encoder, spans, { projectId: 'prj_slow', workspaceId: 'wsp_slow' }),
+    );
+    expect(await encodeSpans(encoder, spans)).toMatchObject({ spanCount: 1 });
+    answer();
+    expect(await Promise.all(slow)).toHaveLength(20);
+    await encoder.close();
   });
 });
 

@@ -104,6 +104,19 @@ describe('merged calls', () => {
     );
   });
 
+  test('of many hours keep their hours when those of quarters of an hour are too many', () => {
+    const [call] = summarizeExecution('p', [lightSpan({ kind: 'llm', usage: usageOf(1) })]).calls;
+    if (call === undefined) throw new Error('The span is a call');
+    const twentyMinutes = 20n * 60n * 10n ** 9n;
+    const many = Array.from({ length: 6_000 }, (_, index) => ({
+      ...call,
+      startUnixNano: BigInt(index) * twentyMinutes,
+    }));
+    const merged = mergeCalls(many);
+    expect(merged).toHaveLength(2_000);
+    expect(new Set(merged.map(({ calls }) => calls))).toEqual(new Set([3]));
+  });
+
   test('of one model and prompt are one', () => {
     const call = summarizeExecution('p', [lightSpan({ spanId: 'a'.repeat(16), kind: 'llm', usage: usageOf(1) })]).calls;
     const many = Array.from({ length: 5_001 }, (_, index) =>
