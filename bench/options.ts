@@ -17,6 +17,7 @@ export interface Options {
   /** Number of connections of the closed loop. */
   connections: number;
   jsonFile: string | undefined;
+  htmlFile: string | undefined;
   /** Run the TypeScript sources instead of the production build. */
   fromSource: boolean;
   profile: boolean;
@@ -28,11 +29,12 @@ export const spansPerTrace = 10;
 
 export const help = `npm run bench -- [options]      prints a load report as JSON to standard output
 
-  --scenario a,b        list of ${scenarioNames.join(', ')} (default: all except render, reads and analytics, in this order)
+  --scenario a,b        list of ${scenarioNames.join(', ')} (default: all except render, reads, analytics and growth, in this order)
   --seconds n           how long each scenario sends (default: depends on the scenario)
   --spans-per-body n    a multiple of ${spansPerTrace} (default 100)
   --connections n       number of connections of the closed loop (default 8)
   --json file           also write the report to this file
+  --html file           also write the report as a page with plots to this file
   --source              run the TypeScript sources instead of the production build
   --profile             profile the CPU of API and worker, and report the result
   --url --key --project --clickhouse
@@ -51,6 +53,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
       'spans-per-body': { type: 'string', default: '100' },
       connections: { type: 'string', default: '8' },
       json: { type: 'string' },
+      html: { type: 'string' },
       source: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
       url: { type: 'string' },
@@ -70,6 +73,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
     spansPerBody: whole('--spans-per-body', values['spans-per-body'], spansPerTrace, 5_000, spansPerTrace),
     connections: whole('--connections', values.connections, 1, 1_000),
     jsonFile: values.json,
+    htmlFile: values.html,
     fromSource: values.source,
     profile: values.profile,
     running,

@@ -14,6 +14,8 @@ import { type Random, seededRandom } from '../load/span-content.ts';
 export interface SeedSpec {
   projectId: string;
   traces: number;
+  /** Number of executions that were stored before; these get other texts. By default 0. */
+  first?: number;
   spansPerTrace: number;
   /** Their ends are distributed evenly over this time until now. */
   windowMs: number;
@@ -35,16 +37,16 @@ const spansPerBlock = 10_000;
  * failures are invented. Returns the trace ids.
  */
 export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Promise<string[]> {
-  const { projectId, traces, spansPerTrace, windowMs } = spec;
+  const { projectId, traces, first = 0, spansPerTrace, windowMs } = spec;
   const calls = { left: spec.prompt?.calls ?? 0, traces: 0 };
-  const random = seededRandom(11);
+  const random = seededRandom(11 + first);
   const nowMs = Date.now();
   const traceIds: string[] = [];
   const tracesPerBlock = Math.max(1, Math.floor(spansPerBlock / spansPerTrace));
   for (let start = 0; start < traces; start += tracesPerBlock) {
     const bodies = [];
     for (let index = start; index < Math.min(start + tracesPerBlock, traces); index++) {
-      const body = createTraceBody(index + 1, spansPerTrace, nowMs - Math.round((index * windowMs) / traces));
+      const body = createTraceBody(first + index + 1, spansPerTrace, nowMs - Math.round((index * windowMs) / traces));
       traceIds.push(body.traceId);
       const payload = payloadOf(projectId, spansPerTrace, body.bytes.length, nowMs);
       bodies.push(await readRows({ payload, limits: defaultOtlpLimits, prices }, body.bytes));

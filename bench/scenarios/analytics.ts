@@ -1,7 +1,7 @@
 import { seedExecutions } from '../reads/seed-executions.ts';
 import { type LatencySummary, round, summarizeLatencies } from '../statistics.ts';
 import { untilMerged } from '../until-merged.ts';
-import { type Bench, bodiesFor, prepareBodies } from './bench.ts';
+import { type Bench, bodiesFor, createPrompt, prepareBodies, readPath } from './bench.ts';
 
 /** 1.2 million spans. */
 const traces = 120_000;
@@ -72,7 +72,7 @@ async function measureAll(bench: Bench, promptId: string): Promise<Record<string
     const latenciesMs = new Float64Array(requestsPerRead);
     for (let turn = -warmUps; turn < requestsPerRead; turn++) {
       const startedAtMs = performance.now();
-      await Promise.all(paths.map((path) => read(bench, path)));
+      await Promise.all(paths.map((path) => readPath(bench, path)));
       if (turn >= 0) latenciesMs[turn] = performance.now() - startedAtMs;
     }
     const summary = summarizeLatencies(latenciesMs);
@@ -80,23 +80,4 @@ async function measureAll(bench: Bench, promptId: string): Promise<Record<string
     bench.say(`  ${name}: ${JSON.stringify(summary)}`);
   }
   return measured;
-}
-
-async function read({ target }: Bench, path: string): Promise<void> {
-  const response = await fetch(`${target.url}/api/projects/${target.projectId}/${path}`, {
-    headers: { 'x-api-key': target.apiKey },
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${path} responded with ${response.status}: ${text.slice(0, 300)}`);
-}
-
-async function createPrompt({ target }: Bench): Promise<string> {
-  const response = await fetch(`${target.url}/api/projects/${target.projectId}/prompts`, {
-    method: 'POST',
-    headers: { 'x-api-key': target.apiKey, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'Measured', type: 'text', template: 'Answer {{question}}' }),
-  });
-  if (!response.ok) throw new Error(`POST prompts responded with ${response.status}`);
-  const { id } = (await response.json()) as { id: string };
-  return id;
 }

@@ -80,3 +80,27 @@ export function watchResources({ target, load }: Bench, everyMs: number): Resour
 export function bodiesFor(bench: Bench, spansPerS: number, seconds: number): number {
   return Math.ceil((spansPerS * seconds) / bench.options.spansPerBody);
 }
+
+/**
+ * Requests a path below the project and reads the response.
+ * @throws Error with the response when it is not 200
+ */
+export async function readPath({ target }: Bench, path: string): Promise<void> {
+  const response = await fetch(`${target.url}/api/projects/${target.projectId}/${path}`, {
+    headers: { 'x-api-key': target.apiKey },
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${path} responded with ${response.status}: ${text.slice(0, 300)}`);
+}
+
+/** Creates the prompt that is measured. Returns its id. */
+export async function createPrompt({ target }: Bench): Promise<string> {
+  const response = await fetch(`${target.url}/api/projects/${target.projectId}/prompts`, {
+    method: 'POST',
+    headers: { 'x-api-key': target.apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Measured', type: 'text', template: 'Answer {{question}}' }),
+  });
+  if (!response.ok) throw new Error(`POST prompts responded with ${response.status}`);
+  const { id } = (await response.json()) as { id: string };
+  return id;
+}

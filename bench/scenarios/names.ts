@@ -9,12 +9,13 @@ export const scenarioNames = [
   'render',
   'reads',
   'analytics',
+  'growth',
 ] as const;
 
 export type ScenarioName = (typeof scenarioNames)[number];
 
-/** `reads` and `analytics` take minutes. They and `render` do not measure ingestion. */
-const onRequest: readonly ScenarioName[] = ['render', 'reads', 'analytics'];
+/** `reads`, `analytics` and `growth` take minutes. They and `render` do not measure ingestion. */
+const onRequest: readonly ScenarioName[] = ['render', 'reads', 'analytics', 'growth'];
 
 /** Scenarios that run by default. */
 export const defaultScenarioNames: readonly ScenarioName[] = scenarioNames.filter((name) => !onRequest.includes(name));
