@@ -1,7 +1,7 @@
 import { encodeRows, readRows } from '../../src/domains/ingestion/store/encode-body.ts';
 import { PriceTable } from '../../src/domains/pricing/index.ts';
 import { compileOverrides } from '../../src/domains/pricing/price-overrides.ts';
-import type { LightSpan } from '../../src/domains/spans/index.ts';
+import type { LightSpan, SpanRow } from '../../src/domains/spans/index.ts';
 import { insertSpans, lightSpanOf } from '../../src/domains/spans/index.ts';
 import { insertExecutions } from '../../src/domains/summaries/execution-row.ts';
 import type { SummarizedExecution } from '../../src/domains/summaries/index.ts';
@@ -46,10 +46,10 @@ export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Pr
   for (let start = 0; start < traces; start += tracesPerBlock) {
     const bodies = [];
     for (let index = start; index < Math.min(start + tracesPerBlock, traces); index++) {
-      const body = createTraceBody(first + index + 1, spansPerTrace, nowMs - Math.round((index * windowMs) / traces));
-      traceIds.push(body.traceId);
-      const payload = payloadOf(projectId, spansPerTrace, body.bytes.length, nowMs);
-      bodies.push(await readRows({ payload, limits: defaultOtlpLimits, prices }, body.bytes));
+      const endMs = nowMs - Math.round((index * windowMs) / traces);
+      const { traceId, rows } = await traceRows(projectId, first + index + 1, { spansPerTrace, endMs });
+      traceIds.push(traceId);
+      bodies.push(rows);
     }
     await insertSpans(
       clickhouse,
@@ -61,6 +61,17 @@ export async function seedExecutions(clickhouse: ClickHouse, spec: SeedSpec): Pr
     );
   }
   return traceIds;
+}
+
+/** Returns the rows of one trace, as a worker creates them. The seed determines its text. */
+export async function traceRows(
+  projectId: string,
+  seed: number,
+  { spansPerTrace, endMs }: { spansPerTrace: number; endMs: number },
+): Promise<{ traceId: string; rows: SpanRow[] }> {
+  const { traceId, bytes } = createTraceBody(seed, spansPerTrace, endMs);
+  const payload = payloadOf(projectId, spansPerTrace, bytes.length, Date.now());
+  return { traceId, rows: await readRows({ payload, limits: defaultOtlpLimits, prices }, bytes) };
 }
 
 function payloadOf(projectId: string, spans: number, inflatedBytes: number, receivedAtMs: number) {

@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
+import { engineLimit, storedBytesPerSpan } from '../engine-limit.ts';
 import type { ResourceUse } from '../resources.ts';
 import { round } from '../statistics.ts';
+import { untilMerged } from '../until-merged.ts';
 import { type Bench, bodiesFor, measure, prepareBodies } from './bench.ts';
 
 const defaultSeconds = 8;
@@ -17,12 +19,16 @@ export async function throughput(bench: Bench): Promise<object> {
   );
   const endToEnd = spans / ((readableAtMs - sent.firstSentAtMs) / 1_000);
   bench.measuredSpansPerS = endToEnd;
+  await untilMerged(bench.clickhouse);
+  const stored = await storedBytesPerSpan(bench);
   return {
     parameters: { loop: 'closed', connections, seconds, ...bodies },
     end_to_end_spans_per_s: Math.round(endToEnd),
     cpu_bound_spans_per_s: cpuBound(resources),
     acknowledged_spans_per_s: Math.round(spans / ((sent.lastAnsweredAtMs - sent.firstSentAtMs) / 1_000)),
     end_to_end_s: round((readableAtMs - sent.firstSentAtMs) / 1_000, 2),
+    bytes_on_disk_per_span: stored,
+    engine_limit: await engineLimit(bench),
     ...figures,
   };
 }

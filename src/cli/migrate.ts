@@ -5,7 +5,7 @@ import { migrateClickHouse, readClickHouseLayout } from '../stores/clickhouse/mi
 import { requireKnownLayout, UnknownLayoutError } from '../stores/layout.ts';
 import { allowStatements, connectPostgres, type Postgres } from '../stores/postgres/client.ts';
 import { migratePostgres, readPostgresLayout } from '../stores/postgres/migrate.ts';
-import { putServiceUser } from '../stores/postgres/service-role.ts';
+import { limitStatements, putServiceUser } from '../stores/postgres/service-role.ts';
 
 /**
  * The key of the advisory lock that makes concurrent starts take turns: "plmigrat" as a 64-bit
@@ -31,6 +31,7 @@ export async function migrate(urls: StoreUrls & { serviceUrl?: string | undefine
       await checkLayouts(postgres, clickhouse);
       const applied = await migratePostgres(postgres);
       if (urls.serviceUrl !== undefined) await putServiceUser(postgres, urls.serviceUrl);
+      await limitStatements(postgres, urls.serviceUrl ?? urls.databaseUrl);
       return [...applied, ...(await migrateClickHouse(clickhouse))];
     }),
   );

@@ -7,7 +7,8 @@ import { RecognizingDialect } from './dialect.ts';
 export type Postgres = Knex;
 export type Transaction = Knex.Transaction;
 
-const statementMsMax = 10_000;
+/** The user of the service has this limit; see `limitStatements` in service-role.ts. */
+export const statementMsMax = 10_000;
 /** A server that is away refuses at once. A busy one takes seconds to start processes for new connections. */
 const connectMsMax = 5_000;
 /**
@@ -17,8 +18,8 @@ const connectMsMax = 5_000;
 const silenceGraceMs = 2_000;
 
 /**
- * Creates a connection pool. The wait for a connection ends after 5 s, a statement after 10 s, or
- * after 12 s if the server is frozen. All its errors that mean an unavailable database are
+ * Creates a connection pool. The wait for a connection ends after 5 s, a statement after 10 s if the migrations
+ * limited its user, and after 12 s if the server is frozen. All its errors that mean an unavailable database are
  * UnavailableError.
  */
 export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
@@ -31,7 +32,6 @@ export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
     connection: {
       connectionString: databaseUrl,
       application_name: 'promptlane',
-      statement_timeout: statementMsMax,
       connectionTimeoutMillis: connectMsMax,
     },
     pool: {

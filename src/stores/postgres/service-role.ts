@@ -1,6 +1,6 @@
 import { within } from '../../lib/within.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import type { Postgres } from './client.ts';
+import { type Postgres, statementMsMax } from './client.ts';
 import { scramVerifier } from './scram-verifier.ts';
 
 const hintTimeoutMs = 500;
@@ -25,6 +25,21 @@ export async function putServiceUser(postgres: Postgres, serviceUrl: string): Pr
   const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
   await putUser(postgres, user, secret);
   for (const grant of grants) await run(postgres, grant, user);
+}
+
+/**
+ * Limits the time of each statement of the user of a URL in this database. It is a setting of the user, because a
+ * pooler refuses it as a parameter of a connection (PgBouncer: "unsupported startup parameter"). If the migrating
+ * user may not change the other one, nothing is limited.
+ */
+export async function limitStatements(postgres: Postgres, url: string): Promise<void> {
+  const user = decodeURIComponent(new URL(url).username);
+  const { rows } = await postgres.raw<{ rows: { database: string; self: string }[] }>(
+    'select current_database() as database, current_user as self',
+  );
+  const [{ database, self } = { database: '', self: '' }] = rows;
+  const limit = `set statement_timeout = ${statementMsMax}`;
+  await run(postgres, `alter role %I in database %I ${limit}`, user || self, database).catch(ignoreDenied);
 }
 
 /** Run in this order. `%I` is the user. */
@@ -64,9 +79,11 @@ async function putUser(postgres: Postgres, user: string, password: string): Prom
   const verifier = scramVerifier(password);
   if (!(await userExists(postgres, user)) && (await makeUser(postgres, user, verifier))) return;
   // The service may have no right to change a user that another owner created.
-  await run(postgres, 'alter role %I password %L', user, verifier).catch((denied: unknown) => {
-    if (codeOf(denied) !== notAllowed) throw denied;
-  });
+  await run(postgres, 'alter role %I password %L', user, verifier).catch(ignoreDenied);
+}
+
+function ignoreDenied(error: unknown): void {
+  if (codeOf(error) !== notAllowed) throw error;
 }
 
 async function userExists(postgres: Postgres, user: string): Promise<boolean> {

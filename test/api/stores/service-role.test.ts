@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { connectPostgres, type Postgres } from '../../../src/stores/postgres/client.ts';
-import { ownsTables, putServiceUser } from '../../../src/stores/postgres/service-role.ts';
+import { limitStatements, ownsTables, putServiceUser } from '../../../src/stores/postgres/service-role.ts';
 import { until } from '../../support/until.ts';
 
 /** As API and worker connect, under a name of its own: what this one says is not the product's. */
@@ -89,6 +89,31 @@ async function statementsOf(work: () => Promise<void>): Promise<string[]> {
   await work().finally(() => owner.off('query', note));
   return sent;
 }
+
+describe('the time of a statement', () => {
+  test('is limited for the user of the URL once that is set, and no parameter of the connection says so', async () => {
+    const url = urlOf('promptlane_limited', 'password');
+    await putServiceUser(owner, url);
+    const timeoutOf = async () => {
+      const connected = connectPostgres(url, 1);
+      const { rows } = await connected.raw('show statement_timeout').finally(() => connected.destroy());
+      return rows;
+    };
+    expect(await timeoutOf()).toEqual([{ statement_timeout: '0' }]);
+    await limitStatements(owner, url);
+    expect(await timeoutOf()).toEqual([{ statement_timeout: '10s' }]);
+  });
+
+  test('stays as it is where the migrating user may not change the other one', async () => {
+    await expect(limitStatements(service, inject('databaseUrl'))).resolves.toBeUndefined();
+  });
+
+  test('is that of every connection of the service', async () => {
+    const connected = connectPostgres(inject('serviceDatabaseUrl'), 1);
+    const { rows } = await connected.raw('show statement_timeout').finally(() => connected.destroy());
+    expect(rows).toEqual([{ statement_timeout: '10s' }]);
+  });
+});
 
 test('granting again changes nothing, and gives the user the password of the URL', async () => {
   await putServiceUser(owner, inject('serviceDatabaseUrl'));
