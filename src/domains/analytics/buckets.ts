@@ -1,4 +1,4 @@
-import { DateTime } from 'luxon';
+import { DateTime, IANAZone } from 'luxon';
 import { canonicalTimeZone } from '../../lib/time.ts';
 
 export const granularities = ['minute', 'hour', 'day', 'week'] as const;
@@ -46,6 +46,8 @@ export function bucketStarts({ fromMs, toMs }: Window, granularity: Granularity,
 /** Returns the start of the bucket after the one that starts at this time. */
 export function nextStart(startMs: number, granularity: Granularity, zone: string): number {
   if (granularity === 'minute') return startMs + minuteMs;
+  // Most hours, and quick: a thousand calendar computations take 40 ms.
+  if (granularity === 'hour' && isRegularHour(startMs, zone)) return startMs + lengthMs.hour;
   const start = DateTime.fromMillis(startMs, { zone });
   const next = start
     .plus({ [`${granularity}s`]: 1 })
@@ -53,6 +55,14 @@ export function nextStart(startMs: number, granularity: Granularity, zone: strin
     .toMillis();
   // When clocks are put back, an hour can have two parts with the same name.
   return next > startMs ? next : startMs + lengthMs[granularity];
+}
+
+/** Returns whether a whole hour of the zone's clocks starts at this time. */
+function isRegularHour(startMs: number, zone: string): boolean {
+  const rules = IANAZone.create(zone);
+  const offset = rules.offset(startMs);
+  const isWhole = (startMs + offset * minuteMs) % lengthMs.hour === 0;
+  return isWhole && offset === rules.offset(startMs + lengthMs.hour);
 }
 
 function startOf(atMs: number, granularity: Granularity, zone: string): number {

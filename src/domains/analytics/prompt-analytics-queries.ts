@@ -1,4 +1,4 @@
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { backgroundSettings, type ClickHouse } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { PromptMentions } from '../prompt-links/index.ts';
 import { ofTraces, type TokenUsage } from '../spans/index.ts';
@@ -7,6 +7,7 @@ import { distinct, storedCost } from './stats-queries.ts';
 
 /** A statement reads one project. Half of the threads stay for others. */
 const settings = {
+  ...backgroundSettings,
   max_execution_time: 10,
   max_threads: 2,
   max_rows_to_read: '500000000',

@@ -1,10 +1,15 @@
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { backgroundSettings, type ClickHouse } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
 
 /** A statement reads one project. Half of the threads stay for others. */
-const settings = { max_execution_time: 10, max_threads: 2, max_rows_to_read: '500000000' } as const;
+const settings = {
+  ...backgroundSettings,
+  max_execution_time: 10,
+  max_threads: 2,
+  max_rows_to_read: '500000000',
+} as const;
 
 const startMs = 'intDiv(start_unix_nano, 1000000)';
 /** SQL for a stored cost. One that overflowed 64 bits is stored as a negative number, and counts as the largest one. */

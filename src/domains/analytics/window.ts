@@ -51,12 +51,11 @@ export function bucketsOf(query: WindowQuery, nowMs: number): Buckets {
   }
   const endMs = Math.min(window.toMs, nowMs);
   const zone = canonicalTimeZone(query.tz) ?? 'UTC';
-  return {
-    window,
-    granularity,
-    starts: bucketStarts(window, granularity, zone),
-    isPartial: (startMs) => startMs < window.fromMs || nextStart(startMs, granularity, zone) > endMs,
-  };
+  const starts = bucketStarts(window, granularity, zone);
+  const isCut = (startMs: number, index: number) =>
+    startMs < window.fromMs || (starts[index + 1] ?? nextStart(startMs, granularity, zone)) > endMs;
+  const partial = new Set(starts.filter(isCut));
+  return { window, granularity, starts, isPartial: (startMs) => partial.has(startMs) };
 }
 
 /** Converts a window to its API JSON. */

@@ -1,11 +1,16 @@
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { backgroundSettings, type ClickHouse } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Budget, BudgetScope, Period } from './budget.ts';
 import { findPromptIds } from './budget-store.ts';
 
 /** A statement reads one project. It ends before a worker stops waiting for it (15 s). */
-const settings = { max_execution_time: 10, max_threads: 2, max_rows_to_read: '500000000' } as const;
+const settings = {
+  ...backgroundSettings,
+  max_execution_time: 10,
+  max_threads: 2,
+  max_rows_to_read: '500000000',
+} as const;
 const nanosPerMs = 1_000_000n;
 const lastUnixNano = 2n ** 64n - 1n;
 

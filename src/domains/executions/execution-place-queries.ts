@@ -46,6 +46,14 @@ export interface PresentPlace extends Place {
   asOfMs: number;
 }
 
+/** The places that are wanted: the next `limit` ones after a place, or the first ones. */
+export interface PlacesQuery {
+  list: ListQuery;
+  asOfMs: number | undefined;
+  after: Place | undefined;
+  limit: number;
+}
+
 /** Columns of a {@link Stamp}. ClickHouse sends 64-bit integers as text. */
 const stampColumns = 'version, toUnixTimestamp64Milli(summarized_at)::Float64 AS summarizedAtMs';
 export const newestFirst = 'executions.version DESC, executions.summarized_at DESC';
@@ -53,29 +61,34 @@ export const newestFirst = 'executions.version DESC, executions.summarized_at DE
 /** A row is visible this long after its `summarized_at` was set. */
 const stampToVisibleMs = 300;
 
+/** Which executions a list is searched in, and with which effort. */
+export interface SearchScope {
+  /** Only these executions and their spans. */
+  traceIds?: readonly string[];
+  /** Rows of `spans` that one condition may read, as the indexes estimate them before reading. */
+  spanRowsMax?: number;
+}
+
 /**
  * Returns the next places of the list as it is now, for each execution the newest row first.
  * `asOfMs` is the moment that the list shows, by ClickHouse's clock; undefined means now. Does not
  * use FINAL, which would double the time, so the caller must check whether the rows of executions
  * and spans were replaced. Summaries are read last and only for these rows.
+ * @throws TooLargeError when a condition would read more than `spanRowsMax` rows
  */
-export async function findPlaces(
+export async function searchPlaces(
   clickhouse: ClickHouse,
-  list: ListQuery,
-  asOfMs: number | undefined,
-  after: Place | undefined,
-  limit: number,
+  { list, asOfMs, after, limit }: PlacesQuery,
+  { traceIds, spanRowsMax }: SearchScope = {},
 ): Promise<PresentPlace[]> {
   const parameters = new BoundParameters();
-  const asOf =
-    asOfMs === undefined
-      ? `toUnixTimestamp64Milli(now64(3))::Float64 - ${stampToVisibleMs}`
-      : parameters.bind('Float64', asOfMs);
+  const spans = { mode: 'candidates', traceIds, rowsMax: spanRowsMax } as const;
+  const among = traceIds === undefined ? 'true' : isOneOfTraces(traceIds, parameters);
   const rows = await rowsOf<Omit<PresentPlace, 'stamp' | 'summary'> & Stamp & { shown: string }>(
     clickhouse,
-    `SELECT ${placeColumns(list)}, ${stampColumns}, ${shownSummary} AS shown, ${asOf} AS asOfMs
+    `SELECT ${placeColumns(list)}, ${stampColumns}, ${shownSummary} AS shown, ${asOfSql(asOfMs, parameters)} AS asOfMs
      FROM executions
-     WHERE ${filterSql(list, { mode: 'candidates' }, parameters)} AND ${nextSql(list, after, parameters)}, ${newestFirst}
+     WHERE ${filterSql(list, spans, parameters)} AND ${among} AND ${nextSql(list, after, parameters)}, ${newestFirst}
      LIMIT ${parameters.bind('UInt32', limit)}`,
     parameters,
   );
@@ -84,6 +97,28 @@ export async function findPlaces(
     stamp: { version, summarizedAtMs },
   }));
   return fillCutSummaries(clickhouse, list.projectId, places);
+}
+
+/** Returns the next places of all executions of the window, whether they satisfy the condition or not. */
+export function nextPlaces(
+  clickhouse: ClickHouse,
+  { list, asOfMs, after, limit }: PlacesQuery,
+): Promise<(Place & { asOfMs: number })[]> {
+  const parameters = new BoundParameters();
+  return rowsOf(
+    clickhouse,
+    `SELECT ${placeColumns(list)}, ${asOfSql(asOfMs, parameters)} AS asOfMs FROM executions
+     WHERE project_id = ${parameters.bind('String', list.projectId)} AND ${windowSql(list, parameters)}
+       AND ${nextSql(list, after, parameters)}
+     LIMIT ${parameters.bind('UInt32', limit)}`,
+    parameters,
+  );
+}
+
+function asOfSql(asOfMs: number | undefined, parameters: BoundParameters): string {
+  return asOfMs === undefined
+    ? `toUnixTimestamp64Milli(now64(3))::Float64 - ${stampToVisibleMs}`
+    : parameters.bind('Float64', asOfMs);
 }
 
 /**

@@ -4,7 +4,6 @@ import { countTraceRows } from '../spans/index.ts';
 import { type Execution, readSummary } from '../summaries/index.ts';
 import {
   findFormerPlaces,
-  findPlaces,
   findStamps,
   type ListQuery,
   type Place,
@@ -13,6 +12,7 @@ import {
 } from './execution-place-queries.ts';
 import { findExecutions, findSatisfying } from './execution-queries.ts';
 import { asksSpans } from './filters/condition.ts';
+import { findPlaces } from './find-places.ts';
 import { placeOrder } from './place-order.ts';
 
 export interface ListedExecution {
@@ -42,7 +42,7 @@ export async function readList(
   let asOfMs = start?.asOfMs;
   let after = start?.after;
   for (let wanted = count; ; wanted = Math.min(wanted * 4, placesMax)) {
-    const present = await findPlaces(clickhouse, list, asOfMs, after, wanted);
+    const present = await findPlaces(clickhouse, { list, asOfMs, after, limit: wanted });
     asOfMs ??= present[0]?.asOfMs;
     if (asOfMs === undefined) return { rows, asOfMs };
     const { kept, former, listed } = await readPlaces(clickhouse, list, asOfMs, after, present, wanted);

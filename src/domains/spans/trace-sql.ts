@@ -17,11 +17,15 @@ export function ofTraces(ids: string): string {
 }
 
 /**
- * Which rows of `spans` a condition searches. `any`: all rows, also those that a resend replaced;
- * fast, but it may find too many traces. `current`: the newest row of each span. `currentOf`: the
- * newest rows of the traces whose ids `traceIds` binds, see {@link ofTraces}.
+ * Which rows of `spans` a condition searches. `any`: all rows, also those that a resend replaced, of
+ * the traces of `ids` if given; fast, but it may find too many traces. With `rowsMax` the query fails
+ * if the indexes leave more rows. `current`: the newest row of each span. `currentOf`: the newest rows of
+ * some traces. Ids are bound, see {@link ofTraces}.
  */
-export type SearchedRows = 'any' | 'current' | { currentOf: string };
+export type SearchedRows =
+  | { any: { ids?: string | undefined; rowsMax?: number | undefined } }
+  | 'current'
+  | { currentOf: string };
 
 /**
  * Returns SQL that is true for rows whose trace has a span that satisfies `test`. `project` and the
@@ -29,7 +33,14 @@ export type SearchedRows = 'any' | 'current' | { currentOf: string };
  */
 export function hasSpan(test: string, { project, rows }: { project: string; rows: SearchedRows }): string {
   const ofProject = `project_id = ${project}`;
-  if (rows === 'any') return isAmong(`spans WHERE ${ofProject} AND ${test}`);
+  if (typeof rows === 'object' && 'any' in rows) {
+    const { ids, rowsMax } = rows.any;
+    const ofIds = ids === undefined ? '' : ` AND ${ofTraces(ids)}`;
+    // Indexes that are used during the read would leave no estimate.
+    const bound =
+      rowsMax === undefined ? '' : ` SETTINGS max_rows_to_read = ${rowsMax}, use_skip_indexes_on_data_read = 0`;
+    return isAmong(`spans WHERE ${ofProject}${ofIds} AND ${test}${bound}`);
+  }
   if (rows === 'current') return isAmong(`spans FINAL WHERE ${ofProject} AND ${test}`);
   const traces = `${ofProject} AND ${ofTraces(rows.currentOf)}`;
   // Selects the newest row of each span as FINAL would, but reads only small columns. The index

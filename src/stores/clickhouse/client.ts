@@ -17,10 +17,11 @@ const readSettings = {
 } as const;
 
 /**
- * Settings of a worker. Threads of ClickHouse that work for it get a third of the processor while those of a
- * request want it (sched(7): nice 5 weighs 335, nice 0 weighs 1024). Without CAP_SYS_NICE they have no effect.
+ * Settings of long statements and of those of a worker. Threads of ClickHouse that run them get a third of the
+ * processor while those of a short statement want it (sched(7): nice 5 weighs 335, nice 0 weighs 1024). Without
+ * CAP_SYS_NICE they have no effect.
  */
-const backgroundSettings = {
+export const backgroundSettings = {
   os_threads_nice_value_query: 5,
   os_threads_nice_value_materialized_view: 5,
 } as const;

@@ -6,15 +6,19 @@ import { type FieldType, operatorTests } from './field-types.ts';
 import { promptUsed } from './prompt-used.ts';
 import { hasWords } from './words.ts';
 
+export type SpanSearch =
+  | { mode: 'candidates'; traceIds?: readonly string[] | undefined; rowsMax?: number | undefined }
+  | { mode: 'exact'; traceIds?: readonly string[] | undefined };
+
 export interface CompileContext {
   parameters: BoundParameters;
   projectId: string;
   /**
    * How spans are searched. `candidates` is fast but also sees rows that were replaced, so it may
-   * find too many executions. `exact` ignores replaced rows, and searches only `traceIds` if they
-   * are given.
+   * find too many executions. `exact` ignores replaced rows. Both search only `traceIds` if they
+   * are given. With `rowsMax` the query fails if the indexes estimate that a condition reads more rows.
    */
-  spans: { mode: 'candidates' } | { mode: 'exact'; traceIds?: readonly string[] };
+  spans: SpanSearch;
 }
 
 /**
@@ -72,9 +76,10 @@ function ofPrompt(prompt: Extract<Condition, { prompt: unknown }>['prompt'], par
 /** Returns SQL that is true when a span of the execution satisfies `test`. */
 function ofSpans(test: string, { parameters, projectId, spans }: CompileContext): string {
   const project = parameters.bind('String', projectId);
-  if (spans.mode === 'candidates') return hasSpan(test, { project, rows: 'any' });
-  if (spans.traceIds === undefined) return hasSpan(test, { project, rows: 'current' });
-  return hasSpan(test, { project, rows: { currentOf: boundTraces(spans.traceIds, parameters) } });
+  const { traceIds } = spans;
+  const ids = traceIds && parameters.once(traceIds, () => boundTraces(traceIds, parameters));
+  if (spans.mode === 'candidates') return hasSpan(test, { project, rows: { any: { ids, rowsMax: spans.rowsMax } } });
+  return hasSpan(test, { project, rows: ids === undefined ? 'current' : { currentOf: ids } });
 }
 
 /** A value of a parameter may have 128 KiB (`http_max_field_value_size` of ClickHouse). */
@@ -95,5 +100,6 @@ export function isOneOfTraces(traceIds: readonly string[], parameters: BoundPara
 }
 
 function exactly(context: CompileContext): CompileContext {
-  return context.spans.mode === 'exact' ? context : { ...context, spans: { mode: 'exact' } };
+  const { traceIds } = context.spans;
+  return context.spans.mode === 'exact' ? context : { ...context, spans: { mode: 'exact', traceIds } };
 }

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { fingerprintOf } from '../../lib/cursor.ts';
+import { TooLargeError } from '../../lib/errors.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { nextPlaces, type PlacesQuery, type PresentPlace, searchPlaces } from './execution-place-queries.ts';
+import { asksSpans } from './filters/condition.ts';
+import { placeOrder } from './place-order.ts';
+
+/**
+ * Rows of spans above which a condition may be common: the indexes cannot exclude them. Reading them takes longer than
+ * asking the next executions of the list, of which a common condition is satisfied by many.
+ */
+const rareRowsMax = 150_000;
+/** How many times the wanted places are asked at first, and then. */
+const steps = [2, 8];
+
+/** Whether lists with a condition end early when the next executions are asked. Shared by all workspaces, oldest out. */
+const known = new LRUCache<string, 'common' | 'rare'>({ max: 2_000, ttl: 10 * 60_000 });
+
+/**
+ * Returns the next places of a list. A condition on spans that is rare is searched in the index of all spans. A common
+ * one is tested on the next executions only, so that a page costs the same in a small and in a large project. The
+ * indexes estimate which one it is.
+ */
+export async function findPlaces(
+  clickhouse: ClickHouse,
+  query: PlacesQuery,
+  spanRowsMax = rareRowsMax,
+): Promise<PresentPlace[]> {
+  const { projectId, condition, sort } = query.list;
+  if (!asksSpans(condition)) return searchPlaces(clickhouse, query);
+  const key = createHash('sha256').update(fingerprintOf({ projectId, sort, condition })).digest('base64');
+  if (known.get(key) === undefined) {
+    const found = await unlessTooLarge(searchPlaces(clickhouse, query, { spanRowsMax }));
+    if (found !== undefined) return found;
+  }
+  if (known.get(key) !== 'rare') {
+    const found = await searchNext(clickhouse, query);
+    known.set(key, found === undefined ? 'rare' : 'common');
+    if (found !== undefined) return found;
+  }
+  return searchPlaces(clickhouse, query);
+}
+
+/** Tests the condition on the next executions of the list. Undefined when too few of them satisfy it. */
+async function searchNext(clickhouse: ClickHouse, query: PlacesQuery): Promise<PresentPlace[] | undefined> {
+  const compare = placeOrder(query.list.sort);
+  for (const step of steps) {
+    const limit = query.limit * step;
+    const next = await nextPlaces(clickhouse, { ...query, limit });
+    const last = next.at(-1);
+    if (last === undefined) return [];
+    const traceIds = [...new Set(next.map(({ traceId }) => traceId))];
+    // All that changes after this moment has a former place.
+    const asked = { ...query, asOfMs: last.asOfMs };
+    const found = await searchPlaces(clickhouse, asked, { traceIds });
+    if (next.length < limit) return found;
+    // A replaced row of an execution can have a later place, before which others are missing.
+    const complete = found.filter((place) => compare(place, last) <= 0);
+    if (complete.length >= query.limit) return complete;
+  }
+  return undefined;
+}
+
+async function unlessTooLarge<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof TooLargeError) return undefined;
+    throw error;
+  }
+}

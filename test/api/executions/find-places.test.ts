@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type ListQuery,
+  type Place,
+  type PresentPlace,
+  searchPlaces,
+} from '../../../src/domains/executions/execution-place-queries.ts';
+import type { Condition } from '../../../src/domains/executions/filters/condition.ts';
+import { findPlaces } from '../../../src/domains/executions/find-places.ts';
+import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
+import { connectExecutions } from '../../support/executions.ts';
+import { aModelCall, newSpanId, newTraceId, nowNano } from '../../support/spans.ts';
+import { listExecutions, sendSpans } from '../../support/traces.ts';
+import { until } from '../../support/until.ts';
+
+const traces = 300;
+/** So few rows that every condition is tested on the next executions first. */
+const noneIsRare = 1;
+
+let api: TestApi;
+let project: ProjectOfTest;
+let executions: ReturnType<typeof connectExecutions>;
+
+beforeAll(async () => {
+  api = await startApi();
+  executions = connectExecutions(api);
+  project = await newProject(api);
+  const spans = Array.from({ length: traces }, (_, index) => {
+    // Some start at the same time.
+    const startUnixNano = nowNano(-60_000 * Math.floor(index / 2) - 1_000);
+    return aModelCall(index % 5, 1, {
+      ...{ traceId: newTraceId(), spanId: newSpanId(), startUnixNano },
+      endUnixNano: startUnixNano + BigInt(index % 7) * 1_000_000n,
+      attributes: {
+        plan: index % 2 === 0 ? 'free' : 'pro',
+        rare: index % 97 === 5 ? 'yes' : 'no',
+        'gen_ai.prompt': index % 3 === 0 ? 'every third word' : 'another text',
+      },
+    });
+  });
+  await sendSpans(api, project.key, spans);
+  // Sent again, later and with another plan: the executions have two rows of different places.
+  await untilListed(traces, () => true);
+  const again = spans.slice(0, 60).map((span) => ({
+    ...span,
+    startUnixNano: (span.startUnixNano ?? 0n) - 3_600_000_000_000n,
+    attributes: { ...span.attributes, plan: 'changed' },
+  }));
+  await sendSpans(api, project.key, again);
+  await untilListed(60, (total) => total === 60, { 'attr.plan': 'changed' });
+});
+afterAll(async () => {
+  await executions.close();
+  await api.close();
+});
+
+async function untilListed(count: number, isDone: (total: number) => boolean, query = {}): Promise<void> {
+  await until(`${count} executions are listed`, 30_000, async () => {
+    const { body } = await listExecutions(api, project, { ...query, include_total: true, limit: 1 });
+    const { total = 0 } = body.page as { total?: number };
+    return total >= count && isDone(total);
+  });
+}
+
+const plan = (value: string): Condition => ({ attribute: 'plan', op: 'eq', values: [value] });
+const conditions: Readonly<Record<string, Condition>> = {
+  'a half of them': plan('pro'),
+  'those sent again': plan('changed'),
+  'a replaced value': plan('free'),
+  'a word of a third': { words: ['third'] },
+  'a rare value': { attribute: 'rare', op: 'eq', values: ['yes'] },
+  'no value': plan('none'),
+  'a negation': { not: plan('pro') },
+  'one of two': { any: [plan('pro'), { words: ['third'] }] },
+  'both of two': { all: [plan('pro'), { words: ['third'] }] },
+};
+
+const idsOf = (places: readonly PresentPlace[]) => places.map(({ traceId }) => traceId);
+
+describe.each(Object.entries(conditions))('the places of executions with %s', (_, condition) => {
+  test.each(['-started_at', 'started_at', '-duration_ms', 'total_tokens'])(
+    'in the order %s are the same whether spans or the next executions are searched',
+    async (sort) => {
+      const list: ListQuery = {
+        ...{ projectId: project.id, condition, sort },
+        ...{ fromUnixNano: 0n, toUnixNano: nowNano(60_000) },
+      };
+      let after: Place | undefined;
+      for (let page = 0; page < 4; page++) {
+        const query = { list, asOfMs: undefined, after, limit: 11 };
+        const expected = await searchPlaces(executions.clickhouse, query);
+        expect(idsOf(await findPlaces(executions.clickhouse, query, noneIsRare))).toEqual(idsOf(expected));
+        // Now it is known which search is shorter.
+        expect(idsOf(await findPlaces(executions.clickhouse, query, noneIsRare))).toEqual(idsOf(expected));
+        after = expected.at(-1);
+        if (after === undefined) break;
+      }
+    },
+  );
+});
