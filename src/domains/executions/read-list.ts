@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { countTraceRows } from '../spans/index.ts';
@@ -11,7 +12,7 @@ import {
   type Stamp,
 } from './execution-place-queries.ts';
 import { findExecutions, findSatisfying } from './execution-queries.ts';
-import { asksSpans } from './filters/condition.ts';
+import { asksNothing, asksSpans } from './filters/condition.ts';
 import { findPlaces } from './find-places.ts';
 import { placeOrder } from './place-order.ts';
 
@@ -25,6 +26,18 @@ export interface ListedExecution {
  * list.
  */
 const placesMax = 1_000;
+
+/**
+ * Former places that are read at least before the condition is checked. Few of them satisfy it, and with fewer of them
+ * a list of a project that receives spans would need a second round.
+ */
+const uncheckedMax = 500;
+
+/**
+ * Projects whose executions changed while their list was read. Their former places are read at once, not only when it
+ * is known that there are some. Shared by all workspaces, oldest out.
+ */
+const fedProjects = new LRUCache<string, true>({ max: 5_000, ttl: 10_000 });
 
 /**
  * Reads the next executions of a list. Each keeps the place that it had at `asOfMs`, even if it
@@ -45,9 +58,14 @@ export async function readList(
     const present = await findPlaces(clickhouse, { list, asOfMs, after, limit: wanted });
     asOfMs ??= present[0]?.asOfMs;
     if (asOfMs === undefined) return { rows, asOfMs };
-    const { kept, former, listed } = await readPlaces(clickhouse, list, asOfMs, after, present, wanted);
+    const formerMax = asksNothing(list.condition) ? wanted : Math.max(wanted, uncheckedMax);
+    const { kept, former, listed } = await readPlaces(clickhouse, list, asOfMs, after, present, formerMax);
     // Up to this place, both the present and the former places are complete.
-    const [end] = [present, former].flatMap((places) => (places.length < wanted ? [] : places.slice(-1))).sort(compare);
+    const ends = [
+      ...(present.length < wanted ? [] : present.slice(-1)),
+      ...(former.length < formerMax ? [] : former.slice(-1)),
+    ];
+    const [end] = ends.sort(compare);
     const byId = new Map([...kept, ...listed].map((row) => [row.place.traceId, row]));
     const next = [...byId.values()].filter(({ place }) => end === undefined || compare(place, end) <= 0);
     rows.push(...next.sort((a, b) => compare(a.place, b.place)));
@@ -66,22 +84,22 @@ async function readPlaces(
   asOfMs: number,
   after: Place | undefined,
   present: readonly PresentPlace[],
-  wanted: number,
+  formerMax: number,
 ): Promise<{ kept: ListedExecution[]; former: Place[]; listed: ListedExecution[] }> {
   const unmoved = await mapInSlices(
     present.filter(({ stamp }) => stamp.summarizedAtMs <= asOfMs),
     (place) => ({ place, execution: readSummary(place.summary) }),
   );
   const executions = unmoved.map(({ execution }) => execution);
-  const findFormer = () => findFormerPlaces(clickhouse, list, asOfMs, after, wanted);
-  // Runs after the present places were read, so that it finds every change that they show.
-  const [{ stamps, first }, unsatisfying] = await Promise.all([
-    findStamps(clickhouse, list.projectId, idsOf(executions), asOfMs).then(async ({ stamps, haveMoved }) => ({
-      stamps,
-      first: haveMoved ? await findFormer() : [],
-    })),
+  const findFormer = () => findFormerPlaces(clickhouse, list, asOfMs, after, formerMax);
+  // Run after the present places were read, so that they find every change that those show.
+  const [{ stamps, haveMoved }, early, unsatisfying] = await Promise.all([
+    findStamps(clickhouse, list.projectId, idsOf(executions), asOfMs),
+    fedProjects.has(list.projectId) ? findFormer() : undefined,
     findUnsatisfying(clickhouse, list, executions),
   ]);
+  if (haveMoved) fedProjects.set(list.projectId, true);
+  const first = haveMoved ? (early ?? (await findFormer())) : [];
   const known = new Set(idsOf(first));
   const changedMeanwhile = [...stamps].some(([id, { summarizedAtMs }]) => summarizedAtMs > asOfMs && !known.has(id));
   const former = changedMeanwhile ? await findFormer() : first;
@@ -123,11 +141,8 @@ async function readChecked(
   list: ListQuery,
   traceIds: readonly string[],
 ): Promise<Map<string, Execution>> {
-  const [stored, satisfying] = await Promise.all([
-    findExecutions(clickhouse, list.projectId, traceIds),
-    findSatisfying(clickhouse, list, traceIds),
-  ]);
-  return new Map([...stored].filter(([id]) => satisfying.has(id)));
+  const satisfying = await findSatisfying(clickhouse, list, traceIds);
+  return findExecutions(clickhouse, list.projectId, [...satisfying]);
 }
 
 const idsOf = (places: readonly { traceId: string }[]) => places.map(({ traceId }) => traceId);
