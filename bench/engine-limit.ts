@@ -57,7 +57,10 @@ const bytesByTable = `SELECT table, sum(bytes_on_disk)::Float64 AS bytes FROM sy
 
 /** Returns the bytes on disk of each table, divided by the number of stored spans. */
 export async function storedBytesPerSpan({ clickhouse }: Bench): Promise<Record<string, number>> {
-  const counted = await clickhouse.query({ query: 'SELECT count()::Float64 AS spans FROM spans', format: 'JSONEachRow' });
+  const counted = await clickhouse.query({
+    query: 'SELECT count()::Float64 AS spans FROM spans',
+    format: 'JSONEachRow',
+  });
   const [{ spans } = { spans: Number.NaN }] = await counted.json<{ spans: number }>();
   const result = await clickhouse.query({ query: bytesByTable, format: 'JSONEachRow' });
   const rows = await result.json<{ table: string; bytes: number }>();
