@@ -39,7 +39,7 @@ import { setHeaders } from '../http/request-context.ts';
 import { queueConcern } from '../queue/queue-health.ts';
 import { oldestOf, oldestUnfinishedAtMs } from '../queue/queue-stats.ts';
 import { createInvalidations } from '../stores/postgres/invalidations.ts';
-import { hintIfOwner } from '../stores/postgres/service-role.ts';
+import { hintIfOwner, hintIfUnlimited } from '../stores/postgres/service-role.ts';
 import { firstConnection } from '../stores/redis/client.ts';
 import { createLatencyRecorder } from '../telemetry/latency.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
@@ -177,7 +177,7 @@ export function createApiProcess(config: Config): ApiProcess {
     async start() {
       invalidations.start();
       await firstConnection(redis);
-      await hintIfOwner(postgres, logger);
+      await Promise.all([hintIfOwner(postgres, logger), hintIfUnlimited(postgres, logger)]);
       const { queue, ...engines } = probes;
       for (const probe of Object.values(engines)) probe.start(probeEveryMs);
       await receiving.start();

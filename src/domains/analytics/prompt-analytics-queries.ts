@@ -1,18 +1,11 @@
-import { backgroundSettings, type ClickHouse } from '../../stores/clickhouse/client.ts';
+import { type ClickHouse, sumSettings } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { PromptMentions } from '../prompt-links/index.ts';
 import { ofTraces, type TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
 import { distinct, storedCost } from './stats-queries.ts';
 
-/** A statement reads one project. Half of the threads stay for others. */
-const settings = {
-  ...backgroundSettings,
-  max_execution_time: 10,
-  max_threads: 2,
-  max_rows_to_read: '500000000',
-  max_result_rows: '50000',
-} as const;
+const settings = { ...sumSettings, max_result_rows: '50000' } as const;
 
 export const groupings = ['version', 'model', 'environment', 'label'] as const;
 export type Grouping = (typeof groupings)[number];

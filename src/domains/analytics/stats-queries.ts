@@ -1,15 +1,7 @@
-import { backgroundSettings, type ClickHouse } from '../../stores/clickhouse/client.ts';
+import { type ClickHouse, sumSettings } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
-
-/** A statement reads one project. Half of the threads stay for others. */
-const settings = {
-  ...backgroundSettings,
-  max_execution_time: 10,
-  max_threads: 2,
-  max_rows_to_read: '500000000',
-} as const;
 
 const startMs = 'intDiv(start_unix_nano, 1000000)';
 /** SQL for a stored cost. One that overflowed 64 bits is stored as a negative number, and counts as the largest one. */
@@ -73,7 +65,7 @@ export function readSums(
             WHERE start_unix_nano >= ${nanosOf('previousMs')} AND start_unix_nano < ${nanosOf('toMs')}
             GROUP BY GROUPING SETS ((isCurrent, bucket), (isCurrent))`,
     query_params: { projectId, starts, ...window, previousMs: Math.max(0, 2 * window.fromMs - window.toMs) },
-    clickhouse_settings: settings,
+    clickhouse_settings: sumSettings,
     format: 'JSONEachRow',
   });
 }
@@ -142,7 +134,7 @@ export function readTop<Kind extends keyof TopRows>(
     query: `SELECT ${select} FROM execution_facts FINAL ${joined} PREWHERE project_id = {projectId:String}
             WHERE start_unix_nano >= ${nanosOf('fromMs')} AND start_unix_nano < ${nanosOf('toMs')} AND ${rest}`,
     query_params: { projectId, ...window },
-    clickhouse_settings: settings,
+    clickhouse_settings: sumSettings,
     format: 'JSONEachRow',
   });
 }

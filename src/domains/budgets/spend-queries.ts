@@ -1,16 +1,9 @@
-import { backgroundSettings, type ClickHouse } from '../../stores/clickhouse/client.ts';
+import { type ClickHouse, sumSettings } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Budget, BudgetScope, Period } from './budget.ts';
 import { findPromptIds } from './budget-store.ts';
 
-/** A statement reads one project. It ends before a worker stops waiting for it (15 s). */
-const settings = {
-  ...backgroundSettings,
-  max_execution_time: 10,
-  max_threads: 2,
-  max_rows_to_read: '500000000',
-} as const;
 const nanosPerMs = 1_000_000n;
 const lastUnixNano = 2n ** 64n - 1n;
 
@@ -77,7 +70,7 @@ export async function readSpend(
       values: scopes.map(({ value }) => value),
       ids: scopes.map(({ promptId }) => promptId ?? ''),
     },
-    clickhouse_settings: settings,
+    clickhouse_settings: sumSettings,
     format: 'JSONEachRow',
   });
   const current = rows.filter(({ bucket }) => Number(bucket) >= startMs);
@@ -117,7 +110,7 @@ export async function findActiveProjects(
     query: `SELECT DISTINCT project_id FROM executions PREWHERE project_id IN {projectIds:Array(String)}
             WHERE summarized_at >= fromUnixTimestamp64Milli({sinceMs:Int64}, 'UTC')`,
     query_params: { projectIds: [...projectIds], sinceMs },
-    clickhouse_settings: { ...settings, max_threads: 1 },
+    clickhouse_settings: { ...sumSettings, max_threads: 1 },
     format: 'JSONEachRow',
   });
   return new Set(rows.map(({ project_id }) => project_id));

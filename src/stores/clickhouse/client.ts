@@ -21,9 +21,17 @@ const readSettings = {
  * processor while those of a short statement want it (sched(7): nice 5 weighs 335, nice 0 weighs 1024). Without
  * CAP_SYS_NICE they have no effect.
  */
-export const backgroundSettings = {
+const backgroundSettings = {
   os_threads_nice_value_query: 5,
   os_threads_nice_value_materialized_view: 5,
+} as const;
+
+/** Settings of sums over a project. Half of the threads stay for others. They end before a worker stops waiting (15 s). */
+export const sumSettings = {
+  ...backgroundSettings,
+  max_execution_time: 10,
+  max_threads: 2,
+  max_rows_to_read: '500000000',
 } as const;
 
 /**

@@ -65,6 +65,18 @@ export async function hintIfOwner(postgres: Postgres, logger: Logger): Promise<v
   );
 }
 
+/**
+ * Logs a warning at the start if no time limits the statements of the service, because the migrations were not allowed
+ * to set it. Never throws.
+ */
+export async function hintIfUnlimited(postgres: Postgres, logger: Logger): Promise<void> {
+  const shown = await within(hintTimeoutMs, () => postgres.raw('show statement_timeout')).catch(() => undefined);
+  if (shown?.rows[0]?.statement_timeout !== '0') return;
+  logger.warn(
+    `No time limits the statements of the user of DATABASE_URL; run: ALTER ROLE ... SET statement_timeout = ${statementMsMax}`,
+  );
+}
+
 /** Returns whether the connection can change the schema because its user owns the tables. */
 export async function ownsTables(postgres: Postgres): Promise<boolean> {
   const { rows } = await postgres.raw<{ rows: { owns: boolean }[] }>(

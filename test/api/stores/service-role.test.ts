@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { connectPostgres, type Postgres } from '../../../src/stores/postgres/client.ts';
-import { limitStatements, ownsTables, putServiceUser } from '../../../src/stores/postgres/service-role.ts';
+import {
+  hintIfUnlimited,
+  limitStatements,
+  ownsTables,
+  putServiceUser,
+} from '../../../src/stores/postgres/service-role.ts';
+import type { Logger } from '../../../src/telemetry/logger.ts';
 import { until } from '../../support/until.ts';
 
 /** As API and worker connect, under a name of its own: what this one says is not the product's. */
@@ -99,9 +105,18 @@ describe('the time of a statement', () => {
       const { rows } = await connected.raw('show statement_timeout').finally(() => connected.destroy());
       return rows;
     };
+    const hints = async () => {
+      const said: string[] = [];
+      const connected = connectPostgres(url, 1);
+      const logger = { warn: (text: string) => said.push(text) } as unknown as Logger;
+      await hintIfUnlimited(connected, logger).finally(() => connected.destroy());
+      return said;
+    };
     expect(await timeoutOf()).toEqual([{ statement_timeout: '0' }]);
+    expect(await hints()).toEqual([expect.stringContaining('statement_timeout = 10000')]);
     await limitStatements(owner, url);
     expect(await timeoutOf()).toEqual([{ statement_timeout: '10s' }]);
+    expect(await hints()).toEqual([]);
   });
 
   test('stays as it is where the migrating user may not change the other one', async () => {
