@@ -26,7 +26,10 @@ const backgroundSettings = {
   os_threads_nice_value_materialized_view: 5,
 } as const;
 
-/** Settings of sums over a project. Half of the threads stay for others. They end before a worker stops waiting (15 s). */
+/**
+ * Settings of sums over a project. Half of the threads stay for others. A sum ends before a worker stops waiting for
+ * it (15 s).
+ */
 export const sumSettings = {
   ...backgroundSettings,
   max_execution_time: 10,
