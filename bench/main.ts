@@ -10,7 +10,7 @@ import { ack } from './scenarios/ack.ts';
 import { analytics } from './scenarios/analytics.ts';
 import type { Bench } from './scenarios/bench.ts';
 import { bomb } from './scenarios/bomb.ts';
-import { freshness } from './scenarios/freshness.ts';
+import { freshness, records } from './scenarios/freshness.ts';
 import { growth } from './scenarios/growth.ts';
 import type { ScenarioName } from './scenarios/names.ts';
 import { overload } from './scenarios/overload.ts';
@@ -25,6 +25,7 @@ const scenarios: Readonly<Record<ScenarioName, (bench: Bench) => Promise<object>
   throughput,
   ack,
   freshness,
+  records,
   overload,
   bomb,
   render,

@@ -29,7 +29,7 @@ export const spansPerTrace = 10;
 
 export const help = `npm run bench -- [options]      prints a load report as JSON to standard output
 
-  --scenario a,b        list of ${scenarioNames.join(', ')} (default: all except render, reads, analytics and growth, in this order)
+  --scenario a,b        list of ${scenarioNames.join(', ')} (default: all except records, render, reads, analytics and growth, in this order)
   --seconds n           how long each scenario sends (default: depends on the scenario)
   --spans-per-body n    a multiple of ${spansPerTrace} (default 100)
   --connections n       number of connections of the closed loop (default 8)

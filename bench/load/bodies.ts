@@ -8,6 +8,8 @@ export interface Body {
   bytes: Buffer;
   /** The trace ids as a sequence of 16 bytes each. */
   traceIds: Buffer;
+  /** The span ids, trace after trace, as a sequence of 8 bytes each. */
+  spanIds: Buffer;
 }
 
 export interface BodySpec {
@@ -35,16 +37,16 @@ export async function createBodies(spec: BodySpec): Promise<{ bodies: Body[]; pl
     while (next < spec.count) {
       const template = templates[next++ % templates.length];
       if (template === undefined) return;
-      const { bytes, traceIds } = stamp(template, spec.traceIdPrefix);
+      const { bytes, ...ids } = stamp(template, spec.traceIdPrefix);
       plainBytes += bytes.length;
-      bodies.push({ bytes: await compress(bytes, { level: gzipLevel }), traceIds });
+      bodies.push({ bytes: await compress(bytes, { level: gzipLevel }), ...ids });
     }
   };
   await Promise.all(Array.from({ length: concurrency }, work));
   return { bodies, plainBytes };
 }
 
-function stamp(template: BodyTemplate, traceIdPrefix: string): { bytes: Buffer; traceIds: Buffer } {
+function stamp(template: BodyTemplate, traceIdPrefix: string): Body {
   const bytes = Buffer.from(template.bytes);
   const traceIds = randomFillSync(Buffer.allocUnsafe(template.traceIds.length * 16));
   template.traceIds.forEach((offsets, index) => {
@@ -59,5 +61,5 @@ function stamp(template: BodyTemplate, traceIdPrefix: string): { bytes: Buffer; 
   for (const { offsets, sinceNano } of template.times) {
     for (const offset of offsets) bytes.writeBigUInt64LE(nowNano + sinceNano, offset);
   }
-  return { bytes, traceIds };
+  return { bytes, traceIds, spanIds };
 }

@@ -3,9 +3,10 @@ import { createBomb } from './bomb.ts';
 import { runClosedLoop } from './closed-loop.ts';
 import { epochMs } from './epoch.ts';
 import { runOpenLoop } from './open-loop.ts';
-import { createPoster, toTraces } from './post.ts';
+import { createPoster, toLogs, toTraces } from './post.ts';
 import type { CommandName, LoadCommands, LoadReply, LoadRequest, LoadTarget } from './protocol.ts';
 import { ReadableProbe } from './readable-probe.ts';
+import { RecordSender } from './record-sender.ts';
 import { createRenderBodies } from './render-bodies.ts';
 import { runReads, runRequests } from './requests.ts';
 
@@ -45,17 +46,23 @@ const commands: {
     return result;
   },
 
-  async openLoop({ bodiesPerS, connectionsMax, sampleEveryTraces, pollEveryMs }) {
+  async openLoop({ bodiesPerS, connectionsMax, sampleEveryTraces, pollEveryMs, recordsPerBody = 0 }) {
     const { post, close } = createPoster(target, connectionsMax, to);
     const probe = new ReadableProbe(target, pollEveryMs ?? 0);
+    const records = new RecordSender(createPoster(target, connectionsMax, toLogs), bodies, {
+      recordsPerBody,
+      bodiesPerS,
+    });
     let traces = 0;
-    const result = await runOpenLoop(post, bodies, bodiesPerS, ({ traceIds }, _index, intendedAtMs) => {
-      for (let at = 0; at < traceIds.length; at += 16, traces++) {
+    const result = await runOpenLoop(post, bodies, bodiesPerS, (body, index, intendedAtMs) => {
+      const completeAtMs = records.follow(index, intendedAtMs);
+      for (let at = 0; at < body.traceIds.length; at += 16, traces++) {
         if (sampleEveryTraces === undefined || traces % sampleEveryTraces !== 0) continue;
-        probe.watch(traceIds.toString('hex', at, at + 16), intendedAtMs);
+        probe.watch(body.traceIds.toString('hex', at, at + 16), completeAtMs, records.ofTrace(body, at / 16));
       }
     });
     close();
+    await records.close();
     return { ...result, ...(await probe.result()) };
   },
 

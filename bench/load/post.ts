@@ -15,6 +15,8 @@ export const toTraces: PostedTo = {
   headers: { 'content-type': 'application/x-protobuf', 'content-encoding': 'gzip' },
 };
 
+export const toLogs: PostedTo = { path: '/api/v1/logs', headers: { 'content-type': 'application/json' } };
+
 /**
  * Posts over a limited number of connections with keep-alive. Never rejects, because an error is
  * returned as a status.

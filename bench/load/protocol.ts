@@ -18,7 +18,14 @@ export interface LoadCommands {
   prepareRenders: { input: { count: number; path: string }; output: { bodyBytes: number } };
   closedLoop: { input: { connections: number; seconds: number }; output: SendResult };
   openLoop: {
-    input: { bodiesPerS: number; connectionsMax: number; sampleEveryTraces?: number; pollEveryMs?: number };
+    input: {
+      bodiesPerS: number;
+      connectionsMax: number;
+      sampleEveryTraces?: number;
+      pollEveryMs?: number;
+      /** Log records for the spans of each body, sent in turn half an interval before it and after it. */
+      recordsPerBody?: number;
+    };
     output: SendResult & LatencyLists;
   };
   requests: { input: RequestLoad; output: RequestResult };

@@ -20,8 +20,9 @@ export class ReadableProbe {
     this.#pollEveryMs = pollEveryMs;
   }
 
-  watch(traceId: string, intendedAtMs: number): void {
-    this.#watching.push(this.#untilReadable(traceId, intendedAtMs));
+  /** `records` of the spans of the trace have the content of a log record. */
+  watch(traceId: string, intendedAtMs: number, records = 0): void {
+    this.#watching.push(this.#untilReadable(traceId, intendedAtMs, records));
   }
 
   /** Resolves after every watched trace was read or its deadline passed. */
@@ -30,13 +31,13 @@ export class ReadableProbe {
     return { readableMs: Float64Array.from(this.#readableMs), unreadable: this.#unreadable, polls: this.#polls };
   }
 
-  async #untilReadable(traceId: string, intendedAtMs: number): Promise<void> {
+  async #untilReadable(traceId: string, intendedAtMs: number, records: number): Promise<void> {
     for (let pollAtMs = epochMs(); pollAtMs < intendedAtMs + deadlineMs; pollAtMs += this.#pollEveryMs) {
       await delay(Math.max(0, pollAtMs - epochMs()));
       // If responses take longer than the interval, the probe is late and does not send more requests at once.
       pollAtMs = Math.max(pollAtMs, epochMs());
       this.#polls++;
-      if (!(await isReadable(this.#target, traceId))) continue;
+      if (!(await isReadable(this.#target, traceId, records))) continue;
       this.#readableMs.push(epochMs() - intendedAtMs);
       return;
     }
@@ -44,12 +45,13 @@ export class ReadableProbe {
   }
 }
 
-/** Returns whether GET execution responds with 200 and all spans of the trace. */
-async function isReadable({ url, apiKey, projectId }: LoadTarget, traceId: string): Promise<boolean> {
+/** Returns whether GET execution responds with 200, all spans of the trace and the content of its records. */
+async function isReadable({ url, apiKey, projectId }: LoadTarget, traceId: string, records: number): Promise<boolean> {
   const response = await fetch(`${url}/api/projects/${projectId}/executions/${traceId}`, {
     headers: { 'x-api-key': apiKey },
   });
   const body: unknown = await response.json();
   if (!response.ok || typeof body !== 'object' || body === null || !('spans' in body)) return false;
-  return Array.isArray(body.spans) && body.spans.length === spansPerTrace;
+  if (!Array.isArray(body.spans) || body.spans.length !== spansPerTrace) return false;
+  return body.spans.filter(({ log_count, input }) => log_count > 0 && input !== null).length === records;
 }

@@ -1,6 +1,6 @@
 import type { Body } from './bodies.ts';
 
-const noTraces = Buffer.alloc(0);
+const noIds = Buffer.alloc(0);
 const retrieved =
   'Refunds are paid within five working days to the card that was charged. Orders above 200 euros need a signature.';
 
@@ -17,6 +17,7 @@ export function createRenderBodies(count: number): Body[] {
         },
       }),
     ),
-    traceIds: noTraces,
+    traceIds: noIds,
+    spanIds: noIds,
   }));
 }

@@ -3,6 +3,7 @@ export const scenarioNames = [
   'throughput',
   'ack',
   'freshness',
+  'records',
   'overload',
   'bomb',
   'requests',
@@ -14,8 +15,8 @@ export const scenarioNames = [
 
 export type ScenarioName = (typeof scenarioNames)[number];
 
-/** `reads`, `analytics` and `growth` take minutes. They and `render` do not measure ingestion. */
-const onRequest: readonly ScenarioName[] = ['render', 'reads', 'analytics', 'growth'];
+/** `reads`, `analytics` and `growth` take minutes. They and `render` do not measure ingestion. `records` measures few projects. */
+const onRequest: readonly ScenarioName[] = ['records', 'render', 'reads', 'analytics', 'growth'];
 
 /** Scenarios that run by default. */
 export const defaultScenarioNames: readonly ScenarioName[] = scenarioNames.filter((name) => !onRequest.includes(name));

@@ -20,6 +20,9 @@ CREATE TABLE IF NOT EXISTS spans
     status_message String,
     trace_state String,
     flags UInt32,
+    -- An attribute whose value is `input` or `output`, and longer than 20 bytes, is only named here.
+    input_attribute LowCardinality(String),
+    output_attribute LowCardinality(String),
     attributes_string Map(LowCardinality(String), String) CODEC(ZSTD(1)),
     attributes_int Map(LowCardinality(String), Int64),
     attributes_double Map(LowCardinality(String), Float64),
@@ -106,6 +109,8 @@ CREATE TABLE IF NOT EXISTS spans
             arrayMap((key, value) -> cityHash64(key, toString(value)), mapKeys(attributes_bool), mapValues(attributes_bool))))),
     -- Long values are mostly unique, so a bloom filter mostly avoids reading their column.
     long_attribute_hashes Array(UInt64) MATERIALIZED arrayFilter(hash -> hash != 0, arrayConcat(
+        [if(input_attribute = '', 0, cityHash64(input_attribute, input)),
+         if(output_attribute = '', 0, cityHash64(output_attribute, output))],
         arrayMap((key, value) -> if(length(value) <= 20, 0, cityHash64(key, value)),
             mapKeys(attributes_string), mapValues(attributes_string)),
         arrayMap((key, value) -> if(length(toString(value)) <= 6, 0, cityHash64(key, toString(value))),

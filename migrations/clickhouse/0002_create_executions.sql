@@ -25,7 +25,6 @@ CREATE TABLE IF NOT EXISTS executions
     prompts Array(Tuple(id String, name String, version UInt32)),
     -- beside `prompts`, element by element
     prompt_keys Array(String) DEFAULT arrayMap(p -> '', prompts),
-    prompt_calls Array(UInt32) DEFAULT arrayMap(p -> 1, prompts),
     input_tokens UInt64,
     output_tokens UInt64,
     cache_read_tokens UInt64,
@@ -34,15 +33,11 @@ CREATE TABLE IF NOT EXISTS executions
     total_tokens UInt64,
     cost_nano_usd Nullable(Int64),
     unpriced_spans UInt32,
-    -- whether tokens, costs, models, providers and prompts cover the earliest spans only
-    totals_truncated Bool DEFAULT false,
     session_id String,
     user_id String,
     environment LowCardinality(String),
     service LowCardinality(String),
     tags Array(LowCardinality(String)),
-    input_preview String,
-    output_preview String,
     -- the row as JSON of `Execution`, so that a list reads one column instead of thirty; numbers
     -- beyond 2^53 are texts. Workers write it (src/domains/summaries/execution-summary.ts)
     summary String,

@@ -320,7 +320,7 @@ interface OldRow extends SpanRow {
 
 function misread(row: SpanRow): OldRow {
   const nothing = normalizeSpan({ ...row.span, attributes: new Map(), events: [] });
-  return { ...row, normalized: nothing, version: 0 };
+  return { ...row, attributes: typeAttributes(row.span.attributes, nothing), normalized: nothing, version: 0 };
 }
 
 /** Stores spans by the product's own table, except for what `change` says an older version did otherwise. */
@@ -337,7 +337,7 @@ async function store(
       receivedAtMs,
       retentionDays: 0,
       span,
-      attributes: typeAttributes(span.attributes),
+      attributes: typeAttributes(span.attributes, normalized),
       normalized,
       logs: noLogs,
       prompt: promptMention(normalized.promptRef),
@@ -435,5 +435,15 @@ function awkward(): SpanInput[] {
     events: [{ name: 'e\u0000', timeUnixNano: 2n ** 64n - 1n, attributes, droppedAttributesCount: 3 }],
     links: [{ traceId: newTraceId(), spanId: newSpanId(), traceState: 'c=d', flags: 769, attributes }],
   });
-  return [full, aSpan({ startUnixNano: 0n, endUnixNano: 0n }), aSpan({ startUnixNano: 2n, endUnixNano: 1n })];
+  const shared = {
+    'output.value': 'a text \u0000 of a known length',
+    '': 'x'.repeat(21),
+    'input.value': 'x'.repeat(21),
+  };
+  return [
+    full,
+    aSpan({ attributes: shared }),
+    aSpan({ startUnixNano: 0n, endUnixNano: 0n }),
+    aSpan({ startUnixNano: 2n, endUnixNano: 1n }),
+  ];
 }

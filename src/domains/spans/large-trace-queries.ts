@@ -2,7 +2,7 @@ import { setMembersMax } from '../../lib/bound-set.ts';
 import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
 import { pick, plain, type RowOf, type RowReader, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { readFields, readRows } from '../../stores/clickhouse/statements.ts';
-import { canRepresent, noParent, spanFields } from './span-fields.ts';
+import { noParent, spanFields } from './span-fields.ts';
 import { ofTrace } from './trace-sql.ts';
 
 /** One ClickHouse thread: these reads are never urgent, and other queries are. */
@@ -110,8 +110,8 @@ export async function findTraceTotals(
               first("user_id != ''"),
               first("environment != ''"),
               first("service != ''"),
-              first(`input_preview != '' AND ${canRepresent}`),
-              `argMaxIf(${spanId}, ${started}, output_preview != '' AND ${canRepresent})`,
+              first("input_preview != ''"),
+              `argMaxIf(${spanId}, ${started}, output_preview != '')`,
             ].join(', ')}]) AS speakers
      FROM spans FINAL PREWHERE ${ofTrace}`,
     query_params: { projectId, traceId },

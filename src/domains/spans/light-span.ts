@@ -1,7 +1,7 @@
 import { type Decoded, pick } from '../../stores/clickhouse/row-reader.ts';
 import { NORMALIZER_VERSION } from './normalized-span.ts';
 import { spanFields } from './span-fields.ts';
-import type { SpanRow } from './span-row.ts';
+import { canRepresent, type SpanRow } from './span-row.ts';
 
 const names = [
   ...(['traceId', 'spanId', 'parentSpanId', 'receivedAtMs', 'retentionDays', 'startUnixNano', 'endUnixNano'] as const),
@@ -34,7 +34,7 @@ export function toLightSpan(row: LightFields, sentOnce: boolean): LightSpan {
  * trace whose spans it has all seen.
  */
 export function lightSpanOf({ receivedAtMs, retentionDays, span, normalized, prompt, cost }: SpanRow): LightSpan {
-  const speaksForTrace = span.parentSpanId === '' || normalized.kind === 'llm';
+  const hasPreviews = canRepresent({ span, normalized });
   return {
     traceId: span.traceId,
     spanId: span.spanId,
@@ -59,8 +59,8 @@ export function lightSpanOf({ receivedAtMs, retentionDays, span, normalized, pro
     userId: normalized.userId,
     tags: normalized.tags,
     prompt,
-    inputPreview: speaksForTrace ? normalized.inputPreview : '',
-    outputPreview: speaksForTrace ? normalized.outputPreview : '',
+    inputPreview: hasPreviews ? normalized.inputPreview : '',
+    outputPreview: hasPreviews ? normalized.outputPreview : '',
     normalizerVersion: NORMALIZER_VERSION,
     errorType: normalized.errorType,
     ttftMs: normalized.ttftMs,

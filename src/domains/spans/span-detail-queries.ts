@@ -57,7 +57,7 @@ export async function findSpanRows(
 ): Promise<SpanDetail[]> {
   const parts = partNames.filter((part) => include.has(part));
   const isCut = (part: SpanPart) => `${bytesOf(part)} > ${partBytesMax}`;
-  const shown = partFields(parts, (column, part) => `if(${isCut(part)}, ${emptyOf(column)}, ${column})`);
+  const shown = partFields(parts, (column, part) => `if(${isCut(part)}, ${emptyOf(column, part)}, ${column})`);
   const cut = parts.map((part) => `if(${isCut(part)}, ['${part}'], [])`);
   // A part that is left out is read once more, for its length and its beginning.
   const taken = parts.map((part) => `least(${bytesOf(part)}, ${partBytesMax}) + intDiv(${bytesOf(part)}, 8)`);
@@ -94,8 +94,8 @@ const fixedBytes =
 /** Returns the SQL for the size of a part, as ClickHouse stores it in memory. */
 const bytesOf = (part: SpanPart) => `byteSize(${Object.values(spanParts[part]).join(', ')})`;
 
-function emptyOf(column: string): string {
-  return column.startsWith('attributes') ? `CAST(map(), toTypeName(${column}))` : "''";
+function emptyOf(sql: string, part: SpanPart): string {
+  return part === 'attributes' ? `CAST(map(), toTypeName(${sql}))` : "''";
 }
 
 /** The prefix of the attributes that contain the variables of a prompt. */
@@ -104,8 +104,7 @@ export const variablePrefix = 'gen_ai.prompt.variable.';
 /** Bytes that one text, or all variables of a span, may have. */
 const textBytesMax = 65_536;
 
-const attributeColumns = Object.values(spanParts.attributes);
-const areCut = `byteSize(${attributeColumns.join(', ')}) > ${textBytesMax}`;
+const areCut = `byteSize(${Object.keys(spanParts.attributes).join(', ')}) > ${textBytesMax}`;
 
 const callTextFields = {
   ...pick(spanFields, ['traceId', 'spanId', 'parentSpanId']),
@@ -119,7 +118,7 @@ const callTextFields = {
 };
 const callTexts = rowReader({
   ...callTextFields,
-  ...partFields(['attributes'], (column) => `if(${areCut}, ${emptyOf(column)}, ${column})`),
+  ...partFields(['attributes'], (_sql, part, name) => `if(${areCut}, ${emptyOf(name, part)}, ${name})`),
 });
 
 /**
@@ -133,15 +132,15 @@ export function findCallTexts(
   spans: readonly { traceId: string; spanId: string }[],
 ): Promise<ReturnType<typeof callTexts.decode>[]> {
   if (spans.length === 0) return Promise.resolve([]);
-  const variables = attributeColumns.map(
-    (column) => `mapFilter((key, value) -> startsWith(key, '${variablePrefix}'), ${column}) AS ${column}`,
+  const variables = Object.entries(spanParts.attributes).map(
+    ([name, sql]) => `mapFilter((key, value) -> startsWith(key, '${variablePrefix}'), ${sql}) AS ${name}`,
   );
   return rowsOf(
     clickhouse,
     callTexts,
     `SELECT ${callTexts.columns} FROM
        (SELECT trace_id, span_id, parent_span_id, input, output, ${variables.join(', ')},
-          spans.attributes_string['promptlane.metadata.source'] AS source
+          attributes_string['promptlane.metadata.source'] AS source
         FROM spans PREWHERE project_id = {projectId:String} AND ${ofTraces('{traceIds:String}')}
           AND toFixedString(concat(trace_id, span_id), 24) IN reinterpret(unhex({keys:String}), 'Array(FixedString(24))')
         ORDER BY ${rowAge} DESC LIMIT 1 BY trace_id, span_id)`,

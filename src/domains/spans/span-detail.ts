@@ -1,12 +1,12 @@
 import { type Decoded, type Field, pick, plain } from '../../stores/clickhouse/row-reader.ts';
-import { spanFields } from './span-fields.ts';
+import { spanFields, stringAttributes } from './span-fields.ts';
 
-/** The parts of a span that `?include=` selects, and the columns that each of them has. */
+/** The parts of a span that `?include=` selects, and the SQL of each of their fields. */
 export const spanParts = {
   input: { input: 'input' },
   output: { output: 'output' },
   attributes: {
-    attributesString: 'attributes_string',
+    attributesString: stringAttributes,
     attributesInt: 'attributes_int',
     attributesDouble: 'attributes_double',
     attributesBool: 'attributes_bool',
@@ -56,13 +56,13 @@ export interface SpanDetail extends Decoded<typeof detailFields>, Partial<Parts>
   cut: SpanPart[];
 }
 
-/** Returns the fields of the parts. `sqlOf` returns what is selected for a column of a part. */
+/** Returns the fields of the parts. `sqlOf` returns what is selected for a field of a part, given its SQL and name. */
 export function partFields(
   parts: readonly SpanPart[],
-  sqlOf: (column: string, part: SpanPart) => string,
+  sqlOf: (sql: string, part: SpanPart, name: string) => string,
 ): { [Name in keyof Parts]?: Field<Parts[Name]> } {
   const columns = parts.flatMap((part) =>
-    Object.entries(spanParts[part]).map(([name, column]) => [name, plain(sqlOf(column, part))]),
+    Object.entries(spanParts[part]).map(([name, sql]) => [name, plain(sqlOf(sql, part, name))]),
   );
   return Object.fromEntries(columns);
 }

@@ -8,8 +8,9 @@ const noParentHex = '0'.repeat(16);
 
 /** SQL for the parent of a root. */
 export const noParent = `unhex('${noParentHex}')`;
-/** SQL that tells whether the texts of a span can represent its execution. */
-export const canRepresent = `(parent_span_id = ${noParent} OR kind = 'llm')`;
+/** SQL for all attributes with a text. A row has a text once: an attribute that is the input or the output is named. */
+export const stringAttributes = `mapConcat(attributes_string,
+  mapFilter((key, text) -> key != '', map(input_attribute, input, output_attribute, output)))`;
 
 const usageColumns =
   'has_usage, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, total_tokens';
@@ -76,8 +77,8 @@ export const spanFields = {
   params: plain<string>('params'),
   evaluations: plain<string>('evaluations'),
   /** '' for a span that cannot represent its execution. So is the next. */
-  inputPreview: plain<string>(`if(${canRepresent}, input_preview, '')`),
-  outputPreview: plain<string>(`if(${canRepresent}, output_preview, '')`),
+  inputPreview: plain<string>('input_preview'),
+  outputPreview: plain<string>('output_preview'),
   warnings: plain<string[]>('warnings'),
   logRecords: plain<number>('log_records'),
   logCount: plain<number>('log_count'),

@@ -60,6 +60,11 @@ export interface SpanLogs {
 
 export const noLogs: SpanLogs = { version: 0, count: 0, dropped: 0, ofTrace: 0 };
 
+/** Returns whether the texts of a span can represent its execution. */
+export function canRepresent({ span, normalized }: Pick<SpanRow, 'span' | 'normalized'>): boolean {
+  return span.parentSpanId === '' || normalized.kind === 'llm';
+}
+
 const statusNumbers = { unset: 0, ok: 1, error: 2 } as const;
 const costSourceNumbers = { none: 0, reported: 1, computed: 2 } as const satisfies Record<CostSource, number>;
 const uint32Max = 0xffff_ffff;
@@ -87,6 +92,8 @@ export const spanTable = new NativeTable<SpanRow>({
   status_message: column(text, (r) => r.span.statusMessage),
   trace_state: column(text, (r) => r.span.traceState),
   flags: column(uint32, (r) => r.span.flags >>> 0),
+  input_attribute: column(text, (r) => r.attributes.inputKey),
+  output_attribute: column(text, (r) => r.attributes.outputKey),
   attributes_string: mapOf(text, (r) => r.attributes.string),
   attributes_int: mapOf(int64, (r) => r.attributes.int),
   attributes_double: mapOf(float64, (r) => r.attributes.double),
@@ -137,8 +144,8 @@ export const spanTable = new NativeTable<SpanRow>({
   prompt_key: column(text, (r) => r.prompt?.key ?? ''),
   params: column(text, (r) => r.normalized.params),
   evaluations: column(text, (r) => r.normalized.evaluations),
-  input_preview: column(text, (r) => r.normalized.inputPreview),
-  output_preview: column(text, (r) => r.normalized.outputPreview),
+  input_preview: column(text, (r) => (canRepresent(r) ? r.normalized.inputPreview : '')),
+  output_preview: column(text, (r) => (canRepresent(r) ? r.normalized.outputPreview : '')),
   input: column(text, (r) => r.normalized.input),
   output: column(text, (r) => r.normalized.output),
   warnings: array(texts, (r) => [...r.span.warnings, ...r.normalized.warnings, ...logWarnings(r.logs)]),

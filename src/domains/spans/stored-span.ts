@@ -5,7 +5,7 @@ import type { AnyValue, Attributes, Span, SpanEvent, SpanLink } from '../../otlp
 import { isDecodeWarning } from '../../otlp/warnings.ts';
 import { pick, plain, type RowOf, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { promptMention } from '../prompt-links/index.ts';
-import { spanFields } from './span-fields.ts';
+import { spanFields, stringAttributes } from './span-fields.ts';
 import type { SpanCost, SpanRow } from './span-row.ts';
 import { typeAttributes } from './typed-attributes.ts';
 
@@ -13,8 +13,7 @@ import { typeAttributes } from './typed-attributes.ts';
  * Attributes of one type, as two lists: a JSON object would put keys that look like numbers first.
  */
 type Stored<Value> = [keys: string[], values: Value[]];
-const attributesOf = <Value>(type: string) =>
-  plain<Stored<Value>>(`tuple(mapKeys(attributes_${type}), mapValues(attributes_${type}))`);
+const attributesOf = <Value>(map: string) => plain<Stored<Value>>(`tuple(mapKeys(${map}), mapValues(${map}))`);
 
 /** The values as sent, and the values that a new normalization must keep. */
 export const storedSpan = rowReader({
@@ -25,11 +24,11 @@ export const storedSpan = rowReader({
     ...(['droppedAttributesCount', 'droppedEventsCount', 'droppedLinksCount'] as const),
     ...(['costNanoUsd', 'costSource', 'priceVersion', 'prompt'] as const),
   ]),
-  attributesString: attributesOf<string>('string'),
-  attributesInt: attributesOf<string>('int'),
-  attributesDouble: attributesOf<number | string>('double'),
-  attributesBool: attributesOf<boolean>('bool'),
-  attributesOther: attributesOf<string>('other'),
+  attributesString: attributesOf<string>(stringAttributes),
+  attributesInt: attributesOf<string>('attributes_int'),
+  attributesDouble: attributesOf<number | string>('attributes_double'),
+  attributesBool: attributesOf<boolean>('attributes_bool'),
+  attributesOther: attributesOf<string>('attributes_other'),
   resource: plain<string>('resource'),
   scope: plain<string>('scope'),
   events: plain<string>('events'),
@@ -82,7 +81,7 @@ export function rebuiltRow(
     receivedAtMs: stored.receivedAtMs,
     retentionDays: stored.retentionDays,
     span,
-    attributes: typeAttributes(span.attributes),
+    attributes: typeAttributes(span.attributes, normalized),
     normalized,
     // A link is kept, even to a prompt that was deleted since. Without a link the prompt is read again.
     prompt: stored.prompt?.id ? stored.prompt : promptMention(normalized.promptRef),

@@ -33,7 +33,9 @@ export const attribute: FieldType = {
       const long = `hasAny(long_attribute_hashes, ${hashes('toUInt64')})`;
       return [...(values.some(mayBeShort) ? [short] : []), ...(values.some(mayBeLong) ? [long] : [])].join(' OR ');
     },
-    present: (key) => [...scalarMaps, 'attributes_other'].map((map) => `mapContains(${map}, ${key})`).join(' OR '),
+    present: (key) =>
+      [...scalarMaps, 'attributes_other'].map((map) => `mapContains(${map}, ${key})`).join(' OR ') +
+      ` OR ${key} IN (input_attribute, output_attribute)`,
     contains: (key, v) => `position(${valueAt(key)}, ${v}) > 0`,
     startsWith: (key, v) => `startsWith(${valueAt(key)}, ${v})`,
     gt: (key, v) => `${numberAt(key)} > toFloat64OrNull(${v})`,
@@ -60,7 +62,8 @@ function mayBeLong(value: unknown): boolean {
  */
 function valueAt(key: string): string {
   const branches = scalarMaps.map((map) => `mapContains(${map}, ${key}), toString(${map}[${key}])`);
-  return `multiIf(${branches.join(', ')}, NULL)`;
+  const referred = ['input', 'output'].map((text) => `${key} = ${text}_attribute, ${text}`);
+  return `multiIf(${[...branches, ...referred].join(', ')}, NULL)`;
 }
 
 const numberAt = (key: string) => `toFloat64OrNull(${valueAt(key)})`;

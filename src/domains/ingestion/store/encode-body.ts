@@ -111,7 +111,7 @@ export function toRows(
       receivedAtMs,
       retentionDays,
       span,
-      attributes: typeAttributes(span.attributes),
+      attributes: typeAttributes(span.attributes, normalized),
       normalized,
       prompt: promptMention(normalized.promptRef),
       cost: costOfSpan(prices, normalized, span.startUnixNano),
