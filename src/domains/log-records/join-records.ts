@@ -138,8 +138,13 @@ async function rewrite(
   { clickhouse, projectId, costOf, spanBytesMax }: RewriteDeps,
   spans: readonly UnjoinedSpan[],
 ): Promise<void> {
-  const records = await findRecords(clickhouse, projectId, { keys: spans, bytesMax: spanBytesMax });
-  const stored = await readSpansOf(clickhouse, projectId, { spans, bytesMax: spanBytesMax });
+  const [records, stored] = await Promise.all([
+    findRecords(clickhouse, projectId, {
+      keys: spans.map(({ known, ...span }) => ({ ...span, records: known })),
+      bytesMax: spanBytesMax,
+    }),
+    readSpansOf(clickhouse, projectId, { spans, bytesMax: spanBytesMax }),
+  ]);
   const unjoinedOf = new Map(spans.map((span) => [span.traceId + span.spanId, span]));
   const rows = await mapInSlices(stored, (span) => {
     const key = span.traceId + span.spanId;

@@ -104,10 +104,22 @@ const within = `SELECT trace_id, span_id, record_id, received_at FROM
    WINDOW span AS (PARTITION BY trace_id, span_id, is_gen_ai ORDER BY ${urgency} ROWS UNBOUNDED PRECEDING))
   WHERE if(is_gen_ai, place <= ${genAi.records} AND running <= ${genAi.bytes}, place <= ${other.records})`;
 
+/**
+ * The same where each span has so few records that no limit of a span matters. ClickHouse takes a
+ * third of the time.
+ */
+const allOfFew = `SELECT * FROM log_records PREWHERE ${ofSome} WHERE spanned AND (is_gen_ai OR bytes <= ${otherBytesMax})
+  ORDER BY received_at, request, position LIMIT 1 BY trace_id, span_id, record_id`;
+
 /** The spans whose records are read. The caller bounds their number, and the bytes by {@link countRecords}. */
 export interface RecordsToFind {
-  keys: readonly { traceId: string; spanId: string }[];
+  /** `records` and `bytes` are at least what is stored for the span, if that is known. */
+  keys: readonly (Pick<RecordCount, 'traceId' | 'spanId'> & Partial<RecordCount>)[];
   bytesMax: number;
+}
+
+function areFew({ records = Number.POSITIVE_INFINITY, bytes = 0 }: Partial<RecordCount>): boolean {
+  return records <= Math.min(genAi.records, other.records) && bytes <= genAi.bytes;
 }
 
 /**
@@ -158,10 +170,12 @@ async function findRows<Row extends { traceId: string; spanId: string; recordId:
   if (keys.length === 0) return bySpan;
   const spanned =
     "toFixedString(concat(trace_id, span_id), 24) IN reinterpret(unhex({keys:String}), 'Array(FixedString(24))')";
+  const found = keys.every(areFew)
+    ? `(${allOfFew.replace('spanned', spanned)})`
+    : `log_records PREWHERE ${ofSome}
+       WHERE (trace_id, span_id, record_id, received_at) IN (${within.replace('spanned', spanned)})`;
   const rows = await readFields(clickhouse, reader, {
-    query: `SELECT ${reader.columns} FROM log_records PREWHERE ${ofSome}
-            WHERE (trace_id, span_id, record_id, received_at) IN (${within.replace('spanned', spanned)})
-            ORDER BY trace_id, span_id, ${order}`,
+    query: `SELECT ${reader.columns} FROM ${found} ORDER BY trace_id, span_id, ${order}`,
     query_params: {
       projectId,
       traceIds: [...new Set(keys.map(({ traceId }) => traceId))].join(''),

@@ -10,6 +10,7 @@ import type { PriceOverrides, PriceTable } from '../../pricing/index.ts';
 import type { PromptFinder } from '../../prompt-links/index.ts';
 import type { SpanRow } from '../../spans/index.ts';
 import { asBadBody } from './body-errors.ts';
+import { createLookUps } from './create-look-ups.ts';
 import {
   decodeSpans,
   type EncodedBody,
@@ -74,15 +75,7 @@ export function createBodyEncoder(
     waitingMax: Number.POSITIVE_INFINITY,
   });
 
-  // Shared by all workspaces: one workspace reads log records for two bodies at a time, so that it does
-  // not take the connections to ClickHouse from the inserts of others.
-  const lookUps = new FairLane({
-    name: 'look-ups of log records',
-    capacity: 4,
-    perKey: 2,
-    waitingPerKey: Number.POSITIVE_INFINITY,
-    waitingMax: Number.POSITIVE_INFINITY,
-  });
+  const lookUps = createLookUps(deps.records);
 
   function inTurn<T>({ workspaceId }: IngestBodyPayload, work: () => T | Promise<T>): Promise<T> {
     return turns.run(workspaceId, async () => {
@@ -111,8 +104,12 @@ export function createBodyEncoder(
     if (step === undefined || 'rows' in step) return step;
     if ('linking' in step) return finish(step);
     // A body that waits for ClickHouse gives up its turn.
-    const records = { finder: deps.records, bytesMax: inlineRecordBytesMax, loadReaders: loadRecordReaders };
-    const logs = await lookUps.run(payload.workspaceId, () => findLogs(payload, step.spans, records));
+    const records = {
+      finder: lookUps(payload.workspaceId),
+      bytesMax: inlineRecordBytesMax,
+      loadReaders: loadRecordReaders,
+    };
+    const logs = await findLogs(payload, step.spans, records);
     const encoded = await inTurn(payload, () => linkAndEncode(step.spans, logs));
     return 'linking' in encoded ? finish(encoded) : encoded;
 

@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import { createLookUps } from '../../../src/domains/ingestion/store/create-look-ups.ts';
+import type { SpanRecords } from '../../../src/domains/log-records/index.ts';
+
+type Answer = ReadonlyMap<string, SpanRecords> | undefined;
+
+/** A finder that answers when it is told to, and what it was asked. */
+function finderOf(answer: (spans: number) => Answer) {
+  const asked: { projectId: string; spans: number }[] = [];
+  const open: (() => void)[] = [];
+  return {
+    asked,
+    answerAll: () => {
+      for (const resolve of open.splice(0)) resolve();
+    },
+    finder: {
+      mayHave: () => true,
+      find: (projectId: string, spans: readonly unknown[]): Promise<Answer> => {
+        asked.push({ projectId, spans: spans.length });
+        return new Promise((resolve) => open.push(() => resolve(answer(spans.length))));
+      },
+    },
+  };
+}
+
+const spansOf = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ traceId: 'a'.repeat(32), spanId: String(index).padStart(16, '0') }));
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('look-ups of log records', () => {
+  test('run two at a time for a workspace; those that wait become one per project, of at most 1,000 spans', async () => {
+    const { finder, asked, answerAll } = finderOf(() => new Map());
+    const { find } = createLookUps(finder)('w');
+    const answers = [1, 2].map((count) => find('p', spansOf(count), 1).then(() => undefined));
+    await turn();
+    answers.push(...[300, 400, 301].map((count) => find('p', spansOf(count), 1).then(() => undefined)));
+    answers.push(find('q', spansOf(5), 1).then(() => undefined));
+    await turn();
+    const first = [...asked];
+    for (let left = 4; left > 0; left--) {
+      answerAll();
+      await turn();
+    }
+    await Promise.all(answers);
+    expect(first).toEqual([
+      { projectId: 'p', spans: 3 },
+      { projectId: 'p', spans: 700 },
+    ]);
+    expect(asked.slice(2)).toEqual([
+      { projectId: 'p', spans: 301 },
+      { projectId: 'q', spans: 5 },
+    ]);
+  });
+
+  test('of another workspace do not wait for them', async () => {
+    const { finder, asked, answerAll } = finderOf(() => new Map());
+    const lookUps = createLookUps(finder);
+    const answers = ['a', 'b', 'c'].map((projectId) => lookUps('busy').find(projectId, spansOf(1), 1));
+    const other = lookUps('other').find('d', spansOf(1), 1);
+    await turn();
+    expect(asked.map(({ projectId }) => projectId)).toEqual(['a', 'b', 'd']);
+    for (let left = 2; left > 0; left--) {
+      answerAll();
+      await turn();
+    }
+    await Promise.all([...answers, other]);
+  });
+
+  test('that are too large together are made for each body', async () => {
+    const { finder, asked, answerAll } = finderOf((spans) => (spans > 2 ? undefined : new Map()));
+    const { find } = createLookUps(finder)('w');
+    const answers = Promise.all([find('p', spansOf(1), 1), find('p', spansOf(2), 1), find('p', spansOf(3), 1)]);
+    for (let left = 4; left > 0; left--) {
+      await turn();
+      answerAll();
+    }
+    await turn();
+    answerAll();
+    expect(await answers).toEqual([new Map(), new Map(), undefined]);
+    expect(asked.map(({ spans }) => spans)).toEqual([6, 1, 2, 3]);
+  });
+});
