@@ -29,6 +29,7 @@ export async function insertSpans(
     columns: spanTable.names,
     block,
     indexLater,
+    isLarge: indexLater,
     ...(token && { token }),
   });
 }

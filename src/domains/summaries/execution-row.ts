@@ -113,5 +113,6 @@ export async function insertExecutions(
     executionTable.encode(executions.slice(start, start + rowsAtOnce)),
   );
   const block = executionTable.block(parts);
-  await insertBlock(clickhouse, { table: 'summaries', columns: executionTable.names, block });
+  const isLarge = executions.length > rowsAtOnce;
+  await insertBlock(clickhouse, { table: 'summaries', columns: executionTable.names, block, isLarge });
 }

@@ -26,6 +26,12 @@ const backgroundSettings = {
   os_threads_nice_value_materialized_view: 5,
 } as const;
 
+/** Settings of an insert of many rows: a tenth of the processor, so that lists and small inserts of others go first. */
+export const largeInsertSettings = {
+  os_threads_nice_value_query: 10,
+  os_threads_nice_value_materialized_view: 10,
+} as const;
+
 /**
  * Settings of sums over a project. Half of the threads stay for others. A sum ends before a worker stops waiting for
  * it (15 s).

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ClickHouse } from './client.ts';
+import { type ClickHouse, largeInsertSettings } from './client.ts';
 import { recognizeClickHouseError } from './errors.ts';
 
 /**
  * Sends a Native block as one insert, chunk by chunk, and resolves after ClickHouse has confirmed
- * it. With a `token`, a repeated insert is stored once. With `indexLater`, the first merge builds
+ * it. One with many rows (`isLarge`) gives way to others. With a `token`, a repeated insert is stored once. With `indexLater`, the first merge builds
  * the skip indexes; until then searches read the rows.
  * Rows are not collapsed during the insert: merges and FINAL do that, and it would double the work
  * of ClickHouse.
@@ -14,13 +14,21 @@ import { recognizeClickHouseError } from './errors.ts';
  */
 export async function insertBlock(
   clickhouse: ClickHouse,
-  insert: { table: string; columns: readonly string[]; block: Iterable<Buffer>; token?: string; indexLater?: boolean },
+  insert: {
+    table: string;
+    columns: readonly string[];
+    block: Iterable<Buffer>;
+    token?: string;
+    indexLater?: boolean;
+    isLarge?: boolean;
+  },
 ): Promise<void> {
   try {
     const { stream } = await clickhouse.exec({
       query: `INSERT INTO ${insert.table} (${insert.columns.join(', ')}) FORMAT Native`,
       values: Readable.from(inTurns(insert.block), { objectMode: false }),
       clickhouse_settings: {
+        ...(insert.isLarge && largeInsertSettings),
         async_insert: 0,
         optimize_on_insert: 0,
         wait_end_of_query: 1,

@@ -10,7 +10,7 @@ import type { PriceOverrides, PriceTable } from '../../pricing/index.ts';
 import type { PromptFinder } from '../../prompt-links/index.ts';
 import type { SpanRow } from '../../spans/index.ts';
 import { asBadBody } from './body-errors.ts';
-import { createLookUps } from './create-look-ups.ts';
+import { createLookUps } from './create-record-finder.ts';
 import {
   decodeSpans,
   type EncodedBody,

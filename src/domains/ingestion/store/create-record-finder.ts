@@ -1,7 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { FairLane } from '../../../lib/fair-lane.ts';
 import type { LogProjects } from '../../../queue/log-projects.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
-import { loadLogRecords, type RecordFinder } from '../../log-records/index.ts';
+import { loadLogRecords, type RecordFinder, type SpanRecords } from '../../log-records/index.ts';
 
 /** Finds the log records of spans that are about to be stored. */
 export function createRecordFinder(deps: {
@@ -21,4 +24,73 @@ export function createRecordFinder(deps: {
       }
     },
   };
+}
+
+/** A look-up asks for the bodies of at most this many spans together, which also bounds their traces. */
+const spansMax = 1_000;
+/** Between two look-ups for a project. Its bodies that arrive meanwhile are asked about together. */
+const lookUpPauseMs = 150;
+const pausingMax = 5_000;
+
+interface LookUp {
+  spans: { traceId: string; spanId: string }[];
+  bodies: number;
+  answer: Promise<ReadonlyMap<string, SpanRecords> | undefined>;
+}
+
+/**
+ * Creates finders of log records for bodies on the main thread, by workspace. While the look-ups of a
+ * workspace wait for a turn, those of one project become one: ClickHouse takes nearly as long for one
+ * body as for ten.
+ */
+export function createLookUps(finder: RecordFinder, pauseMs = lookUpPauseMs): (workspaceId: string) => RecordFinder {
+  // Shared by all workspaces: two look-ups of one workspace at a time, so that it does not take the
+  // connections to ClickHouse from the inserts of others.
+  const lane = new FairLane({
+    name: 'look-ups of log records',
+    capacity: 4,
+    perKey: 2,
+    waitingPerKey: Number.POSITIVE_INFINITY,
+    waitingMax: Number.POSITIVE_INFINITY,
+  });
+  const waiting = new Map<string, LookUp>();
+  /** When the next look-up for a project may begin. */
+  const pauses = new LRUCache<string, number>({ max: pausingMax, ttl: lookUpPauseMs });
+
+  function join(workspaceId: string, projectId: string, spans: LookUp['spans'], bytesMax: number): LookUp {
+    const last = waiting.get(projectId);
+    if (last !== undefined && last.spans.length + spans.length <= spansMax) {
+      last.spans.push(...spans);
+      last.bodies++;
+      return last;
+    }
+    const lookUp: LookUp = {
+      spans: [...spans],
+      bodies: 1,
+      answer: run(),
+    };
+    async function run() {
+      const waitMs = (pauses.get(projectId) ?? 0) - performance.now();
+      if (waitMs > 0) await delay(waitMs);
+      return lane.run(workspaceId, () => {
+        pauses.set(projectId, performance.now() + pauseMs);
+        if (waiting.get(projectId) === lookUp) waiting.delete(projectId);
+        return finder.find(projectId, lookUp.spans, bytesMax);
+      });
+    }
+
+    waiting.set(projectId, lookUp);
+    return lookUp;
+  }
+
+  return (workspaceId) => ({
+    mayHave: finder.mayHave,
+    async find(projectId, spans, bytesMax) {
+      const lookUp = join(workspaceId, projectId, [...spans], bytesMax);
+      const found = await lookUp.answer;
+      if (found !== undefined || lookUp.bodies === 1) return found;
+      // Together they have too many bytes.
+      return lane.run(workspaceId, () => finder.find(projectId, spans, bytesMax));
+    },
+  });
 }

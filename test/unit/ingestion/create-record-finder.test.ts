@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { createLookUps } from '../../../src/domains/ingestion/store/create-look-ups.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { createLookUps } from '../../../src/domains/ingestion/store/create-record-finder.ts';
 import type { SpanRecords } from '../../../src/domains/log-records/index.ts';
 
 type Answer = ReadonlyMap<string, SpanRecords> | undefined;
@@ -30,7 +30,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 describe('look-ups of log records', () => {
   test('run two at a time for a workspace; those that wait become one per project, of at most 1,000 spans', async () => {
     const { finder, asked, answerAll } = finderOf(() => new Map());
-    const { find } = createLookUps(finder)('w');
+    const { find } = createLookUps(finder, 0)('w');
     const answers = [1, 2].map((count) => find('p', spansOf(count), 1).then(() => undefined));
     await turn();
     answers.push(...[300, 400, 301].map((count) => find('p', spansOf(count), 1).then(() => undefined)));
@@ -54,7 +54,7 @@ describe('look-ups of log records', () => {
 
   test('of another workspace do not wait for them', async () => {
     const { finder, asked, answerAll } = finderOf(() => new Map());
-    const lookUps = createLookUps(finder);
+    const lookUps = createLookUps(finder, 0);
     const answers = ['a', 'b', 'c'].map((projectId) => lookUps('busy').find(projectId, spansOf(1), 1));
     const other = lookUps('other').find('d', spansOf(1), 1);
     await turn();
@@ -68,7 +68,7 @@ describe('look-ups of log records', () => {
 
   test('that are too large together are made for each body', async () => {
     const { finder, asked, answerAll } = finderOf((spans) => (spans > 2 ? undefined : new Map()));
-    const { find } = createLookUps(finder)('w');
+    const { find } = createLookUps(finder, 0)('w');
     const answers = Promise.all([find('p', spansOf(1), 1), find('p', spansOf(2), 1), find('p', spansOf(3), 1)]);
     for (let left = 4; left > 0; left--) {
       await turn();
@@ -78,5 +78,24 @@ describe('look-ups of log records', () => {
     answerAll();
     expect(await answers).toEqual([new Map(), new Map(), undefined]);
     expect(asked.map(({ spans }) => spans)).toEqual([6, 1, 2, 3]);
+  });
+
+  test('of one project pause between them; bodies that arrive meanwhile are looked up together', async () => {
+    const { finder, asked, answerAll } = finderOf(() => new Map());
+    const { find } = createLookUps(finder, 30)('w');
+    const first = find('p', spansOf(1), 1);
+    await turn();
+    answerAll();
+    await first;
+    const others = Promise.all([2, 3].map((count) => find('p', spansOf(count), 1)));
+    const otherProject = find('q', spansOf(7), 1);
+    await turn();
+    answerAll();
+    await otherProject;
+    expect(asked.map(({ spans }) => spans)).toEqual([1, 7]);
+    await vi.waitFor(() => expect(asked.length).toBe(3));
+    answerAll();
+    await others;
+    expect(asked[2]).toEqual({ projectId: 'p', spans: 5 });
   });
 });
