@@ -16,10 +16,10 @@ const rareRowsMax = 150_000;
 const steps = [2, 8];
 
 /**
- * Whether lists with a condition end early when the next executions are asked. Shared by all workspaces, oldest out: a
- * workspace with many conditions costs another one the estimate again, 12 ms.
+ * The step after which lists with a condition end when the next executions are asked, or `rare` if none. Shared by all
+ * workspaces, oldest out: a workspace with many conditions costs another one the estimate again, 12 ms.
  */
-const known = new LRUCache<string, 'common' | 'rare'>({ max: 2_000, ttl: 10 * 60_000 });
+const known = new LRUCache<string, { step: number } | 'rare'>({ max: 2_000, ttl: 10 * 60_000 });
 
 /**
  * Returns the next places of a list. A condition on spans that is rare is searched in the index of all spans. A common
@@ -34,36 +34,41 @@ export async function findPlaces(
   const { projectId, condition, sort } = query.list;
   if (!asksSpans(condition)) return searchPlaces(clickhouse, query);
   const key = createHash('sha256').update(fingerprintOf({ projectId, sort, condition })).digest('base64');
-  if (known.get(key) === undefined) {
+  const last = known.get(key);
+  if (last === undefined) {
     const found = await unlessTooLarge(searchPlaces(clickhouse, query, { spanRowsMax }));
     if (found !== undefined) return found;
   }
-  if (known.get(key) !== 'rare') {
-    const found = await searchNext(clickhouse, query);
-    known.set(key, found === undefined ? 'rare' : 'common');
-    if (found !== undefined) return found;
+  if (last !== 'rare') {
+    for (const step of steps.filter((each) => each >= (last?.step ?? 0))) {
+      const found = await searchNext(clickhouse, query, query.limit * step);
+      if (found === undefined) continue;
+      known.set(key, { step });
+      return found;
+    }
+    known.set(key, 'rare');
   }
   return searchPlaces(clickhouse, query);
 }
 
 /** Tests the condition on the next executions of the list. Undefined when too few of them satisfy it. */
-async function searchNext(clickhouse: ClickHouse, query: PlacesQuery): Promise<PresentPlace[] | undefined> {
+async function searchNext(
+  clickhouse: ClickHouse,
+  query: PlacesQuery,
+  limit: number,
+): Promise<PresentPlace[] | undefined> {
   const compare = placeOrder(query.list.sort);
-  for (const step of steps) {
-    const limit = query.limit * step;
-    const next = await nextPlaces(clickhouse, { ...query, limit });
-    const last = next.at(-1);
-    if (last === undefined) return [];
-    const traceIds = [...new Set(next.map(({ traceId }) => traceId))];
-    // All that changes after this moment has a former place.
-    const asked = { ...query, asOfMs: last.asOfMs };
-    const found = await searchPlaces(clickhouse, asked, { traceIds });
-    if (next.length < limit) return found;
-    // A replaced row of an execution can have a later place, before which others are missing.
-    const complete = found.filter((place) => compare(place, last) <= 0);
-    if (complete.length >= query.limit) return complete;
-  }
-  return undefined;
+  const next = await nextPlaces(clickhouse, { ...query, limit });
+  const last = next.at(-1);
+  if (last === undefined) return [];
+  const traceIds = [...new Set(next.map(({ traceId }) => traceId))];
+  // All that changes after this moment has a former place.
+  const asked = { ...query, asOfMs: last.asOfMs };
+  const found = await searchPlaces(clickhouse, asked, { traceIds });
+  if (next.length < limit) return found;
+  // A replaced row of an execution can have a later place, before which others are missing.
+  const complete = found.filter((place) => compare(place, last) <= 0);
+  return complete.length >= query.limit ? complete : undefined;
 }
 
 async function unlessTooLarge<T>(work: Promise<T>): Promise<T | undefined> {

@@ -72,17 +72,20 @@ const former = {
       ['0001_tenancy', '0002_quarantine', '0003_model_prices'].map((name) => ({ name, batch: 1 })),
     );
   },
-  async clickhouse({ clickhouse }: Stores): Promise<void> {
-    await clickhouse.command({
-      query: `CREATE TABLE schema_migrations (name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3)) ENGINE = MergeTree ORDER BY name`,
-    });
-    await clickhouse.insert({
-      table: 'schema_migrations',
-      values: [{ name: '0001_spans.sql' }],
-      format: 'JSONEachRow',
-    });
-  },
+  clickhouse: (stores: Stores) => recordIn(stores, '0001_spans.sql'),
+  changed: (stores: Stores) => recordIn(stores, '0001_create_spans.sql 00c0ffee'),
 };
+
+async function recordIn({ clickhouse }: Stores, name: string): Promise<void> {
+  await clickhouse.command({
+    query: `CREATE TABLE schema_migrations (name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3)) ENGINE = MergeTree ORDER BY name`,
+  });
+  await clickhouse.insert({
+    table: 'schema_migrations',
+    values: [{ name }],
+    format: 'JSONEachRow',
+  });
+}
 
 const remedy =
   'To start over without its data, create an empty database in Postgres and in ClickHouse and name them in ' +
@@ -92,6 +95,8 @@ describe('the command migrate', () => {
   test.each([
     ['Postgres', 'postgres', 'it ran 0001_tenancy, 0002_quarantine and 1 more'],
     ['ClickHouse', 'clickhouse', 'it ran 0001_spans.sql'],
+    // A file that has changed since.
+    ['ClickHouse', 'changed', 'it ran 0001_create_spans.sql 00c0ffee'],
   ] as const)('refuses a %s of a former layout with one line, and changes nothing', async (store, key, found) => {
     const stores = await emptyStores(`former_${key}`);
     await former[key](stores);
