@@ -5,8 +5,9 @@ import { recognizeClickHouseError } from './errors.ts';
 
 /**
  * Sends a Native block as one insert, chunk by chunk, and resolves after ClickHouse has confirmed
- * it. One with many rows (`isLarge`) gives way to others. With a `token`, a repeated insert is stored once. With `indexLater`, the first merge builds
- * the skip indexes; until then searches read the rows.
+ * it. With a `token`, a repeated insert is stored once. With `indexLater`, the first merge builds
+ * the skip indexes; until then searches read the rows. One with many rows (`isLarge`) leaves the
+ * processor to others.
  * Rows are not collapsed during the insert: merges and FINAL do that, and it would double the work
  * of ClickHouse.
  * @throws UnavailableError when ClickHouse is unavailable, completely or in part
