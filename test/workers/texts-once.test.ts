@@ -70,6 +70,15 @@ describe('a text that is an attribute and the input or the output of its span', 
     });
   });
 
+  test('is shown with every digit of its numbers', async () => {
+    const sent = '{"order": 12345678901234567890, "prices": [0.10, 1e3]}';
+    const traceId = await store({ 'gen_ai.tool.call.arguments': sent, 'gen_ai.operation.name': 'execute_tool' });
+    const response = await fetch(`${api.url}/api/projects/${project.id}/executions/${traceId}?include=input`, {
+      headers: { 'X-API-Key': project.key },
+    });
+    expect(await response.text()).toContain(`"input":${sent}`);
+  });
+
   test('stays in both if the input has another form', async () => {
     const messages = `[{"role": "user", "content": "${question}"}]`;
     const traceId = await store({ 'gen_ai.operation.name': 'chat', 'gen_ai.input.messages': messages });

@@ -19,8 +19,8 @@ export type PartOwners = (json: string) => string;
  * How each span part of a row becomes API JSON text. A part that the row does not have is empty.
  */
 const texts = {
-  input: ({ input = '' }) => JSON.stringify(parseJsonText(input)),
-  output: ({ output = '' }) => JSON.stringify(parseJsonText(output)),
+  input: ({ input = '' }) => contentText(input),
+  output: ({ output = '' }) => contentText(output),
   attributes: (row) => attributesText(row).attributes,
   events: ({ events = '' }) => JSON.stringify(listOf(events).map(eventToWire)),
   links: ({ links = '' }) => JSON.stringify(listOf(links).map(linkToWire)),
@@ -50,6 +50,15 @@ export function ownerReader(): PartOwners {
     known.set(json, owner);
     return owner;
   };
+}
+
+/**
+ * Returns an input or output as API JSON text: a stored JSON object or list as it is, so that numbers
+ * beyond 2^53 keep their digits, and other text as a string.
+ */
+function contentText(stored: string): string {
+  const parsed = parseJsonText(stored);
+  return typeof parsed === 'object' && parsed !== null ? stored : JSON.stringify(parsed);
 }
 
 /**
