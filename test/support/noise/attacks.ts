@@ -100,6 +100,14 @@ export const attacks = {
     },
     run: (target, signal) => inParallel(8, signal, () => sendLogs(target, loggedSpans, 1)),
   },
+  'small traces with a log record each': {
+    run: (target, signal) =>
+      inParallel(24, signal, async () => {
+        const span = { traceId: newTraceId(), spanId: randomBytes(8).toString('hex') };
+        await sendTraces(target, [span]);
+        await sendLogs(target, [span], 1);
+      }),
+  },
   'executions that last until the end of time': {
     run: (target, signal) =>
       inParallel(4, signal, () =>

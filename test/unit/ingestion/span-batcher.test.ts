@@ -37,16 +37,40 @@ function controlled(given: Partial<SpanBatcherOptions> = {}) {
       }),
   });
   let added = 0;
-  const add = (workspaceId: string, rows = 1) => {
+  const add = (workspaceId: string, rows = 1, isJoined = false) => {
     const encoded = { spanCount: rows, traces: [], rows: { bytes: Buffer.alloc(rows) } };
     const ids = { jobId: String(added++), receivedAtMs: 0, projectId: workspaceId, workspaceId };
-    const done = batcher.add({ ...ids, encoded: encoded as unknown as BatchEntry['encoded'] });
+    const done = batcher.add({ ...ids, isJoined, encoded: encoded as unknown as BatchEntry['encoded'] });
     done.catch(() => undefined);
     return done;
   };
   const settle = () => vi.advanceTimersByTimeAsync(0);
   return { add, batcher, writes, settle, wait: (ms: number) => vi.advanceTimersByTimeAsync(ms) };
 }
+
+describe('workspaces whose entries are joined with log records', () => {
+  it('are written together and apart from the others, one batch at a time', async () => {
+    const { add, writes, wait, settle } = controlled();
+    add('a');
+    add('logs', 1, true);
+    add('b');
+    add('more logs', 1, true);
+    await wait(200);
+    expect(writes.map(({ workspaces }) => workspaces)).toEqual([
+      ['a', 'b'],
+      ['logs', 'more logs'],
+    ]);
+    writes[0]?.end();
+    await settle();
+    add('other logs', 1, true);
+    add('a');
+    await wait(200);
+    expect(writes.map(({ workspaces }) => workspaces).slice(2)).toEqual([['a']]);
+    writes[1]?.end();
+    await settle();
+    expect(writes.map(({ workspaces }) => workspaces).slice(3)).toEqual([['other logs']]);
+  });
+});
 
 describe('a batch', () => {
   it('has what came within the wait, of all workspaces', async () => {

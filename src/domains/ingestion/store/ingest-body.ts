@@ -38,7 +38,8 @@ export class MissingBodyError extends BadBodyError {
 export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
   // This runs before the memory is held, so that a wait for Postgres blocks no other body.
   const overrides = await deps.priceOverrides.of(payload.projectId);
-  if (payload.signal === 'logs') await deps.logProjects.note(payload.projectId);
+  const { signal = 'traces' } = payload;
+  if (signal === 'logs') await deps.logProjects.note(payload.projectId);
   await deps.hold(payload, async () => {
     const encoded = await loadRows(deps, jobId, payload, overrides);
     const entry = {
@@ -47,8 +48,9 @@ export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: I
       projectId: payload.projectId,
       workspaceId: payload.workspaceId,
       encoded,
+      isJoined: signal === 'traces' && deps.logProjects.isKnown(payload.projectId),
     };
-    if (encoded.spanCount > 0) await deps.batchers[payload.signal ?? 'traces'].add(entry);
+    if (encoded.spanCount > 0) await deps.batchers[signal].add(entry);
     if (encoded.outcomes === undefined) return;
     const { countLogs } = await import('../../../queue/log-counts.ts');
     await countLogs(deps.redis, encoded.outcomes);

@@ -6,6 +6,8 @@ export interface BatchEntry {
   projectId: string;
   workspaceId: string;
   encoded: EncodedBody;
+  /** Whether log records are joined with its spans after they are stored, which takes several times as long. */
+  isJoined?: boolean;
 }
 
 interface Pending {
@@ -20,6 +22,8 @@ interface Share {
   entries: Pending[];
   rows: number;
   bytes: number;
+  /** Whether any of its entries is joined. */
+  isJoined: boolean;
   /** Whether it has waited long enough. */
   due: boolean;
   timer: NodeJS.Timeout | undefined;
@@ -59,8 +63,9 @@ export interface SpanBatcherOptions {
  * Collects the rows of many jobs into few inserts. Entries that arrive during a write enlarge the
  * next batch, so batches grow with the load. Shared by all workspaces: a batch takes their entries
  * in turn. While a write of one workspace is under way or retried, others use the next write. A
- * large entry is written alone, so that no small one waits for it. {@link add} resolves once the
- * job's rows are stored.
+ * large entry is written alone, so that no small one waits for it. Workspaces whose entries are joined
+ * with log records are written together, apart from the others. {@link add} resolves once the job's
+ * rows are stored.
  */
 export class SpanBatcher {
   readonly #options: SpanBatcherOptions;
@@ -69,6 +74,7 @@ export class SpanBatcher {
   readonly #written = new Set<string>();
   #writing = 0;
   #writingAlone = false;
+  #writingJoined = false;
 
   constructor(options: SpanBatcherOptions) {
     this.#options = options;
@@ -84,6 +90,7 @@ export class SpanBatcher {
       share.entries.push({ entry, resolve, reject });
       share.rows += entry.encoded.spanCount;
       share.bytes += entry.encoded.rows.bytes.length;
+      share.isJoined ||= entry.isJoined === true;
       share.timer ??= setTimeout(() => this.#onWaited(share), this.#options.waitMsMax);
       if (this.#isFull(this.#takeable())) this.#writeDue();
     });
@@ -98,7 +105,7 @@ export class SpanBatcher {
   #shareOf(workspaceId: string): Share {
     const known = this.#shares.get(workspaceId);
     if (known !== undefined) return known;
-    const share = { workspaceId, entries: [], rows: 0, bytes: 0, due: false, timer: undefined };
+    const share = { workspaceId, entries: [], rows: 0, bytes: 0, isJoined: false, due: false, timer: undefined };
     this.#shares.set(workspaceId, share);
     return share;
   }
@@ -119,11 +126,14 @@ export class SpanBatcher {
 
   /**
    * Returns the workspaces without a write under way. One whose next entry is large is left out
-   * while another large entry is being written.
+   * while another large entry is being written, and one whose entries are joined while others are.
    */
   #takeable(): Share[] {
     return [...this.#shares.values()].filter(
-      (share) => !this.#written.has(share.workspaceId) && !(this.#writingAlone && this.#isAlone(share)),
+      (share) =>
+        !this.#written.has(share.workspaceId) &&
+        !(this.#writingAlone && this.#isAlone(share)) &&
+        !(this.#writingJoined && share.isJoined),
     );
   }
 
@@ -153,7 +163,9 @@ export class SpanBatcher {
       if (this.#isFull(takeable)) for (const share of takeable) share.due = true;
       const next = takeable.find(({ due }) => due);
       if (next === undefined) return;
-      void this.#write(this.#isAlone(next) ? this.#takeAlone(next) : this.#takeTogether(takeable));
+      const { isJoined } = next;
+      const alike = takeable.filter((share) => share.isJoined === isJoined);
+      void this.#write(this.#isAlone(next) ? this.#takeAlone(next) : this.#takeTogether(alike), isJoined);
     }
   }
 
@@ -197,12 +209,13 @@ export class SpanBatcher {
     return first;
   }
 
-  async #write(batch: readonly Pending[]): Promise<void> {
+  async #write(batch: readonly Pending[], isJoined: boolean): Promise<void> {
     const workspaceIds = new Set(batch.map(({ entry }) => entry.workspaceId));
     for (const id of workspaceIds) this.#written.add(id);
     this.#writing++;
     const isAlone = batch.some((pending) => this.#isLarge(pending));
     if (isAlone) this.#writingAlone = true;
+    if (isJoined) this.#writingJoined = true;
     try {
       const errors = await this.#options.write(batch.map(({ entry }) => entry));
       for (const { entry, resolve, reject } of batch) {
@@ -214,6 +227,7 @@ export class SpanBatcher {
     } finally {
       this.#writing--;
       if (isAlone) this.#writingAlone = false;
+      if (isJoined) this.#writingJoined = false;
       for (const id of workspaceIds) this.#written.delete(id);
       this.#writeDue();
     }
