@@ -1,7 +1,7 @@
 import { anyValueFromJson, attributesFromJson } from '../../otlp/any-value-json.ts';
 import type { LogRecord } from '../../otlp/log-record.ts';
 import { resourceFromJson, scopeFromJson } from '../../otlp/origin-json.ts';
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { type ClickHouse, type ClickHouseSettings, lastSettings } from '../../stores/clickhouse/client.ts';
 import { field, pick, plain, type RowOf, type RowReader, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { readFields, readRows } from '../../stores/clickhouse/statements.ts';
 import { ofTraces } from '../spans/index.ts';
@@ -43,7 +43,7 @@ export function countRecords(
     query: `SELECT ${ids}, uniqExact(record_id)::Float64 AS records, sum(log_records.bytes + ${overheadBytes})::Float64 AS bytes
             FROM log_records PREWHERE ${ofSome} GROUP BY trace_id, span_id`,
     query_params: { projectId, traceIds: traceIds.join('') },
-    clickhouse_settings: { max_result_rows: '0' },
+    clickhouse_settings: { max_result_rows: '0', ...lastSettings },
     format: 'JSONEachRow',
   });
 }
@@ -134,7 +134,7 @@ export function findRecords(
   projectId: string,
   wanted: RecordsToFind,
 ): Promise<Map<string, StoredRecord[]>> {
-  return findRows(clickhouse, storedRecord, projectId, wanted);
+  return findRows(clickhouse, storedRecord, projectId, wanted, lastSettings);
 }
 
 const shownRecord = rowReader({
@@ -166,6 +166,7 @@ async function findRows<Row extends { traceId: string; spanId: string; recordId:
   reader: RowReader<Row>,
   projectId: string,
   { keys, bytesMax }: RecordsToFind,
+  settings: ClickHouseSettings = {},
 ): Promise<Map<string, Row[]>> {
   const bySpan = new Map<string, Row[]>();
   if (keys.length === 0) return bySpan;
@@ -182,7 +183,7 @@ async function findRows<Row extends { traceId: string; spanId: string; recordId:
       traceIds: [...new Set(keys.map(({ traceId }) => traceId))].join(''),
       keys: keys.map(({ traceId, spanId }) => traceId + spanId).join(''),
     },
-    clickhouse_settings: { max_result_rows: '0', max_result_bytes: String(bytesMax) },
+    clickhouse_settings: { max_result_rows: '0', max_result_bytes: String(bytesMax), ...settings },
   });
   const seen = new Set<string>();
   for (const row of rows) {

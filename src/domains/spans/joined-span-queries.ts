@@ -1,4 +1,4 @@
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { type ClickHouse, lastSettings } from '../../stores/clickhouse/client.ts';
 import { plain, type RowOf, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { rowsOf } from '../../stores/clickhouse/statements.ts';
 import { rowAge } from './newest-rows.ts';
@@ -53,7 +53,7 @@ export function findJoinedSpans(
       ...keyParams(projectId, spans, traceIds),
       wholeTraces: traceIds.join(''),
     },
-    { max_result_rows: '0' },
+    { max_result_rows: '0', ...lastSettings },
   );
 }
 
@@ -74,7 +74,7 @@ export function readSpansOf(
        (SELECT * FROM spans PREWHERE project_id = {projectId:String} AND ${ofTraces('{traces:String}')} AND ${ofKeys}
         ORDER BY ${rowAge} DESC LIMIT 1 BY trace_id, span_id)`,
     keyParams(projectId, spans, []),
-    { max_result_rows: '0', max_result_bytes: String(bytesMax) },
+    { max_result_rows: '0', max_result_bytes: String(bytesMax), ...lastSettings },
   );
 }
 

@@ -26,8 +26,11 @@ const backgroundSettings = {
   os_threads_nice_value_materialized_view: 5,
 } as const;
 
-/** Settings of an insert of many rows: a tenth of the processor, so that lists and small inserts of others go first. */
-export const largeInsertSettings = {
+/**
+ * Settings of inserts of many rows and of joins of log records: a tenth of the processor, so that lists and small
+ * inserts of others go first.
+ */
+export const lastSettings = {
   os_threads_nice_value_query: 10,
   os_threads_nice_value_materialized_view: 10,
 } as const;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type ClickHouse, largeInsertSettings } from './client.ts';
+import { type ClickHouse, lastSettings } from './client.ts';
 import { recognizeClickHouseError } from './errors.ts';
 
 /**
@@ -29,7 +29,7 @@ export async function insertBlock(
       query: `INSERT INTO ${insert.table} (${insert.columns.join(', ')}) FORMAT Native`,
       values: Readable.from(inTurns(insert.block), { objectMode: false }),
       clickhouse_settings: {
-        ...(insert.isLarge && largeInsertSettings),
+        ...(insert.isLarge && lastSettings),
         async_insert: 0,
         optimize_on_insert: 0,
         wait_end_of_query: 1,
