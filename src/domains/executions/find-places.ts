@@ -12,11 +12,6 @@ import { placeOrder } from './place-order.ts';
  * asking the next executions of the list, of which a common condition is satisfied by many.
  */
 const rareRowsMax = 150_000;
-/**
- * If the first of the next executions do not suffice, more of them are asked only where reading all rows would take
- * longer: they lie in as many granules.
- */
-const searchedRowsMax = 500_000;
 /** How many times the wanted places are asked at first, and then. */
 const steps = [2, 8];
 
@@ -47,15 +42,9 @@ export async function findPlaces(
   if (last !== 'rare') {
     for (const step of steps.filter((each) => each >= (last?.step ?? 0))) {
       const found = await searchNext(clickhouse, query, query.limit * step);
-      if (found !== undefined) {
-        known.set(key, { step });
-        return found;
-      }
-      const all = await unlessTooLarge(searchPlaces(clickhouse, query, { spanRowsMax: searchedRowsMax }));
-      if (all !== undefined) {
-        known.set(key, 'rare');
-        return all;
-      }
+      if (found === undefined) continue;
+      known.set(key, { step });
+      return found;
     }
     known.set(key, 'rare');
   }
