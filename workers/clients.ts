@@ -1,6 +1,6 @@
 import type { Config } from '../src/config.ts';
 import { UnavailableError } from '../src/lib/errors.ts';
-import { type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
+import { backgroundSettings, type ClickHouse, connectClickHouse } from '../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../src/stores/redis/client.ts';
 import { createLogger, type Logger } from '../src/telemetry/logger.ts';
@@ -31,11 +31,11 @@ export function connectClients(config: Config, name: string): WorkerClients {
   const postgres = connectPostgres(config.databaseUrl, postgresConnectionsMax);
   const clickhouse = connectClickHouse(config.clickhouseUrl, {
     requestTimeoutMs: insertTimeoutMs,
-    isBackground: true,
+    settings: backgroundSettings,
   });
   const slowClickhouse = connectClickHouse(config.clickhouseUrl, {
     requestTimeoutMs: slowTimeoutMs,
-    isBackground: true,
+    settings: backgroundSettings,
   });
   const redis = connectWorkerRedis(config.redisUrl);
   redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));

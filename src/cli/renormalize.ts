@@ -5,7 +5,7 @@ import { renormalizeSpans, summarizeOutdated } from '../domains/ingestion/index.
 import { NORMALIZER_VERSION } from '../domains/spans/index.ts';
 import { countStoredSpans } from '../domains/spans/reads.ts';
 import { UnavailableError } from '../lib/errors.ts';
-import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
+import { backgroundSettings, type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
 
 const usage = `Usage: npm run renormalize -- [--project <id>] [--below <normalizer version>] [--dry-run]
 
@@ -79,7 +79,7 @@ async function main(): Promise<number> {
     return 2;
   }
   const url = readClickHouseUrl();
-  const clickhouse = connectClickHouse(url, { requestTimeoutMs, isBackground: true });
+  const clickhouse = connectClickHouse(url, { requestTimeoutMs, settings: backgroundSettings });
   try {
     return (await renormalize(clickhouse, options, console.log)) ? 0 : 1;
   } catch (error) {

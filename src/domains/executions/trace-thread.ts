@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { move } from 'piscina';
 import { AppError } from '../../lib/errors.ts';
 import { lowerThreadPriority } from '../../runtime/low-priority.ts';
-import { connectClickHouse } from '../../stores/clickhouse/client.ts';
+import { connectClickHouse, lastSettings } from '../../stores/clickhouse/client.ts';
 import type { KnownPrompt, PromptFinder } from '../prompt-links/index.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';
 
@@ -31,7 +31,7 @@ export async function readInThread<Name extends TraceReadName>(
   task: ThreadTask<Name>,
 ): Promise<ThreadOutcome | ReturnType<typeof move>> {
   lowerThreadPriority();
-  const clickhouse = connectClickHouse(task.clickhouseUrl, { isBackground: true });
+  const clickhouse = connectClickHouse(task.clickhouseUrl, { settings: lastSettings });
   const { cursorSecret } = task;
   try {
     const deps = { clickhouse, cursorSecret, knownPrompts: promptsBehind(task.prompts), large: true };

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { lowerThreadPriority } from '../../runtime/low-priority.ts';
-import { connectClickHouse } from '../../stores/clickhouse/client.ts';
+import { connectClickHouse, lastSettings } from '../../stores/clickhouse/client.ts';
 import { joinInThread, joinRecords } from '../log-records/reads.ts';
 import { insertExecutions } from './execution-row.ts';
 import { summarizeStoredTrace } from './summarize-stored-traces.ts';
@@ -14,7 +14,7 @@ export interface SummaryTask {
 
 /** The thread has its own client, with a timeout above that of the largest read. */
 const requestTimeoutMs = 90_000;
-const clickhouse = connectClickHouse(workerData.clickhouseUrl, { requestTimeoutMs, isBackground: true });
+const clickhouse = connectClickHouse(workerData.clickhouseUrl, { requestTimeoutMs, settings: lastSettings });
 
 /**
  * Runs in the thread: reads one trace, summarizes it and stores its execution.

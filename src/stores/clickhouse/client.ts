@@ -17,18 +17,18 @@ const readSettings = {
 } as const;
 
 /**
- * Settings of long statements and of those of a worker. Threads of ClickHouse that run them get a third of the
+ * Settings of sums and of the statements of a worker. Threads of ClickHouse that run them get a third of the
  * processor while those of a short statement want it (sched(7): nice 5 weighs 335, nice 0 weighs 1024). Without
  * CAP_SYS_NICE they have no effect.
  */
-const backgroundSettings = {
+export const backgroundSettings = {
   os_threads_nice_value_query: 5,
   os_threads_nice_value_materialized_view: 5,
 } as const;
 
 /**
- * Settings of inserts of many rows and of joins of log records: a tenth of the processor, so that lists and small
- * inserts of others go first.
+ * Settings of inserts of many rows, of joins of log records, and of reads of large traces: a tenth of the processor,
+ * so that lists and small inserts of others go first.
  */
 export const lastSettings = {
   os_threads_nice_value_query: 10,
@@ -47,19 +47,19 @@ export const sumSettings = {
 } as const;
 
 /**
- * Creates an HTTP client. `requestTimeoutMs` limits one request. `isBackground` gives
- * precedence to requests of other clients. The client's log is off because it prints statements.
+ * Creates an HTTP client. `requestTimeoutMs` limits one request. `settings` belong to each of its
+ * statements. The client's log is off because it prints statements.
  */
 export function connectClickHouse(
   url: string,
-  { requestTimeoutMs = 20_000, isBackground = false }: { requestTimeoutMs?: number; isBackground?: boolean } = {},
+  { requestTimeoutMs = 20_000, settings = {} }: { requestTimeoutMs?: number; settings?: ClickHouseSettings } = {},
 ): ClickHouse {
   return createClient({
     url,
     application: 'promptlane',
     request_timeout: requestTimeoutMs,
     max_open_connections: 48,
-    clickhouse_settings: { ...readSettings, ...(isBackground && backgroundSettings) },
+    clickhouse_settings: { ...readSettings, ...settings },
     log: { level: ClickHouseLogLevel.OFF },
   });
 }
