@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { readStoreUrls } from './src/config.ts';
+import { readStoreUrls } from './src/cli/store-urls.ts';
 import { postgresMigrations } from './src/stores/postgres/migrate.ts';
 
 /** For the knex command line; the processes migrate through src/cli/migrate.ts. */

@@ -47,6 +47,18 @@ export default defineConfig({
           ...sharing(2),
         },
       },
+      // The same files as above, with ClickHouse on two shards: `npm run test:cluster`, not part of `npm test`.
+      {
+        test: {
+          name: 'cluster',
+          include: ['test/api/**/*.test.ts', 'test/workers/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          globalSetup: ['test/support/cluster/global-setup.ts'],
+          execArgv,
+          ...sharing(1),
+        },
+      },
       {
         test: {
           name: 'e2e',

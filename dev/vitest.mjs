@@ -15,8 +15,9 @@ const reportFile = join(reportDir, 'report.json');
 process.on('exit', () => rmSync(reportDir, { recursive: true, force: true }));
 let isStopped = false;
 
+const projects = projectsOf(process.argv.slice(2));
 const code = await run([
-  ...process.argv.slice(2),
+  ...process.argv.slice(2).filter((arg) => !projects.includes(arg)),
   '--reporter=default',
   '--reporter=json',
   `--outputFile=${reportFile}`,
@@ -34,9 +35,15 @@ console.log(
 );
 process.exit(codeAlone);
 
+/** Returns the arguments that choose projects. Without a choice, all but `cluster`, which runs files of others again. */
+function projectsOf(args) {
+  const chosen = args.filter((arg, index) => /^--project\b/.test(arg) || args[index - 1] === '--project');
+  return chosen.length === 0 ? ['--project=!cluster'] : chosen;
+}
+
 /** Runs vitest. Returns its exit code. */
 function run(args) {
-  const child = spawn(process.execPath, [vitest, 'run', ...args], { stdio: 'inherit' });
+  const child = spawn(process.execPath, [vitest, 'run', ...projects, ...args], { stdio: 'inherit' });
   // A terminal also sends Ctrl-C to vitest. A signal to this process only must be passed on.
   const stop = (signal) => {
     isStopped = true;

@@ -13,6 +13,13 @@ const flag = z
   .transform((text) => text === 'true' || text === '1');
 const bytes = (fallback: number) => z.coerce.number().int().min(1_024).default(fallback);
 
+const clickhouseUrl = z.url({ protocol: /^https?$/ });
+const clickhouseShardUrls = z
+  .string()
+  .transform((text) => text.split(';').flatMap((item) => item.trim() || []))
+  .pipe(z.array(clickhouseUrl).min(1))
+  .optional();
+
 /** Parses a comma-separated list of secrets. `keyOf` converts a secret to its key. */
 const secrets = (keyOf: (secret: string) => Uint8Array | undefined) =>
   z
@@ -24,12 +31,17 @@ const secrets = (keyOf: (secret: string) => Uint8Array | undefined) =>
     )
     .default([]);
 
-const environment = z.object({
+export const environment = z.object({
   PORT: port.default(8787),
   HOST: z.string().min(1).default('127.0.0.1'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
   REDIS_URL: z.url({ protocol: /^rediss?$/ }),
-  CLICKHOUSE_URL: z.url({ protocol: /^https?$/ }),
+  CLICKHOUSE_URL: clickhouseUrl,
+  CLICKHOUSE_SHARD_URLS: clickhouseShardUrls,
+  CLICKHOUSE_CLUSTER: z
+    .string()
+    .regex(/^[\w-]+$/, 'must be the name of a cluster: letters, digits, _ and -')
+    .default('promptlane'),
   ADMIN_API_KEY: secret,
   API_KEY_PEPPER: secret,
   JWT_SECRET: z
@@ -89,7 +101,10 @@ export interface Config {
   host: string;
   databaseUrl: string;
   redisUrl: string;
+  /** What statements go to. */
   clickhouseUrl: string;
+  /** The servers that have the tables. */
+  clickhouseShardUrls: readonly string[];
   adminApiKey: string;
   apiKeyPepper: string;
   jwt: JwtConfig;
@@ -122,7 +137,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     host: values.HOST,
     databaseUrl: values.DATABASE_URL,
     redisUrl: values.REDIS_URL,
-    clickhouseUrl: values.CLICKHOUSE_URL,
+    clickhouseUrl: urlOfTables(values),
+    clickhouseShardUrls: values.CLICKHOUSE_SHARD_URLS ?? [values.CLICKHOUSE_URL],
     adminApiKey: values.ADMIN_API_KEY,
     apiKeyPepper: values.API_KEY_PEPPER,
     jwt: {
@@ -154,37 +170,40 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   };
 }
 
-const clickhouseUrl = environment.pick({ CLICKHOUSE_URL: true });
-
 /**
- * Reads only the URL of ClickHouse.
- * @throws Error that names the variable
+ * Settings of every statement about `Distributed` tables
+ * (https://clickhouse.com/docs/operations/settings/settings).
  */
-export function readClickHouseUrl(env: NodeJS.ProcessEnv = process.env): string {
-  const result = clickhouseUrl.safeParse(env);
-  if (!result.success) throw new Error('CLICKHOUSE_URL must be the http or https address of ClickHouse.');
-  return result.data.CLICKHOUSE_URL;
+const clusterSettings = {
+  // A trace is on one shard, so a subquery needs nothing of other shards.
+  distributed_product_mode: 'local',
+  // An insert is confirmed when the shards have stored the rows, not when another server has noted them.
+  distributed_foreground_insert: 1,
+  // A statement about traces asks only their shards.
+  optimize_skip_unused_shards: 1,
+  // A list without the executions of a shard must not look complete.
+  skip_unavailable_shards: 0,
+} as const;
+
+/** Returns the URL of `Distributed` tables with the settings that they require. */
+export function clusterUrl(url: string): string {
+  const withSettings = new URL(url);
+  for (const [name, value] of Object.entries(clusterSettings)) {
+    withSettings.searchParams.set(`clickhouse_setting_${name}`, String(value));
+  }
+  return withSettings.href;
 }
 
-const ownerUrl = { DATABASE_MIGRATE_URL: environment.shape.DATABASE_URL.optional() };
-const storeUrls = environment.pick({ DATABASE_URL: true, CLICKHOUSE_URL: true }).extend(ownerUrl);
-
-/**
- * Reads the URLs that migrations need. `serviceUrl` is set only if the service connects as another
- * user than the migrations.
- * @throws Error as {@link readConfig} does
- */
-export function readStoreUrls(env: NodeJS.ProcessEnv = process.env): {
-  databaseUrl: string;
-  serviceUrl: string | undefined;
-  clickhouseUrl: string;
-} {
-  const { DATABASE_URL, DATABASE_MIGRATE_URL, CLICKHOUSE_URL } = parse(storeUrls, env);
-  const databaseUrl = DATABASE_MIGRATE_URL ?? DATABASE_URL;
-  const isOther = new URL(databaseUrl).username !== new URL(DATABASE_URL).username;
-  return { databaseUrl, serviceUrl: isOther ? DATABASE_URL : undefined, clickhouseUrl: CLICKHOUSE_URL };
+/** Returns the URL that statements go to. */
+export function urlOfTables({
+  CLICKHOUSE_URL,
+  CLICKHOUSE_SHARD_URLS,
+}: Pick<z.output<typeof environment>, 'CLICKHOUSE_URL' | 'CLICKHOUSE_SHARD_URLS'>): string {
+  return CLICKHOUSE_SHARD_URLS === undefined ? CLICKHOUSE_URL : clusterUrl(CLICKHOUSE_URL);
 }
 
+/** Only migrations read it. */
+export const ownerUrl = { DATABASE_MIGRATE_URL: environment.shape.DATABASE_URL.optional() };
 const everything = environment.extend(ownerUrl);
 
 /**
@@ -196,7 +215,11 @@ export function environmentFaults(env: NodeJS.ProcessEnv): string[] {
   return result.success ? [] : describe(result.error);
 }
 
-function parse<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
+/** @throws Error that lists every fault with the name of the variable, never with its value */
+export function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  env: NodeJS.ProcessEnv = process.env,
+): z.output<Schema> {
   const result = schema.safeParse(present(env));
   if (result.success) return result.data;
   const faults = describe(result.error).map((fault) => `  ${fault}`);

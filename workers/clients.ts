@@ -15,8 +15,8 @@ export interface WorkerClients {
   config: Config;
   postgres: Postgres;
   clickhouse: ClickHouse;
-  /** A connection for statements that take minutes. */
-  slowClickhouse: ClickHouse;
+  /** Connections for statements that take minutes, to each server with tables. */
+  shards: readonly ClickHouse[];
   redis: Redis;
   logger: Logger;
   /** Aborted by `stop`. */
@@ -33,20 +33,19 @@ export function connectClients(config: Config, name: string): WorkerClients {
     requestTimeoutMs: insertTimeoutMs,
     settings: backgroundSettings,
   });
-  const slowClickhouse = connectClickHouse(config.clickhouseUrl, {
-    requestTimeoutMs: slowTimeoutMs,
-    settings: backgroundSettings,
-  });
+  const shards = config.clickhouseShardUrls.map((url) =>
+    connectClickHouse(url, { requestTimeoutMs: slowTimeoutMs, settings: backgroundSettings }),
+  );
   const redis = connectWorkerRedis(config.redisUrl);
   redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection'));
   const stopping = new AbortController();
   return {
-    ...{ config, postgres, clickhouse, slowClickhouse, redis, logger },
+    ...{ config, postgres, clickhouse, shards, redis, logger },
     stopping: stopping.signal,
     stop: () => stopping.abort(new UnavailableError('dependency_unavailable', 'The worker is stopping')),
     async close() {
       redis.disconnect();
-      await Promise.all([postgres.destroy(), clickhouse.close(), slowClickhouse.close()]);
+      await Promise.all([postgres.destroy(), ...[clickhouse, ...shards].map((client) => client.close())]);
     },
   };
 }

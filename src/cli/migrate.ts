@@ -1,11 +1,12 @@
 import { pathToFileURL } from 'node:url';
-import { readStoreUrls } from '../config.ts';
 import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
+import { type Cluster, distributeTables, TopologyError } from '../stores/clickhouse/distribute-tables.ts';
 import { migrateClickHouse, readClickHouseLayout } from '../stores/clickhouse/migrate.ts';
 import { requireKnownLayout, UnknownLayoutError } from '../stores/layout.ts';
 import { allowStatements, connectPostgres, type Postgres } from '../stores/postgres/client.ts';
 import { migratePostgres, readPostgresLayout } from '../stores/postgres/migrate.ts';
 import { limitStatements, putServiceUser } from '../stores/postgres/service-role.ts';
+import { readStoreUrls } from './store-urls.ts';
 
 /**
  * The key of the advisory lock that makes concurrent starts take turns: "plmigrat" as a 64-bit
@@ -16,6 +17,15 @@ const lockKey = '8100122917497462132';
 interface StoreUrls {
   databaseUrl: string;
   clickhouseUrl: string;
+  /** Undefined if ClickHouse is one server. */
+  cluster?: Cluster | undefined;
+}
+
+/** The open stores. */
+interface Stores {
+  postgres: Postgres;
+  /** The servers of ClickHouse that have the tables: one, or one of each shard. */
+  shards: readonly ClickHouse[];
 }
 
 /**
@@ -26,13 +36,17 @@ interface StoreUrls {
  * @throws UnknownLayoutError before any change, as {@link requireKnownLayouts} does
  */
 export async function migrate(urls: StoreUrls & { serviceUrl?: string | undefined }): Promise<string[]> {
-  return withStores(urls, (postgres, clickhouse) =>
-    withMigrationLock(postgres, async () => {
-      await checkLayouts(postgres, clickhouse);
+  return withStores(urls, (stores) =>
+    withMigrationLock(stores.postgres, async () => {
+      const { postgres, shards } = stores;
+      await checkLayouts(stores);
       const applied = await migratePostgres(postgres);
       if (urls.serviceUrl !== undefined) await putServiceUser(postgres, urls.serviceUrl);
       await limitStatements(postgres, urls.serviceUrl ?? urls.databaseUrl);
-      return [...applied, ...(await migrateClickHouse(clickhouse))];
+      for (const shard of shards) applied.push(...(await migrateClickHouse(shard)));
+      const facade = new URL(urls.clickhouseUrl).pathname.slice(1);
+      if (urls.cluster) for (const shard of shards) await distributeTables(shard, { facade, ...urls.cluster });
+      return [...new Set(applied)];
     }),
   );
 }
@@ -45,21 +59,22 @@ export async function requireKnownLayouts(urls: StoreUrls): Promise<void> {
   await withStores(urls, checkLayouts);
 }
 
-async function checkLayouts(postgres: Postgres, clickhouse: ClickHouse): Promise<void> {
+async function checkLayouts({ postgres, shards }: Stores): Promise<void> {
   requireKnownLayout(await readPostgresLayout(postgres));
-  requireKnownLayout(await readClickHouseLayout(clickhouse));
+  for (const shard of shards) requireKnownLayout(await readClickHouseLayout(shard));
 }
 
 async function withStores<T>(
-  { databaseUrl, clickhouseUrl }: StoreUrls,
-  work: (postgres: Postgres, clickhouse: ClickHouse) => Promise<T>,
+  { databaseUrl, clickhouseUrl, cluster }: StoreUrls,
+  work: (stores: Stores) => Promise<T>,
 ): Promise<T> {
   const postgres = connectPostgres(databaseUrl, 2);
-  const clickhouse = connectClickHouse(clickhouseUrl, { requestTimeoutMs: 120_000 });
+  const shardUrls = cluster?.shardUrls ?? [clickhouseUrl];
+  const shards = shardUrls.map((url) => connectClickHouse(url, { requestTimeoutMs: 120_000 }));
   try {
-    return await work(postgres, clickhouse);
+    return await work({ postgres, shards });
   } finally {
-    await Promise.all([postgres.destroy(), clickhouse.close()]);
+    await Promise.all([postgres.destroy(), ...shards.map((shard) => shard.close())]);
   }
 }
 
@@ -85,8 +100,9 @@ async function main(): Promise<number> {
     console.log(applied.length === 0 ? 'The schema is up to date.' : `Applied: ${applied.join(', ')}`);
     return 0;
   } catch (error) {
-    if (!(error instanceof UnknownLayoutError)) throw error;
-    console.error(error.explain(startOver));
+    if (error instanceof UnknownLayoutError) console.error(error.explain(startOver));
+    else if (error instanceof TopologyError) console.error(error.message);
+    else throw error;
     return 1;
   }
 }

@@ -1,11 +1,11 @@
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { readClickHouseUrl } from '../config.ts';
 import { renormalizeSpans, summarizeOutdated } from '../domains/ingestion/index.ts';
 import { NORMALIZER_VERSION } from '../domains/spans/index.ts';
 import { countStoredSpans } from '../domains/spans/reads.ts';
 import { UnavailableError } from '../lib/errors.ts';
 import { backgroundSettings, type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
+import { readClickHouseUrl } from './store-urls.ts';
 
 const usage = `Usage: npm run renormalize -- [--project <id>] [--below <normalizer version>] [--dry-run]
 

@@ -53,6 +53,7 @@ export function testConfig(overrides: Partial<Config> = {}): Config {
     databaseUrl: inject('serviceDatabaseUrl'),
     redisUrl: inject('redisUrl'),
     clickhouseUrl: inject('serviceClickhouseUrl'),
+    clickhouseShardUrls: [inject('serviceClickhouseUrl')],
     adminApiKey: randomSecret(),
     apiKeyPepper: randomSecret(),
     jwt: { secret: randomSecret(), jwksUrl: undefined, issuers: [], audiences: [] },

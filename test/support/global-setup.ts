@@ -9,6 +9,8 @@ import { lastLines } from '../../dev/process/log-file.ts';
 import { startReaper } from '../../dev/process/reaper.ts';
 import { serviceUrlOf } from '../../dev/service-url.ts';
 import { migrate } from '../../src/cli/migrate.ts';
+import { clusterUrl } from '../../src/config.ts';
+import type { ClickHouseCluster } from './cluster/clickhouse-cluster.ts';
 import { describeBreaches, judge } from './statements/judge.ts';
 import { clickhouseStatements, hearStatements, postgresStatements } from './statements/log.ts';
 import { type EngineUrls, randomSecret, spawnWorker } from './worker-process.ts';
@@ -18,12 +20,15 @@ declare module 'vitest' {
     /** URLs of the product. test/support/statements records their statements. The other URLs are for the tests. */
     serviceDatabaseUrl: string;
     serviceClickhouseUrl: string;
+    /** The servers with the tables of ClickHouse. */
+    shardUrls: readonly string[];
   }
 }
 
-interface Stack extends EngineUrls {
+export interface Stack extends EngineUrls {
   serviceDatabaseUrl: string;
   serviceClickhouseUrl: string;
+  shardUrls: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -36,8 +41,11 @@ interface SharedStack {
 const holder: { promptlaneTestStack?: SharedStack } & typeof globalThis = globalThis;
 
 /** Starts one set of migrated engines and one worker for all projects of a run. The last project stops them. */
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const shared = holder.promptlaneTestStack ?? { started: startStack(), users: 0 };
+export const setup = (project: TestProject) => share(project, () => startStack());
+
+/** Gives a project the stack of the run. The first one starts it, and the last one stops it. */
+export async function share(project: TestProject, start: () => Promise<Stack>): Promise<() => Promise<void>> {
+  const shared = holder.promptlaneTestStack ?? { started: start(), users: 0 };
   holder.promptlaneTestStack = shared;
   shared.users += 1;
   const stack = await shared.started;
@@ -46,6 +54,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('serviceClickhouseUrl', stack.serviceClickhouseUrl);
   project.provide('redisUrl', stack.redisUrl);
   project.provide('clickhouseUrl', stack.clickhouseUrl);
+  project.provide('shardUrls', stack.shardUrls);
   return async () => {
     shared.users -= 1;
     if (shared.users > 0) return;
@@ -54,7 +63,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-async function startStack(): Promise<Stack> {
+/** With a cluster, the engine of ClickHouse has nothing to do. */
+export async function startStack(cluster?: ClickHouseCluster): Promise<Stack> {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-statements-'));
   const [postgresLog, clickhouseLog] = [join(directory, 'postgres.log'), join(directory, 'clickhouse.jsonl')];
   process.env[STATEMENT_LOG_VARIABLE] = clickhouseLog;
@@ -63,26 +73,33 @@ async function startStack(): Promise<Stack> {
   delete process.env[STATEMENT_LOG_VARIABLE];
   const databaseUrl = engines.postgres.url;
   const serviceDatabaseUrl = serviceUrlOf(databaseUrl, randomSecret());
-  const serviceClickhouseUrl = engines.clickhouse.url;
+  const serviceClickhouseUrl = cluster ? clusterUrl(cluster.url) : engines.clickhouse.url;
   const clickhouseUrl = serviceClickhouseUrl.replace(`//${serviceUser(serviceClickhouseUrl)}:`, '//tests:');
   const redisUrl = engines.redis.url;
   try {
-    await migrate({ databaseUrl, serviceUrl: serviceDatabaseUrl, clickhouseUrl });
+    await migrate({
+      databaseUrl,
+      serviceUrl: serviceDatabaseUrl,
+      clickhouseUrl: cluster?.url ?? clickhouseUrl,
+      cluster,
+    });
     await hearStatements(databaseUrl, serviceUser(serviceDatabaseUrl));
     const endWorker = await startWorker({
       ...{ databaseUrl: serviceDatabaseUrl, clickhouseUrl: serviceClickhouseUrl, redisUrl },
+      ...(cluster && { shardUrls: cluster.shardUrls }),
     });
     return {
       ...{ databaseUrl, clickhouseUrl, redisUrl, serviceDatabaseUrl, serviceClickhouseUrl },
+      shardUrls: cluster?.shardUrls ?? [clickhouseUrl],
       async stop() {
         await endWorker();
-        await engines.stop();
+        await Promise.all([engines.stop(), cluster?.stop()]);
         await judgeStatements(postgresLog, clickhouseLog, serviceUser(serviceClickhouseUrl));
         rmSync(directory, { recursive: true, force: true });
       },
     };
   } catch (error) {
-    await engines.stop();
+    await Promise.all([engines.stop(), cluster?.stop()]);
     throw error;
   }
 }

@@ -9,6 +9,7 @@ import { startReaper } from '../../dev/process/reaper.ts';
 import { seed } from '../../dev/seed.ts';
 import { serviceUrlOf } from '../../dev/service-url.ts';
 import { migrate } from '../../src/cli/migrate.ts';
+import { clusterUrl } from '../../src/config.ts';
 import type { PlanName } from '../../src/domains/workspaces/index.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { jobCatalog } from '../../src/queue/job-catalog.ts';
@@ -16,6 +17,7 @@ import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/
 import { connectPostgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { AppProcess } from './app-process.ts';
+import type { ClickHouseCluster } from './cluster/clickhouse-cluster.ts';
 import { until } from './until.ts';
 
 export interface Project {
@@ -49,6 +51,8 @@ export interface Stack {
 }
 
 export interface StackOptions {
+  /** The tables are on these shards. */
+  cluster?: ClickHouseCluster;
   /** Files that the worker loads first. */
   workerPreload?: readonly string[];
   /** Files that the API loads first. */
@@ -69,9 +73,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const engines = await startThrowawayEngines();
   const { url: ownerUrl } = engines.postgres;
   const databaseUrl = serviceUrlOf(ownerUrl, 'password-of-the-fault-tests');
-  const { url: clickhouseUrl } = engines.clickhouse;
+  const { cluster } = options;
+  const { url: clickhouseUrl } = cluster ?? engines.clickhouse;
   await commitSynchronously(ownerUrl);
-  await migrate({ databaseUrl: ownerUrl, serviceUrl: databaseUrl, clickhouseUrl });
+  await migrate({ databaseUrl: ownerUrl, serviceUrl: databaseUrl, clickhouseUrl, cluster });
   const seeded = await seed({ databaseUrl: ownerUrl, apiKeyPepper });
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-apps-'));
   const reaper = startReaper(directory);
@@ -86,6 +91,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ADMIN_API_KEY: adminKey,
     API_KEY_PEPPER: apiKeyPepper,
     DEFAULT_PLAN: 'enterprise',
+    ...(cluster && { CLICKHOUSE_SHARD_URLS: cluster.shardUrls.join(';'), CLICKHOUSE_CLUSTER: cluster.name }),
     ...options.env,
     ...(await options.envOf?.(engines)),
   };
@@ -114,7 +120,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   ]);
   const redis = connectWorkerRedis(engines.redis.url);
   redis.on('error', () => undefined);
-  const clickhouse = connectClickHouse(clickhouseUrl);
+  const clickhouse = connectClickHouse(cluster ? clusterUrl(clickhouseUrl) : clickhouseUrl);
   const ingest = quietQueue(jobCatalog.ingestBody.queue, redis);
   const ingestLarge = quietQueue(jobCatalog.ingestLargeBody.queue, redis);
   const isolation = quietQueue(jobCatalog.isolateBody.queue, redis);

@@ -6,6 +6,8 @@ export interface EngineUrls {
   databaseUrl: string;
   redisUrl: string;
   clickhouseUrl: string;
+  /** The servers with the tables, if they are not that of `clickhouseUrl`. */
+  shardUrls?: readonly string[];
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -27,6 +29,7 @@ export async function spawnWorker(urls: EngineUrls, logFile: string): Promise<Ch
       DATABASE_URL: urls.databaseUrl,
       REDIS_URL: urls.redisUrl,
       CLICKHOUSE_URL: urls.clickhouseUrl,
+      CLICKHOUSE_SHARD_URLS: urls.shardUrls?.join(';'),
       ADMIN_API_KEY: randomSecret(),
       API_KEY_PEPPER: randomSecret(),
       LOG_LEVEL: 'info',

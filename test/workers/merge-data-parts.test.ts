@@ -15,7 +15,7 @@ let inserted = 0;
 
 beforeAll(async () => {
   redis = connectWorkerRedis(inject('redisUrl'));
-  clickhouse = connectClickHouse(inject('clickhouseUrl'));
+  clickhouse = connectClickHouse(inject('shardUrls')[0] ?? '');
 });
 afterAll(async () => {
   await clickhouse.command({
@@ -60,7 +60,7 @@ async function merge(queueName: string, restS = 3_600): Promise<void> {
   const ingest = [connectQueue(queueName, redis)];
   const logger = createLogger({ level: 'error', name: 'test' });
   const { signal } = new AbortController();
-  await mergeDataParts({ slowClickhouse: clickhouse, ingest, stopping: signal, logger }, { restS });
+  await mergeDataParts({ shards: [clickhouse], ingest, stopping: signal, logger }, { restS });
 }
 
 test('many parts stay as they are while a body waits, and are merged once none does', async () => {

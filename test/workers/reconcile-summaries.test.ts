@@ -10,6 +10,7 @@ import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { connectQueue } from '../../workers/connect-queue.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { changeTables } from '../support/change-tables.ts';
 import { encodedBody } from '../support/encoded-body.ts';
 import { aModelCall, aSpan, newTraceId } from '../support/spans.ts';
 import { listExecutions, sendSpans, untilListed } from '../support/traces.ts';
@@ -81,7 +82,7 @@ test('an execution that was deleted is listed again', async () => {
   const span = aSpan();
   await sendSpans(api, project.key, [span]);
   await untilListed(api, project, span.traceId);
-  await clickhouse.command({
+  await changeTables({
     query: `DELETE FROM executions WHERE project_id = {id:String} SETTINGS lightweight_deletes_sync = 2`,
     query_params: { id: project.id },
   });

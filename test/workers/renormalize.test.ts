@@ -25,6 +25,7 @@ import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/
 import { insertBlock } from '../../src/stores/clickhouse/insert-block.ts';
 import { readEngineClock } from '../../src/stores/clickhouse/statements.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { changeTables } from '../support/change-tables.ts';
 import { allRows } from '../support/embedded-clickhouse.ts';
 import * as arbitrary from '../support/otlp-arbitrary.ts';
 import { encodeTraces, type SpanInput } from '../support/otlp-encode.ts';
@@ -123,8 +124,8 @@ describe('renormalize', () => {
     await run({ belowVersion: NORMALIZER_VERSION + 1 }, lines);
     expect(lines.at(-1)).toMatch(/^Normalized 2 spans again\. 0 spans could not be read/);
     expect((await getExecution(api, project, call.traceId)).body).toEqual(first.body);
-    await clickhouse.command({ query: 'OPTIMIZE TABLE spans FINAL' });
-    await clickhouse.command({ query: 'OPTIMIZE TABLE executions FINAL' });
+    await changeTables({ query: 'OPTIMIZE TABLE spans FINAL' });
+    await changeTables({ query: 'OPTIMIZE TABLE executions FINAL' });
     expect((await getExecution(api, project, call.traceId)).body).toEqual(first.body);
     expect((await listExecutions(api, project, window)).body.data).toMatchObject([{ usage: { input_tokens: 42 } }]);
   });
@@ -217,7 +218,7 @@ describe('renormalize', () => {
     const span = aModelCall(42, 17);
     await sendSpans(api, project.key, [span]);
     await untilStored(api, project, span.traceId);
-    await clickhouse.command({
+    await changeTables({
       query: `ALTER TABLE spans UPDATE kind = 'other', model = '' WHERE project_id = '${project.id}' SETTINGS mutations_sync = 2`,
     });
     const later = {

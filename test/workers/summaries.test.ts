@@ -4,6 +4,7 @@ import { summarizeLargeTrace } from '../../src/domains/summaries/summarize-large
 import { summarizeSmallTraces } from '../../src/domains/summaries/summarize-stored-traces.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { type Answer, newProject, type ProjectOfTest, type Query, startApi, type TestApi } from '../support/api.ts';
+import { changeTables } from '../support/change-tables.ts';
 import { allRows } from '../support/embedded-clickhouse.ts';
 import { encodeSpans, type SpanInput } from '../support/otlp-encode.ts';
 import { aModelCall, aSpan, newSpanId, newTraceId, nowNano } from '../support/spans.ts';
@@ -368,7 +369,7 @@ test('a late span of a trace whose early spans retention has removed: its summar
   if (!first || !second || !third || !late) throw new Error('There are four spans');
   await sendSpans(project.key, [first, second, third]);
   await untilListed(project, traceId, ({ span_count }) => span_count === 3);
-  await clickhouse.command({
+  await changeTables({
     query: `DELETE FROM spans WHERE project_id = {projectId:String} AND lower(hex(span_id)) IN {ids:Array(String)}
             SETTINGS lightweight_deletes_sync = 2`,
     query_params: { projectId: project.id, ids: [first.spanId, second.spanId] },

@@ -4,8 +4,8 @@ import { readRows, runStatement } from '../../stores/clickhouse/statements.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
 export interface MergeDataPartsDeps {
-  /** A client with a timeout long enough for a merge. */
-  slowClickhouse: ClickHouse;
+  /** Clients with a timeout long enough for a merge, of each server with tables: a server knows only its own parts. */
+  shards: readonly ClickHouse[];
   /** The queues of both lanes. */
   ingest: readonly Queue[];
   /** Aborted when the worker must stop. */
@@ -30,16 +30,22 @@ export const quicklyMergedBytesMax = 512 * 1024 * 1024;
  * spans come fast, ClickHouse leaves those of `spans` alone (`merge_selector_base`), because a
  * merge costs as much as the inserts before it. Small data parts are merged first. A partition
  * without changes for `restS` seconds is merged further. Reads with FINAL compare the rows of all
- * data parts, which takes stats half as long again as reading one.
+ * data parts, which takes stats half as long again as reading one. Replicated tables merge by themselves: each of
+ * their replicas would do the same merge.
  */
-export async function mergeDataParts(
-  { slowClickhouse, ingest, stopping, logger }: MergeDataPartsDeps,
-  { restS }: { restS: number },
+export async function mergeDataParts(deps: MergeDataPartsDeps, { restS }: { restS: number }): Promise<void> {
+  for (const shard of deps.shards) await mergeOn(shard, deps, restS);
+}
+
+async function mergeOn(
+  shard: ClickHouse,
+  { ingest, stopping, logger }: MergeDataPartsDeps,
+  restS: number,
 ): Promise<void> {
-  for (const { table, partition, parts } of await scattered(slowClickhouse, restS)) {
+  for (const { table, partition, parts } of await scattered(shard, restS)) {
     if ((await anyBody(ingest)) || stopping.aborted) return;
     const startedAtMs = performance.now();
-    await runStatement(slowClickhouse, {
+    await runStatement(shard, {
       query: 'OPTIMIZE TABLE {table:Identifier} PARTITION ID {partition:String}',
       query_params: { table, partition },
       clickhouse_settings: { max_execution_time: 0 },
@@ -63,7 +69,8 @@ interface Scattered {
 function scattered(clickhouse: ClickHouse, restS: number): Promise<Scattered[]> {
   return readRows(clickhouse, {
     query: `SELECT table, partition_id AS partition, count()::Float64 AS parts FROM system.parts
-            WHERE active AND database = currentDatabase()
+            WHERE active AND database = currentDatabase() AND endsWith(engine, 'MergeTree')
+              AND NOT startsWith(engine, 'Replicated') AND NOT startsWith(engine, 'Shared')
             GROUP BY table, partition_id
             HAVING (table = 'spans' AND parts > {partsMax:UInt32})
               OR (countIf(bytes_on_disk <= {quicklyMergedBytesMax:UInt64}) > {restingPartsMax:UInt32}

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readClickHouseUrl } from '../../../src/cli/store-urls.ts';
 import { readConfig } from '../../../src/config.ts';
 
 const complete = {
@@ -41,6 +42,33 @@ describe('what makes tokens valid', () => {
 
   test('is never quoted in a fault', () => {
     expect(() => read({ JWT_SECRET: 'a short secret' })).not.toThrow(/a short secret/);
+  });
+});
+
+describe('ClickHouse', () => {
+  test('is one server unless shards are named', () => {
+    expect(read({ CLICKHOUSE_SHARD_URLS: '' })).toMatchObject({
+      ...{ clickhouseUrl: complete.CLICKHOUSE_URL, clickhouseShardUrls: [complete.CLICKHOUSE_URL] },
+    });
+  });
+
+  test('on shards: statements carry the settings that `Distributed` tables require', () => {
+    const set = read({ CLICKHOUSE_SHARD_URLS: 'http://a:8123/pl; http://b:8123/pl' });
+    expect(set.clickhouseShardUrls).toEqual(['http://a:8123/pl', 'http://b:8123/pl']);
+    expect(Object.fromEntries(new URL(set.clickhouseUrl).searchParams)).toEqual({
+      clickhouse_setting_distributed_product_mode: 'local',
+      clickhouse_setting_distributed_foreground_insert: '1',
+      clickhouse_setting_optimize_skip_unused_shards: '1',
+      clickhouse_setting_skip_unavailable_shards: '0',
+    });
+    expect(readClickHouseUrl({ ...complete, CLICKHOUSE_SHARD_URLS: 'http://a:8123/pl' })).toContain('=local');
+  });
+
+  test.each([
+    [{ CLICKHOUSE_SHARD_URLS: 'a:9000' }, /CLICKHOUSE_SHARD_URLS/],
+    [{ CLICKHOUSE_CLUSTER: "a'b" }, /CLICKHOUSE_CLUSTER: must be the name of a cluster/],
+  ])('does not start with %j', (env, fault) => {
+    expect(() => read(env)).toThrow(fault);
   });
 });
 
