@@ -23,9 +23,9 @@ CREATE TABLE IF NOT EXISTS spans
     -- An attribute whose value is `input` or `output`, and longer than 20 bytes, is only named here.
     input_attribute LowCardinality(String),
     output_attribute LowCardinality(String),
-    attributes_string Map(LowCardinality(String), String) CODEC(ZSTD(1)),
-    attributes_int Map(LowCardinality(String), Int64),
-    attributes_double Map(LowCardinality(String), Float64),
+    attributes_string Map(LowCardinality(String), String) CODEC(ZSTD(3)),
+    attributes_int Map(LowCardinality(String), Int64) CODEC(ZSTD(1)),
+    attributes_double Map(LowCardinality(String), Float64) CODEC(ZSTD(1)),
     attributes_bool Map(LowCardinality(String), Bool),
     -- bytes, arrays, key-value lists and empty values, as OTLP/JSON
     attributes_other Map(LowCardinality(String), String) CODEC(ZSTD(1)),
@@ -64,8 +64,8 @@ CREATE TABLE IF NOT EXISTS spans
     cost_source Enum8('none' = 0, 'reported' = 1, 'computed' = 2),
     price_version LowCardinality(String),
     ttft_ms Nullable(Float64),
-    response_id String,
-    session_id String,
+    response_id String CODEC(ZSTD(1)),
+    session_id String CODEC(ZSTD(1)),
     conversation_id String,
     user_id String,
     tags Array(LowCardinality(String)),
@@ -81,10 +81,10 @@ CREATE TABLE IF NOT EXISTS spans
     -- judgments of the span, its trace or its session, as a JSON list; '' is none
     -- (src/domains/conventions/evaluations.ts)
     evaluations String DEFAULT '' CODEC(ZSTD(1)),
-    input_preview String CODEC(ZSTD(1)),
-    output_preview String CODEC(ZSTD(1)),
-    input String CODEC(ZSTD(1)),
-    output String CODEC(ZSTD(1)),
+    input_preview String CODEC(ZSTD(3)),
+    output_preview String CODEC(ZSTD(3)),
+    input String CODEC(ZSTD(3)),
+    output String CODEC(ZSTD(3)),
     warnings Array(LowCardinality(String)),
 
     -- Of rows with one time of receipt, the one that knew of more log records is newer.
@@ -106,23 +106,24 @@ CREATE TABLE IF NOT EXISTS spans
             arrayMap((key, value) -> cityHash64(key, toString(value)), mapKeys(attributes_int), mapValues(attributes_int)),
             arrayMap((key, value) -> if(length(toString(value)) <= 6, cityHash64(key, toString(value)), 0),
                 mapKeys(attributes_double), mapValues(attributes_double)),
-            arrayMap((key, value) -> cityHash64(key, toString(value)), mapKeys(attributes_bool), mapValues(attributes_bool))))),
-    -- Long values are mostly unique, so a bloom filter mostly avoids reading their column.
-    long_attribute_hashes Array(UInt64) MATERIALIZED arrayFilter(hash -> hash != 0, arrayConcat(
+            arrayMap((key, value) -> cityHash64(key, toString(value)), mapKeys(attributes_bool), mapValues(attributes_bool))))) CODEC(ZSTD(1)),
+    -- Long values are mostly unique, so a bloom filter mostly avoids reading their column. 48 bits of a hash suffice:
+    -- of a thousand million values, another one has the same with a probability of 4e-6. T64 stores no other bits.
+    long_attribute_hashes Array(UInt64) MATERIALIZED arrayMap(hash -> bitAnd(hash, 0xFFFFFFFFFFFF), arrayFilter(hash -> hash != 0, arrayConcat(
         [if(input_attribute = '', 0, cityHash64(input_attribute, input)),
          if(output_attribute = '', 0, cityHash64(output_attribute, output))],
         arrayMap((key, value) -> if(length(value) <= 20, 0, cityHash64(key, value)),
             mapKeys(attributes_string), mapValues(attributes_string)),
         arrayMap((key, value) -> if(length(toString(value)) <= 6, 0, cityHash64(key, toString(value))),
-            mapKeys(attributes_double), mapValues(attributes_double)))) CODEC(NONE),
+            mapKeys(attributes_double), mapValues(attributes_double))))) CODEC(T64),
     -- `q` looks for words; JSON writes line breaks as \n.
     search_texts Array(String) ALIAS
         array(replaceAll(lowerUTF8(input), '\\n', ' '), replaceAll(lowerUTF8(output), '\\n', ' ')),
 
     INDEX long_attributes long_attribute_hashes TYPE bloom_filter(0.005) GRANULARITY 1,
     INDEX words array(replaceAll(lowerUTF8(input), '\\n', ' '), replaceAll(lowerUTF8(output), '\\n', ' '))
-        TYPE text(tokenizer = 'splitByNonAlpha'),
-    INDEX short_attributes short_attribute_hashes TYPE text(tokenizer = 'array')
+        TYPE text(tokenizer = 'splitByNonAlpha', posting_list_codec = 'bitpacking'),
+    INDEX short_attributes short_attribute_hashes TYPE text(tokenizer = 'array', posting_list_codec = 'bitpacking')
 )
 ENGINE = ReplacingMergeTree(row_version)
 PARTITION BY toYYYYMM(received_at)

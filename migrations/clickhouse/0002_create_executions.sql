@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS executions
     tags Array(LowCardinality(String)),
     -- the row as JSON of `Execution`, so that a list reads one column instead of thirty; numbers
     -- beyond 2^53 are texts. Workers write it (src/domains/summaries/execution-summary.ts)
-    summary String,
+    summary String CODEC(ZSTD(1)),
     INDEX start_minmax start_unix_nano TYPE minmax GRANULARITY 16,
     INDEX summarized_minmax summarized_at TYPE minmax GRANULARITY 16
 )

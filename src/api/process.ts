@@ -87,6 +87,7 @@ export function createApiProcess(config: Config): ApiProcess {
   const authentication = createAuthentication({ config, postgres, credentials, invalidations, logger });
   const receiving = createReceiving({ config, redis, clock, publisher, logger });
   metrics.exportCounts(receiving.unkept);
+  metrics.exportGauge(receiving.gate.memory);
   const probes = createProbes({ postgres: credentials, clickhouse, redis }, () =>
     queueConcern({ redis, clock, lanes: publisher.queues, refusal: () => receiving.gate.refusal }),
   );

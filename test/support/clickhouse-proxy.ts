@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
-import { withCredentialsOf } from './proxy.ts';
+import { atProxy } from './proxy.ts';
 
 export interface ClickHouseProxy {
   url: string;
@@ -45,7 +45,7 @@ export async function startClickHouseProxy(targetUrl: string): Promise<ClickHous
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The proxy has no port');
   return {
-    url: withCredentialsOf(targetUrl, `http://127.0.0.1:${address.port}`),
+    url: atProxy(targetUrl, `http://127.0.0.1:${address.port}`),
     loseReplyOfEvery(value) {
       nth = value;
     },

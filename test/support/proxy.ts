@@ -51,17 +51,17 @@ export async function startProxy(
   }
 
   return {
-    url: withCredentialsOf(targetUrl, `http://127.0.0.1:${server.port}`),
+    url: atProxy(targetUrl, `http://127.0.0.1:${server.port}`),
     requests,
     close: () => server.close(1_000),
   };
 }
 
-/** Returns the address of a proxy for clients that send the user and the password of the target. */
-export function withCredentialsOf(targetUrl: string, proxyUrl: string): string {
-  const [target, proxy] = [new URL(targetUrl), new URL(proxyUrl)];
-  [proxy.username, proxy.password] = [target.username, target.password];
-  return proxy.href.replace(/\/$/, '');
+/** Returns the address of a proxy, with everything else of the target: user, password, path and parameters. */
+export function atProxy(targetUrl: string, proxyUrl: string): string {
+  const url = new URL(targetUrl);
+  url.host = new URL(proxyUrl).host;
+  return url.href.replace(/\/$/, '');
 }
 
 /** Forwards a request. Calls back with the response, or without one if the connection fails. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
-import { withCredentialsOf } from './proxy.ts';
+import { atProxy } from './proxy.ts';
 
 export interface RefusingClickHouse {
   url: string;
@@ -49,7 +49,7 @@ export async function startRefusingClickHouse(
   if (address === null || typeof address === 'string') throw new Error('The server has no port');
   const url = `http://127.0.0.1:${address.port}`;
   return {
-    url: engineUrl === undefined ? url : withCredentialsOf(engineUrl, url),
+    url: engineUrl === undefined ? url : atProxy(engineUrl, url),
     answers,
     async close() {
       server.closeAllConnections();

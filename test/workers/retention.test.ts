@@ -92,12 +92,14 @@ test.each([28_001, 30_000, 36_500, 65_535])('a row that was stored with %i days 
 });
 
 test('every table with a retention counts its end so that it stops at the last DateTime', async () => {
-  const result = await clickhouse.query({
+  const shard = connectClickHouse(inject('shardUrls')[0] ?? '');
+  const result = await shard.query({
     query: `SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
       AND name IN (SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'retention_days')`,
     format: 'JSONEachRow',
   });
   const tables = await result.json<{ name: string; engine_full: string }>();
+  await shard.close();
   expect(tables.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['spans', 'executions', 'execution_versions', 'execution_facts']),
   );

@@ -6,6 +6,7 @@ import { readQueueStats } from '../../queue/queue-stats.ts';
 import type { RedisClock } from '../../queue/redis-clock.ts';
 import { summaryCounts } from '../../queue/summary-counts.ts';
 import { readWorkerFigures } from '../../queue/worker-figures.ts';
+import { workerCounts, workerFreshness } from '../../queue/worker-metrics.ts';
 import type { Redis } from '../../stores/redis/client.ts';
 import type { Probe } from '../../telemetry/health.ts';
 import type { LatencyRecorder } from '../../telemetry/latency.ts';
@@ -14,7 +15,7 @@ import { createDocuments } from './documents.ts';
 import type { DependencyName } from './operations.schema.ts';
 
 /**
- * Creates what the operations endpoints report, once per process. Adds the queue gauges and the
+ * Creates what the operations endpoints report, once per process. Adds the metrics of queues and workers and the
  * counters of events and summaries to `metrics`.
  */
 export function createOperations(deps: {
@@ -33,10 +34,13 @@ export function createOperations(deps: {
   metrics.exportCounts(identityEventCounts(redis));
   metrics.exportCounts(summaryCounts(redis));
   metrics.exportCounts(logCounts(redis));
+  const workers = () => readWorkerFigures(redis, clock.nowMs());
+  metrics.exportCounts(workerCounts(workers));
+  metrics.exportGauge(workerFreshness(workers));
   for (const gauge of queueGauges(queueStats)) metrics.exportGauge(gauge);
   const ingestStats = async () => ({
     ackP99Ms: latency.summary('POST /api/v1/traces').p99_ms,
-    freshnessP95Ms: worst((await readWorkerFigures(redis, clock.nowMs())).map((figures) => figures.freshnessP95Ms)),
+    freshnessP95Ms: worst((await workers()).map((figures) => figures.freshnessP95Ms)),
   });
   const documents = createDocuments(openApi);
   return { version, startedAtMs: Date.now(), probes, latency, metrics, queueStats, ingestStats, documents };

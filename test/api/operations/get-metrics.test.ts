@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectProblem, newProject, startApi, type TestApi } from '../../support/api.ts';
+import { until } from '../../support/until.ts';
 
 let api: TestApi;
 
@@ -15,6 +16,20 @@ describe('200', () => {
     expect([status, headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/plain/)]);
     expect(text).toMatch(/^http_request_duration_seconds_count\{.*operation="createProject".*status="201".*\} 1$/m);
     expect(text).toContain('process_cpu_seconds_total');
+  });
+});
+
+describe('what decides about more workers and more memory', () => {
+  test('is exported: the age of the queues, what workers store and how late, and the memory for bodies', async () => {
+    const text = await until('a worker has reported', 30_000, async () => {
+      const answer = await api.call('getMetrics', { adminKey: api.config.adminApiKey });
+      return answer.text.includes('worker_spans_stored_total{') && answer.text;
+    });
+    const sample = (name: string) => Number(new RegExp(`^${name}.*\\} (\\S+)$`, 'm').exec(text)?.[1]);
+    expect(sample('worker_spans_stored_total\\{worker="[^"]+:\\d+"')).toBeGreaterThanOrEqual(0);
+    expect(sample('ingest_memory_bytes\\{of="all"')).toBeGreaterThan(1024 ** 2);
+    expect(sample('ingest_memory_bytes\\{of="left"')).toBeGreaterThan(0);
+    expect(sample('queue_oldest_age_seconds\\{queue="ingest"')).toBeGreaterThanOrEqual(0);
   });
 });
 

@@ -28,9 +28,10 @@ export const attribute: FieldType = {
   fromText: (text) => text,
   tests: {
     oneOf: (key, vs, values) => {
-      const hashes = (type: string) => `arrayMap(value -> ${type}(cityHash64(${key}, value)), ${vs})`;
-      const short = `hasAny(short_attribute_hashes, ${hashes('reinterpretAsFixedString')})`;
-      const long = `hasAny(long_attribute_hashes, ${hashes('toUInt64')})`;
+      const hash = `cityHash64(${key}, value)`;
+      const hasAny = (column: string, stored: string) => `hasAny(${column}, arrayMap(value -> ${stored}, ${vs}))`;
+      const short = hasAny('short_attribute_hashes', `reinterpretAsFixedString(${hash})`);
+      const long = hasAny('long_attribute_hashes', `bitAnd(${hash}, 0xFFFFFFFFFFFF)`);
       return [...(values.some(mayBeShort) ? [short] : []), ...(values.some(mayBeLong) ? [long] : [])].join(' OR ');
     },
     present: (key) =>

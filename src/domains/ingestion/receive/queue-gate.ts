@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { UnavailableError } from '../../../lib/errors.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
+import type { KeptGauge } from '../../../telemetry/metrics.ts';
 import { BacklogShares, type BacklogSharesDeps } from './backlog-shares.ts';
 import { bodiesBytesMax, bytesLeft, refusalOf, unsafeReasonOf } from './queue-refusal.ts';
 
@@ -76,6 +77,20 @@ export class QueueGate {
   get refusal(): string | undefined {
     return this.#refusal;
   }
+
+  /** The Prometheus gauge of the memory for bodies. When nothing is left, bodies are refused. */
+  readonly memory: KeptGauge<'of'> = {
+    name: 'ingest_memory_bytes',
+    help: 'Memory of Redis for bodies: all of it, and what is left',
+    labels: ['of'],
+    read: async () =>
+      Number.isFinite(this.#bodiesBytesMax)
+        ? [
+            { of: 'all', value: this.#bodiesBytesMax },
+            { of: 'left', value: this.#bytesLeft },
+          ]
+        : [],
+  };
 
   /**
    * Checks that bodies are accepted.
