@@ -47,7 +47,7 @@ export default defineConfig({
           ...sharing(2),
         },
       },
-      // The same files as above, with ClickHouse on two shards: `npm run test:cluster`, not part of `npm test`.
+      // The same files as above, with ClickHouse on two shards and PgBouncer: `npm run test:cluster`, not part of `npm test`.
       {
         test: {
           name: 'cluster',

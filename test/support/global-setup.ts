@@ -63,8 +63,15 @@ export async function share(project: TestProject, start: () => Promise<Stack>): 
   };
 }
 
-/** With a cluster, the engine of ClickHouse has nothing to do. */
-export async function startStack(cluster?: ClickHouseCluster): Promise<Stack> {
+/** Other places of the stores. */
+export interface StackPlaces {
+  /** With a cluster, the engine of ClickHouse has nothing to do. */
+  cluster?: ClickHouseCluster;
+  /** Starts what the product connects to instead of Postgres. */
+  poolOf?: (serviceDatabaseUrl: string) => Promise<{ url: string; stop(): Promise<void> } | undefined>;
+}
+
+export async function startStack({ cluster, poolOf }: StackPlaces = {}): Promise<Stack> {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-statements-'));
   const [postgresLog, clickhouseLog] = [join(directory, 'postgres.log'), join(directory, 'clickhouse.jsonl')];
   process.env[STATEMENT_LOG_VARIABLE] = clickhouseLog;
@@ -72,14 +79,17 @@ export async function startStack(cluster?: ClickHouseCluster): Promise<Stack> {
   // A test stops the engines that it started itself.
   delete process.env[STATEMENT_LOG_VARIABLE];
   const databaseUrl = engines.postgres.url;
-  const serviceDatabaseUrl = serviceUrlOf(databaseUrl, randomSecret());
+  const directUrl = serviceUrlOf(databaseUrl, randomSecret());
+  const pool = await poolOf?.(directUrl);
+  const serviceDatabaseUrl = pool?.url ?? directUrl;
   const serviceClickhouseUrl = cluster ? clusterUrl(cluster.url) : engines.clickhouse.url;
   const clickhouseUrl = serviceClickhouseUrl.replace(`//${serviceUser(serviceClickhouseUrl)}:`, '//tests:');
   const redisUrl = engines.redis.url;
+  const stopEngines = () => Promise.all([engines.stop(), cluster?.stop(), pool?.stop()]);
   try {
     await migrate({
       databaseUrl,
-      serviceUrl: serviceDatabaseUrl,
+      serviceUrl: directUrl,
       clickhouseUrl: cluster?.url ?? clickhouseUrl,
       cluster,
     });
@@ -93,13 +103,13 @@ export async function startStack(cluster?: ClickHouseCluster): Promise<Stack> {
       shardUrls: cluster?.shardUrls ?? [clickhouseUrl],
       async stop() {
         await endWorker();
-        await Promise.all([engines.stop(), cluster?.stop()]);
+        await stopEngines();
         await judgeStatements(postgresLog, clickhouseLog, serviceUser(serviceClickhouseUrl));
         rmSync(directory, { recursive: true, force: true });
       },
     };
   } catch (error) {
-    await Promise.all([engines.stop(), cluster?.stop()]);
+    await stopEngines();
     throw error;
   }
 }
