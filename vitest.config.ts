@@ -52,6 +52,8 @@ export default defineConfig({
         test: {
           name: 'cluster',
           include: ['test/api/**/*.test.ts', 'test/workers/**/*.test.ts'],
+          // They are about the sessions and the users of Postgres itself.
+          exclude: ['test/api/stores/postgres-shares.test.ts', 'test/api/stores/service-role.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
           globalSetup: ['test/support/cluster/global-setup.ts'],

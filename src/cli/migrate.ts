@@ -44,7 +44,7 @@ export async function migrate(urls: StoreUrls & { serviceUrl?: string | undefine
       if (urls.serviceUrl !== undefined) await putServiceUser(postgres, urls.serviceUrl);
       await limitStatements(postgres, urls.serviceUrl ?? urls.databaseUrl);
       for (const shard of shards) applied.push(...(await migrateClickHouse(shard)));
-      const facade = new URL(urls.clickhouseUrl).pathname.slice(1);
+      const facade = new URL(urls.clickhouseUrl).pathname.slice(1) || 'default';
       if (urls.cluster) for (const shard of shards) await distributeTables(shard, { facade, ...urls.cluster });
       return [...new Set(applied)];
     }),

@@ -349,10 +349,10 @@ async function store(
   });
   const version = rows[0]?.version ?? NORMALIZER_VERSION;
   const staging = `staging_${newSpanId()}`;
-  await clickhouse.command({ query: `CREATE TABLE ${staging} AS spans` });
+  const names = spanTable.names.join(', ');
+  await clickhouse.command({ query: `CREATE TABLE ${staging} ENGINE = Memory AS SELECT ${names} FROM spans LIMIT 0` });
   const block = spanTable.block([spanTable.encode(rows)]);
   await insertBlock(clickhouse, { table: staging, columns: spanTable.names, block });
-  const names = spanTable.names.join(', ');
   await clickhouse.command({
     query: `INSERT INTO spans (${names}) SELECT * REPLACE (${version} AS normalizer_version)
             FROM (SELECT ${names} FROM ${staging})`,
