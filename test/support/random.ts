@@ -3,9 +3,12 @@ import { onTestFailed } from 'vitest';
 /** Returns numbers from 0 up to 1. A seed always gives the same numbers. */
 export type Random = () => number;
 
-/** Returns random numbers for one test. A failed test prints its seed, and `SEED` repeats it. */
-export function seededRandom(): Random {
-  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
+/**
+ * Returns random numbers for one test. A failed test prints its seed, and `SEED` repeats it. `always` is the seed of a
+ * test whose result depends on chance.
+ */
+export function seededRandom({ always = Math.floor(Math.random() * 2 ** 32) } = {}): Random {
+  const seed = Number(process.env.SEED ?? always);
   onTestFailed(() => console.error(`Repeat this test with SEED=${seed}`));
   return mulberry32(seed);
 }
