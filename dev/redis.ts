@@ -11,6 +11,8 @@ import { ensureRedisBinary } from './redis/binary.ts';
 export interface RedisOptions extends EngineOptions {
   /** In the format of Redis, for example "2gb". */
   maxMemory?: string | undefined;
+  /** More settings by their names in redis.conf. */
+  settings?: Readonly<Record<string, string>> | undefined;
 }
 
 interface Address {
@@ -44,6 +46,7 @@ export async function startRedis(options: RedisOptions): Promise<EngineProcess> 
     save: '',
     maxmemory: options.maxMemory ?? '2gb',
     'maxmemory-policy': 'noeviction',
+    ...options.settings,
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
   const child = await spawnChild({

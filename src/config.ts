@@ -35,7 +35,7 @@ export const environment = z.object({
   PORT: port.default(8787),
   HOST: z.string().min(1).default('127.0.0.1'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
-  REDIS_URL: z.url({ protocol: /^rediss?$/ }),
+  REDIS_URL: z.url({ protocol: /^rediss?(\+cluster)?$/ }),
   CLICKHOUSE_URL: clickhouseUrl,
   CLICKHOUSE_SHARD_URLS: clickhouseShardUrls,
   CLICKHOUSE_CLUSTER: z

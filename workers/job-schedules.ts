@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queue } from 'bullmq';
+import { connectQueue } from '../src/queue/connect-queue.ts';
 import { type JobName, jobCatalog } from '../src/queue/job-catalog.ts';
 import type { Redis } from '../src/stores/redis/client.ts';
-import { connectQueue } from './connect-queue.ts';
 import { isOutOfMemory, type MemoryReserve } from './memory-reserve.ts';
 
 /**

@@ -9,6 +9,7 @@ import { loadOptimizationJobs, type OptimizationJobs } from '../src/domains/opti
 import { startSummaryLane } from '../src/domains/summaries/jobs.ts';
 import { startWebhookLane } from '../src/domains/webhooks/jobs.ts';
 import { within } from '../src/lib/within.ts';
+import { connectQueue } from '../src/queue/connect-queue.ts';
 import { ingestLanes } from '../src/queue/ingest-lanes.ts';
 import { jobCatalog } from '../src/queue/job-catalog.ts';
 import { connectOptimizationQueue } from '../src/queue/optimization-queue.ts';
@@ -18,7 +19,6 @@ import { createLatencyRecorder } from '../src/telemetry/latency.ts';
 import { version } from '../src/version.ts';
 import { BodyProgress } from './body-progress.ts';
 import { connectClients } from './clients.ts';
-import { connectQueue } from './connect-queue.ts';
 import { IsolatedProcess } from './isolation/isolated-process.ts';
 import { MemoryReserve } from './memory-reserve.ts';
 import { startWorkers } from './start-workers.ts';

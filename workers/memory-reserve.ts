@@ -1,10 +1,10 @@
 import type { Queue } from 'bullmq';
 import type { Redis } from '../src/stores/redis/client.ts';
-import { infoFields } from '../src/stores/redis/client.ts';
+import { infoFields, readInfo } from '../src/stores/redis/info.ts';
+import { memoryReserveKey } from '../src/stores/redis/names.ts';
+import { scanKeys } from '../src/stores/redis/scan.ts';
 import type { Logger } from '../src/telemetry/logger.ts';
 
-/** The key belongs to no tenant, because it holds no tenant's data. All workers share it. */
-export const memoryReserveKey = 'promptlane:memory-reserve';
 /**
  * What about a hundred jobs in progress write before they free memory, with a margin: a job takes 2
  * KB beside its body.
@@ -22,7 +22,6 @@ const lookEveryMs = 1_000;
  * sent again is still recognized.
  */
 const shortageMsMin = 5_000;
-const keysPerScan = 1_000;
 
 /** Returns whether Redis refused a command because it has reached `maxmemory`. */
 export function isOutOfMemory(error: unknown): boolean {
@@ -65,7 +64,7 @@ export class MemoryReserve {
    * throws.
    */
   async look(): Promise<void> {
-    const field = infoFields(await this.#deps.redis.info('memory'));
+    const field = infoFields(await readInfo(this.#deps.redis, 'memory'));
     const [used, max] = [Number(field('used_memory')), Number(field('maxmemory'))];
     if (max === 0) return;
     if (used > max * scarceShare) return this.release();
@@ -116,8 +115,7 @@ export class MemoryReserve {
  */
 async function forgetFinished(redis: Redis, lane: Queue): Promise<number> {
   let forgotten = 0;
-  const scan = redis.scanStream({ match: `${lane.toKey('b_')}*`, count: keysPerScan, type: 'hash' });
-  for await (const keys of scan as AsyncIterable<string[]>) {
+  for await (const keys of scanKeys(redis, { match: `${lane.toKey('b_')}*`, type: 'hash' })) {
     const pipeline = redis.pipeline();
     for (const key of keys) pipeline.hexists(key, 'data');
     const answers = (await pipeline.exec()) ?? [];

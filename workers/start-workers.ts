@@ -1,10 +1,11 @@
 import { Worker } from 'bullmq';
+import { connectQueue } from '../src/queue/connect-queue.ts';
 import { dropBody } from '../src/queue/drop-body.ts';
 import { backoffMs, type JobName, jobCatalog } from '../src/queue/job-catalog.ts';
 import type { JobFacts } from '../src/queue/job-facts.ts';
 import { connectWorkerRedis } from '../src/stores/redis/client.ts';
+import { queuePrefix } from '../src/stores/redis/names.ts';
 import type { Logger } from '../src/telemetry/logger.ts';
-import { connectQueue } from './connect-queue.ts';
 import { outOfMemoryRestMs, startSchedules } from './job-schedules.ts';
 import { isOutOfMemory, type MemoryReserve } from './memory-reserve.ts';
 import { type ProcessorDeps, processors } from './processors.ts';
@@ -84,6 +85,7 @@ function startWorker(
     },
     {
       connection,
+      prefix: queuePrefix(queue),
       concurrency,
       ...stallSettings,
       settings: { backoffStrategy: backoffMs },

@@ -73,5 +73,6 @@ function postgresAddress(url: string): Address {
 
 function urlAddress(url: string, defaultPort: number): Address {
   const { hostname, port } = new URL(url);
-  return { host: hostname.replace(/^\[|\]$/g, '') || 'localhost', port: Number(port || defaultPort) };
+  const [first = ''] = hostname.split(','); // Of a cluster of Redis, any node.
+  return { host: first.replace(/^\[|\]$/g, '') || 'localhost', port: Number(port || defaultPort) };
 }

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from '../stores/redis/client.ts';
+import { llmPrefix } from '../stores/redis/names.ts';
 import { createScript } from '../stores/redis/script.ts';
 import type { LlmLimits } from './limits.ts';
 import { pause } from './pause.ts';
@@ -60,7 +61,7 @@ const outageMs = 250;
 
 /** Creates the places of one endpoint. All processes that use this Redis share them. */
 export function createPlaces(redis: Redis, { endpoint, limits }: { endpoint: string; limits: LlmLimits }): Places {
-  const prefix = `promptlane:llm:${createHash('sha256').update(endpoint).digest('hex').slice(0, 16)}`;
+  const prefix = llmPrefix(createHash('sha256').update(endpoint).digest('hex').slice(0, 16));
   return {
     async take(sharer, signal) {
       const leases = [`${prefix}:leases`, `${prefix}:${sharer}:leases`];

@@ -8,15 +8,9 @@ import type { IngestBodyPayload } from './job-catalog.ts';
 export const jobBytes = 2 * 1024;
 
 /**
- * Returns the key of the hash that counts the unfinished bodies of a workspace: `bytes` in Redis,
- * and their cost in each lane. The scripts that store and drop bodies update it atomically.
- * If a job is lost the counts are wrong. The hash expires one hour after the last stored body.
+ * The backlog of a workspace expires this long after its last stored body, in seconds. The scripts
+ * that store and drop bodies update it atomically; if a job is lost, its counts are wrong until then.
  */
-export function backlogKey(workspaceId: string): string {
-  return `${workspaceId}${backlogSuffix}`;
-}
-
-export const backlogSuffix = ':ingest-backlog';
 export const backlogKeptS = 3_600;
 
 /** The amount that a body adds to the backlog of its workspace until the body is dropped. */

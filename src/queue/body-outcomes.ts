@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
+import type { Redis } from '../stores/redis/client.ts';
+import { summaryKeys } from '../stores/redis/names.ts';
 import { type IngestOutcome, ingestOutcome } from './job-catalog.ts';
-import { dueKeyOf } from './summary-list.ts';
 
 /** A body whose spans all belong to one trace. */
 export interface AwaitedBody {
@@ -36,7 +36,7 @@ export async function readOutcomes(
   jobKeysOf: (jobId: string) => string[],
   bodies: readonly AwaitedBody[],
 ): Promise<(IngestOutcome | undefined)[]> {
-  const keys = bodies.map(({ jobId, projectId }) => [...jobKeysOf(jobId), dueKeyOf(projectId)]);
+  const keys = bodies.map(({ jobId, projectId }) => [...jobKeysOf(jobId), summaryKeys(projectId).due]);
   const lanes = (keys[0]?.length ?? 1) - 1;
   const traceIds = bodies.map(({ traceId }) => traceId);
   const answers = await redis.eval(outcomesLua, keys.flat().length, ...keys.flat(), lanes, ...traceIds);

@@ -1,17 +1,18 @@
-import { Job, Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
+import { Job, type Queue } from 'bullmq';
 import { UnavailableError } from '../lib/errors.ts';
 import { TimeoutError } from '../lib/within.ts';
-import { backlogKey, backlogShareOf } from './backlog.ts';
-import { bodyKey } from './body-key.ts';
+import type { Redis } from '../stores/redis/client.ts';
+import { backlogKey, bodyKey, laneBaseKey } from '../stores/redis/names.ts';
+import { backlogShareOf } from './backlog.ts';
 import { type AwaitedBody, readOutcomes } from './body-outcomes.ts';
+import { connectRequestQueue } from './connect-queue.ts';
 import { barrierMsMax, DurabilityBarrier, isWrittenWithAnswer } from './durability-barrier.ts';
 import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
 import { type IngestBodyPayload, type IngestOutcome, jobCatalog } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
 import { LaneSchedule } from './lane-schedule.ts';
 import { RedisClock } from './redis-clock.ts';
-import { addStoreBody, laneBaseKey, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
+import { addStoreBody, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
 
 export type { AwaitedBody } from './body-outcomes.ts';
 export type { SpanMeter } from './store-body-script.ts';
@@ -64,7 +65,7 @@ export function createBodyPublisher(
   redis: Redis,
   { clock, barrier }: BodyPublisherParts = { clock: new RedisClock(), barrier: new DurabilityBarrier(redis) },
 ): BodyPublisher {
-  const lanes = Object.fromEntries(ingestLanes.map((lane) => [lane, requestQueue(lane, redis)])) as Lanes;
+  const lanes = Object.fromEntries(ingestLanes.map((lane) => [lane, connectRequestQueue(lane, redis)])) as Lanes;
   const queues = ingestLanes.map((lane) => lanes[lane]);
   const schedule = new LaneSchedule();
   let baseS: number | undefined;
@@ -131,12 +132,6 @@ type Lanes = Record<IngestLane, Queue>;
 
 const { attempts, removeOnComplete } = jobCatalog.ingestBody;
 const jobOptions = { attempts, backoff: { type: 'custom' }, removeOnComplete, removeOnFail: false };
-
-function requestQueue(name: string, redis: Redis): Queue {
-  const queue = new Queue(name, { connection: redis, skipWaitingForReady: true, skipVersionCheck: true });
-  queue.on('error', () => undefined); // The connection has its own listener that logs errors.
-  return queue;
-}
 
 /** Returns the base time of the lanes. The first process that asks sets it. */
 async function readBase(redis: Redis): Promise<number> {

@@ -1,8 +1,8 @@
 import type { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
+import type { Redis } from '../stores/redis/client.ts';
+import { backlogSuffix, bodyKey, finishedInfix } from '../stores/redis/names.ts';
 import { createScript } from '../stores/redis/script.ts';
-import { backlogSuffix, jobBytes } from './backlog.ts';
-import { bodyKey } from './body-key.ts';
+import { jobBytes } from './backlog.ts';
 import { costBytesMin } from './ingest-lanes.ts';
 import { finishedKeptS } from './job-catalog.ts';
 
@@ -55,7 +55,7 @@ for at = 3, #KEYS, 2 do
     redis.call('UNLINK', KEYS[at])
     redis.call('ZREM', KEYS[at + 1], id)
     redis.call('HSET', KEYS[at], 'finishedOn', job[2] or 0, 'returnvalue', job[3] or 'null', 'stc', job[4] or 0)
-    local minute = workspace .. ':ingest-finished:' .. math.floor(tonumber(redis.call('TIME')[1]) / 60)
+    local minute = workspace .. '${finishedInfix}' .. math.floor(tonumber(redis.call('TIME')[1]) / 60)
     local count = redis.call('INCR', minute)
     if count == 1 then redis.call('EXPIRE', minute, 60) end
     redis.call('EXPIRE', KEYS[at], count > tonumber(ARGV[2]) and ${briefS} or ${finishedKeptS})

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import { TimeoutError } from '../lib/within.ts';
-import { infoFields } from '../stores/redis/client.ts';
+import type { Redis } from '../stores/redis/client.ts';
+import { infoFields, readInfo } from '../stores/redis/info.ts';
 
 /**
  * Redis delays a write by at most 2 s while an fsync runs. The sender waits for this, which is
@@ -54,7 +54,7 @@ export class DurabilityBarrier {
       const waiters = this.#waiters;
       this.#waiters = [];
       try {
-        const left = passed(await this.#redis.info('persistence'), waiters);
+        const left = passed(await readInfo(this.#redis, 'persistence'), waiters);
         if (left.length > 0) await sleep(lookAgainMs);
         this.#waiters.unshift(...left);
       } catch (error) {

@@ -1,4 +1,5 @@
-import type { Redis } from 'ioredis';
+import type { Redis } from '../stores/redis/client.ts';
+import { countsKeys } from '../stores/redis/names.ts';
 import type { KeptCounts } from '../telemetry/metrics.ts';
 import type { IdentityProviderName } from './identity-event.ts';
 
@@ -9,9 +10,6 @@ import type { IdentityProviderName } from './identity-event.ts';
  */
 export type CountedOutcome = 'duplicate' | 'ignored' | 'applied' | 'outdated' | 'failed';
 
-/** One hash for all processes. It holds no tenant data, so the key has no tenant. */
-const key = 'promptlane:identity-event-counts';
-
 /**
  * Counts one event.
  * @throws the error of Redis
@@ -21,7 +19,7 @@ export async function countIdentityEvent(
   provider: IdentityProviderName,
   outcome: CountedOutcome,
 ): Promise<void> {
-  await redis.hincrby(key, `${provider} ${outcome}`, 1);
+  await redis.hincrby(countsKeys.identityEvents, `${provider} ${outcome}`, 1);
 }
 
 /** Returns the Prometheus counters of all processes since the Redis data set was created. */
@@ -31,7 +29,7 @@ export function identityEventCounts(redis: Redis): KeptCounts<'provider' | 'outc
     help: 'Events of identity providers by outcome, counted over all processes',
     labels: ['provider', 'outcome'],
     async read() {
-      const counts = await redis.hgetall(key);
+      const counts = await redis.hgetall(countsKeys.identityEvents);
       return Object.entries(counts).map(([field, count]) => {
         const [provider = '', outcome = ''] = field.split(' ');
         return { provider, outcome, count: Number(count) };

@@ -1,6 +1,7 @@
-import { Job, Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
+import { Job, type Queue } from 'bullmq';
 import { UnavailableError } from '../lib/errors.ts';
+import type { Redis } from '../stores/redis/client.ts';
+import { connectRequestQueue } from './connect-queue.ts';
 import { barrierMsMax, DurabilityBarrier } from './durability-barrier.ts';
 import { applyIdentityEventPayload, type IdentityEvent } from './identity-event.ts';
 import { jobCatalog } from './job-catalog.ts';
@@ -47,8 +48,7 @@ export function createIdentityEventPublisher(
   barrier = new DurabilityBarrier(redis),
 ): IdentityEventPublisher {
   const { queue: name, attempts, removeOnComplete } = jobCatalog.applyIdentityEvent;
-  const queue = new Queue(name, { connection: redis, skipWaitingForReady: true, skipVersionCheck: true });
-  queue.on('error', () => undefined); // The connection has its own listener that logs errors.
+  const queue = connectRequestQueue(name, redis);
   const options = { attempts, backoff: { type: 'custom' }, removeOnComplete, removeOnFail: false };
 
   return {

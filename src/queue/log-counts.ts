@@ -1,7 +1,6 @@
-import type { Redis } from 'ioredis';
+import type { Redis } from '../stores/redis/client.ts';
+import { countsKeys } from '../stores/redis/names.ts';
 import type { KeptCounts } from '../telemetry/metrics.ts';
-
-const countsKey = 'promptlane:log-counts';
 
 /**
  * What becomes of log records: they are kept as `content` of a span or as an `event` beside it, or
@@ -28,7 +27,7 @@ export async function countLogs(redis: Redis, counts: Readonly<Partial<Record<Lo
   const added = Object.entries(counts).filter(([, count]) => count > 0);
   if (added.length === 0) return;
   const pipeline = redis.pipeline();
-  for (const [outcome, count] of added) pipeline.hincrby(countsKey, outcome, count);
+  for (const [outcome, count] of added) pipeline.hincrby(countsKeys.logs, outcome, count);
   await pipeline.exec();
 }
 
@@ -39,7 +38,7 @@ export function logCounts(redis: Redis): KeptCounts<'outcome'> {
     help: 'OpenTelemetry log records by outcome',
     labels: ['outcome'],
     async read() {
-      const counts = await redis.hmget(countsKey, ...logOutcomes);
+      const counts = await redis.hmget(countsKeys.logs, ...logOutcomes);
       return logOutcomes.map((outcome, index) => ({ outcome, count: Number(counts[index] ?? 0) }));
     },
   };

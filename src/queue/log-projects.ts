@@ -1,8 +1,6 @@
-import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
-
-/** Set of the projects that have sent log records. It holds ids only, so the key has no tenant. */
-const key = 'promptlane:log-projects';
+import type { Redis } from '../stores/redis/client.ts';
+import { logProjectsKey } from '../stores/redis/names.ts';
 
 /** Projects that a process remembers; another one is asked about again. */
 const rememberedMax = 100_000;
@@ -30,7 +28,7 @@ export class LogProjects {
    */
   async note(projectId: string): Promise<void> {
     if (this.isKnown(projectId)) return;
-    await this.#redis.sadd(key, projectId);
+    await this.#redis.sadd(logProjectsKey, projectId);
     this.#known.set(projectId, true);
   }
 
@@ -40,7 +38,7 @@ export class LogProjects {
    */
   async among(projectIds: readonly string[]): Promise<ReadonlySet<string>> {
     const unknown = projectIds.filter((id) => !this.isKnown(id));
-    const answers = unknown.length === 0 ? [] : await this.#redis.smismember(key, ...unknown);
+    const answers = unknown.length === 0 ? [] : await this.#redis.smismember(logProjectsKey, ...unknown);
     for (const [index, id] of unknown.entries()) if (answers[index] === 1) this.#known.set(id, true);
     return new Set(projectIds.filter((id) => this.isKnown(id)));
   }

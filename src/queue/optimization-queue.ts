@@ -1,5 +1,6 @@
-import { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
+import type { Queue } from 'bullmq';
+import type { Redis } from '../stores/redis/client.ts';
+import { connectRequestQueue } from './connect-queue.ts';
 import { jobCatalog } from './job-catalog.ts';
 
 /** A run that needs a job. */
@@ -21,8 +22,7 @@ export function connectOptimizationQueue(redis: Redis): {
   queue: Queue;
 } {
   const { queue: name, attempts } = jobCatalog.runOptimization;
-  const queue = new Queue(name, { connection: redis, skipWaitingForReady: true, skipVersionCheck: true });
-  queue.on('error', () => undefined); // The connection has its own listener that logs errors.
+  const queue = connectRequestQueue(name, redis);
   // A finished or failed job must not keep a later one of the same run away.
   const options = { attempts, backoff: { type: 'custom' }, removeOnComplete: true, removeOnFail: true };
   return {

@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
+import type { Redis } from '../stores/redis/client.ts';
 import { Concern } from '../telemetry/health.ts';
 import { oldestOf, oldestUnstoredAtMs } from './queue-stats.ts';
 import type { RedisClock } from './redis-clock.ts';

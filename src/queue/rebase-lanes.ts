@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
+import type { Redis } from '../stores/redis/client.ts';
+import { laneBaseKey } from '../stores/redis/names.ts';
 import { createScript } from '../stores/redis/script.ts';
-import { laneBaseKey } from './store-body-script.ts';
 
 /** Far below the 24 days that priorities can express, and rare enough. */
 const baseAgeMaxS = 86_400;

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { Redis } from '../stores/redis/client.ts';
 
 /** A TIME call that took longer is too inexact to use. */
 const roundTripMsMax = 100;

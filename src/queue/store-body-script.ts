@@ -1,10 +1,6 @@
 import type { IRedisTransaction } from 'bullmq';
+import { laneBaseKey } from '../stores/redis/names.ts';
 import { type BacklogShare, backlogKeptS } from './backlog.ts';
-
-/**
- * Base time of the lanes, in seconds since the epoch. The sweep resets it, see {@link rebaseLanes}.
- */
-export const laneBaseKey = 'promptlane:ingest-base';
 
 /**
  * Stores the body only if its job is not known, so that a resend of a finished body leaves nothing

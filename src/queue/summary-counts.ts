@@ -1,7 +1,6 @@
-import type { Redis } from 'ioredis';
+import type { Redis } from '../stores/redis/client.ts';
+import { countsKeys } from '../stores/redis/names.ts';
 import type { KeptCounts } from '../telemetry/metrics.ts';
-
-const countsKey = 'promptlane:summary-counts';
 
 const countedSummaries = ['listed', 'failed', 'mended'] as const;
 
@@ -16,7 +15,7 @@ export type CountedSummaries = (typeof countedSummaries)[number];
  * @throws the error of Redis
  */
 export async function countSummaries(redis: Redis, outcome: CountedSummaries, count: number): Promise<void> {
-  if (count > 0) await redis.hincrby(countsKey, outcome, count);
+  if (count > 0) await redis.hincrby(countsKeys.summaries, outcome, count);
 }
 
 /**
@@ -29,7 +28,7 @@ export function summaryCounts(redis: Redis): KeptCounts<'outcome'> {
     help: 'Executions that were put on the list of summaries (listed), could not be summarized (failed), or were repaired because they were missing or incomplete (mended)',
     labels: ['outcome'],
     async read() {
-      const counts = await redis.hmget(countsKey, ...countedSummaries);
+      const counts = await redis.hmget(countsKeys.summaries, ...countedSummaries);
       return countedSummaries.map((outcome, index) => ({ outcome, count: Number(counts[index] ?? 0) }));
     },
   };

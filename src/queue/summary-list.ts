@@ -1,22 +1,6 @@
-import type { Redis } from 'ioredis';
+import type { Redis } from '../stores/redis/client.ts';
+import { summaryKeys, summaryProjectsKey } from '../stores/redis/names.ts';
 import { countSummaries } from './summary-counts.ts';
-
-/**
- * Keys of one project's list of traces whose spans are stored but whose execution is not summarized
- * yet. The list is as durable as the queue, and all workers share it. `due` has the time when a
- * trace is due, `rest` the time until which it must rest, `failures` the failures in a row.
- */
-interface Keys {
-  due: string;
-  rest: string;
-  failures: string;
-}
-
-/**
- * Hash of the projects with entries and their workspaces. It holds no tenant data, so the key has
- * no tenant.
- */
-const projectsKey = 'promptlane:summary-projects';
 
 /**
  * If a worker dies or hangs, others take its traces after this time. A worker that is alive renews
@@ -120,11 +104,13 @@ export async function listForSummary(
   { workspaceId, projectId }: SummaryProject,
   traceIds: readonly string[],
 ): Promise<number> {
-  const { due, rest } = keysOf(projectId);
+  const { due, rest } = summaryKeys(projectId);
   let added = 0;
   for (let at = 0; at < traceIds.length; at += tracesPerScript) {
     const some = traceIds.slice(at, at + tracesPerScript);
-    added += Number(await redis.eval(addLua, 3, due, rest, projectsKey, Date.now(), projectId, workspaceId, ...some));
+    added += Number(
+      await redis.eval(addLua, 3, due, rest, summaryProjectsKey, Date.now(), projectId, workspaceId, ...some),
+    );
   }
   return added;
 }
@@ -137,7 +123,7 @@ export async function withoutPlace(redis: Redis, projectId: string, traceIds: re
   const absent: string[] = [];
   for (let at = 0; at < traceIds.length; at += tracesPerScript) {
     const some = traceIds.slice(at, at + tracesPerScript);
-    const places = await redis.zmscore(keysOf(projectId).due, ...some);
+    const places = await redis.zmscore(summaryKeys(projectId).due, ...some);
     absent.push(...some.filter((_, index) => places[index] === null));
   }
   return absent;
@@ -145,13 +131,13 @@ export async function withoutPlace(redis: Redis, projectId: string, traceIds: re
 
 /** Returns the projects that have traces on the list, due or not. */
 export async function summaryProjects(redis: Redis): Promise<SummaryProject[]> {
-  const projects = await redis.hgetall(projectsKey);
+  const projects = await redis.hgetall(summaryProjectsKey);
   return Object.entries(projects).map(([projectId, workspaceId]) => ({ projectId, workspaceId }));
 }
 
 /** Leases up to `tracesMax` due traces of a project, the longest due first. */
 export async function leaseSummaries(redis: Redis, project: SummaryProject, tracesMax: number): Promise<SummaryLease> {
-  const { due, rest } = keysOf(project.projectId);
+  const { due, rest } = summaryKeys(project.projectId);
   const nowMs = Date.now();
   const place = placeOf(nowMs + leaseMs);
   const traceIds = await redis.eval(leaseLua, 2, due, rest, nowMs, nowMs + leaseMs, place, tracesMax);
@@ -164,7 +150,7 @@ export async function leaseSummaries(redis: Redis, project: SummaryProject, trac
  */
 export async function renewSummaries(redis: Redis, lease: SummaryLease, traceIds: readonly string[]): Promise<void> {
   if (traceIds.length === 0) return;
-  const { due, rest } = keysOf(lease.projectId);
+  const { due, rest } = summaryKeys(lease.projectId);
   const untilMs = Date.now() + leaseMs;
   const before = lease.place;
   lease.place = placeOf(untilMs);
@@ -173,7 +159,7 @@ export async function renewSummaries(redis: Redis, lease: SummaryLease, traceIds
 
 /** Marks the trace as summarized. It rests for `restMs` before it is summarized again. */
 export async function endSummary(redis: Redis, lease: SummaryLease, traceId: string, restMs: number): Promise<void> {
-  const { due, rest, failures } = keysOf(lease.projectId);
+  const { due, rest, failures } = summaryKeys(lease.projectId);
   const restUntilMs = Date.now() + Math.ceil(restMs);
   await redis.eval(
     doneLua,
@@ -181,7 +167,7 @@ export async function endSummary(redis: Redis, lease: SummaryLease, traceId: str
     due,
     rest,
     failures,
-    projectsKey,
+    summaryProjectsKey,
     traceId,
     lease.place,
     restUntilMs,
@@ -198,7 +184,7 @@ export async function releaseSummaries(
   pauseMs: number,
 ): Promise<void> {
   if (traceIds.length === 0) return;
-  const { due, rest } = keysOf(lease.projectId);
+  const { due, rest } = summaryKeys(lease.projectId);
   await redis.eval(releaseLua, 2, due, rest, lease.place, Date.now() + pauseMs, ...traceIds);
 }
 
@@ -207,7 +193,7 @@ export async function releaseSummaries(
  * every failure, up to ten minutes.
  */
 export async function failSummary(redis: Redis, lease: SummaryLease, traceId: string): Promise<void> {
-  const { due, rest, failures } = keysOf(lease.projectId);
+  const { due, rest, failures } = summaryKeys(lease.projectId);
   const pauses = [failurePauseFirstMs, failurePauseMaxMs];
   await redis.eval(failedLua, 3, due, rest, failures, traceId, Date.now(), ...pauses);
   await countSummaries(redis, 'failed', 1);
@@ -215,17 +201,4 @@ export async function failSummary(redis: Redis, lease: SummaryLease, traceId: st
 
 function placeOf(leaseEndMs: number): string {
   return `${leaseEndMs}.5`;
-}
-
-/** Returns the key of the listed traces of a project, sorted by the time when they are due. */
-export function dueKeyOf(projectId: string): string {
-  return `${projectId}:summaries-due`;
-}
-
-function keysOf(projectId: string): Keys {
-  return {
-    due: dueKeyOf(projectId),
-    rest: `${projectId}:summaries-rest`,
-    failures: `${projectId}:summaries-failures`,
-  };
 }

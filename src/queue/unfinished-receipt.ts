@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
+import type { Redis } from '../stores/redis/client.ts';
 import { ingestBodyPayload } from './job-catalog.ts';
 
 /** If a list has more unfinished bodies than this, they are not examined. */

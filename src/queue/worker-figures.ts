@@ -1,11 +1,7 @@
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import type { Redis } from '../stores/redis/client.ts';
+import { workerFiguresKey } from '../stores/redis/names.ts';
 
-/**
- * Hash of the figures that workers report to the API. It holds no tenant data, so the key has no
- * tenant.
- */
-const key = 'promptlane:worker-figures';
 /**
  * A worker reports every second. One that is silent for this long is dead, frozen or disconnected.
  */
@@ -29,12 +25,12 @@ export type WorkerFigures = z.infer<typeof figures> & { workerId: string };
 
 /** Writes the figures of a worker. `workerId` begins with the host name and a colon. */
 export async function writeWorkerFigures(redis: Redis, { workerId, ...values }: WorkerFigures): Promise<void> {
-  await redis.hset(key, workerId, JSON.stringify(values));
+  await redis.hset(workerFiguresKey, workerId, JSON.stringify(values));
 }
 
 /** Deletes the figures of a worker. */
 export async function removeWorkerFigures(redis: Redis, workerId: string): Promise<void> {
-  await redis.hdel(key, workerId);
+  await redis.hdel(workerFiguresKey, workerId);
 }
 
 /**
@@ -42,13 +38,13 @@ export async function removeWorkerFigures(redis: Redis, workerId: string): Promi
  * as are the figures.
  */
 export async function readWorkerFigures(redis: Redis, nowMs: number): Promise<WorkerFigures[]> {
-  const all = await redis.hgetall(key);
+  const all = await redis.hgetall(workerFiguresKey);
   const fresh: WorkerFigures[] = [];
   for (const [workerId, text] of Object.entries(all)) {
     const parsed = figures.safeParse(JSON.parse(text));
     const ageMs = parsed.success ? nowMs - parsed.data.atMs : Number.POSITIVE_INFINITY;
     if (parsed.success && ageMs < freshMs) fresh.push({ workerId, ...parsed.data });
-    if (ageMs > forgottenMs) await redis.hdel(key, workerId);
+    if (ageMs > forgottenMs) await redis.hdel(workerFiguresKey, workerId);
   }
   return fresh;
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { budgetCountsKey } from '../../src/domains/budgets/check-budgets.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
+import { countsKeys } from '../../src/stores/redis/names.ts';
 import { aBudget, pricedCall } from '../support/budgets.ts';
 import { type Project, type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
 import { sendSpans } from '../support/traces.ts';
@@ -43,8 +43,12 @@ const sendBatches = (nano: bigint) =>
 /** Waits until a check that began after now has ended. One runs every 10 s, and one may be under way. */
 async function untilChecked(): Promise<void> {
   for (let check = 0; check < 2; check++) {
-    const before = await stack.redis.hget(budgetCountsKey, 'checked_at_ms');
-    await until('a check', 40_000, async () => (await stack.redis.hget(budgetCountsKey, 'checked_at_ms')) !== before);
+    const before = await stack.redis.hget(countsKeys.budgets, 'checked_at_ms');
+    await until(
+      'a check',
+      40_000,
+      async () => (await stack.redis.hget(countsKeys.budgets, 'checked_at_ms')) !== before,
+    );
   }
 }
 

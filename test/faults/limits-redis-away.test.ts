@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkInRedis } from '../../src/domains/quotas/check-in-redis.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
+import { rateKey } from '../../src/stores/redis/names.ts';
 import { seededRandom } from '../support/random.ts';
 import { post } from '../support/sender.ts';
 import { type Project, type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
@@ -61,7 +62,7 @@ describe('limits while Redis', () => {
   );
 
   it('has forgotten their script: what was taken is kept', async () => {
-    const key = `${newId('wsp')}:rate:ingest`;
+    const key = rateKey(newId('wsp'), 'ingest');
     const check = { kind: 'rate', name: 'ingest', key, cost: 1, limit: 2, windowMs: 3_600_000 } as const;
     await checkInRedis(stack.redis, [check]);
     await stack.redis.script('FLUSH');

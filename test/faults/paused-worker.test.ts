@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dropBody } from '../../src/queue/drop-body.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis } from '../../src/stores/redis/client.ts';
+import { queuePrefix } from '../../src/stores/redis/names.ts';
 import { seededRandom } from '../support/random.ts';
 import { post } from '../support/sender.ts';
 import { type Project, type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
@@ -55,7 +56,7 @@ describe('a worker that was paused for longer than the lock of its jobs', () => 
     const ended = new Set<string>();
     const connection = connectWorkerRedis(stack.engines.redis.url);
     const worker = new Worker(stack.ingest.name, async () => 'stored', {
-      ...{ connection, stalledInterval: 1_000, maxStalledCount: 1_000 },
+      ...{ connection, prefix: queuePrefix(stack.ingest.name), stalledInterval: 1_000, maxStalledCount: 1_000 },
     });
     const queues = { ingest: [stack.ingest, stack.ingestLarge], isolation: stack.isolation };
     worker.on('completed', async (job) => {

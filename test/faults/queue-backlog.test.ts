@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/lib/ids.ts';
-import { bodyKey } from '../../src/queue/body-key.ts';
 import { type BodyPublisher, createBodyPublisher } from '../../src/queue/body-publisher.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { connectPostgres } from '../../src/stores/postgres/client.ts';
 import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
+import { bodyKey } from '../../src/stores/redis/names.ts';
 import { post } from '../support/sender.ts';
 import { type Project, type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';

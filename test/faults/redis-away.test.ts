@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { connectWorkerRedis } from '../../src/stores/redis/client.ts';
 import { seededRandom } from '../support/random.ts';
 import { expectExactlyOnce, readRawSpans } from '../support/readable.ts';
@@ -128,7 +128,7 @@ describe('POST /api/v1/traces while Redis', () => {
 /** As another process would that has just been started. */
 async function addAnyJob(stack: Stack): Promise<void> {
   const connection = connectWorkerRedis(stack.engines.redis.url);
-  const queue = new Queue('of-the-test', { connection });
+  const queue = connectQueue('of-the-test', connection);
   await queue.add('any', {});
   await queue.close();
   connection.disconnect();

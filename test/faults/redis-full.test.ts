@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { memoryReserveKey } from '../../workers/memory-reserve.ts';
+import { memoryReserveKey } from '../../src/stores/redis/names.ts';
 import { seededRandom } from '../support/random.ts';
 import { expectExactlyOnce } from '../support/readable.ts';
 import { post, SendLog } from '../support/sender.ts';

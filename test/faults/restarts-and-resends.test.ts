@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bodyKeyPattern } from '../../src/queue/body-key.ts';
+import { bodyKeyPattern } from '../../src/stores/redis/names.ts';
 import type { AppProcess } from '../support/app-process.ts';
 import { integerBetween, seededRandom } from '../support/random.ts';
 import { expectExactlyOnce, readRawSpans } from '../support/readable.ts';

@@ -1,12 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { triesKey, triesMax } from '../../src/domains/identity/apply-or-give-up.ts';
+import { triesMax } from '../../src/domains/identity/apply-or-give-up.ts';
 import { createBodyPublisher } from '../../src/queue/body-publisher.ts';
+import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { createIdentityEventPublisher } from '../../src/queue/identity-event-publisher.ts';
 import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import { connectRequestRedis, firstConnection } from '../../src/stores/redis/client.ts';
+import { identityTriesKey } from '../../src/stores/redis/names.ts';
 import { canaries, canaryEnv, letCanaryIntoRedis } from '../support/canary/canaries.ts';
 import {
   type CanaryCaller,
@@ -92,7 +93,7 @@ describe('with secrets everywhere and the level of logs that holds all others', 
     const { redis } = stack;
     const reasons: string[] = [];
     for (const { queue: name } of Object.values(jobCatalog)) {
-      const queue = new Queue(name, { connection: redis });
+      const queue = connectQueue(name, redis);
       const jobs = await queue.getJobs(['failed', 'delayed', 'completed', 'wait', 'active']);
       reasons.push(...jobs.map((job) => `${job.failedReason} ${job.stacktrace?.join()}`));
     }
@@ -175,7 +176,7 @@ describe('with secrets everywhere and the level of logs that holds all others', 
     const publisher = createIdentityEventPublisher(redis);
     const { payload } = canaries;
     const id = randomUUID();
-    await redis.set(triesKey(id), triesMax - 1);
+    await redis.set(identityTriesKey(id), triesMax - 1);
     const said = { subject: `u_${payload}`, email: payload, name: `${payload}\u0000` };
     const event = identityEvent(Date.now(), { kind: 'user', verb: 'created', ...said }, 'evt_poison');
     await publisher.publish(id, event);

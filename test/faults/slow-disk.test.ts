@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { bodyKey } from '../../src/queue/body-key.ts';
 import { type BodyPublisher, createBodyPublisher } from '../../src/queue/body-publisher.ts';
 import { createIdentityEventPublisher } from '../../src/queue/identity-event-publisher.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { RedisClock } from '../../src/queue/redis-clock.ts';
 import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
+import { bodyKey } from '../../src/stores/redis/names.ts';
 import { identityEvent } from '../support/identity-state.ts';
 import { type SlowDiskRedis, startSlowDiskRedis } from '../support/slow-disk/slow-disk-redis.ts';
 import { until } from '../support/until.ts';

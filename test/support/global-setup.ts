@@ -22,6 +22,8 @@ declare module 'vitest' {
     serviceClickhouseUrl: string;
     /** The servers with the tables of ClickHouse. */
     shardUrls: readonly string[];
+    /** See own-redis.ts. */
+    ownRedisUrls: readonly string[];
   }
 }
 
@@ -29,6 +31,7 @@ export interface Stack extends EngineUrls {
   serviceDatabaseUrl: string;
   serviceClickhouseUrl: string;
   shardUrls: readonly string[];
+  ownRedisUrls: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -55,6 +58,7 @@ export async function share(project: TestProject, start: () => Promise<Stack>): 
   project.provide('redisUrl', stack.redisUrl);
   project.provide('clickhouseUrl', stack.clickhouseUrl);
   project.provide('shardUrls', stack.shardUrls);
+  project.provide('ownRedisUrls', stack.ownRedisUrls);
   return async () => {
     shared.users -= 1;
     if (shared.users > 0) return;
@@ -67,11 +71,13 @@ export async function share(project: TestProject, start: () => Promise<Stack>): 
 export interface StackPlaces {
   /** With a cluster, the engine of ClickHouse has nothing to do. */
   cluster?: ClickHouseCluster;
+  /** What the product connects to instead of Redis, and further ones that the tests have for themselves. */
+  redis?: { url: string; ownUrls: readonly string[]; stop(): Promise<void> };
   /** Starts what the product connects to instead of Postgres. */
   poolOf?: (serviceDatabaseUrl: string) => Promise<{ url: string; stop(): Promise<void> } | undefined>;
 }
 
-export async function startStack({ cluster, poolOf }: StackPlaces = {}): Promise<Stack> {
+export async function startStack({ cluster, redis, poolOf }: StackPlaces = {}): Promise<Stack> {
   const directory = mkdtempSync(join(tmpdir(), 'promptlane-statements-'));
   const [postgresLog, clickhouseLog] = [join(directory, 'postgres.log'), join(directory, 'clickhouse.jsonl')];
   process.env[STATEMENT_LOG_VARIABLE] = clickhouseLog;
@@ -84,8 +90,8 @@ export async function startStack({ cluster, poolOf }: StackPlaces = {}): Promise
   const serviceDatabaseUrl = pool?.url ?? directUrl;
   const serviceClickhouseUrl = cluster ? clusterUrl(cluster.url) : engines.clickhouse.url;
   const clickhouseUrl = serviceClickhouseUrl.replace(`//${serviceUser(serviceClickhouseUrl)}:`, '//tests:');
-  const redisUrl = engines.redis.url;
-  const stopEngines = () => Promise.all([engines.stop(), cluster?.stop(), pool?.stop()]);
+  const redisUrl = redis?.url ?? engines.redis.url;
+  const stopEngines = () => Promise.all([engines.stop(), cluster?.stop(), redis?.stop(), pool?.stop()]);
   try {
     await migrate({
       databaseUrl,
@@ -101,6 +107,7 @@ export async function startStack({ cluster, poolOf }: StackPlaces = {}): Promise
     return {
       ...{ databaseUrl, clickhouseUrl, redisUrl, serviceDatabaseUrl, serviceClickhouseUrl },
       shardUrls: cluster?.shardUrls ?? [clickhouseUrl],
+      ownRedisUrls: redis?.ownUrls ?? Array.from({ length: 16 }, (_, number) => new URL(`/${number}`, redisUrl).href),
       async stop() {
         await endWorker();
         await stopEngines();

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { Queue } from 'bullmq';
+import { connectQueue } from '../../src/queue/connect-queue.ts';
 import type { IdentityChange, IdentityEvent } from '../../src/queue/identity-event.ts';
 import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import type { Postgres } from '../../src/stores/postgres/client.ts';
+import { connectWorkerRedis } from '../../src/stores/redis/client.ts';
 import { until } from './until.ts';
 
 /** An event of a Standard Webhooks sender that waits for the worker. */
@@ -73,12 +74,14 @@ export async function readIdentityState(postgres: Postgres, prefix: string): Pro
 
 /** Queues an event that no version can read, waits until its job has failed, and returns the id of the job. */
 export async function failIdentityEvent(redisUrl: string): Promise<string> {
-  const queue = new Queue(jobCatalog.applyIdentityEvent.queue, { connection: { url: redisUrl } });
+  const redis = connectWorkerRedis(redisUrl);
+  const queue = connectQueue(jobCatalog.applyIdentityEvent.queue, redis);
   try {
     const job = await queue.add('applyIdentityEvent', { v: 0 }, { jobId: `failed-${randomUUID()}` });
     await until('the event failed', 10_000, () => job.isFailed());
     return String(job.id);
   } finally {
     await queue.close();
+    redis.disconnect();
   }
 }

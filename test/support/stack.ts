@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Queue } from 'bullmq';
+import type { Queue } from 'bullmq';
 import { onTestFailed } from 'vitest';
 import { type Engines, startThrowawayEngines } from '../../dev/engines.ts';
 import { freePort } from '../../dev/ports.ts';
@@ -12,12 +12,14 @@ import { migrate } from '../../src/cli/migrate.ts';
 import { clusterUrl } from '../../src/config.ts';
 import type { PlanName } from '../../src/domains/workspaces/index.ts';
 import { newId } from '../../src/lib/ids.ts';
+import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectPostgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { AppProcess } from './app-process.ts';
 import type { ClickHouseCluster } from './cluster/clickhouse-cluster.ts';
+import type { RedisCluster } from './cluster/redis-cluster.ts';
 import { until } from './until.ts';
 
 export interface Project {
@@ -53,6 +55,8 @@ export interface Stack {
 export interface StackOptions {
   /** The tables are on these shards. */
   cluster?: ClickHouseCluster;
+  /** API and worker use this Redis Cluster. */
+  redisCluster?: RedisCluster;
   /** Files that the worker loads first. */
   workerPreload?: readonly string[];
   /** Files that the API loads first. */
@@ -73,7 +77,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const engines = await startThrowawayEngines();
   const { url: ownerUrl } = engines.postgres;
   const databaseUrl = serviceUrlOf(ownerUrl, 'password-of-the-fault-tests');
-  const { cluster } = options;
+  const { cluster, redisCluster } = options;
+  const redisUrl = redisCluster?.url ?? engines.redis.url;
   const { url: clickhouseUrl } = cluster ?? engines.clickhouse;
   await commitSynchronously(ownerUrl);
   await migrate({ databaseUrl: ownerUrl, serviceUrl: databaseUrl, clickhouseUrl, cluster });
@@ -86,7 +91,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     PATH: process.env.PATH,
     PORT: String(port),
     DATABASE_URL: databaseUrl,
-    REDIS_URL: engines.redis.url,
+    REDIS_URL: redisUrl,
     CLICKHOUSE_URL: clickhouseUrl,
     ADMIN_API_KEY: adminKey,
     API_KEY_PEPPER: apiKeyPepper,
@@ -118,12 +123,12 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     }),
     startWorker(),
   ]);
-  const redis = connectWorkerRedis(engines.redis.url);
+  const redis = connectWorkerRedis(redisUrl);
   redis.on('error', () => undefined);
   const clickhouse = connectClickHouse(cluster ? clusterUrl(clickhouseUrl) : clickhouseUrl);
-  const ingest = quietQueue(jobCatalog.ingestBody.queue, redis);
-  const ingestLarge = quietQueue(jobCatalog.ingestLargeBody.queue, redis);
-  const isolation = quietQueue(jobCatalog.isolateBody.queue, redis);
+  const ingest = connectQueue(jobCatalog.ingestBody.queue, redis);
+  const ingestLarge = connectQueue(jobCatalog.ingestLargeBody.queue, redis);
+  const isolation = connectQueue(jobCatalog.isolateBody.queue, redis);
   return {
     engines,
     api,
@@ -160,12 +165,6 @@ async function commitSynchronously(databaseUrl: string): Promise<void> {
   const postgres = connectPostgres(databaseUrl, 1);
   await postgres.raw('alter database promptlane set synchronous_commit = on');
   await postgres.destroy();
-}
-
-function quietQueue(name: string, connection: Redis): Queue {
-  const queue = new Queue(name, { connection });
-  queue.on('error', () => undefined);
-  return queue;
 }
 
 async function untilIdle(queues: readonly Queue[], timeoutMs: number): Promise<number> {

@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BodyPublisher, createBodyPublisher } from '../../src/queue/body-publisher.ts';
 import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
+import { bodyKey } from '../../src/stores/redis/names.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { encodeSpans } from '../support/otlp-encode.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { listQuarantine, publishBody, untilQuarantined } from '../support/quarantine.ts';
 import { aSpan, newTraceId } from '../support/spans.ts';
@@ -15,7 +17,6 @@ import { until } from '../support/until.ts';
 import { spawnWorker } from '../support/worker-process.ts';
 
 /** A database of Redis that only this file uses, so that its bodies wait for this file's worker. */
-const ownDatabase = '/7';
 const bodies = 300;
 
 let api: TestApi;
@@ -31,7 +32,7 @@ let corruptIds: string[];
 // The bodies wait before the worker starts, so that it meets them all at once: the good ones of
 // many requests and four bad ones.
 beforeAll(async () => {
-  api = await startApi({ redisUrl: new URL(ownDatabase, inject('redisUrl')).href });
+  api = await startApi({ redisUrl: ownRedisUrl(7) });
   project = await newProject(api);
   redis = connectRequestRedis(api.config.redisUrl);
   await firstConnection(redis);
@@ -91,7 +92,7 @@ describe('300 small bodies and four that are not what was accepted, waiting toge
   test('nothing is left in the queue', async () => {
     await until('bodies and jobs gone', 30_000, async () => {
       const [keys, counts] = await Promise.all([
-        redis.keys(`${project.id}:ingest-body:*`),
+        redis.keys(bodyKey(project.id, '*')),
         publisher.queue.getJobCounts('wait', 'active', 'delayed', 'failed'),
       ]);
       return keys.length === 0 && Object.values(counts).every((count) => count === 0);

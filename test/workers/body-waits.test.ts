@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BodyWaits } from '../../src/domains/ingestion/receive/body-waits.ts';
-import { dueKeyOf } from '../../src/queue/summary-list.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { summaryKeys } from '../../src/stores/redis/names.ts';
 import { encodeSpans } from '../support/otlp-encode.ts';
 import { publishBody, type QuarantineTest, startQuarantineTest } from '../support/quarantine.ts';
 import { aSpan } from '../support/spans.ts';
@@ -68,7 +68,7 @@ describe('a wait for a body', () => {
 
   test('ends only once the trace is listed as well', async () => {
     const body = unknownJob();
-    const due = dueKeyOf(body.projectId);
+    const { due } = summaryKeys(body.projectId);
     await redis.hset(stack.publisher.queue.toKey(body.jobId), 'returnvalue', '"stored"');
     await redis.zadd(due, 1, body.traceId);
     const waits = new BodyWaits(stack.publisher);

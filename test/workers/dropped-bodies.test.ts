@@ -1,25 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { Worker } from 'bullmq';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createStoring } from '../../src/domains/ingestion/jobs.ts';
 import { ingestOrIsolate } from '../../src/domains/ingestion/store/ingest-or-isolate.ts';
 import { sweepBodies } from '../../src/domains/ingestion/store/sweep-bodies.ts';
-import { backlogKey } from '../../src/queue/backlog.ts';
-import { bodyKey } from '../../src/queue/body-key.ts';
 import { type BodyPublisher, createBodyPublisher } from '../../src/queue/body-publisher.ts';
+import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { type BodyQueues, dropBody } from '../../src/queue/drop-body.ts';
 import { type IngestBodyPayload, jobCatalog } from '../../src/queue/job-catalog.ts';
-import { laneBaseKey } from '../../src/queue/store-body-script.ts';
 import { connectRequestRedis, connectWorkerRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
+import { backlogKey, bodyKey, laneBaseKey, queuePrefix } from '../../src/stores/redis/names.ts';
 import { createLatencyRecorder } from '../../src/telemetry/latency.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { connectClients } from '../../workers/clients.ts';
-import { connectQueue } from '../../workers/connect-queue.ts';
 import { testConfig } from '../support/api.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 import { until } from '../support/until.ts';
 
 /** A database of Redis that only this file uses, so that no worker takes its bodies. */
-const ownDatabase = '/9';
 const body = Buffer.from('a body');
 
 let redisUrl: string;
@@ -29,7 +27,7 @@ let publisher: BodyPublisher;
 let queues: BodyQueues;
 
 beforeAll(async () => {
-  redisUrl = new URL(ownDatabase, inject('redisUrl')).href;
+  redisUrl = ownRedisUrl(9);
   requests = connectRequestRedis(redisUrl);
   redis = connectWorkerRedis(redisUrl);
   await firstConnection(requests);
@@ -71,7 +69,9 @@ async function endAll(): Promise<string[]> {
   const ended: string[] = [];
   const workers = publisher.queues.map(({ name }) => {
     const connection = connectWorkerRedis(redisUrl);
-    const worker = new Worker(name, async (job) => void ended.push(String(job.id)), { connection, concurrency: 1 });
+    const worker = new Worker(name, async (job) => void ended.push(String(job.id)), {
+      ...{ connection, prefix: queuePrefix(name), concurrency: 1 },
+    });
     return { worker, connection };
   });
   await until('all jobs have ended', 20_000, async () => {

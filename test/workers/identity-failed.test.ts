@@ -1,11 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { UnrecoverableError } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { applyOrGiveUp, triesKey, triesMax } from '../../src/domains/identity/apply-or-give-up.ts';
+import { applyOrGiveUp, triesMax } from '../../src/domains/identity/apply-or-give-up.ts';
 import { UnavailableError } from '../../src/lib/errors.ts';
 import type { IdentityEvent } from '../../src/queue/identity-event.ts';
 import { createIdentityEventPublisher, type IdentityEventPublisher } from '../../src/queue/identity-event-publisher.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
+import { identityTriesKey } from '../../src/stores/redis/names.ts';
 import { expectProblem, startApi, type TestApi } from '../support/api.ts';
 import { identityEvent } from '../support/identity-state.ts';
 import { identityWebhookSecrets, postWebhook, standardHeaders } from '../support/identity-webhooks.ts';
@@ -60,7 +61,7 @@ const isKnown = (subject: string) => api.postgres('users').where({ subject }).fi
 /** Queues an event that has been tried so often already that its next failure is the last. */
 async function publishOnLastTry(event: IdentityEvent): Promise<string> {
   const id = jobIdOf(event);
-  await redis.set(triesKey(id), triesMax - 1);
+  await redis.set(identityTriesKey(id), triesMax - 1);
   await publisher.publish(id, event);
   return id;
 }
@@ -81,7 +82,7 @@ describe('an event that cannot be applied', () => {
     await expect(applyOrGiveUp(deps(), job, event)).rejects.toThrow(UnrecoverableError);
     // Other tests have events of their own.
     expect(await countOf('outcome="failed"')).toBeGreaterThan(failed);
-    expect(await redis.exists(triesKey(job.id))).toBe(0);
+    expect(await redis.exists(identityTriesKey(job.id))).toBe(0);
   });
 
   test('is listed for the operator with its reason, while events of others go on', async () => {
@@ -101,12 +102,12 @@ describe('an event that cannot be applied', () => {
     const event = poison(subject);
     const id = await publishOnLastTry(event);
     await untilFailed(id);
-    await redis.set(triesKey(id), triesMax - 1);
+    await redis.set(identityTriesKey(id), triesMax - 1);
     await api.admin('retryFailedIdentityEvent', { params: { failed_event_id: id } }, 202);
     const audited = await api.postgres('audit_log').where({ target_id: id }).select('action', 'actor_type');
     expect(audited).toEqual([{ action: 'identity_event.retried', actor_type: 'admin' }]);
     await untilFailed(id);
-    await redis.set(triesKey(id), triesMax - 1);
+    await redis.set(identityTriesKey(id), triesMax - 1);
     const body = JSON.stringify({ type: 'user.created', timestamp: Date.now(), data: { id: subject } });
     const resent = await postWebhook(api.url, 'generic', body, standardHeaders(body, 'webhook', { id: event.eventId }));
     expect([resent.status, resent.body.duplicate]).toEqual([202, false]);
@@ -135,7 +136,7 @@ test('while the database is away an event is tried forever', async () => {
       const applied = applyOrGiveUp(deps(away.postgres), job, aUser('user_x', 'Ann'));
       await expect(applied).rejects.toThrow(UnavailableError);
     }
-    expect(await redis.exists(triesKey(job.id))).toBe(0);
+    expect(await redis.exists(identityTriesKey(job.id))).toBe(0);
   } finally {
     await away.close();
   }

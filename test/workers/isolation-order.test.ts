@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
 import { Worker } from 'bullmq';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type IngestOrIsolateDeps, ingestOrIsolate } from '../../src/domains/ingestion/store/ingest-or-isolate.ts';
+import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
-import { connectQueue } from '../../workers/connect-queue.ts';
+import { queuePrefix } from '../../src/stores/redis/names.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 import { payloadOf } from '../support/quarantine.ts';
 import { until } from '../support/until.ts';
 
 let redis: Redis;
 let isolation: Queue;
 beforeAll(() => {
-  redis = connectWorkerRedis(`${inject('redisUrl').replace(/\/\d+$/, '')}/9`);
+  redis = connectWorkerRedis(ownRedisUrl(9));
   isolation = connectQueue(`isolation-${randomUUID()}`, redis);
 });
 afterAll(async () => {
@@ -31,7 +33,10 @@ test('a body that is to be tried alone comes after one of another workspace, whi
   await isolate('one', 'wsp_one');
 
   const order: (string | undefined)[] = [];
-  const worker = new Worker(isolation.name, async ({ id }) => void order.push(id), { connection: redis.duplicate() });
+  const worker = new Worker(isolation.name, async ({ id }) => void order.push(id), {
+    connection: connectWorkerRedis(ownRedisUrl(9)),
+    prefix: queuePrefix(isolation.name),
+  });
   await until('all are done', 10_000, () => order.length === 21);
   await worker.close();
   expect(order.indexOf('one')).toBe(1);

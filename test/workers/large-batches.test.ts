@@ -8,6 +8,7 @@ import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { allRows } from '../support/embedded-clickhouse.ts';
 import { encodedBody } from '../support/encoded-body.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 import { aSpan } from '../support/spans.ts';
 
 let clickhouse: ClickHouse;
@@ -15,7 +16,7 @@ let redis: Redis;
 beforeAll(() => {
   clickhouse = connectClickHouse(inject('clickhouseUrl'), { requestTimeoutMs: 120_000 });
   // A database that no worker looks into.
-  redis = connectWorkerRedis(`${inject('redisUrl').replace(/\/\d+$/, '')}/8`);
+  redis = connectWorkerRedis(ownRedisUrl(8));
 });
 afterAll(async () => {
   redis.disconnect();

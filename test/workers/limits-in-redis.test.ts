@@ -9,6 +9,7 @@ import type { LimitCheck, QuotaCheck, RateCheck } from '../../src/domains/quotas
 import { usageEntry } from '../../src/domains/quotas/usage.ts';
 import { newId } from '../../src/lib/ids.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
+import { rateKey } from '../../src/stores/redis/names.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { requestRedis } from '../support/limits.ts';
 import { until } from '../support/until.ts';
@@ -22,7 +23,7 @@ afterAll(() => redis.disconnect());
 const hour = 3_600_000;
 
 function rate(given: Partial<RateCheck> = {}): RateCheck {
-  const key = `${newId('wsp')}:rate:ingest`;
+  const key = rateKey(newId('wsp'), 'ingest');
   return { kind: 'rate', name: 'ingest', key, cost: 1, limit: 100, windowMs: hour, ...given };
 }
 function quota(limit: number, cost: number): QuotaCheck {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { mergeDataParts } from '../../src/domains/spans/merge-data-parts.ts';
+import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { connectQueue } from '../../workers/connect-queue.ts';
 
 let redis: Redis;
 let clickhouse: ClickHouse;

@@ -1,25 +1,26 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { settleMonthlyUsage } from '../../src/domains/quotas/settle-monthly-usage.ts';
-import { monthOf, usageKey } from '../../src/domains/quotas/usage.ts';
+import { monthOf } from '../../src/domains/quotas/usage.ts';
+import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { usageKey } from '../../src/stores/redis/names.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { connectQueue } from '../../workers/connect-queue.ts';
 import { quotaReached } from '../../workers/processors.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { limitedProject } from '../support/limits.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 
 let api: TestApi;
 let redis: Redis;
 let clickhouse: ClickHouse;
 beforeAll(async () => {
   // Counters of its own: the worker of this run counts in another database.
-  const url = new URL(inject('redisUrl'));
-  url.pathname = '/9';
-  redis = connectWorkerRedis(url.href);
+  const redisUrl = ownRedisUrl(9);
+  redis = connectWorkerRedis(redisUrl);
   await redis.flushdb();
   clickhouse = connectClickHouse(inject('clickhouseUrl'));
-  api = await startApi({ redisUrl: url.href });
+  api = await startApi({ redisUrl });
 });
 afterAll(async () => {
   redis.disconnect();

@@ -4,14 +4,16 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { insertSpans } from '../../src/domains/spans/index.ts';
 import { findDifferingTraces } from '../../src/domains/summaries/differing-trace-queries.ts';
 import { reconcileSummaries } from '../../src/domains/summaries/reconcile-summaries.ts';
+import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { endSummary, leaseSummaries, listForSummary, withoutPlace } from '../../src/queue/summary-list.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { countsKeys, summariesSweptKey } from '../../src/stores/redis/names.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { connectQueue } from '../../workers/connect-queue.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { changeTables } from '../support/change-tables.ts';
 import { encodedBody } from '../support/encoded-body.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 import { aModelCall, aSpan, newTraceId } from '../support/spans.ts';
 import { listExecutions, sendSpans, untilListed } from '../support/traces.ts';
 import { until } from '../support/until.ts';
@@ -40,9 +42,7 @@ async function reconcile(nowMs = Date.now(), list: Redis = redis): Promise<void>
   await reconcileSummaries(deps, { nowMs });
 }
 
-const sweptKey = 'promptlane:summaries-swept-ms';
-
-const mendedTotal = async () => Number((await redis.hget('promptlane:summary-counts', 'mended')) ?? 0);
+const mendedTotal = async () => Number((await redis.hget(countsKeys.summaries, 'mended')) ?? 0);
 
 /** Spans as a worker stores them that then loses their summary. */
 async function storeWithoutSummary(project: ProjectOfTest, traceId: string, spans: number, receivedAtMs: number) {
@@ -65,7 +65,7 @@ test.each([
     const traceId = newTraceId();
     await storeWithoutSummary(project, traceId, 3, Date.now() - agoMs);
     const before = await mendedTotal();
-    await redis.set(sweptKey, Date.now() - agoMs - 60_000);
+    await redis.set(summariesSweptKey, Date.now() - agoMs - 60_000);
     const execution = await until('it is listed', 90_000, async () => {
       await reconcile();
       const { body } = await listExecutions(api, project);
@@ -115,7 +115,7 @@ describe('what /metrics says of summaries', () => {
   let own: TestApi;
   let list: Redis;
   beforeAll(async () => {
-    own = await startApi({ redisUrl: new URL('/6', inject('redisUrl')).href });
+    own = await startApi({ redisUrl: ownRedisUrl(6) });
     list = connectWorkerRedis(own.config.redisUrl);
   });
   afterAll(async () => {
@@ -141,7 +141,7 @@ describe('what /metrics says of summaries', () => {
     const receivedAtMs = Date.now() + 3_600_000;
     for (const traceId of [lost, underWay]) await storeWithoutSummary(project, traceId, 3, receivedAtMs);
     const reconcileOver = async (redisOfRun: Redis) => {
-      await list.set(sweptKey, receivedAtMs);
+      await list.set(summariesSweptKey, receivedAtMs);
       await reconcile(receivedAtMs + 10_000, redisOfRun);
     };
     await listForSummary(list, of, [underWay]);

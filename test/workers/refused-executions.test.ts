@@ -6,9 +6,11 @@ import { LogProjects } from '../../src/queue/log-projects.ts';
 import { summaryProjects } from '../../src/queue/summary-list.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { countsKeys } from '../../src/stores/redis/names.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { encodedBody } from '../support/encoded-body.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 import { type RefusingClickHouse, startRefusingClickHouse } from '../support/refusing-clickhouse.ts';
 import { aSpan } from '../support/spans.ts';
 import { getExecution, listExecutions, untilListed } from '../support/traces.ts';
@@ -27,7 +29,7 @@ let refusedId: string | undefined;
 beforeAll(async () => {
   api = await startApi();
   // A database that no other worker looks into.
-  redis = connectWorkerRedis(new URL('/5', inject('redisUrl')).href);
+  redis = connectWorkerRedis(ownRedisUrl(5));
   const codeOf = (body: Buffer) => (refusedId !== undefined && body.includes(refusedId) ? 1001 : 0);
   engine = await startRefusingClickHouse(codeOf, { table: 'summaries', engineUrl: inject('clickhouseUrl') });
   clickhouse = connectClickHouse(engine.url);
@@ -41,7 +43,7 @@ afterAll(async () => {
 
 const listedOf = async (project: ProjectOfTest) =>
   (await listExecutions(api, project)).body.data.map(({ trace_id }) => trace_id);
-const countOf = async (outcome: string) => Number((await redis.hget('promptlane:summary-counts', outcome)) ?? 0);
+const countOf = async (outcome: string) => Number((await redis.hget(countsKeys.summaries, outcome)) ?? 0);
 
 describe('a batch of four projects, of which the engine refuses the executions of one', () => {
   test('the others’ are listed with the batch, and that one’s by the list of summaries once they are taken', async () => {

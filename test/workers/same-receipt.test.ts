@@ -8,6 +8,7 @@ import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { encodedBody } from '../support/encoded-body.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 import { aModelCall, newTraceId, nowNano } from '../support/spans.ts';
 import { storedSpanId } from '../support/stored-spans.ts';
 import { getExecution, getHierarchy, getTimeline } from '../support/traces.ts';
@@ -30,7 +31,7 @@ beforeAll(async () => {
   project = await newProject(api);
   clickhouse = connectClickHouse(inject('clickhouseUrl'));
   // A database that no worker looks into.
-  redis = connectWorkerRedis(`${inject('redisUrl').replace(/\/\d+$/, '')}/9`);
+  redis = connectWorkerRedis(ownRedisUrl(9));
 });
 afterAll(async () => {
   redis.disconnect();

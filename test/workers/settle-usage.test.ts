@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type SettleUsageDeps, settleMonthlyUsage } from '../../src/domains/quotas/settle-monthly-usage.ts';
-import { monthOf, slotNumber, usageEntry, usageKey } from '../../src/domains/quotas/usage.ts';
+import { monthOf, slotNumber, usageEntry } from '../../src/domains/quotas/usage.ts';
 import { newId } from '../../src/lib/ids.ts';
+import { connectQueue } from '../../src/queue/connect-queue.ts';
 import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { usageKey, usageRebuiltKey } from '../../src/stores/redis/names.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
-import { connectQueue } from '../../workers/connect-queue.ts';
 import { quotaReached } from '../../workers/processors.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { startClickHouseProxy } from '../support/clickhouse-proxy.ts';
@@ -130,7 +131,7 @@ describe('settling the month', () => {
     await redis.del(counter);
     expect((await spanQuota(api, project)).used).toBe(0);
     await untilUsed(project, 10, async () => {
-      await redis.del(counter, `promptlane:usage-rebuilt:${month.name}`);
+      await redis.del(counter, usageRebuiltKey(month));
       await settle([project]);
     });
     await expect(sendSpans(api, project.key, [aSpan()])).rejects.toThrow('402');

@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { type Job, type Queue, Worker } from 'bullmq';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
-import { connectQueue } from '../../workers/connect-queue.ts';
+import { queuePrefix } from '../../src/stores/redis/names.ts';
 import { giveBackPlace, keepOrderOfStalled } from '../../workers/stalled-jobs.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 import { until } from '../support/until.ts';
 
 describe('jobs that a dead worker left behind', () => {
   let redis: Redis;
   let queue: Queue;
   beforeAll(() => {
-    redis = connectWorkerRedis(`${inject('redisUrl').replace(/\/\d+$/, '')}/9`);
+    redis = connectWorkerRedis(ownRedisUrl(9));
     queue = connectQueue(`stalled-${randomUUID()}`, redis);
   });
   afterAll(async () => {
@@ -20,7 +22,8 @@ describe('jobs that a dead worker left behind', () => {
 
   const workerOf = (work: (job: Job) => Promise<unknown>, autorun: boolean) =>
     new Worker(queue.name, work, {
-      connection: redis.duplicate(),
+      connection: connectWorkerRedis(ownRedisUrl(9)),
+      prefix: queuePrefix(queue.name),
       ...{ autorun, lockDuration: 1_000, stalledInterval: 50, maxStalledCount: 100, drainDelay: 1 },
     });
 

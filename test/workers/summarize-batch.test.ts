@@ -10,6 +10,7 @@ import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { allRows } from '../support/embedded-clickhouse.ts';
 import { lightSpan } from '../support/light-span.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 import { newTraceId } from '../support/spans.ts';
 import { storedSpanId, storeSpans } from '../support/stored-spans.ts';
 
@@ -20,7 +21,7 @@ beforeAll(async () => {
   api = await startApi();
   clickhouse = connectClickHouse(inject('clickhouseUrl'));
   // A database that no worker looks into.
-  redis = connectWorkerRedis(`${inject('redisUrl').replace(/\/\d+$/, '')}/9`);
+  redis = connectWorkerRedis(ownRedisUrl(9));
 });
 afterAll(async () => {
   redis.disconnect();

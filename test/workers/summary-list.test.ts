@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   endSummary,
   failSummary,
@@ -10,13 +10,15 @@ import {
   summaryProjects,
 } from '../../src/queue/summary-list.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { summaryKeys } from '../../src/stores/redis/names.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 import { until } from '../support/until.ts';
 
 let redis: Redis;
 let project: { workspaceId: string; projectId: string };
 beforeAll(() => {
   // A database that no worker looks into.
-  redis = connectWorkerRedis(`${inject('redisUrl').replace(/\/\d+$/, '')}/9`);
+  redis = connectWorkerRedis(ownRedisUrl(9));
 });
 afterAll(() => redis.disconnect());
 afterEach(() => void vi.useRealTimers());
@@ -72,7 +74,7 @@ describe('the list of summaries', () => {
     for (let n = 0; n < 14; n++) {
       const before = Date.now();
       await failSummary(redis, lease, 'a');
-      pauses.push(Math.round((Number(await redis.zscore(`${project.projectId}:summaries-due`, 'a')) - before) / 1_000));
+      pauses.push(Math.round((Number(await redis.zscore(summaryKeys(project.projectId).due, 'a')) - before) / 1_000));
     }
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600, 600]);
     expect((await leaseSummaries(redis, project, 10)).traceIds).toEqual([]);
@@ -97,14 +99,14 @@ describe('the list of summaries', () => {
   test('a lease that is renewed goes on, and ends as any other', async () => {
     await listForSummary(redis, project, ['a', 'b', 'c']);
     const lease = await leaseSummaries(redis, project, 10);
-    const dueOf = async (traceId: string) => Number(await redis.zscore(`${project.projectId}:summaries-due`, traceId));
+    const dueOf = async (traceId: string) => Number(await redis.zscore(summaryKeys(project.projectId).due, traceId));
     await listForSummary(redis, project, ['b']);
     const before = await Promise.all(['a', 'b'].map(dueOf));
     await until('time passes', 1_000, () => Date.now() > Math.max(...before) - 15_000 + 5);
     const renewed = renewSummaries(redis, lease, ['a', 'b', 'c']);
     const ended = endSummary(redis, lease, 'a', 0);
     await Promise.all([renewed, ended]);
-    expect(await redis.zscore(`${project.projectId}:summaries-due`, 'a')).toBeNull();
+    expect(await redis.zscore(summaryKeys(project.projectId).due, 'a')).toBeNull();
     expect(await dueOf('b')).toBeGreaterThan(before[1] ?? 0);
     await releaseSummaries(redis, lease, ['b', 'c'], 0);
     expect((await leaseSummaries(redis, project, 10)).traceIds.toSorted()).toEqual(['b', 'c']);
@@ -124,7 +126,7 @@ describe('the list of summaries', () => {
   test('takes 150,000 traces of one batch', async () => {
     const traceIds = Array.from({ length: 150_000 }, (_, index) => index.toString(16).padStart(32, '0'));
     expect(await listForSummary(redis, project, traceIds)).toBe(150_000);
-    expect(await redis.zcard(`${project.projectId}:summaries-due`)).toBe(150_000);
-    await redis.del(`${project.projectId}:summaries-due`);
+    expect(await redis.zcard(summaryKeys(project.projectId).due)).toBe(150_000);
+    await redis.del(summaryKeys(project.projectId).due);
   });
 });

@@ -6,6 +6,7 @@ import { leaseSummaries, listForSummary, summaryProjects } from '../../src/queue
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 import { newTraceId } from '../support/spans.ts';
 import { storeSpans } from '../support/stored-spans.ts';
 import { until } from '../support/until.ts';
@@ -15,7 +16,7 @@ let clickhouse: ClickHouse;
 beforeAll(() => {
   clickhouse = connectClickHouse(inject('clickhouseUrl'));
   // A database that no worker looks into.
-  redis = connectWorkerRedis(new URL('/9', inject('redisUrl')).href);
+  redis = connectWorkerRedis(ownRedisUrl(9));
 });
 afterAll(async () => {
   redis.disconnect();

@@ -1,18 +1,18 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RedisClock } from '../../src/queue/redis-clock.ts';
 import { readWorkerFigures } from '../../src/queue/worker-figures.ts';
 import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
 import { aModelCall, newTraceId } from '../support/spans.ts';
 import { getExecution, listExecutions, sendSpans } from '../support/traces.ts';
 import { until } from '../support/until.ts';
 import { spawnWorker } from '../support/worker-process.ts';
 
 /** A database of Redis that only this file uses, so that its bodies wait for this file's workers. */
-const ownDatabase = '/10';
 /** Each round is a chance for two batches with spans of one trace to be stored at the same time. */
 const rounds = 8;
 const bodies = 30;
@@ -25,7 +25,7 @@ let logFiles: string[];
 let endWorkers: () => Promise<unknown>;
 
 beforeAll(async () => {
-  api = await startApi({ redisUrl: new URL(ownDatabase, inject('redisUrl')).href });
+  api = await startApi({ redisUrl: ownRedisUrl(10) });
   project = await newProject(api);
   redis = connectRequestRedis(api.config.redisUrl);
   await firstConnection(redis);

@@ -4,6 +4,7 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { Redis } from '../../stores/redis/client.ts';
+import { countsKeys } from '../../stores/redis/names.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { recordEvent } from '../events/index.ts';
 import { type Budget, hasReached, type Period, periodOf, scopeKey } from './budget.ts';
@@ -16,9 +17,6 @@ export interface CheckBudgetsDeps {
   redis: Redis;
   logger: Logger;
 }
-
-/** Counters of all processes. They hold no tenant data, so the key has no tenant. */
-export const budgetCountsKey = 'promptlane:budget-counts';
 
 const pageSize = 200;
 /** Spans are read again for this time, because clocks differ and rows become visible later. */
@@ -64,10 +62,10 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
     const checked = page.flatMap(({ budget }) => (failed.has(budget) ? [] : [budget]));
     await noteChecked(postgres, checked, new Date(nowMs));
   }
-  const counts = redis.multi().hset(budgetCountsKey, 'checked_at_ms', Date.now());
-  counts.hset(budgetCountsKey, 'check_ms', Math.round(performance.now() - startedAtMs));
-  if (fired > 0) counts.hincrby(budgetCountsKey, 'fired', fired);
-  if (failures > 0) counts.hincrby(budgetCountsKey, 'failures', failures);
+  const counts = redis.multi().hset(countsKeys.budgets, 'checked_at_ms', Date.now());
+  counts.hset(countsKeys.budgets, 'check_ms', Math.round(performance.now() - startedAtMs));
+  if (fired > 0) counts.hincrby(countsKeys.budgets, 'fired', fired);
+  if (failures > 0) counts.hincrby(countsKeys.budgets, 'failures', failures);
   await counts.exec();
 }
 

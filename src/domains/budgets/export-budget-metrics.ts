@@ -1,13 +1,13 @@
 import type { Redis } from '../../stores/redis/client.ts';
+import { countsKeys } from '../../stores/redis/names.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { budgetCountsKey } from './check-budgets.ts';
 
 /** Exports what the checks of budgets of all workers did. */
 export function exportBudgetMetrics(
   metrics: Pick<Metrics, 'exportCounts' | 'exportGauge'>,
   { redis }: { redis: Redis },
 ): void {
-  const read = async (field: string) => Number((await redis.hget(budgetCountsKey, field)) ?? 0);
+  const read = async (field: string) => Number((await redis.hget(countsKeys.budgets, field)) ?? 0);
   metrics.exportCounts({
     name: 'budget_thresholds_total',
     help: 'Thresholds of budgets that were reached, counted over all processes',

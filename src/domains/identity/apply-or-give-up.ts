@@ -3,6 +3,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { IdentityEvent } from '../../queue/identity-event.ts';
 import { countIdentityEvent } from '../../queue/identity-event-counts.ts';
 import type { Redis } from '../../stores/redis/client.ts';
+import { identityTriesKey } from '../../stores/redis/names.ts';
 import { safeMessage } from '../../telemetry/safe-error.ts';
 import { type ApplyIdentityEventDeps, applyIdentityEvent } from './apply-identity-event.ts';
 
@@ -36,7 +37,7 @@ export async function applyOrGiveUp(
   } catch (error) {
     if (error instanceof AppError) throw error;
     if ((await countTry(deps.redis, id)) < triesMax) throw error;
-    await deps.redis.del(triesKey(id));
+    await deps.redis.del(identityTriesKey(id));
     await countIdentityEvent(deps.redis, event.provider, 'failed');
     throw new UnrecoverableError(safeMessage(error instanceof Error ? error : new Error(String(error))));
   }
@@ -47,10 +48,7 @@ export async function applyOrGiveUp(
  * outage.
  */
 async function countTry(redis: Redis, jobId: string): Promise<number> {
-  const tries = await redis.incr(triesKey(jobId));
-  await redis.expire(triesKey(jobId), triesKeptS);
+  const tries = await redis.incr(identityTriesKey(jobId));
+  await redis.expire(identityTriesKey(jobId), triesKeptS);
   return tries;
 }
-
-/** Returns the key of the attempt counter of a job. */
-export const triesKey = (jobId: string) => `promptlane:identity-event-tries:${jobId}`;

@@ -1,4 +1,5 @@
 import type { Headers } from '../../http/endpoint.ts';
+import { webhookRateKey } from '../../stores/redis/names.ts';
 import { applyOutcome } from './admit-request.ts';
 import { rateWindowMs } from './checks-of.ts';
 import type { RateCheck } from './limit-check.ts';
@@ -36,7 +37,7 @@ export async function boundWebhook<T>(
   receive: (admit: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   // This is not a limit of a workspace, so the key contains none.
-  const key = `promptlane:rate:webhook:${provider}`;
+  const key = webhookRateKey(provider);
   const checks: RateCheck[] = [{ kind: 'rate', name: 'webhook', key, cost: 1, limit, windowMs: rateWindowMs }];
   setHeaders(rateHeaders(checks, untouched(checks)));
   const admit = async () => applyOutcome(await limiter.checkOpen(checks), checks, setHeaders);

@@ -1,3 +1,4 @@
+import { rateKey } from '../../stores/redis/names.ts';
 import {
   type PlanLimits,
   type QuotaName,
@@ -20,7 +21,7 @@ export function rateChecks(
     const cost = costs[name];
     const limit = limits.rateLimits[name];
     if (cost === undefined || limit === null) return [];
-    return [{ kind: 'rate', name, key: `${workspace.id}:rate:${name}`, cost, limit, windowMs: rateWindowMs }];
+    return [{ kind: 'rate', name, key: rateKey(workspace.id, name), cost, limit, windowMs: rateWindowMs }];
   });
 }
 

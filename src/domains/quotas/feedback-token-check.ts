@@ -1,3 +1,4 @@
+import { feedbackRateKey } from '../../stores/redis/names.ts';
 import { rateWindowMs } from './checks-of.ts';
 import type { RateCheck } from './limit-check.ts';
 
@@ -9,6 +10,6 @@ const limit = 30;
  * who must not be able to use up the writes of the workspace.
  */
 export function feedbackTokenCheck(workspaceId: string, traceId: string): RateCheck {
-  const key = `${workspaceId}:rate:feedback:${traceId}`;
+  const key = feedbackRateKey(workspaceId, traceId);
   return { kind: 'rate', name: 'feedback_token', key, cost: 1, limit, windowMs: rateWindowMs };
 }

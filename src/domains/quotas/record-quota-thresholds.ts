@@ -1,14 +1,12 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { Redis } from '../../stores/redis/client.ts';
+import { countsKeys, usageKey } from '../../stores/redis/names.ts';
 import { findWorkspaces, limitsOf, type QuotaName, quotaNames, type WorkspaceScope } from '../workspaces/index.ts';
 import { insertQuotaAlert } from './metered-workspace-store.ts';
-import { type Month, usageKey } from './usage.ts';
+import type { Month } from './usage.ts';
 
 export const quotaThresholds = [0.8, 1] as const;
-
-/** Counters of all processes. They hold no tenant data, so the key has no tenant. */
-export const quotaCountsKey = 'promptlane:quota-counts';
 
 /** Returns the field of the counter of a threshold. */
 export function thresholdField(resource: QuotaName, threshold: number): string {
@@ -52,7 +50,7 @@ export async function recordQuotaThresholds(
       for (const threshold of quotaThresholds) {
         if (used === 0 || used < threshold * limit) continue;
         const isNew = await record({ postgres, quotaReached }, { workspace, resource, threshold, limit, used, month });
-        if (isNew) await redis.hincrby(quotaCountsKey, thresholdField(resource, threshold), 1);
+        if (isNew) await redis.hincrby(countsKeys.quotas, thresholdField(resource, threshold), 1);
       }
     }
   }

@@ -1,5 +1,6 @@
 import { UnavailableError } from '../../lib/errors.ts';
 import type { Redis } from '../../stores/redis/client.ts';
+import { usageKey } from '../../stores/redis/names.ts';
 import {
   limitsOf,
   type PlanLimits,
@@ -10,7 +11,7 @@ import {
 } from '../workspaces/index.ts';
 import { checkInRedis } from './check-in-redis.ts';
 import { rateChecks } from './checks-of.ts';
-import { type Month, monthOf, usageKey } from './usage.ts';
+import { type Month, monthOf } from './usage.ts';
 
 export interface QuotaUse {
   quota: QuotaName;
@@ -34,7 +35,7 @@ export interface QuotaReport {
 const paceMsMin = 86_400_000;
 
 /**
- * Reports what a workspace may use and has used. Checks nothing; one round trip.
+ * Reports what a workspace may use and has used. Checks nothing.
  * @throws UnavailableError when Redis is unavailable
  */
 export async function reportQuota(
@@ -46,10 +47,11 @@ export async function reportQuota(
   const month = monthOf(nowMs);
   const checks = rateChecks(workspace, limits, Object.fromEntries(rateLimitNames.map((name) => [name, 0])));
   try {
-    const [rates, ...used] = await Promise.all([
-      checks.length === 0 ? { results: [] } : checkInRedis(redis, checks),
-      ...quotaNames.map((quota) => redis.hget(usageKey(workspace.id, quota, month), 'total')),
+    const [rates, used] = await Promise.all([
+      Promise.all(checks.map((check) => checkInRedis(redis, [check]))),
+      Promise.all(quotaNames.map((quota) => redis.hget(usageKey(workspace.id, quota, month), 'total'))),
     ]);
+    const results = rates.flatMap((outcome) => outcome.results);
     return {
       workspace,
       limits,
@@ -58,7 +60,7 @@ export async function reportQuota(
         const count = Math.max(0, Number(used[index] ?? 0));
         return { quota, limit: limits.quotas[quota], used: count, projected: project(count, month, nowMs) };
       }),
-      ratesLeft: new Map(rates.results.map(({ check, remaining }) => [check.name, Math.max(0, remaining)])),
+      ratesLeft: new Map(results.map(({ check, remaining }) => [check.name, Math.max(0, remaining)])),
     };
   } catch (error) {
     throw new UnavailableError('dependency_unavailable', 'Usage cannot be read at the moment.', { cause: error });

@@ -3,21 +3,21 @@ import { unfinishedReceiptAtMs } from '../../queue/unfinished-receipt.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Redis } from '../../stores/redis/client.ts';
+import {
+  countsKeys,
+  usageKey,
+  usageKeyPattern,
+  usageRebuiltKey,
+  workspaceOfUsageKey,
+} from '../../stores/redis/names.ts';
+import { scanKeys } from '../../stores/redis/scan.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { countReceivedSpans } from '../spans/index.ts';
 import { limitsOf } from '../workspaces/index.ts';
 import { findMeteredWorkspaces, listWorkspaceIds, type MeteredWorkspace } from './metered-workspace-store.ts';
-import { type QuotaThresholdDeps, quotaCountsKey, recordQuotaThresholds } from './record-quota-thresholds.ts';
+import { type QuotaThresholdDeps, recordQuotaThresholds } from './record-quota-thresholds.ts';
 import { noteSettleAttempt, settleCounter, settledAtMs } from './settle-counter.ts';
-import {
-  counterExpiryS,
-  type Month,
-  monthOf,
-  slotNumber,
-  slotStartMs,
-  usageKey,
-  workspaceOfUsageKey,
-} from './usage.ts';
+import { counterExpiryS, type Month, monthOf, slotNumber, slotStartMs } from './usage.ts';
 
 export interface SettleUsageDeps extends Pick<QuotaThresholdDeps, 'quotaReached'> {
   redis: Redis;
@@ -53,7 +53,7 @@ export async function settleMonthlyUsage(deps: SettleUsageDeps, timing: SettleUs
   const unfinishedAtMs = await unfinishedReceiptAtMs(deps.redis, [...deps.ingest, deps.isolation]);
   if (unfinishedAtMs === undefined) return; // The workers are far behind; the next run may succeed.
   const firstOpenSlot = slotNumber(Math.min(nowMs - requestMsMax, unfinishedAtMs));
-  const rebuiltKey = `promptlane:usage-rebuilt:${month.name}`;
+  const rebuiltKey = usageRebuiltKey(month);
   const known = (await deps.redis.exists(rebuiltKey)) === 1;
   let failures = 0;
   for await (const ids of known ? countedWorkspaces(deps.redis, month) : allWorkspaces(deps.postgres)) {
@@ -72,11 +72,11 @@ export async function settleMonthlyUsage(deps: SettleUsageDeps, timing: SettleUs
 async function recordThresholds(deps: SettleUsageDeps, month: Month): Promise<void> {
   try {
     for await (const ids of countedWorkspaces(deps.redis, month, '*')) await recordQuotaThresholds(deps, ids, month);
-    await deps.redis.hset(quotaCountsKey, 'checked_at_ms', Date.now());
+    await deps.redis.hset(countsKeys.quotas, 'checked_at_ms', Date.now());
   } catch (error) {
     deps.logger.warn({ err: error }, 'thresholds of quotas could not be checked');
     // Where Redis is the reason, only the log tells it.
-    await deps.redis.hincrby(quotaCountsKey, 'failures', 1).catch(() => undefined);
+    await deps.redis.hincrby(countsKeys.quotas, 'failures', 1).catch(() => undefined);
   }
 }
 
@@ -156,8 +156,7 @@ async function* countedWorkspaces(
   month: Month,
   quota: 'spans' | '*' = 'spans',
 ): AsyncGenerator<string[]> {
-  const match = `*:usage:${quota}:${month.name}`;
-  for await (const keys of redis.scanStream({ match, count: 1_000 }) as AsyncIterable<string[]>) {
+  for await (const keys of scanKeys(redis, { match: usageKeyPattern(quota, month) })) {
     for (let at = 0; at < keys.length; at += workspacesPerGroup) {
       yield keys.slice(at, at + workspacesPerGroup).map(workspaceOfUsageKey);
     }

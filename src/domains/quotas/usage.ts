@@ -1,3 +1,4 @@
+import { usageKey } from '../../stores/redis/names.ts';
 import type { QuotaName } from '../workspaces/index.ts';
 
 /** A calendar month in UTC. Monthly quotas count by it. */
@@ -50,16 +51,6 @@ export function usageEntry(workspaceId: string, quota: QuotaName, receivedAtMs: 
     slot: String(slotNumber(receivedAtMs)),
     expiresAtS: counterExpiryS(month),
   };
-}
-
-/** Returns the Redis key of a monthly counter. It starts with the workspace. */
-export function usageKey(workspaceId: string, quota: QuotaName, month: Month): string {
-  return `${workspaceId}:usage:${quota}:${month.name}`;
-}
-
-/** Returns the workspace of a {@link usageKey}. */
-export function workspaceOfUsageKey(key: string): string {
-  return key.slice(0, key.indexOf(':'));
 }
 
 /** Returns the slot of a time: minutes since the epoch. */

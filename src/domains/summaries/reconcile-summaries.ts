@@ -5,6 +5,7 @@ import { unfinishedReceiptAtMs } from '../../queue/unfinished-receipt.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Redis } from '../../stores/redis/client.ts';
+import { summariesSweptKey } from '../../stores/redis/names.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { findProjectWorkspaces } from '../workspaces/index.ts';
 import { findDifferingTraces } from './differing-trace-queries.ts';
@@ -33,11 +34,6 @@ const slice = { firstMs: 60 * minuteMs, minMs: 5 * minuteMs, maxMs: 24 * 60 * mi
 const runMsMax = 5_000;
 /** Traces of one slice. The next run finds the others. */
 const tracesMax = 10_000;
-/**
- * The time up to which older spans have been checked, shared by all workers. The key has no tenant,
- * because it holds no tenant's data.
- */
-const sweptKey = 'promptlane:summaries-swept-ms';
 
 /**
  * Compares spans with executions. Traces whose execution is missing or incomplete are put on the
@@ -51,7 +47,7 @@ export async function reconcileSummaries(deps: ReconcileSummariesDeps, { nowMs }
   const startedAtMs = performance.now();
   await mend(deps, endMs - recentMs, endMs);
   const begin = endMs - lookBackMs;
-  let at = Math.max(begin, Number((await deps.redis.get(sweptKey)) ?? begin));
+  let at = Math.max(begin, Number((await deps.redis.get(summariesSweptKey)) ?? begin));
   let sliceMs = slice.firstMs;
   while (at < endMs - recentMs && performance.now() - startedAtMs < runMsMax) {
     const tookMs = await mend(deps, at, Math.min(at + sliceMs, endMs));
@@ -59,7 +55,7 @@ export async function reconcileSummaries(deps: ReconcileSummariesDeps, { nowMs }
     if (tookMs < slice.quickMs) sliceMs = Math.min(2 * sliceMs, slice.maxMs);
     else if (tookMs > slice.slowMs) sliceMs = Math.max(sliceMs / 2, slice.minMs);
   }
-  await deps.redis.set(sweptKey, at < endMs - recentMs ? at : begin);
+  await deps.redis.set(summariesSweptKey, at < endMs - recentMs ? at : begin);
 }
 
 /** Puts the lost traces of a time window on the list. Resolves to the milliseconds it took. */

@@ -1,9 +1,9 @@
 import { cachedFor } from '../../lib/cached-for.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Redis } from '../../stores/redis/client.ts';
+import { countsKeys } from '../../stores/redis/names.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { webhookTimes } from './judge-attempt.ts';
-import { attemptCountsKey } from './webhook-lane.ts';
 import { readPending } from './webhook-metrics-store.ts';
 
 /** Both gauges of one scrape come from one statement. */
@@ -20,7 +20,7 @@ export function exportWebhookMetrics(
     help: 'Attempts to send an event to a webhook by outcome, counted over all processes',
     labels: ['outcome'],
     async read() {
-      const counts = await redis.hgetall(attemptCountsKey);
+      const counts = await redis.hgetall(countsKeys.webhookAttempts);
       return Object.entries(counts).map(([outcome, count]) => ({ outcome, count: Number(count) }));
     },
   });

@@ -5,6 +5,7 @@ import { openSecret, sealingKeyOf } from '../../lib/webhook-secret.ts';
 import { connectPostgres, type Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { Redis } from '../../stores/redis/client.ts';
+import { countsKeys } from '../../stores/redis/names.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { recordAudit } from '../audit/index.ts';
 import { lockAttempt, storeAttempt, type Verdict } from './attempt-store.ts';
@@ -150,14 +151,11 @@ async function deliver(lane: Lane, delivery: ClaimedDelivery): Promise<void> {
       if (judged.disabled !== null) await auditDisabled(transaction, delivery, judged);
       return judged;
     });
-    if (verdict !== undefined) await redis.hincrby(attemptCountsKey, outcomeOf(verdict), 1);
+    if (verdict !== undefined) await redis.hincrby(countsKeys.webhookAttempts, outcomeOf(verdict), 1);
   } catch (error) {
     logger.warn({ err: error, delivery_id: delivery.id }, 'the outcome of a webhook could not be stored');
   }
 }
-
-/** Counters of all processes by outcome. They hold no tenant data, so the key has no tenant. */
-export const attemptCountsKey = 'promptlane:webhook-attempt-counts';
 
 const outcomeOf = ({ status }: Verdict) => (status === 'pending' ? 'retried' : status);
 

@@ -1,6 +1,10 @@
 import { once } from 'node:events';
-import { Redis } from 'ioredis';
+import { Cluster, type CommonRedisOptions, Redis as OneRedis } from 'ioredis';
 import { within } from '../../lib/within.ts';
+import { clusterOf } from './cluster-url.ts';
+
+/** One Redis, or a Redis Cluster. */
+export type Redis = OneRedis | Cluster;
 
 /**
  * Reconnects after 50, 100, 200 … 1000 ms, without end. BullMQ's default grows to 20 s, which would
@@ -13,14 +17,8 @@ const retryStrategy = (times: number): number => Math.min(50 * 2 ** (times - 1),
  * hangs or is loading. A command that timed out may still have run, so commands must be idempotent.
  */
 export function connectRequestRedis(redisUrl: string): Redis {
-  keepStringMethodsFast();
-  return new Redis(redisUrl, {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 1,
-    commandTimeout: 1_000,
-    connectTimeout: 500,
-    retryStrategy,
-  });
+  const impatient = { maxRetriesPerRequest: 1, commandTimeout: 1_000, connectTimeout: 500 };
+  return connect(redisUrl, impatient, { enableOfflineQueue: false, maxRedirections: 8 });
 }
 
 /**
@@ -28,9 +26,31 @@ export function connectRequestRedis(redisUrl: string): Redis {
  * requires `maxRetriesPerRequest: null`.
  */
 export function connectWorkerRedis(redisUrl: string): Redis {
-  keepStringMethodsFast();
-  return new Redis(redisUrl, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy });
+  const patient = { maxRetriesPerRequest: null, connectTimeout: 2_000 };
+  return connect(redisUrl, patient, { enableOfflineQueue: true, maxRedirections: Number.MAX_SAFE_INTEGER });
 }
+
+type ConnectionOptions = Pick<CommonRedisOptions, 'maxRetriesPerRequest' | 'commandTimeout' | 'connectTimeout'>;
+
+/** `maxRedirections` counts the tries of a command in a cluster, 100 ms apart. */
+function connect(
+  redisUrl: string,
+  options: ConnectionOptions,
+  { enableOfflineQueue, maxRedirections }: { enableOfflineQueue: boolean; maxRedirections: number },
+): Redis {
+  keepStringMethodsFast();
+  const cluster = clusterOf(redisUrl);
+  if (cluster === undefined) return new OneRedis(redisUrl, { ...options, enableOfflineQueue, retryStrategy });
+  const redisOptions = { ...options, ...cluster.options };
+  return new Cluster([...cluster.nodes], {
+    ...{ redisOptions, enableOfflineQueue, maxRedirections },
+    clusterRetryStrategy: retryStrategy,
+    slotsRefreshTimeout: 2_000,
+    // A certificate names the host, not its address.
+    ...(cluster.options.tls && { dnsLookup: (host, done) => done(null, host) }),
+  });
+}
+
 /**
  * Waits at most a second until a new connection is ready, because a fail-fast client refuses
  * commands before that. Never throws: if Redis is unavailable, the commands report it.
@@ -39,8 +59,6 @@ export async function firstConnection(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;
   await within(1_000, (signal) => once(redis, 'ready', { signal })).catch(() => undefined);
 }
-
-export type { Redis } from 'ioredis';
 
 const lookups = 100;
 
@@ -56,12 +74,4 @@ function keepStringMethodsFast(): void {
 
 function lookUp(text: { charCodeAt?: unknown }): unknown {
   return text.charCodeAt;
-}
-
-/**
- * Returns a function that looks up a field in the text of INFO; undefined when the field is
- * missing.
- */
-export function infoFields(info: string): (name: string) => string | undefined {
-  return (name) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
 }

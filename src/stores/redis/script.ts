@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { Redis } from './client.ts';
 
 /** A Lua script. It is sent by its digest once Redis knows it. */
 export interface RedisScript {

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
-import { Queue } from 'bullmq';
+import type { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connectQueue } from '../../../src/queue/connect-queue.ts';
 import { jobCatalog } from '../../../src/queue/job-catalog.ts';
+import { connectWorkerRedis, type Redis } from '../../../src/stores/redis/client.ts';
 import { expectProblem, startApi, type TestApi } from '../../support/api.ts';
 import {
   identityWebhookSecrets,
@@ -15,14 +17,17 @@ import {
 import { until } from '../../support/until.ts';
 
 let api: TestApi;
+let redis: Redis;
 let identityQueue: Queue;
 
 beforeAll(async () => {
   api = await startApi({ identityWebhookSecrets });
-  identityQueue = new Queue(jobCatalog.applyIdentityEvent.queue, { connection: { url: api.config.redisUrl } });
+  redis = connectWorkerRedis(api.config.redisUrl);
+  identityQueue = connectQueue(jobCatalog.applyIdentityEvent.queue, redis);
 });
 afterAll(async () => {
   await identityQueue.close();
+  redis.disconnect();
   await api.close();
 });
 

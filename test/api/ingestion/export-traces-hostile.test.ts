@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bodyKey } from '../../../src/queue/body-key.ts';
 import { connectRequestRedis, firstConnection, type Redis } from '../../../src/stores/redis/client.ts';
+import { bodyKey } from '../../../src/stores/redis/names.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { manifest, readCaptures } from '../../support/captures.ts';
 import { traces as anyTraces } from '../../support/otlp-arbitrary.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jobIdOf } from '../../../src/domains/ingestion/receive/keep-body.ts';
-import { bodyKey } from '../../../src/queue/body-key.ts';
 import { connectRequestRedis, firstConnection, type Redis } from '../../../src/stores/redis/client.ts';
+import { bodyKey } from '../../../src/stores/redis/names.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { encodeSpans } from '../../support/otlp-encode.ts';
 import { type SlowDiskRedis, startSlowDiskRedis } from '../../support/slow-disk/slow-disk-redis.ts';

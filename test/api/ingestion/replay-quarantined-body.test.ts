@@ -4,8 +4,10 @@ import { insertQuarantinedBody } from '../../../src/domains/ingestion/quarantine
 import { createBodyPublisher } from '../../../src/queue/body-publisher.ts';
 import { jobCatalog } from '../../../src/queue/job-catalog.ts';
 import { connectWorkerRedis } from '../../../src/stores/redis/client.ts';
+import { queuePrefix } from '../../../src/stores/redis/names.ts';
 import { expectProblem, newProject, startApi, type TestApi } from '../../support/api.ts';
 import { encodeSpans } from '../../support/otlp-encode.ts';
+import { ownRedisUrl } from '../../support/own-redis.ts';
 import {
   corruptBody,
   expectOperatorsOnly,
@@ -78,12 +80,13 @@ describe('404', () => {
 describe('409', () => {
   test('a body whose job a worker still has is not replayed, and not noted as if it were', async () => {
     // A database of Redis without any worker of the product's, so that the job can be held here.
-    const redisUrl = new URL('/8', quarantine.api.config.redisUrl).href;
+    const redisUrl = ownRedisUrl(8);
     const api = await startApi({ redisUrl });
     const project = await newProject(api);
     const connection = connectWorkerRedis(redisUrl);
     const publisher = createBodyPublisher(connection);
-    const holder = new Worker(jobCatalog.ingestBody.queue, null, { connection });
+    const { queue } = jobCatalog.ingestBody;
+    const holder = new Worker(queue, null, { connection, prefix: queuePrefix(queue) });
     const job = payloadOf(project, corruptBody);
     const id = await publishBody(publisher, project, corruptBody);
     const held = await holder.getNextJob('a token');

@@ -53,7 +53,7 @@ describe('a month of usage', () => {
 
   test('takes what was received in it, by the minute', () => {
     const entry = usageEntry('wsp_a', 'spans', Date.UTC(2026, 10, 30, 23, 59, 30));
-    expect(entry.key).toBe('wsp_a:usage:spans:2026-11');
+    expect(entry.key).toBe('wsp_a:{ingest}:usage:spans:2026-11');
     expect(Number(entry.slot) * 60_000).toBe(Date.UTC(2026, 10, 30, 23, 59));
   });
 });

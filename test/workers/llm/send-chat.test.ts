@@ -5,6 +5,7 @@ import { defaultLlmLimits, type LlmLimits } from '../../../src/llm/limits.ts';
 import { createLlm, type Llm } from '../../../src/llm/llm.ts';
 import { sendChat } from '../../../src/llm/send-chat.ts';
 import { connectWorkerRedis, type Redis } from '../../../src/stores/redis/client.ts';
+import { llmPrefix } from '../../../src/stores/redis/names.ts';
 import {
   completion,
   hang,
@@ -217,7 +218,7 @@ describe('the places of an endpoint', () => {
     const signal = new AbortController().signal;
     expect(await llm.places.take('dead', signal)).toBeDefined();
     expect(await send(llm)).toMatchObject({ ok: false, code: 'provider_busy', mayBeBilled: false });
-    const keys = await redis.keys('promptlane:llm:*:leases');
+    const keys = await redis.keys(`${llmPrefix('*')}:leases`);
     const lives = await Promise.all(keys.map((key) => redis.pttl(key)));
     expect(Math.min(...lives)).toBeGreaterThan(0);
     expect(Math.max(...lives)).toBeLessThanOrEqual(defaultLlmLimits.timeoutMs + 5_000);

@@ -1,7 +1,7 @@
-import { bodyKey } from '../../../queue/body-key.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
+import { bodyKey } from '../../../stores/redis/names.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import { insertQuarantinedBody } from './quarantine-store.ts';
 

@@ -1,10 +1,10 @@
-import type { Redis } from 'ioredis';
 import type { Config } from '../../../config.ts';
 import { otlpLimits } from '../../../otlp/limits.ts';
 import type { BodyPublisher } from '../../../queue/body-publisher.ts';
 import { countLogs } from '../../../queue/log-counts.ts';
 import { oldestOf, oldestWaitingAtMs } from '../../../queue/queue-stats.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
+import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import { Admission } from './admission.ts';
 import { createBodyExaminer } from './examine-body.ts';

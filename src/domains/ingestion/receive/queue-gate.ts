@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import type { Redis } from 'ioredis';
 import { UnavailableError } from '../../../lib/errors.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
+import type { Redis } from '../../../stores/redis/client.ts';
+import { readInfo } from '../../../stores/redis/info.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import type { KeptGauge } from '../../../telemetry/metrics.ts';
 import { BacklogShares, type BacklogSharesDeps } from './backlog-shares.ts';
@@ -150,8 +151,8 @@ export class QueueGate {
     const { redis, clock, memoryBytesMax } = this.#deps;
     try {
       const [persistence, memory, oldestAtMs] = await Promise.all([
-        redis.info('persistence'),
-        redis.info('memory'),
+        readInfo(redis, 'persistence'),
+        readInfo(redis, 'memory'),
         this.#deps.oldestWaitingAtMs(),
         clock.look(redis),
       ]);

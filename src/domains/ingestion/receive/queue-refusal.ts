@@ -1,4 +1,4 @@
-import { infoFields } from '../../../stores/redis/client.ts';
+import { infoFields } from '../../../stores/redis/info.ts';
 
 const oldestWaitingMsMax = 15 * 60_000;
 /**

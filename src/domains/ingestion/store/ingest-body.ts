@@ -1,8 +1,8 @@
 import type { Signal } from '../../../otlp/signal.ts';
-import { bodyKey } from '../../../queue/body-key.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { LogProjects } from '../../../queue/log-projects.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
+import { bodyKey } from '../../../stores/redis/names.ts';
 import type { OverrideCache, PriceOverrides } from '../../pricing/index.ts';
 import type { BodyEncoder } from './body-encoder.ts';
 import { BadBodyError } from './body-errors.ts';
