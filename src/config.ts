@@ -17,7 +17,7 @@ const clickhouseUrl = z.url({ protocol: /^https?$/ });
 const clickhouseShardUrls = z
   .string()
   .transform((text) => text.split(';').flatMap((item) => item.trim() || []))
-  .pipe(z.array(clickhouseUrl).min(1))
+  .pipe(z.array(clickhouseUrl).min(1, 'must name at least one URL'))
   .optional();
 
 /** Parses a comma-separated list of secrets. `keyOf` converts a secret to its key. */
@@ -128,7 +128,7 @@ export interface Config {
 
 /**
  * Reads the environment.
- * @throws Error that lists every fault with the name of the variable, never with its value
+ * @throws ConfigError that lists every fault with the name of the variable, never with its value
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const values = parse(environment, env);
@@ -212,18 +212,21 @@ const everything = environment.extend(ownerUrl);
  */
 export function environmentFaults(env: NodeJS.ProcessEnv): string[] {
   const result = everything.safeParse(present(env));
-  return result.success ? [] : describe(result.error);
+  return result.success ? [] : describe(result.error, env);
 }
 
-/** @throws Error that lists every fault with the name of the variable, never with its value */
+/** Says in one text which environment variables are missing or not valid, never with their values. */
+export class ConfigError extends Error {}
+
+/** @throws ConfigError that lists every fault with the name of the variable */
 export function parse<Schema extends z.ZodType>(
   schema: Schema,
   env: NodeJS.ProcessEnv = process.env,
 ): z.output<Schema> {
   const result = schema.safeParse(present(env));
   if (result.success) return result.data;
-  const faults = describe(result.error).map((fault) => `  ${fault}`);
-  throw new Error(
+  const faults = describe(result.error, env).map((fault) => `  ${fault}`);
+  throw new ConfigError(
     `These environment variables are missing or not valid:\n${faults.join('\n')}\nREADME.md lists all variables.`,
   );
 }
@@ -231,7 +234,8 @@ export function parse<Schema extends z.ZodType>(
 /** Removes empty variables, because they count as not set. */
 const present = (env: NodeJS.ProcessEnv) => Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 
-const describe = (error: z.ZodError) => error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+const describe = (error: z.ZodError, env: NodeJS.ProcessEnv) =>
+  error.issues.map(({ path, message }) => `${path.join('.')}: ${env[String(path[0])] ? message : 'is required'}`);
 
 function isSafeFromListeners(url: string): boolean {
   const { protocol, hostname } = new URL(url);

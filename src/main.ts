@@ -1,8 +1,8 @@
 import './runtime/own-garbage.ts';
 import './runtime/young-objects.ts';
 import { createApiProcess } from './api/process.ts';
-import { readConfig } from './config.ts';
 import { listen } from './http/server.ts';
+import { configOrExit } from './runtime/config-or-exit.ts';
 
 /** Time for running requests to finish after the process is told to stop. */
 const drainMs = 15_000;
@@ -12,7 +12,7 @@ const drainMs = 15_000;
  */
 const acceptHandles = 16;
 
-const config = readConfig();
+const config = configOrExit();
 const api = createApiProcess(config);
 await api.start();
 await api.prepare();

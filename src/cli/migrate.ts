@@ -1,11 +1,12 @@
 import { pathToFileURL } from 'node:url';
 import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
-import { type Cluster, distributeTables, TopologyError } from '../stores/clickhouse/distribute-tables.ts';
+import { type Cluster, distributeTables } from '../stores/clickhouse/distribute-tables.ts';
 import { migrateClickHouse, readClickHouseLayout } from '../stores/clickhouse/migrate.ts';
 import { requireKnownLayout, UnknownLayoutError } from '../stores/layout.ts';
 import { allowStatements, connectPostgres, type Postgres } from '../stores/postgres/client.ts';
 import { migratePostgres, readPostgresLayout } from '../stores/postgres/migrate.ts';
 import { limitStatements, putServiceUser } from '../stores/postgres/service-role.ts';
+import { explainFault } from './explain-fault.ts';
 import { readStoreUrls } from './store-urls.ts';
 
 /**
@@ -100,9 +101,9 @@ async function main(): Promise<number> {
     console.log(applied.length === 0 ? 'The schema is up to date.' : `Applied: ${applied.join(', ')}`);
     return 0;
   } catch (error) {
-    if (error instanceof UnknownLayoutError) console.error(error.explain(startOver));
-    else if (error instanceof TopologyError) console.error(error.message);
-    else throw error;
+    const fault = error instanceof UnknownLayoutError ? error.explain(startOver) : explainFault(error);
+    if (fault === undefined) throw error;
+    console.error(fault);
     return 1;
   }
 }

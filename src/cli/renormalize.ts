@@ -1,10 +1,12 @@
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { ConfigError } from '../config.ts';
 import { renormalizeSpans, summarizeOutdated } from '../domains/ingestion/index.ts';
 import { NORMALIZER_VERSION } from '../domains/spans/index.ts';
 import { countStoredSpans } from '../domains/spans/reads.ts';
 import { UnavailableError } from '../lib/errors.ts';
 import { backgroundSettings, type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.ts';
+import { causeOf } from './explain-fault.ts';
 import { readClickHouseUrl } from './store-urls.ts';
 
 const usage = `Usage: npm run renormalize -- [--project <id>] [--below <normalizer version>] [--dry-run]
@@ -69,23 +71,26 @@ export async function renormalize(
   return unreadable === 0;
 }
 
-/** Runs the command and returns its exit code: 0 all done, 1 not all done, 2 invalid options. */
+/** Runs the command and returns its exit code: 0 all done, 1 not all done, 2 invalid options or variables. */
 async function main(): Promise<number> {
   let options: RenormalizeOptions;
+  let url: string;
   try {
     options = readOptions(process.argv.slice(2));
+    url = readClickHouseUrl();
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`);
+    const help = error instanceof ConfigError ? '' : `\n\n${usage}`;
+    console.error(`${error instanceof Error ? error.message : error}${help}`);
     return 2;
   }
-  const url = readClickHouseUrl();
   const clickhouse = connectClickHouse(url, { requestTimeoutMs, settings: backgroundSettings });
   try {
     return (await renormalize(clickhouse, options, console.log)) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
-    const cause = error.cause instanceof Error ? error.cause.message || error.cause.name : String(error.cause);
-    console.error(`ClickHouse at ${new URL(url).host} does not respond (${cause}). Run the command again to continue.`);
+    console.error(
+      `ClickHouse at ${new URL(url).host} does not respond (${causeOf(error)}). Run the command again to continue.`,
+    );
     return 1;
   } finally {
     await clickhouse.close();

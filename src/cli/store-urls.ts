@@ -4,7 +4,7 @@ const clickhouse = environment.pick({ CLICKHOUSE_URL: true, CLICKHOUSE_SHARD_URL
 
 /**
  * Reads only the URL of ClickHouse that statements go to.
- * @throws Error as `readConfig` does
+ * @throws ConfigError as `readConfig` does
  */
 export function readClickHouseUrl(env?: NodeJS.ProcessEnv): string {
   return urlOfTables(parse(clickhouse, env));
@@ -17,7 +17,7 @@ const storeUrls = environment
 /**
  * Reads the URLs that migrations need. `serviceUrl` is set only if the service connects as another
  * user than the migrations.
- * @throws Error as `readConfig` does
+ * @throws ConfigError as `readConfig` does
  */
 export function readStoreUrls(env?: NodeJS.ProcessEnv): {
   databaseUrl: string;

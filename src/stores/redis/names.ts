@@ -58,7 +58,11 @@ export const memoryReserveKey = `promptlane:${ingest}:memory-reserve`;
 /** Hash of the projects with traces to summarize and their workspaces. */
 export const summaryProjectsKey = `promptlane:${ingest}:summary-projects`;
 
-/** Keys of the list of traces of a project that are to be summarized, see `summary-list.ts`. */
+/**
+ * Returns the keys of a project's list of traces whose spans are stored but whose execution is not
+ * summarized yet (`summary-list.ts`). The list is as durable as the queue, and all workers share it. `due` has
+ * the time when a trace is due, `rest` the time until which it must rest, `failures` the failures in a row.
+ */
 export function summaryKeys(projectId: string): { due: string; rest: string; failures: string } {
   const list = `${projectId}:${ingest}:summaries`;
   return { due: `${list}-due`, rest: `${list}-rest`, failures: `${list}-failures` };
