@@ -131,7 +131,7 @@ describe('settling the month', () => {
     await redis.del(counter);
     expect((await spanQuota(api, project)).used).toBe(0);
     await untilUsed(project, 10, async () => {
-      await redis.del(counter, usageRebuiltKey(month));
+      await Promise.all([redis.del(counter), redis.del(usageRebuiltKey(month))]);
       await settle([project]);
     });
     await expect(sendSpans(api, project.key, [aSpan()])).rejects.toThrow('402');
