@@ -1,8 +1,8 @@
 import './runtime/own-garbage.ts';
 import './runtime/young-objects.ts';
 import { createApiProcess } from './api/process.ts';
+import { configOrExit } from './cli/config-or-exit.ts';
 import { listen } from './http/server.ts';
-import { configOrExit } from './runtime/config-or-exit.ts';
 
 /** Time for running requests to finish after the process is told to stop. */
 const drainMs = 15_000;
