@@ -1,7 +1,7 @@
 import { anyValueFromJson, attributesFromJson } from '../../otlp/any-value-json.ts';
 import type { LogRecord } from '../../otlp/log-record.ts';
 import { resourceFromJson, scopeFromJson } from '../../otlp/origin-json.ts';
-import { type ClickHouse, type ClickHouseSettings, lastSettings } from '../../stores/clickhouse/client.ts';
+import { type ClickHouse, type ClickHouseSettings, joinSettings } from '../../stores/clickhouse/client.ts';
 import { field, pick, plain, type RowOf, type RowReader, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { readFields, readRows } from '../../stores/clickhouse/statements.ts';
 import { ofTraces } from '../spans/index.ts';
@@ -43,7 +43,7 @@ export function countRecords(
     query: `SELECT ${ids}, uniqExact(record_id)::Float64 AS records, sum(log_records.bytes + ${overheadBytes})::Float64 AS bytes
             FROM log_records PREWHERE ${ofSome} GROUP BY trace_id, span_id`,
     query_params: { projectId, traceIds: traceIds.join('') },
-    clickhouse_settings: { max_result_rows: '0', ...lastSettings },
+    clickhouse_settings: { max_result_rows: '0', ...joinSettings(traceIds.length, 0) },
     format: 'JSONEachRow',
   });
 }
@@ -134,7 +134,8 @@ export function findRecords(
   projectId: string,
   wanted: RecordsToFind,
 ): Promise<Map<string, StoredRecord[]>> {
-  return findRows(clickhouse, storedRecord, projectId, wanted, lastSettings);
+  const bytes = wanted.keys.reduce((sum, key) => sum + (key.bytes ?? 0), 0);
+  return findRows(clickhouse, storedRecord, projectId, wanted, joinSettings(wanted.keys.length, bytes));
 }
 
 const shownRecord = rowReader({

@@ -1,4 +1,4 @@
-import { type ClickHouse, lastSettings } from '../../stores/clickhouse/client.ts';
+import { type ClickHouse, joinSettings, lastSettings } from '../../stores/clickhouse/client.ts';
 import { plain, type RowOf, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { rowsOf } from '../../stores/clickhouse/statements.ts';
 import { rowAge } from './newest-rows.ts';
@@ -53,20 +53,21 @@ export function findJoinedSpans(
       ...keyParams(projectId, spans, traceIds),
       wholeTraces: traceIds.join(''),
     },
-    { max_result_rows: '0', ...lastSettings },
+    { max_result_rows: '0', ...(traceIds.length > 0 ? lastSettings : joinSettings(spans.length, 0)) },
   );
 }
 
 /**
- * Returns the given spans as last received, with everything that was sent.
+ * Returns the given spans as last received, with everything that was sent. `bytes` are those of their log records.
  * @throws TooLargeError when they have more than `bytesMax` bytes
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export function readSpansOf(
   clickhouse: ClickHouse,
   projectId: string,
-  { spans, bytesMax }: { spans: readonly SpanKey[]; bytesMax: number },
+  { spans, bytesMax }: { spans: readonly (SpanKey & { bytes: number })[]; bytesMax: number },
 ): Promise<StoredSpan[]> {
+  const bytes = spans.reduce((sum, span) => sum + span.bytes, 0);
   return rowsOf(
     clickhouse,
     storedSpan,
@@ -74,7 +75,7 @@ export function readSpansOf(
        (SELECT * FROM spans PREWHERE project_id = {projectId:String} AND ${ofTraces('{traces:String}')} AND ${ofKeys}
         ORDER BY ${rowAge} DESC LIMIT 1 BY trace_id, span_id)`,
     keyParams(projectId, spans, []),
-    { max_result_rows: '0', max_result_bytes: String(bytesMax), ...lastSettings },
+    { max_result_rows: '0', max_result_bytes: String(bytesMax), ...joinSettings(spans.length, bytes) },
   );
 }
 

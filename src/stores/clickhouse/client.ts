@@ -27,13 +27,21 @@ export const backgroundSettings = {
 } as const;
 
 /**
- * Settings of inserts of many rows, of joins of log records, and of reads of large traces: a tenth of the processor,
- * so that lists and small inserts of others go first.
+ * Settings of inserts of many rows, of joins of many log records, and of reads of large traces: a tenth of the
+ * processor, so that lists and small inserts of others go first.
  */
 export const lastSettings = {
   os_threads_nice_value_query: 10,
   os_threads_nice_value_materialized_view: 10,
 } as const;
+
+/** A statement that joins no more than this takes a few milliseconds. */
+const fewJoined = { rows: 10, bytes: 64 * 1024 };
+
+/** Returns the settings of a statement that joins log records: who sends few does not wait for who sends many. */
+export function joinSettings(rows: number, bytes: number): ClickHouseSettings {
+  return rows > fewJoined.rows || bytes > fewJoined.bytes ? lastSettings : {};
+}
 
 /**
  * Settings of sums over a project. Half of the threads stay for others. A sum ends before a worker stops waiting for

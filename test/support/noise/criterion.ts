@@ -21,10 +21,12 @@ export function noticed(quiet: Figures, attacked: Figures): string[] {
   const requests = Object.entries(attacked.requestP95Ms).flatMap(([name, p95Ms]) =>
     tooSlow(`${name} (p95)`, p95Ms, Math.max(requestFloorMs, factorMax * (quiet.requestP95Ms[name] ?? 0))),
   );
-  const readableMsMax = Math.max(readableFloorMs, factorMax * quiet.readableP95Ms);
+  const readable = (name: string, ms: number, quietMs: number) =>
+    tooSlow(`time to ${name} (p95)`, ms, Math.max(readableFloorMs, factorMax * quietMs));
   return [
     ...requests,
-    ...tooSlow('time to readable (p95)', attacked.readableP95Ms, readableMsMax),
+    ...readable('readable', attacked.readableP95Ms, quiet.readableP95Ms),
+    ...readable('content of a log record', attacked.contentP95Ms, quiet.contentP95Ms),
     ...attacked.failures.slice(0, 10).map((failure) => `failed: ${failure}`),
   ];
 }
@@ -42,7 +44,7 @@ function tooSlow(name: string, ms: number, msMax: number): string[] {
 }
 
 /** Returns one line of figures for the log of the run. */
-export function describeFigures({ requestP95Ms, readableP95Ms }: Figures): string {
+export function describeFigures({ requestP95Ms, readableP95Ms, contentP95Ms }: Figures): string {
   const requests = Object.entries(requestP95Ms).map(([name, p95Ms]) => `${name} ${Math.round(p95Ms)}`);
-  return `${requests.join(', ')}; readable ${Math.round(readableP95Ms)}`;
+  return `${requests.join(', ')}; readable ${Math.round(readableP95Ms)}, content ${Math.round(contentP95Ms)}`;
 }

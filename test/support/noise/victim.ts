@@ -6,37 +6,33 @@ import { until } from '../until.ts';
 import { percentile } from './statistics.ts';
 
 /**
- * 95th percentiles in milliseconds of each kind of request, and of the time from sending a trace
- * until it is readable and listed.
+ * 95th percentiles in milliseconds of each kind of request, of the time from sending a trace until it is
+ * readable and listed, and of the time from sending a log record until its span has its content.
  */
 export interface Figures {
   requestP95Ms: Readonly<Record<string, number>>;
   readableP95Ms: number;
+  contentP95Ms: number;
   /** Responses other than 2xx, and requests without a response. */
   failures: readonly string[];
 }
 
-/** Milliseconds of each request by kind, and of each trace until it was readable and listed. */
+/** Milliseconds of each request by kind, and of each trace and log record until it was readable. */
 export interface Samples {
   requestMs: ReadonlyMap<string, readonly number[]>;
   readableMs: readonly number[];
+  contentMs: readonly number[];
   failures: readonly string[];
 }
 
 /** Merges the figures of several measurements. */
 export function figuresOf(measured: readonly Samples[]): Figures {
   const names = [...new Set(measured.flatMap(({ requestMs }) => [...requestMs.keys()]))];
-  const p95 = (name: string) =>
-    percentile(
-      measured.flatMap(({ requestMs }) => requestMs.get(name) ?? []),
-      0.95,
-    );
+  const p95 = (read: (samples: Samples) => readonly number[]) => percentile(measured.flatMap(read), 0.95);
   return {
-    requestP95Ms: Object.fromEntries(names.map((name) => [name, p95(name)])),
-    readableP95Ms: percentile(
-      measured.flatMap(({ readableMs }) => readableMs),
-      0.95,
-    ),
+    requestP95Ms: Object.fromEntries(names.map((name) => [name, p95(({ requestMs }) => requestMs.get(name) ?? [])])),
+    readableP95Ms: p95(({ readableMs }) => readableMs),
+    contentP95Ms: p95(({ contentMs }) => contentMs),
     failures: measured.flatMap(({ failures }) => failures),
   };
 }
@@ -55,9 +51,14 @@ const sendPauseMs = 200;
 const lookPauseMs = 100;
 const readableMsMax = 30_000;
 
+interface SpanIds {
+  traceId: string;
+  spanId: string;
+}
+
 /**
  * An ordinary workspace: programs that render prompts, read executions and send traces at the rate
- * of the plan `pro`.
+ * of the plan `pro`, and log records with the content of some spans.
  */
 export class Victim {
   readonly #stack: Stack;
@@ -86,7 +87,7 @@ export class Victim {
       template: '{% for i in items %}{{ i | upcase }}{% endfor %}',
     };
     await this.#expectCreated(`${base}/prompts`, { name: 'loud', ...liquid });
-    const first = await this.#send();
+    const { traceId: first } = await this.#send();
     await until('the first trace is readable', readableMsMax, () => this.#isReadable(first));
     const variables = { name: 'you', items: ['a', 'b', 'c'] };
     this.#operations = [
@@ -105,8 +106,12 @@ export class Victim {
   async measure(forMs: number): Promise<Samples> {
     const untilMs = performance.now() + forMs;
     const failures: string[] = [];
-    const requestMs = new Map<string, number[]>([['send a trace', []]]);
+    const requestMs = new Map<string, number[]>([
+      ['send a trace', []],
+      ['send a log record', []],
+    ]);
     const readableMs: number[] = [];
+    const contentMs: number[] = [];
     const run = async (operation: Operation) => {
       const samples: number[] = [];
       requestMs.set(operation[0], samples);
@@ -118,10 +123,10 @@ export class Victim {
     };
     const send = async () => {
       const startedAtMs = performance.now();
-      const traceId = await this.#send(failures);
+      const ids = await this.#send(failures);
       requestMs.get('send a trace')?.push(performance.now() - startedAtMs);
       await delay(sendPauseMs);
-      return { traceId, startedAtMs };
+      return { ...ids, startedAtMs };
     };
     const sendOn = async () => {
       while (performance.now() < untilMs) await send();
@@ -137,8 +142,20 @@ export class Victim {
         readableMs.push(performance.now() - startedAtMs);
       }
     };
-    await Promise.all([...this.#operations.map(run), sendOn(), follow()]);
-    return { requestMs, readableMs, failures };
+    const describe = async () => {
+      while (performance.now() < untilMs) {
+        const ids = await send();
+        const startedAtMs = performance.now();
+        const content = await this.#sendRecord(ids, failures);
+        requestMs.get('send a log record')?.push(performance.now() - startedAtMs);
+        const isThere = async () => (await this.#read(ids.traceId)).text.includes(content);
+        const looks = async () => (await isThere()) || delay(lookPauseMs, false);
+        await until(`${ids.traceId} has its content`, readableMsMax, looks);
+        contentMs.push(performance.now() - startedAtMs);
+      }
+    };
+    await Promise.all([...this.#operations.map(run), sendOn(), follow(), describe()]);
+    return { requestMs, readableMs, contentMs, failures };
   }
 
   async #timed([name, method, path, body]: Operation, failures: string[]): Promise<number> {
@@ -149,30 +166,46 @@ export class Victim {
   }
 
   /** Sends one trace of one span. An exporter would send it again after a refusal. Here every refusal is a failure. */
-  async #send(failures: string[] = []): Promise<string> {
+  async #send(failures: string[] = []): Promise<SpanIds> {
     const [traceId, spanId] = [randomBytes(16).toString('hex'), randomBytes(8).toString('hex')];
     const key = `${traceId}/${spanId}`;
     const times = { startTimeUnixNano: `${Date.now()}000000`, endTimeUnixNano: `${Date.now() + 1}000000` };
     const span = { traceId, spanId, name: 'victim', kind: 1, ...times };
     const body = { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] };
     this.log.attempted.add(key);
+    await this.#sendUntilTaken('/api/v1/traces', body, failures);
+    this.log.acknowledged.add(key);
+    return { traceId, spanId };
+  }
+
+  /** Sends the input of a span as a log record, and returns its text. */
+  async #sendRecord(ids: SpanIds, failures: string[]): Promise<string> {
+    const content = `input ${randomBytes(8).toString('hex')}`;
+    const value = { kvlistValue: { values: [{ key: 'content', value: { stringValue: content } }] } };
+    const record = { ...ids, timeUnixNano: `${Date.now()}000000`, eventName: 'gen_ai.user.message', body: value };
+    const body = { resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] };
+    await this.#sendUntilTaken('/api/v1/logs', body, failures);
+    return content;
+  }
+
+  async #sendUntilTaken(path: string, body: unknown, failures: string[]): Promise<void> {
     for (;;) {
-      const answer = await this.#fetch('POST', '/api/v1/traces', body);
-      if (answer.ok) break;
-      failures.push(`send a trace: ${answer.text}`);
+      const answer = await this.#fetch('POST', path, body);
+      if (answer.ok) return;
+      failures.push(`POST ${path}: ${answer.text}`);
       await delay(retryPauseMs);
     }
-    this.log.acknowledged.add(key);
-    return traceId;
   }
 
   /** Waits until the trace is readable by its id and in the list. */
   async #isReadable(traceId: string): Promise<boolean> {
-    const base = `/api/projects/${this.#project.id}/executions`;
-    const detail = await this.#fetch('GET', `${base}/${traceId}`);
-    if (!detail.ok) return false;
-    const list = await this.#fetch('GET', `${base}?limit=20&fields=trace_id`);
+    if (!(await this.#read(traceId)).ok) return false;
+    const list = await this.#fetch('GET', `/api/projects/${this.#project.id}/executions?limit=20&fields=trace_id`);
     return list.text.includes(traceId);
+  }
+
+  #read(traceId: string): Promise<{ ok: boolean; text: string }> {
+    return this.#fetch('GET', `/api/projects/${this.#project.id}/executions/${traceId}`);
   }
 
   async #expectCreated(path: string, body: unknown): Promise<void> {

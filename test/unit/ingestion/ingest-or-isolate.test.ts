@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type IngestOrIsolateDeps, ingestOrIsolate } from '../../../src/domains/ingestion/store/ingest-or-isolate.ts';
 import { SpanBatcher } from '../../../src/domains/ingestion/store/span-batcher.ts';
 import { createWorkLanes } from '../../../src/domains/ingestion/store/work-lanes.ts';
+import { WriteSlots } from '../../../src/domains/ingestion/store/write-slots.ts';
 import { OverrideCache } from '../../../src/domains/pricing/override-cache.ts';
 import { UnavailableError } from '../../../src/lib/errors.ts';
 import type { IngestBodyPayload } from '../../../src/queue/job-catalog.ts';
@@ -30,7 +31,8 @@ async function run(
   const { encoded } = await encodedBody([aSpan()], own);
   const unlimited = Number.POSITIVE_INFINITY;
   const batcher = new SpanBatcher({
-    ...{ rowsMax: 100, bytesMax: unlimited, entriesMax: 1, waitMsMax: 1, writesMax: 1 },
+    ...{ rowsMax: 100, bytesMax: unlimited, entriesMax: 1, waitMsMax: 1, joinedRowsFew: 1 },
+    slots: { stored: new WriteSlots(1), fewJoined: new WriteSlots(1), manyJoined: new WriteSlots(1) },
     ...{ patientRowsMin: 100, patientWaitMsMax: 1, togetherBytesMax: unlimited, togetherRowsMax: unlimited },
     write: async () => {
       if (error !== undefined) throw error;

@@ -4,6 +4,7 @@ import {
   SpanBatcher,
   type SpanBatcherOptions,
 } from '../../../src/domains/ingestion/store/span-batcher.ts';
+import { WriteSlots } from '../../../src/domains/ingestion/store/write-slots.ts';
 
 const limits = {
   rowsMax: 100,
@@ -14,8 +15,8 @@ const limits = {
   patientWaitMsMax: 600,
   togetherBytesMax: 80,
   togetherRowsMax: 1_000,
-  writesMax: 2,
-} satisfies Omit<SpanBatcherOptions, 'write'>;
+  joinedRowsFew: 10,
+} satisfies Omit<SpanBatcherOptions, 'write' | 'slots'>;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -24,11 +25,18 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const slotsOf = (stored: number, manyJoined = new WriteSlots(1)) => ({
+  stored: new WriteSlots(stored),
+  fewJoined: new WriteSlots(1),
+  manyJoined,
+});
+
 /** A batcher whose writes end when they are told to. */
 function controlled(given: Partial<SpanBatcherOptions> = {}) {
   const writes: { workspaces: string[]; end: (error?: Error) => void }[] = [];
   const batcher = new SpanBatcher({
     ...limits,
+    slots: slotsOf(2),
     ...given,
     write: (entries) =>
       new Promise((resolve, reject) => {
@@ -70,6 +78,38 @@ describe('workspaces whose entries are joined with log records', () => {
     await settle();
     expect(writes.map(({ workspaces }) => workspaces).slice(3)).toEqual([['other logs']]);
   });
+
+  it('wait for none that has many rows, and not for a write of it', async () => {
+    const { add, writes, wait } = controlled();
+    for (let i = 0; i < 11; i++) add('many', 1, true);
+    add('few', 1, true);
+    await wait(200);
+    expect(writes.map(({ workspaces }) => new Set(workspaces))).toEqual([new Set(['many']), new Set(['few'])]);
+    writes[1]?.end();
+    for (let i = 0; i < 11; i++) add('many too', 1, true);
+    add('few', 1, true);
+    await wait(200);
+    expect(writes.map(({ workspaces }) => workspaces).slice(2)).toEqual([['few']]);
+  });
+
+  it('and have many rows take turns with those of another batcher', async () => {
+    const slots = slotsOf(2);
+    const [one, other] = [controlled({ slots }), controlled({ slots: slotsOf(2, slots.manyJoined) })];
+    const addMany = ({ add }: typeof one, workspaceId: string) => {
+      for (let i = 0; i < 11; i++) add(workspaceId, 1, true);
+    };
+    for (const batcher of [one, other]) addMany(batcher, 'many');
+    await one.wait(200);
+    addMany(one, 'many too');
+    await one.wait(200);
+    expect([one.writes.length, other.writes.length]).toEqual([1, 0]);
+    one.writes[0]?.end();
+    await one.settle();
+    expect([one.writes.length, other.writes.length]).toEqual([1, 1]);
+    other.writes[0]?.end();
+    await one.settle();
+    expect([one.writes.length, other.writes.length]).toEqual([2, 1]);
+  });
 });
 
 describe('a batch', () => {
@@ -83,7 +123,7 @@ describe('a batch', () => {
   });
 
   it('that is full takes the entries of all workspaces in turn', async () => {
-    const { add, writes, settle } = controlled({ writesMax: 1 });
+    const { add, writes, settle } = controlled({ slots: slotsOf(1) });
     for (let i = 0; i < 30; i++) add('first', 4);
     await settle();
     expect(writes[0]?.workspaces).toHaveLength(25);
@@ -151,7 +191,7 @@ describe.each([
   });
 
   it('takes turns with those who are small where there is one write', async () => {
-    const { add, writes, wait } = controlled({ ...given, writesMax: 1 });
+    const { add, writes, wait } = controlled({ ...given, slots: slotsOf(1) });
     add('large', large);
     add('quiet');
     add('large', large);

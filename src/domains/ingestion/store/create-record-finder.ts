@@ -44,12 +44,12 @@ interface LookUp {
  * body as for ten.
  */
 export function createLookUps(finder: RecordFinder, pauseMs = lookUpPauseMs): (workspaceId: string) => RecordFinder {
-  // Shared by all workspaces: two look-ups of one workspace at a time, so that it does not take the
-  // connections to ClickHouse from the inserts of others.
+  // Shared by all workspaces: one look-up of a workspace at a time, so that it does not take ClickHouse
+  // from the inserts of others.
   const lane = new FairLane({
     name: 'look-ups of log records',
     capacity: 4,
-    perKey: 2,
+    perKey: 1,
     waitingPerKey: Number.POSITIVE_INFINITY,
     waitingMax: Number.POSITIVE_INFINITY,
   });

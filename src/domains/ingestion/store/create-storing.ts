@@ -18,6 +18,7 @@ import { SpanBatcher } from './span-batcher.ts';
 import { type BatchKind, storeBatch } from './store-batch.ts';
 import { type SummarizeBatchDeps, summarizeBatch } from './summarize-batch.ts';
 import { createWorkLanes } from './work-lanes.ts';
+import { WriteSlots } from './write-slots.ts';
 
 const batchLimits = {
   rowsMax: 20_000,
@@ -30,8 +31,8 @@ const batchLimits = {
   togetherRowsMax: 2_000,
   patientRowsMin: 1_200,
   patientWaitMsMax: 600,
-  // One for those who send much, one for the others meanwhile.
-  writesMax: 2,
+  // What takes several times as long for each row: a batch of so many takes some 0.1 s.
+  joinedRowsFew: 10,
 };
 const batchWaitMs = 200;
 /** A name that no prompt has is looked up again after this, however many spans carry it. */
@@ -60,10 +61,14 @@ export function createStoring(
   const { config, postgres, clickhouse, redis, logger, stopping } = deps;
   const logProjects = new LogProjects(redis);
   const finishing = { clickhouse, redis, logProjects, logger };
+  // Joining keeps ClickHouse busy, so those who send much have one write of both signals.
+  const manyJoined = new WriteSlots(1);
   const batcherOf = (kind: BatchKind) =>
     new SpanBatcher({
       ...batchLimits,
       waitMsMax,
+      // One for those who send much, one for the others meanwhile.
+      slots: { stored: new WriteSlots(2), fewJoined: new WriteSlots(1), manyJoined },
       write: (entries) => storeBatch({ clickhouse, logger, stopping, kind }, entries),
     });
   const kinds = batchKinds(finishing);

@@ -48,7 +48,7 @@ export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: I
       projectId: payload.projectId,
       workspaceId: payload.workspaceId,
       encoded,
-      isJoined: signal === 'traces' && deps.logProjects.isKnown(payload.projectId),
+      isJoined: deps.logProjects.isKnown(payload.projectId),
     };
     if (encoded.spanCount > 0) await deps.batchers[signal].add(entry);
     if (encoded.outcomes === undefined) return;

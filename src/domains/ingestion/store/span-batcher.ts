@@ -1,4 +1,5 @@
 import type { EncodedBody } from './encode-body.ts';
+import type { WriteSlots } from './write-slots.ts';
 
 export interface BatchEntry {
   jobId: string;
@@ -52,32 +53,36 @@ export interface SpanBatcherOptions {
   togetherBytesMax: number;
   /** The same in rows, because each row may be a trace to summarize. */
   togetherRowsMax: number;
+  /** A workspace with more rows than this waiting, which are joined, is written apart from those with fewer. */
+  joinedRowsFew: number;
   /**
-   * Writes under way at once. A workspace is in at most one of them, so a workspace without others
-   * has one write at a time.
+   * Writes of each kind under way at once. A workspace is in at most one write, so a workspace without
+   * others has one at a time.
    */
-  writesMax: number;
+  slots: Readonly<Record<WriteKind, WriteSlots>>;
 }
+
+/** What is written together: rows that are only stored, and those that are joined, by workspaces with few or many. */
+export type WriteKind = 'stored' | 'fewJoined' | 'manyJoined';
 
 /**
  * Collects the rows of many jobs into few inserts. Entries that arrive during a write enlarge the
  * next batch, so batches grow with the load. Shared by all workspaces: a batch takes their entries
  * in turn. While a write of one workspace is under way or retried, others use the next write. A
  * large entry is written alone, so that no small one waits for it. Workspaces whose entries are joined
- * with log records are written together, apart from the others. {@link add} resolves once the job's
- * rows are stored.
+ * with log records are written apart from the others, and those with few rows apart from those with
+ * many. {@link add} resolves once the job's rows are stored.
  */
 export class SpanBatcher {
   readonly #options: SpanBatcherOptions;
   /** In the order of service. A workspace goes to the end when one of its entries is taken. */
   readonly #shares = new Map<string, Share>();
   readonly #written = new Set<string>();
-  #writing = 0;
   #writingAlone = false;
-  #writingJoined = false;
 
   constructor(options: SpanBatcherOptions) {
     this.#options = options;
+    for (const slots of Object.values(options.slots)) slots.listen(this.#writeDue);
   }
 
   /**
@@ -126,15 +131,20 @@ export class SpanBatcher {
 
   /**
    * Returns the workspaces without a write under way. One whose next entry is large is left out
-   * while another large entry is being written, and one whose entries are joined while others are.
+   * while another large entry is being written, and one of whose kind there may be no further write.
    */
   #takeable(): Share[] {
     return [...this.#shares.values()].filter(
       (share) =>
         !this.#written.has(share.workspaceId) &&
         !(this.#writingAlone && this.#isAlone(share)) &&
-        !(this.#writingJoined && share.isJoined),
+        this.#options.slots[this.#kindOf(share)].isFree,
     );
+  }
+
+  #kindOf({ isJoined, rows }: Share): WriteKind {
+    if (!isJoined) return 'stored';
+    return rows > this.#options.joinedRowsFew ? 'manyJoined' : 'fewJoined';
   }
 
   /** Tells whether the next entry of the workspace must be written alone. */
@@ -157,17 +167,17 @@ export class SpanBatcher {
     );
   }
 
-  #writeDue(): void {
-    while (this.#writing < this.#options.writesMax) {
+  readonly #writeDue = (): void => {
+    for (;;) {
       const takeable = this.#takeable();
       if (this.#isFull(takeable)) for (const share of takeable) share.due = true;
       const next = takeable.find(({ due }) => due);
       if (next === undefined) return;
-      const { isJoined } = next;
-      const alike = takeable.filter((share) => share.isJoined === isJoined);
-      void this.#write(this.#isAlone(next) ? this.#takeAlone(next) : this.#takeTogether(alike), isJoined);
+      const kind = this.#kindOf(next);
+      const alike = takeable.filter((share) => this.#kindOf(share) === kind);
+      void this.#write(this.#isAlone(next) ? this.#takeAlone(next) : this.#takeTogether(alike), kind);
     }
-  }
+  };
 
   #takeAlone(share: Share): Pending[] {
     const next = this.#takeFirst(share);
@@ -209,13 +219,13 @@ export class SpanBatcher {
     return first;
   }
 
-  async #write(batch: readonly Pending[], isJoined: boolean): Promise<void> {
+  async #write(batch: readonly Pending[], kind: WriteKind): Promise<void> {
     const workspaceIds = new Set(batch.map(({ entry }) => entry.workspaceId));
     for (const id of workspaceIds) this.#written.add(id);
-    this.#writing++;
+    const slots = this.#options.slots[kind];
+    slots.take();
     const isAlone = batch.some((pending) => this.#isLarge(pending));
     if (isAlone) this.#writingAlone = true;
-    if (isJoined) this.#writingJoined = true;
     try {
       const errors = await this.#options.write(batch.map(({ entry }) => entry));
       for (const { entry, resolve, reject } of batch) {
@@ -225,11 +235,9 @@ export class SpanBatcher {
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      this.#writing--;
       if (isAlone) this.#writingAlone = false;
-      if (isJoined) this.#writingJoined = false;
       for (const id of workspaceIds) this.#written.delete(id);
-      this.#writeDue();
+      slots.release(this.#writeDue);
     }
   }
 }

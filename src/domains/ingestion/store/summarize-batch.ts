@@ -79,13 +79,11 @@ async function summarizeProjects(deps: SummarizeBatchDeps, projects: readonly Pr
   }
   const outcomes: Outcome[] = [];
   const withLogs = await deps.logProjects.among(projects.map(({ projectId }) => projectId));
-  let version: bigint | undefined;
+  const clock = readEngineClock(deps.clickhouse);
   for (const project of projects) {
     try {
-      version ??= await readEngineClock(deps.clickhouse);
-      outcomes.push(
-        await summarizeProject(deps, project, { version, rowsLeft, hasLogs: withLogs.has(project.projectId) }),
-      );
+      const hasLogs = withLogs.has(project.projectId);
+      outcomes.push(await summarizeProject(deps, project, { clock, rowsLeft, hasLogs }));
     } catch (error) {
       outcomes.push(leftWhole(deps, project, error));
     }
@@ -96,15 +94,17 @@ async function summarizeProjects(deps: SummarizeBatchDeps, projects: readonly Pr
 async function summarizeProject(
   deps: SummarizeBatchDeps,
   project: ProjectOfBatch,
-  { version, rowsLeft, hasLogs }: { version: bigint; rowsLeft: Map<string, number>; hasLogs: boolean },
+  { clock, rowsLeft, hasLogs }: { clock: Promise<bigint>; rowsLeft: Map<string, number>; hasLogs: boolean },
 ): Promise<Outcome> {
   const { projectId, workspaceId, traces } = project;
-  // Log records that arrived meanwhile are joined now, or when the trace is summarized from the list.
-  const left = hasLogs ? await (await loadLogRecords()).joinAtOnce(deps, projectId, [...traces.keys()]) : [];
-  const isLeft = new Set(left);
   // A trace that is large by this batch alone need not be counted.
   const counted = [...traces].filter(([, { rows }]) => rows <= smallTraceRowsMax).map(([traceId]) => traceId);
-  const stored = await describeTraceRows(deps.clickhouse, projectId, counted);
+  const joining = hasLogs ? joinLate(deps, projectId, [...traces.keys()]) : Promise.resolve([]);
+  const describing = clock.then(async (version) => {
+    return { version, stored: await describeTraceRows(deps.clickhouse, projectId, counted) };
+  });
+  const [left, { version, stored }] = await Promise.all([joining, describing]);
+  const isLeft = new Set(left);
   const atHand: LightSpan[][] = [];
   const small = new Map<string, number>();
   let budget = rowsLeft.get(workspaceId) ?? 0;
@@ -135,6 +135,14 @@ async function summarizeProject(
     }
   }
   return { project, executions, left };
+}
+
+/**
+ * Joins the log records that arrived meanwhile, and returns the traces that had any. What is large is joined
+ * when the trace is summarized from the list.
+ */
+async function joinLate(deps: SummarizeBatchDeps, projectId: string, traceIds: readonly string[]): Promise<string[]> {
+  return (await loadLogRecords()).joinAtOnce(deps, projectId, traceIds);
 }
 
 /**
