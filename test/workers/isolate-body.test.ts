@@ -7,7 +7,7 @@ import { UnavailableError } from '../../src/lib/errors.ts';
 import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
-import { bodyKey } from '../../src/stores/redis/names.ts';
+import { bodyKey, queuePrefix } from '../../src/stores/redis/names.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { type IsolateBodyDeps, isolateBody } from '../../workers/isolation/isolate-body.ts';
 import { IsolatedProcess } from '../../workers/isolation/isolated-process.ts';
@@ -44,8 +44,9 @@ afterAll(async () => {
 async function isolate(said: string): Promise<{ jobId: string; body: Buffer }> {
   const jobId = `${said}-${randomUUID()}`;
   const body = Buffer.from(jobId);
+  const { queue } = jobCatalog.isolateBody;
   // Its job is there while it is worked on, or the sweep of another test's worker would take the body away.
-  await redis.hset(`bull:${jobCatalog.isolateBody.queue}:${jobId}`, 'name', 'isolateBody');
+  await redis.hset(`${queuePrefix(queue)}:${queue}:${jobId}`, 'name', 'isolateBody');
   await redis.set(bodyKey(project.id, jobId), body);
   await isolateBody(deps, jobId, payloadOf(project, body));
   return { jobId, body };
