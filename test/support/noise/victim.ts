@@ -50,6 +50,8 @@ const sendPauseMs = 200;
 /** Interval of polling. A shorter one would keep the engine busy. */
 const lookPauseMs = 100;
 const readableMsMax = 30_000;
+/** No content is there earlier, and each look is a read more than the plan has. */
+const contentMsMin = 350;
 
 interface SpanIds {
   traceId: string;
@@ -148,6 +150,7 @@ export class Victim {
         const startedAtMs = performance.now();
         const content = await this.#sendRecord(ids, failures);
         requestMs.get('send a log record')?.push(performance.now() - startedAtMs);
+        await delay(contentMsMin);
         const isThere = async () => (await this.#read(ids.traceId)).text.includes(content);
         const looks = async () => (await isThere()) || delay(lookPauseMs, false);
         await until(`${ids.traceId} has its content`, readableMsMax, looks);
