@@ -35,7 +35,11 @@ export const environment = z.object({
   PORT: port.default(8787),
   HOST: z.string().min(1).default('127.0.0.1'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
-  REDIS_URL: z.url({ protocol: /^rediss?(\+cluster)?$/ }),
+  REDIS_URL: z.url({
+    protocol: /^rediss?(\+cluster)?$/,
+    hostname: /./,
+    error: 'must be a URL like redis://host:6379, or redis+cluster://host1,host2:6379 with one port for all hosts',
+  }),
   CLICKHOUSE_URL: clickhouseUrl,
   CLICKHOUSE_SHARD_URLS: clickhouseShardUrls,
   CLICKHOUSE_CLUSTER: z

@@ -36,7 +36,7 @@ export const lastSettings = {
 } as const;
 
 /** A statement that joins no more than this takes a few milliseconds. */
-const fewJoined = { rows: 10, bytes: 64 * 1024 };
+export const fewJoined = { rows: 10, bytes: 64 * 1024 };
 
 /** Returns the settings of a statement that joins log records: who sends few does not wait for who sends many. */
 export function joinSettings(rows: number, bytes: number): ClickHouseSettings {

@@ -45,6 +45,18 @@ describe('what makes tokens valid', () => {
   });
 });
 
+describe('Redis', () => {
+  test.each(['redis://localhost', 'rediss://r:1', 'redis+cluster://:secret@a,b:7000'])('may be at %s', (url) => {
+    expect(read({ REDIS_URL: url }).redisUrl).toBe(url);
+  });
+
+  test.each(['redis+cluster://a:7000,b:7001', 'redis+cluster://', 'http://localhost', 'junk'])(
+    'cannot be at %s: the fault says which forms there are',
+    (url) =>
+      expect(() => read({ REDIS_URL: url })).toThrow(/REDIS_URL: must be a URL like redis:.+ one port for all hosts/),
+  );
+});
+
 describe('ClickHouse', () => {
   test('is one server unless shards are named', () => {
     expect(read({ CLICKHOUSE_SHARD_URLS: '' })).toMatchObject({

@@ -3,7 +3,7 @@ import { otlpLimits } from '../../../otlp/limits.ts';
 import type { Signal } from '../../../otlp/signal.ts';
 import { jobCatalog } from '../../../queue/job-catalog.ts';
 import { LogProjects } from '../../../queue/log-projects.ts';
-import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
+import { type ClickHouse, fewJoined } from '../../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
@@ -32,7 +32,7 @@ const batchLimits = {
   patientRowsMin: 1_200,
   patientWaitMsMax: 600,
   // What takes several times as long for each row: a batch of so many takes some 0.1 s.
-  joinedRowsFew: 10,
+  joinedRowsFew: fewJoined.rows,
 };
 const batchWaitMs = 200;
 /** A name that no prompt has is looked up again after this, however many spans carry it. */
