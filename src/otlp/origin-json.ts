@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { attributesFromStored, attributesToJson } from './any-value-json.ts';
 import { blankResource, blankScope } from './blank.ts';
 import type { Attributes, Resource, Scope } from './span.ts';
@@ -41,10 +42,16 @@ type Json = Readonly<Record<string, unknown>>;
 
 /**
  * Many spans share few resources and scopes. As separate objects each would be written out again.
+ * Shared by all workspaces: of those that were read last, so many and so many UTF-16 units of JSON.
+ * An object takes several times its JSON.
  */
-const sharedMax = 1_000;
-const resources = new Map<string, Resource>();
-const scopes = new Map<string, Scope>();
+const sharedMax = {
+  max: 1_000,
+  maxSize: 4 * 1024 * 1024,
+  sizeCalculation: (_: unknown, json: string) => json.length + 1,
+};
+const resources = new LRUCache<string, Resource>(sharedMax);
+const scopes = new LRUCache<string, Scope>(sharedMax);
 
 /**
  * Reads what {@link resourceToJson} wrote.
@@ -85,10 +92,9 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-function shared<T>(known: Map<string, T>, json: string, read: (json: Json) => T): T {
+function shared<T extends object>(known: LRUCache<string, T>, json: string, read: (json: Json) => T): T {
   const found = known.get(json);
   if (found !== undefined) return found;
-  if (known.size >= sharedMax) known.clear();
   const made = read(json === '' ? {} : JSON.parse(json));
   known.set(json, made);
   return made;

@@ -3,7 +3,7 @@ import { move } from 'piscina';
 import { AppError } from '../../lib/errors.ts';
 import { lowerThreadPriority } from '../../runtime/low-priority.ts';
 import { connectClickHouse, lastSettings } from '../../stores/clickhouse/client.ts';
-import type { KnownPrompt, PromptFinder } from '../prompt-links/index.ts';
+import { promptsOver } from '../prompt-links/index.ts';
 import { type TraceReadInput, type TraceReadName, traceReads } from './trace-reads.ts';
 
 export interface ThreadTask<Name extends TraceReadName = TraceReadName> {
@@ -18,11 +18,6 @@ export interface ThreadTask<Name extends TraceReadName = TraceReadName> {
 /** An error loses its class between threads, so an error for the caller is returned as a value. */
 export type ThreadOutcome = Uint8Array | { refused: Pick<AppError, 'kind' | 'code' | 'message' | 'retryAfterS'> };
 
-export interface PromptQuestion {
-  projectId: string;
-  wanted: ReadonlySet<string>;
-}
-
 /**
  * Runs one read of a large trace in a worker thread, where a long computation delays no other
  * request.
@@ -34,7 +29,7 @@ export async function readInThread<Name extends TraceReadName>(
   const clickhouse = connectClickHouse(task.clickhouseUrl, { settings: lastSettings });
   const { cursorSecret } = task;
   try {
-    const deps = { clickhouse, cursorSecret, knownPrompts: promptsBehind(task.prompts), large: true };
+    const deps = { clickhouse, cursorSecret, knownPrompts: promptsOver(task.prompts), large: true };
     const bytes = new TextEncoder().encode(await traceReads[task.name](deps, task.input));
     return move(bytes);
   } catch (error) {
@@ -45,20 +40,4 @@ export async function readInThread<Name extends TraceReadName>(
     task.prompts.close();
     await clickhouse.close();
   }
-}
-
-/**
- * Returns a finder that asks the main thread. It handles one question at a time, which is how a
- * read asks them.
- */
-function promptsBehind(port: MessagePort): PromptFinder {
-  return {
-    find: (projectId, wanted) => {
-      const question: PromptQuestion = { projectId, wanted };
-      return new Promise<ReadonlyMap<string, KnownPrompt>>((resolve) => {
-        port.once('message', resolve);
-        port.postMessage(question);
-      });
-    },
-  };
 }

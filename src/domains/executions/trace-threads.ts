@@ -1,9 +1,9 @@
 import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { type AppError, MalformedError, NotFoundError, TooLargeError, UnavailableError } from '../../lib/errors.ts';
-import type { PromptFinder } from '../prompt-links/index.ts';
+import { answerPrompts, type PromptFinder } from '../prompt-links/index.ts';
 import type { TraceReadInput, TraceReadName } from './trace-reads.ts';
-import type { PromptQuestion, ThreadOutcome, ThreadTask } from './trace-thread.ts';
+import type { ThreadOutcome, ThreadTask } from './trace-thread.ts';
 
 export interface TraceThreadsOptions {
   clickhouseUrl: string;
@@ -53,9 +53,7 @@ export class TraceThreads {
   ): Promise<Uint8Array> {
     const { clickhouseUrl, cursorSecret, knownPrompts } = this.#options;
     const { port1, port2 } = new MessageChannel();
-    port1.on('message', ({ projectId, wanted }: PromptQuestion) => {
-      void knownPrompts.find(projectId, wanted).then((found) => port1.postMessage(found));
-    });
+    answerPrompts(port1, knownPrompts);
     const timeout = AbortSignal.timeout(runMsMax);
     const task: ThreadTask = { name, input, clickhouseUrl, cursorSecret, prompts: port2 };
     try {

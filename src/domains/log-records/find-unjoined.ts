@@ -1,6 +1,8 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { findJoinedSpans, type JoinedSpan } from '../spans/reads.ts';
-import { countRecords, findRecords, noSpan, type RecordCount, type StoredRecord } from './log-record-queries.ts';
+import { countRecords, noSpan, type RecordCount } from './count-records.ts';
+import { type Evaluations, findEvaluations, type TraceRecords } from './find-evaluations.ts';
+import type { StoredRecord } from './log-record-queries.ts';
 
 /** A stored span whose row was made with other records than it should have. */
 export interface UnjoinedSpan {
@@ -18,11 +20,17 @@ export interface UnjoinedSpan {
   ofTrace: readonly StoredRecord[];
 }
 
-/** Ids travel in the URL, and ClickHouse accepts at most 1 MiB of it. */
+/** The spans of some traces, and the traces that must be looked at alone. */
+export interface Unjoined {
+  spans: UnjoinedSpan[];
+  large: string[];
+}
+
 const tracesPerQuery = 1_000;
 const spansPerQuery = 5_000;
-/** Evaluations of one trace are few. With more bytes, the rest is not shown. */
-const traceBytesMax = 4 * 1024 * 1024;
+/** Spans with records: of one trace that is looked at beside others, and of all that are asked about together. */
+const smallTraceSpansMax = 1_000;
+const spansTogetherMax = 50_000;
 
 /**
  * Returns the spans of the traces whose rows lack records, or with `joinedToo` all that have any.
@@ -33,74 +41,113 @@ export async function findUnjoined(
   clickhouse: ClickHouse,
   projectId: string,
   traceIds: readonly string[],
-  { joinedToo = false }: { joinedToo?: boolean } = {},
-): Promise<UnjoinedSpan[]> {
-  const unjoined: UnjoinedSpan[] = [];
+  joinedToo = false,
+): Promise<Unjoined> {
+  const found: Unjoined = { spans: [], large: [] };
   for (let start = 0; start < traceIds.length; start += tracesPerQuery) {
-    const counts = await countRecords(clickhouse, projectId, traceIds.slice(start, start + tracesPerQuery));
-    if (counts.length === 0) continue;
-    for (const span of await describe(clickhouse, projectId, counts)) {
-      if (joinedToo || span.known !== span.used) unjoined.push(span);
+    const some = traceIds.slice(start, start + tracesPerQuery);
+    const { counts, ofTraces, large } = await countSmall(clickhouse, projectId, some);
+    const evaluations = await findEvaluations(clickhouse, projectId, ofTraces);
+    const isLarge = new Set([...large, ...evaluations.large]);
+    const own = await describe(clickhouse, projectId, counts, evaluations);
+    for (const span of [...own, ...describeOthers(evaluations, new Set(counts.map(keyOf)))]) {
+      if (isLacking(span, joinedToo) && !isLarge.has(span.traceId)) found.spans.push(span);
     }
+    for (const traceId of isLarge) found.large.push(traceId);
   }
-  return unjoined;
+  return found;
 }
 
+/**
+ * Yields the spans of one trace of any size as {@link findUnjoined} does, for a thread.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function* findUnjoinedOfLarge(
+  clickhouse: ClickHouse,
+  projectId: string,
+  traceId: string,
+  joinedToo = false,
+): AsyncGenerator<UnjoinedSpan[]> {
+  const traceIds = [traceId];
+  const ofTrace = await countRecords(clickhouse, projectId, { traceIds, spans: [{ traceId, spanId: noSpan }] });
+  const evaluations = await findEvaluations(clickhouse, projectId, ofTrace, { alone: true });
+  // Evaluations of one trace are few.
+  const open = new Map(evaluations.spans.map((span) => [keyOf(span), span]));
+  for (let after = noSpan; ; ) {
+    const counts = await countRecords(clickhouse, projectId, { traceIds, after, perTrace: spansPerQuery });
+    const own = await describe(clickhouse, projectId, counts, evaluations);
+    for (const each of counts) open.delete(keyOf(each));
+    yield own.filter((span) => isLacking(span, joinedToo));
+    if (counts.length < spansPerQuery) break;
+    after = counts.at(-1)?.spanId ?? after;
+  }
+  yield describeOthers({ ...evaluations, spans: [...open.values()] }, new Set()).filter((span) =>
+    isLacking(span, joinedToo),
+  );
+}
+
+/** Returns the counts of spans and of whole traces, and the traces with too many spans. */
+async function countSmall(clickhouse: ClickHouse, projectId: string, traceIds: readonly string[]) {
+  const perTrace = smallTraceSpansMax + 1;
+  const all = await countRecords(clickhouse, projectId, { traceIds, perTrace, max: spansTogetherMax });
+  const spansOf = new Map<string, number>();
+  for (const { traceId } of all) spansOf.set(traceId, (spansOf.get(traceId) ?? 0) + 1);
+  const large = new Set([...spansOf].filter(([, spans]) => spans === perTrace).map(([traceId]) => traceId));
+  // Of the last trace some spans may be missing, and of those with higher ids all.
+  const last = all.length === spansTogetherMax ? (all.at(-1)?.traceId ?? '') : undefined;
+  if (last !== undefined) for (const traceId of traceIds) if (traceId >= last) large.add(traceId);
+  const small = all.filter(({ traceId }) => !large.has(traceId));
+  return {
+    counts: small.filter(({ spanId }) => spanId !== noSpan),
+    ofTraces: small.filter(({ spanId }) => spanId === noSpan),
+    large,
+  };
+}
+
+/** Returns the spans that have records of their own. */
 async function describe(
   clickhouse: ClickHouse,
   projectId: string,
   counts: readonly RecordCount[],
+  { shown }: Evaluations,
 ): Promise<UnjoinedSpan[]> {
-  const ofTraces = counts.filter(({ spanId }) => spanId === noSpan);
-  const traceIds = new Set(ofTraces.map(({ traceId }) => traceId));
-  const spans = counts.filter(({ traceId }) => !traceIds.has(traceId));
-  const stored: JoinedSpan[] = [];
-  for (let start = 0; start < spans.length; start += spansPerQuery) {
-    const some = spans.slice(start, start + spansPerQuery);
-    stored.push(...(await findJoinedSpans(clickhouse, projectId, { spans: some, traceIds: [] })));
-  }
-  let shown: ReadonlyMap<string, readonly StoredRecord[]> = new Map();
-  if (traceIds.size > 0) {
-    const whole = await findJoinedSpans(clickhouse, projectId, { spans: [], traceIds: [...traceIds] });
-    shown = assigned(whole, await findRecords(clickhouse, projectId, { keys: ofTraces, bytesMax: traceBytesMax }));
-    for (const span of whole) stored.push(span);
-  }
-  const countOf = new Map(counts.map((each) => [each.traceId + each.spanId, each]));
-  return stored.flatMap(({ traceId, spanId, used, version }) => {
-    const own = countOf.get(traceId + spanId);
-    const ofTrace = shown.get(traceId + spanId) ?? [];
-    const known = (own?.records ?? 0) + ofTrace.length;
-    if (known === 0 && used === 0) return [];
-    return [{ traceId, spanId, known, used, version, bytes: own?.bytes ?? 0, ofTrace }];
-  });
-}
-
-/**
- * Returns which span shows each record of a whole trace: the only one with the response id that the
- * record names, else the earliest root. Without a root the record waits.
- */
-function assigned(
-  stored: readonly JoinedSpan[],
-  byTrace: ReadonlyMap<string, readonly StoredRecord[]>,
-): Map<string, StoredRecord[]> {
-  const shown = new Map<string, StoredRecord[]>();
-  for (const records of byTrace.values()) {
-    const spans = stored.filter(({ traceId }) => traceId === records[0]?.traceId);
-    const root = spans.filter(({ isRoot }) => isRoot).sort(byStart)[0];
-    for (const record of records) {
-      const responseId = record.attributes.get('gen_ai.response.id');
-      const answered = spans.filter((span) => span.responseId !== '' && span.responseId === responseId);
-      const span = answered.length === 1 ? answered[0] : root;
-      if (span === undefined) continue;
-      const key = span.traceId + span.spanId;
-      shown.set(key, [...(shown.get(key) ?? []), { ...record, spanId: '' }]);
+  const countOf = new Map(counts.map((each) => [keyOf(each), each]));
+  const found: UnjoinedSpan[] = [];
+  for (let start = 0; start < counts.length; start += spansPerQuery) {
+    const spans = counts.slice(start, start + spansPerQuery);
+    for (const span of await findJoinedSpans(clickhouse, projectId, spans)) {
+      found.push(unjoinedSpan(span, countOf.get(keyOf(span)), shown));
     }
   }
-  return shown;
+  return found;
 }
 
-function byStart(a: JoinedSpan, b: JoinedSpan): number {
-  const [first, second] = [BigInt(a.startUnixNano), BigInt(b.startUnixNano)];
-  if (first !== second) return first < second ? -1 : 1;
-  return a.spanId < b.spanId ? -1 : 1;
+/** Returns the spans that only show records of their trace, or did. */
+function describeOthers({ spans, shown }: Evaluations, own: ReadonlySet<string>): UnjoinedSpan[] {
+  return spans.filter((span) => !own.has(keyOf(span))).map((span) => unjoinedSpan(span, undefined, shown));
+}
+
+function unjoinedSpan(
+  { traceId, spanId, used, version }: JoinedSpan,
+  own: RecordCount | undefined,
+  shown: TraceRecords,
+): UnjoinedSpan {
+  const ofTrace = shown.get(traceId + spanId) ?? [];
+  return {
+    traceId,
+    spanId,
+    known: (own?.records ?? 0) + ofTrace.length,
+    used,
+    version,
+    bytes: own?.bytes ?? 0,
+    ofTrace,
+  };
+}
+
+function isLacking({ known, used }: UnjoinedSpan, joinedToo: boolean): boolean {
+  return known !== used || (joinedToo && known > 0);
+}
+
+function keyOf({ traceId, spanId }: { traceId: string; spanId: string }): string {
+  return traceId + spanId;
 }

@@ -6,12 +6,14 @@ import { normalizeSpan } from '../conventions/index.ts';
 import { readJoinedText, readRecords } from '../conventions/reads.ts';
 import { insertSpans, type NormalizedSpan, type SpanCost, type SpanRow, spanTable } from '../spans/index.ts';
 import { readSpansOf, rebuildSpan, rebuiltRow, type StoredSpan, storedCost } from '../spans/reads.ts';
-import { findUnjoined, type UnjoinedSpan } from './find-unjoined.ts';
+import { findUnjoined, findUnjoinedOfLarge, type UnjoinedSpan } from './find-unjoined.ts';
 import { findRecords, type StoredRecord } from './log-record-queries.ts';
 
 const readers = { readJoinedText, readRecords };
 
 const spansAtOnce = 200;
+/** Rows that are encoded in one step. */
+const rowsPerBlock = 20;
 
 /** The traces to join. */
 export interface TracesToJoin {
@@ -28,21 +30,29 @@ export interface JoinBounds {
   traceBytesMax: number;
   /** Bytes of the records of the spans that are joined together. */
   groupBytesMax: number;
-  /** Bytes of the spans of one group, and of their records, as ClickHouse counts them. */
+  /** Bytes of one span as it was sent. */
   spanBytesMax: number;
+  /** Bytes of the spans of one group, and of their records, as ClickHouse counts them. */
+  readBytesMax: number;
+  /** Whether traces with many spans or evaluations are joined. */
+  largeToo: boolean;
 }
 
-/** On the main thread: reading and writing this much takes less than 50 ms. */
+/** On the main thread: each step takes less than 50 ms, the longest is that of one span. */
 export const joinHere: JoinBounds = {
   traceBytesMax: 256 * 1024,
   groupBytesMax: 1024 * 1024,
-  spanBytesMax: 4 * 1024 * 1024,
+  spanBytesMax: 256 * 1024,
+  readBytesMax: 4 * 1024 * 1024,
+  largeToo: false,
 };
 /** In a thread. One span has at most what one body may have, and the limits of its records. */
 export const joinInThread: JoinBounds = {
   traceBytesMax: Number.POSITIVE_INFINITY,
   groupBytesMax: 4 * 1024 * 1024,
-  spanBytesMax: 128 * 1024 * 1024,
+  spanBytesMax: Number.MAX_SAFE_INTEGER,
+  readBytesMax: 128 * 1024 * 1024,
+  largeToo: true,
 };
 
 /**
@@ -57,8 +67,16 @@ export async function joinRecords(
   { projectId, traceIds, joinedToo = false, costOf = storedCost }: TracesToJoin,
   bounds: JoinBounds,
 ): Promise<ReadonlySet<string>> {
-  const unjoined = await findUnjoined(clickhouse, projectId, traceIds, { joinedToo });
-  return joinSpans({ clickhouse, projectId, costOf, ...bounds }, unjoined);
+  const deps = { clickhouse, projectId, costOf, ...bounds };
+  const { spans, large } = await findUnjoined(clickhouse, projectId, traceIds, joinedToo);
+  const left = new Set(bounds.largeToo ? [] : large);
+  for (const traceId of await joinSpans(deps, spans)) left.add(traceId);
+  for (const traceId of bounds.largeToo ? large : []) {
+    for await (const some of findUnjoinedOfLarge(clickhouse, projectId, traceId, joinedToo)) {
+      for (const each of await joinSpans(deps, some)) left.add(each);
+    }
+  }
+  return left;
 }
 
 /** Traces that are joined while a batch waits; the others are joined by the list of summaries. */
@@ -67,7 +85,8 @@ const atOnceMax = 300;
 /**
  * Joins the records of those of the traces that lack some, as far as that is quick. What is large,
  * too much at once, or fails is left.
- * @returns the traces that lacked records; all of them must be summarized, and those that are left joined
+ * @returns the traces that lacked records or may lack some; all of them must be summarized, and those that are left
+ * joined
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function joinAtOnce(
@@ -75,7 +94,7 @@ export async function joinAtOnce(
   projectId: string,
   traceIds: readonly string[],
 ): Promise<string[]> {
-  const unjoined = await findUnjoined(clickhouse, projectId, traceIds);
+  const { spans: unjoined, large } = await findUnjoined(clickhouse, projectId, traceIds);
   const lacking = [...new Set(unjoined.map(({ traceId }) => traceId))];
   const first = new Set(lacking.slice(0, atOnceMax));
   try {
@@ -84,7 +103,7 @@ export async function joinAtOnce(
   } catch (error) {
     logger.warn({ err: error, project_id: projectId }, 'log records could not be joined at once');
   }
-  return lacking;
+  return [...lacking, ...large];
 }
 
 async function joinSpans(deps: RewriteDeps, unjoined: readonly UnjoinedSpan[]): Promise<ReadonlySet<string>> {
@@ -117,8 +136,7 @@ function groups(spans: readonly UnjoinedSpan[], bytesMax: number): UnjoinedSpan[
 /** Writes the rows again, in smaller groups if they are too large. Returns the traces that cannot be joined here. */
 async function rewriteApart(deps: RewriteDeps, spans: readonly UnjoinedSpan[]): Promise<string[]> {
   try {
-    await rewrite(deps, spans);
-    return [];
+    return await rewrite(deps, spans);
   } catch (error) {
     if (!(error instanceof TooLargeError)) throw error;
     if (spans.length === 1) return spans.map(({ traceId }) => traceId);
@@ -134,25 +152,30 @@ interface RewriteDeps extends JoinBounds {
   costOf: NonNullable<TracesToJoin['costOf']>;
 }
 
+/** Writes the rows again. Returns the traces of spans that are too large. */
 async function rewrite(
-  { clickhouse, projectId, costOf, spanBytesMax }: RewriteDeps,
+  { clickhouse, projectId, costOf, spanBytesMax, readBytesMax }: RewriteDeps,
   spans: readonly UnjoinedSpan[],
-): Promise<void> {
+): Promise<string[]> {
   const [records, stored] = await Promise.all([
     findRecords(clickhouse, projectId, {
       keys: spans.map(({ known, ...span }) => ({ ...span, records: known })),
-      bytesMax: spanBytesMax,
+      bytesMax: readBytesMax,
     }),
-    readSpansOf(clickhouse, projectId, { spans, bytesMax: spanBytesMax }),
+    readSpansOf(clickhouse, projectId, { spans, spanBytesMax, bytesMax: readBytesMax }),
   ]);
   const unjoinedOf = new Map(spans.map((span) => [span.traceId + span.spanId, span]));
-  const rows = await mapInSlices(stored, (span) => {
+  const joined = await mapInSlices(stored, (span) => {
     const key = span.traceId + span.spanId;
     const unjoined = unjoinedOf.get(key);
+    unjoinedOf.delete(key);
     return unjoined && joinedRow(span, unjoined, { own: records.get(key) ?? [], costOf });
   });
-  const joined = rows.filter((row) => row !== undefined);
-  if (joined.length > 0) await insertSpans(clickhouse, [spanTable.encode(joined)]);
+  const rows = joined.filter((row) => row !== undefined);
+  const starts = rows.map((_, index) => index).filter((index) => index % rowsPerBlock === 0);
+  const blocks = await mapInSlices(starts, (start) => spanTable.encode(rows.slice(start, start + rowsPerBlock)));
+  if (blocks.length > 0) await insertSpans(clickhouse, blocks);
+  return [...unjoinedOf.values()].map(({ traceId }) => traceId);
 }
 
 function joinedRow(

@@ -3,50 +3,14 @@ import type { LogRecord } from '../../otlp/log-record.ts';
 import { resourceFromJson, scopeFromJson } from '../../otlp/origin-json.ts';
 import { type ClickHouse, type ClickHouseSettings, joinSettings } from '../../stores/clickhouse/client.ts';
 import { field, pick, plain, type RowOf, type RowReader, rowReader } from '../../stores/clickhouse/row-reader.ts';
-import { readFields, readRows } from '../../stores/clickhouse/statements.ts';
-import { ofTraces } from '../spans/index.ts';
+import { readFields } from '../../stores/clickhouse/statements.ts';
+import { ofSpans, ofTraces } from '../spans/index.ts';
+import type { RecordCount } from './count-records.ts';
 import { recordLimits } from './limits.ts';
-
-/** A span, or with the zero span id a trace, and the records that are stored for it. */
-export interface RecordCount {
-  traceId: string;
-  spanId: string;
-  /** Distinct records. */
-  records: number;
-  /**
-   * Bytes that reading them takes: their content, and what is around it as JSON and as objects. Resent
-   * ones count each time until they are merged.
-   */
-  bytes: number;
-}
-
-/** The span id of records that belong to a whole trace. */
-export const noSpan = '0'.repeat(16);
-
-/** About what a record without content takes. */
-const overheadBytes = 500;
 
 const ofProject = 'project_id = {projectId:String}';
 const ofSome = `${ofProject} AND ${ofTraces('{traceIds:String}')}`;
-const ids = 'lower(hex(trace_id)) AS traceId, lower(hex(span_id)) AS spanId';
-
-/**
- * Returns how many records are stored for each span of the traces; spans without records are absent.
- * @throws UnavailableError while ClickHouse is unavailable
- */
-export function countRecords(
-  clickhouse: ClickHouse,
-  projectId: string,
-  traceIds: readonly string[],
-): Promise<RecordCount[]> {
-  return readRows<RecordCount>(clickhouse, {
-    query: `SELECT ${ids}, uniqExact(record_id)::Float64 AS records, sum(log_records.bytes + ${overheadBytes})::Float64 AS bytes
-            FROM log_records PREWHERE ${ofSome} GROUP BY trace_id, span_id`,
-    query_params: { projectId, traceIds: traceIds.join('') },
-    clickhouse_settings: { max_result_rows: '0', ...joinSettings(traceIds.length, 0) },
-    format: 'JSONEachRow',
-  });
-}
+const spanned = ofSpans('{keys:String}');
 
 const recordFields = {
   traceId: plain<string>('lower(hex(trace_id))'),
@@ -98,7 +62,7 @@ const within = `SELECT trace_id, span_id, record_id, received_at FROM
   (SELECT *, row_number() OVER span AS place, sum(bytes) OVER span AS running FROM
     (SELECT trace_id, span_id, record_id, received_at, request, position, time_unix_nano, observed_unix_nano,
        event_name, is_gen_ai, bytes
-     FROM log_records WHERE ${ofSome} AND spanned
+     FROM log_records WHERE ${ofSome} AND ${spanned}
      ORDER BY received_at, request, position LIMIT 1 BY trace_id, span_id, record_id)
    WHERE is_gen_ai OR bytes <= ${otherBytesMax}
    WINDOW span AS (PARTITION BY trace_id, span_id, is_gen_ai ORDER BY ${urgency} ROWS UNBOUNDED PRECEDING))
@@ -108,7 +72,7 @@ const within = `SELECT trace_id, span_id, record_id, received_at FROM
  * The same where each span has so few records that no limit of a span matters. ClickHouse takes half
  * of the time.
  */
-const allOfFew = `SELECT * FROM log_records PREWHERE ${ofSome} WHERE spanned AND (is_gen_ai OR bytes <= ${otherBytesMax})
+const allOfFew = `SELECT * FROM log_records PREWHERE ${ofSome} WHERE ${spanned} AND (is_gen_ai OR bytes <= ${otherBytesMax})
   ORDER BY received_at, request, position LIMIT 1 BY trace_id, span_id, record_id`;
 
 /** The spans whose records are read. The caller bounds their number, and the bytes by {@link countRecords}. */
@@ -171,12 +135,10 @@ async function findRows<Row extends { traceId: string; spanId: string; recordId:
 ): Promise<Map<string, Row[]>> {
   const bySpan = new Map<string, Row[]>();
   if (keys.length === 0) return bySpan;
-  const spanned =
-    "toFixedString(concat(trace_id, span_id), 24) IN reinterpret(unhex({keys:String}), 'Array(FixedString(24))')";
   const found = keys.every(areFew)
-    ? `(${allOfFew.replace('spanned', spanned)})`
+    ? `(${allOfFew})`
     : `log_records PREWHERE ${ofSome}
-       WHERE (trace_id, span_id, record_id, received_at) IN (${within.replace('spanned', spanned)})`;
+       WHERE (trace_id, span_id, record_id, received_at) IN (${within})`;
   const rows = await readFields(clickhouse, reader, {
     query: `SELECT ${reader.columns} FROM ${found} ORDER BY trace_id, span_id, ${order}`,
     query_params: {

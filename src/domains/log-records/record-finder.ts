@@ -1,6 +1,7 @@
 import { TooLargeError } from '../../lib/errors.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { countRecords, findRecords, type StoredRecord } from './log-record-queries.ts';
+import { countRecords } from './count-records.ts';
+import { findRecords, type StoredRecord } from './log-record-queries.ts';
 
 /** The records that a span is made with, and how many are known. */
 export interface SpanRecords {
@@ -40,11 +41,9 @@ export async function findRecordsOf(
 ): Promise<Map<string, SpanRecords> | undefined> {
   const found = new Map<string, SpanRecords>();
   const traceIds = [...new Set(spans.map(({ traceId }) => traceId))];
-  if (traceIds.length > tracesMax) return found;
-  const wanted = new Set(spans.map(({ traceId, spanId }) => traceId + spanId));
-  const counts = await countRecords(clickhouse, projectId, traceIds);
-  const keys = counts.filter(({ traceId, spanId }) => wanted.has(traceId + spanId));
-  if (keys.length === 0 || keys.length > spansMax) return found;
+  if (traceIds.length > tracesMax || spans.length > spansMax) return found;
+  const keys = await countRecords(clickhouse, projectId, { traceIds, spans });
+  if (keys.length === 0) return found;
   if (keys.reduce((sum, { bytes }) => sum + bytes, 0) > bytesMax) return undefined;
   // JSON has its own bytes, and names around them.
   const records = await findRecords(clickhouse, projectId, { keys, bytesMax: 4 * bytesMax }).catch((error) => {

@@ -12,4 +12,5 @@ export {
 } from './prompt.ts';
 export { findKnownPrompts } from './prompt-link-store.ts';
 export { mergeUses, type PromptUse, usesOf } from './prompt-uses.ts';
+export { answerPrompts, promptsOver } from './prompts-over-port.ts';
 export { resolvePromptRefs, resolveSpanPrompts } from './resolve-prompt-refs.ts';

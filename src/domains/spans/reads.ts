@@ -1,6 +1,12 @@
 // What only requests, commands and the join of log records read. A worker does not load it when it starts.
 export { findPromptLinks } from './find-prompt-links.ts';
-export { findJoinedSpans, type JoinedSpan, readSpansOf } from './joined-span-queries.ts';
+export {
+  findJoinedSpans,
+  findShowingSpans,
+  type JoinedSpan,
+  readSpansOf,
+  type ShowingSpan,
+} from './joined-span-queries.ts';
 export { partNames, type SpanDetail, type SpanPart } from './span-detail.ts';
 export { findCallTexts, findSpanPlaces, findSpanRows, type SpanPlace, variablePrefix } from './span-detail-queries.ts';
 export { rebuildSpan, rebuiltRow, type StoredSpan, storedCost } from './stored-span.ts';

@@ -16,6 +16,17 @@ export function ofTraces(ids: string): string {
   return `trace_id IN reinterpret(unhex(${ids}), 'Array(FixedString(16))')`;
 }
 
+/** A span, named by its ids in hex. */
+export interface SpanKey {
+  traceId: string;
+  spanId: string;
+}
+
+/** As {@link ofTraces} for spans: `keys` are the trace id and the span id of each, concatenated. */
+export function ofSpans(keys: string): string {
+  return `toFixedString(concat(trace_id, span_id), 24) IN reinterpret(unhex(${keys}), 'Array(FixedString(24))')`;
+}
+
 /**
  * Which rows of `spans` a condition searches. `any`: all rows, also those that a resend replaced, of
  * the traces of `ids` if given; fast, but it may find too many traces. With `rowsMax` the query fails

@@ -1,4 +1,5 @@
 import { type CommandParams, ResultSet, type Row as RowOfAnswer } from '@clickhouse/client';
+import { oneTurn, Pace } from '../../lib/pace.ts';
 import type { ClickHouse, ClickHouseSettings } from './client.ts';
 import { clickHouseAway, recognizeClickHouseError, recognizeReadError } from './errors.ts';
 import type { RowReader } from './row-reader.ts';
@@ -19,25 +20,34 @@ export interface RowQuery {
  * times out
  * @throws TooLargeError when a limit on rows or bytes is exceeded
  */
-export async function readRows<Row>(clickhouse: ClickHouse, query: RowQuery): Promise<Row[]> {
-  const read: Row[] = [];
-  for await (const rows of answerTo(clickhouse, query)) {
-    for (const row of rows) read.push(parse(row));
-  }
-  return read;
+export function readRows<Row>(clickhouse: ClickHouse, query: RowQuery): Promise<Row[]> {
+  return read<Row, Row>(clickhouse, query, (row) => row);
 }
 
 /**
  * Runs a query that selects the columns of `reader` and returns its rows.
  * @throws the errors of {@link readRows}
  */
-export async function readFields<Row>(
+export function readFields<Row>(
   clickhouse: ClickHouse,
   reader: RowReader<Row>,
   query: Omit<RowQuery, 'format'>,
 ): Promise<Row[]> {
-  const rows = await readRows<unknown[]>(clickhouse, { ...query, format: 'JSONCompactEachRow' });
-  return rows.map(reader.decode);
+  return read<unknown[], Row>(clickhouse, { ...query, format: 'JSONCompactEachRow' }, reader.decode);
+}
+
+/** Other work runs between rows, because many rows take longer than it should wait. */
+async function read<Json, Row>(clickhouse: ClickHouse, query: RowQuery, decode: (json: Json) => Row): Promise<Row[]> {
+  const found: Row[] = [];
+  const pace = new Pace(oneTurn);
+  for await (const rows of answerTo(clickhouse, query)) {
+    for (const row of rows) {
+      found.push(decode(parse(row)));
+      const resting = pace.rest();
+      if (resting !== undefined) await resting;
+    }
+  }
+  return found;
 }
 
 /** A row, and the length of its JSON in UTF-16 units. */

@@ -38,11 +38,13 @@ const overrides = compileOverrides({
   updatedAt: new Date(0),
 });
 
+/** Nothing listens there. */
+const clickhouseUrl = 'http://127.0.0.1:9';
 const noRecords: RecordFinder = { mayHave: () => false, find: async () => new Map() };
 
 function newEncoder(options = {}, records = noRecords): BodyEncoder {
   return createBodyEncoder(
-    { limits: defaultOtlpLimits, prompts, priceTable: new PriceTable(), records, keepOtherLogs: true },
+    { limits: defaultOtlpLimits, prompts, priceTable: new PriceTable(), records, clickhouseUrl, keepOtherLogs: true },
     options,
   );
 }

@@ -1,4 +1,4 @@
-import type { Reading } from '../candidates.ts';
+import { type Reading, warn } from '../candidates.ts';
 import { limits } from '../limits.ts';
 import { isObject, parsed } from '../read-value.ts';
 import type { Message, Part } from './message.ts';
@@ -17,18 +17,26 @@ export function shapeMessages(value: unknown, role: string, reading: Reading): M
   const messages: Message[] = [];
   for (const each of found) {
     if (!isObject(each) || !isMessage(each)) return undefined;
-    const message = shapeMessage(each, role, reading);
+    const from = lifted(each);
+    if (isLong(contentOf(from)) || isLong(callsOf(from))) return undefined;
+    const message = shapeLifted(from, role, reading);
     if (message.parts.length > limits.messagesMax) return undefined;
     messages.push(message);
   }
   return messages.some(({ parts }) => parts.length > 0) ? messages : undefined;
 }
 
-/** Converts one message. Accepts the member names of all known clients. */
+/**
+ * Converts one message. Accepts the member names of all known clients. Content of more than
+ * `messagesMax` parts becomes one part of type `other`, and of as many tool calls the first remain.
+ */
 export function shapeMessage(message: Json, defaultRole: string, reading: Reading): Message {
-  const from = lifted(message);
+  return shapeLifted(lifted(message), defaultRole, reading);
+}
+
+function shapeLifted(from: Json, defaultRole: string, reading: Reading): Message {
   const role = roleOf(from, defaultRole);
-  const parts = contentParts(from.parts ?? from.content ?? from.contents, reading);
+  const parts = contentParts(contentOf(from), reading);
   const answers = from.tool_call_id ?? from.toolCallId ?? (role === 'tool' ? from.id : undefined);
   const shaped: Message = {
     role,
@@ -49,7 +57,16 @@ export function systemMessage(instructions: unknown, reading: Reading): Message 
   return parts.length === 0 ? undefined : { role: 'system', parts };
 }
 
+function contentOf(from: Json): unknown {
+  return from.parts ?? from.content ?? from.contents;
+}
+
+function isLong(value: unknown): boolean {
+  return Array.isArray(value) && value.length > limits.messagesMax;
+}
+
 function contentParts(content: unknown, reading: Reading): Part[] {
+  if (isLong(content)) return [{ type: 'other', value: content }];
   const list = Array.isArray(content) ? content : [content];
   const parts: Part[] = [];
   for (const each of list) {
@@ -79,8 +96,16 @@ function asResponse(id: unknown, parts: readonly Part[], reading: Reading): Part
   return toolResponsePart(id, texts.join('\n'), reading);
 }
 
+function callsOf(message: Json): unknown {
+  return message.tool_calls ?? message.toolCalls;
+}
+
 function toolCalls(message: Json, reading: Reading): Part[] {
-  const calls = message.tool_calls ?? message.toolCalls;
+  const calls = callsOf(message);
   const found = Array.isArray(calls) ? calls : isObject(message.function_call) ? [message.function_call] : [];
-  return found.map((call) => toolCallPart(call, reading)).filter((part) => part !== undefined);
+  if (isLong(found)) warn(reading, 'messages_truncated');
+  return found
+    .slice(0, limits.messagesMax)
+    .map((call) => toolCallPart(call, reading))
+    .filter((part) => part !== undefined);
 }

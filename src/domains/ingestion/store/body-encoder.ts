@@ -41,6 +41,7 @@ export interface BodyEncoderDeps {
   limits: OtlpLimits;
   prompts: PromptFinder;
   records: RecordFinder;
+  clickhouseUrl: string;
   priceTable: PriceTable;
   /** Whether log records without a meaning for the content of a span are kept. */
   keepOtherLogs: boolean;
@@ -64,7 +65,7 @@ export function createBodyEncoder(
   deps: BodyEncoderDeps,
   threadOptions: Partial<EncodeThreadsOptions> = {},
 ): BodyEncoder {
-  const threads = createEncodeThreads(deps, threadOptions);
+  const threads = createEncodeThreads({ ...deps, mayHaveRecords: deps.records.mayHave }, threadOptions);
   // Shared by all workspaces: one small body at a time, served in turn between workspaces. The
   // event loop runs other work in between.
   const turns = new FairLane({

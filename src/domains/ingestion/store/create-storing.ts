@@ -48,7 +48,7 @@ export interface Storing extends IngestBodyDeps {
  */
 export function createStoring(
   deps: {
-    config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflatedBytesMax' | 'otlpLogsOther'>;
+    config: Pick<Config, 'clickhouseUrl' | 'otlpBodyBytesMax' | 'otlpInflatedBytesMax' | 'otlpLogsOther'>;
     postgres: Postgres;
     clickhouse: ClickHouse;
     redis: Redis;
@@ -82,6 +82,7 @@ export function createStoring(
     limits: otlpLimits(config),
     prompts,
     records: createRecordFinder(finishing),
+    clickhouseUrl: config.clickhouseUrl,
     priceTable: new PriceTable(),
     keepOtherLogs: config.otlpLogsOther === 'keep',
   });

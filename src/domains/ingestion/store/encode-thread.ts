@@ -1,18 +1,25 @@
 import { serialize } from 'node:v8';
-import type { MessagePort } from 'node:worker_threads';
+import { type MessagePort, workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { inflateBounded } from '../../../otlp/inflate.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import { lowerThreadPriority } from '../../../runtime/low-priority.ts';
+import { type ClickHouse, connectClickHouse, lastSettings } from '../../../stores/clickhouse/client.ts';
 import { readJoinedText, readRecords } from '../../conventions/reads.ts';
+import { findRecordsOf, type RecordFinder } from '../../log-records/reads.ts';
 import { type PriceOverrides, PriceTable } from '../../pricing/index.ts';
+import { promptsOver } from '../../prompt-links/index.ts';
 import { lightSpanOf, type SpanRow } from '../../spans/index.ts';
 import { asBadBody } from './body-errors.ts';
 import { type EncodedBody, encodeRows, LargeRecordsError, linkRows, readRows } from './encode-body.ts';
 import { encodeLogBody } from './encode-log-body.ts';
 import { priceSearchesMax } from './span-cost.ts';
-import { findersOver } from './thread-questions.ts';
+
+/** What each thread is started with. */
+export interface EncodeThreadData {
+  clickhouseUrl: string;
+}
 
 export interface EncodeTask {
   payload: IngestBodyPayload;
@@ -22,8 +29,8 @@ export interface EncodeTask {
   /** Whether the project may have log records of these spans. */
   mayHaveRecords: boolean;
   keepOtherLogs: boolean;
-  /** The port to the main thread, which finds prompts and log records. */
-  questions: MessagePort;
+  /** The port to the main thread, which finds prompts. */
+  prompts: MessagePort;
   /** One Int32. It becomes 1 when this thread starts to work on the body. */
   started: SharedArrayBuffer;
 }
@@ -39,8 +46,12 @@ export interface EncodedInThread extends EncodedBody {
   lightChunks: readonly Uint8Array[];
 }
 
-/** Bytes of the log records of all spans of a body. */
-const recordBytesMax = 32 * 1024 * 1024;
+/**
+ * Bytes of the log records of all spans of a body; with more, they are joined later. So they are when
+ * ClickHouse does not answer in time: the thread has ten seconds for a body.
+ */
+const recordBytesMax = 4 * 1024 * 1024;
+const lookUp = { requestTimeoutMs: 3_000, settings: { ...lastSettings, max_execution_time: 2 } };
 const spansPerChunk = 500;
 /**
  * Traces of fewer spans, on average, are summarized from the light spans of the body. A body has
@@ -49,6 +60,7 @@ const spansPerChunk = 500;
 const spansPerTraceMax = 100;
 
 const priceTable = new PriceTable();
+let clickhouse: ClickHouse | undefined;
 
 /**
  * Runs in a thread: turns one body into rows. The bytes of the rows are transferred, not copied.
@@ -61,7 +73,7 @@ export async function encodeInThread(task: EncodeTask): Promise<EncodeOutcome> {
   } catch (error) {
     return { bad: asBadBody(error).message };
   } finally {
-    task.questions.close();
+    task.prompts.close();
   }
 }
 
@@ -77,8 +89,7 @@ async function encode(task: EncodeTask): Promise<EncodedInThread> {
     const given = { payload, limits, keepOther: task.keepOtherLogs };
     return { ...(await encodeLogBody(given, { body, inflated })), lightChunks: [] };
   }
-  const finders = findersOver(task.questions);
-  const finder = { mayHave: () => task.mayHaveRecords, find: finders.records };
+  const finder: RecordFinder = { mayHave: () => task.mayHaveRecords, find: findHere };
   const given = { payload, limits, prices };
   const loadReaders = async () => ({ readJoinedText, readRecords });
   const records = { finder, bytesMax: recordBytesMax, loadReaders };
@@ -87,9 +98,16 @@ async function encode(task: EncodeTask): Promise<EncodedInThread> {
     if (error instanceof LargeRecordsError) return readRows(given, inflated);
     throw error;
   });
-  const rows = await linkRows({ find: finders.prompts }, payload.projectId, unlinked);
+  const rows = await linkRows(promptsOver(task.prompts), payload.projectId, unlinked);
   const encoded = encodeRows(rows);
   return { ...encoded, lightChunks: encoded.lightSpans === undefined ? chunksOf(rows, encoded) : [] };
+}
+
+/** Reading many records would block the main thread. */
+async function findHere(...given: Parameters<RecordFinder['find']>): ReturnType<RecordFinder['find']> {
+  const { clickhouseUrl }: EncodeThreadData = workerData;
+  clickhouse ??= connectClickHouse(clickhouseUrl, lookUp);
+  return findRecordsOf(clickhouse, ...given).catch(() => new Map());
 }
 
 function chunksOf(rows: readonly SpanRow[], { traces }: EncodedBody): Uint8Array[] {

@@ -6,14 +6,12 @@ import { FairLane } from '../../../lib/fair-lane.ts';
 import { mapInSlices } from '../../../lib/pace.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
-import type { RecordFinder } from '../../log-records/index.ts';
 import type { PriceOverrides } from '../../pricing/index.ts';
-import type { PromptFinder } from '../../prompt-links/index.ts';
+import { answerPrompts, type PromptFinder } from '../../prompt-links/index.ts';
 import type { LightSpan } from '../../spans/index.ts';
 import { BadBodyError } from './body-errors.ts';
 import type { EncodedBody } from './encode-body.ts';
-import type { EncodedInThread, EncodeOutcome, EncodeTask } from './encode-thread.ts';
-import { answerQuestions } from './thread-questions.ts';
+import type { EncodedInThread, EncodeOutcome, EncodeTask, EncodeThreadData } from './encode-thread.ts';
 
 const lookEveryMs = 250;
 const idleMs = 60_000;
@@ -24,6 +22,14 @@ export interface EncodeThreadsOptions {
   workMsMax: number;
   /** Heap of a thread. Strings and buffers outside the heap are bounded by the size of a body. */
   heapMibMax: number;
+}
+
+export interface EncodeThreadsDeps extends EncodeThreadData {
+  limits: OtlpLimits;
+  prompts: PromptFinder;
+  /** Returns whether a project may have log records. */
+  mayHaveRecords: (projectId: string) => boolean;
+  keepOtherLogs: boolean;
 }
 
 /** Measured with the worst bodies within the limits: they use a third of either value. */
@@ -44,7 +50,7 @@ export interface EncodeThreads {
  * ended, its body fails, and another thread takes its place.
  */
 export function createEncodeThreads(
-  deps: { limits: OtlpLimits; prompts: PromptFinder; records: RecordFinder; keepOtherLogs: boolean },
+  deps: EncodeThreadsDeps,
   options: Partial<EncodeThreadsOptions> = {},
 ): EncodeThreads {
   const { workMsMax, heapMibMax } = { ...defaults, ...options };
@@ -54,6 +60,7 @@ export function createEncodeThreads(
     name: 'encodeInThread',
     minThreads: 0,
     maxThreads: threadsMax,
+    workerData: { clickhouseUrl: deps.clickhouseUrl } satisfies EncodeThreadData,
     idleTimeout: idleMs,
     resourceLimits: { maxOldGenerationSizeMb: heapMibMax },
   });
@@ -70,12 +77,12 @@ export function createEncodeThreads(
 
   async function run(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody> {
     const { port1, port2 } = new MessageChannel();
-    answerQuestions(port1, { prompts: deps.prompts.find.bind(deps.prompts), records: deps.records.find });
+    answerPrompts(port1, deps.prompts);
     const started = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
     const limit = limitWork(started, workMsMax);
     const { limits, keepOtherLogs } = deps;
-    const mayHaveRecords = deps.records.mayHave(payload.projectId);
-    const task = { payload, body, overrides, limits, keepOtherLogs, mayHaveRecords, questions: port2, started };
+    const mayHaveRecords = deps.mayHaveRecords(payload.projectId);
+    const task = { payload, body, overrides, limits, keepOtherLogs, mayHaveRecords, prompts: port2, started };
     try {
       const outcome = await pool.run(task, { transferList: [port2], signal: limit.signal });
       if ('bad' in outcome) throw new BadBodyError(outcome.bad);

@@ -1,0 +1,126 @@
+import { TooLargeError } from '../../lib/errors.ts';
+import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { findShowingSpans, type ShowingSpan } from '../spans/reads.ts';
+import type { RecordCount } from './count-records.ts';
+import { findRecords, type StoredRecord } from './log-record-queries.ts';
+
+/** Records of whole traces by the span that shows them: trace id and span id. */
+export type TraceRecords = ReadonlyMap<string, readonly StoredRecord[]>;
+
+/** The evaluations of whole traces. */
+export interface Evaluations {
+  shown: TraceRecords;
+  /** The spans that show some, or could, or did. */
+  spans: ShowingSpan[];
+  /** The traces with too many evaluations, or too many spans that could show them, to be looked at beside others. */
+  large: string[];
+}
+
+/** Of traces that are looked at together, on the main thread. */
+const together = {
+  traceBytesMax: 256 * 1024,
+  groupBytesMax: 1024 * 1024,
+  readBytesMax: 4 * 1024 * 1024,
+  spansMax: 100,
+};
+/** Of a trace alone, in a thread. Spans over it do not show evaluations by the id of their response. */
+const alone = {
+  traceBytesMax: Number.POSITIVE_INFINITY,
+  groupBytesMax: 1,
+  readBytesMax: 128 * 1024 * 1024,
+  spansMax: 10_000,
+};
+
+/**
+ * Finds the evaluations of whole traces and the spans that show them. `counts` are those of whole traces.
+ * @throws UnavailableError while ClickHouse is unavailable
+ */
+export async function findEvaluations(
+  clickhouse: ClickHouse,
+  projectId: string,
+  counts: readonly RecordCount[],
+  { alone: isAlone = false }: { alone?: boolean } = {},
+): Promise<Evaluations> {
+  const bounds = isAlone ? alone : together;
+  const shown = new Map<string, StoredRecord[]>();
+  const found = { shown, spans: [] as ShowingSpan[], large: [] as string[] };
+  const isSmall = ({ bytes }: RecordCount) => bytes <= bounds.traceBytesMax;
+  for (const { traceId } of counts.filter((each) => !isSmall(each))) found.large.push(traceId);
+  for (const keys of groupsOf(counts.filter(isSmall), bounds.groupBytesMax)) {
+    const byTrace = await findRecords(clickhouse, projectId, { keys, bytesMax: bounds.readBytesMax }).catch((error) => {
+      if (error instanceof TooLargeError) return undefined;
+      throw error;
+    });
+    const traceIds = keys.map(({ traceId }) => traceId);
+    if (byTrace === undefined) {
+      found.large.push(...traceIds);
+      continue;
+    }
+    const responseIds = [...byTrace.values()]
+      .flat()
+      .map(responseIdOf)
+      .filter((id) => id !== '');
+    const spans = await findShowingSpans(clickhouse, projectId, { traceIds, responseIds, perTrace: bounds.spansMax });
+    const spansOf = groupBy(spans, ({ traceId }) => traceId);
+    for (const [traceId, own] of spansOf) {
+      if (own.length === bounds.spansMax && !isAlone) found.large.push(traceId);
+      else found.spans.push(...own);
+    }
+    for (const records of byTrace.values()) assign(records, spansOf.get(records[0]?.traceId ?? '') ?? [], shown);
+  }
+  return found;
+}
+
+function responseIdOf({ attributes }: StoredRecord): string {
+  const id = attributes.get('gen_ai.response.id');
+  return typeof id === 'string' ? id : '';
+}
+
+function groupsOf(counts: readonly RecordCount[], bytesMax: number): RecordCount[][] {
+  const groups: RecordCount[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const each of counts) {
+    bytes += each.bytes;
+    if (bytes > bytesMax) {
+      groups.push([]);
+      bytes = each.bytes;
+    }
+    groups.at(-1)?.push(each);
+  }
+  return groups;
+}
+
+/**
+ * Assigns the records of a trace to the spans that show them: the only one with the response id that
+ * the record names, else the earliest root. Without a root the record waits.
+ */
+function assign(records: readonly StoredRecord[], spans: readonly ShowingSpan[], shown: Map<string, StoredRecord[]>) {
+  const root = spans.filter(({ isRoot }) => isRoot).sort(byStart)[0];
+  const answered = groupBy(spans, ({ responseId }) => responseId);
+  for (const record of records) {
+    const named = answered.get(responseIdOf(record)) ?? [];
+    const span = named.length === 1 && named[0]?.responseId !== '' ? named[0] : root;
+    if (span === undefined) continue;
+    const key = span.traceId + span.spanId;
+    const own = shown.get(key);
+    const one = { ...record, spanId: '' };
+    if (own === undefined) shown.set(key, [one]);
+    else own.push(one);
+  }
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+function byStart(a: ShowingSpan, b: ShowingSpan): number {
+  const [first, second] = [BigInt(a.startUnixNano), BigInt(b.startUnixNano)];
+  if (first !== second) return first < second ? -1 : 1;
+  return a.spanId < b.spanId ? -1 : 1;
+}
