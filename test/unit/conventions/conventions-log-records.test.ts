@@ -513,6 +513,19 @@ describe('more messages than are shown (L54)', () => {
     ]);
   });
 
+  test.each([
+    ['in a record', [user({ content: Array(1_001).fill({ a: 1 }) })], {}, 'user'],
+    [
+      'in the instructions',
+      [],
+      { 'gen_ai.system_instructions': JSON.stringify(Array(1_001).fill({ a: 1 })) },
+      'system',
+    ],
+  ])('and more than 1,000 parts %s stay as they were sent, in one part', (_where, records, attributes, role) => {
+    const found = joined(records, attributes);
+    expect(JSON.parse(found.input)).toEqual([{ role, parts: [{ type: 'other', value: Array(1_001).fill({ a: 1 }) }] }]);
+  });
+
   test('than fit into a mebibyte are the newest', () => {
     const records = Array.from({ length: 3 }, (_, i) => user({ content: `${i} ${'x'.repeat(600_000)}` }));
     const found = joined([logged('gen_ai.system.message', { content: 'Be brief.' }), ...records]);
