@@ -70,10 +70,14 @@ export function decodedBody(request: IncomingMessage): Readable {
 /** Separates values into bound parameters and settings. Omits the values that only the HTTP interface uses. */
 function addArguments(parsed: QueryRequest, values: Iterable<[string, string]>): void {
   for (const [name, value] of values) {
+    if (value.length > VALUE_BYTES_MAX) throw new EngineError(1000, 'POCO_EXCEPTION', 'Field value too long');
     if (name.startsWith('param_')) parsed.params.set(name.slice('param_'.length), value);
     else if (!HTTP_ONLY.has(name)) parsed.settings.set(name, value);
   }
 }
+
+/** `http_max_field_value_size` of a real server. */
+const VALUE_BYTES_MAX = 128 * 1024;
 
 const ON = new Set(['1', 'true']);
 

@@ -34,7 +34,7 @@ describe('a large trace whose reading takes longer than a lease', () => {
     await storeSpans(clickhouse, { id: project.projectId, key: '', ...project }, { traceId, count: 2_001 });
     await listForSummary(redis, project, [traceId]);
     const begun: string[] = [];
-    let end: (tookMs: number) => void = () => expect.unreachable('It has not begun');
+    let end: (summarized: { tookMs: number; isLeft: boolean }) => void = () => expect.unreachable('It has not begun');
     const turns = new SummaryTurns(
       {
         clickhouse,
@@ -44,7 +44,7 @@ describe('a large trace whose reading takes longer than a lease', () => {
       },
       (task) => {
         begun.push(task.traceId);
-        return new Promise<number>((resolve) => {
+        return new Promise((resolve) => {
           end = resolve;
         });
       },
@@ -55,7 +55,7 @@ describe('a large trace whose reading takes longer than a lease', () => {
       await vi.advanceTimersByTimeAsync(2_000);
       expect([passedS, (await leaseSummaries(redis, project, 10)).traceIds]).toEqual([passedS, []]);
     }
-    end(60_000);
+    end({ tookMs: 60_000, isLeft: false });
     await turn;
     expect(begun).toEqual([traceId]);
     expect((await summaryProjects(redis)).map(({ projectId }) => projectId)).not.toContain(project.projectId);

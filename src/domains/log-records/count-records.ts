@@ -1,14 +1,14 @@
 import { type ClickHouse, joinSettings } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
-import { ofSpans, ofTraces, type SpanKey } from '../spans/index.ts';
+import { boundSpans, ofSpans, ofTraces, type SpanKey } from '../spans/index.ts';
 
 /** A span, or with the zero span id a trace, and the records that are stored for it. */
 export interface RecordCount extends SpanKey {
   /** Distinct records. */
   records: number;
   /**
-   * Bytes that reading them takes: their content, and what is around it as JSON and as objects. Resent
-   * ones count each time until they are merged.
+   * Bytes that reading them takes: their content, resources and scopes, and what is around them as JSON
+   * and as objects. Resent ones count each time until they are merged.
    */
   bytes: number;
 }
@@ -16,14 +16,15 @@ export interface RecordCount extends SpanKey {
 /** The span id of records that belong to a whole trace. */
 export const noSpan = '0'.repeat(16);
 
-/** About what a record without content takes. */
+/** About what a record takes beside what was sent. */
 const overheadBytes = 500;
+const bytes = `log_records.bytes + length(resource) + length(scope) + ${overheadBytes}`;
 
 /** The spans to count the records of. Ids travel in the URL, and ClickHouse accepts at most 1 MiB of it. */
 export interface RecordsToCount {
   /** At most 1,000. */
   traceIds: readonly string[];
-  /** Only these spans of the traces; at most 5,000. */
+  /** Only these spans of the traces; at most 2,500. */
   spans?: readonly SpanKey[];
   /** Only spans with ids after this one. */
   after?: string;
@@ -45,18 +46,18 @@ export function countRecords(
 ): Promise<RecordCount[]> {
   const which = [
     `project_id = {projectId:String} AND ${ofTraces('{traceIds:String}')}`,
-    ...(spans === undefined ? [] : [ofSpans('{keys:String}')]),
+    ...(spans === undefined ? [] : [ofSpans]),
     ...(after === undefined ? [] : ['span_id > toFixedString(unhex({after:String}), 8)']),
   ];
   return readRows<RecordCount>(clickhouse, {
     query: `SELECT lower(hex(trace_id)) AS traceId, lower(hex(span_id)) AS spanId,
-              uniqExact(record_id)::Float64 AS records, sum(log_records.bytes + ${overheadBytes})::Float64 AS bytes
+              uniqExact(record_id)::Float64 AS records, sum(${bytes})::Float64 AS bytes
             FROM log_records PREWHERE ${which.join(' AND ')} GROUP BY trace_id, span_id ORDER BY trace_id, span_id
             ${perTrace === undefined ? '' : `LIMIT ${perTrace} BY trace_id`} ${max === undefined ? '' : `LIMIT ${max}`}`,
     query_params: {
       projectId,
       traceIds: traceIds.join(''),
-      ...(spans && { keys: spans.map(({ traceId, spanId }) => traceId + spanId).join('') }),
+      ...(spans && boundSpans(spans)),
       ...(after !== undefined && { after }),
     },
     clickhouse_settings: { max_result_rows: '0', ...joinSettings(traceIds.length, 0) },

@@ -1,5 +1,6 @@
 import { TooLargeError } from '../../lib/errors.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { countTraceRows } from '../spans/index.ts';
 import { findShowingSpans, type ShowingSpan } from '../spans/reads.ts';
 import type { RecordCount } from './count-records.ts';
 import { findRecords, type StoredRecord } from './log-record-queries.ts';
@@ -22,13 +23,18 @@ const together = {
   groupBytesMax: 1024 * 1024,
   readBytesMax: 4 * 1024 * 1024,
   spansMax: 100,
+  rowsMax: 2_000,
 };
-/** Of a trace alone, in a thread. Spans over it do not show evaluations by the id of their response. */
+/**
+ * Of a trace alone, in a thread. Spans over it do not show evaluations by the id of their response. A trace of more
+ * rows shows none.
+ */
 const alone = {
   traceBytesMax: Number.POSITIVE_INFINITY,
   groupBytesMax: 1,
   readBytesMax: 128 * 1024 * 1024,
   spansMax: 10_000,
+  rowsMax: 1_000_000,
 };
 
 /**
@@ -44,7 +50,12 @@ export async function findEvaluations(
   const bounds = isAlone ? alone : together;
   const shown = new Map<string, StoredRecord[]>();
   const found = { shown, spans: [] as ShowingSpan[], large: [] as string[] };
-  const isSmall = ({ bytes }: RecordCount) => bytes <= bounds.traceBytesMax;
+  if (counts.length === 0) return found;
+  const traceIds = counts.map(({ traceId }) => traceId);
+  // ClickHouse compares all rows of a trace.
+  const rows = await countTraceRows(clickhouse, projectId, traceIds);
+  const isSmall = ({ traceId, bytes }: RecordCount) =>
+    bytes <= bounds.traceBytesMax && (rows.get(traceId) ?? 0) <= bounds.rowsMax;
   for (const { traceId } of counts.filter((each) => !isSmall(each))) found.large.push(traceId);
   for (const keys of groupsOf(counts.filter(isSmall), bounds.groupBytesMax)) {
     const byTrace = await findRecords(clickhouse, projectId, { keys, bytesMax: bounds.readBytesMax }).catch((error) => {

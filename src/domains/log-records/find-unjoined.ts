@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { spansPerQuery } from '../spans/index.ts';
 import { findJoinedSpans, type JoinedSpan } from '../spans/reads.ts';
 import { countRecords, noSpan, type RecordCount } from './count-records.ts';
 import { type Evaluations, findEvaluations, type TraceRecords } from './find-evaluations.ts';
@@ -27,10 +28,11 @@ export interface Unjoined {
 }
 
 const tracesPerQuery = 1_000;
-const spansPerQuery = 5_000;
-/** Spans with records: of one trace that is looked at beside others, and of all that are asked about together. */
+/** Spans with records: of one trace that is looked at beside others, and of all that are looked at together. */
 const smallTraceSpansMax = 1_000;
-const spansTogetherMax = 50_000;
+const spansTogetherMax = 5_000;
+/** Spans that are returned. Further traces must be looked at later, alone. */
+const lackingMax = 10_000;
 
 /**
  * Returns the spans of the traces whose rows lack records, or with `joinedToo` all that have any.
@@ -44,9 +46,12 @@ export async function findUnjoined(
   joinedToo = false,
 ): Promise<Unjoined> {
   const found: Unjoined = { spans: [], large: [] };
-  for (let start = 0; start < traceIds.length; start += tracesPerQuery) {
-    const some = traceIds.slice(start, start + tracesPerQuery);
-    const { counts, ofTraces, large } = await countSmall(clickhouse, projectId, some);
+  const open = [...traceIds].sort();
+  while (open.length > 0) {
+    if (found.spans.length > lackingMax) return { spans: found.spans, large: found.large.concat(open) };
+    const some = open.splice(0, tracesPerQuery);
+    const { counts, ofTraces, large, next } = await countSmall(clickhouse, projectId, some);
+    open.unshift(...next);
     const evaluations = await findEvaluations(clickhouse, projectId, ofTraces);
     const isLarge = new Set([...large, ...evaluations.large]);
     const own = await describe(clickhouse, projectId, counts, evaluations);
@@ -86,7 +91,7 @@ export async function* findUnjoinedOfLarge(
   );
 }
 
-/** Returns the counts of spans and of whole traces, and the traces with too many spans. */
+/** Returns the counts of spans and of whole traces, the traces with too many spans, and those to look at next. */
 async function countSmall(clickhouse: ClickHouse, projectId: string, traceIds: readonly string[]) {
   const perTrace = smallTraceSpansMax + 1;
   const all = await countRecords(clickhouse, projectId, { traceIds, perTrace, max: spansTogetherMax });
@@ -94,13 +99,14 @@ async function countSmall(clickhouse: ClickHouse, projectId: string, traceIds: r
   for (const { traceId } of all) spansOf.set(traceId, (spansOf.get(traceId) ?? 0) + 1);
   const large = new Set([...spansOf].filter(([, spans]) => spans === perTrace).map(([traceId]) => traceId));
   // Of the last trace some spans may be missing, and of those with higher ids all.
-  const last = all.length === spansTogetherMax ? (all.at(-1)?.traceId ?? '') : undefined;
-  if (last !== undefined) for (const traceId of traceIds) if (traceId >= last) large.add(traceId);
-  const small = all.filter(({ traceId }) => !large.has(traceId));
+  const last = all.length === spansTogetherMax ? all.at(-1)?.traceId : undefined;
+  const next = last === undefined ? [] : traceIds.filter((traceId) => traceId >= last && !large.has(traceId));
+  const small = all.filter(({ traceId }) => !large.has(traceId) && traceId !== last);
   return {
     counts: small.filter(({ spanId }) => spanId !== noSpan),
     ofTraces: small.filter(({ spanId }) => spanId === noSpan),
     large,
+    next,
   };
 }
 

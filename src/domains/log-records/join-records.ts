@@ -36,15 +36,18 @@ export interface JoinBounds {
   readBytesMax: number;
   /** Whether traces with many spans or evaluations are joined. */
   largeToo: boolean;
+  /** After so many milliseconds, no further group begins. */
+  msMax: number;
 }
 
 /** On the main thread: each step takes less than 50 ms, the longest is that of one span. */
 export const joinHere: JoinBounds = {
-  traceBytesMax: 256 * 1024,
+  traceBytesMax: 128 * 1024,
   groupBytesMax: 1024 * 1024,
-  spanBytesMax: 256 * 1024,
+  spanBytesMax: 128 * 1024,
   readBytesMax: 4 * 1024 * 1024,
   largeToo: false,
+  msMax: 500,
 };
 /** In a thread. One span has at most what one body may have, and the limits of its records. */
 export const joinInThread: JoinBounds = {
@@ -53,30 +56,39 @@ export const joinInThread: JoinBounds = {
   spanBytesMax: Number.MAX_SAFE_INTEGER,
   readBytesMax: 128 * 1024 * 1024,
   largeToo: true,
+  msMax: 10_000,
 };
+
+/** Traces that are not joined, or not whole. */
+export interface LeftTraces {
+  /** Those over the bounds, at least in part. */
+  large: ReadonlySet<string>;
+  /** Those for which there was no time. */
+  later: ReadonlySet<string>;
+}
 
 /**
  * Gives the stored spans of the traces the content of their log records: writes their rows again,
  * with their time of receipt. A row that knows of more records wins, whichever is written last, so
  * several workers may join the same trace.
- * @returns the traces that are over the bounds, at least in part
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function joinRecords(
   clickhouse: ClickHouse,
   { projectId, traceIds, joinedToo = false, costOf = storedCost }: TracesToJoin,
   bounds: JoinBounds,
-): Promise<ReadonlySet<string>> {
-  const deps = { clickhouse, projectId, costOf, ...bounds };
+): Promise<LeftTraces> {
+  const join = { clickhouse, projectId, costOf, ...bounds, ...newLeft(bounds) };
   const { spans, large } = await findUnjoined(clickhouse, projectId, traceIds, joinedToo);
-  const left = new Set(bounds.largeToo ? [] : large);
-  for (const traceId of await joinSpans(deps, spans)) left.add(traceId);
-  for (const traceId of bounds.largeToo ? large : []) {
-    for await (const some of findUnjoinedOfLarge(clickhouse, projectId, traceId, joinedToo)) {
-      for (const each of await joinSpans(deps, some)) left.add(each);
-    }
+  await joinSpans(join, spans);
+  for (const traceId of large) {
+    if (!bounds.largeToo) join.large.add(traceId);
+    else if (isOver(join)) join.later.add(traceId);
+    else
+      for await (const some of findUnjoinedOfLarge(clickhouse, projectId, traceId, joinedToo))
+        await joinSpans(join, some);
   }
-  return left;
+  return join;
 }
 
 /** Traces that are joined while a batch waits; the others are joined by the list of summaries. */
@@ -99,22 +111,41 @@ export async function joinAtOnce(
   const first = new Set(lacking.slice(0, atOnceMax));
   try {
     const spans = unjoined.filter(({ traceId }) => first.has(traceId));
-    await joinSpans({ clickhouse, projectId, costOf: storedCost, ...joinHere }, spans);
+    await joinSpans({ clickhouse, projectId, costOf: storedCost, ...joinHere, ...newLeft(joinHere) }, spans);
   } catch (error) {
     logger.warn({ err: error, project_id: projectId }, 'log records could not be joined at once');
   }
   return [...lacking, ...large];
 }
 
-async function joinSpans(deps: RewriteDeps, unjoined: readonly UnjoinedSpan[]): Promise<ReadonlySet<string>> {
+/** One join under way, and what it leaves. */
+interface Join extends JoinBounds {
+  clickhouse: ClickHouse;
+  projectId: string;
+  costOf: NonNullable<TracesToJoin['costOf']>;
+  large: Set<string>;
+  later: Set<string>;
+  /** By `performance.now()`. */
+  endMs: number;
+}
+
+function newLeft({ msMax }: JoinBounds): Pick<Join, 'large' | 'later' | 'endMs'> {
+  return { large: new Set(), later: new Set(), endMs: performance.now() + msMax };
+}
+
+function isOver({ endMs }: Join): boolean {
+  return performance.now() > endMs;
+}
+
+async function joinSpans(join: Join, unjoined: readonly UnjoinedSpan[]): Promise<void> {
   const bytes = new Map<string, number>();
   for (const span of unjoined) bytes.set(span.traceId, (bytes.get(span.traceId) ?? 0) + span.bytes);
-  const left = new Set([...bytes].filter(([, count]) => count > deps.traceBytesMax).map(([traceId]) => traceId));
-  const open = unjoined.filter(({ traceId }) => !left.has(traceId));
-  for (const group of groups(open, deps.groupBytesMax)) {
-    for (const traceId of await rewriteApart(deps, group)) left.add(traceId);
+  for (const [traceId, count] of bytes) if (count > join.traceBytesMax) join.large.add(traceId);
+  const open = unjoined.filter(({ traceId }) => !join.large.has(traceId));
+  for (const group of groups(open, join.groupBytesMax)) {
+    if (isOver(join)) for (const { traceId } of group) join.later.add(traceId);
+    else for (const traceId of await rewriteApart(join, group)) join.large.add(traceId);
   }
-  return left;
 }
 
 function groups(spans: readonly UnjoinedSpan[], bytesMax: number): UnjoinedSpan[][] {
@@ -134,27 +165,21 @@ function groups(spans: readonly UnjoinedSpan[], bytesMax: number): UnjoinedSpan[
 }
 
 /** Writes the rows again, in smaller groups if they are too large. Returns the traces that cannot be joined here. */
-async function rewriteApart(deps: RewriteDeps, spans: readonly UnjoinedSpan[]): Promise<string[]> {
+async function rewriteApart(join: Join, spans: readonly UnjoinedSpan[]): Promise<string[]> {
   try {
-    return await rewrite(deps, spans);
+    return await rewrite(join, spans);
   } catch (error) {
     if (!(error instanceof TooLargeError)) throw error;
     if (spans.length === 1) return spans.map(({ traceId }) => traceId);
   }
   const half = Math.ceil(spans.length / 2);
-  const first = await rewriteApart(deps, spans.slice(0, half));
-  return [...first, ...(await rewriteApart(deps, spans.slice(half)))];
-}
-
-interface RewriteDeps extends JoinBounds {
-  clickhouse: ClickHouse;
-  projectId: string;
-  costOf: NonNullable<TracesToJoin['costOf']>;
+  const first = await rewriteApart(join, spans.slice(0, half));
+  return [...first, ...(await rewriteApart(join, spans.slice(half)))];
 }
 
 /** Writes the rows again. Returns the traces of spans that are too large. */
 async function rewrite(
-  { clickhouse, projectId, costOf, spanBytesMax, readBytesMax }: RewriteDeps,
+  { clickhouse, projectId, costOf, spanBytesMax, readBytesMax }: Join,
   spans: readonly UnjoinedSpan[],
 ): Promise<string[]> {
   const [records, stored] = await Promise.all([
@@ -181,7 +206,7 @@ async function rewrite(
 function joinedRow(
   stored: StoredSpan,
   unjoined: UnjoinedSpan,
-  { own, costOf }: { own: readonly StoredRecord[]; costOf: RewriteDeps['costOf'] },
+  { own, costOf }: { own: readonly StoredRecord[]; costOf: Join['costOf'] },
 ): SpanRow {
   const span = rebuildSpan(stored);
   const records = [...own, ...unjoined.ofTrace];

@@ -4,13 +4,12 @@ import { resourceFromJson, scopeFromJson } from '../../otlp/origin-json.ts';
 import { type ClickHouse, type ClickHouseSettings, joinSettings } from '../../stores/clickhouse/client.ts';
 import { field, pick, plain, type RowOf, type RowReader, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { readFields } from '../../stores/clickhouse/statements.ts';
-import { ofSpans, ofTraces } from '../spans/index.ts';
+import { boundSpans, ofSpans, ofTraces } from '../spans/index.ts';
 import type { RecordCount } from './count-records.ts';
 import { recordLimits } from './limits.ts';
 
 const ofProject = 'project_id = {projectId:String}';
 const ofSome = `${ofProject} AND ${ofTraces('{traceIds:String}')}`;
-const spanned = ofSpans('{keys:String}');
 
 const recordFields = {
   traceId: plain<string>('lower(hex(trace_id))'),
@@ -62,7 +61,7 @@ const within = `SELECT trace_id, span_id, record_id, received_at FROM
   (SELECT *, row_number() OVER span AS place, sum(bytes) OVER span AS running FROM
     (SELECT trace_id, span_id, record_id, received_at, request, position, time_unix_nano, observed_unix_nano,
        event_name, is_gen_ai, bytes
-     FROM log_records WHERE ${ofSome} AND ${spanned}
+     FROM log_records PREWHERE ${ofSome} AND ${ofSpans}
      ORDER BY received_at, request, position LIMIT 1 BY trace_id, span_id, record_id)
    WHERE is_gen_ai OR bytes <= ${otherBytesMax}
    WINDOW span AS (PARTITION BY trace_id, span_id, is_gen_ai ORDER BY ${urgency} ROWS UNBOUNDED PRECEDING))
@@ -72,7 +71,7 @@ const within = `SELECT trace_id, span_id, record_id, received_at FROM
  * The same where each span has so few records that no limit of a span matters. ClickHouse takes half
  * of the time.
  */
-const allOfFew = `SELECT * FROM log_records PREWHERE ${ofSome} WHERE ${spanned} AND (is_gen_ai OR bytes <= ${otherBytesMax})
+const allOfFew = `SELECT * FROM log_records PREWHERE ${ofSome} AND ${ofSpans} WHERE (is_gen_ai OR bytes <= ${otherBytesMax})
   ORDER BY received_at, request, position LIMIT 1 BY trace_id, span_id, record_id`;
 
 /** The spans whose records are read. The caller bounds their number, and the bytes by {@link countRecords}. */
@@ -137,14 +136,14 @@ async function findRows<Row extends { traceId: string; spanId: string; recordId:
   if (keys.length === 0) return bySpan;
   const found = keys.every(areFew)
     ? `(${allOfFew})`
-    : `log_records PREWHERE ${ofSome}
+    : `log_records PREWHERE ${ofSome} AND ${ofSpans}
        WHERE (trace_id, span_id, record_id, received_at) IN (${within})`;
   const rows = await readFields(clickhouse, reader, {
     query: `SELECT ${reader.columns} FROM ${found} ORDER BY trace_id, span_id, ${order}`,
     query_params: {
       projectId,
       traceIds: [...new Set(keys.map(({ traceId }) => traceId))].join(''),
-      keys: keys.map(({ traceId, spanId }) => traceId + spanId).join(''),
+      ...boundSpans(keys),
     },
     clickhouse_settings: { max_result_rows: '0', max_result_bytes: String(bytesMax), ...settings },
   });

@@ -1,5 +1,6 @@
 import { TooLargeError } from '../../lib/errors.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { spansPerQuery } from '../spans/index.ts';
 import { countRecords } from './count-records.ts';
 import { findRecords, type StoredRecord } from './log-record-queries.ts';
 
@@ -24,9 +25,8 @@ export interface RecordFinder {
   ): Promise<ReadonlyMap<string, SpanRecords> | undefined>;
 }
 
-/** Ids travel in the URL, and ClickHouse accepts at most 1 MiB of it. More spans are joined later. */
+/** With more traces, or more than {@link spansPerQuery} spans, they are joined later. */
 const tracesMax = 1_000;
-const spansMax = 5_000;
 
 /**
  * Returns the records of those of the spans that have any, by trace id and span id. Undefined when
@@ -41,7 +41,7 @@ export async function findRecordsOf(
 ): Promise<Map<string, SpanRecords> | undefined> {
   const found = new Map<string, SpanRecords>();
   const traceIds = [...new Set(spans.map(({ traceId }) => traceId))];
-  if (traceIds.length > tracesMax || spans.length > spansMax) return found;
+  if (traceIds.length > tracesMax || spans.length > spansPerQuery) return found;
   const keys = await countRecords(clickhouse, projectId, { traceIds, spans });
   if (keys.length === 0) return found;
   if (keys.reduce((sum, { bytes }) => sum + bytes, 0) > bytesMax) return undefined;

@@ -7,5 +7,14 @@ export { readLargeTrace } from './read-large-trace.ts';
 export { noLogs, type SpanCost, type SpanLogs, type SpanRow, spanTable } from './span-row.ts';
 export { noUsage, type TokenUsage, usageParts } from './token-usage.ts';
 export { countReceivedSpans, countTraceRows, describeTraceRows, type TraceRows } from './trace-row-queries.ts';
-export { hasSpan, ofSpans, ofTraces, receivedTraces, type SpanKey, type TraceKey } from './trace-sql.ts';
+export {
+  boundSpans,
+  hasSpan,
+  ofSpans,
+  ofTraces,
+  receivedTraces,
+  type SpanKey,
+  spansPerQuery,
+  type TraceKey,
+} from './trace-sql.ts';
 export { typeAttributes } from './typed-attributes.ts';

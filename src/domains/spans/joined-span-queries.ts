@@ -5,7 +5,7 @@ import { rowsOf } from '../../stores/clickhouse/statements.ts';
 import { rowAge } from './newest-rows.ts';
 import { noParent } from './span-fields.ts';
 import { type StoredSpan, storedSpan } from './stored-span.ts';
-import { ofSpans, ofTraces, type SpanKey } from './trace-sql.ts';
+import { boundSpans, ofSpans, ofTraces, type SpanKey } from './trace-sql.ts';
 
 const row = `argMax(tuple(log_count + dropped_log_records + trace_log_records, log_records,
   parent_span_id = ${noParent}, start_unix_nano, response_id, trace_log_records), ${rowAge})`;
@@ -34,7 +34,7 @@ const newest = (which: string) =>
     AND ${ofTraces('{traces:String}')}${which} GROUP BY trace_id, span_id)`;
 
 /**
- * Returns those of the given spans that are stored, as last received. Reads narrow columns only.
+ * Returns those of at most {@link spansPerQuery} spans that are stored, as last received. Reads narrow columns only.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export function findJoinedSpans(
@@ -45,7 +45,7 @@ export function findJoinedSpans(
   return rowsOf(
     clickhouse,
     joined,
-    `SELECT ${joined.columns} FROM ${newest(` AND ${ofSpans('{keys:String}')}`)}`,
+    `SELECT ${joined.columns} FROM ${newest(` AND ${ofSpans}`)}`,
     keyParams(projectId, spans),
     { max_result_rows: '0', ...joinSettings(spans.length, 0) },
   );
@@ -101,7 +101,7 @@ export function readSpansOf(
     clickhouse,
     storedSpan,
     `SELECT ${storedSpan.columns} FROM
-       (SELECT * FROM spans PREWHERE project_id = {projectId:String} AND ${ofTraces('{traces:String}')} AND ${ofSpans('{keys:String}')}
+       (SELECT * FROM spans PREWHERE project_id = {projectId:String} AND ${ofTraces('{traces:String}')} AND ${ofSpans}
         ORDER BY ${rowAge} DESC LIMIT 1 BY trace_id, span_id) WHERE ${bytesAsSent} <= {spanBytesMax:UInt64}`,
     { ...keyParams(projectId, spans), spanBytesMax },
     { max_result_rows: '0', max_result_bytes: String(bytesMax), ...joinSettings(spans.length, bytes) },
@@ -112,6 +112,6 @@ function keyParams(projectId: string, spans: readonly SpanKey[]) {
   return {
     projectId,
     traces: [...new Set(spans.map(({ traceId }) => traceId))].join(''),
-    keys: spans.map(({ traceId, spanId }) => traceId + spanId).join(''),
+    ...boundSpans(spans),
   };
 }

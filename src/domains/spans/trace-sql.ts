@@ -22,9 +22,22 @@ export interface SpanKey {
   spanId: string;
 }
 
-/** As {@link ofTraces} for spans: `keys` are the trace id and the span id of each, concatenated. */
-export function ofSpans(keys: string): string {
-  return `toFixedString(concat(trace_id, span_id), 24) IN reinterpret(unhex(${keys}), 'Array(FixedString(24))')`;
+/**
+ * SQL condition for the rows of some spans, with the parameters of {@link boundSpans}. The condition on the span id
+ * alone uses the primary key.
+ */
+export const ofSpans = `span_id IN reinterpret(unhex({spanIds:String}), 'Array(FixedString(8))')
+  AND toFixedString(concat(trace_id, span_id), 24) IN reinterpret(unhex({spanKeys:String}), 'Array(FixedString(24))')`;
+
+/** A value of a parameter may have 128 KiB (`http_max_field_value_size` of ClickHouse), which are so many spans. */
+export const spansPerQuery = 2_500;
+
+/** Returns the parameters of {@link ofSpans}. */
+export function boundSpans(spans: readonly SpanKey[]): { spanIds: string; spanKeys: string } {
+  return {
+    spanIds: spans.map(({ spanId }) => spanId).join(''),
+    spanKeys: spans.map(({ traceId, spanId }) => traceId + spanId).join(''),
+  };
 }
 
 /**

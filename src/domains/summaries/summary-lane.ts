@@ -6,7 +6,7 @@ import { type SummaryProject, summaryProjects } from '../../queue/summary-list.t
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Redis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import type { SummaryTask } from './summary-thread.ts';
+import type { SummarizedInThread, SummaryTask } from './summary-thread.ts';
 import { SummaryTurns } from './summary-turns.ts';
 
 const lookEveryMs = 250;
@@ -30,7 +30,7 @@ export interface SummaryLaneDeps {
  */
 export function startSummaryLane(deps: SummaryLaneDeps): { close: () => Promise<void> } {
   const stopping = new AbortController();
-  const threads = new Piscina<SummaryTask, number>({
+  const threads = new Piscina<SummaryTask, SummarizedInThread>({
     filename: new URL(import.meta.url.endsWith('.ts') ? './summary-thread.ts' : './summary-thread.js', import.meta.url)
       .href,
     name: 'summarizeInThread',
@@ -81,7 +81,9 @@ async function look({ redis, logger }: SummaryLaneDeps, turns: SummaryTurns, sto
 function byWorkspace(projects: readonly SummaryProject[]): Map<string, SummaryProject[]> {
   const workspaces = new Map<string, SummaryProject[]>();
   for (const project of projects) {
-    workspaces.set(project.workspaceId, [...(workspaces.get(project.workspaceId) ?? []), project]);
+    const own = workspaces.get(project.workspaceId);
+    if (own === undefined) workspaces.set(project.workspaceId, [project]);
+    else own.push(project);
   }
   return workspaces;
 }

@@ -16,16 +16,21 @@ export interface SummaryTask {
 const requestTimeoutMs = 90_000;
 const clickhouse = connectClickHouse(workerData.clickhouseUrl, { requestTimeoutMs, settings: lastSettings });
 
+export interface SummarizedInThread {
+  tookMs: number;
+  /** Whether some of its log records are not joined because that takes long. */
+  isLeft: boolean;
+}
+
 /**
  * Runs in the thread: reads one trace, summarizes it and stores its execution.
- * @returns the milliseconds that took
  * @throws UnavailableError while ClickHouse is unavailable
  */
-export async function summarizeInThread({ projectId, traceId, hasLogs }: SummaryTask): Promise<number> {
+export async function summarizeInThread({ projectId, traceId, hasLogs }: SummaryTask): Promise<SummarizedInThread> {
   lowerThreadPriority();
   const startedAtMs = performance.now();
-  if (hasLogs) await joinRecords(clickhouse, { projectId, traceIds: [traceId] }, joinInThread);
+  const left = hasLogs ? await joinRecords(clickhouse, { projectId, traceIds: [traceId] }, joinInThread) : undefined;
   const execution = await summarizeStoredTrace(clickhouse, projectId, traceId);
   if (execution !== undefined) await insertExecutions(clickhouse, [execution]);
-  return performance.now() - startedAtMs;
+  return { tookMs: performance.now() - startedAtMs, isLeft: (left?.later.size ?? 0) > 0 };
 }

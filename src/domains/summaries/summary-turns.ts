@@ -17,7 +17,7 @@ import { countTraceRows } from '../spans/index.ts';
 import { insertExecutions } from './execution-row.ts';
 import { groupByRows } from './group-traces.ts';
 import { smallTraceRowsMax, summarizeSmallTraces } from './summarize-stored-traces.ts';
-import type { SummaryTask } from './summary-thread.ts';
+import type { SummarizedInThread, SummaryTask } from './summary-thread.ts';
 
 /** Traces of one project that are leased at a time. */
 const tracesPerLease = 200;
@@ -47,10 +47,10 @@ export interface SummaryTurnsDeps {
 /** The work of a workspace's turn. Remembers when it last logged a failure. */
 export class SummaryTurns {
   readonly #deps: SummaryTurnsDeps;
-  readonly #runInThread: (task: SummaryTask) => Promise<number>;
+  readonly #runInThread: (task: SummaryTask) => Promise<SummarizedInThread>;
   #loggedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(deps: SummaryTurnsDeps, runInThread: (task: SummaryTask) => Promise<number>) {
+  constructor(deps: SummaryTurnsDeps, runInThread: (task: SummaryTask) => Promise<SummarizedInThread>) {
     this.#deps = deps;
     this.#runInThread = runInThread;
   }
@@ -137,7 +137,8 @@ export class SummaryTurns {
   async #joinSmall(lease: SummaryLease): Promise<ReadonlySet<string>> {
     try {
       const { joinHere, joinRecords } = await loadLogRecords();
-      return await joinRecords(this.#deps.clickhouse, lease, joinHere);
+      const { large, later } = await joinRecords(this.#deps.clickhouse, lease, joinHere);
+      return new Set([...large, ...later]);
     } catch (error) {
       this.#log(error, lease);
       return new Set(lease.traceIds);
@@ -147,8 +148,10 @@ export class SummaryTurns {
   async #summarizeAlone(lease: SummaryLease, traceId: string, hasLogs: boolean): Promise<number> {
     const { redis } = this.#deps;
     try {
-      const tookMs = await this.#runInThread({ projectId: lease.projectId, traceId, hasLogs });
-      await endSummary(redis, lease, traceId, Math.min(tookMs * restPerMs, restMsMax));
+      const { tookMs, isLeft } = await this.#runInThread({ projectId: lease.projectId, traceId, hasLogs });
+      const restMs = Math.min(tookMs * restPerMs, restMsMax);
+      if (isLeft) await releaseSummaries(redis, lease, [traceId], restMs);
+      else await endSummary(redis, lease, traceId, restMs);
       return tookMs;
     } catch (error) {
       this.#log(error, lease);

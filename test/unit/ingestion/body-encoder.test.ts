@@ -225,11 +225,23 @@ describe.each([
 
 describe('a body that takes a thread more than it may use', () => {
   test.each([
-    ['time', { workMsMax: 250 }, /^Working on the body took more than 250 ms$/],
-    ['memory', { heapMibMax: 40 }, /^The thread that worked on the body ended: .*memory/],
+    [
+      'time',
+      'fails with the reason, so that it is tried again',
+      { workMsMax: 250 },
+      Error,
+      /^Working on the body took more than 250 ms$/,
+    ],
+    [
+      'memory',
+      'is refused with the reason',
+      { heapMibMax: 40 },
+      BadBodyError,
+      /^The thread that worked on the body ended: .*memory/,
+    ],
   ])(
-    '%s: is refused with the reason, alone',
-    async (_what, options, reason) => {
+    '%s: %s, alone',
+    async (_what, _outcome, options, kind, reason) => {
       const encoder = newEncoder(options);
       try {
         const [refused, ...others] = await Promise.allSettled([
@@ -237,7 +249,7 @@ describe('a body that takes a thread more than it may use', () => {
           encodeSpans(encoder, [aModelCall(1, 1)], inThread),
           encodeSpans(encoder, [aModelCall(1, 1)], { ...inThread, workspaceId: 'wsp_heavy' }),
         ]);
-        expect(refused).toMatchObject({ status: 'rejected', reason: expect.any(BadBodyError) });
+        expect(refused).toMatchObject({ status: 'rejected', reason: { constructor: kind } });
         expect((refused as PromiseRejectedResult).reason.message).toMatch(reason);
         expect(others).toMatchObject([{ status: 'fulfilled' }, { status: 'fulfilled' }]);
       } finally {

@@ -31,7 +31,7 @@ import { priceSearchesMax } from './span-cost.ts';
 const inlineBytesMax = 256 * 1024;
 const inlineSpansMax = 1_000;
 /** The log records of its spans are read and converted on the main thread as well. */
-const inlineRecordBytesMax = 256 * 1024;
+const inlineRecordBytesMax = 128 * 1024;
 /**
  * Each row repeats the resource and the scope that the spans of a body share. This bounds the rows.
  */

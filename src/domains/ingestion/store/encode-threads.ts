@@ -38,8 +38,8 @@ const defaults: EncodeThreadsOptions = { workMsMax: 10_000, heapMibMax: 1_536 };
 export interface EncodeThreads {
   /**
    * Turns a body into rows in a thread.
-   * @throws BadBodyError when the body cannot become rows, or not within the time and memory of a
-   * thread
+   * @throws BadBodyError when the body cannot become rows, or not within the memory of a thread
+   * @throws Error when that takes too long
    */
   encode(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody>;
   close(): Promise<void>;
@@ -90,7 +90,8 @@ export function createEncodeThreads(
     } catch (error) {
       if (error instanceof BadBodyError) throw error;
       if (closed) throw new UnavailableError('dependency_unavailable', 'The worker is stopping', { cause: error });
-      if (limit.signal.aborted) throw new BadBodyError(`Working on the body took more than ${workMsMax} ms`, error);
+      // A busy machine may be the reason, so the body is tried again, and then alone.
+      if (limit.signal.aborted) throw new Error(`Working on the body took more than ${workMsMax} ms`, { cause: error });
       throw new BadBodyError(`The thread that worked on the body ended: ${messageOf(error)}`, error);
     } finally {
       limit.stop();

@@ -9,13 +9,17 @@ import { tracesOfBatch } from './traces-of-batch.ts';
  * Joins the log records of the batch, which are confirmed, with the spans that are stored, and puts
  * their traces on the list of summaries. What is large, too much at once, or fails is joined there.
  * Records without a stored span wait: the worker that stores the span looks for them.
- * @throws the error of Redis or ClickHouse; the jobs are then tried again
+ * A project whose records cannot be looked up does not affect the others.
+ * @throws the error of Redis; the jobs are then tried again
  */
 export async function joinBatch(deps: SummarizeBatchDeps, entries: readonly BatchEntry[]): Promise<void> {
   let waiting = 0;
   for (const project of tracesOfBatch(entries)) {
     const { projectId, traces, rows } = project;
-    const traceIds = await joinAtOnce(deps, projectId, [...traces.keys()]);
+    const traceIds = await joinAtOnce(deps, projectId, [...traces.keys()]).catch((error: unknown) => {
+      deps.logger.warn({ err: error, project_id: projectId }, 'log records could not be looked up');
+      return [...traces.keys()];
+    });
     waiting += rows;
     if (traceIds.length === 0) continue;
     await listForSummary(deps.redis, project, traceIds);

@@ -119,7 +119,7 @@ async function joinAgain(deps: RenormalizeDeps, projectId: string, spans: readon
   const traceIds = [...new Set(spans.map(({ traceId }) => traceId))];
   const given = { projectId, joinedToo: true, costOf: costAgain };
   try {
-    await joinRecords(deps.clickhouse, { ...given, traceIds }, joinInThread);
+    await joinRecords(deps.clickhouse, { ...given, traceIds }, { ...joinInThread, msMax: Number.POSITIVE_INFINITY });
   } catch (error) {
     if (error instanceof UnavailableError) throw error;
     for (const { traceId, spanId } of spans) deps.onUnreadable(traceId, spanId, error);
