@@ -96,13 +96,14 @@ export async function renderPrompt(deps: RenderDeps, request: RenderRequest): Pr
   const threads = deps.threads.of(project.workspaceId, request.waiter);
   const { variables, defaulted } = await fillVariables(threads, compiled, request);
   const { used, missing, ...rendered } = await renderCompiled(threads, compiled, { ...request, variables });
+  const isUsed = new Set(used);
   const tokens = await countRendered(deps.tokens, rendered, { workspaceId: project.workspaceId, model });
   return {
     item,
     version: number,
     compiled,
     rendered,
-    variables: { used, defaulted, missing, unused: unused.filter((name) => !used.includes(name)) },
+    variables: { used, defaulted, missing, unused: unused.filter((name) => !isUsed.has(name)) },
     tokens,
     estimatedCostNanoUsd: model && (await estimateCost(deps.prices, project.projectId, model, tokens.count)),
     warnings: [...warnOfWindow(model, tokens), ...warnOfParts(compiled), ...unfilled.map(warnOfPlaceholder)],

@@ -56,6 +56,14 @@ const attacks: Readonly<Record<string, Attack>> = {
   },
   'an object of 5,000 levels': { source: '{{o}}', variables: { o: deep } },
   'parts that each include two others twice': { source: '{{> p0}}', parts: exploding },
+  'a part of many lines, indented by much': {
+    source: `${' '.repeat(200_000)}{{> p}}`,
+    parts: { p: '\na'.repeat(130_000) },
+  },
+  'a part of many lines, indented by as much as a string can have': {
+    source: `${' '.repeat(3_500)}{{> p}}`,
+    parts: { p: '\na'.repeat(130_000) },
+  },
   'a part that includes itself': { source: '{{> p}}', parts: { p: 'x{{> p}}' } },
   'a part with itself in a list': { source: '{{> p}}', parts: { p: '{{#l}}{{> p}}{{/l}}' }, variables: { l: list } },
   'sections nested 50,000 deep': { source: '{{#a}}'.repeat(40_000) },

@@ -6,6 +6,7 @@ import {
   validateVariables,
 } from '../../../src/domains/templates/index.ts';
 import { isLinearSchema, isSmallData } from '../../../src/domains/templates/schema/schema-risk.ts';
+import { watchLoop } from '../../support/loop-delay.ts';
 
 // A thread takes long to start on a busy machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
@@ -100,13 +101,24 @@ describe('variables against an input schema', () => {
     [{ properties: { a: { items: { anyOf: [{ format: 'email' }] } } } }, false],
     [{ uniqueItems: true }, false],
     [{ enum: Array.from({ length: 1_000 }, (_, n) => n) }, false],
+    [{ properties: { a: { items: { required: Array.from({ length: 1_000 }, (_, n) => `a${n}`) } } } }, false],
     [{ properties: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [n, {}])) }, false],
   ])('the schema %j is checked on the event loop: %s', (schema, linear) => {
     expect(isLinearSchema(schema)).toBe(linear);
   });
 
+  test('a schema that finds a fault for each of many names and values does not hold up the event loop', async () => {
+    const required = Array.from({ length: 5_000 }, (_, n) => `a${n}`);
+    const loop = watchLoop();
+    const checked = validate({ properties: { x: { items: { required } } } }, { x: Array(900).fill({}) });
+    await expect(checked).rejects.toMatchObject({
+      code: expect.stringMatching(/^(template_limit|invalid_variables)$/),
+    });
+    expect(loop.stop()).toBeLessThan(200);
+  });
+
   test('many values are checked in a thread whatever the schema', () => {
-    expect(isSmallData({ a: Array.from({ length: 1_000 }, () => null) })).toBe(true);
+    expect(isSmallData({ a: Array.from({ length: 900 }, () => null) })).toBe(true);
     expect(isSmallData({ a: Array.from({ length: 50 }, () => Array.from({ length: 50 }, () => 1)) })).toBe(false);
     expect(isSmallData({ a: Array.from({ length: 1_000_000 }, () => 1) })).toBe(false);
   });

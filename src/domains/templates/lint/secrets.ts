@@ -1,6 +1,7 @@
 /**
- * Prefixes by which well-known services mark their keys. Every pattern runs in linear time: it has
- * no repetition within a repetition.
+ * Prefixes by which well-known services mark their keys. Every pattern runs in linear time: it has no
+ * repetition within a repetition, and an unbounded one either matches or ends before the next place
+ * where a match can begin.
  */
 const patterns: readonly [string, RegExp][] = [
   ['an OpenAI or Anthropic key', /\bsk-[A-Za-z0-9_-]{20,}/],
@@ -13,7 +14,7 @@ const patterns: readonly [string, RegExp][] = [
   ['a Hugging Face token', /\bhf_[A-Za-z0-9]{30,}/],
   ['a GitLab token', /\bglpat-[A-Za-z0-9_-]{20,}/],
   ['a webhook secret', /\bwhsec_[A-Za-z0-9+/=]{24,}/],
-  ['a JSON web token', /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}/],
+  ['a JSON web token', /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/],
   ['a password in an address', /\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s/:@{}]{1,64}:[^\s/@{}]{3,128}@/i],
   ['a private key', /-----BEGIN (?:[A-Z]{2,10} )?PRIVATE KEY-----/],
 ];

@@ -51,8 +51,21 @@ function renderTag(node: Exclude<Node, TextNode>, position: RenderPosition): str
  */
 function renderText({ text, lineStart }: TextNode, position: RenderPosition): string {
   if (position.indent === '') return emit(text, position);
-  const indented = text.replace(/\n(?=[^\r\n])/g, `\n${position.indent}`);
+  const indented = indentLines(text, position.indent, position);
   return emit(lineStart && !/^\r?\n/.test(text) ? position.indent + indented : indented, position);
+}
+
+/**
+ * Indents the lines after the first that are not empty.
+ * @throws TemplateLimitError before a text is made that is too long
+ */
+function indentLines(text: string, indent: string, { scope: { budget } }: RenderPosition): string {
+  let left = budget.outputLeft - text.length;
+  return text.replace(/\n(?=[^\r\n])/g, () => {
+    left -= indent.length;
+    if (left < 0) budget.output(budget.outputLeft + 1);
+    return `\n${indent}`;
+  });
 }
 
 function renderVariable({ path, tag }: VariableNode, position: RenderPosition): string {
@@ -92,7 +105,8 @@ function renderPart(node: PartNode, position: RenderPosition): string {
   const indent = node.indent === undefined ? '' : position.indent + node.indent;
   if (part.format !== 'mustache') {
     const text = scope.renderIsolated(part, given, { partDepth, unconditional: position.unconditional });
-    return indent === '' ? text : emit(text.replace(/^(?=[^\r\n])/gm, indent), position);
+    if (indent === '') return text;
+    return emit((/^[^\r\n]/.test(text) ? indent : '') + indentLines(text, indent, position), position);
   }
   position.frames.push(given);
   const text = renderNodes(part.nodes, { ...position, partDepth, indent });

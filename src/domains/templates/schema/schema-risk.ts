@@ -25,11 +25,13 @@ const linearKeywords = new Set([
   ...['properties', 'additionalProperties', 'items', 'anyOf', 'oneOf', 'allOf', 'not'],
 ]);
 
+/** Ajv may make an error for each node and each value: of so many, they take about 30 ms. */
 const inlineNodesMax = 100;
-const inlineValuesMax = 2_000;
+const inlineValuesMax = 1_000;
 
 /**
- * Returns whether checking against this schema may run on the event loop. Large schemas may not.
+ * Returns whether checking against this schema may run on the event loop. Large schemas may not; names that are
+ * required and values of an `enum` count as nodes.
  * Neither may `pattern` and `format` (regular expressions that may never end), `$ref` (schemas that
  * grow exponentially) and `uniqueItems` (quadratic).
  */
@@ -41,8 +43,9 @@ export function isLinearSchema(schema: unknown): boolean {
     if (typeof each !== 'object' || each === null) continue;
     for (const [keyword, value] of Object.entries(each)) {
       if (!linearKeywords.has(keyword)) return false;
-      if (keyword === 'enum' && Array.isArray(value) && value.length > inlineNodesMax) return false;
-      open.push(...subschemas(keyword, value));
+      if (Array.isArray(value)) nodes += value.length;
+      if (nodes > inlineNodesMax) return false;
+      for (const inner of subschemas(keyword, value)) open.push(inner);
     }
   }
   return true;
