@@ -19,7 +19,7 @@ import { type RowsFromExecutionsDeps, rowsFromExecutions } from './rows-from-exe
 import type { Run, RunOptions, RunWarning } from './run.ts';
 import { countHoldoutUses } from './run-store.ts';
 import type { KeyedRow, RowInput } from './split-rows.ts';
-import { requireEnough, scorableRows, usableRows } from './usable-rows.ts';
+import { requireEnough, requireFewVariables, scorableRows, usableRows } from './usable-rows.ts';
 
 export interface PrepareRunDeps extends RowsFromExecutionsDeps {
   prompts: Pick<ItemCache<PromptContent>, 'locate' | 'readVersion'>;
@@ -54,10 +54,12 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
   const { content } = await deps.prompts.readVersion(item, number);
   const compiled = await compilePrompt(deps.source, project, content);
   requireParts(compiled);
+  const required = requiredOf(compiled);
+  requireFewVariables(required);
   const found = await findRows(deps, input, item, compiled);
   const rest = sharedThird(project.workspaceId);
   const threads = deps.source.threads.of(project.workspaceId, input.waiter);
-  const usable = await usableRows(found.rows, requiredOf(compiled), rest);
+  const usable = await usableRows(found.rows, required, rest);
   const valid = await validRows(deps, input, compiled, usable.rows);
   const { metrics, warnings: metricWarnings } = await chooseMetrics(threads, body.metrics, valid.rows);
   const scorable = scorableRows(valid.rows, metrics);

@@ -38,6 +38,7 @@ export type TemplateBudget =
   | 'nesting'
   | 'parts'
   | 'steps'
+  | 'variables'
   | 'output'
   | 'time'
   | 'memory';
