@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { analyzeTemplates } from '../../../src/domains/templates/index.ts';
+import { analyzeTemplates, MissingVariablesError } from '../../../src/domains/templates/index.ts';
 import { parseMustache } from '../../../src/domains/templates/mustache/parse-mustache.ts';
 
 // The least of three tries: another process of a busy machine may delay one of them.
@@ -39,4 +39,12 @@ test('very many variables are compared with a schema that requires very many oth
   const { variables } = analyzeTemplates(templates, new Map(), schema);
   expect(variables.filter(({ required }) => required).map(({ path }) => path)).toEqual(['v7']);
   expect(leastMs(() => analyzeTemplates(templates, new Map(), schema))).toBeLessThan(300);
+});
+
+test('very many missing variables are all named, and the first 100 are described', () => {
+  const names = numbered('v', 25_000);
+  const { missing, errors, message } = new MissingVariablesError(names, ['history']);
+  expect(missing).toEqual([...names, 'placeholders.history']);
+  expect(errors?.map(({ path }) => path)).toEqual(numbered('variables.v', 100));
+  expect(message).toMatch(/^25001 variables missing: v0, /);
 });
