@@ -12,6 +12,8 @@ export const optimizeLimits = {
   /** Strings, numbers, lists and objects of one row. */
   rowValuesMax: 1_000,
   executionsMax: 1_000,
+  /** Variables that a prompt requires: as many as a row can have values. */
+  requiredVariablesMax: 1_000,
 } as const;
 
 const paramValuesMax = 200;

@@ -4,7 +4,7 @@ import type { Waiter } from '../../lib/fair-lane-options.ts';
 import { sharedThird } from '../../lib/pace.ts';
 import type { OverrideCache, PriceTable } from '../pricing/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
-import { type CompiledPrompt, compilePrompt, fillVariables, type PartSource } from '../rendering/index.ts';
+import { type CompiledPrompt, compilePrompt, type PartSource } from '../rendering/index.ts';
 import type { Item, ItemCache } from '../versioned/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 import { callPrices } from './call-prices.ts';
@@ -18,8 +18,9 @@ import type { StoredRow } from './row-store.ts';
 import { type RowsFromExecutionsDeps, rowsFromExecutions } from './rows-from-executions.ts';
 import type { Run, RunOptions, RunWarning } from './run.ts';
 import { countHoldoutUses } from './run-store.ts';
-import type { KeyedRow, RowInput } from './split-rows.ts';
-import { requireEnough, scorableRows, usableRows } from './usable-rows.ts';
+import type { RowInput } from './split-rows.ts';
+import { requireEnough, requireFewVariables, scorableRows, usableRows } from './usable-rows.ts';
+import { validRows } from './valid-rows.ts';
 
 export interface PrepareRunDeps extends RowsFromExecutionsDeps {
   prompts: Pick<ItemCache<PromptContent>, 'locate' | 'readVersion'>;
@@ -54,11 +55,13 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
   const { content } = await deps.prompts.readVersion(item, number);
   const compiled = await compilePrompt(deps.source, project, content);
   requireParts(compiled);
+  const required = requiredOf(compiled);
+  requireFewVariables(required);
   const found = await findRows(deps, input, item, compiled);
   const rest = sharedThird(project.workspaceId);
   const threads = deps.source.threads.of(project.workspaceId, input.waiter);
-  const usable = await usableRows(found.rows, requiredOf(compiled), rest);
-  const valid = await validRows(deps, input, compiled, usable.rows);
+  const usable = await usableRows(found.rows, required, rest);
+  const valid = await validRows(threads, compiled, usable.rows, rest);
   const { metrics, warnings: metricWarnings } = await chooseMetrics(threads, body.metrics, valid.rows);
   const scorable = scorableRows(valid.rows, metrics);
   const config = resolveConfig(body, { base: content, models: deps.models, metrics, seed: randomInt(2 ** 31) });
@@ -113,34 +116,6 @@ const requiredOf = ({ variables }: CompiledPrompt) =>
 function requireParts({ expanded }: CompiledPrompt): void {
   const unknown = expanded.problems.find(({ code }) => code === 'unknown_part');
   if (unknown !== undefined) throw new InvalidError('unknown_part', unknown.message);
-}
-
-/** Leaves out rows that the input schema refuses, because no candidate could be rendered with them. */
-async function validRows(
-  deps: PrepareRunDeps,
-  { project, waiter }: PrepareRunInput,
-  compiled: CompiledPrompt,
-  given: readonly KeyedRow[],
-): Promise<{ rows: readonly KeyedRow[]; dropped: number; warnings: RunWarning[] }> {
-  if (compiled.content.inputSchema === null) return { rows: given, dropped: 0, warnings: [] };
-  const threads = deps.source.threads.of(project.workspaceId, waiter);
-  const placeholders = Object.fromEntries(compiled.placeholders.map((name) => [name, []]));
-  const rows: KeyedRow[] = [];
-  let refusal: InvalidError | undefined;
-  for (const row of given) {
-    try {
-      await fillVariables(threads, compiled, { variables: row.inputs, placeholders, onMissing: 'error' });
-      rows.push(row);
-    } catch (error) {
-      if (!(error instanceof InvalidError)) throw error;
-      refusal ??= error;
-    }
-  }
-  if (refusal === undefined) return { rows, dropped: 0, warnings: [] };
-  const dropped = given.length - rows.length;
-  requireEnough(rows.length, `, without ${dropped} that the input schema of the prompt refuses. ${refusal.message}`);
-  const message = `${dropped} rows do not match the input schema of the prompt and are not used. ${refusal.message}`;
-  return { rows, dropped, warnings: [{ code: 'invalid_rows', message }] };
 }
 
 async function holdoutWarnings(

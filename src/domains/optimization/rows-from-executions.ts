@@ -1,4 +1,5 @@
 import type { ProjectId } from '../../lib/ids.ts';
+import { mapInSlices } from '../../lib/pace.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { FeedbackKind } from '../feedback/index.ts';
@@ -68,7 +69,7 @@ export async function rowsFromExecutions(
   for (let start = 0; start < calls.length && !collection.isFull; start += callsPerPage) {
     signal.throwIfAborted();
     const page = await readRatedCalls(stores, projectId, calls.slice(start, start + callsPerPage));
-    for (const call of page) collection.add(call);
+    await mapInSlices(page, (call) => collection.add(call));
   }
   const { rows, dropped } = collection;
   return { rows, dropped, warnings: [...warnings, ...collection.warnings()] };

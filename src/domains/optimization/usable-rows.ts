@@ -2,7 +2,8 @@ import { fingerprintOf } from '../../lib/cursor.ts';
 import { type Fault, InvalidError } from '../../lib/errors.ts';
 import { mapInSlices, type Rest } from '../../lib/pace.ts';
 import { type MetricConfig, needsOf, prepareMetrics } from '../prompt-search/index.ts';
-import { descend, isMissing } from '../templates/index.ts';
+import { descend, isMissing, TemplateLimitError } from '../templates/index.ts';
+import { optimizeLimits } from './optimize.schema.ts';
 import type { RunWarning } from './run.ts';
 import { type KeyedRow, type RowInput, rowKeyOf, rowLimits } from './split-rows.ts';
 
@@ -29,17 +30,21 @@ export async function usableRows(
 ): Promise<UsableRows> {
   const faults: Fault[] = [];
   const variables = new Set<string>();
-  const complete = given.filter((row, index) => {
-    const missing = required.filter((path) => isMissing(descend(row.inputs, path.split('.'))));
+  const complete: RowInput[] = [];
+  const paths = required.map((path) => path.split('.'));
+  const check = (row: RowInput, index: number) => {
+    const missing = required.filter((_, at) => isMissing(descend(row.inputs, paths[at] ?? [])));
     for (const variable of missing) variables.add(variable);
     if (faults.length < faultsMax) faults.push(...missing.map((variable) => faultOf(variable, index)));
-    return missing.length === 0;
-  });
+    if (missing.length === 0) complete.push(row);
+  };
+  await mapInSlices(given, check, rest);
   const incomplete = given.length - complete.length;
   if (incomplete > 0 && complete.length < rowLimits.rowsMin) throw missingVariables(faults, [...variables], incomplete);
   const keyed = await mapInSlices(complete, (row): KeyedRow => ({ ...row, key: rowKeyOf(row.inputs) }), rest);
   const rows = [...new Map(keyed.toReversed().map((row) => [row.key, row])).values()].toReversed();
   const twins = keyed.length - rows.length;
+  const contradicting = twins === 0 ? 0 : await contradictions(keyed, rest);
   requireEnough(rows.length, twins > 0 ? `, without ${twins} with the inputs of another` : '');
   const dropped = given.length - rows.length;
   return {
@@ -48,7 +53,7 @@ export async function usableRows(
       ...(incomplete === 0
         ? []
         : [warningOf('rows_without_variables', `${incomplete} rows lack ${namesOf(variables)} and are not used.`)]),
-      ...(twins === 0 ? [] : [warningOf('duplicate_rows', describeTwins(twins, contradictions(keyed)))]),
+      ...(twins === 0 ? [] : [warningOf('duplicate_rows', describeTwins(twins, contradicting))]),
     ],
   };
 }
@@ -60,14 +65,26 @@ function describeTwins(twins: number, contradicting: number): string {
 }
 
 /** Counts the rows that expect another output than the first row with their inputs. */
-function contradictions(rows: readonly KeyedRow[]): number {
+async function contradictions(rows: readonly KeyedRow[], rest: Rest): Promise<number> {
   const expected = new Map<string, string>();
-  return rows.filter((row) => {
+  const contradicts = (row: KeyedRow) => {
     const own = fingerprintOf(row.expected ?? null);
     const first = expected.get(row.key) ?? own;
     expected.set(row.key, first);
     return own !== first;
-  }).length;
+  };
+  return (await mapInSlices(rows, contradicts, rest)).filter(Boolean).length;
+}
+
+/**
+ * Refuses a prompt with more required variables than a row can have values.
+ * @throws TemplateLimitError
+ */
+export function requireFewVariables(required: readonly string[]): void {
+  const { requiredVariablesMax: max } = optimizeLimits;
+  if (required.length <= max) return;
+  const message = `A run takes a prompt with at most ${max} required variables; this one has ${required.length}`;
+  throw new TemplateLimitError(message, 'variables');
 }
 
 /**

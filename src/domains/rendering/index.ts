@@ -1,6 +1,6 @@
 export { type CompiledPrompt, compilePrompt } from './compile-prompt.ts';
 export { createRendering } from './create-rendering.ts';
 export { modelOf } from './estimate-cost.ts';
-export { fillVariables } from './fill-variables.ts';
+export { type Fillable, fillVariables } from './fill-variables.ts';
 export { createPartSource, type PartSource, type PartsProject } from './load-parts.ts';
 export { renderCompiled } from './render-prompt.ts';

@@ -214,12 +214,12 @@ function bind(argument: PartArgument, position: WalkPosition): [string, string |
 }
 
 function collectParts(uses: readonly PartUse[]): TemplatePart[] {
-  const parts = new Map<string, TemplatePart>();
+  const parts = new Map<string, TemplatePart & { names: Set<string> }>();
   for (const { slug, ref, arguments: given, line, column, length } of uses) {
-    const part = parts.get(ref) ?? { slug, ref, arguments: [], positions: [] };
+    const part = parts.get(ref) ?? { slug, ref, arguments: [], positions: [], names: new Set() };
     parts.set(ref, part);
     part.positions.push({ line, column, length });
-    for (const { name } of given) if (!part.arguments.includes(name)) part.arguments.push(name);
+    for (const { name } of given) part.names.add(name);
   }
-  return [...parts.values()];
+  return [...parts.values()].map(({ names, ...part }) => ({ ...part, arguments: [...names] }));
 }

@@ -1,6 +1,6 @@
 import { InvalidError } from '../../lib/errors.ts';
 import { type CheckedVariables, checkVariables } from './schema/check-variables.ts';
-import { isLinearSchema, isSmallData, schemaBytesMax } from './schema/schema-risk.ts';
+import { isQuickCheck, schemaBytesMax } from './schema/schema-risk.ts';
 import type { WorkspaceThreads } from './threads/template-threads.ts';
 
 /**
@@ -35,7 +35,7 @@ export async function validateVariables(
   variables: Readonly<Record<string, unknown>>,
 ): Promise<Omit<CheckedVariables, 'faults'>> {
   await checkInputSchema(threads, schema);
-  const inline = isLinearSchema(schema) && isSmallData(variables);
+  const inline = isQuickCheck(schema, variables);
   const found = inline ? checkVariables(schema, variables) : await threads.run('validate', { schema, variables });
   if (found.faults.length === 0) return { variables: found.variables, defaulted: found.defaulted };
   const [first] = found.faults;

@@ -387,6 +387,13 @@ describe('422', () => {
     expect(await runsOf(prompt.id)).toEqual([]);
   });
 
+  test('a prompt with more required variables than a row can have values', async () => {
+    const template = Array.from({ length: 1_001 }, (_, index) => `{{v${index}}}`).join(' ');
+    const prompt = await it.newPrompt({ template });
+    const problem = expectProblem((await it.optimize(prompt.id)) as never, 422, 'template_limit');
+    expect(problem).toMatchObject({ budget: 'variables', detail: expect.stringContaining('at most 1000 required') });
+  });
+
   test('rows without a variable of the template are named with it', async () => {
     const prompt = await it.newPrompt();
     const rows = rowsOf(30, (index) => ({ inputs: { text: `${index}` } }));

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type RowInput, rowKeyOf } from '../../../src/domains/optimization/split-rows.ts';
-import { scorableRows, usableRows } from '../../../src/domains/optimization/usable-rows.ts';
+import { requireFewVariables, scorableRows, usableRows } from '../../../src/domains/optimization/usable-rows.ts';
 import { oneTurn } from '../../../src/lib/pace.ts';
+import { watchLoop } from '../../support/loop-delay.ts';
 
 const rowsOf = (count: number, more: (index: number) => Partial<RowInput> = () => ({})): RowInput[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -42,10 +43,45 @@ describe('usableRows', () => {
     expect(errors[1]).toMatchObject({ path: 'dataset.rows[0].inputs.b', code: 'missing_variable' });
   });
 
+  test('many rows and variables are compared while other work runs', async () => {
+    const required = Array.from({ length: 25_000 }, (_, index) => `v${index}.name`);
+    const loop = watchLoop();
+    const refused = usableRows(rowsOf(300), required, oneTurn);
+    await expect(refused).rejects.toMatchObject({ code: 'missing_variables' });
+    expect(loop.stop()).toBeLessThan(200);
+  });
+
+  test('expected values of rows with the same inputs are compared while other work runs', async () => {
+    const expected = Array.from({ length: 900 }, () => 'word');
+    const loop = watchLoop();
+    const { dropped } = await usableRows(
+      Array.from({ length: 2_000 }, (_, index) => ({ inputs: { a: index % 1_000 }, expected })),
+      ['a'],
+      oneTurn,
+    );
+    expect(dropped).toBe(1_000);
+    expect(loop.stop()).toBeLessThan(200);
+  });
+
   test('too few rows are refused, with their number', async () => {
     await expect(usableRows(rowsOf(5), [], oneTurn)).rejects.toMatchObject({ code: 'insufficient_data' });
     const twins = usableRows([...rowsOf(3), ...rowsOf(3)], [], oneTurn);
     await expect(twins).rejects.toMatchObject({ code: 'insufficient_data', extra: { rows: 3, minimum: 6 } });
+  });
+});
+
+describe('requireFewVariables', () => {
+  const numbered = (count: number) => Array.from({ length: count }, (_, index) => `v${index}`);
+
+  test('a prompt may require as many variables as a row can have values', () => {
+    expect(() => requireFewVariables(numbered(1_000))).not.toThrow();
+    expect(() => requireFewVariables(numbered(1_001))).toThrow(
+      expect.objectContaining({
+        code: 'template_limit',
+        message: 'A run takes a prompt with at most 1000 required variables; this one has 1001',
+        extra: { budget: 'variables' },
+      }),
+    );
   });
 });
 

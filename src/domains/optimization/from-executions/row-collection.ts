@@ -3,7 +3,14 @@ import { fingerprintOf } from '../../../lib/cursor.ts';
 import type { FeedbackKind } from '../../feedback/index.ts';
 import type { RunWarning } from '../run.ts';
 import type { RatedCall } from './read-rated-calls.ts';
-import { type DropReason, dropReasons, type ExecutionRow, rowOfCall } from './row-of-call.ts';
+import {
+  type DropReason,
+  dropReasons,
+  type ExecutionRow,
+  type PromptNames,
+  promptNames,
+  rowOfCall,
+} from './row-of-call.ts';
 
 /** UTF-16 units of all rows together, as JSON. */
 const rowsCharsMax = 16 * 1024 * 1024;
@@ -12,13 +19,13 @@ const rowsCharsMax = 16 * 1024 * 1024;
 export class RowCollection {
   readonly rows: ExecutionRow[] = [];
   readonly dropped: Partial<Record<DropReason, number>> = {};
-  readonly #variables: ReadonlyMap<string, boolean>;
+  readonly #variables: PromptNames;
   readonly #wanted: { feedback: FeedbackKind; limit: number };
   readonly #keys = new Set<string>();
   #charsLeft = rowsCharsMax;
 
   constructor(variables: ReadonlyMap<string, boolean>, wanted: { feedback: FeedbackKind; limit: number }) {
-    this.#variables = variables;
+    this.#variables = promptNames(variables);
     this.#wanted = wanted;
   }
 

@@ -37,10 +37,27 @@ const isOfKind: Readonly<Record<FeedbackKind, (said: SaidOfTarget) => boolean>> 
   corrected: ({ correction }) => correction !== null,
 };
 
+/** The variables of a prompt, as rows are compared with them. */
+export interface PromptNames {
+  /** Top-level names. */
+  names: ReadonlySet<string>;
+  /** Paths of the required ones, in segments. */
+  required: readonly (readonly string[])[];
+}
+
+/** Splits the paths of a prompt's variables once for all calls. */
+export function promptNames(variables: ReadonlyMap<string, boolean>): PromptNames {
+  const paths = [...variables].map(([path, isRequired]) => ({ segments: path.split('.'), isRequired }));
+  return {
+    names: new Set(paths.map(({ segments: [name = ''] }) => name)),
+    required: paths.flatMap(({ segments, isRequired }) => (isRequired ? [segments] : [])),
+  };
+}
+
 /** Returns the row of a call, why it gives none, or undefined if it does not have the wanted feedback. */
 export function rowOfCall(
   { spans, said }: RatedCall,
-  variables: ReadonlyMap<string, boolean>,
+  variables: PromptNames,
   kind: FeedbackKind,
 ): ExecutionRow | DropReason | undefined {
   const [own] = spans;
@@ -62,10 +79,9 @@ export function rowOfCall(
  * otherwise an input that is an object with exactly the variables. Undefined if a required one is
  * missing.
  */
-function inputsOf(spans: readonly CallTexts[], variables: ReadonlyMap<string, boolean>) {
-  const names = new Set([...variables.keys()].map((path) => path.split('.', 1)[0] ?? path));
+function inputsOf(spans: readonly CallTexts[], { names, required }: PromptNames) {
   const isComplete = (inputs: Readonly<Record<string, unknown>>) =>
-    [...variables].every(([path, isRequired]) => !isRequired || !isMissing(descend(inputs, path.split('.'))));
+    required.every((path) => !isMissing(descend(inputs, path)));
   const recorded = spans.map(({ variables: given }) => inputsFrom(given, names)).find(isComplete);
   if (recorded !== undefined) return recorded;
   const isExact = (input: Readonly<Record<string, unknown>>) => Object.keys(input).every((name) => names.has(name));

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { LRUCache } from 'lru-cache';
@@ -21,12 +22,22 @@ const compiledKept = new LRUCache<string, ValidateFunction | string>({ max: kept
  * so it is done once, in a worker thread.
  */
 export function compileSchema(schema: unknown, validateSchema: boolean): ValidateFunction | string {
-  const key = JSON.stringify(schema) ?? '';
+  const key = keyOf(schema);
   const kept = compiledKept.get(key);
   if (kept !== undefined) return kept;
   const compiled = compile(schema, validateSchema);
   compiledKept.set(key, compiled);
   return compiled;
+}
+
+/** Keys by schema, because the same object is used for many variables. */
+const keysKept = new WeakMap<object, string>();
+
+function keyOf(schema: unknown): string {
+  if (typeof schema !== 'object' || schema === null) return String(schema);
+  const key = keysKept.get(schema) ?? hash('sha256', JSON.stringify(schema));
+  keysKept.set(schema, key);
+  return key;
 }
 
 /**

@@ -36,7 +36,16 @@ export function isRequiredBy(schema: unknown, path: readonly string[]): boolean 
   for (const segment of path.slice(0, -1)) at = propertyOf(schema, at, segment);
   return at
     .flatMap((each) => appliedBy(schema, each))
-    .some(({ required }) => Array.isArray(required) && required.includes(path.at(-1)));
+    .some(({ required }) => Array.isArray(required) && namesIn(required).has(path.at(-1)));
+}
+
+/** Names by the list of `required`, because each list is searched again for every variable. */
+const namesKept = new WeakMap<readonly unknown[], ReadonlySet<unknown>>();
+
+function namesIn(required: readonly unknown[]): ReadonlySet<unknown> {
+  const names = namesKept.get(required) ?? new Set(required);
+  namesKept.set(required, names);
+  return names;
 }
 
 /** Properties of one schema that are searched. */

@@ -25,35 +25,62 @@ const linearKeywords = new Set([
   ...['properties', 'additionalProperties', 'items', 'anyOf', 'oneOf', 'allOf', 'not'],
 ]);
 
-/** Ajv may make an error for each node and each value: of so many, they take about 30 ms. */
 const inlineNodesMax = 100;
-const inlineValuesMax = 1_000;
+const inlineValuesMax = 2_000;
+/** Schemas, required names and values of `enum`, times values of the variables. This many checks take about 10 ms. */
+const inlineChecksMax = 50_000;
+/** Characters that are counted for `minLength` and `maxLength`. This many take about 10 ms. */
+const inlineCharactersMax = 4_000_000;
 
-/**
- * Returns whether checking against this schema may run on the event loop. Large schemas may not; names that are
- * required and values of an `enum` count as nodes.
- * Neither may `pattern` and `format` (regular expressions that may never end), `$ref` (schemas that
- * grow exponentially) and `uniqueItems` (quadratic).
- */
-export function isLinearSchema(schema: unknown): boolean {
-  const open: unknown[] = [schema];
-  let nodes = 0;
-  for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    if (++nodes > inlineNodesMax) return false;
-    if (typeof each !== 'object' || each === null) continue;
-    for (const [keyword, value] of Object.entries(each)) {
-      if (!linearKeywords.has(keyword)) return false;
-      if (Array.isArray(value)) nodes += value.length;
-      if (nodes > inlineNodesMax) return false;
-      for (const inner of subschemas(keyword, value)) open.push(inner);
-    }
-  }
-  return true;
+/** What a check against a schema costs for each value, and for each character. */
+interface SchemaCost {
+  /** Schemas, required names and values of `enum`. */
+  checks: number;
+  /** Limits of the length of a text. */
+  lengths: number;
 }
 
-/** Returns whether data has few enough values to be checked on the event loop. */
-export function isSmallData(data: unknown): boolean {
-  return hasAtMostValues(data, inlineValuesMax);
+/**
+ * Returns whether variables may be checked on the event loop. Those with large schemas or many values
+ * may not. Neither may schemas with `pattern` and `format` (regular expressions that may never end),
+ * `$ref` (schemas that grow exponentially) and `uniqueItems` (quadratic).
+ */
+export function isQuickCheck(schema: unknown, variables: unknown): boolean {
+  const cost = linearCostOf(schema);
+  if (cost === undefined) return false;
+  if (!hasAtMostValues(variables, Math.min(inlineValuesMax, inlineChecksMax / cost.checks))) return false;
+  return cost.lengths === 0 || cost.lengths * charactersOf(variables) <= inlineCharactersMax;
+}
+
+/** Returns undefined for a schema that is too large, or whose cost may not grow linearly. */
+function linearCostOf(schema: unknown): SchemaCost | undefined {
+  const open: unknown[] = [schema];
+  const cost = { checks: 0, lengths: 0 };
+  let nodes = 0;
+  for (let each = open.pop(); each !== undefined; each = open.pop()) {
+    if (++nodes > inlineNodesMax) return undefined;
+    if (typeof each !== 'object' || each === null) continue;
+    for (const [keyword, value] of Object.entries(each)) {
+      if (!linearKeywords.has(keyword)) return undefined;
+      if (keyword === 'enum' && Array.isArray(value) && value.length > inlineNodesMax) return undefined;
+      if ((keyword === 'required' || keyword === 'enum') && Array.isArray(value)) cost.checks += value.length;
+      if (keyword === 'minLength' || keyword === 'maxLength') cost.lengths++;
+      open.push(...subschemas(keyword, value));
+    }
+  }
+  return { ...cost, checks: cost.checks + nodes };
+}
+
+/** Returns the characters of all texts in data of few values. */
+function charactersOf(data: unknown): number {
+  const open: unknown[] = [data];
+  let characters = 0;
+  while (open.length > 0) {
+    const each = open.pop();
+    if (typeof each === 'string') characters += each.length;
+    else if (typeof each === 'object' && each !== null) for (const item of Object.values(each)) open.push(item);
+  }
+  return characters;
 }
 
 function subschemas(keyword: string, value: unknown): unknown[] {

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import type { RatedCall } from '../../../src/domains/optimization/from-executions/read-rated-calls.ts';
+import { RowCollection } from '../../../src/domains/optimization/from-executions/row-collection.ts';
+
+test('calls of a prompt with very many variables are compared with it in a short time', () => {
+  const names = Array.from({ length: 40_000 }, (_, index) => [`v${index}.name`, false] as const);
+  const collection = new RowCollection(new Map([...names, ['question', true]]), { feedback: 'any', limit: 1_000 });
+  const calls = Array.from({ length: 200 }, (_, index) => ({
+    spans: [{ variables: new Map([['question', `${index}`]]), cut: {}, isOfOptimization: false, output: 'x' }],
+    said: { score: 1, correction: null, comment: null },
+  })) as unknown as RatedCall[];
+  const startMs = performance.now();
+  for (const call of calls) collection.add(call);
+  expect(performance.now() - startMs).toBeLessThan(200);
+  expect(collection.rows).toHaveLength(200);
+  expect(collection.rows[7]).toEqual({ inputs: { question: '7' }, expected: 'x', weakLabel: true });
+});
