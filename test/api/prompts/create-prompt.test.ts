@@ -120,6 +120,13 @@ describe('409', () => {
 });
 
 describe('422', () => {
+  test('a config over 256 KiB as JSON is refused with the limit, and one of 256 KiB is not', async () => {
+    const ofBytes = (bytes: number) => ({ description: '€'.repeat(100).padEnd(bytes - 218, 'x') });
+    const problem = expectProblem(await create({ ...text, config: ofBytes(262_145) }), 422, 'invalid_body');
+    expect(problem.errors).toMatchObject([{ path: 'config', message: 'must have at most 262144 bytes as JSON' }]);
+    expect((await create({ ...text, config: ofBytes(262_144) })).status).toBe(201);
+  });
+
   test.each([
     [{ ...text, name: ' ' }, 'name'],
     [{ ...text, name: 'x'.repeat(201) }, 'name'],

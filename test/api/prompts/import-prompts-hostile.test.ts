@@ -158,6 +158,13 @@ describe('what an import may cost', () => {
 });
 
 describe('what an import may say', () => {
+  test.each(['config', 'input_schema'])('a %s over 256 KiB as JSON is refused with its line', async (field) => {
+    const version = promptVersion('a', 1, 'x', { [field]: { description: 'x'.repeat(262_144) } });
+    const answer = await imported(await newProject(it.api), toLines([itemLine('prompt', 'a'), version]));
+    expect(answer).toMatchObject(faultAt('line 2'));
+    expect(answer.body.errors[0]?.message).toBe(`${field}: must have at most 262144 bytes as JSON`);
+  });
+
   test.each([
     ['the year 0 of an item', [itemLine('prompt', 'a', { created_at: '0000-01-01T00:00:00.000Z' })], 1],
     ['the year 0 of an update', [itemLine('prompt', 'a', { updated_at: '0000-12-31T23:59:59.999Z' })], 1],
