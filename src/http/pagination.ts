@@ -35,11 +35,25 @@ export function toPage<Row, Item>(
   toItem: (row: Row) => Item,
   cursorAfter: (row: Row) => string,
 ) {
-  const given = rows.slice(0, limit);
-  const last = given.at(-1);
-  const hasMore = rows.length > limit && last !== undefined;
+  const given = { rows: rows.slice(0, limit), hasMore: rows.length > limit };
+  return pageOf(given, limit, toItem, cursorAfter);
+}
+
+/**
+ * Builds the response of a list whose pages may end before `limit`.
+ * @param given the rows of the page, and whether others follow
+ * @param cursorAfter returns the cursor that continues after a row
+ */
+export function pageOf<Row, Item>(
+  given: { rows: readonly Row[]; hasMore: boolean },
+  limit: number,
+  toItem: (row: Row) => Item,
+  cursorAfter: (row: Row) => string,
+) {
+  const last = given.rows.at(-1);
+  const hasMore = given.hasMore && last !== undefined;
   return {
-    data: given.map(toItem),
+    data: given.rows.map(toItem),
     page: { next_cursor: hasMore ? cursorAfter(last) : null, has_more: hasMore, limit },
   };
 }

@@ -36,13 +36,8 @@ export function countJsonTokens(json: Uint8Array): number {
 
 /** Returns the position of the quotation mark that ends the string beginning at `begin`. */
 function closingQuote(json: Uint8Array, begin: number): number {
-  let end = json.indexOf(quote, begin + 1);
-  while (end > 0 && isEscaped(json, end)) end = json.indexOf(quote, end + 1);
-  return end < 0 ? json.length : end;
-}
-
-function isEscaped(json: Uint8Array, at: number): boolean {
-  let slashes = 0;
-  while (json[at - 1 - slashes] === backslash) slashes++;
-  return slashes % 2 === 1;
+  // Byte by byte: a search for each escaped quotation mark takes longer than reading past it.
+  let at = begin + 1;
+  while (at < json.length && json[at] !== quote) at += json[at] === backslash ? 2 : 1;
+  return at;
 }

@@ -14,6 +14,8 @@ export interface RecordCacheOptions<T> {
   /** How long after its loading the last record may be used while loading fails. */
   staleOnErrorMs: number;
   entriesMax: number;
+  /** Limits the size of all records together, for records that can be large. */
+  sizes?: { bytesMax: number; bytesOf: (value: T) => number };
 }
 
 interface Entry<T> {
@@ -48,7 +50,7 @@ export class RecordCache<T> {
 
   constructor(options: RecordCacheOptions<T>) {
     this.#options = options;
-    this.#entries = new LRUCache({ max: options.entriesMax });
+    this.#entries = new LRUCache({ max: options.entriesMax, ...sizeLimit(options.sizes) });
   }
 
   /**
@@ -132,4 +134,9 @@ export class RecordCache<T> {
     }
     this.#entries.set(key, { value, loadedAtMs, doubtful: false, retryAtMs: 0 });
   }
+}
+
+function sizeLimit<T>(sizes: RecordCacheOptions<T>['sizes']) {
+  if (sizes === undefined) return {};
+  return { maxSize: sizes.bytesMax, sizeCalculation: ({ value }: Entry<T>) => sizes.bytesOf(value) };
 }

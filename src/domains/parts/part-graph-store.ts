@@ -39,15 +39,16 @@ export async function insertPartUses(
   references: readonly Reference[],
 ): Promise<void> {
   if (references.length === 0) return;
-  await transaction('part_uses').insert(
-    references.map(({ slug, pin }) => ({
-      project_id: projectId,
-      user_kind: kind,
-      user_id: id,
-      user_version: version,
-      slug,
-      pin,
-    })),
+  // Two arrays, because a statement may have at most 65,535 bindings.
+  await transaction.raw(
+    `insert into part_uses (project_id, user_kind, user_id, user_version, slug, pin)
+     select :projectId, :kind, :id, cast(:version as integer), slug, pin
+     from unnest(cast(:slugs as text[]), cast(:pins as text[])) as used (slug, pin)`,
+    {
+      ...{ projectId, kind, id, version },
+      slugs: references.map(({ slug }) => slug),
+      pins: references.map(({ pin }) => pin),
+    },
   );
 }
 

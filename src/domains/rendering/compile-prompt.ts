@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvalidError } from '../../lib/errors.ts';
+import { retainedBytesOf } from '../../lib/retained-bytes.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
   analyzeTemplates,
@@ -32,6 +33,7 @@ export interface CompiledPrompt {
   declared: ReadonlySet<string>;
   /** Paths of the variables, and whether each is required. */
   variables: ReadonlyMap<string, boolean>;
+  /** Approximate bytes in memory: its templates, config, input schema and parts. */
   bytes: number;
 }
 
@@ -53,18 +55,20 @@ export async function compilePrompt(
   // Yields to other requests: parsing, expanding and analyzing may take about 20 ms each.
   await nextTurn();
   const analysis = analyzeTemplates(templates, expanded.parts, content.inputSchema);
+  const parts = versionsOf(expanded);
+  const { config, inputSchema } = content;
   const sizes = [...templates, ...expanded.parts.values()].map(parsedSizeOf);
   return {
     content,
     prompt,
     expanded,
     picks,
-    parts: versionsOf(expanded),
+    parts,
     placeholders: placeholdersOf(prompt),
     used: new Set(analysis.variables.map(({ name }) => name)),
     declared: new Set(Object.keys(propertiesOf(content.inputSchema))),
     variables: new Map(promptVariables(analysis, content.inputSchema).map(({ path, required }) => [path, required])),
-    bytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
+    bytes: sizes.reduce((sum, bytes) => sum + bytes, retainedBytesOf({ config, inputSchema, picks, parts })),
   };
 }
 

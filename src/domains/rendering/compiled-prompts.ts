@@ -46,7 +46,7 @@ export class CompiledPrompts {
   ): Promise<CompiledPrompt> {
     const content = stale?.content ?? (await this.#prompts.readVersion(prompt, number)).content;
     const compiled = await compilePrompt(this.#source, project, content);
-    this.#kept.set(`${prompt.id} ${number}`, compiled, { size: Math.max(1, compiled.bytes) });
+    this.#kept.set(`${prompt.id} ${number}`, compiled, { size: compiled.bytes });
     return compiled;
   }
 }

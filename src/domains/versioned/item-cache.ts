@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ProjectId } from '../../lib/ids.ts';
 import { RecordCache } from '../../lib/record-cache.ts';
+import { retainedBytesOf } from '../../lib/retained-bytes.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import type { Item, Version } from './item.ts';
@@ -17,14 +18,13 @@ const toldLifeMs = 60_000;
 const untoldLifeMs = 800;
 const missingMs = 800;
 const staleOnErrorMs = 10 * 60_000;
+/** Limits of the cached items: their number and their bytes. */
 const itemsMax = 5_000;
-/** Maximum number of cached versions. */
+const itemBytesMax = 32 * 1024 * 1024;
+/** Limits of the cached versions. A version of more than `keptBytesMax` is read every time. */
 const versionsMax = 1_000;
-/**
- * Characters up to which a version is cached, so that the cached versions fit into memory. Larger
- * versions are read every time.
- */
-const keptCharactersMax = 65_536;
+const versionBytesMax = 32 * 1024 * 1024;
+const keptBytesMax = 256 * 1024;
 
 /**
  * Caches items and versions per process. A change in any process is visible here within a second.
@@ -33,7 +33,12 @@ export class ItemCache<Content> {
   readonly #kind: Kind<Content>;
   readonly #postgres: Postgres;
   readonly #items: RecordCache<Item>;
-  readonly #versions = new LRUCache<string, Version<Content>>({ max: versionsMax });
+  readonly #versions = new LRUCache<string, Version<Content>>({
+    max: versionsMax,
+    maxSize: versionBytesMax,
+    maxEntrySize: keptBytesMax,
+    sizeCalculation: retainedBytesOf,
+  });
 
   constructor({ kind, postgres, invalidations }: CacheOptions<Content>) {
     this.#kind = kind;
@@ -47,6 +52,7 @@ export class ItemCache<Content> {
       missingMs,
       staleOnErrorMs,
       entriesMax: itemsMax,
+      sizes: { bytesMax: itemBytesMax, bytesOf: retainedBytesOf },
     });
     invalidations.subscribe(kind.noun, (ids) => this.#items.drop((item) => ids.has(item.id)));
     invalidations.onGap(() => this.#items.doubt());
@@ -88,8 +94,7 @@ export class ItemCache<Content> {
     const known = this.#versions.get(key);
     if (known !== undefined) return known;
     const version = await readVersion(this.#postgres, this.#kind, item, number);
-    const characters = JSON.stringify(this.#kind.hashed(version.content)).length;
-    if (characters <= keptCharactersMax) this.#versions.set(key, version);
+    this.#versions.set(key, version);
     return version;
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { toPage } from '../../http/pagination.ts';
+import { pageOf } from '../../http/pagination.ts';
 import { decodeCursor, encodeCursor, fingerprintOf } from '../../lib/cursor.ts';
 import type { Item } from './item.ts';
 import type { ItemResource } from './resource.ts';
@@ -7,7 +7,7 @@ import { listVersions } from './version-store.ts';
 
 const position = z.tuple([z.int()]);
 
-/** Returns one page of an item's versions, newest first. */
+/** Returns one page of an item's versions, newest first. Large versions end a page before its limit. */
 export async function listVersionsPage<Content>(
   resource: ItemResource<Content>,
   item: Item,
@@ -16,8 +16,8 @@ export async function listVersionsPage<Content>(
   const { collection, cursorSecret } = resource;
   const fingerprint = fingerprintOf({ list: 'versions', of: item.id });
   const [before] = cursor === undefined ? [] : decodeCursor(cursorSecret, fingerprint, cursor, position);
-  const versions = await listVersions(collection.postgres, collection.kind, item, { before, limit: limit + 1 });
-  return toPage(versions, limit, resource.versionToWire, ({ version }) =>
+  const versions = await listVersions(collection.postgres, collection.kind, item, { before, limit });
+  return pageOf(versions, limit, resource.versionToWire, ({ version }) =>
     encodeCursor(cursorSecret, fingerprint, [version]),
   );
 }

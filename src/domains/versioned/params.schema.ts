@@ -12,15 +12,22 @@ export const itemLimits = {
    * copying this many takes about 20 ms.
    */
   jsonValuesMax: 10_000,
+  /** Bytes of such a field as JSON. */
+  jsonBytesMax: 262_144,
   labelsMax: 50,
 } as const;
 
 /** A free-form JSON object that is part of a version. */
 export const contentJson = z
   .record(z.string(), z.unknown())
+  .refine((value) => hasAtMostValues(value, itemLimits.jsonValuesMax), {
+    error: `must have at most ${itemLimits.jsonValuesMax} values`,
+    // The bytes of more values are not counted, which would take long.
+    abort: true,
+  })
   .refine(
-    (value) => hasAtMostValues(value, itemLimits.jsonValuesMax),
-    `must have at most ${itemLimits.jsonValuesMax} values`,
+    (value) => Buffer.byteLength(JSON.stringify(value)) <= itemLimits.jsonBytesMax,
+    `must have at most ${itemLimits.jsonBytesMax} bytes as JSON`,
   );
 
 export const labelName = z

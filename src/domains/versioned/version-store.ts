@@ -1,6 +1,7 @@
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Author, Item, Version, VersionKind } from './item.ts';
 import { hashOf, type Kind } from './kind.ts';
+import { versionMax } from './params.schema.ts';
 
 /** The data of a new version, except its number and time. */
 export interface NewVersion<Content> {
@@ -81,17 +82,52 @@ export async function findVersion<Content>(
   return row && toVersion(kind, row);
 }
 
-/** Lists the versions before `before`, newest first. */
+/** Versions of one page, and whether others follow them. */
+interface VersionPage<Content> {
+  rows: Version<Content>[];
+  hasMore: boolean;
+}
+
+/**
+ * Bytes of the contents of one page, as JSON. A larger version has a page of its own. An answer of
+ * this size takes about 100 ms.
+ */
+export const pageBytesMax = 8 * 1024 * 1024;
+
+/**
+ * Lists the versions before `before`, newest first: at most `limit`, whose contents have at most
+ * {@link pageBytesMax}. Measures one version after the other, so that Postgres reads only those of
+ * the page and the one after it, and no larger content is sent.
+ */
 export async function listVersions<Content>(
   postgres: Postgres,
   kind: Kind<Content>,
-  item: Item,
-  { before, limit }: { before: number | undefined; limit: number },
-): Promise<Version<Content>[]> {
-  const query = versionsOf(postgres, kind, item).orderBy('version', 'desc').limit(limit);
-  if (before !== undefined) query.where('version', '<', before);
-  const rows = await query.select<Row[]>(...columnNames(kind));
-  return rows.map((row) => toVersion(kind, row));
+  { id, projectId }: Item,
+  { before = versionMax + 1, limit }: { before: number | undefined; limit: number },
+): Promise<VersionPage<Content>> {
+  const { tables, idColumn, ownColumns } = kind;
+  const next = (below: string) =>
+    `select version, octet_length(cast(json_build_array(commit_message, ${ownColumns.join(', ')}) as text)) as bytes
+     from ${tables.versions} where project_id = :projectId and ${idColumn} = :id and version < ${below}
+     order by version desc limit 1`;
+  const { rows } = await postgres.raw<{ rows: (Row & { measured: number })[] }>(
+    `with recursive measured (version, bytes, place) as (
+       select version, cast(bytes as bigint), 1 from (${next('cast(:before as bigint)')}) as newest
+       union all
+       select further.version, measured.bytes + further.bytes, place + 1
+       from measured cross join lateral (${next('measured.version')}) as further
+       where measured.bytes <= :bytesMax and place <= :limit)
+     select ${columnNames(kind).join(', ')}, (select cast(count(*) as integer) from measured) as measured
+     from ${tables.versions} join measured using (version)
+     where project_id = :projectId and ${idColumn} = :id and place <= :limit and (place = 1 or bytes <= :bytesMax)
+     order by version desc`,
+    { projectId, id, before, limit, bytesMax: pageBytesMax },
+  );
+  const [first] = rows;
+  return {
+    rows: rows.map((row) => toVersion(kind, row)),
+    hasMore: first !== undefined && first.measured > rows.length,
+  };
 }
 
 /** Lists the versions after `after` up to and including `upTo`, oldest first. */

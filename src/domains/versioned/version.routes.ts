@@ -16,6 +16,13 @@ export function versionEndpoints<Content>(resource: ItemResource<Content>) {
   return [listEndpoint(resource), getEndpoint(resource), rollbackEndpoint(resource)];
 }
 
+const listQuery = z.strictObject({
+  ...pageParams,
+  limit: pageParams.limit.meta({
+    description: 'The largest number of versions on a page. A page whose contents would exceed 8 MiB has fewer',
+  }),
+});
+
 function listEndpoint<Content>(resource: ItemResource<Content>) {
   const { collection, title, path, read, versionSchema } = resource;
   const { kind } = collection;
@@ -26,7 +33,7 @@ function listEndpoint<Content>(resource: ItemResource<Content>) {
     summary: `List the versions of a ${kind.noun}, newest first`,
     tag: `${kind.noun}s`,
     params: itemParams(kind),
-    query: z.strictObject(pageParams),
+    query: listQuery,
     responses: { 200: { description: 'A page of versions', schema: listOf(versionSchema) } },
     problems: ['project_not_found', kind.notFound, 'invalid_cursor', 'cursor_mismatch'],
     handle: async ({ principal, params, query }) => {

@@ -1,12 +1,21 @@
 import { UnavailableError } from '../../lib/errors.ts';
 
-/** Connection failures: Node's `code`, SQLSTATE classes 08 and 57P, and the error name of knex. */
+/**
+ * Connection failures: Node's `code`, and SQLSTATEs of the classes 08, 53 and 57. Not 08P01, which
+ * is a statement against the protocol, such as one with too many bindings.
+ */
 const unavailableCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
   'ENOTFOUND',
+  '08000',
+  '08001',
+  '08003',
+  '08004',
+  '08006',
+  '08007',
   '53300',
   '57P01',
   '57P02',
@@ -32,10 +41,5 @@ export function postgresAway(cause?: unknown): UnavailableError {
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return (
-    unavailableCodes.has(code) ||
-    code.startsWith('08') ||
-    error.name === 'KnexTimeoutError' ||
-    unavailableMessages.test(error.message)
-  );
+  return unavailableCodes.has(code) || error.name === 'KnexTimeoutError' || unavailableMessages.test(error.message);
 }

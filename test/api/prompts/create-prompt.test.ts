@@ -98,6 +98,20 @@ describe('201', () => {
   });
 });
 
+describe('201, with very many references', () => {
+  test('a chat with more part references than one statement has bindings for keeps every one of them', async () => {
+    const references = Array.from({ length: 12_000 }, (_, index) => `{{> p${index}}}`);
+    const messages = [0, 4_000, 8_000].map((from) => ({
+      role: 'user',
+      content: references.slice(from, from + 4_000).join(''),
+    }));
+    const answer = await create({ name: 'Of many parts', type: 'chat', messages });
+    expect(answer.status, answer.text.slice(0, 500)).toBe(201);
+    const stored = await it.api.postgres('part_uses').where({ project_id: it.project.id, user_id: answer.body.id });
+    expect(stored).toHaveLength(12_000);
+  });
+});
+
 describe('400', () => {
   test('an unknown field is refused', async () => {
     expectProblem(await create({ ...text, templates: 'x' }), 400, 'unknown_field');
@@ -120,6 +134,13 @@ describe('409', () => {
 });
 
 describe('422', () => {
+  test('a config over 256 KiB as JSON is refused with the limit, and one of 256 KiB is not', async () => {
+    const ofBytes = (bytes: number) => ({ description: '€'.repeat(100).padEnd(bytes - 218, 'x') });
+    const problem = expectProblem(await create({ ...text, config: ofBytes(262_145) }), 422, 'invalid_body');
+    expect(problem.errors).toMatchObject([{ path: 'config', message: 'must have at most 262144 bytes as JSON' }]);
+    expect((await create({ ...text, config: ofBytes(262_144) })).status).toBe(201);
+  });
+
   test.each([
     [{ ...text, name: ' ' }, 'name'],
     [{ ...text, name: 'x'.repeat(201) }, 'name'],

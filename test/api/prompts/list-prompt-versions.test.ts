@@ -28,6 +28,38 @@ describe.each(['Prompt', 'Part'] as const)('of a %s', (title) => {
     });
   });
 
+  describe('200, of large versions', () => {
+    test('a page ends before its contents exceed 8 MiB, and its cursor continues with the next version', async () => {
+      // Of three bytes each.
+      const template = '€'.repeat(262_144);
+      const { id } = await it[`new${title}`]({ template, template_format: 'plain' });
+      const count = 13;
+      for (let version = 2; version <= count; version++) {
+        await it.ok(`update${title}`, id, { body: { template: `${version}${template.slice(2)}` } });
+      }
+      const pages: { versions: number[]; hasMore: boolean; bytes: number }[] = [];
+      let cursor: string | null = null;
+      do {
+        const { text, body } = await list(id, { limit: 100, ...(cursor && { cursor }) });
+        const versions = body.data.map(({ version }) => version);
+        pages.push({ versions, hasMore: body.page.has_more, bytes: Buffer.byteLength(text) });
+        cursor = body.page.next_cursor;
+      } while (cursor !== null);
+      expect(pages).toMatchObject([
+        { versions: [13, 12, 11, 10, 9, 8, 7, 6, 5, 4], hasMore: true },
+        { versions: [3, 2, 1], hasMore: false },
+      ]);
+      expect(Math.max(...pages.map(({ bytes }) => bytes))).toBeLessThan(8 * 1024 * 1024 + 10_000);
+    });
+
+    test('a page that ends at its limit before has others after it', async () => {
+      const { id } = await it[`new${title}`]();
+      await it.ok(`update${title}`, id, { body: { template: 'second' } });
+      expect((await list(id, { limit: 1 })).body.page).toMatchObject({ has_more: true });
+      expect((await list(id, { limit: 2 })).body.page).toMatchObject({ has_more: false });
+    });
+  });
+
   describe('404', () => {
     test('an unknown one says so', async () => {
       const id = newId(title === 'Prompt' ? 'prm' : 'prt');

@@ -32,3 +32,17 @@ test.each([
 ])('marks within texts do not count: %s', (json, tokens) => {
   expect(countJsonTokens(Buffer.from(json))).toBe(tokens);
 });
+
+test('a text of very many escaped quotation marks is counted as fast as one of other escapes', () => {
+  const jsonOf = (pair: string) => Buffer.from(`["${pair.repeat(750_000)}"]`);
+  const [quotes, slashes] = [jsonOf('\\"'), jsonOf('\\\\')];
+  const fastestMs = (json: Buffer) => {
+    const times = Array.from({ length: 10 }, () => {
+      const startedAtMs = performance.now();
+      expect(countJsonTokens(json)).toBe(2);
+      return performance.now() - startedAtMs;
+    });
+    return Math.min(...times);
+  };
+  expect(fastestMs(quotes) / fastestMs(slashes)).toBeLessThan(4);
+});

@@ -87,6 +87,23 @@ describe('a record', () => {
   });
 });
 
+test('records of more bytes than the cache may have displace the oldest, however few they are', async () => {
+  let loads = 0;
+  const cache = new RecordCache<string>({
+    load: async () => {
+      loads++;
+      return 'x'.repeat(400);
+    },
+    lifeMs: () => 60_000,
+    ...{ missingMs: 60_000, staleOnErrorMs: 60_000, entriesMax: 100 },
+    sizes: { bytesMax: 1_000, bytesOf: (text) => text.length },
+  });
+  for (const key of ['a', 'b', 'c', 'c', 'b']) await cache.find(key);
+  expect(loads).toBe(3);
+  await cache.find('a');
+  expect(loads).toBe(4);
+});
+
 describe('a key without a record', () => {
   test('is asked about once within its time, and again after any change', async () => {
     const { rows, state, cache } = cacheOf();

@@ -12,7 +12,11 @@ import { type LineEncoding, type NumberedLine, readLines } from './read-lines.ts
 import { type CheckedVersion, stageItems, stageVersions } from './staging-store.ts';
 import type { ItemLine, VersionLine } from './transfer-line.ts';
 
-const bounds = { bytesMax: 256 * 1024 * 1024, lineBytesMax: 4 * 1024 * 1024, linesMax: 100_000 };
+/**
+ * The longest version has a template of 262,144 characters with six bytes each as JSON, a config of
+ * 256 KiB and an input schema of 64 KiB, so its line has less than 2 MiB.
+ */
+const bounds = { bytesMax: 256 * 1024 * 1024, lineBytesMax: 2 * 1024 * 1024, linesMax: 100_000 };
 const faultsMax = 100;
 /** Lines staged in one statement. A batch also ends when its lines exceed `batchBytesMax`. */
 const batchLines = 200;

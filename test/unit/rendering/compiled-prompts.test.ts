@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import type { PromptContent } from '../../../src/domains/prompts/index.ts';
+import { CompiledPrompts } from '../../../src/domains/rendering/compiled-prompts.ts';
+import { createPartSource } from '../../../src/domains/rendering/load-parts.ts';
+import type { TemplateThreads } from '../../../src/domains/templates/index.ts';
+import type { Item, ItemCache } from '../../../src/domains/versioned/index.ts';
+import { newId } from '../../../src/lib/ids.ts';
+
+const project = { projectId: newId('prj'), workspaceId: newId('wsp') };
+const prompt = { id: newId('prm'), projectId: project.projectId } as Item;
+
+/** Compiles so many versions of this content, and then the first again. Returns how many versions were read. */
+async function readsOf(content: Partial<PromptContent>, count: number): Promise<number> {
+  let reads = 0;
+  const whole = { type: 'text', template: 'Hi {{who}}', templateFormat: 'mustache', config: null, inputSchema: null };
+  const readVersion = async () => {
+    reads++;
+    return { content: { ...whole, ...content } };
+  };
+  const threads = { of: (workspaceId: string) => ({ workspaceId }) } as unknown as TemplateThreads;
+  const source = createPartSource({ parts: { find: async () => undefined } as never, threads });
+  const compiled = new CompiledPrompts({ readVersion } as unknown as ItemCache<PromptContent>, source);
+  for (let number = 1; number <= count; number++) await compiled.find(project, prompt, number);
+  await compiled.find(project, prompt, 1);
+  return reads;
+}
+
+const large = { description: 'x'.repeat(200_000) };
+const ofManyValues = { list: Array.from({ length: 9_000 }, () => ({})) };
+
+test('small compiled prompts are compiled once', async () => expect(await readsOf({}, 200)).toBe(200));
+
+test.each<[string, Partial<PromptContent>]>([
+  ['config', { config: large }],
+  ['input schema', { inputSchema: large }],
+  ['config of many values', { config: ofManyValues }],
+])(
+  'compiled prompts with a large %s have at most 32 MiB together, so the oldest are compiled again',
+  async (_, content) => {
+    expect(await readsOf(content, 100)).toBe(101);
+  },
+);
