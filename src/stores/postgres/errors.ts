@@ -1,8 +1,8 @@
 import { UnavailableError } from '../../lib/errors.ts';
 
 /**
- * Connection failures: Node's `code`, and SQLSTATEs of the classes 08, 53 and 57. Not 08P01, which
- * is a statement against the protocol, such as one with too many bindings.
+ * Connection failures: Node's `code`, and SQLSTATEs of the classes 08, 53 and 57. PgBouncer reports
+ * with 08P01 that it has no connection; Postgres itself, that a statement has too many bindings.
  */
 const unavailableCodes = new Set([
   'ECONNREFUSED',
@@ -16,6 +16,7 @@ const unavailableCodes = new Set([
   '08004',
   '08006',
   '08007',
+  '08P01',
   '53300',
   '57P01',
   '57P02',
@@ -39,7 +40,7 @@ export function postgresAway(cause?: unknown): UnavailableError {
 }
 
 function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+  if (!(error instanceof Error) || error.message.startsWith('bind message')) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   return unavailableCodes.has(code) || error.name === 'KnexTimeoutError' || unavailableMessages.test(error.message);
 }

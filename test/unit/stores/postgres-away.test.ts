@@ -83,13 +83,16 @@ describe.each(uses)('%s', (_name, use) => {
 test.each([
   ['a slug that is taken', Object.assign(new Error('duplicate key'), { code: '23505' })],
   ['a statement that took too long', Object.assign(new Error('canceling statement'), { code: '57014' })],
-  ['a statement with too many bindings', Object.assign(new Error('bind message'), { code: '08P01' })],
+  [
+    'a statement with too many bindings',
+    Object.assign(new Error('bind message has 1 parameter formats but 0 parameters'), { code: '08P01' }),
+  ],
   ['an error for a caller', postgresAway()],
   ['an outcome that is not known', new OutcomeUnknownError('postgres_unavailable', 'away')],
   ['a fault of ours', new TypeError('ours')],
 ])('%s is not taken for a database that is away', (_what, error) => expect(recognizePostgresError(error)).toBe(error));
 
-test.each(['08000', '08001', '08003', '08004', '08006', '08007', '53300', '57P01'])(
+test.each(['08000', '08001', '08003', '08004', '08006', '08007', '08P01', '53300', '57P01'])(
   'the SQLSTATE %s is a database that is away',
   (code) => {
     const error = recognizePostgresError(Object.assign(new Error('connection failure'), { code }));
