@@ -3,6 +3,7 @@ import { ExhaustedError } from '../../lib/errors.ts';
 import { FairLane } from '../../lib/fair-lane.ts';
 import { formatUsd } from '../../lib/money.ts';
 import { RecordCache } from '../../lib/record-cache.ts';
+import { retainedBytesOf } from '../../lib/retained-bytes.ts';
 import { within } from '../../lib/within.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
@@ -16,6 +17,7 @@ const toldLifeMs = 30_000;
 const untoldLifeMs = 800;
 const staleOnErrorMs = 10 * 60_000;
 const projectsMax = 20_000;
+const budgetBytesMax = 32 * 1024 * 1024;
 const statesMax = 5_000;
 const stateLifeMs = 30_000;
 /** After a failed read, none is tried for this time. */
@@ -65,6 +67,7 @@ export class BudgetGuard {
       missingMs: 0,
       staleOnErrorMs,
       entriesMax: projectsMax,
+      sizes: { bytesMax: budgetBytesMax, bytesOf: retainedBytesOf },
     });
     deps.invalidations.subscribe('budget', (ids) => this.#budgets.drop(({ projectId }) => ids.has(projectId)));
     deps.invalidations.onGap(() => this.#budgets.doubt());

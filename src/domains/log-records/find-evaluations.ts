@@ -2,7 +2,7 @@ import { TooLargeError } from '../../lib/errors.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { countTraceRows } from '../spans/index.ts';
 import { findShowingSpans, type ShowingSpan } from '../spans/reads.ts';
-import type { RecordCount } from './count-records.ts';
+import { noSpan, type RecordCount } from './count-records.ts';
 import { findRecords, type StoredRecord } from './log-record-queries.ts';
 
 /** Records of whole traces by the span that shows them: trace id and span id. */
@@ -22,7 +22,7 @@ const together = {
   traceBytesMax: 256 * 1024,
   groupBytesMax: 1024 * 1024,
   readBytesMax: 4 * 1024 * 1024,
-  spansMax: 100,
+  spansMax: 20,
   rowsMax: 2_000,
 };
 /**
@@ -74,10 +74,13 @@ export async function findEvaluations(
     const spans = await findShowingSpans(clickhouse, projectId, { traceIds, responseIds, perTrace: bounds.spansMax });
     const spansOf = groupBy(spans, ({ traceId }) => traceId);
     for (const [traceId, own] of spansOf) {
-      if (own.length === bounds.spansMax && !isAlone) found.large.push(traceId);
-      else found.spans.push(...own);
+      if (own.length === bounds.spansMax && !isAlone) {
+        found.large.push(traceId);
+        continue;
+      }
+      for (const span of own) found.spans.push(span);
+      assign(byTrace.get(traceId + noSpan) ?? [], own, shown);
     }
-    for (const records of byTrace.values()) assign(records, spansOf.get(records[0]?.traceId ?? '') ?? [], shown);
   }
   return found;
 }
@@ -87,12 +90,15 @@ function responseIdOf({ attributes }: StoredRecord): string {
   return typeof id === 'string' ? id : '';
 }
 
+/** Traces whose evaluations are read together. */
+const tracesMax = 200;
+
 function groupsOf(counts: readonly RecordCount[], bytesMax: number): RecordCount[][] {
   const groups: RecordCount[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const each of counts) {
     bytes += each.bytes;
-    if (bytes > bytesMax) {
+    if (bytes > bytesMax || groups.at(-1)?.length === tracesMax) {
       groups.push([]);
       bytes = each.bytes;
     }
@@ -106,7 +112,8 @@ function groupsOf(counts: readonly RecordCount[], bytesMax: number): RecordCount
  * the record names, else the earliest root. Without a root the record waits.
  */
 function assign(records: readonly StoredRecord[], spans: readonly ShowingSpan[], shown: Map<string, StoredRecord[]>) {
-  const root = spans.filter(({ isRoot }) => isRoot).sort(byStart)[0];
+  let root: ShowingSpan | undefined;
+  for (const span of spans) if (span.isRoot && (root === undefined || isBefore(span, root))) root = span;
   const answered = groupBy(spans, ({ responseId }) => responseId);
   for (const record of records) {
     const named = answered.get(responseIdOf(record)) ?? [];
@@ -130,8 +137,9 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
   return groups;
 }
 
-function byStart(a: ShowingSpan, b: ShowingSpan): number {
-  const [first, second] = [BigInt(a.startUnixNano), BigInt(b.startUnixNano)];
-  if (first !== second) return first < second ? -1 : 1;
-  return a.spanId < b.spanId ? -1 : 1;
+/** Compares the starts as decimal numbers. */
+function isBefore(a: ShowingSpan, b: ShowingSpan): boolean {
+  const [first, second] = [a.startUnixNano, b.startUnixNano];
+  if (first.length !== second.length) return first.length < second.length;
+  return first === second ? a.spanId < b.spanId : first < second;
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { spansPerQuery } from '../spans/index.ts';
 import { findJoinedSpans, type JoinedSpan } from '../spans/reads.ts';
@@ -31,27 +32,31 @@ const tracesPerQuery = 1_000;
 /** Spans with records: of one trace that is looked at beside others, and of all that are looked at together. */
 const smallTraceSpansMax = 1_000;
 const spansTogetherMax = 5_000;
-/** Spans that are returned. Further traces must be looked at later, alone. */
-const lackingMax = 10_000;
+/** Spans with records that are looked at. Further traces must be looked at later, alone. */
+const lookedAtMax = 20_000;
 
 /**
  * Returns the spans of the traces whose rows lack records, or with `joinedToo` all that have any.
- * Records whose span is not stored yet wait; the worker that stores the span asks again.
+ * Records whose span is not stored yet wait; the worker that stores the span asks again. What is not looked at until
+ * `endMs` (`performance.now()`) is `large`.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findUnjoined(
   clickhouse: ClickHouse,
   projectId: string,
   traceIds: readonly string[],
-  joinedToo = false,
+  { joinedToo, endMs }: { joinedToo: boolean; endMs: number },
 ): Promise<Unjoined> {
   const found: Unjoined = { spans: [], large: [] };
   const open = [...traceIds].sort();
+  let lookedAt = 0;
   while (open.length > 0) {
-    if (found.spans.length > lackingMax) return { spans: found.spans, large: found.large.concat(open) };
+    if (lookedAt > lookedAtMax || performance.now() > endMs)
+      return { spans: found.spans, large: found.large.concat(open) };
     const some = open.splice(0, tracesPerQuery);
     const { counts, ofTraces, large, next } = await countSmall(clickhouse, projectId, some);
     open.unshift(...next);
+    lookedAt += counts.length;
     const evaluations = await findEvaluations(clickhouse, projectId, ofTraces);
     const isLarge = new Set([...large, ...evaluations.large]);
     const own = await describe(clickhouse, projectId, counts, evaluations);
@@ -64,7 +69,8 @@ export async function findUnjoined(
 }
 
 /**
- * Yields the spans of one trace of any size as {@link findUnjoined} does, for a thread.
+ * Yields the spans of one trace of any size as {@link findUnjoined} does, for a thread. Pages without such spans are
+ * yielded too, so that the caller can end.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function* findUnjoinedOfLarge(
@@ -78,17 +84,33 @@ export async function* findUnjoinedOfLarge(
   const evaluations = await findEvaluations(clickhouse, projectId, ofTrace, { alone: true });
   // Evaluations of one trace are few.
   const open = new Map(evaluations.spans.map((span) => [keyOf(span), span]));
-  for (let after = noSpan; ; ) {
-    const counts = await countRecords(clickhouse, projectId, { traceIds, after, perTrace: spansPerQuery });
-    const own = await describe(clickhouse, projectId, counts, evaluations);
+  for await (const counts of countPages(clickhouse, projectId, traceId)) {
     for (const each of counts) open.delete(keyOf(each));
+    const own = await describe(clickhouse, projectId, counts, evaluations);
     yield own.filter((span) => isLacking(span, joinedToo));
-    if (counts.length < spansPerQuery) break;
-    after = counts.at(-1)?.spanId ?? after;
   }
-  yield describeOthers({ ...evaluations, spans: [...open.values()] }, new Set()).filter((span) =>
-    isLacking(span, joinedToo),
-  );
+  const others = describeOthers({ ...evaluations, spans: [...open.values()] }, new Set());
+  yield others.filter((span) => isLacking(span, joinedToo));
+}
+
+/**
+ * Yields the counts of all spans of a trace. Begins at a random span, so that a caller that ends early comes to all of
+ * them in time.
+ */
+async function* countPages(clickhouse: ClickHouse, projectId: string, traceId: string): AsyncGenerator<RecordCount[]> {
+  const begin = randomBytes(8).toString('hex');
+  for (const [from, to] of [
+    [begin, undefined],
+    [noSpan, begin],
+  ] as const) {
+    for (let after = from; ; ) {
+      const page = await countRecords(clickhouse, projectId, { traceIds: [traceId], after, max: spansPerQuery });
+      const counts = to === undefined ? page : page.filter(({ spanId }) => spanId <= to);
+      yield counts;
+      if (counts.length < spansPerQuery) break;
+      after = counts.at(-1)?.spanId ?? after;
+    }
+  }
 }
 
 /** Returns the counts of spans and of whole traces, the traces with too many spans, and those to look at next. */

@@ -79,16 +79,20 @@ export async function joinRecords(
   bounds: JoinBounds,
 ): Promise<LeftTraces> {
   const join = { clickhouse, projectId, costOf, ...bounds, ...newLeft(bounds) };
-  const { spans, large } = await findUnjoined(clickhouse, projectId, traceIds, joinedToo);
+  const { spans, large } = await findUnjoined(clickhouse, projectId, traceIds, { joinedToo, endMs: join.endMs });
   await joinSpans(join, spans);
   for (const traceId of large) {
     if (!bounds.largeToo) join.large.add(traceId);
-    else if (isOver(join)) join.later.add(traceId);
-    else
-      for await (const some of findUnjoinedOfLarge(clickhouse, projectId, traceId, joinedToo))
-        await joinSpans(join, some);
+    else await joinLarge(join, traceId, joinedToo);
   }
   return join;
+}
+
+async function joinLarge(join: Join, traceId: string, joinedToo: boolean): Promise<void> {
+  for await (const some of findUnjoinedOfLarge(join.clickhouse, join.projectId, traceId, joinedToo)) {
+    await joinSpans(join, some);
+    if (isOver(join)) return void join.later.add(traceId);
+  }
 }
 
 /** Traces that are joined while a batch waits; the others are joined by the list of summaries. */
@@ -106,12 +110,13 @@ export async function joinAtOnce(
   projectId: string,
   traceIds: readonly string[],
 ): Promise<string[]> {
-  const { spans: unjoined, large } = await findUnjoined(clickhouse, projectId, traceIds);
+  const endMs = performance.now() + joinHere.msMax;
+  const { spans: unjoined, large } = await findUnjoined(clickhouse, projectId, traceIds, { joinedToo: false, endMs });
   const lacking = [...new Set(unjoined.map(({ traceId }) => traceId))];
   const first = new Set(lacking.slice(0, atOnceMax));
   try {
     const spans = unjoined.filter(({ traceId }) => first.has(traceId));
-    await joinSpans({ clickhouse, projectId, costOf: storedCost, ...joinHere, ...newLeft(joinHere) }, spans);
+    await joinSpans({ clickhouse, projectId, costOf: storedCost, ...joinHere, ...newLeft(joinHere), endMs }, spans);
   } catch (error) {
     logger.warn({ err: error, project_id: projectId }, 'log records could not be joined at once');
   }
@@ -140,8 +145,9 @@ function isOver({ endMs }: Join): boolean {
 async function joinSpans(join: Join, unjoined: readonly UnjoinedSpan[]): Promise<void> {
   const bytes = new Map<string, number>();
   for (const span of unjoined) bytes.set(span.traceId, (bytes.get(span.traceId) ?? 0) + span.bytes);
-  for (const [traceId, count] of bytes) if (count > join.traceBytesMax) join.large.add(traceId);
-  const open = unjoined.filter(({ traceId }) => !join.large.has(traceId));
+  const tooMany = new Set([...bytes].filter(([, count]) => count > join.traceBytesMax).map(([traceId]) => traceId));
+  for (const traceId of tooMany) join.large.add(traceId);
+  const open = unjoined.filter(({ traceId }) => !tooMany.has(traceId));
   for (const group of groups(open, join.groupBytesMax)) {
     if (isOver(join)) for (const { traceId } of group) join.later.add(traceId);
     else for (const traceId of await rewriteApart(join, group)) join.large.add(traceId);

@@ -1,9 +1,10 @@
 import type { ProjectId } from '../../lib/ids.ts';
+import { mapInSlices } from '../../lib/pace.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Row } from '../prompt-search/index.ts';
 
 /** Rows of one INSERT. */
-const rowsPerInsert = 200;
+const rowsPerInsert = 50;
 
 /** A row of a run, and where it comes from. */
 export interface StoredRow extends Row {
@@ -26,7 +27,7 @@ export async function insertRows(
   { projectId, runId }: { projectId: ProjectId; runId: string },
   rows: readonly StoredRow[],
 ): Promise<void> {
-  const values = rows.map((row, position) => ({
+  const values = await mapInSlices(rows, (row, position) => ({
     project_id: projectId,
     run_id: runId,
     position,
@@ -54,7 +55,7 @@ export async function listRows(
     .select<Columns[]>(
       ...['row_key', 'split', 'inputs', postgres.raw('expected::text as expected'), 'source', 'weight', 'note'],
     );
-  return rows.map(({ row_key, expected, note, ...row }) => ({
+  return mapInSlices(rows, ({ row_key, expected, note, ...row }) => ({
     ...row,
     key: row_key,
     ...(expected === null ? {} : { expected: JSON.parse(expected) as unknown }),

@@ -1,4 +1,5 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { FairLane } from '../../lib/fair-lane.ts';
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -29,6 +30,11 @@ export class RunFeed {
   readonly #followed = new Map<string, FollowedRun>();
   readonly #closing = new AbortController();
   readonly #heartbeatMs: number;
+  /** Shared by all workspaces: the streams of one project have one connection to Postgres. The streams are bounded. */
+  readonly #lane = new FairLane({
+    ...{ name: 'reads of events', capacity: 3, perKey: 1 },
+    ...{ waitingPerKey: Number.POSITIVE_INFINITY, waitingMax: Number.POSITIVE_INFINITY },
+  });
   #isPolling = false;
 
   constructor({
@@ -102,7 +108,10 @@ export class RunFeed {
   }
 
   async #eventsAfter(run: FollowedRun, seq: number): Promise<readonly RunEvent[]> {
-    const read = () => listRunEvents(this.#postgres, run.ref, { afterSeq: seq, limit: eventsPerRead });
+    const read = () =>
+      this.#lane.run(run.ref.projectId, () =>
+        listRunEvents(this.#postgres, run.ref, { afterSeq: seq, limit: eventsPerRead }),
+      );
     return run.keptAfter(seq) ?? run.readOnce(seq, read);
   }
 

@@ -9,7 +9,11 @@ import type { Edge, Includer } from './part-graph-store.ts';
  */
 export function checkPartGraph(start: Includer & { slug: string }, edges: readonly Edge[], above = 0): void {
   const outgoing = new Map<string, Edge[]>();
-  for (const edge of edges) outgoing.set(edge.from, [...(outgoing.get(edge.from) ?? []), edge]);
+  for (const edge of edges) {
+    const known = outgoing.get(edge.from);
+    if (known === undefined) outgoing.set(edge.from, [edge]);
+    else known.push(edge);
+  }
   // The prompt itself is not counted as a level.
   const pathMax = templateLimits.partDepthMax + (start.kind === 'prompt' ? 1 : 0);
   const depths = new Map<string, number>();

@@ -141,14 +141,13 @@ export async function recordPromptParts(
 }
 
 /**
- * Returns the versions in use of the given items: the newest, those with a label, and versions of
- * parts that some tag resolves to. Versions of prompts without part tags are omitted.
+ * Returns the versions in use of the given items: the newest, those with a label, and with `pinned`
+ * versions of parts that some tag resolves to. Versions of prompts without part tags are omitted.
  */
 export async function findInForce(
   postgres: Postgres,
   projectId: ProjectId,
-  kind: Includer['kind'],
-  ids: readonly string[],
+  { kind, ids, pinned }: { kind: Includer['kind']; ids: readonly string[]; pinned: boolean },
 ): Promise<(Includer & { slug: string })[]> {
   const { items, labels, idColumn } = tablesOf[kind];
   const { rows } = await postgres.raw<{ rows: { id: string; version: number; slug: string }[] }>(
@@ -160,12 +159,12 @@ export async function findInForce(
          where ${labels}.project_id = :projectId
        union
        select id, changed.slug, part_version from changed join part_edges on part_id = id
-         where :kind = 'part' and part_edges.project_id = :projectId and part_version is not null)
+         where :kind = 'part' and :pinned and part_edges.project_id = :projectId and part_version is not null)
      select id, slug, version from in_force
      where :kind = 'part' or exists (
        select from part_uses where user_kind = :kind and user_id = id and user_version = version)
      order by id, version`,
-    { projectId, ids, kind },
+    { projectId, ids, kind, pinned },
   );
   return rows.map((row) => ({ kind, ...row }));
 }

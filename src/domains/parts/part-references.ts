@@ -18,7 +18,8 @@ import {
 export async function addPartReferences(transaction: Postgres, item: Item, added: Added): Promise<void> {
   const { version, references } = added;
   await insertPartUses(transaction, item.projectId, { kind: 'part', id: item.id, version }, references);
-  await checkPartReferences(transaction, item);
+  // What a tag with a number means has not changed, except where it names the new version.
+  await checkVersionsInUse(transaction, item, { pinned: false });
 }
 
 /**
@@ -26,9 +27,16 @@ export async function addPartReferences(transaction: Postgres, item: Item, added
  * nest too deeply.
  * @throws InvalidError (`part_cycle`, `template_limit`)
  */
-export async function checkPartReferences(transaction: Postgres, item: Item): Promise<void> {
-  const { id, projectId } = item;
-  for (const start of await findInForce(transaction, projectId, 'part', [id])) {
+export function checkPartReferences(transaction: Postgres, item: Item): Promise<void> {
+  return checkVersionsInUse(transaction, item, { pinned: true });
+}
+
+async function checkVersionsInUse(
+  transaction: Postgres,
+  { id, projectId }: Item,
+  { pinned }: { pinned: boolean },
+): Promise<void> {
+  for (const start of await findInForce(transaction, projectId, { kind: 'part', ids: [id], pinned })) {
     const edges = await findEdges(transaction, projectId, start);
     checkPartGraph(start, edges, await findLevelsAbove(transaction, projectId, start));
   }
@@ -67,7 +75,7 @@ export async function checkImportedReferences(
 ): Promise<void> {
   for (const kind of ['part', 'prompt'] as const) {
     const changed = kind === 'part' ? parts : prompts;
-    for (const start of await findInForce(transaction, projectId, kind, changed)) {
+    for (const start of await findInForce(transaction, projectId, { kind, ids: changed, pinned: true })) {
       between();
       const edges = await findEdges(transaction, projectId, start);
       const above = kind === 'part' ? await findLevelsAbove(transaction, projectId, start) : 0;

@@ -8,6 +8,8 @@ const freshMs = 1_000;
 /** Maximum wait for Postgres when an older answer is available. */
 const patienceMs = 500;
 const projectsMax = 10_000;
+/** Prices of all cached projects, about 1 KB each. */
+const pricesMax = 50_000;
 
 interface Entry {
   overrides: PriceOverrides | undefined;
@@ -20,12 +22,12 @@ interface Entry {
 }
 
 /**
- * Caches the own prices of up to 10,000 projects. Each is loaded at most once a second, so a change
+ * Caches the own prices of up to 10,000 projects, 50,000 prices together. Each is loaded at most once a second, so a change
  * takes effect within two seconds. While Postgres is unavailable the last answer is used; a project
  * without one gets the error.
  */
 export class OverrideCache {
-  readonly #entries = new LRUCache<string, Entry>({ max: projectsMax });
+  readonly #entries = new LRUCache<string, Entry>({ max: projectsMax, maxSize: pricesMax });
   readonly #load: (projectId: string) => Promise<PriceOverrides | undefined>;
 
   constructor(load: (projectId: string) => Promise<PriceOverrides | undefined>) {
@@ -52,6 +54,9 @@ export class OverrideCache {
     try {
       entry.overrides = (await this.#load(projectId)) ?? noOverrides;
       entry.askedAtMs = askedAtMs;
+      let prices = 1;
+      for (const ofModel of entry.overrides.values()) prices += ofModel.length;
+      this.#entries.set(projectId, entry, { size: prices });
       return entry.overrides;
     } catch (error) {
       entry.askedAtMs = performance.now();
@@ -65,7 +70,7 @@ export class OverrideCache {
     const known = this.#entries.get(projectId);
     if (known !== undefined) return known;
     const entry: Entry = { overrides: undefined, askedAtMs: 0, loading: undefined };
-    this.#entries.set(projectId, entry);
+    this.#entries.set(projectId, entry, { size: 1 });
     return entry;
   }
 }

@@ -50,8 +50,8 @@ function refusedBy(known: Comparable, draft: Comparable): string[] {
   const [before, after] = [propertiesOf(known.inputSchema), propertiesOf(draft.inputSchema)];
   const used = [...known.variables.keys()].map((path) => path.split('.', 1)[0] ?? path);
   return [...new Set([...used, ...before.keys()])].filter((name) => {
-    if (isClosedTo(known.inputSchema, name)) return false;
-    if (isClosedTo(draft.inputSchema, name)) return true;
+    if (isClosedTo(known.inputSchema, before, name)) return false;
+    if (isClosedTo(draft.inputSchema, after, name)) return true;
     const [taken, wanted] = [typesOf(before.get(name)), typesOf(after.get(name))];
     return taken.some(
       (type) => wanted.length > 0 && !wanted.includes(type) && !(type === 'integer' && wanted.includes('number')),
@@ -59,8 +59,8 @@ function refusedBy(known: Comparable, draft: Comparable): string[] {
   });
 }
 
-function isClosedTo(schema: JsonObject | null, name: string): boolean {
-  return schema?.additionalProperties === false && !('patternProperties' in schema) && !propertiesOf(schema).has(name);
+function isClosedTo(schema: JsonObject | null, properties: ReadonlyMap<string, unknown>, name: string): boolean {
+  return schema?.additionalProperties === false && !('patternProperties' in schema) && !properties.has(name);
 }
 
 function propertiesOf(schema: JsonObject | null): Map<string, unknown> {

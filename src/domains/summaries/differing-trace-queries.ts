@@ -8,12 +8,14 @@ export interface DifferingTrace {
 }
 
 const tracesPerProjectMax = 1_000;
+/** A query ends before a worker stops waiting for it (15 s). Otherwise ClickHouse would seem to be unavailable. */
+const secondsMax = 10;
 
 /**
  * Finds traces with spans received in [fromMs, toMs) whose execution is missing, has fewer spans
  * than the window, or is older than one of them. Returns at most `tracesMax`, and at most 1,000 of
  * one project, which leaves room for others.
- * @throws UnavailableError while ClickHouse is unavailable
+ * @throws UnavailableError while ClickHouse is unavailable, or when the window takes too long
  */
 export async function findDifferingTraces(
   clickhouse: ClickHouse,
@@ -28,7 +30,11 @@ export async function findDifferingTraces(
             WHERE listed.spans < received.spans OR listed.latest < received.latest
             LIMIT ${tracesPerProjectMax} BY projectId LIMIT ${tracesMax}`,
     query_params: { fromMs, toMs },
-    clickhouse_settings: { max_threads: 1, max_execution_time: 30, join_use_nulls: 0 },
+    clickhouse_settings: {
+      ...{ max_threads: 1, max_execution_time: secondsMax, join_use_nulls: 0 },
+      // Otherwise an error could follow rows, and look like a broken answer.
+      wait_end_of_query: 1,
+    },
     format: 'JSONEachRow',
   });
 }

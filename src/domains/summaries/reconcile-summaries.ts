@@ -1,11 +1,14 @@
 import type { Queue } from 'bullmq';
+import { originOf } from '../../lib/errors.ts';
 import { countSummaries } from '../../queue/summary-counts.ts';
 import { listForSummary, withoutPlace } from '../../queue/summary-list.ts';
 import { unfinishedReceiptAtMs } from '../../queue/unfinished-receipt.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { isRetryableClickHouseError, isServerAnswer } from '../../stores/clickhouse/errors.ts';
+import { isDoubtfulError } from '../../stores/clickhouse/statements.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Redis } from '../../stores/redis/client.ts';
-import { summariesSweptKey } from '../../stores/redis/names.ts';
+import { summariesSliceKey, summariesSweptKey } from '../../stores/redis/names.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { findProjectWorkspaces } from '../workspaces/index.ts';
 import { findDifferingTraces } from './differing-trace-queries.ts';
@@ -27,7 +30,8 @@ const recentMs = 10 * minuteMs;
 /** The time span that runs check again and again in slices, as far as time allows. */
 const lookBackMs = 30 * 24 * 60 * minuteMs;
 /**
- * A slice doubles while checks are quick, because it contains little. It halves when one is slow.
+ * A slice doubles while checks are quick, because it contains little. It halves when one is slow or
+ * too much for a query. A run begins with `firstMs` at most.
  */
 const slice = { firstMs: 60 * minuteMs, minMs: 5 * minuteMs, maxMs: 24 * 60 * minuteMs, quickMs: 300, slowMs: 1_000 };
 /** A run begins no further slice after this time. */
@@ -39,23 +43,79 @@ const tracesMax = 10_000;
  * Compares spans with executions. Traces whose execution is missing or incomplete are put on the
  * list of summaries and counted as mended: 0 as long as nothing is lost. Every run checks the last
  * ten minutes, then continues through the last thirty days.
+ * @throws UnavailableError while a store is unavailable; the next run continues at the same place
  */
 export async function reconcileSummaries(deps: ReconcileSummariesDeps, { nowMs }: { nowMs: number }): Promise<void> {
   const unfinishedAtMs = await unfinishedReceiptAtMs(deps.redis, [...deps.ingest, deps.isolation]);
   if (unfinishedAtMs === undefined) return; // The workers are far behind; a later run can compare.
   const endMs = Math.min(nowMs - quietMs, unfinishedAtMs);
+  let recent: Place = { atMs: endMs - recentMs, sliceMs: recentMs };
+  while (recent.atMs < endMs) recent = await mendSlice(deps, recent, endMs);
+  await sweep(deps, endMs);
+}
+
+/** Where the next slice begins, and how long it is. */
+interface Place {
+  atMs: number;
+  sliceMs: number;
+}
+
+/** Continues through the last thirty days from the place where the previous run ended. */
+async function sweep(deps: ReconcileSummariesDeps, endMs: number): Promise<void> {
+  const [beginMs, untilMs] = [endMs - lookBackMs, endMs - recentMs];
   const startedAtMs = performance.now();
-  await mend(deps, endMs - recentMs, endMs);
-  const begin = endMs - lookBackMs;
-  let at = Math.max(begin, Number((await deps.redis.get(summariesSweptKey)) ?? begin));
-  let sliceMs = slice.firstMs;
-  while (at < endMs - recentMs && performance.now() - startedAtMs < runMsMax) {
-    const tookMs = await mend(deps, at, Math.min(at + sliceMs, endMs));
-    at += sliceMs;
-    if (tookMs < slice.quickMs) sliceMs = Math.min(2 * sliceMs, slice.maxMs);
-    else if (tookMs > slice.slowMs) sliceMs = Math.max(sliceMs / 2, slice.minMs);
+  let place = await readPlace(deps.redis, beginMs);
+  while (place.atMs < untilMs && performance.now() - startedAtMs < runMsMax) {
+    place = await mendSlice(deps, place, endMs);
+    await storePlace(deps.redis, place);
   }
-  await deps.redis.set(summariesSweptKey, at < endMs - recentMs ? at : begin);
+  if (place.atMs >= untilMs) await storePlace(deps.redis, { ...place, atMs: beginMs });
+}
+
+async function readPlace(redis: Redis, beginMs: number): Promise<Place> {
+  const [sweptMs, sliceMs] = [await redis.get(summariesSweptKey), await redis.get(summariesSliceKey)];
+  return {
+    atMs: Math.max(beginMs, Number(sweptMs ?? beginMs)),
+    sliceMs: Math.min(Number(sliceMs ?? slice.firstMs), slice.firstMs),
+  };
+}
+
+async function storePlace(redis: Redis, { atMs, sliceMs }: Place): Promise<void> {
+  await redis.set(summariesSliceKey, sliceMs);
+  await redis.set(summariesSweptKey, atMs);
+}
+
+/**
+ * Mends a slice, and returns the next one. If the slice is too much for one query, the next one is
+ * its first half. The least slice is skipped; the sweep comes back to it after thirty days are done.
+ */
+async function mendSlice(deps: ReconcileSummariesDeps, { atMs, sliceMs }: Place, endMs: number): Promise<Place> {
+  const toMs = Math.min(atMs + sliceMs, endMs);
+  try {
+    const tookMs = await mend(deps, atMs, toMs);
+    return { atMs: toMs, sliceMs: sliceAfter(sliceMs, tookMs) };
+  } catch (error) {
+    if (!isOfQuery(error)) throw error;
+    if (toMs - atMs > slice.minMs) return { atMs, sliceMs: halfOf(toMs - atMs) };
+    deps.logger.warn(
+      { err: originOf(error), from_ms: atMs, to_ms: toMs },
+      'spans could not be compared with executions',
+    );
+    return { atMs: toMs, sliceMs };
+  }
+}
+
+function sliceAfter(sliceMs: number, tookMs: number): number {
+  if (tookMs < slice.quickMs) return Math.min(2 * sliceMs, slice.maxMs);
+  return tookMs > slice.slowMs ? halfOf(sliceMs) : sliceMs;
+}
+
+const halfOf = (sliceMs: number) => Math.max(Math.ceil(sliceMs / 2), slice.minMs);
+
+/** Returns whether ClickHouse is available, and its answer says that this query cannot be answered. */
+function isOfQuery(error: unknown): boolean {
+  const said = originOf(error);
+  return isServerAnswer(said) && (isDoubtfulError(said) || !isRetryableClickHouseError(said));
 }
 
 /** Puts the lost traces of a time window on the list. Resolves to the milliseconds it took. */

@@ -150,7 +150,8 @@ export class SummaryTurns {
     try {
       const { tookMs, isLeft } = await this.#runInThread({ projectId: lease.projectId, traceId, hasLogs });
       const restMs = Math.min(tookMs * restPerMs, restMsMax);
-      if (isLeft) await releaseSummaries(redis, lease, [traceId], restMs);
+      // The pause grows, because much is left of few traces only.
+      if (isLeft) await failSummary(redis, lease, traceId);
       else await endSummary(redis, lease, traceId, restMs);
       return tookMs;
     } catch (error) {

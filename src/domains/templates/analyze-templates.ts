@@ -85,7 +85,7 @@ interface Walk {
  * parents of a required path (`user` of `user.name`) and what `inputSchema` requires are required
  * too. A variable with a default in `inputSchema` is not required. Parts in a cycle or beyond the
  * limits are skipped; `expandParts` reports them.
- * @throws TemplateLimitError when there are too many uses of variables
+ * @throws TemplateLimitError when there are too many variables or uses of them
  */
 export function analyzeTemplates(
   templates: readonly ParsedTemplate[],
@@ -99,13 +99,20 @@ export function analyzeTemplates(
     visit(walk, template, { ...outermost, path: [template] });
   }
   const variables = [...walk.variables.values()];
+  // Many variables have the same objects around them.
+  const filledPaths = new Map<string, boolean>();
+  const isFilled = (path: string) => {
+    const known = filledPaths.get(path) ?? hasDefault(inputSchema, path.split('.'));
+    filledPaths.set(path, known);
+    return known;
+  };
   const leading = new Set(variables.filter(({ required }) => required).flatMap(({ path }) => pathsTo(path)));
   for (const each of variables) {
     const path = each.path.split('.');
     const inserted = each.required || leading.has(each.path);
-    const filled = hasDefault(inputSchema, path);
+    const filled = isFilled(each.path);
     each.required = (inserted || isRequiredBy(inputSchema, path)) && !filled;
-    if (inserted && filled) requireAround(walk.variables, each, inputSchema);
+    if (inserted && filled) requireAround(walk.variables, each, isFilled);
   }
   const uses = templates.flatMap((template) => template.parts);
   return {
@@ -119,9 +126,13 @@ export function analyzeTemplates(
  * Marks the objects around a variable as required. A default inside an object fills nothing when
  * the object itself is absent.
  */
-function requireAround(variables: Map<string, TemplateVariable>, filled: TemplateVariable, inputSchema: unknown): void {
+function requireAround(
+  variables: Map<string, TemplateVariable>,
+  filled: TemplateVariable,
+  isFilled: (path: string) => boolean,
+): void {
   for (const path of pathsTo(filled.path)) {
-    if (hasDefault(inputSchema, path.split('.'))) return;
+    if (isFilled(path)) return;
     const known = variables.get(path) ?? { ...filled, path };
     known.required = true;
     variables.set(path, known);
@@ -185,6 +196,10 @@ function noteVariable(walk: Walk, use: VariableUse, position: WalkPosition): voi
   const message = position.tag === undefined ? {} : { message: `in the part \`${position.ref}\`` };
   const known = walk.variables.get(path);
   const variable = known ?? { name: path.split('.', 1)[0] ?? path, path, required: false, occurrences: [] };
+  if (known === undefined && walk.variables.size >= templateLimits.variablesMax) {
+    const max = templateLimits.variablesMax;
+    throw new TemplateLimitError(`The prompt and its parts may have at most ${max} different variables`, 'variables');
+  }
   if (known === undefined) walk.variables.set(path, variable);
   variable.required ||= unconditional;
   if (variable.occurrences.length >= occurrencesOfOneMax || ++walk.occurrences > occurrencesMax) return;

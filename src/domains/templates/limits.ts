@@ -16,6 +16,8 @@ export const templateLimits = {
   partDepthMax: 10,
   /** Part tags when all parts are written out. */
   partUsesMax: 1_000,
+  /** Different variables of a prompt and its parts. */
+  variablesMax: 2_000,
   /** Characters of a prompt's texts and of the parts it reaches, each part counted once. */
   reachedCharactersMax: 1_048_576,
   messagesMax: 200,

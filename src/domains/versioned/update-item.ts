@@ -68,7 +68,7 @@ export async function updateItem<Content>(
     if (moved.length > 0 && !createdVersion && !revised) await reviseItem(transaction, kind, item);
     const updated = await readNewest(transaction, kind, projectId, item.id);
     if (createdVersion) await collection.versionAdded(transaction, updated.item, { version, references });
-    else if (revised || moved.length > 0) await collection.checkReferences?.(transaction, updated.item);
+    if (revised || moved.length > 0) await collection.checkReferences?.(transaction, updated.item);
     if (createdVersion || revised || moved.length > 0) {
       const did = createdVersion ? 'version_created' : 'updated';
       const changes = changesOf(item, updated, { createdVersion, moved });

@@ -125,6 +125,8 @@ export const workerFiguresKey = 'promptlane:worker-figures';
 export const logProjectsKey = 'promptlane:log-projects';
 /** The time up to which older spans have been compared with executions. */
 export const summariesSweptKey = 'promptlane:summaries-swept-ms';
+/** The milliseconds of the slice of spans that is compared next. */
+export const summariesSliceKey = 'promptlane:summaries-slice-ms';
 
 /** Hashes of the counters of all processes, for metrics. */
 export const countsKeys = {

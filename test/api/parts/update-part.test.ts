@@ -23,6 +23,14 @@ describe('200', () => {
   });
 });
 
+test('a new slug with a new version: a tag that names an old version under this slug may complete a cycle', async () => {
+  const { id, slug } = await it.newPart({ template: 'plain' });
+  const later = `${slug}-later`;
+  const { slug: other } = await it.newPart({ template: `{{> ${later}@2}}` });
+  await update(id, { template: `{{> ${other}}}` });
+  expectProblem(await update(id, { template: 'plain again', slug: later }), 422, 'part_cycle');
+});
+
 describe('409', () => {
   test('an old base_version is refused', async () => {
     const { id } = await it.newPart();

@@ -15,3 +15,19 @@ test('calls of a prompt with very many variables are compared with it in a short
   expect(collection.rows).toHaveLength(200);
   expect(collection.rows[7]).toEqual({ inputs: { question: '7' }, expected: 'x', weakLabel: true });
 });
+
+test('a variable with very many segments is left out, and one with a few is a member', () => {
+  const collection = new RowCollection(new Map([['u', true]]), { feedback: 'any', limit: 10 });
+  const variables = new Map<string, unknown>([
+    ['u', { kept: 1 }],
+    [`u${'.a'.repeat(30_000)}`, 'x'],
+    ['u.a.b', 2],
+    ['u.a.__proto__', 3],
+  ]);
+  const call = {
+    spans: [{ variables, cut: {}, isOfOptimization: false, output: 'x' }],
+    said: { score: 1, correction: null, comment: null },
+  } as unknown as RatedCall;
+  collection.add(call);
+  expect(JSON.stringify(collection.rows[0]?.inputs)).toBe('{"u":{"kept":1,"a":{"b":2,"__proto__":3}}}');
+});

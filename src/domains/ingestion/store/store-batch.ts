@@ -2,20 +2,14 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { originOf } from '../../../lib/errors.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
-import { clickHouseFault, isServerAnswer } from '../../../stores/clickhouse/errors.ts';
+import { clickHouseFault } from '../../../stores/clickhouse/errors.ts';
 import type { EncodedRows } from '../../../stores/clickhouse/native-table.ts';
+import { isDoubtfulError } from '../../../stores/clickhouse/statements.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import type { BatchEntry } from './span-batcher.ts';
 
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
-/**
- * Errors that pass, but may be caused by the batch: timeout (159) and memory limit (241). The other
- * passing codes concern ClickHouse itself.
- */
-const doubtfulCodes = new Set(['159', '241']);
-/** The memory limit of the whole server, not of the insert: no batch could be stored. */
-const ofTheServer = /\btotal\b/i;
 
 /**
  * What a failed insert may mean, and after how many tries a batch is taken apart. `passing`:
@@ -123,8 +117,7 @@ async function retrying(deps: StoreBatchDeps, most: typeof triesMax, work: () =>
 }
 
 function meaningOf(error: unknown): keyof typeof triesMax {
-  const isDoubtful = isServerAnswer(error) && doubtfulCodes.has(error.code) && !ofTheServer.test(error.message);
-  return isDoubtful ? 'doubtful' : clickHouseFault(error);
+  return isDoubtfulError(error) ? 'doubtful' : clickHouseFault(error);
 }
 
 /**

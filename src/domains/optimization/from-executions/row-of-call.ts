@@ -1,6 +1,6 @@
 import type { CallTexts } from '../../executions/index.ts';
 import type { FeedbackKind, SaidOfTarget } from '../../feedback/index.ts';
-import { descend, isMissing } from '../../templates/index.ts';
+import { descend, isMissing, templateLimits } from '../../templates/index.ts';
 import type { RatedCall } from './read-rated-calls.ts';
 
 /** Why a call gives no row. */
@@ -90,21 +90,41 @@ function inputsOf(spans: readonly CallTexts[], { names, required }: PromptNames)
     .find((input) => isExact(input) && isComplete(input));
 }
 
-/** Returns the variables that the prompt has. `user.name` is the member of a variable `user`. */
-function inputsFrom(given: ReadonlyMap<string, unknown>, names: ReadonlySet<string>): Record<string, unknown> {
-  const inputs = new Map<string, unknown>();
+const { nameSegmentsMax } = templateLimits;
+
+/**
+ * Returns the variables that the prompt has. `user.name` is the member of a variable `user`. A name of more segments
+ * than a template may use is no variable.
+ */
+function inputsFrom(given: ReadonlyMap<string, unknown>, names: ReadonlySet<string>): Members {
+  const inputs: Members = {};
+  const own = new Set<unknown>();
   for (const [key, value] of given) {
-    const [name = key, ...path] = names.has(key) ? [key] : key.split('.');
-    if (names.has(name)) inputs.set(name, path.length === 0 ? value : withMember(inputs.get(name), path, value));
+    const path = names.has(key) ? [key] : key.split('.', nameSegmentsMax + 1);
+    if (path.length <= nameSegmentsMax && names.has(path[0] ?? '')) setMember(inputs, path, value, own);
   }
-  return Object.fromEntries(inputs);
+  return inputs;
 }
 
-function withMember(value: unknown, [first, ...rest]: readonly string[], member: unknown): unknown {
-  if (first === undefined) return member;
-  const before = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
-  const members = new Map<string, unknown>(before);
-  return Object.fromEntries(members.set(first, withMember(members.get(first), rest, member)));
+type Members = Record<string, unknown>;
+
+/** Sets a member. The objects around it are copied once, and are then in `own`. */
+function setMember(root: Members, path: readonly string[], value: unknown, own: Set<unknown>): void {
+  let at = root;
+  for (const name of path.slice(0, -1)) {
+    const before = Object.hasOwn(at, name) ? at[name] : undefined;
+    const isObject = typeof before === 'object' && before !== null && !Array.isArray(before);
+    const below: Members = own.has(before) ? (before as Members) : { ...(isObject ? before : {}) };
+    own.add(below);
+    define(at, name, below);
+    at = below;
+  }
+  define(at, path.at(-1) ?? '', value);
+}
+
+/** Sets also a member `__proto__` as a member. */
+function define(at: Members, name: string, value: unknown): void {
+  Object.defineProperty(at, name, { value, enumerable: true, writable: true, configurable: true });
 }
 
 function noteOf({ output }: CallTexts, said: SaidOfTarget): { note?: string } {

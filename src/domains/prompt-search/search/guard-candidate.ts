@@ -76,7 +76,7 @@ export async function guardCandidate(
   if (optional !== undefined) return `The variable ${JSON.stringify(optional)} became optional.`;
   const problem = rules.sample && (await checkRendered(ports, { content, index }, rules, rules.sample));
   if (problem !== undefined) return problem;
-  const span = findVerbatimSpan(textOf(content), shown, textOf(rules.base));
+  const span = await findVerbatimSpan(textOf(content), shown, textOf(rules.base));
   return span === undefined ? undefined : `It copies a row verbatim: "${span}".`;
 }
 

@@ -1,3 +1,4 @@
+import { findTexts } from './find-texts.ts';
 import type { CandidateContent, Row, SearchPorts } from './ports.ts';
 import { renderRow } from './render-row.ts';
 
@@ -44,7 +45,8 @@ export async function findHidden(
 ): Promise<string | undefined> {
   for (const { inputs, shown } of probes) {
     const text = await textWith(ports, content, inputs);
-    for (const [path, value] of shown) if (!text?.includes(value)) return path;
+    const found = await findTexts(text ?? '', new Set(shown.values()));
+    for (const [path, value] of shown) if (!found.has(value)) return path;
   }
   return undefined;
 }
@@ -62,8 +64,9 @@ async function probe(
 ): Promise<Probe | undefined> {
   const text = await textWith(ports, content, inputs);
   if (text === undefined) return undefined;
-  const source = JSON.stringify(content);
-  return { inputs, shown: new Map([...values].filter(([, value]) => text.includes(value) && !source.includes(value))) };
+  const wanted = new Set(values.values());
+  const [inText, inSource] = [await findTexts(text, wanted), await findTexts(JSON.stringify(content), wanted)];
+  return { inputs, shown: new Map([...values].filter(([, value]) => inText.has(value) && !inSource.has(value))) };
 }
 
 async function textWith(

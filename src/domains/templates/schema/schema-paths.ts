@@ -123,10 +123,11 @@ const unescapePercent = (bytes: string) => Buffer.from(bytes.replaceAll('%', '')
 /** Returns what the schemas together say about a property. */
 function propertyOf(root: unknown, schemas: readonly unknown[], name: string): unknown[] {
   const found = new Set<unknown>();
+  let visited = 0;
   for (const schema of schemas) {
     for (const { properties } of appliedBy(root, schema)) {
       if (isObject(properties) && Object.hasOwn(properties, name)) found.add(properties[name]);
-      if (found.size >= appliedMax) return [...found];
+      if (++visited >= 2 * appliedMax || found.size >= appliedMax) return [...found];
     }
   }
   return [...found];

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { joinBatch } from '../../src/domains/ingestion/store/join-batch.ts';
+import type { BatchEntry } from '../../src/domains/ingestion/store/span-batcher.ts';
+import { joinHere, joinInThread, joinRecords } from '../../src/domains/log-records/reads.ts';
+import { LogProjects } from '../../src/queue/log-projects.ts';
+import { leaseSummaries } from '../../src/queue/summary-list.ts';
+import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
+import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
+import { allRows } from '../support/embedded-clickhouse.ts';
+import { ownRedisUrl } from '../support/own-redis.ts';
+import { newTraceId } from '../support/spans.ts';
+import { storedSpanId, storeSpans } from '../support/stored-spans.ts';
+
+let api: TestApi;
+let clickhouse: ClickHouse;
+let redis: Redis;
+beforeAll(async () => {
+  api = await startApi();
+  clickhouse = connectClickHouse(inject('clickhouseUrl'));
+  // A database that no worker looks into.
+  redis = connectWorkerRedis(ownRedisUrl(9));
+});
+afterAll(async () => {
+  redis.disconnect();
+  await Promise.all([clickhouse.close(), api.close()]);
+});
+
+const ofTrace = '0'.repeat(16);
+
+/** Stores one record with a message of the user, or for a whole trace an evaluation. */
+async function storeRecord(
+  project: ProjectOfTest,
+  traceId: string,
+  spanId: string,
+  resource = '{"attributes":[]}',
+): Promise<void> {
+  const name = spanId === ofTrace ? 'gen_ai.evaluation.result' : 'gen_ai.user.message';
+  await clickhouse.command({
+    query: `INSERT INTO log_records (project_id, trace_id, span_id, record_id, received_at, event_name, body, attributes,
+              scope, resource, is_gen_ai, bytes)
+            SELECT '${project.id}', unhex('${traceId}'), unhex('${spanId}'), unhex('${randomUUID().replaceAll('-', '')}'), now64(3),
+              '${name}', '{"stringValue":"Hi"}', '[]', '{"name":"test","attributes":[]}', '${resource}', true, 30`,
+  });
+}
+
+const recordsOf = (project: ProjectOfTest, traceId: string) =>
+  allRows<{ span: string; records: number }>(
+    clickhouse,
+    `SELECT lower(hex(span_id)) AS span, log_records::UInt32 AS records FROM spans FINAL
+     WHERE project_id = '${project.id}' AND trace_id = unhex('${traceId}') AND log_records > 0 ORDER BY span`,
+  );
+
+describe('a batch with log records of a project that cannot be looked up', () => {
+  test('joins those of the others, and puts its traces on the list', async () => {
+    const [refused, other] = await Promise.all([newProject(api), newProject(api)]);
+    const traceId = newTraceId();
+    for (const project of [refused, other]) {
+      await storeSpans(clickhouse, project, { traceId, count: 1 });
+      await storeRecord(project, traceId, storedSpanId(0));
+    }
+    const exec: ClickHouse['exec'] = (params) =>
+      params.query_params?.projectId === refused.id
+        ? Promise.reject(new Error('refused by the test'))
+        : clickhouse.exec(params);
+    await joinBatch(
+      {
+        clickhouse: Object.assign(Object.create(clickhouse), { exec }),
+        redis,
+        logProjects: new LogProjects(redis),
+        logger: pino({ level: 'silent' }),
+      },
+      [refused, other].map((project) => bodyOf(project, traceId)),
+    );
+    const listed = await leaseSummaries(redis, { workspaceId: refused.workspaceId, projectId: refused.id }, 10);
+    expect(listed.traceIds).toEqual([traceId]);
+    expect(await recordsOf(other, traceId)).toEqual([{ span: storedSpanId(0), records: 1 }]);
+  });
+});
+
+describe('joining on the main thread', () => {
+  test.each([
+    [
+      'an evaluation of a trace of more than 2,000 rows',
+      { count: 2_001, spanId: ofTrace, resource: '{"attributes":[]}' },
+    ],
+    [
+      'a record with a resource over 128 KiB',
+      {
+        count: 1,
+        spanId: storedSpanId(0),
+        resource: JSON.stringify({ attributes: [], schemaUrl: 'x'.repeat(140_000) }),
+      },
+    ],
+  ])('leaves %s, and a thread joins it', async (_what, { count, spanId, resource }) => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    await storeSpans(clickhouse, project, { traceId, count });
+    await storeRecord(project, traceId, spanId, resource);
+    const given = { projectId: project.id, traceIds: [traceId] };
+    expect(await joinRecords(clickhouse, given, joinHere)).toMatchObject({ large: new Set([traceId]) });
+    expect(await recordsOf(project, traceId)).toEqual([]);
+    expect(await joinRecords(clickhouse, given, joinInThread)).toMatchObject({ large: new Set(), later: new Set() });
+    expect(await recordsOf(project, traceId)).toHaveLength(1);
+  });
+
+  test('without time leaves the traces for later', async () => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    await storeSpans(clickhouse, project, { traceId, count: 1 });
+    await storeRecord(project, traceId, storedSpanId(0));
+    const given = { projectId: project.id, traceIds: [traceId] };
+    const left = await joinRecords(clickhouse, given, { ...joinInThread, msMax: -1 });
+    expect(left).toMatchObject({ large: new Set(), later: new Set([traceId]) });
+    expect(await recordsOf(project, traceId)).toEqual([]);
+  });
+});
+
+function bodyOf(project: ProjectOfTest, traceId: string): BatchEntry {
+  return {
+    jobId: randomUUID(),
+    receivedAtMs: Date.now(),
+    projectId: project.id,
+    workspaceId: project.workspaceId,
+    encoded: {
+      rows: { bytes: Buffer.alloc(0), rowCount: 1 },
+      spanCount: 1,
+      traces: [{ traceId, spans: 1 }],
+    } as never,
+  };
+}
