@@ -67,10 +67,16 @@ export function decodedBody(request: IncomingMessage): Readable {
   return pipeline(request, decoder(), () => undefined);
 }
 
+/** @throws EngineError for a parameter that a real server refuses */
+export function requireShortParameters({ params }: QueryRequest): void {
+  for (const value of params.values()) {
+    if (value.length > VALUE_BYTES_MAX) throw new EngineError(1000, 'POCO_EXCEPTION', 'Field value too long');
+  }
+}
+
 /** Separates values into bound parameters and settings. Omits the values that only the HTTP interface uses. */
 function addArguments(parsed: QueryRequest, values: Iterable<[string, string]>): void {
   for (const [name, value] of values) {
-    if (value.length > VALUE_BYTES_MAX) throw new EngineError(1000, 'POCO_EXCEPTION', 'Field value too long');
     if (name.startsWith('param_')) parsed.params.set(name.slice('param_'.length), value);
     else if (!HTTP_ONLY.has(name)) parsed.settings.set(name, value);
   }

@@ -6,7 +6,7 @@ import { noteStatement } from './note-statement.ts';
 import { prelude } from './prelude.ts';
 import type { Job, Outcome } from './protocol.ts';
 import { readStatement, type Statement } from './read-statement.ts';
-import { decodedBody, isForm, parseRequest, type QueryRequest, readForm } from './request.ts';
+import { decodedBody, isForm, parseRequest, type QueryRequest, readForm, requireShortParameters } from './request.ts';
 import { ResultResponse } from './response.ts';
 import type { SessionPool } from './session-pool.ts';
 import { withSpooledRows } from './spool.ts';
@@ -41,6 +41,7 @@ export async function runQuery(
   });
   try {
     if (isForm(request)) await readForm(request, parsed);
+    requireShortParameters(parsed);
     const statement = await readStatement(parsed.urlQuery, decodedBody(request));
     noteStatement(request, parsed, statement);
     result.format = formatOf(statement, parsed.defaultFormat);

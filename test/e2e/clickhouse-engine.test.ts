@@ -162,14 +162,23 @@ describe('bound parameters', () => {
   });
 
   test('parameters sent as a form, for they are too long for a URL, arrive too', async () => {
-    const ids = Array.from({ length: 20_000 }, (_, i) => `id-${i}`);
+    const parts = Array.from({ length: 10 }, (_, i) => [`p${i}`, 'x'.repeat(128 * 1024)] as const);
     const result = await client.query({
-      query: 'SELECT length({ids:Array(String)}) AS n',
+      query: `SELECT ${parts.map(([name]) => `length({${name}:String})`).join(' + ')} AS n`,
       format: 'JSONEachRow',
-      query_params: { ids },
+      query_params: Object.fromEntries(parts),
       use_multipart_params: true,
     });
-    expect(await result.json()).toEqual([{ n: 20_000 }]);
+    expect(await result.json()).toEqual([{ n: 10 * 128 * 1024 }]);
+  });
+
+  test('a parameter over 128 KiB is refused, as by a real server', async () => {
+    const refused = client.query({
+      query: 'SELECT length({p:String}) AS n',
+      format: 'JSONEachRow',
+      query_params: { p: 'x'.repeat(128 * 1024 + 1) },
+    });
+    await expect(refused).rejects.toThrow(/Field value too long/);
   });
 
   test('parameters of queries that run at the same time do not mix', async () => {
