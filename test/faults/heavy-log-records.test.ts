@@ -57,14 +57,14 @@ describe('log records that take long to join', () => {
 
   it('a record for each of many spans of a trace: every span has its content', async () => {
     const traceId = newTraceId();
-    const spans = Array.from({ length: 20_000 }, newSpanId);
+    const spans = Array.from({ length: 10_000 }, newSpanId);
     await worksInShortSteps(async () => {
       for (let start = 0; start < spans.length; start += 5_000) {
         const some = spans.slice(start, start + 5_000);
         await sendLogs(some.map((spanId) => messageRecord('user', `asked by ${spanId}`, { traceId, spanId })));
         await sendSpans(some.map((spanId) => aModelCall(1, 1, { traceId, spanId })));
       }
-      for (const spanId of [spans[0], spans[9_999], spans[19_999]]) {
+      for (const spanId of [spans[0], spans[4_999], spans[9_999]]) {
         const { input } = await readJoined(traceId, spanId ?? '', 1);
         expect(input[0]?.parts[0]?.content).toBe(`asked by ${spanId}`);
       }
