@@ -69,3 +69,23 @@ export function countRecords(
     format: 'JSONEachRow',
   });
 }
+
+/** Splits a list into groups of at most so many items and bytes. A larger item is a group of its own. */
+export function groupsOf<T extends { bytes: number }>(
+  items: readonly T[],
+  { bytesMax, lengthMax }: { bytesMax: number; lengthMax: number },
+): T[][] {
+  const groups: T[][] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const group = groups.at(-1);
+    if (group === undefined || group.length === lengthMax || bytes + item.bytes > bytesMax) {
+      groups.push([item]);
+      bytes = item.bytes;
+    } else {
+      group.push(item);
+      bytes += item.bytes;
+    }
+  }
+  return groups;
+}

@@ -2,7 +2,7 @@ import { TooLargeError } from '../../lib/errors.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { countTraceRows } from '../spans/index.ts';
 import { findShowingSpans, type ShowingSpan } from '../spans/reads.ts';
-import { noSpan, type RecordCount } from './count-records.ts';
+import { groupsOf, noSpan, type RecordCount } from './count-records.ts';
 import { findRecords, type StoredRecord } from './log-record-queries.ts';
 
 /** Records of whole traces by the span that shows them: trace id and span id. */
@@ -57,7 +57,7 @@ export async function findEvaluations(
   const isSmall = ({ traceId, bytes }: RecordCount) =>
     bytes <= bounds.traceBytesMax && (rows.get(traceId) ?? 0) <= bounds.rowsMax;
   for (const { traceId } of counts.filter((each) => !isSmall(each))) found.large.push(traceId);
-  for (const keys of groupsOf(counts.filter(isSmall), bounds.groupBytesMax)) {
+  for (const keys of groupsOf(counts.filter(isSmall), { bytesMax: bounds.groupBytesMax, lengthMax: tracesMax })) {
     const byTrace = await findRecords(clickhouse, projectId, { keys, bytesMax: bounds.readBytesMax }).catch((error) => {
       if (error instanceof TooLargeError) return undefined;
       throw error;
@@ -92,20 +92,6 @@ function responseIdOf({ attributes }: StoredRecord): string {
 
 /** Traces whose evaluations are read together. */
 const tracesMax = 200;
-
-function groupsOf(counts: readonly RecordCount[], bytesMax: number): RecordCount[][] {
-  const groups: RecordCount[][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
-  for (const each of counts) {
-    bytes += each.bytes;
-    if (bytes > bytesMax || groups.at(-1)?.length === tracesMax) {
-      groups.push([]);
-      bytes = each.bytes;
-    }
-    groups.at(-1)?.push(each);
-  }
-  return groups;
-}
 
 /**
  * Assigns the records of a trace to the spans that show them: the only one with the response id that

@@ -6,6 +6,7 @@ import { normalizeSpan } from '../conventions/index.ts';
 import { readJoinedText, readRecords } from '../conventions/reads.ts';
 import { insertSpans, type NormalizedSpan, type SpanCost, type SpanRow, spanTable } from '../spans/index.ts';
 import { readSpansOf, rebuildSpan, rebuiltRow, type StoredSpan, storedCost } from '../spans/reads.ts';
+import { groupsOf } from './count-records.ts';
 import { findUnjoined, findUnjoinedOfLarge, type UnjoinedSpan } from './find-unjoined.ts';
 import { findRecords, type StoredRecord } from './log-record-queries.ts';
 
@@ -148,26 +149,10 @@ async function joinSpans(join: Join, unjoined: readonly UnjoinedSpan[]): Promise
   const tooMany = new Set([...bytes].filter(([, count]) => count > join.traceBytesMax).map(([traceId]) => traceId));
   for (const traceId of tooMany) join.large.add(traceId);
   const open = unjoined.filter(({ traceId }) => !tooMany.has(traceId));
-  for (const group of groups(open, join.groupBytesMax)) {
+  for (const group of groupsOf(open, { bytesMax: join.groupBytesMax, lengthMax: spansAtOnce })) {
     if (isOver(join)) for (const { traceId } of group) join.later.add(traceId);
     else for (const traceId of await rewriteApart(join, group)) join.large.add(traceId);
   }
-}
-
-function groups(spans: readonly UnjoinedSpan[], bytesMax: number): UnjoinedSpan[][] {
-  const found: UnjoinedSpan[][] = [];
-  let bytes = 0;
-  for (const span of spans) {
-    const group = found.at(-1);
-    if (group === undefined || group.length === spansAtOnce || bytes + span.bytes > bytesMax) {
-      found.push([span]);
-      bytes = span.bytes;
-    } else {
-      group.push(span);
-      bytes += span.bytes;
-    }
-  }
-  return found;
 }
 
 /** Writes the rows again, in smaller groups if they are too large. Returns the traces that cannot be joined here. */
