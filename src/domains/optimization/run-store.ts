@@ -117,6 +117,11 @@ export async function findActiveRunId(
   return row?.id;
 }
 
+/** Makes other runs of the workspace wait to begin until the transaction ends. */
+export async function lockActiveRuns(transaction: Postgres, workspaceId: WorkspaceId): Promise<void> {
+  await transaction.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`active runs of ${workspaceId}`]);
+}
+
 /** Counts the runs of a workspace that have not ended. */
 export async function countActiveRuns(postgres: Postgres, workspaceId: WorkspaceId): Promise<number> {
   const row = await postgres('optimization_runs')

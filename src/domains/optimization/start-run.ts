@@ -1,5 +1,5 @@
 import { ConflictError, OutcomeUnknownError, RateLimitedError, UnavailableError } from '../../lib/errors.ts';
-import { newId } from '../../lib/ids.ts';
+import { newId, type WorkspaceId } from '../../lib/ids.ts';
 import { parseUsd } from '../../lib/money.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
@@ -13,7 +13,7 @@ import type { ProjectScope, WorkspaceScope } from '../workspaces/index.ts';
 import { insertRows, type StoredRow } from './row-store.ts';
 import type { Run } from './run.ts';
 import { insertRunEvents } from './run-event-store.ts';
-import { countActiveRuns, findActiveRunId, insertRun } from './run-store.ts';
+import { countActiveRuns, findActiveRunId, insertRun, lockActiveRuns } from './run-store.ts';
 
 export interface StartRunDeps {
   postgres: Postgres;
@@ -74,6 +74,7 @@ export async function startRun(deps: StartRunDeps, { project, actor, limited, ru
         ...{ workspaceId, projectId, actor, targetType: 'optimization_run', targetId: inserted.id },
         ...{ action: 'optimization_run.created', details: { prompt_id: promptId, base_version: run.baseVersion } },
       });
+      await requireFewRuns(transaction, workspaceId);
       // Last, because what is counted is not given back.
       if (limited !== undefined) await count(deps, limited);
       return inserted;
@@ -97,8 +98,17 @@ async function refuseActive(
 ): Promise<void> {
   const activeId = await findActiveRunId(postgres, { projectId, promptId });
   if (activeId !== undefined) throw inProgress(activeId);
-  if ((await countActiveRuns(postgres, workspaceId)) < activeRunsMax) return;
-  throw new RateLimitedError('too_many_runs', `The workspace has ${activeRunsMax} runs that have not ended`, {
+  if ((await countActiveRuns(postgres, workspaceId)) >= activeRunsMax) throw tooManyRuns();
+}
+
+/** Refuses the run that the transaction has inserted if others that began at the same time were the last allowed. */
+async function requireFewRuns(transaction: Postgres, workspaceId: WorkspaceId): Promise<void> {
+  await lockActiveRuns(transaction, workspaceId);
+  if ((await countActiveRuns(transaction, workspaceId)) > activeRunsMax) throw tooManyRuns();
+}
+
+function tooManyRuns(): RateLimitedError {
+  return new RateLimitedError('too_many_runs', `The workspace has ${activeRunsMax} runs that have not ended`, {
     retryAfterS,
   });
 }
