@@ -175,11 +175,12 @@ const passing: ReadonlySet<string> = new Set(['unavailable', 'rate_limited', 'ex
 function storableError(error: unknown, where: OnceDeps['where']): StoredAnswer | undefined {
   if (!(error instanceof AppError) || passing.has(error.kind)) return undefined;
   const problem = toProblem(error, where);
+  const content = Buffer.from(JSON.stringify(problem));
   return {
     status: problem.status,
     headers: problemHeaders(problem, error),
     contentType: problemContentType,
-    content: Buffer.from(JSON.stringify(problem)),
+    content: content.length > storedBytesMax ? null : content,
   };
 }
 

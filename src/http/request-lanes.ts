@@ -37,6 +37,9 @@ const perBusyKey = Math.max(1, Math.floor(availableParallelism() / 2));
  * the event loop, a small one a third of a millisecond.
  */
 const bytesPerPlace = 64 * 1024;
+/** Answers of fewer bytes are not counted, because sockets buffer about as much. */
+const countedAnswerBytesMin = 256 * 1024;
+const mebibyte = 1024 * 1024;
 /** Handlers of larger bodies share a third of the event loop with other large work. */
 const pacedBytesMin = 256 * 1024;
 
@@ -54,6 +57,16 @@ export class RequestLanes {
   readonly #whyStuck: WhyStuck;
   /** Shared in the same way. One large body is parsed at a time. */
   readonly #largeBodies = new FairLane({ name: 'large request bodies', capacity: 1, perKey: 1, ...waiting });
+  /** Mebibytes of large answers that are being sent. They limit the memory that slow clients keep in use. */
+  readonly #answers = new FairLane({
+    ...{ name: 'large responses', capacity: 192, perKey: 64 },
+    ...{ waitingPerKey: 2, waitingMax: 8, waitMsMax: requestWaitMsMax },
+  });
+  /** The same of callers without credentials, who are counted by address. They cannot take all connections. */
+  readonly #openAnswers = new FairLane({
+    ...{ name: 'large responses', capacity: 96, perKey: 24 },
+    ...{ waitingPerKey: 16, waitingMax: 64, waitMsMax: requestWaitMsMax },
+  });
 
   constructor(whyStuck: WhyStuck = () => undefined) {
     const options = (lane: LaneName) => ({ ...waiting, whyStuck: () => whyStuck(lane) });
@@ -96,6 +109,22 @@ export class RequestLanes {
   /** Parses a large body in its turn. Other work runs between the steps. Throws as {@link run}. */
   async runParse<T>(sharer: string, parse: () => Promise<T>): Promise<T> {
     return this.#largeBodies.run(sharer, () => sharedThird(sharer)().then(parse));
+  }
+
+  /**
+   * Counts a large answer as held until the client has received it or has disconnected. Throws as
+   * {@link run} does.
+   * The signal of `waiter` aborts when the response is closed.
+   */
+  async holdAnswer(
+    { rateClass }: Pick<Contract, 'rateClass'>,
+    { sharer, waiter, bytes }: { sharer: string; waiter: Waiter; bytes: number },
+  ): Promise<void> {
+    if (bytes < countedAnswerBytesMin) return;
+    const lane = rateClass === 'none' ? this.#openAnswers : this.#answers;
+    const leave = await lane.enter(sharer, { cost: bytes / mebibyte, waiter });
+    waiter.signal.addEventListener('abort', leave, { once: true });
+    if (waiter.signal.aborted) leave();
   }
 
   /** Runs one short piece of work for a request whose handler is in no lane. */

@@ -5,6 +5,7 @@ import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
 import { isStorableText } from '../lib/storable-text.ts';
 import type { AppOptions } from './app-options.ts';
 import type { BodyIntake } from './body-intake.ts';
+import type { RateClass } from './contract.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import type { CommonCall, Endpoint, Headers, RawCall } from './endpoint.ts';
 import { answerError } from './error-handler.ts';
@@ -20,6 +21,9 @@ import type { PathParams } from './validate.ts';
 const everybody = 'everybody';
 /** Default maximum size of a body, in bytes. */
 const bodyBytesMaxDefault = 1024 * 1024;
+
+/** Rate classes whose requests have no effect, so that their large answers can be refused. */
+const refusable: ReadonlySet<RateClass> = new Set(['read', 'render', 'analytics', 'none']);
 
 type RouteOptions<P> = AppOptions<P> & { intake: BodyIntake; lanes: RequestLanes };
 
@@ -105,7 +109,11 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
       return;
     }
     const once = onceFor(req, endpoint, options, { call, sharer, body });
-    await sendResult(req, res, await endpoint.call(Object.assign(call, { readBody, once })));
+    const result = await endpoint.call(Object.assign(call, { readBody, once }));
+    await sendResult(req, res, result, async (bytes) => {
+      // The effect of a write is stored, so its answer is not refused.
+      if (refusable.has(endpoint.rateClass)) await options.lanes.holdAnswer(endpoint, { sharer, waiter: call, bytes });
+    });
   } finally {
     body.release();
   }

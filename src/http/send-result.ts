@@ -23,11 +23,15 @@ export function toWireAnswer(result: Result): WireAnswer {
   return { status, headers, contentType: 'application/json', content: JSON.stringify(result.body) };
 }
 
+/** Waits until the process may hold an answer of so many bytes. */
+export type HoldAnswer = (bytes: number) => Promise<void>;
+
 /**
  * Sends the response; 304 without content when the client already has it (RFC 9110, 15.4.5). Node
  * omits the content for HEAD.
+ * @throws what `hold` throws, before anything is sent
  */
-export async function sendResult(req: Request, res: Response, result: Result): Promise<void> {
+export async function sendResult(req: Request, res: Response, result: Result, hold: HoldAnswer): Promise<void> {
   const { status, headers, contentType, content } = toWireAnswer(result);
   const isRead = (req.method === 'GET' || req.method === 'HEAD') && status === 200;
   if (isRead) setCaching(res, result);
@@ -41,11 +45,13 @@ export async function sendResult(req: Request, res: Response, result: Result): P
     res.end();
     return;
   }
+  const isLarge = content.length > sliceBytes && req.method !== 'HEAD';
+  const sent = isLarge && typeof content === 'string' ? Buffer.from(content) : content;
+  if (isLarge) await hold(sent.length);
   res.setHeader('Content-Type', contentType);
-  res.setHeader('Content-Length', Buffer.byteLength(content));
-  if (content.length > sliceBytes && typeof content !== 'string' && req.method !== 'HEAD')
-    await sendSlices(res, content);
-  else res.end(content);
+  res.setHeader('Content-Length', Buffer.byteLength(sent));
+  if (isLarge && typeof sent !== 'string') await sendSlices(res, sent);
+  else res.end(sent);
 }
 
 const sliceBytes = 256 * 1024;

@@ -11,7 +11,7 @@ import type { runDetailSchema } from '../../src/domains/optimization/run-detail.
 import { insertRunEvents } from '../../src/domains/optimization/run-event-store.ts';
 import { contentHash, promptTokensOf } from '../../src/domains/prompt-search/search/candidate-content.ts';
 import type { Candidate, CandidateContent, Decision } from '../../src/domains/prompt-search/search/ports.ts';
-import type { ProjectId } from '../../src/lib/ids.ts';
+import type { ProjectId, WorkspaceId } from '../../src/lib/ids.ts';
 import { inTransaction } from '../../src/stores/postgres/transaction.ts';
 import { type Answer, type CallOptions, newProject, type ProjectOfTest, startApi, type TestApi } from './api.ts';
 import { newDatabase } from './own-database.ts';
@@ -105,7 +105,7 @@ export function newOptimizablePrompt(api: TestApi, project: ProjectOfTest, body:
 
 /** Names a run of a project. */
 export const runRef = (project: ProjectOfTest, { run_id: runId }: { run_id: string }) => ({
-  ...{ projectId: project.id as ProjectId, runId },
+  ...{ workspaceId: project.workspaceId as WorkspaceId, projectId: project.id as ProjectId, runId },
 });
 
 /** Takes a run as a worker does. */

@@ -72,13 +72,15 @@ export async function getPromptAnalytics(
     findPromptMentions(deps.postgres, projectId, [item.id]),
     deps.feedback.ofPrompt(projectId, { promptId: item.id, ...buckets.window, max: feedbackMax + 1 }),
   ]);
+  const groupsInSeries = Math.max(1, Math.floor(seriesMax / buckets.starts.length));
   const calls = { projectId, window: buckets.window, mentions: mentions ?? { id: item.id, names: [], keys: [] } };
   const clickhouse = stoppable(deps.clickhouse, signal);
   const read = await deps.lane.run(
     workspaceId,
     () =>
       readAll({ ...deps, clickhouse }, calls, {
-        ...{ item, grouping: query.group_by, starts: buckets.starts, byVersion: versions !== undefined },
+        ...{ item, grouping: query.group_by, starts: buckets.starts, versions: versions ?? [] },
+        groupsInSeries,
         feedback: feedback.slice(0, feedbackMax),
       }),
     { waiter: { signal } },
@@ -86,7 +88,6 @@ export async function getPromptAnalytics(
   const groups = read.rows.filter((row) => row.allBuckets === 1 && row.allKeys === 0);
   groups.sort((a, b) => b.executions - a.executions || (a.key < b.key ? -1 : 1));
   const kept = groups.slice(0, groupsMax);
-  const inSeries = kept.slice(0, Math.max(1, Math.floor(seriesMax / buckets.starts.length)));
   const ofVersion = (version: number) => {
     const sums = read.versions.rows.find((row) => row.allBuckets === 1 && row.key === String(version));
     return {
@@ -104,8 +105,8 @@ export async function getPromptAnalytics(
       key: keyToWire(query.group_by, row.key),
       ...withFeedback(row, read.feedback.byKey.get(row.key)),
     })),
-    groups_omitted: groups.length - kept.length,
-    series: seriesOf(read.rows, inSeries, buckets, query.group_by),
+    groups_omitted: (groups[0]?.groups ?? 0) - kept.length,
+    series: seriesOf(read.rows, kept.slice(0, groupsInSeries), buckets, query.group_by),
     ...(versions !== undefined && {
       comparison: compareVersions(ofVersion(versions[0]), ofVersion(versions[1])),
     }),
@@ -132,22 +133,27 @@ async function readAll(
     item: Item;
     grouping: Grouping;
     starts: readonly number[];
-    byVersion: boolean;
+    groupsInSeries: number;
+    /** The versions that are compared. */
+    versions: readonly number[];
     feedback: readonly PromptFeedback[];
   },
 ): Promise<Read> {
-  const { item, starts, feedback } = request;
+  const { item, starts, feedback, groupsInSeries } = request;
   const labels = [...item.labels, { label: 'latest', version: item.latestVersion }];
   const traceIds = [...new Set(feedback.flatMap(({ traceId }) => traceId ?? []))];
   const readGroups = async (grouping: Grouping) => {
     const [rows, keyed] = await Promise.all([
-      readCalls(clickhouse, calls, { grouping, starts, labels }),
+      readCalls(clickhouse, calls, {
+        ...{ grouping, starts, labels },
+        read: { groupsMax, groupsInSeries, keys: grouping === 'version' ? request.versions.map(String) : [] },
+      }),
       readCallKeys(clickhouse, calls, { grouping, labels, traceIds }),
     ]);
     return { rows, feedback: groupFeedback(feedback, keyed, (version) => keysOf(grouping, version, labels)) };
   };
   const groups = readGroups(request.grouping);
-  const needsVersions = request.grouping === 'label' || request.byVersion;
+  const needsVersions = request.grouping === 'label' || request.versions.length > 0;
   const byVersion = request.grouping === 'version' || !needsVersions ? groups : readGroups('version');
   const [grouped, versions] = await Promise.all([groups, byVersion]);
   return {

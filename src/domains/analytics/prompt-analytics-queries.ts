@@ -5,7 +5,7 @@ import { ofTraces, type TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
 import { distinct, storedCost } from './stats-queries.ts';
 
-const settings = { ...sumSettings, max_result_rows: '50000' } as const;
+const settings = { ...sumSettings, max_result_rows: '50000', max_result_bytes: `${32 * 1024 * 1024}` } as const;
 
 export const groupings = ['version', 'model', 'environment', 'label'] as const;
 export type Grouping = (typeof groupings)[number];
@@ -60,6 +60,15 @@ export interface CallRow extends CallSums {
   /** Which of the two the row is summed over: all keys, and all buckets. */
   allKeys: 0 | 1;
   allBuckets: 0 | 1;
+  /** Number of groups, also those that are not returned. */
+  groups: number;
+}
+
+/** The groups and buckets that are read: those with the most calls, and those with these keys. */
+export interface ReadGroups {
+  groupsMax: number;
+  groupsInSeries: number;
+  keys: readonly string[];
 }
 
 const members = [
@@ -109,9 +118,9 @@ const sums = `sum(one_calls)::Float64 AS executions, ${distinct('trace_id')} AS 
   sumIf(one_calls * log(${perCall}) * log(${perCall}), ${known} AND one_cost_nano_usd > 0) AS logCostSquares`;
 
 /**
- * Returns the sums of the calls of a prompt for each group, and for each bucket of a group. Also in all,
- * except by label.
- * @throws UnavailableError while ClickHouse is unavailable; TooLargeError for too many groups and buckets
+ * Returns the sums of the calls of a prompt for the groups with the most calls, and for each bucket of
+ * such a group. Also in all, except by label. Keys can be long and many, so the choice is made in ClickHouse.
+ * @throws UnavailableError while ClickHouse is unavailable
  */
 export function readCalls(
   clickhouse: ClickHouse,
@@ -120,18 +129,28 @@ export function readCalls(
     grouping: Grouping;
     starts: readonly number[];
     labels: readonly { label: string; version: number }[];
+    read: ReadGroups;
   },
 ): Promise<CallRow[]> {
-  const { grouping, starts, labels } = group;
+  const { grouping, starts, labels, read } = group;
   // A call can have several labels, so their sum is not that of all calls.
   const all = grouping === 'label' ? '' : ', ()';
   return readRows<CallRow>(clickhouse, {
-    query: `SELECT ${keys[grouping]} AS key,
-        toString(roundDown(intDiv(one_start_unix_nano, 1000000), {starts:Array(UInt64)})) AS bucket,
-        grouping(key)::UInt8 AS allKeys, grouping(bucket)::UInt8 AS allBuckets, ${sums}
-      ${callsFrom(members)} GROUP BY GROUPING SETS ((key, bucket), (key)${all})`,
+    query: `SELECT * EXCEPT (ofGroup, place), max(if(allKeys = 1, 0, place)) OVER ()::Float64 AS groups
+      FROM (
+        SELECT *, dense_rank() OVER (PARTITION BY allKeys ORDER BY ofGroup DESC, key) AS place
+        FROM (
+          SELECT *, max(executions) OVER (PARTITION BY allKeys, key) AS ofGroup
+          FROM (
+            SELECT ${keys[grouping]} AS key,
+              toString(roundDown(intDiv(one_start_unix_nano, 1000000), {starts:Array(UInt64)})) AS bucket,
+              grouping(key)::UInt8 AS allKeys, grouping(bucket)::UInt8 AS allBuckets, ${sums}
+            ${callsFrom(members)} GROUP BY GROUPING SETS ((key, bucket), (key)${all}))))
+      QUALIFY allKeys = 1 OR place <= if(allBuckets = 1, {groupsMax:UInt32}, {groupsInSeries:UInt32})
+        OR allBuckets = 1 AND key IN {keys:Array(String)}`,
     query_params: {
       ...parametersOf(calls),
+      ...read,
       starts,
       ...(grouping === 'label' && {
         labels: labels.map((each) => each.label),

@@ -30,5 +30,5 @@ export async function revokeApiKey(
     });
   });
   // Publish also for a key that was revoked before, because a caller repeats the request to be sure.
-  await deps.invalidations.publish('api_key', id);
+  await deps.invalidations.publish('api_key', [id]);
 }

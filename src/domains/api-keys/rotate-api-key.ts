@@ -44,7 +44,7 @@ export async function rotateApiKey(
     });
     return { ...created, previous: { id, endsAt } };
   });
-  await deps.invalidations.publish('api_key', id);
+  await deps.invalidations.publish('api_key', [id]);
   return rotated;
 }
 

@@ -1,19 +1,21 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ForbiddenError, UnauthenticatedError } from '../../lib/errors.ts';
+import type { ProjectScope } from '../workspaces/index.ts';
 import type { ApiKeyRecord } from './api-key-record.ts';
 import { lookupIdOf, matchesDigest } from './api-key-token.ts';
 import type { Credential } from './credentials.ts';
 import type { KeyUses } from './key-uses.ts';
 import type { Tenancy } from './tenancy.ts';
 import type { VerifyToken } from './token/token-verifier.ts';
-import type { UnknownKeys } from './unknown-keys.ts';
+import type { UnknownRecords } from './unknown-records.ts';
 import type { Membership, UserRecord } from './users/user-record.ts';
 
 export interface AuthenticateDeps {
   tenancy: Tenancy;
   verifyToken: VerifyToken;
   keyUses: Pick<KeyUses, 'note'>;
-  unknownKeys: UnknownKeys<ApiKeyRecord>;
+  unknownKeys: UnknownRecords<ApiKeyRecord>;
+  unknownProjects: UnknownRecords<ProjectScope>;
   apiKeyPepper: string;
   adminApiKey: string;
 }

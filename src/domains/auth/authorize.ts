@@ -71,14 +71,14 @@ function admitApiKey({ record }: Extract<Identity, { type: 'api_key' }>, access:
  * workspace of the token applies.
  */
 async function admitUser(
-  { tenancy }: AuthenticateDeps,
+  deps: AuthenticateDeps,
   { record, home }: Extract<Identity, { type: 'user' }>,
   access: Closed,
   { project_id: projectId, workspace_id: workspaceId }: Params,
 ): Promise<UserPrincipal> {
   if ('admin' in access) throw adminRequired();
   if (workspaceId !== undefined && !record.memberships.has(workspaceId)) throw unknownWorkspace();
-  const project = projectId === undefined ? undefined : await tenancy.findProject(projectId);
+  const project = projectId === undefined ? undefined : await findProject(deps, record.userId, projectId);
   if (projectId !== undefined && !isWithin(project, workspaceId)) throw unknownProject();
   const id = workspaceId ?? project?.workspaceId;
   const membership = id === undefined ? home : record.memberships.get(id);
@@ -93,6 +93,12 @@ async function admitUser(
     workspace,
     ...(project && { project }),
   };
+}
+
+/** Looks up a project that a user names. Users can invent ids, so unknown ones wait in turn. */
+async function findProject({ tenancy, unknownProjects }: AuthenticateDeps, userId: string, projectId: string) {
+  const find = () => tenancy.findProject(projectId);
+  return tenancy.knowsProject(projectId) ? find() : unknownProjects.find(projectId, userId, find);
 }
 
 function leastRole(access: Exclude<Closed, { admin: true }>): Role {

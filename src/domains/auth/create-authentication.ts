@@ -7,7 +7,7 @@ import type { AuthenticateDeps } from './authenticate.ts';
 import { KeyUses } from './key-uses.ts';
 import { createTenancy } from './tenancy.ts';
 import { createTokenVerifier } from './token/token-verifier.ts';
-import { UnknownKeys } from './unknown-keys.ts';
+import { UnknownRecords } from './unknown-records.ts';
 
 export interface Authentication extends AuthenticateDeps {
   /** Stores the uses of keys that are not written yet. */
@@ -29,7 +29,8 @@ export function createAuthentication(deps: {
     tenancy: createTenancy({ postgres: credentials, invalidations, defaultPlan: config.defaultPlan }),
     verifyToken: createTokenVerifier(config.jwt, logger),
     keyUses,
-    unknownKeys: new UnknownKeys(),
+    unknownKeys: new UnknownRecords('API keys'),
+    unknownProjects: new UnknownRecords('projects'),
     apiKeyPepper: config.apiKeyPepper,
     adminApiKey: config.adminApiKey,
     close: () => keyUses.flush(),

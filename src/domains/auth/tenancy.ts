@@ -22,6 +22,8 @@ export interface Tenancy {
   /** Returns whether the key was looked up before. */
   knowsApiKey(lookupId: string): boolean;
   findProject(projectId: string): Promise<ProjectScope | undefined>;
+  /** Returns whether {@link findProject} can answer without a query. */
+  knowsProject(projectId: string): boolean;
   findWorkspace(workspaceId: string): Promise<WorkspaceScope | undefined>;
   /** Returns the user of a valid token. On first use creates the user with a personal workspace. */
   findUser(claims: TokenClaims): Promise<UserRecord>;
@@ -89,6 +91,7 @@ export function createTenancy(deps: {
   return {
     findApiKey: (lookupId) => apiKeys.find(lookupId),
     knowsApiKey: (lookupId) => apiKeys.knows(lookupId),
+    knowsProject: (projectId) => !isAskable(projectId) || projects.knows(projectId),
     findProject: async (projectId) => (isAskable(projectId) ? projects.find(projectId) : undefined),
     findWorkspace: async (workspaceId) => (isAskable(workspaceId) ? workspaces.find(workspaceId) : undefined),
     async findUser(claims) {

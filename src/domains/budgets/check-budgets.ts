@@ -19,6 +19,8 @@ export interface CheckBudgetsDeps {
 }
 
 const pageSize = 200;
+/** Budgets of one workspace that one page checks, chosen at random. The others are checked in later runs. */
+const perWorkspaceMax = 50;
 /** Spans are read again for this time, because clocks differ and rows become visible later. */
 const overlapMs = 30_000;
 /** A longer time without a check is not looked at: each project is checked. */
@@ -47,9 +49,10 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
     const page: CheckedBudget[] = await listEnabledBudgets(postgres, after, pageSize);
     after = page.length < pageSize ? undefined : page.at(-1)?.budget.projectId;
     const due = await dueBudgets(deps, page, nowMs);
+    const chosen = someOfEach(due);
     const failed = new Set<Budget>();
     await Promise.all(
-      due.map(async ({ budget, checkedAtMs }) => {
+      chosen.map(async ({ budget, checkedAtMs }) => {
         try {
           fired += await lane.run(budget.workspaceId, () => checkPeriods(deps, budget, { checkedAtMs, nowMs }));
         } catch (error) {
@@ -59,7 +62,8 @@ export async function checkBudgets(deps: CheckBudgetsDeps, { nowMs }: { nowMs: n
       }),
     );
     failures += failed.size;
-    const checked = page.flatMap(({ budget }) => (failed.has(budget) ? [] : [budget]));
+    const waiting = new Set(due.filter((each) => !chosen.includes(each)).map(({ budget }) => budget));
+    const checked = page.flatMap(({ budget }) => (failed.has(budget) || waiting.has(budget) ? [] : [budget]));
     await noteChecked(postgres, checked, new Date(nowMs));
   }
   const counts = redis.multi().hset(countsKeys.budgets, 'checked_at_ms', Date.now());
@@ -77,6 +81,17 @@ async function dueBudgets({ clickhouse }: CheckBudgetsDeps, page: readonly Check
   const sinceMs = Math.min(...known.map(({ checkedAtMs }) => checkedAtMs)) - overlapMs;
   const active = known.length === 0 ? new Set() : await findActiveProjects(clickhouse, { projectIds, sinceMs });
   return page.filter((each) => isUnknown(each) || active.has(each.budget.projectId));
+}
+
+function someOfEach(due: readonly CheckedBudget[]): CheckedBudget[] {
+  const counts = new Map<string, number>();
+  const inRandomOrder = due.map((each) => ({ each, at: Math.random() })).toSorted((a, b) => a.at - b.at);
+  return inRandomOrder.flatMap(({ each }) => {
+    const { workspaceId } = each.budget;
+    const count = (counts.get(workspaceId) ?? 0) + 1;
+    counts.set(workspaceId, count);
+    return count > perWorkspaceMax ? [] : [each];
+  });
 }
 
 /** Also checks the period of the last check, for spans that came between that check and its end. */

@@ -46,7 +46,7 @@ export async function putBudget(deps: PutBudgetDeps, { project, actor, ifMatch, 
       details: { before: before ? auditable(before) : null, after: after ? auditable(after) : null },
     });
   });
-  await deps.invalidations.publish('budget', projectId);
+  await deps.invalidations.publish('budget', [projectId]);
 }
 
 async function requireWebhooks(transaction: Postgres, projectId: string, ids: readonly string[]): Promise<void> {

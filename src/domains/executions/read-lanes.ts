@@ -10,9 +10,7 @@ export interface Reader {
   signal: AbortSignal;
 }
 
-const mebibyte = 1024 * 1024;
-
-/** Limits of each lane. `answers` counts mebibytes, the other lanes count reads. */
+/** Limits of each lane, in reads. */
 const lanes = {
   /**
    * Lists that filter by fields of executions only, and reads of normal traces: some 10 ms each.
@@ -25,8 +23,6 @@ const lanes = {
   searches: { name: 'searches of executions', capacity: 3, perKey: 1, waitingPerKey: 16, waitingMax: 64 },
   /** Traces and span parts that are read in worker threads. There are two threads. */
   large: { name: 'reads of large executions', capacity: 2, perKey: 1, waitingPerKey: 8, waitingMax: 32 },
-  /** Answers that are being sent. This limits the memory that slow clients keep in use. */
-  answers: { name: 'large responses', capacity: 192, perKey: 64, waitingPerKey: 2, waitingMax: 8 },
 } as const satisfies Record<string, FairLaneOptions>;
 
 /**
@@ -38,7 +34,6 @@ export class ReadLanes {
   readonly #quick: FairLane;
   readonly #searches: FairLane;
   readonly #large: FairLane;
-  readonly #answers: FairLane;
 
   /** @param whyStuck See `FairLaneOptions`. */
   constructor(whyStuck: () => Error | undefined = () => undefined) {
@@ -46,7 +41,6 @@ export class ReadLanes {
     this.#quick = new FairLane({ ...lanes.quick, ...options });
     this.#searches = new FairLane({ ...lanes.searches, ...options });
     this.#large = new FairLane({ ...lanes.large, ...options });
-    this.#answers = new FairLane({ ...lanes.answers, waitMsMax: requestWaitMsMax });
   }
 
   /**
@@ -66,17 +60,5 @@ export class ReadLanes {
   /** Runs `work` in the lane for large reads; throws as {@link ReadLanes.quick} does. */
   large<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
     return this.#large.run(reader.workspaceId, work, { waiter: reader });
-  }
-
-  /**
-   * Counts an answer of at least 256 KiB as held until the client has received it or has
-   * disconnected. Throws as {@link ReadLanes.quick} does.
-   */
-  async holdAnswer(reader: Reader, bytes: number): Promise<void> {
-    const { workspaceId, signal } = reader;
-    if (bytes < mebibyte / 4) return;
-    const leave = await this.#answers.enter(workspaceId, { cost: bytes / mebibyte, waiter: reader });
-    signal.addEventListener('abort', leave, { once: true });
-    if (signal.aborted) leave();
   }
 }

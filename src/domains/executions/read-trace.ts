@@ -46,7 +46,6 @@ export async function readTrace<Name extends TraceReadName>(
     : await lanes.quick(reader, () => readHere(deps, name, input, reader.signal));
   if (small === undefined) knownLarge.set(key, true);
   const content = small ?? (await lanes.large(reader, () => threads.run(name, input, reader.signal)));
-  await lanes.holdAnswer(reader, content.length);
   return { status: 200, contentType: 'application/json', content } as const;
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonSchemaOf } from '../../lib/json-schema-of.ts';
 import { hasAtMostValues } from '../../lib/json-values.ts';
 import { formatUsd, parseUsd } from '../../lib/money.ts';
 import { type MetricConfig, metricsBody } from '../prompt-search/index.ts';
@@ -172,9 +173,4 @@ export type OptimizeBody = z.output<typeof optimizeBody>;
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function jsonSchemaOf(schema: z.ZodType): object {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  return json;
 }

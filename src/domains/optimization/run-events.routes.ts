@@ -54,9 +54,10 @@ export function runEventsEndpoint(deps: RunEventsDeps) {
           res.end();
           return;
         }
+        const followed = { ...refOf(run), workspaceId: project.workspaceId };
         const afterSeq = sequenceIn(headers['last-event-id']);
         const mayRead = checkedAtIntervals(reauthorize);
-        for await (const event of deps.feed.follow(refOf(run), afterSeq, signal)) {
+        for await (const event of deps.feed.follow(followed, afterSeq, signal)) {
           if (!(await mayRead())) break;
           await write(res, textOf(event), signal);
         }

@@ -1,12 +1,13 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane } from '../../lib/fair-lane.ts';
-import type { ProjectId } from '../../lib/ids.ts';
+import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { isActive } from './run.ts';
 import { listRunEvents, type RunEvent, readEventMarks } from './run-event-store.ts';
 
 interface RunRef {
+  workspaceId: WorkspaceId;
   projectId: ProjectId;
   runId: string;
 }
@@ -30,7 +31,7 @@ export class RunFeed {
   readonly #followed = new Map<string, FollowedRun>();
   readonly #closing = new AbortController();
   readonly #heartbeatMs: number;
-  /** Shared by all workspaces: the streams of one project have one connection to Postgres. The streams are bounded. */
+  /** Shared by all workspaces: the streams of one workspace have one connection to Postgres. The streams are bounded. */
   readonly #lane = new FairLane({
     ...{ name: 'reads of events', capacity: 3, perKey: 1 },
     ...{ waitingPerKey: Number.POSITIVE_INFINITY, waitingMax: Number.POSITIVE_INFINITY },
@@ -109,7 +110,7 @@ export class RunFeed {
 
   async #eventsAfter(run: FollowedRun, seq: number): Promise<readonly RunEvent[]> {
     const read = () =>
-      this.#lane.run(run.ref.projectId, () =>
+      this.#lane.run(run.ref.workspaceId, () =>
         listRunEvents(this.#postgres, run.ref, { afterSeq: seq, limit: eventsPerRead }),
       );
     return run.keptAfter(seq) ?? run.readOnce(seq, read);

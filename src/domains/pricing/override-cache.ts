@@ -56,6 +56,8 @@ export class OverrideCache {
       entry.askedAtMs = askedAtMs;
       let prices = 1;
       for (const ofModel of entry.overrides.values()) prices += ofModel.length;
+      // The cache takes the size of a value that it has from the first `set`.
+      this.#entries.delete(projectId);
       this.#entries.set(projectId, entry, { size: prices });
       return entry.overrides;
     } catch (error) {

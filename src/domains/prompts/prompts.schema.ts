@@ -153,7 +153,9 @@ export const diffSchema = z
     from: z.int(),
     to: z.int(),
     identical: z.boolean(),
-    changes: z.array(z.object({ field: z.string(), from: z.unknown(), to: z.unknown() })),
+    changes: z
+      .array(z.object({ field: z.string(), from: z.unknown(), to: z.unknown() }))
+      .meta({ description: 'At most 500, and as many as have 262,144 characters of `field`' }),
     unified_diff: z.string().meta({ description: 'Unified diff of the template, or of the messages with their roles' }),
   })
   .meta({ id: 'PromptDiff' });

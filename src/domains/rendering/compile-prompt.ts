@@ -33,7 +33,7 @@ export interface CompiledPrompt {
   declared: ReadonlySet<string>;
   /** Paths of the variables, and whether each is required. */
   variables: ReadonlyMap<string, boolean>;
-  /** Approximate bytes in memory: its templates, config, input schema and parts. */
+  /** Approximate bytes in memory: its templates, config, input schema, paths of variables, and parts. */
   bytes: number;
 }
 
@@ -57,6 +57,7 @@ export async function compilePrompt(
   const analysis = analyzeTemplates(templates, expanded.parts, content.inputSchema);
   const parts = versionsOf(expanded);
   const { config, inputSchema } = content;
+  const variables = new Map(promptVariables(analysis, inputSchema).map(({ path, required }) => [path, required]));
   const sizes = [...templates, ...expanded.parts.values()].map(parsedSizeOf);
   return {
     content,
@@ -67,8 +68,11 @@ export async function compilePrompt(
     placeholders: placeholdersOf(prompt),
     used: new Set(analysis.variables.map(({ name }) => name)),
     declared: new Set(Object.keys(propertiesOf(content.inputSchema))),
-    variables: new Map(promptVariables(analysis, content.inputSchema).map(({ path, required }) => [path, required])),
-    bytes: sizes.reduce((sum, bytes) => sum + bytes, retainedBytesOf({ config, inputSchema, picks, parts })),
+    variables,
+    bytes: sizes.reduce(
+      (sum, bytes) => sum + bytes,
+      retainedBytesOf({ config, inputSchema, picks, parts, paths: [...variables.keys()] }),
+    ),
   };
 }
 

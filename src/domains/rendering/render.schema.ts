@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonSchemaOf } from '../../lib/json-schema-of.ts';
 import { formatUsd } from '../../lib/money.ts';
 import { otelAttributes, promptTypes } from '../prompts/index.ts';
 import type { TokenCount } from '../templates/index.ts';
@@ -7,11 +8,34 @@ import type { RenderedPrompt } from './render-prompt.ts';
 
 const model = z.string().min(1).max(256).meta({ example: 'gpt-5' });
 
+/** Messages of one placeholder, and parts of one message. */
+const givenMax = 10_000;
+
 /** Messages as chat APIs define them. They replace the placeholder unchanged. */
 const givenMessage = z.looseObject({
   role: z.string().min(1).max(100),
-  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() })), z.null()]).optional(),
+  content: z.union([z.string(), listUpToFault(z.looseObject({ type: z.string() })), z.null()]).optional(),
 });
+
+/**
+ * Returns the schema of a list that reports only the first faulty element. zod would make an issue for
+ * each of the hundred thousand that a body can have.
+ */
+function listUpToFault<Element extends z.ZodType>(element: Element) {
+  return z
+    .custom<z.output<Element>[]>(Array.isArray, { error: 'must be a list', abort: true })
+    .superRefine((list, context) => {
+      if (list.length > givenMax)
+        context.addIssue({ code: 'custom', message: `must have at most ${givenMax} elements` });
+      for (const [index, value] of list.entries()) {
+        const result = element.safeParse(value);
+        if (result.success) continue;
+        for (const issue of result.error.issues) context.addIssue({ ...issue, path: [index, ...issue.path] });
+        return;
+      }
+    })
+    .meta({ type: 'array', maxItems: givenMax, items: jsonSchemaOf(element) });
+}
 
 export const variablesField = z.record(z.string(), z.unknown()).meta({
   description: 'Values by name. Texts are inserted unchanged, objects and lists as JSON',
@@ -33,7 +57,7 @@ export const renderBody = z
   .strictObject({
     ...pinFields,
     variables: variablesField.default({}),
-    placeholders: z.record(z.string(), z.array(givenMessage)).default({}),
+    placeholders: z.record(z.string(), listUpToFault(givenMessage)).default({}),
     on_missing: z.enum(['error', 'empty', 'keep']).default('error').meta({
       description:
         'What to do with a missing variable: `error` refuses the request, `empty` inserts nothing, `keep` keeps the tag',
@@ -67,7 +91,9 @@ export const renderedSchema = z
     config: z.record(z.string(), z.unknown()).nullable(),
     variables: z.object({
       used: names,
-      defaulted: names.meta({ description: 'Variables that a default of the input schema filled in' }),
+      defaulted: names.meta({
+        description: 'Variables that a default of the input schema filled in, up to 65,536 characters',
+      }),
       missing: names.meta({ description: 'Variables of the template that are absent or null' }),
       unused: names.meta({ description: 'Given variables that no template uses' }),
     }),

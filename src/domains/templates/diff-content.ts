@@ -17,6 +17,8 @@ export interface ContentDiff {
 }
 
 const changesMax = 500;
+/** Characters of the fields of all changes. A key of a config can be long. */
+const fieldCharsMax = 262_144;
 const depthMax = 8;
 
 /**
@@ -27,13 +29,23 @@ export function diffContent(
   from: Readonly<Record<string, unknown>>,
   to: Readonly<Record<string, unknown>>,
 ): ContentDiff {
-  const changes: ContentChange[] = [];
-  compare('', from, to, changes, 0);
-  return { changes, text: diffText(textOf(from), textOf(to)) };
+  const found: Found = { changes: [], fieldChars: 0 };
+  compare('', from, to, found, 0);
+  return { changes: found.changes, text: diffText(textOf(from), textOf(to)) };
 }
 
-function compare(field: string, from: unknown, to: unknown, into: ContentChange[], depth: number): void {
-  if (into.length >= changesMax || isDeepStrictEqual(from, to)) return;
+interface Found {
+  changes: ContentChange[];
+  fieldChars: number;
+}
+
+function compare(field: string, from: unknown, to: unknown, into: Found, depth: number): void {
+  if (
+    into.changes.length >= changesMax ||
+    into.fieldChars + field.length > fieldCharsMax ||
+    isDeepStrictEqual(from, to)
+  )
+    return;
   if (depth < depthMax && isObject(from) && isObject(to)) {
     for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
       compare(field === '' ? key : `${field}.${key}`, ownOf(from, key), ownOf(to, key), into, depth + 1);
@@ -43,7 +55,8 @@ function compare(field: string, from: unknown, to: unknown, into: ContentChange[
       compare(`messages[${index}]`, from[index], to[index], into, depth + 1);
     }
   } else {
-    into.push({ field, from: from ?? null, to: to ?? null });
+    into.fieldChars += field.length;
+    into.changes.push({ field, from: from ?? null, to: to ?? null });
   }
 }
 

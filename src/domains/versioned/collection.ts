@@ -82,7 +82,7 @@ export async function changeItem<Content, Changed extends { item: { id: string }
     await lockFirst?.(transaction, project.projectId);
     return change(transaction);
   });
-  await invalidations.publish(kind.noun, changed.item.id);
+  await invalidations.publish(kind.noun, [changed.item.id]);
   return changed;
 }
 

@@ -3,7 +3,7 @@ import { newId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { type Acting, authorOf, type Collection, changeItem, recordChange } from './collection.ts';
 import type { Item, ItemAt, Metadata } from './item.ts';
-import { insertItem, lockSlugNumbers } from './item-store.ts';
+import { insertItem, lockSlugNumber } from './item-store.ts';
 import { pointLabels } from './label-store.ts';
 import { readNewest } from './read-item.ts';
 import { deriveSlug } from './slug.ts';
@@ -70,7 +70,7 @@ async function insertWithSlug<Content>(
   let slug = base;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     if (await insert(slug)) return { id, slug };
-    slug = `${base}-${Math.max(1, ...(await lockSlugNumbers(transaction, kind, projectId, base))) + 1}`;
+    slug = `${base}-${Math.max(1, await lockSlugNumber(transaction, kind, projectId, base)) + 1}`;
   }
   throw new ConflictError('slug_taken', `The slug ${slug}, which was derived from the name, is not valid. Send a slug`);
 }

@@ -111,25 +111,27 @@ export async function reviseItem(
 }
 
 /**
- * Returns the numbers after `base-` among live slugs, and 1 for `base` itself. `base` has only
+ * Returns the largest number after `base-` among live slugs, and 1 if there is none. `base` has only
  * letters, digits and dashes. An advisory lock makes concurrent calls for the same base wait until
  * the transaction ends.
  */
-export async function lockSlugNumbers(
+export async function lockSlugNumber(
   postgres: Postgres,
   kind: ItemKind,
   projectId: ProjectId,
   base: string,
-): Promise<number[]> {
+): Promise<number> {
   await postgres.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
     `slug ${kind.noun} ${projectId} ${base}`,
   ]);
-  const slugs: string[] = await postgres(kind.tables.items)
+  const found = await postgres(kind.tables.items)
     .where({ project_id: projectId })
     .whereNull('deleted_at')
-    .whereRaw('slug ~ ?', [`^${base}(-[0-9]{1,9})?$`])
-    .pluck('slug');
-  return slugs.map((slug) => (slug === base ? 1 : Number(slug.slice(base.length + 1))));
+    .whereRaw('slug ~ ?', [`^${base}-[0-9]{1,9}$`])
+    .first<{ last: number | null } | undefined>(
+      postgres.raw('max(cast(substr(slug, ?) as integer)) as last', [base.length + 2]),
+    );
+  return found?.last ?? 1;
 }
 
 /**

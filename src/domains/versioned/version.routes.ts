@@ -19,7 +19,7 @@ export function versionEndpoints<Content>(resource: ItemResource<Content>) {
 const listQuery = z.strictObject({
   ...pageParams,
   limit: pageParams.limit.meta({
-    description: 'The largest number of versions on a page. A page whose contents would exceed 8 MiB has fewer',
+    description: 'The largest number of versions on a page. A page whose contents would exceed 2 MiB has fewer',
   }),
 });
 

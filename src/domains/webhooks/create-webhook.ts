@@ -10,7 +10,7 @@ import { requireTarget } from './require-target.ts';
 import type { TargetPolicy } from './target.ts';
 import { type Webhook, webhooksMax } from './webhook.ts';
 import { sealingContext } from './webhook-lane.ts';
-import { insertWebhook, lockWebhookCount } from './webhook-store.ts';
+import { insertWebhook, lockWebhookCounts } from './webhook-store.ts';
 
 export interface WebhookDeps {
   postgres: Postgres;
@@ -37,12 +37,16 @@ export async function createWebhook(
   const secret = newWebhookSecret();
   const sealed = sealSecret(sealingKeyOf(apiKeyPepper), sealingContext(projectId, id), secret);
   return inTransaction(postgres, async (transaction) => {
-    if ((await lockWebhookCount(transaction, projectId)) >= webhooksMax) {
-      const detail = `The project has ${webhooksMax} webhooks, which is the limit. Delete one or change its events.`;
-      throw new ConflictError('too_many_webhooks', detail, { extra: { limit: webhooksMax } });
-    }
+    const counts = await lockWebhookCounts(transaction, project);
+    if (counts.ofProject >= webhooksMax.perProject) throw tooMany('project', webhooksMax.perProject);
+    if (counts.ofWorkspace >= webhooksMax.perWorkspace) throw tooMany('workspace', webhooksMax.perWorkspace);
     const webhook = await insertWebhook(transaction, { ...given, id, projectId, workspaceId }, sealed);
     await auditWebhook(transaction, webhook, { actor, did: 'created', details: { events: webhook.events } });
     return { webhook, secret };
   });
+}
+
+function tooMany(of: 'project' | 'workspace', limit: number): ConflictError {
+  const detail = `The ${of} has ${limit} webhooks, which is the limit. Delete one or change its events.`;
+  return new ConflictError('too_many_webhooks', detail, { extra: { limit } });
 }

@@ -6,8 +6,12 @@ import { inTransaction } from '../../stores/postgres/transaction.ts';
 export const fanOutPage = { events: 50, workspaces: 50 };
 const expiringMax = 1_000;
 const keptMs = 30 * 24 * 60 * 60 * 1_000;
-/** Events of one statement and statements of one run. An event may have many deliveries. */
-const pruning = { events: 500, statements: 100 };
+/** Events of one statement, and the time of one run. An event may have many deliveries. */
+const pruning = { events: 500, msMax: 10 * 60_000 };
+/** Pending deliveries of one workspace. With more, its new events wait until some have ended. */
+const pendingMax = 10_000;
+/** Rows of one INSERT. Compiling it takes a few milliseconds. */
+const insertedAtOnce = 250;
 
 /** A delivery whose attempt this worker makes, with what the attempt needs. */
 export interface ClaimedDelivery {
@@ -49,20 +53,12 @@ export interface Places {
  */
 export async function fanOutEvents(postgres: Postgres, { windowMs }: { windowMs: number }): Promise<number> {
   return inTransaction(postgres, async (transaction) => {
-    const { rows } = await transaction.raw<{ rows: FannedOut[] }>(eventsToFanOut, fanOutPage);
+    const { rows } = await transaction.raw<{ rows: FannedOut[] }>(eventsToFanOut, { ...fanOutPage, pendingMax });
     if (rows.length === 0) return 0;
-    const deliveries = rows.flatMap(({ webhook_id, event_id, workspace_id, project_id, created_at, created_at_us }) =>
-      webhook_id === null
-        ? []
-        : {
-            ...{ id: newId('dlv'), workspace_id, project_id, webhook_id, event_id },
-            next_attempt_at: transaction.raw("timestamptz 'epoch' + ?::bigint * interval '1 microsecond'", [
-              created_at_us,
-            ]),
-            expires_at: new Date(created_at.getTime() + windowMs),
-          },
-    );
-    await transaction.batchInsert('webhook_deliveries', deliveries, 1_000);
+    for (let start = 0; start < rows.length; start += insertedAtOnce) {
+      const deliveries = rows.slice(start, start + insertedAtOnce).flatMap(deliveryOf(transaction, windowMs));
+      if (deliveries.length > 0) await transaction('webhook_deliveries').insert(deliveries);
+    }
     const ids = [...new Set(rows.map(({ event_id }) => event_id))];
     await transaction('events')
       .whereIn('id', ids)
@@ -71,6 +67,19 @@ export async function fanOutEvents(postgres: Postgres, { windowMs }: { windowMs:
     for (const { workspace_id } of rows) counts.set(workspace_id, (counts.get(workspace_id) ?? 0) + 1);
     return Math.max(...counts.values());
   });
+}
+
+function deliveryOf(transaction: Postgres, windowMs: number) {
+  return ({ webhook_id, event_id, workspace_id, project_id, created_at, created_at_us }: FannedOut) =>
+    webhook_id === null
+      ? []
+      : {
+          ...{ id: newId('dlv'), workspace_id, project_id, webhook_id, event_id },
+          next_attempt_at: transaction.raw("timestamptz 'epoch' + ?::bigint * interval '1 microsecond'", [
+            created_at_us,
+          ]),
+          expires_at: new Date(created_at.getTime() + windowMs),
+        };
 }
 
 interface FannedOut {
@@ -91,7 +100,12 @@ const eventsToFanOut = `
     select (select workspace_id from events where fanned_out_at is null and workspace_id > waiting.id order by workspace_id limit 1)
     from waiting where waiting.id is not null
   ), page as (
-    select events.* from (select id from waiting where id is not null order by random() limit :workspaces) as chosen
+    select events.* from (
+      select id from waiting where id is not null and (
+        select count(*) from (
+          select from webhooks join webhook_deliveries on webhook_id = webhooks.id and status = 'pending'
+          where webhooks.workspace_id = waiting.id and enabled limit :pendingMax) as pending) < :pendingMax
+      order by random() limit :workspaces) as chosen
     cross join lateral (
       select * from events where workspace_id = chosen.id and fanned_out_at is null
       order by seq limit :events for update skip locked) as events
@@ -203,7 +217,7 @@ export async function pruneEvents(
     .orderBy('created_at')
     .limit(pruning.events)
     .select('id');
-  for (let statement = 0; statement < pruning.statements; statement++) {
+  for (const endMs = performance.now() + pruning.msMax; performance.now() < endMs; ) {
     if ((await postgres('events').whereIn('id', old.clone()).delete()) < pruning.events) return;
   }
 }

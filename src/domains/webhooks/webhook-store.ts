@@ -29,13 +29,23 @@ export type NewWebhook = Pick<
   'id' | 'workspaceId' | 'projectId' | 'url' | 'description' | 'events' | 'enabled'
 >;
 
-/** Returns the number of webhooks of a project, and keeps it from growing until the transaction ends. */
-export async function lockWebhookCount(transaction: Postgres, projectId: ProjectId): Promise<number> {
-  await transaction('projects').where({ id: projectId }).forNoKeyUpdate().first('id');
-  const counted = await transaction('webhooks')
-    .where({ project_id: projectId })
-    .first<{ count: number }>(transaction.raw('count(*)::int as count'));
-  return counted.count;
+/**
+ * Returns the numbers of webhooks of a project and of its workspace, and keeps them from growing until
+ * the transaction ends.
+ */
+export async function lockWebhookCounts(
+  transaction: Postgres,
+  { projectId, workspaceId }: Pick<Webhook, 'projectId' | 'workspaceId'>,
+): Promise<{ ofProject: number; ofWorkspace: number }> {
+  await transaction('workspaces').where({ id: workspaceId }).forNoKeyUpdate().first('id');
+  return transaction('webhooks')
+    .where({ workspace_id: workspaceId })
+    .first<{ ofProject: number; ofWorkspace: number }>(
+      transaction.raw(
+        'cast(count(*) as integer) as "ofWorkspace", cast(count(*) filter (where project_id = ?) as integer) as "ofProject"',
+        [projectId],
+      ),
+    );
 }
 
 /** Stores a webhook with its sealed secret. */

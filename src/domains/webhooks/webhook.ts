@@ -2,8 +2,8 @@ import { NotFoundError } from '../../lib/errors.ts';
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import type { EventType } from '../events/index.ts';
 
-/** Webhooks of one project. Each may have two deliveries in progress. */
-export const webhooksMax = 20;
+/** Webhooks of one project, and of one workspace. Each may have two deliveries in progress. */
+export const webhooksMax = { perProject: 20, perWorkspace: 1_000 };
 
 /** The types of events that a webhook may want, with when they happen. Every webhook gets its own tests. */
 export const webhookEvents = {

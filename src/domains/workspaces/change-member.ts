@@ -40,7 +40,7 @@ export async function changeMember(
     await recordChange(transaction, input, before);
     return { ...before, role: role ?? before.role };
   });
-  await deps.invalidations.publish('user', member.userId);
+  await deps.invalidations.publish('user', [member.userId]);
   return member;
 }
 

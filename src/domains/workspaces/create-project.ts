@@ -5,13 +5,16 @@ import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
 import { unknownWorkspace } from './errors.ts';
 import type { Project } from './project.ts';
-import { insertProject } from './project-store.ts';
+import { countProjects, insertProject } from './project-store.ts';
 import { lockWorkspace } from './workspace-store.ts';
+
+/** Projects of one workspace. */
+export const projectsMax = 1_000;
 
 /**
  * Creates a project.
  * @throws NotFoundError for an unknown workspace
- * @throws ConflictError `name_taken` when the workspace has a project of that name
+ * @throws ConflictError `name_taken` when the workspace has a project of that name, `too_many_projects`
  */
 export async function createProject(
   deps: { postgres: Postgres },
@@ -20,6 +23,10 @@ export async function createProject(
   return inTransaction(deps.postgres, async (transaction) => {
     const workspace = await lockWorkspace(transaction, input.workspaceId);
     if (workspace === undefined) throw unknownWorkspace();
+    if ((await countProjects(transaction, workspace.id)) >= projectsMax) {
+      const detail = `The workspace has ${projectsMax} projects, which is the limit.`;
+      throw new ConflictError('too_many_projects', detail, { extra: { limit: projectsMax } });
+    }
     const project: Project = {
       id: newId('prj'),
       workspaceId: workspace.id,

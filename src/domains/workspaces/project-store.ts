@@ -35,6 +35,14 @@ export async function insertProject(transaction: Postgres, project: Project): Pr
   return stored.length === 1;
 }
 
+/** Counts the projects of a workspace. */
+export async function countProjects(postgres: Postgres, workspaceId: WorkspaceId): Promise<number> {
+  const counted = await postgres('projects')
+    .where({ workspace_id: workspaceId })
+    .first<{ count: number }>(postgres.raw('cast(count(*) as integer) as count'));
+  return counted.count;
+}
+
 /**
  * Lists at most `limit` projects of a workspace, oldest first, after the given id. With `onlyId`,
  * lists only this project.

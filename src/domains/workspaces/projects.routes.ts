@@ -52,7 +52,7 @@ export function projectsEndpoints<P>(deps: WorkspacesDeps<P>) {
       rateClass: 'write',
       body: createProjectBody,
       responses: { 201: { description: 'The project', schema: projectSchema } },
-      problems: ['workspace_not_found', 'name_taken'],
+      problems: ['workspace_not_found', 'name_taken', 'too_many_projects'],
       handle: async ({ params, body, principal, requestId }) => {
         const { actor } = deps.callerOf(principal, requestId);
         const project = await createProject(deps, { workspaceId: params.workspace_id, name: body.name, actor });

@@ -49,7 +49,7 @@ export async function updateWorkspace(
     });
     return after;
   });
-  await deps.invalidations.publish('workspace', workspace.id);
+  await deps.invalidations.publish('workspace', [workspace.id]);
   return workspace;
 }
 

@@ -12,10 +12,10 @@ export interface Invalidations {
   /** Whether every change older than {@link heardForMs} has been received. */
   readonly connected: boolean;
   /**
-   * Announces a committed change to this process immediately. Other processes find it in the table
+   * Announces committed changes to this process immediately, which takes as long for many ids as for one. Other processes find it in the table
    * of changes, where the transaction itself has written it. Never throws.
    */
-  publish(topic: InvalidationTopic, id: string): Promise<void>;
+  publish(topic: InvalidationTopic, ids: readonly string[]): Promise<void>;
   subscribe(topic: InvalidationTopic, changed: (ids: ReadonlySet<string>) => void): void;
   /**
    * Registers a callback for possibly missed changes: at the start, and after the database was
@@ -71,8 +71,8 @@ export function createInvalidations(options: { databaseUrl: string; logger: Logg
     get connected() {
       return performance.now() - heardAtMs < heardForMs;
     },
-    async publish(topic, id) {
-      tell(topic, new Set([id]));
+    async publish(topic, ids) {
+      if (ids.length > 0) tell(topic, new Set(ids));
     },
     subscribe(topic, changed) {
       listeners.set(topic, [...(listeners.get(topic) ?? []), changed]);

@@ -213,6 +213,25 @@ describe('200', () => {
     expect(byEnvironment.body.groups).toMatchObject([truthOf(inWindow)]);
   });
 
+  test('of many groups, those with the most calls are listed and the others are counted', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project);
+    const startMs = Date.now() - hourMs;
+    const modelOf = (at: number) => `model-${String(at % 150).padStart(3, '0')}`;
+    const calls = Array.from({ length: 155 }, (_, at) => aCall(promptId, { startMs, model: modelOf(at) }));
+    const window = { from: new Date(startMs - hourMs).toISOString(), to: new Date(startMs + hourMs).toISOString() };
+    await store(project, calls, promptId, window);
+    const query = { ...window, group_by: 'model', granularity: 'hour', compare: '1,3' };
+    const { body } = await analytics(project, promptId, query);
+    expect(body.groups.map(({ key }) => key)).toEqual(Array.from({ length: 100 }, (_, at) => modelOf(at)));
+    expect(body.groups.slice(4, 6).map(({ executions }) => executions)).toEqual([2, 1]);
+    expect(body.groups_omitted).toBe(50);
+    expect(body.totals).toMatchObject(truthOf(calls));
+    const inSeries = new Set(body.series.map(({ key }) => key));
+    expect(inSeries.size).toBe(100);
+    expect(body.series.reduce((sum, { executions }) => sum + executions, 0)).toBe(105);
+  });
+
   test('the cost of all groups together is that of the list', async () => {
     const project = await newProject(api);
     const promptId = await aPrompt(project);

@@ -83,7 +83,7 @@ describe('another process', () => {
     const user = await newUser(api);
     expect((await tenancy.findUser(claims(user.subject))).deleted).toBe(false);
     await api.postgres('users').where({ id: user.id }).update({ deleted_at: new Date() });
-    await invalidations.publish('user', user.id);
+    await invalidations.publish('user', [user.id]);
     expect((await tenancy.findUser(claims(user.subject))).deleted).toBe(true);
   });
 

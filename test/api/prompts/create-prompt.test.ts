@@ -84,6 +84,20 @@ describe('201', () => {
     expect(second.body.id).toBe(first.body.id);
   });
 
+  test('after a hundred thousand prompts of the same name, one more gets the next slug', async () => {
+    const { id } = await it.newPrompt({ name: 'plenty' });
+    const row = await it.api.postgres('prompts').where({ id }).first();
+    const columns = Object.keys(row)
+      .filter((name) => !['id', 'slug', 'search'].includes(name))
+      .join(', ');
+    await it.api.postgres.raw(
+      `insert into prompts (id, slug, ${columns})
+       select 'prm_of_' || id || n, 'plenty-' || n, ${columns} from prompts, generate_series(2, 130000) as n where id = :id`,
+      { id },
+    );
+    expect((await it.newPrompt({ name: 'plenty' })).slug).toBe('plenty-130001');
+  });
+
   test('spans that name its slug, name or text will find it', async () => {
     const { id, slug } = await it.newPrompt({ name: 'Called so', template: 'Exactly this {{x}}' });
     const mentions = [slug, 'Called so', templateKey('Exactly this {{x}}')];

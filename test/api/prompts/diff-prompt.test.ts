@@ -19,6 +19,17 @@ describe('200', () => {
     const diff = await it.ok('diffPrompt', id, { query: { from: 1, to: 2 } });
     expect(diff).toEqual({ from: 1, to: 2, identical: true, changes: [], unified_diff: '' });
   });
+
+  test('changes below a long key are listed up to a bound', async () => {
+    const configOf = (value: number) => ({
+      ['K'.repeat(100_000)]: Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`a${at}`, value])),
+    });
+    const { id } = await it.newPrompt({ config: configOf(1) });
+    await it.ok('updatePrompt', id, { body: { config: configOf(2) } });
+    const { status, body, text } = await it.call<{ changes: unknown[] }>('diffPrompt', id, { query: { from: 1 } });
+    expect([status, body.changes.length]).toEqual([200, 2]);
+    expect(text.length).toBeLessThan(300_000);
+  });
 });
 
 describe('400', () => {

@@ -1,6 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
+import type { Problem } from '../../../src/http/problem.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { expectProblem, newKey, newProject, startApi } from '../../support/api.ts';
+import { watchLoop } from '../../support/loop-delay.ts';
 import { usePromptApi } from '../../support/prompt-api.ts';
 import { refusedRender, render, type WireRendered } from '../../support/rendering.ts';
 import { until } from '../../support/until.ts';
@@ -389,5 +391,29 @@ describe('422', () => {
     ]) {
       expectProblem(await refusedRender(it, id, body), 422, 'invalid_body');
     }
+  });
+
+  test.each([
+    ['numbers as messages', { placeholders: { a: Array(150_000).fill(0) } }, 'placeholders.a'],
+    [
+      'more messages than one placeholder may have',
+      { placeholders: { a: Array(10_001).fill({ role: 'user' }) } },
+      'placeholders.a',
+    ],
+    [
+      'numbers as parts',
+      { placeholders: { a: [{ role: 'user', content: Array(120_000).fill(0) }] } },
+      'placeholders.a',
+    ],
+    ['messages below a long name', { placeholders: { ['K'.repeat(900_000)]: Array(50).fill({}) } }, 'placeholders['],
+  ])('%s are refused at once, in few words', async (_what, body, path) => {
+    const { id } = await it.newPrompt();
+    const loop = watchLoop();
+    const answer = await it.call<Problem>('renderPrompt', id, { body });
+    const longestMs = loop.stop();
+    expectProblem(answer, 422, 'invalid_body');
+    expect(answer.body.errors?.[0]?.path.startsWith(path)).toBe(true);
+    expect(answer.text.length).toBeLessThan(20_000);
+    expect(longestMs).toBeLessThan(150);
   });
 });

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { expectProblem, newKey } from '../../support/api.ts';
+import { watchLoop } from '../../support/loop-delay.ts';
 import { usePromptApi, type WireItem } from '../../support/prompt-api.ts';
-import { refusedRender, render, validate } from '../../support/rendering.ts';
+import { refusedRender, render, validate, type WireRendered } from '../../support/rendering.ts';
 
 // A template thread takes long to start on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -294,6 +295,41 @@ describe('200', () => {
     const report = await validate(it, { ...draft, variables });
     expect(report.tokens).toEqual((await render(it, id, { variables })).tokens);
     expect((await validate(it, draft)).tokens.estimated).toBe(true);
+  });
+});
+
+describe('200, with long keys', () => {
+  const longKey = 'K'.repeat(60_000);
+
+  test('faults below a key of a million characters have short paths, and other requests are answered', async () => {
+    const input_schema = { additionalProperties: { additionalProperties: { type: 'string' } } };
+    const below = Object.fromEntries(Array.from({ length: 1_900 }, (_, at) => [`a${at}`, at]));
+    const loop = watchLoop();
+    const checked = await it.api.call('validatePrompt', {
+      params: { project_id: it.project.id },
+      key: it.project.key,
+      body: { type: 'text', template: 'x', input_schema, variables: { ['/'.repeat(900_000)]: below } },
+    });
+    const longestMs = loop.stop();
+    expect([200, 422]).toContain(checked.status);
+    expect(checked.text.length).toBeLessThan(200_000);
+    expect(longestMs).toBeLessThan(150);
+  });
+
+  test('names that the schema requires below a name that no template can use are not variables', async () => {
+    const required = Array.from({ length: 1_000 }, (_, at) => `a${at}`);
+    const input_schema = { properties: { [longKey.slice(0, 50_000)]: { required }, short: { required: ['a'] } } };
+    const { variables } = await validate(it, { type: 'text', template: 'x', input_schema });
+    expect(variables.map(({ path }) => path)).toEqual(['short.a']);
+  });
+
+  test('what defaults fill in below a long key is named up to a bound', async () => {
+    const defaults = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`a${at}`, { default: 0 }]));
+    const input_schema = { additionalProperties: { properties: defaults } };
+    const { id } = await it.newPrompt({ template: 'x', input_schema });
+    const { text, body } = await it.call<WireRendered>('renderPrompt', id, { body: { variables: { [longKey]: {} } } });
+    expect(body.variables.defaulted).toEqual([`${longKey}.a0`]);
+    expect(text.length).toBeLessThan(200_000);
   });
 });
 

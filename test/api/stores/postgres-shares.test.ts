@@ -8,16 +8,18 @@ import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-p
 import { aSpan } from '../../support/spans.ts';
 import { listExecutions, postTraces } from '../../support/traces.ts';
 import { until } from '../../support/until.ts';
+import { newUser } from '../../support/users.ts';
 
 /** What only these statements have. */
 const statements = {
   keyLookUp: '"api_keys"."lookup_id"',
+  projectLookUp: 'from "projects" inner join',
   promptNames: '"templateKeys"',
   modelPrices: 'from "model_prices"',
 };
 /** Connections of the API for handlers: see src/clients.ts. */
 const handlerConnections = 10;
-/** One is looked up and 64 wait: see src/domains/auth/unknown-keys.ts. */
+/** One is looked up and 64 wait: see src/domains/auth/unknown-records.ts. */
 const lookUpsOfOneAddress = 65;
 
 let proxy: PostgresProxy;
@@ -66,6 +68,33 @@ test('keys that nobody has, many at once from one address: one query at a time, 
     expectProblem(answer, 401, 'invalid_credentials');
   }
   expect(proxy.asked()).toBe(lookUpsOfOneAddress);
+});
+
+test('projects that nobody has, many at once from one user: one query at a time, and others are answered', async () => {
+  const project = await newProject(api);
+  const member = { workspaceId: project.workspaceId, role: 'member' } as const;
+  const [user, other] = [await newUser(api, member), await newUser(api, member)];
+  const read = (id: string, { token }: { token: string }) =>
+    api.call('getModelPrices', { params: { project_id: id }, token });
+  for (const each of [user, other]) expect((await read(project.id, each)).status).toBe(200);
+  proxy.hold(statements.projectLookUp);
+  let answered = 0;
+  const flood = Array.from({ length: 100 }, () =>
+    read(newId('prj'), user).finally(() => {
+      answered += 1;
+    }),
+  );
+  const refusals = flood.length - lookUpsOfOneAddress;
+  await until('most are answered while one is looked up', 10_000, () => answered === refusals);
+  expect(proxy.held()).toBe(1);
+  expect((await read(project.id, user)).status).toBe(200);
+  flood.push(read(newId('prj'), other));
+  await until('one of another user is looked up meanwhile', 10_000, () => proxy.held() === 2);
+
+  proxy.release();
+  const statuses = (await Promise.all(flood)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(refusals);
+  expect(statuses.filter((status) => status === 404)).toHaveLength(flood.length - refusals);
 });
 
 test('lists that name many prompts: a workspace has one look-up of them under way, and its other requests are answered', async () => {

@@ -91,6 +91,32 @@ describe('409', () => {
   });
 });
 
+describe('409, of the workspace', () => {
+  test('a workspace has 1,000 webhooks at most', async () => {
+    const own = await newProject(api);
+    expect((await create(valid, own)).status).toBe(201);
+    const params = { workspace_id: own.workspaceId };
+    const [full, last] = await Promise.all(
+      ['full', 'last'].map((name) => api.admin<{ id: string }>('createProject', { params, body: { name } }, 201)),
+    );
+    const row = await api.postgres('webhooks').where({ project_id: own.id }).first();
+    const names = Object.keys(row).filter((name) => name !== 'id' && name !== 'project_id');
+    await api.postgres.raw(
+      `insert into webhooks (id, project_id, ${names.join(', ')})
+       select 'whk_' || cast(:other as text) || n, :other, ${names.join(', ')} from webhooks, generate_series(1, 999) as n
+       where project_id = :own`,
+      { own: own.id, other: full?.id ?? '' },
+    );
+    expect(
+      expectProblem(
+        await create(valid, { ...(await newKey(api, last?.id ?? '', {})), id: last?.id ?? '' }),
+        409,
+        'too_many_webhooks',
+      ),
+    ).toMatchObject({ limit: 1_000 });
+  });
+});
+
 describe('422', () => {
   test.each([
     ['url', { url: 'http://example.com/' }],

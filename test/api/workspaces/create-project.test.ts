@@ -84,6 +84,24 @@ describe('404', () => {
 });
 
 describe('409', () => {
+  test('a workspace has at most 1,000 projects', async () => {
+    const own = await newProject(api);
+    await api.postgres.raw(
+      `insert into projects (id, workspace_id, name, is_default)
+       select 'prj_of_' || cast(:id as text) || n, :id, 'p' || n, false from generate_series(1, 998) as n`,
+      { id: own.workspaceId },
+    );
+    const createOne = (name: string) =>
+      api.call('createProject', {
+        params: { workspace_id: own.workspaceId },
+        body: { name },
+        adminKey: api.config.adminApiKey,
+      });
+    const statuses = (await Promise.all(['x', 'y', 'z'].map(createOne))).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([201, 409, 409]);
+    expect(expectProblem(await createOne('w'), 409, 'too_many_projects')).toMatchObject({ limit: 1_000 });
+  });
+
   test('a name that the workspace has is taken, also by one of many at once', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => create({ name: 'popular' })));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)]);

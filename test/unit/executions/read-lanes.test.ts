@@ -51,21 +51,3 @@ test('search: too many of one workspace are refused as its own fault', async () 
   held.end();
   await Promise.all(asked);
 });
-
-test('a large answer counts until its client has it or has gone, and a small one never', async () => {
-  const lanes = new ReadLanes();
-  const bytes = 32 * 1024 * 1024;
-  const clients = [new AbortController(), new AbortController(), new AbortController()] as const;
-  await lanes.holdAnswer(reader('slow', clients[0].signal), bytes);
-  await lanes.holdAnswer(reader('slow', clients[1].signal), bytes);
-  let third = false;
-  const waiting = lanes.holdAnswer(reader('slow', clients[2].signal), bytes).then(() => {
-    third = true;
-  });
-  await lanes.holdAnswer(reader('slow'), 1_000);
-  await lanes.holdAnswer(reader('other'), bytes);
-  expect(third).toBe(false);
-  clients[0].abort();
-  await waiting;
-  expect(third).toBe(true);
-});

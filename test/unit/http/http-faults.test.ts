@@ -29,6 +29,18 @@ describe('faults of a value', () => {
       { path: 'n', code: 'odd', message: 'must be even; given 3' },
     ]);
   });
+  test('name few unknown keys with a suggestion when there are thousands', () => {
+    const known = Object.fromEntries(
+      Array.from({ length: 10 }, (_, at) => [`known${at}`.padEnd(60, 'y'), z.string().optional()]),
+    );
+    const list = z.array(z.union([z.strictObject(known), z.strictObject({ ...known, more: z.string() })]));
+    const unknown = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`known${at}`.padEnd(60, 'z'), 1]));
+    const startedAtMs = performance.now();
+    const faults = faultsOf(list, Array(200).fill(unknown));
+    expect(performance.now() - startedAtMs).toBeLessThan(300);
+    expect(faults).toHaveLength(50);
+    expect(faults.every(({ code }) => code === 'unknown_field')).toBe(true);
+  });
   test('of a time show one', () => {
     expect(faultsOf(z.strictObject({ from: z.iso.datetime({ offset: true }) }), { from: 'yesterday' })).toEqual([
       {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { UnknownKeys } from '../../../src/domains/auth/unknown-keys.ts';
+import { UnknownRecords } from '../../../src/domains/auth/unknown-records.ts';
 import { ReadLanes } from '../../../src/domains/executions/read-lanes.ts';
 import { Admission } from '../../../src/domains/ingestion/receive/admission.ts';
 import { createWorkLanes } from '../../../src/domains/ingestion/store/work-lanes.ts';
@@ -83,7 +83,7 @@ const lanes: readonly [name: string, create: () => Enter, endedBefore: number][]
   [
     'look-ups of keys that nobody has, by address',
     () => {
-      const keys = new UnknownKeys<void>();
+      const keys = new UnknownRecords<void>('API keys');
       let looked = 0;
       return (address, work) => keys.find(`key ${looked++}`, address, () => work());
     },

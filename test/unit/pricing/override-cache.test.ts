@@ -35,6 +35,13 @@ describe('own prices of a project', () => {
     expect(asked).toEqual(['p', 'q', 'p']);
   });
 
+  test('are forgotten once other projects have more than 50,000', async () => {
+    const prices = new Map([['a', Array(30_000).fill({})]]) as PriceOverrides;
+    const { asked, cache } = database(async () => prices);
+    for (const project of ['p', 'q', 'p']) await cache.of(project);
+    expect(asked).toEqual(['p', 'q', 'p']);
+  });
+
   test('are none when there are none', async () => {
     const { cache } = database(async () => undefined);
     expect(await cache.of('p')).toBe(noOverrides);

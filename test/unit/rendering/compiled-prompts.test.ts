@@ -28,12 +28,19 @@ async function readsOf(content: Partial<PromptContent>, count: number): Promise<
 const large = { description: 'x'.repeat(200_000) };
 const ofManyValues = { list: Array.from({ length: 9_000 }, () => ({})) };
 
+/** Required below 15 names of 200 characters. */
+const ofLongPaths = Array.from({ length: 15 }).reduce<Record<string, unknown>>(
+  (below) => ({ properties: { ['n'.repeat(200)]: below } }),
+  { required: Array.from({ length: 1_000 }, (_, at) => `a${at}`) },
+);
+
 test('small compiled prompts are compiled once', async () => expect(await readsOf({}, 200)).toBe(200));
 
 test.each<[string, Partial<PromptContent>]>([
   ['config', { config: large }],
   ['input schema', { inputSchema: large }],
   ['config of many values', { config: ofManyValues }],
+  ['set of required paths', { inputSchema: ofLongPaths }],
 ])(
   'compiled prompts with a large %s have at most 32 MiB together, so the oldest are compiled again',
   async (_, content) => {

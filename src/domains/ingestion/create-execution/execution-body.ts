@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonSchemaOf } from '../../../lib/json-schema-of.ts';
 import { spanKinds } from '../../../lib/span-kind.ts';
 import { readIsoTime } from '../../../otlp/iso-time.ts';
 import { checkFields } from './check-fields.ts';
@@ -116,11 +117,6 @@ export const executionBody = z
 
 export type SpanBody = z.infer<typeof spanBody>;
 export type ExecutionBody = z.infer<typeof executionBody>;
-
-function jsonSchemaOf(schema: z.ZodType): object {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  return json;
-}
 
 function hexId(digits: number) {
   return z

@@ -62,13 +62,15 @@ export async function importLines(
       waiter,
     });
     if (input.dryRun) return report;
-    for (const { id } of report.parts.changed) await deps.invalidations.publish('part', id);
-    for (const { id } of report.prompts.changed) await deps.invalidations.publish('prompt', id);
+    await deps.invalidations.publish('part', idsOf(report.parts.changed));
+    await deps.invalidations.publish('prompt', idsOf(report.prompts.changed));
     return report;
   } finally {
     await file.close();
   }
 }
+
+const idsOf = (changed: readonly { id: string }[]) => changed.map(({ id }) => id);
 
 async function importFile(
   { postgres, threads, changed }: ImportDeps,

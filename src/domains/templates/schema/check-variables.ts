@@ -7,12 +7,16 @@ import type { Fault } from '../../../lib/errors.ts';
 /** The result of a check: the variables with the schema's defaults, and the faults found. */
 export interface CheckedVariables {
   variables: Record<string, unknown>;
-  /** Paths that a default filled. */
+  /** Paths that a default filled: the first, as many as have {@link defaultedCharsMax} characters. */
   defaulted: string[];
   faults: Fault[];
 }
 
 const faultsMax = 100;
+/** Characters of the path of a fault, and of its message. A key of variables or of a schema can be long. */
+const faultCharsMax = 500;
+/** Characters of all paths that a default filled. */
+const defaultedCharsMax = 65_536;
 const keptMax = 200;
 const compiledKept = new LRUCache<string, ValidateFunction | string>({ max: keptMax });
 
@@ -49,9 +53,9 @@ export function checkVariables(schema: unknown, given: unknown): CheckedVariable
   const variables: Record<string, unknown> = Object.assign({}, structuredClone(given));
   const valid = validate(variables);
   const faults = valid ? [] : (validate.errors ?? []).slice(0, faultsMax).map(faultOf);
-  const defaulted: string[] = [];
+  const defaulted = { paths: [], chars: 0 };
   collectDefaulted(given, variables, '', defaulted);
-  return { variables, defaulted, faults };
+  return { variables, defaulted: defaulted.paths, faults };
 }
 
 /**
@@ -98,20 +102,30 @@ function faultOf({ instancePath, keyword, message, params }: ErrorObject): Fault
   ];
   const dotted = path.map((segment) => (/^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`)).join('');
   const allowed = Array.isArray(params.allowedValues) ? `: ${JSON.stringify(params.allowedValues).slice(0, 200)}` : '';
-  return { path: `variables${dotted}`, code: keyword, message: `${message ?? 'is not valid'}${allowed}` };
+  const shown = (message ?? 'is not valid').slice(0, faultCharsMax);
+  return { path: `variables${dotted}`.slice(0, faultCharsMax), code: keyword, message: `${shown}${allowed}` };
 }
 
 const unescapePointer = (segment: string) => segment.replaceAll('~1', '/').replaceAll('~0', '~');
 
 const depthMax = 32;
 
-function collectDefaulted(given: unknown, filled: unknown, path: string, into: string[], depth = 0): void {
+function collectDefaulted(
+  given: unknown,
+  filled: unknown,
+  path: string,
+  into: { paths: string[]; chars: number },
+  depth = 0,
+): void {
   if (typeof filled !== 'object' || filled === null || Array.isArray(filled) || depth > depthMax) return;
   for (const [key, value] of Object.entries(filled)) {
     const own = path === '' ? key : `${path}.${key}`;
     const before: unknown =
       typeof given === 'object' && given !== null && Object.hasOwn(given, key) ? Reflect.get(given, key) : undefined;
-    if (before === undefined && value !== undefined) into.push(own);
-    else collectDefaulted(before, value, own, into, depth + 1);
+    if (before === undefined && value !== undefined) {
+      into.chars += own.length;
+      if (into.chars > defaultedCharsMax) return;
+      into.paths.push(own);
+    } else collectDefaulted(before, value, own, into, depth + 1);
   }
 }

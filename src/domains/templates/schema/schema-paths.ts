@@ -50,27 +50,39 @@ function namesIn(required: readonly unknown[]): ReadonlySet<unknown> {
 
 /** Properties of one schema that are searched. */
 const propertiesMax = 1_000;
+/** Characters of the paths that one schema requires. */
+const pathCharsMax = 131_072;
 
-/** Returns the paths that the schema requires, where the object around them is present. */
+/**
+ * Returns the paths that the schema requires, where the object around them is present. A template
+ * cannot use a longer name than `nameCharactersMax`, so such paths are not followed.
+ */
 export function requiredPaths(schema: unknown): string[] {
   const paths = new Set<string>();
   const open: { at: unknown; path: string[] }[] = [{ at: schema, path: [] }];
   let properties = 0;
+  let chars = 0;
   for (let each = open.shift(); each !== undefined; each = open.shift()) {
     const { at, path } = each;
     for (const applied of appliedBy(schema, at)) {
       for (const name of Array.isArray(applied.required) ? applied.required : []) {
-        if (paths.size >= propertiesMax) return [...paths];
-        if (typeof name === 'string' && !hasDefault(schema, [...path, name])) paths.add([...path, name].join('.'));
+        if (!isShort(name) || hasDefault(schema, [...path, name])) continue;
+        const required = [...path, name].join('.');
+        chars += required.length;
+        if (paths.size >= propertiesMax || chars > pathCharsMax) return [...paths];
+        paths.add(required);
       }
       if (path.length >= templateLimits.nameSegmentsMax || !isObject(applied.properties)) continue;
       for (const [name, below] of Object.entries(applied.properties)) {
-        if (++properties <= propertiesMax) open.push({ at: below, path: [...path, name] });
+        if (isShort(name) && ++properties <= propertiesMax) open.push({ at: below, path: [...path, name] });
       }
     }
   }
   return [...paths];
 }
+
+const isShort = (name: unknown): name is string =>
+  typeof name === 'string' && name.length <= templateLimits.nameCharactersMax;
 
 /** Schemas followed for one value. Real schemas combine fewer; the rest is not followed. */
 const appliedMax = 8;

@@ -1,4 +1,5 @@
 import { hasAtMostValues } from '../../../lib/json-values.ts';
+import { sizesOf } from './variable-sizes.ts';
 
 /**
  * Bytes of the largest schema accepted. Compiling one of this size takes about 100 ms in a worker
@@ -29,7 +30,7 @@ const inlineNodesMax = 100;
 const inlineValuesMax = 2_000;
 /** Schemas, required names and values of `enum`, times values of the variables. This many checks take about 10 ms. */
 const inlineChecksMax = 50_000;
-/** Characters that are counted for `minLength` and `maxLength`. This many take about 10 ms. */
+/** Characters that are counted for `minLength` and `maxLength`, or that the paths of faults can have. This many take about 10 ms. */
 const inlineCharactersMax = 4_000_000;
 
 /** What a check against a schema costs for each value, and for each character. */
@@ -49,7 +50,10 @@ export function isQuickCheck(schema: unknown, variables: unknown): boolean {
   const cost = linearCostOf(schema);
   if (cost === undefined) return false;
   if (!hasAtMostValues(variables, Math.min(inlineValuesMax, inlineChecksMax / cost.checks))) return false;
-  return cost.lengths === 0 || cost.lengths * charactersOf(variables) <= inlineCharactersMax;
+  const { values, textCharacters, longestPath } = sizesOf(variables);
+  // Ajv creates the path of a fault anew for every fault.
+  if (cost.checks * values * longestPath > inlineCharactersMax) return false;
+  return cost.lengths * textCharacters <= inlineCharactersMax;
 }
 
 /** Returns undefined for a schema that is too large, or whose cost may not grow linearly. */
@@ -69,18 +73,6 @@ function linearCostOf(schema: unknown): SchemaCost | undefined {
     }
   }
   return { ...cost, checks: cost.checks + nodes };
-}
-
-/** Returns the characters of all texts in data of few values. */
-function charactersOf(data: unknown): number {
-  const open: unknown[] = [data];
-  let characters = 0;
-  while (open.length > 0) {
-    const each = open.pop();
-    if (typeof each === 'string') characters += each.length;
-    else if (typeof each === 'object' && each !== null) for (const item of Object.values(each)) open.push(item);
-  }
-  return characters;
 }
 
 function subschemas(keyword: string, value: unknown): unknown[] {

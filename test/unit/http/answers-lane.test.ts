@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { endpoint } from '../../../src/http/endpoint.ts';
+import { RequestLanes } from '../../../src/http/request-lanes.ts';
+import { serve } from '../../support/http-app.ts';
+import { until } from '../../support/until.ts';
+
+test('a large answer counts until its client has it or has gone, and a small one never', async () => {
+  const lanes = new RequestLanes();
+  const read = { rateClass: 'read' } as const;
+  const bytes = 32 * 1024 * 1024;
+  const clients = [new AbortController(), new AbortController(), new AbortController()] as const;
+  await lanes.holdAnswer(read, { sharer: 'slow', waiter: clients[0], bytes: bytes });
+  await lanes.holdAnswer(read, { sharer: 'slow', waiter: clients[1], bytes: bytes });
+  let third = false;
+  const waiting = lanes.holdAnswer(read, { sharer: 'slow', waiter: clients[2], bytes: bytes }).then(() => {
+    third = true;
+  });
+  await lanes.holdAnswer(read, { sharer: 'slow', waiter: new AbortController(), bytes: 1_000 });
+  await lanes.holdAnswer(read, { sharer: 'other', waiter: new AbortController(), bytes: bytes });
+  expect(third).toBe(false);
+  clients[0].abort();
+  await waiting;
+  expect(third).toBe(true);
+});
+
+test('clients that do not read large answers hold few, of any kind, and a write is still answered', async () => {
+  let handled = 0;
+  const large = (method: 'GET' | 'POST', rateClass: 'read' | 'write') =>
+    endpoint({
+      ...{ method, operationId: `large_${rateClass}`, path: '/large', summary: '', tag: '', rateClass },
+      access: { authenticated: true },
+      responses: { 200: { description: '', schema: z.strictObject({ text: z.string() }) } },
+      handle: async () => {
+        handled++;
+        return { status: 200, body: { text: 'x'.repeat(30 * 1024 * 1024) } };
+      },
+    });
+  const app = await serve([large('GET', 'read'), large('POST', 'write')], { authorize: async () => undefined });
+  const sockets = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const socket = connect(app.port, '127.0.0.1');
+      await once(socket, 'connect');
+      socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
+      return socket.pause();
+    }),
+  );
+  try {
+    // Two are being sent, and two wait.
+    await until('all are handled', 10_000, () => handled === 4);
+    const refused = await fetch(`${app.url}/large`);
+    expect([refused.status, await refused.json()]).toMatchObject([429, { code: 'workspace_busy' }]);
+    const written = await fetch(`${app.url}/large`, { method: 'POST' });
+    expect([written.status, (await written.text()).length > 30_000_000]).toEqual([200, true]);
+    for (const socket of sockets) socket.destroy();
+    await until('others are answered', 10_000, async () => (await fetch(`${app.url}/large`)).status === 200);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await app.close();
+  }
+});
