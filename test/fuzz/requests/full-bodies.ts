@@ -27,7 +27,13 @@ export function fullBodies(sizes: Sizes): Readonly<Record<string, fc.Arbitrary<u
     ),
   );
   const typed = draft.map((each) => ({ type: 'messages' in each ? 'chat' : 'text', ...each }));
-  const rendered = fc.record({ variables, on_missing: fc.constantFrom('empty', 'keep', 'error') });
+  const placeholders = fc
+    .tuple(
+      magnitude(sizes.elementsMax),
+      fc.constantFrom<unknown>(0, {}, { role: 'user', content: [] }, { role: 'user', content: 'x' }),
+    )
+    .map(([count, message]) => ({ history: Array(Math.min(count, 30_000)).fill(message) }));
+  const rendered = fc.record({ variables, placeholders, on_missing: fc.constantFrom('empty', 'keep', 'error') });
   return {
     createPrompt: fc.tuple(name, typed).map(([each, content]) => ({ name: each, ...content })),
     updatePrompt: draft,

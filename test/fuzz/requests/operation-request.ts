@@ -9,6 +9,7 @@ import { inputSchema, template, variables } from '../values/templates.ts';
 import type { World } from '../world.ts';
 import { cursorText } from './cursors.ts';
 import { type Hints, validFor } from './from-schema.ts';
+import { fullBodies } from './full-bodies.ts';
 import { goodBodies } from './good-bodies.ts';
 import { identityEventBody } from './identity-events.ts';
 import { importText } from './import-lines.ts';
@@ -258,7 +259,12 @@ function bodyOf(operation: Operation, world: World, sizes: Sizes, isFaulty: bool
   const hints = hintsOf(world);
   const schema = requestBody.content['application/json']?.schema ?? {};
   const good = goodBodies[operationId];
-  const valid = good === undefined ? validFor(schema, hints) : fc.oneof(good, validFor(schema, hints));
+  const full = fullBodies(sizes)[operationId];
+  const valid = fc.oneof(
+    { arbitrary: validFor(schema, hints), weight: 8 },
+    ...(good === undefined ? [] : [{ arbitrary: good, weight: 8 }]),
+    ...(full === undefined ? [] : [{ arbitrary: full, weight: 1 }]),
+  );
   if (!isFaulty) return valid.map((value) => ({ bytes: Buffer.from(toJsonText(value)), headers: json }));
   const hostile = hostileValue(sizes);
   const value = fc.oneof({ arbitrary: mutated(valid, sizes), weight: 12 }, { arbitrary: hostile, weight: 1 });

@@ -83,7 +83,7 @@ export function otlpBody(signal: Signal, sizes: Sizes): fc.Arbitrary<OtlpBody> {
     { arbitrary: valuesChanged, weight: 10 },
     { arbitrary: correct[signal], weight: 5 },
     { arbitrary: asRecorded, weight: 1 },
-    { arbitrary: large(sizes), weight: signal === 'traces' ? 2 : 0 },
+    { arbitrary: signal === 'traces' ? large(sizes) : largeLogs(sizes), weight: 2 },
     { arbitrary: fc.constant({ bytes: Buffer.alloc(0), headers: protobuf }), weight: 1 },
   );
   const coding = fc.oneof(
@@ -176,7 +176,7 @@ function large({ elementsMax, levelsMax }: Sizes): fc.Arbitrary<OtlpBody> {
       const texts = Array.from({ length: what === 'spans' ? length : spans }, (_, at) => {
         const span = {
           traceId: 'ab'.repeat(16),
-          spanId: (at + 1).toString(16).padStart(16, '0'),
+          spanId: spanIdOf(at),
           name: 'large',
           kind: 3,
           ...times,
@@ -187,6 +187,47 @@ function large({ elementsMax, levelsMax }: Sizes): fc.Arbitrary<OtlpBody> {
       return { bytes: gzipSync(bytes), headers: { ...json, 'Content-Encoding': 'gzip' } };
     });
 }
+
+/** Log records of the spans that {@link large} sends, of one span, or of their trace only. */
+function largeLogs({ elementsMax }: Sizes): fc.Arbitrary<OtlpBody> {
+  const count = fc.double({ min: 1, max: Math.log10(elementsMax), noNaN: true }).map((size) => Math.floor(10 ** size));
+  return fc
+    .record({
+      count,
+      eventName: fc.constantFrom('gen_ai.evaluation.result', 'gen_ai.user.message', 'gen_ai.choice', 'other'),
+      spanIdOf: fc.constantFrom(
+        spanIdOf,
+        () => spanIdOf(0),
+        () => '',
+      ),
+      values: fc.constantFrom(0, 1, 100),
+      responseId: fc.constantFrom('r', ''),
+    })
+    .map(({ count: length, eventName, spanIdOf: ownSpanId, values, responseId }) => {
+      const text = (stringValue: string) => ({ stringValue });
+      const attributes = [
+        ...[
+          { key: 'gen_ai.evaluation.name', value: text('e') },
+          { key: 'gen_ai.evaluation.score.value', value: text('1') },
+        ],
+        { key: 'gen_ai.response.id', value: text(responseId) },
+      ];
+      const logRecords = Array.from({ length: Math.min(length, 10_000) }, (_, at) => ({
+        ...{
+          traceId: 'ab'.repeat(16),
+          spanId: ownSpanId(at),
+          timeUnixNano: times.startTimeUnixNano,
+          eventName,
+          attributes,
+        },
+        body: { arrayValue: { values: Array.from({ length: values }, () => ({ intValue: String(at) })) } },
+      }));
+      const bytes = Buffer.from(JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] }));
+      return { bytes: gzipSync(bytes), headers: { ...json, 'Content-Encoding': 'gzip' } };
+    });
+}
+
+const spanIdOf = (at: number) => (at + 1).toString(16).padStart(16, '0');
 
 const times = { startTimeUnixNano: '1760000000000000000', endTimeUnixNano: '1760000001000000000' };
 const call = { key: 'gen_ai.operation.name', value: { stringValue: 'chat' } };

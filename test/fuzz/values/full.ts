@@ -61,6 +61,7 @@ export function fullTemplate({ textCharsMax }: Sizes): fc.Arbitrary<string> {
 type Entry = (at: number) => unknown;
 
 const entries: readonly Entry[] = [
+  (at) => ({ [`${'k'.repeat(2_000)}${at}`]: at }),
   (at) => at,
   (at) => `text ${at}`,
   () => null,
@@ -70,7 +71,10 @@ const entries: readonly Entry[] = [
   () => [[[[[['x']]]]]],
 ];
 
-const objectOf = (count: number, entry: Entry, name: (at: number) => string = (at) => `v${at}`) =>
+const nameOf = (at: number) => `v${at}`;
+const longNameOf = (at: number) => (at === 0 ? 'K/'.repeat(25_000) : nameOf(at));
+
+const objectOf = (count: number, entry: Entry, name: (at: number) => string = nameOf) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [name(at), entry(at)]));
 
 export function fullVariables({ elementsMax, textCharsMax }: Sizes): fc.Arbitrary<unknown> {
@@ -80,9 +84,10 @@ export function fullVariables({ elementsMax, textCharsMax }: Sizes): fc.Arbitrar
       count: magnitude(Math.min(elementsMax, 20_000)),
       listed: magnitude(Math.min(elementsMax, 20_000)),
       chars: magnitude(Math.min(textCharsMax, 500_000)),
+      name: fc.constantFrom(nameOf, longNameOf),
     })
-    .map(({ entry, count, listed, chars }) => ({
-      ...objectOf(count, entry),
+    .map(({ entry, count, listed, chars, name }) => ({
+      ...objectOf(Math.ceil(count / 2), () => objectOf(2, entry), name),
       a: Array.from({ length: listed }, (_, at) => entry(at)),
       b: 'x'.repeat(chars),
     }));
@@ -107,6 +112,8 @@ const schemas: readonly ((count: number) => object)[] = [
   (count) => ({ additionalProperties: { enum: names(count) } }),
   (count) => ({ properties: { a: { items: { anyOf: names(count).map((each) => ({ const: each })) } } } }),
   (count) => ({ properties: { a: { uniqueItems: true, items: { required: names(count) } } } }),
+  (count) => ({ additionalProperties: { additionalProperties: { enum: names(count) } } }),
+  (count) => ({ properties: { ['K'.repeat(200)]: { properties: objectOf(count, () => ({ default: 0 })) } } }),
   (count) => ({ dependentRequired: objectOf(count, () => ['a', 'b', 'none']) }),
   (count) => ({
     $defs: objectOf(count, (at) => ({ allOf: [{ $ref: `#/$defs/v${at + 1}` }, { $ref: `#/$defs/v${at + 1}` }] })),
@@ -130,6 +137,6 @@ export const fullSchema: fc.Arbitrary<unknown> = fc
 /** Any JSON with many values, for members without a schema such as `config` and `metadata`. */
 export function fullObject({ elementsMax }: Sizes): fc.Arbitrary<unknown> {
   return fc
-    .tuple(fc.constantFrom(...entries), magnitude(Math.min(elementsMax, 9_000)))
-    .map(([entry, count]) => objectOf(count, entry));
+    .tuple(fc.constantFrom(...entries), magnitude(Math.min(elementsMax, 9_000)), fc.constantFrom(nameOf, longNameOf))
+    .map(([entry, count, name]) => ({ a: objectOf(count, entry), [name(0)]: objectOf(count, entry, name) }));
 }
