@@ -270,6 +270,22 @@ export const attacks = {
       await inParallel(40, signal, () => post(target, '/prompts/slow-pattern/render', { variables }, signal));
     },
   },
+  'variables and messages with very many faults': {
+    async prepare(target) {
+      await post(target, '/prompts', { name: 'faulty', type: 'text', template: 'x' });
+    },
+    async run(target, signal) {
+      const below = Object.fromEntries(Array.from({ length: 1_900 }, (_, at) => [`a${at}`, at]));
+      const input_schema = { additionalProperties: { additionalProperties: { type: 'string' } } };
+      const draft = { type: 'text', template: 'x', input_schema, variables: { ['/'.repeat(900_000)]: below } };
+      const faulty = { placeholders: { a: [{ role: 'user', content: Array(120_000).fill(0) }] } };
+      await inParallel(12, signal, (turn) =>
+        turn % 2 === 0
+          ? post(target, '/prompts/validate', draft, signal)
+          : post(target, '/prompts/faulty/render', faulty, signal),
+      );
+    },
+  },
   'requests for the documentation': {
     run: (target, signal) =>
       inParallel(12, signal, (turn) =>
