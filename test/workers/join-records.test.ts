@@ -12,6 +12,7 @@ import { newProject, type ProjectOfTest, startApi, type TestApi } from '../suppo
 import { allRows } from '../support/embedded-clickhouse.ts';
 import { ownRedisUrl } from '../support/own-redis.ts';
 import { newTraceId } from '../support/spans.ts';
+import { storeRecords, wholeTrace } from '../support/stored-records.ts';
 import { storedSpanId, storeSpans } from '../support/stored-spans.ts';
 
 let api: TestApi;
@@ -28,24 +29,6 @@ afterAll(async () => {
   await Promise.all([clickhouse.close(), api.close()]);
 });
 
-const ofTrace = '0'.repeat(16);
-
-/** Stores one record with a message of the user, or for a whole trace an evaluation. */
-async function storeRecord(
-  project: ProjectOfTest,
-  traceId: string,
-  spanId: string,
-  resource = '{"attributes":[]}',
-): Promise<void> {
-  const name = spanId === ofTrace ? 'gen_ai.evaluation.result' : 'gen_ai.user.message';
-  await clickhouse.command({
-    query: `INSERT INTO log_records (project_id, trace_id, span_id, record_id, received_at, event_name, body, attributes,
-              scope, resource, is_gen_ai, bytes)
-            SELECT '${project.id}', unhex('${traceId}'), unhex('${spanId}'), unhex('${randomUUID().replaceAll('-', '')}'), now64(3),
-              '${name}', '{"stringValue":"Hi"}', '[]', '{"name":"test","attributes":[]}', '${resource}', true, 30`,
-  });
-}
-
 const recordsOf = (project: ProjectOfTest, traceId: string) =>
   allRows<{ span: string; records: number }>(
     clickhouse,
@@ -59,7 +42,7 @@ describe('a batch with log records of a project that cannot be looked up', () =>
     const traceId = newTraceId();
     for (const project of [refused, other]) {
       await storeSpans(clickhouse, project, { traceId, count: 1 });
-      await storeRecord(project, traceId, storedSpanId(0));
+      await storeRecords(clickhouse, project, { traceId, spanId: storedSpanId(0) });
     }
     const exec: ClickHouse['exec'] = (params) =>
       params.query_params?.projectId === refused.id
@@ -82,23 +65,20 @@ describe('a batch with log records of a project that cannot be looked up', () =>
 
 describe('joining on the main thread', () => {
   test.each([
-    [
-      'an evaluation of a trace of more than 2,000 rows',
-      { count: 2_001, spanId: ofTrace, resource: '{"attributes":[]}' },
-    ],
+    ['an evaluation of a trace of more than 2,000 rows', { count: 2_001, spanId: wholeTrace, columns: {} }],
     [
       'a record with a resource over 128 KiB',
       {
         count: 1,
         spanId: storedSpanId(0),
-        resource: JSON.stringify({ attributes: [], schemaUrl: 'x'.repeat(140_000) }),
+        columns: { resource: resourceOf(140_000) },
       },
     ],
-  ])('leaves %s, and a thread joins it', async (_what, { count, spanId, resource }) => {
+  ])('leaves %s, and a thread joins it', async (_what, { count, spanId, columns }) => {
     const project = await newProject(api);
     const traceId = newTraceId();
     await storeSpans(clickhouse, project, { traceId, count });
-    await storeRecord(project, traceId, spanId, resource);
+    await storeRecords(clickhouse, project, { traceId, spanId, columns });
     const given = { projectId: project.id, traceIds: [traceId] };
     expect(await joinRecords(clickhouse, given, joinHere)).toMatchObject({ large: new Set([traceId]) });
     expect(await recordsOf(project, traceId)).toEqual([]);
@@ -110,13 +90,31 @@ describe('joining on the main thread', () => {
     const project = await newProject(api);
     const traceId = newTraceId();
     await storeSpans(clickhouse, project, { traceId, count: 1 });
-    await storeRecord(project, traceId, storedSpanId(0));
+    await storeRecords(clickhouse, project, { traceId, spanId: storedSpanId(0) });
     const given = { projectId: project.id, traceIds: [traceId] };
     const left = await joinRecords(clickhouse, given, { ...joinInThread, msMax: -1 });
     expect(left).toMatchObject({ large: new Set(), later: new Set([traceId]) });
     expect(await recordsOf(project, traceId)).toEqual([]);
   });
 });
+
+describe('evaluations of a whole trace', () => {
+  test('that name a response of very many spans are shown by the earliest root', async () => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    const shared = "if(number = 0, '', 'shared')";
+    await storeSpans(clickhouse, project, { traceId, count: 10_001, columns: { response_id: shared } });
+    const attributes = `'[{"key":"gen_ai.response.id","value":{"stringValue":"shared"}}]'`;
+    await storeRecords(clickhouse, project, { traceId, columns: { attributes } });
+    await joinRecords(clickhouse, { projectId: project.id, traceIds: [traceId] }, joinInThread);
+    expect(await recordsOf(project, traceId)).toEqual([{ span: storedSpanId(0), records: 1 }]);
+  });
+});
+
+/** Returns SQL for a resource of so many bytes. */
+function resourceOf(bytes: number): string {
+  return `concat('{"attributes":[],"schemaUrl":"', leftPad(toString(number), ${bytes}, 'x'), '"}')`;
+}
 
 function bodyOf(project: ProjectOfTest, traceId: string): BatchEntry {
   return {

@@ -74,7 +74,8 @@ export async function findEvaluations(
     const spans = await findShowingSpans(clickhouse, projectId, { traceIds, responseIds, perTrace: bounds.spansMax });
     const spansOf = groupBy(spans, ({ traceId }) => traceId);
     for (const [traceId, own] of spansOf) {
-      if (own.length === bounds.spansMax && !isAlone) {
+      const roots = own.filter(({ isRoot }) => isRoot).length;
+      if (Math.max(roots, own.length - roots) === bounds.spansMax && !isAlone) {
         found.large.push(traceId);
         continue;
       }

@@ -53,7 +53,7 @@ export function findJoinedSpans(
 
 /**
  * Returns the spans of traces that show records of the whole trace, could, or did: those with the
- * given ids of responses, and the earliest roots. Of each trace at most `perTrace`.
+ * given ids of responses, and the earliest roots. Of each trace at most `perTrace` roots and as many others.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export function findShowingSpans(
@@ -70,7 +70,7 @@ export function findShowingSpans(
     clickhouse,
     showing,
     `SELECT ${showing.columns} FROM ${newest('')} WHERE row.6 > 0 OR row.3 OR (row.5 != '' AND ${isNamed})
-     ORDER BY trace_id, row.6 > 0 DESC, row.3, row.4, span_id LIMIT {perTrace:UInt32} BY trace_id`,
+     ORDER BY trace_id, row.6 > 0 DESC, row.4, span_id LIMIT {perTrace:UInt32} BY trace_id, row.3`,
     {
       ...{ projectId, traces: traceIds.join(''), perTrace },
       responses: [...new Set(responseIds)].map((id) => createHash('md5').update(id).digest('hex')).join(''),
