@@ -2,28 +2,32 @@ import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import type { ProjectOfTest } from './api.ts';
 
 /** The span id of records that belong to a whole trace. */
-export const wholeTrace = '0'.repeat(16);
-
-/** SQL for the ids of the spans of `storeSpans`, one record each. */
-export const eachStoredSpan = "unhex(leftPad(hex(number + 1), 16, '0'))";
+const wholeTrace = '0'.repeat(16);
 
 /**
- * Stores records without the queue: messages of the user, or evaluations for a whole trace. `columns` is SQL for other
- * columns. In it, `number` is the index of the record.
+ * Stores records without the queue: messages of the user for one span, or in turn for the first `spans` that
+ * `storeSpans` stored, or else evaluations of the whole trace. `columns` is SQL for other columns. In it, `number` is
+ * the index of the record.
  */
 export async function storeRecords(
   clickhouse: ClickHouse,
   project: ProjectOfTest,
-  records: { traceId: string; spanId?: string; count?: number; columns?: Readonly<Record<string, string>> },
+  records: {
+    traceId: string;
+    spanId?: string;
+    spans?: number;
+    count?: number;
+    columns?: Readonly<Record<string, string>>;
+  },
 ): Promise<void> {
-  const { traceId, spanId = wholeTrace, count = 1 } = records;
+  const { traceId, spanId = wholeTrace, spans, count = spans ?? 1 } = records;
   const columns = {
     project_id: '{projectId:String}',
     trace_id: 'unhex({traceId:String})',
-    span_id: 'unhex({spanId:String})',
+    span_id: spans === undefined ? 'unhex({spanId:String})' : `unhex(leftPad(hex(number % ${spans} + 1), 16, '0'))`,
     record_id: 'reinterpretAsFixedString(generateUUIDv4(number))',
     received_at: 'now64(3)',
-    event_name: spanId === wholeTrace ? "'gen_ai.evaluation.result'" : "'gen_ai.user.message'",
+    event_name: spanId === wholeTrace && spans === undefined ? "'gen_ai.evaluation.result'" : "'gen_ai.user.message'",
     body: `'{"stringValue":"Hi"}'`,
     attributes: "'[]'",
     scope: `'{"name":"test","attributes":[]}'`,

@@ -12,7 +12,7 @@ import { newProject, type ProjectOfTest, startApi, type TestApi } from '../suppo
 import { allRows } from '../support/embedded-clickhouse.ts';
 import { ownRedisUrl } from '../support/own-redis.ts';
 import { newTraceId } from '../support/spans.ts';
-import { storeRecords, wholeTrace } from '../support/stored-records.ts';
+import { storeRecords } from '../support/stored-records.ts';
 import { storedSpanId, storeSpans } from '../support/stored-spans.ts';
 
 let api: TestApi;
@@ -64,26 +64,43 @@ describe('a batch with log records of a project that cannot be looked up', () =>
 });
 
 describe('joining on the main thread', () => {
+  const spanId = storedSpanId(0);
   test.each([
-    ['an evaluation of a trace of more than 2,000 rows', { count: 2_001, spanId: wholeTrace, columns: {} }],
+    ['an evaluation of a trace of more than 2,000 rows', { stored: 2_001, records: {} }],
     [
       'a record with a resource over 128 KiB',
-      {
-        count: 1,
-        spanId: storedSpanId(0),
-        columns: { resource: resourceOf(140_000) },
-      },
+      { stored: 1, records: { spanId, columns: { resource: resourceOf(140_000) } } },
     ],
-  ])('leaves %s, and a thread joins it', async (_what, { count, spanId, columns }) => {
+    [
+      'records of one span with different resources, over 128 KiB together',
+      { stored: 1, records: { spanId, count: 70, columns: { resource: resourceOf(1_500, 'number') } } },
+    ],
+    [
+      'records of one span with the same large resource',
+      { stored: 1, records: { spanId, count: 30, columns: { resource: resourceOf(100_000) } } },
+    ],
+  ])('leaves %s, and a thread joins it', async (_what, { stored, records }) => {
     const project = await newProject(api);
     const traceId = newTraceId();
-    await storeSpans(clickhouse, project, { traceId, count });
-    await storeRecords(clickhouse, project, { traceId, spanId, columns });
+    await storeSpans(clickhouse, project, { traceId, count: stored });
+    await storeRecords(clickhouse, project, { traceId, ...records });
     const given = { projectId: project.id, traceIds: [traceId] };
     expect(await joinRecords(clickhouse, given, joinHere)).toMatchObject({ large: new Set([traceId]) });
     expect(await recordsOf(project, traceId)).toEqual([]);
     expect(await joinRecords(clickhouse, given, joinInThread)).toMatchObject({ large: new Set(), later: new Set() });
     expect(await recordsOf(project, traceId)).toHaveLength(1);
+  });
+
+  test('joins calls whose records share a resource, which counts once for each span', async () => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    await storeSpans(clickhouse, project, { traceId, count: 20 });
+    const body = `concat('{"stringValue":"', repeat('x', 1000), '"}')`;
+    const columns = { body, bytes: '1018', resource: resourceOf(1_500) };
+    await storeRecords(clickhouse, project, { traceId, spans: 20, count: 100, columns });
+    const given = { projectId: project.id, traceIds: [traceId] };
+    expect(await joinRecords(clickhouse, given, joinHere)).toMatchObject({ large: new Set(), later: new Set() });
+    expect(await recordsOf(project, traceId)).toHaveLength(20);
   });
 
   test('without time leaves the traces for later', async () => {
@@ -111,9 +128,9 @@ describe('evaluations of a whole trace', () => {
   });
 });
 
-/** Returns SQL for a resource of so many bytes. */
-function resourceOf(bytes: number): string {
-  return `concat('{"attributes":[],"schemaUrl":"', leftPad(toString(number), ${bytes}, 'x'), '"}')`;
+/** Returns SQL for a resource of about so many bytes, one for each value of `name`, which is SQL. */
+function resourceOf(bytes: number, name = "''"): string {
+  return `concat('{"attributes":[],"schemaUrl":"', leftPad(toString(${name}), ${bytes}, 'x'), '"}')`;
 }
 
 function bodyOf(project: ProjectOfTest, traceId: string): BatchEntry {

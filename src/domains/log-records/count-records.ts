@@ -7,8 +7,8 @@ export interface RecordCount extends SpanKey {
   /** Distinct records. */
   records: number;
   /**
-   * Bytes that reading them takes: their content, resources and scopes, and what is around them as JSON
-   * and as objects. Resent ones count each time until they are merged.
+   * Bytes that reading them takes: their content, what is around it as JSON and as objects, and the different
+   * resources and scopes, each as large as the largest. Resent ones count each time until they are merged.
    */
   bytes: number;
 }
@@ -18,7 +18,9 @@ export const noSpan = '0'.repeat(16);
 
 /** About what a record takes beside what was sent. */
 const overheadBytes = 500;
-const bytes = `log_records.bytes + length(resource) + length(scope) + ${overheadBytes}`;
+/** Every record repeats this JSON, but equal JSON is parsed once. ClickHouse sends 100 MB of it in 0.6 s. */
+const origin = 'length(resource) + length(scope)';
+const bytes = `sum(log_records.bytes + ${overheadBytes} + (${origin}) / 16) + uniqExact(resource, scope) * max(${origin})`;
 
 /** The spans to count the records of. Ids travel in the URL, and ClickHouse accepts at most 1 MiB of it. */
 export interface RecordsToCount {
@@ -51,7 +53,7 @@ export function countRecords(
   ];
   return readRows<RecordCount>(clickhouse, {
     query: `SELECT lower(hex(trace_id)) AS traceId, lower(hex(span_id)) AS spanId,
-              uniqExact(record_id)::Float64 AS records, sum(${bytes})::Float64 AS bytes
+              uniqExact(record_id)::Float64 AS records, (${bytes})::Float64 AS bytes
             FROM log_records PREWHERE ${which.join(' AND ')} GROUP BY trace_id, span_id ORDER BY trace_id, span_id
             ${perTrace === undefined ? '' : `LIMIT ${perTrace} BY trace_id`} ${max === undefined ? '' : `LIMIT ${max}`}`,
     query_params: {

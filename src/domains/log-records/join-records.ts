@@ -31,7 +31,7 @@ export interface JoinBounds {
   traceBytesMax: number;
   /** Bytes of the records of the spans that are joined together. */
   groupBytesMax: number;
-  /** Bytes of one span as it was sent. */
+  /** Bytes of one span as it was sent, and of its records. */
   spanBytesMax: number;
   /** Bytes of the spans of one group, and of their records, as ClickHouse counts them. */
   readBytesMax: number;
@@ -43,7 +43,7 @@ export interface JoinBounds {
 
 /** On the main thread: each step takes less than 50 ms, the longest is that of one span. */
 export const joinHere: JoinBounds = {
-  traceBytesMax: 128 * 1024,
+  traceBytesMax: 256 * 1024,
   groupBytesMax: 1024 * 1024,
   spanBytesMax: 128 * 1024,
   readBytesMax: 4 * 1024 * 1024,
@@ -147,6 +147,7 @@ async function joinSpans(join: Join, unjoined: readonly UnjoinedSpan[]): Promise
   const bytes = new Map<string, number>();
   for (const span of unjoined) bytes.set(span.traceId, (bytes.get(span.traceId) ?? 0) + span.bytes);
   const tooMany = new Set([...bytes].filter(([, count]) => count > join.traceBytesMax).map(([traceId]) => traceId));
+  for (const span of unjoined) if (span.bytes > join.spanBytesMax) tooMany.add(span.traceId);
   for (const traceId of tooMany) join.large.add(traceId);
   const open = unjoined.filter(({ traceId }) => !tooMany.has(traceId));
   for (const group of groupsOf(open, { bytesMax: join.groupBytesMax, lengthMax: spansAtOnce })) {
