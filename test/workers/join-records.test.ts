@@ -3,6 +3,9 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { joinBatch } from '../../src/domains/ingestion/store/join-batch.ts';
 import type { BatchEntry } from '../../src/domains/ingestion/store/span-batcher.ts';
+import { countRecords } from '../../src/domains/log-records/count-records.ts';
+import { findEvaluations } from '../../src/domains/log-records/find-evaluations.ts';
+import { findUnjoined } from '../../src/domains/log-records/find-unjoined.ts';
 import { joinHere, joinInThread, joinRecords } from '../../src/domains/log-records/reads.ts';
 import { LogProjects } from '../../src/queue/log-projects.ts';
 import { leaseSummaries } from '../../src/queue/summary-list.ts';
@@ -116,6 +119,27 @@ describe('joining on the main thread', () => {
 });
 
 describe('evaluations of a whole trace', () => {
+  test('of many traces together are read up to 4 MiB; the other traces are left', async () => {
+    const { project, traceIds } = await storeEvaluated(40);
+    const { spans, large } = await findUnjoined(clickhouse, project.id, traceIds, {
+      joinedToo: false,
+      endMs: Number.POSITIVE_INFINITY,
+    });
+    expect([...spans.map(({ traceId }) => traceId), ...large].toSorted()).toEqual(traceIds.toSorted());
+    const bytes = spans.reduce((sum, span) => sum + span.bytes, 0);
+    expect(bytes).toBeGreaterThan(4_000_000);
+    expect(bytes).toBeLessThan(5.25 * 1024 * 1024);
+    expect(spans.length).toBeLessThan(30);
+  });
+
+  test('of many traces together are not read when there is no time', async () => {
+    const { project, traceIds } = await storeEvaluated(2);
+    const counts = await countRecords(clickhouse, project.id, { traceIds });
+    const found = await findEvaluations(clickhouse, project.id, counts, { bytesLeft: 4 * 1024 * 1024, endMs: -1 });
+    expect(found.large.toSorted()).toEqual(traceIds.toSorted());
+    expect(found.shown.size).toBe(0);
+  });
+
   test('that name a response of very many spans are shown by the earliest root', async () => {
     const project = await newProject(api);
     const traceId = newTraceId();
@@ -127,6 +151,18 @@ describe('evaluations of a whole trace', () => {
     expect(await recordsOf(project, traceId)).toEqual([{ span: storedSpanId(0), records: 1 }]);
   });
 });
+
+/** Stores traces of one span, each with an evaluation of 200 KB. */
+async function storeEvaluated(count: number) {
+  const project = await newProject(api);
+  const traceIds = Array.from({ length: count }, newTraceId);
+  const body = `concat('{"stringValue":"', repeat('x', 200000), '"}')`;
+  for (const traceId of traceIds) {
+    await storeSpans(clickhouse, project, { traceId, count: 1 });
+    await storeRecords(clickhouse, project, { traceId, columns: { body, bytes: '200018' } });
+  }
+  return { project, traceIds };
+}
 
 /** Returns SQL for a resource of about so many bytes, one for each value of `name`, which is SQL. */
 function resourceOf(bytes: number, name = "''"): string {

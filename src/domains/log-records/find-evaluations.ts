@@ -17,6 +17,13 @@ export interface Evaluations {
   large: string[];
 }
 
+/** What the evaluations of traces that are looked at together may take. */
+export interface EvaluationBudget {
+  bytesLeft: number;
+  /** By `performance.now()`. */
+  endMs: number;
+}
+
 /** Of traces that are looked at together, on the main thread. */
 const together = {
   traceBytesMax: 256 * 1024,
@@ -38,16 +45,17 @@ const alone = {
 };
 
 /**
- * Finds the evaluations of whole traces and the spans that show them. `counts` are those of whole traces.
+ * Finds the evaluations of whole traces and the spans that show them. `counts` are those of whole traces; without a
+ * budget, of one trace alone, in a thread. Traces that are over the budget are `large`.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findEvaluations(
   clickhouse: ClickHouse,
   projectId: string,
   counts: readonly RecordCount[],
-  { alone: isAlone = false }: { alone?: boolean } = {},
+  budget?: EvaluationBudget,
 ): Promise<Evaluations> {
-  const bounds = isAlone ? alone : together;
+  const bounds = budget === undefined ? alone : together;
   const shown = new Map<string, StoredRecord[]>();
   const found = { shown, spans: [] as ShowingSpan[], large: [] as string[] };
   if (counts.length === 0) return found;
@@ -58,10 +66,10 @@ export async function findEvaluations(
     bytes <= bounds.traceBytesMax && (rows.get(traceId) ?? 0) <= bounds.rowsMax;
   for (const { traceId } of counts.filter((each) => !isSmall(each))) found.large.push(traceId);
   for (const keys of groupsOf(counts.filter(isSmall), { bytesMax: bounds.groupBytesMax, lengthMax: tracesMax })) {
-    const byTrace = await findRecords(clickhouse, projectId, { keys, bytesMax: bounds.readBytesMax }).catch((error) => {
-      if (error instanceof TooLargeError) return undefined;
-      throw error;
-    });
+    const wanted = { keys, bytesMax: bounds.readBytesMax };
+    const byTrace = spend(budget, keys)
+      ? await findRecords(clickhouse, projectId, wanted).catch(orTooLarge)
+      : undefined;
     const traceIds = keys.map(({ traceId }) => traceId);
     if (byTrace === undefined) {
       found.large.push(...traceIds);
@@ -75,7 +83,7 @@ export async function findEvaluations(
     const spansOf = groupBy(spans, ({ traceId }) => traceId);
     for (const [traceId, own] of spansOf) {
       const roots = own.filter(({ isRoot }) => isRoot).length;
-      if (Math.max(roots, own.length - roots) === bounds.spansMax && !isAlone) {
+      if (Math.max(roots, own.length - roots) === bounds.spansMax && budget !== undefined) {
         found.large.push(traceId);
         continue;
       }
@@ -84,6 +92,18 @@ export async function findEvaluations(
     }
   }
   return found;
+}
+
+/** Returns whether something of the budget is left, and takes the bytes from it. */
+function spend(budget: EvaluationBudget | undefined, counts: readonly RecordCount[]): boolean {
+  if (budget === undefined) return true;
+  if (budget.bytesLeft <= 0 || performance.now() > budget.endMs) return false;
+  budget.bytesLeft -= counts.reduce((sum, { bytes }) => sum + bytes, 0);
+  return true;
+}
+
+function orTooLarge(error: unknown): undefined {
+  if (!(error instanceof TooLargeError)) throw error;
 }
 
 function responseIdOf({ attributes }: StoredRecord): string {

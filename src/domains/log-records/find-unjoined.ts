@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { spansPerQuery } from '../spans/index.ts';
 import { findJoinedSpans, type JoinedSpan } from '../spans/reads.ts';
-import { countRecords, noSpan, type RecordCount } from './count-records.ts';
+import { countRecords, noSpan, overheadBytes, type RecordCount } from './count-records.ts';
 import { type Evaluations, findEvaluations, type TraceRecords } from './find-evaluations.ts';
 import type { StoredRecord } from './log-record-queries.ts';
 
@@ -16,7 +16,7 @@ export interface UnjoinedSpan {
   used: number;
   /** The version of its row. */
   version: number;
-  /** Bytes of its records. */
+  /** Bytes of its records, and of those that it shows. */
   bytes: number;
   /** Records of the whole trace that this span shows. */
   ofTrace: readonly StoredRecord[];
@@ -34,6 +34,8 @@ const smallTraceSpansMax = 1_000;
 const spansTogetherMax = 5_000;
 /** Spans with records that are looked at. Further traces must be looked at later, alone. */
 const lookedAtMax = 20_000;
+/** Evaluations of traces that are looked at together. They are kept until the spans are joined. */
+const evaluationBytesMax = 4 * 1024 * 1024;
 
 /**
  * Returns the spans of the traces whose rows lack records, or with `joinedToo` all that have any.
@@ -49,6 +51,7 @@ export async function findUnjoined(
 ): Promise<Unjoined> {
   const found: Unjoined = { spans: [], large: [] };
   const open = [...traceIds].sort();
+  const budget = { bytesLeft: evaluationBytesMax, endMs };
   let lookedAt = 0;
   while (open.length > 0) {
     if (lookedAt > lookedAtMax || performance.now() > endMs)
@@ -57,7 +60,7 @@ export async function findUnjoined(
     const { counts, ofTraces, large, next } = await countSmall(clickhouse, projectId, some);
     open.unshift(...next);
     lookedAt += counts.length;
-    const evaluations = await findEvaluations(clickhouse, projectId, ofTraces);
+    const evaluations = await findEvaluations(clickhouse, projectId, ofTraces, budget);
     const isLarge = new Set([...large, ...evaluations.large]);
     const own = await describe(clickhouse, projectId, counts, evaluations);
     for (const span of [...own, ...describeOthers(evaluations, new Set(counts.map(keyOf)))]) {
@@ -81,7 +84,7 @@ export async function* findUnjoinedOfLarge(
 ): AsyncGenerator<UnjoinedSpan[]> {
   const traceIds = [traceId];
   const ofTrace = await countRecords(clickhouse, projectId, { traceIds, spans: [{ traceId, spanId: noSpan }] });
-  const evaluations = await findEvaluations(clickhouse, projectId, ofTrace, { alone: true });
+  const evaluations = await findEvaluations(clickhouse, projectId, ofTrace);
   // Evaluations of one trace are few.
   const open = new Map(evaluations.spans.map((span) => [keyOf(span), span]));
   for await (const counts of countPages(clickhouse, projectId, traceId)) {
@@ -167,7 +170,7 @@ function unjoinedSpan(
     known: (own?.records ?? 0) + ofTrace.length,
     used,
     version,
-    bytes: own?.bytes ?? 0,
+    bytes: ofTrace.reduce((sum, { bytes }) => sum + bytes + overheadBytes, own?.bytes ?? 0),
     ofTrace,
   };
 }

@@ -27,11 +27,12 @@ const recordFields = {
   scope: field('scope', scopeFromJson),
   resource: field('resource', resourceFromJson),
   warnings: plain<string[]>('warnings'),
+  bytes: plain<number>('bytes'),
 };
 const storedRecord = rowReader(recordFields);
 
-/** A record as decoded, with its id. */
-export type StoredRecord = LogRecord & Pick<RowOf<typeof storedRecord>, 'recordId'>;
+/** A record as decoded, with its id and the bytes of its content. */
+export type StoredRecord = LogRecord & Pick<RowOf<typeof storedRecord>, 'recordId' | 'bytes'>;
 
 /**
  * The order of the records of one span. The time that the sender did not know is the
