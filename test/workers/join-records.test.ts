@@ -136,8 +136,22 @@ describe('evaluations of a whole trace', () => {
     const { project, traceIds } = await storeEvaluated(2);
     const counts = await countRecords(clickhouse, project.id, { traceIds });
     const found = await findEvaluations(clickhouse, project.id, counts, { bytesLeft: 4 * 1024 * 1024, endMs: -1 });
-    expect(found.large.toSorted()).toEqual(traceIds.toSorted());
+    expect(found.large).toEqual(new Set(traceIds));
     expect(found.shown.size).toBe(0);
+  });
+
+  test('stay where they are in a trace of more than 1,000,000 rows', async () => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    const columns = { log_count: 'number < 2', trace_log_records: 'number < 2', log_records: '2 * (number < 2)' };
+    await storeSpans(clickhouse, project, { traceId, count: 1_000_001, inputChars: 0, columns });
+    await storeRecords(clickhouse, project, { traceId, spanId: storedSpanId(0) });
+    await storeRecords(clickhouse, project, { traceId, count: 2 });
+    const { later } = await joinRecords(clickhouse, { projectId: project.id, traceIds: [traceId] }, joinInThread);
+    expect(later.size).toBe(0);
+    const shown = `SELECT span_id, trace_log_records::UInt32 AS evaluations FROM spans FINAL
+      WHERE project_id = '${project.id}' AND trace_id = unhex('${traceId}') AND log_records > 0`;
+    expect(await allRows(clickhouse, shown)).toMatchObject([{ evaluations: 1 }, { evaluations: 1 }]);
   });
 
   test('that name a response of very many spans are shown by the earliest root', async () => {

@@ -5,16 +5,14 @@ import { findShowingSpans, type ShowingSpan } from '../spans/reads.ts';
 import { groupsOf, noSpan, type RecordCount } from './count-records.ts';
 import { findRecords, type StoredRecord } from './log-record-queries.ts';
 
-/** Records of whole traces by the span that shows them: trace id and span id. */
-export type TraceRecords = ReadonlyMap<string, readonly StoredRecord[]>;
-
 /** The evaluations of whole traces. */
 export interface Evaluations {
-  shown: TraceRecords;
+  /** By the span that shows them: trace id and span id. */
+  shown: ReadonlyMap<string, readonly StoredRecord[]>;
   /** The spans that show some, or could, or did. */
   spans: ShowingSpan[];
   /** The traces with too many evaluations, or too many spans that could show them, to be looked at beside others. */
-  large: string[];
+  large: Set<string>;
 }
 
 /** What the evaluations of traces that are looked at together may take. */
@@ -57,14 +55,14 @@ export async function findEvaluations(
 ): Promise<Evaluations> {
   const bounds = budget === undefined ? alone : together;
   const shown = new Map<string, StoredRecord[]>();
-  const found = { shown, spans: [] as ShowingSpan[], large: [] as string[] };
+  const found = { shown, spans: [] as ShowingSpan[], large: new Set<string>() };
   if (counts.length === 0) return found;
   const traceIds = counts.map(({ traceId }) => traceId);
   // ClickHouse compares all rows of a trace.
   const rows = await countTraceRows(clickhouse, projectId, traceIds);
   const isSmall = ({ traceId, bytes }: RecordCount) =>
     bytes <= bounds.traceBytesMax && (rows.get(traceId) ?? 0) <= bounds.rowsMax;
-  for (const { traceId } of counts.filter((each) => !isSmall(each))) found.large.push(traceId);
+  for (const { traceId } of counts.filter((each) => !isSmall(each))) found.large.add(traceId);
   for (const keys of groupsOf(counts.filter(isSmall), { bytesMax: bounds.groupBytesMax, lengthMax: tracesMax })) {
     const wanted = { keys, bytesMax: bounds.readBytesMax };
     const byTrace = spend(budget, keys)
@@ -72,7 +70,7 @@ export async function findEvaluations(
       : undefined;
     const traceIds = keys.map(({ traceId }) => traceId);
     if (byTrace === undefined) {
-      found.large.push(...traceIds);
+      for (const traceId of traceIds) found.large.add(traceId);
       continue;
     }
     const responseIds = [...byTrace.values()]
@@ -84,7 +82,7 @@ export async function findEvaluations(
     for (const [traceId, own] of spansOf) {
       const roots = own.filter(({ isRoot }) => isRoot).length;
       if (Math.max(roots, own.length - roots) === bounds.spansMax && budget !== undefined) {
-        found.large.push(traceId);
+        found.large.add(traceId);
         continue;
       }
       for (const span of own) found.spans.push(span);

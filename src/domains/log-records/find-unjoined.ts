@@ -3,7 +3,7 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { spansPerQuery } from '../spans/index.ts';
 import { findJoinedSpans, type JoinedSpan } from '../spans/reads.ts';
 import { countRecords, noSpan, overheadBytes, type RecordCount } from './count-records.ts';
-import { type Evaluations, findEvaluations, type TraceRecords } from './find-evaluations.ts';
+import { type Evaluations, findEvaluations } from './find-evaluations.ts';
 import type { StoredRecord } from './log-record-queries.ts';
 
 /** A stored span whose row was made with other records than it should have. */
@@ -12,7 +12,7 @@ export interface UnjoinedSpan {
   spanId: string;
   /** Records that are known for the span. */
   known: number;
-  /** Records that its row was made with. */
+  /** Records that its row was made with, of those whose number is known. */
   used: number;
   /** The version of its row. */
   version: number;
@@ -140,35 +140,36 @@ async function describe(
   clickhouse: ClickHouse,
   projectId: string,
   counts: readonly RecordCount[],
-  { shown }: Evaluations,
+  evaluations: Evaluations,
 ): Promise<UnjoinedSpan[]> {
   const countOf = new Map(counts.map((each) => [keyOf(each), each]));
   const found: UnjoinedSpan[] = [];
   for (let start = 0; start < counts.length; start += spansPerQuery) {
     const spans = counts.slice(start, start + spansPerQuery);
     for (const span of await findJoinedSpans(clickhouse, projectId, spans)) {
-      found.push(unjoinedSpan(span, countOf.get(keyOf(span)), shown));
+      found.push(unjoinedSpan(span, countOf.get(keyOf(span)), evaluations));
     }
   }
   return found;
 }
 
 /** Returns the spans that only show records of their trace, or did. */
-function describeOthers({ spans, shown }: Evaluations, own: ReadonlySet<string>): UnjoinedSpan[] {
-  return spans.filter((span) => !own.has(keyOf(span))).map((span) => unjoinedSpan(span, undefined, shown));
+function describeOthers(evaluations: Evaluations, own: ReadonlySet<string>): UnjoinedSpan[] {
+  const others = evaluations.spans.filter((span) => !own.has(keyOf(span)));
+  return others.map((span) => unjoinedSpan(span, undefined, evaluations));
 }
 
 function unjoinedSpan(
-  { traceId, spanId, used, version }: JoinedSpan,
+  { traceId, spanId, used, usedOfTrace, version }: JoinedSpan,
   own: RecordCount | undefined,
-  shown: TraceRecords,
+  { shown, large }: Evaluations,
 ): UnjoinedSpan {
   const ofTrace = shown.get(traceId + spanId) ?? [];
   return {
     traceId,
     spanId,
     known: (own?.records ?? 0) + ofTrace.length,
-    used,
+    used: large.has(traceId) ? used - usedOfTrace : used,
     version,
     bytes: ofTrace.reduce((sum, { bytes }) => sum + bytes + overheadBytes, own?.bytes ?? 0),
     ofTrace,

@@ -14,6 +14,8 @@ const joinedFields = {
   spanId: plain<string>('lower(hex(span_id))'),
   /** The log records that its row knows of. */
   used: plain<number>('toFloat64(row.1)'),
+  /** Of these, records of the whole trace that it shows. */
+  usedOfTrace: plain<number>('row.6'),
   version: plain<number>('row.2'),
 };
 const joined = rowReader(joinedFields);
