@@ -5,7 +5,7 @@ import { joinBatch } from '../../src/domains/ingestion/store/join-batch.ts';
 import type { BatchEntry } from '../../src/domains/ingestion/store/span-batcher.ts';
 import { countRecords } from '../../src/domains/log-records/count-records.ts';
 import { findEvaluations } from '../../src/domains/log-records/find-evaluations.ts';
-import { findUnjoined } from '../../src/domains/log-records/find-unjoined.ts';
+import { findUnjoined, findUnjoinedOfLarge } from '../../src/domains/log-records/find-unjoined.ts';
 import { joinHere, joinInThread, joinRecords } from '../../src/domains/log-records/reads.ts';
 import { LogProjects } from '../../src/queue/log-projects.ts';
 import { leaseSummaries } from '../../src/queue/summary-list.ts';
@@ -105,16 +105,32 @@ describe('joining on the main thread', () => {
     expect(await joinRecords(clickhouse, given, joinHere)).toMatchObject({ large: new Set(), later: new Set() });
     expect(await recordsOf(project, traceId)).toHaveLength(20);
   });
+});
 
-  test('without time leaves the traces for later', async () => {
+describe('joining without time', () => {
+  const noTime = { ...joinInThread, msMax: -1 };
+
+  async function storeOne(columns = {}) {
     const project = await newProject(api);
     const traceId = newTraceId();
-    await storeSpans(clickhouse, project, { traceId, count: 1 });
+    await storeSpans(clickhouse, project, { traceId, count: 1, columns });
     await storeRecords(clickhouse, project, { traceId, spanId: storedSpanId(0) });
-    const given = { projectId: project.id, traceIds: [traceId] };
-    const left = await joinRecords(clickhouse, given, { ...joinInThread, msMax: -1 });
+    return { project, traceId, given: { projectId: project.id, traceIds: [traceId] } };
+  }
+
+  test('leaves a trace that lacks records for later', async () => {
+    const { project, traceId, given } = await storeOne();
+    const left = await joinRecords(clickhouse, given, noTime);
     expect(left).toMatchObject({ large: new Set(), later: new Set([traceId]) });
     expect(await recordsOf(project, traceId)).toEqual([]);
+  });
+
+  test.each([
+    ['looks through all of a trace that lacks none', 10_000, 0],
+    ['leaves even that when it takes too long', 0, 1],
+  ])('%s', async (_what, lookMsMax, later) => {
+    const { given } = await storeOne({ log_count: '1', log_records: '1' });
+    expect((await joinRecords(clickhouse, given, { ...noTime, lookMsMax })).later.size).toBe(later);
   });
 });
 
@@ -138,6 +154,23 @@ describe('evaluations of a whole trace', () => {
     const found = await findEvaluations(clickhouse, project.id, counts, { bytesLeft: 4 * 1024 * 1024, endMs: -1 });
     expect(found.large).toEqual(new Set(traceIds));
     expect(found.shown.size).toBe(0);
+  });
+
+  test('come before the records of single spans, also to a root that has both', async () => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    await storeSpans(clickhouse, project, { traceId, count: 3 });
+    await storeRecords(clickhouse, project, { traceId, spans: 3 });
+    await storeRecords(clickhouse, project, { traceId });
+    const pages: { spanId: string; known: number }[][] = [];
+    for await (const page of findUnjoinedOfLarge(clickhouse, project.id, traceId)) pages.push(page);
+    expect(pages[0]).toMatchObject([{ spanId: storedSpanId(0), known: 2 }]);
+    expect(
+      pages
+        .flat()
+        .map(({ spanId }) => spanId)
+        .toSorted(),
+    ).toEqual([0, 1, 2].map(storedSpanId));
   });
 
   test('stay where they are in a trace of more than 1,000,000 rows', async () => {

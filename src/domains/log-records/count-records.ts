@@ -1,6 +1,6 @@
 import { type ClickHouse, joinSettings } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
-import { boundSpans, ofSpans, ofTraces, type SpanKey } from '../spans/index.ts';
+import { boundSpans, ofSpans, ofTraces, type SpanKey, spansPerQuery } from '../spans/index.ts';
 
 /** A span, or with the zero span id a trace, and the records that are stored for it. */
 export interface RecordCount extends SpanKey {
@@ -70,6 +70,12 @@ export function countRecords(
     },
     format: 'JSONEachRow',
   });
+}
+
+/** Splits a list into parts of at most {@link spansPerQuery} spans. */
+export function partsPerQuery<Span>(spans: readonly Span[]): Span[][] {
+  const starts = Array.from({ length: Math.ceil(spans.length / spansPerQuery) }, (_, index) => index * spansPerQuery);
+  return starts.map((start) => spans.slice(start, start + spansPerQuery));
 }
 
 /** Splits a list into groups of at most so many items and bytes. A larger item is a group of its own. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { spansPerQuery } from '../spans/index.ts';
 import { findJoinedSpans, type JoinedSpan } from '../spans/reads.ts';
-import { countRecords, noSpan, overheadBytes, type RecordCount } from './count-records.ts';
+import { countRecords, noSpan, overheadBytes, partsPerQuery, type RecordCount } from './count-records.ts';
 import { type Evaluations, findEvaluations } from './find-evaluations.ts';
 import type { StoredRecord } from './log-record-queries.ts';
 
@@ -85,15 +85,18 @@ export async function* findUnjoinedOfLarge(
   const traceIds = [traceId];
   const ofTrace = await countRecords(clickhouse, projectId, { traceIds, spans: [{ traceId, spanId: noSpan }] });
   const evaluations = await findEvaluations(clickhouse, projectId, ofTrace);
-  // Evaluations of one trace are few.
-  const open = new Map(evaluations.spans.map((span) => [keyOf(span), span]));
-  for await (const counts of countPages(clickhouse, projectId, traceId)) {
-    for (const each of counts) open.delete(keyOf(each));
+  // These come first, because there may be no time for all pages.
+  for (const spans of partsPerQuery(evaluations.spans)) {
+    const countOf = byKey(await countRecords(clickhouse, projectId, { traceIds, spans }));
+    const showing = spans.map((span) => unjoinedSpan(span, countOf.get(keyOf(span)), evaluations));
+    yield showing.filter((span) => isLacking(span, joinedToo));
+  }
+  const seen = new Set(evaluations.spans.map(keyOf));
+  for await (const page of countPages(clickhouse, projectId, traceId)) {
+    const counts = page.filter((each) => !seen.has(keyOf(each)));
     const own = await describe(clickhouse, projectId, counts, evaluations);
     yield own.filter((span) => isLacking(span, joinedToo));
   }
-  const others = describeOthers({ ...evaluations, spans: [...open.values()] }, new Set());
-  yield others.filter((span) => isLacking(span, joinedToo));
 }
 
 /**
@@ -142,10 +145,9 @@ async function describe(
   counts: readonly RecordCount[],
   evaluations: Evaluations,
 ): Promise<UnjoinedSpan[]> {
-  const countOf = new Map(counts.map((each) => [keyOf(each), each]));
+  const countOf = byKey(counts);
   const found: UnjoinedSpan[] = [];
-  for (let start = 0; start < counts.length; start += spansPerQuery) {
-    const spans = counts.slice(start, start + spansPerQuery);
+  for (const spans of partsPerQuery(counts)) {
     for (const span of await findJoinedSpans(clickhouse, projectId, spans)) {
       found.push(unjoinedSpan(span, countOf.get(keyOf(span)), evaluations));
     }
@@ -178,6 +180,10 @@ function unjoinedSpan(
 
 function isLacking({ known, used }: UnjoinedSpan, joinedToo: boolean): boolean {
   return known !== used || (joinedToo && known > 0);
+}
+
+function byKey(counts: readonly RecordCount[]): Map<string, RecordCount> {
+  return new Map(counts.map((each) => [keyOf(each), each]));
 }
 
 function keyOf({ traceId, spanId }: { traceId: string; spanId: string }): string {
