@@ -102,7 +102,8 @@ describe('joining on the main thread', () => {
     const columns = { body, bytes: '1018', resource: resourceOf(1_500) };
     await storeRecords(clickhouse, project, { traceId, spans: 20, count: 100, columns });
     const given = { projectId: project.id, traceIds: [traceId] };
-    expect(await joinRecords(clickhouse, given, joinHere)).toMatchObject({ large: new Set(), later: new Set() });
+    const joined = await joinRecords(clickhouse, given, joinHere);
+    expect(joined).toMatchObject({ joined: 20, large: new Set(), later: new Set() });
     expect(await recordsOf(project, traceId)).toHaveLength(20);
   });
 });
@@ -121,7 +122,7 @@ describe('joining without time', () => {
   test('leaves a trace that lacks records for later', async () => {
     const { project, traceId, given } = await storeOne();
     const left = await joinRecords(clickhouse, given, noTime);
-    expect(left).toMatchObject({ large: new Set(), later: new Set([traceId]) });
+    expect(left).toMatchObject({ joined: 0, large: new Set(), later: new Set([traceId]) });
     expect(await recordsOf(project, traceId)).toEqual([]);
   });
 

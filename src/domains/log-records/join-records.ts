@@ -67,8 +67,10 @@ export const joinInThread: JoinBounds = {
   lookMsMax: 10_000,
 };
 
-/** Traces that are not joined, or not whole. */
-export interface LeftTraces {
+/** What became of a join. Traces are not joined, or not whole. */
+export interface Joined {
+  /** Spans that were written again. */
+  joined: number;
   /** Those over the bounds, at least in part. */
   large: ReadonlySet<string>;
   /** Those for which there was no time. */
@@ -85,7 +87,7 @@ export async function joinRecords(
   clickhouse: ClickHouse,
   { projectId, traceIds, joinedToo = false, costOf = storedCost }: TracesToJoin,
   bounds: JoinBounds,
-): Promise<LeftTraces> {
+): Promise<Joined> {
   const join = { clickhouse, projectId, costOf, ...bounds, ...newLeft(bounds) };
   const { spans, large } = await findUnjoined(clickhouse, projectId, traceIds, { joinedToo, endMs: join.endMs });
   await joinSpans(join, spans);
@@ -136,14 +138,15 @@ interface Join extends JoinBounds {
   clickhouse: ClickHouse;
   projectId: string;
   costOf: NonNullable<TracesToJoin['costOf']>;
+  joined: number;
   large: Set<string>;
   later: Set<string>;
   /** By `performance.now()`. */
   endMs: number;
 }
 
-function newLeft({ msMax }: JoinBounds): Pick<Join, 'large' | 'later' | 'endMs'> {
-  return { large: new Set(), later: new Set(), endMs: performance.now() + msMax };
+function newLeft({ msMax }: JoinBounds): Pick<Join, 'joined' | 'large' | 'later' | 'endMs'> {
+  return { joined: 0, large: new Set(), later: new Set(), endMs: performance.now() + msMax };
 }
 
 function isOver({ endMs }: Join, moreMs = 0): boolean {
@@ -177,10 +180,8 @@ async function rewriteApart(join: Join, spans: readonly UnjoinedSpan[]): Promise
 }
 
 /** Writes the rows again. Returns the traces of spans that are too large. */
-async function rewrite(
-  { clickhouse, projectId, costOf, spanBytesMax, readBytesMax }: Join,
-  spans: readonly UnjoinedSpan[],
-): Promise<string[]> {
+async function rewrite(join: Join, spans: readonly UnjoinedSpan[]): Promise<string[]> {
+  const { clickhouse, projectId, costOf, spanBytesMax, readBytesMax } = join;
   const [records, stored] = await Promise.all([
     findRecords(clickhouse, projectId, {
       keys: spans.map(({ known, ...span }) => ({ ...span, records: known })),
@@ -199,6 +200,7 @@ async function rewrite(
   const starts = rows.map((_, index) => index).filter((index) => index % rowsPerBlock === 0);
   const blocks = await mapInSlices(starts, (start) => spanTable.encode(rows.slice(start, start + rowsPerBlock)));
   if (blocks.length > 0) await insertSpans(clickhouse, blocks);
+  join.joined += rows.length;
   return [...unjoinedOf.values()].map(({ traceId }) => traceId);
 }
 

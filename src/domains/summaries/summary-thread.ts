@@ -20,6 +20,8 @@ export interface SummarizedInThread {
   tookMs: number;
   /** Whether some of its log records are not joined because that takes long. */
   isLeft: boolean;
+  /** Spans that were joined with log records. */
+  joined: number;
 }
 
 /**
@@ -32,5 +34,6 @@ export async function summarizeInThread({ projectId, traceId, hasLogs }: Summary
   const left = hasLogs ? await joinRecords(clickhouse, { projectId, traceIds: [traceId] }, joinInThread) : undefined;
   const execution = await summarizeStoredTrace(clickhouse, projectId, traceId);
   if (execution !== undefined) await insertExecutions(clickhouse, [execution]);
-  return { tookMs: performance.now() - startedAtMs, isLeft: (left?.later.size ?? 0) > 0 };
+  const tookMs = performance.now() - startedAtMs;
+  return { tookMs, isLeft: (left?.later.size ?? 0) > 0, joined: left?.joined ?? 0 };
 }

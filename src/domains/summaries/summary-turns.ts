@@ -3,6 +3,7 @@ import {
   endSummary,
   failSummary,
   leaseSummaries,
+  listForSummary,
   releaseSummaries,
   renewSummaries,
   type SummaryLease,
@@ -148,11 +149,16 @@ export class SummaryTurns {
   async #summarizeAlone(lease: SummaryLease, traceId: string, hasLogs: boolean): Promise<number> {
     const { redis } = this.#deps;
     try {
-      const { tookMs, isLeft } = await this.#runInThread({ projectId: lease.projectId, traceId, hasLogs });
+      const { tookMs, isLeft, joined } = await this.#runInThread({ projectId: lease.projectId, traceId, hasLogs });
       const restMs = Math.min(tookMs * restPerMs, restMsMax);
-      // The pause grows, because much is left of few traces only.
-      if (isLeft) await failSummary(redis, lease, traceId);
-      else await endSummary(redis, lease, traceId, restMs);
+      // A join that comes no further is tried again after a pause that grows.
+      if (isLeft && joined === 0) {
+        await failSummary(redis, lease, traceId);
+        return tookMs;
+      }
+      // A leased trace that is added again becomes due after its rest.
+      if (isLeft) await listForSummary(redis, lease, [traceId]);
+      await endSummary(redis, lease, traceId, restMs);
       return tookMs;
     } catch (error) {
       this.#log(error, lease);
