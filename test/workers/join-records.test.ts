@@ -6,7 +6,7 @@ import type { BatchEntry } from '../../src/domains/ingestion/store/span-batcher.
 import { countRecords } from '../../src/domains/log-records/count-records.ts';
 import { findEvaluations } from '../../src/domains/log-records/find-evaluations.ts';
 import { findUnjoined, findUnjoinedOfLarge } from '../../src/domains/log-records/find-unjoined.ts';
-import { joinHere, joinInThread, joinRecords } from '../../src/domains/log-records/reads.ts';
+import { findRecordsOf, joinHere, joinInThread, joinRecords } from '../../src/domains/log-records/reads.ts';
 import { LogProjects } from '../../src/queue/log-projects.ts';
 import { leaseSummaries } from '../../src/queue/summary-list.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
@@ -197,6 +197,32 @@ describe('evaluations of a whole trace', () => {
     await storeRecords(clickhouse, project, { traceId, columns: { attributes } });
     await joinRecords(clickhouse, { projectId: project.id, traceIds: [traceId] }, joinInThread);
     expect(await recordsOf(project, traceId)).toEqual([{ span: storedSpanId(0), records: 1 }]);
+  });
+});
+
+describe('records of a body of very many spans', () => {
+  const countMax = 8_192;
+
+  async function findStored(bytesMax: number) {
+    const project = await newProject(api);
+    const traceIds = Array.from({ length: 2_048 }, newTraceId);
+    const spans = Array.from({ length: countMax }, (_, index) => ({
+      traceId: traceIds[index % traceIds.length] ?? '',
+      spanId: storedSpanId(index),
+    }));
+    const trace_id = `[${traceIds.map((id) => `unhex('${id}')`).join(', ')}][number % 2048 + 1]`;
+    await storeRecords(clickhouse, project, { traceId: '', spans: countMax, columns: { trace_id } });
+    return findRecordsOf(clickhouse, project.id, spans, bytesMax);
+  }
+
+  test('are found for each of them', async () => {
+    const found = await findStored(8 * 1024 * 1024);
+    expect(found?.size).toBe(countMax);
+    expect([...(found?.values() ?? [])].every(({ records, known }) => records.length === 1 && known === 1)).toBe(true);
+  });
+
+  test('have a common limit of bytes', async () => {
+    expect(await findStored(3 * 1024 * 1024)).toBeUndefined();
   });
 });
 

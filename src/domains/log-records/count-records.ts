@@ -24,7 +24,7 @@ const bytes = `sum(log_records.bytes + ${overheadBytes} + (${origin}) / 16) + un
 
 /** The spans to count the records of. Ids travel in the URL, and ClickHouse accepts at most 1 MiB of it. */
 export interface RecordsToCount {
-  /** At most 1,000. */
+  /** At most 2,500. */
   traceIds: readonly string[];
   /** Only these spans of the traces; at most 2,500. */
   spans?: readonly SpanKey[];

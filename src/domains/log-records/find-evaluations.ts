@@ -1,9 +1,8 @@
-import { TooLargeError } from '../../lib/errors.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { countTraceRows } from '../spans/index.ts';
 import { findShowingSpans, type ShowingSpan } from '../spans/reads.ts';
 import { groupsOf, noSpan, type RecordCount } from './count-records.ts';
-import { findRecords, type StoredRecord } from './log-record-queries.ts';
+import { findRecords, orTooLarge, type StoredRecord } from './log-record-queries.ts';
 
 /** The evaluations of whole traces. */
 export interface Evaluations {
@@ -98,10 +97,6 @@ function spend(budget: EvaluationBudget | undefined, counts: readonly RecordCoun
   if (budget.bytesLeft <= 0 || performance.now() > budget.endMs) return false;
   budget.bytesLeft -= counts.reduce((sum, { bytes }) => sum + bytes, 0);
   return true;
-}
-
-function orTooLarge(error: unknown): undefined {
-  if (!(error instanceof TooLargeError)) throw error;
 }
 
 function responseIdOf({ attributes }: StoredRecord): string {

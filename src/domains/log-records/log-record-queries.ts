@@ -1,3 +1,4 @@
+import { TooLargeError } from '../../lib/errors.ts';
 import { anyValueFromJson, attributesFromJson } from '../../otlp/any-value-json.ts';
 import type { LogRecord } from '../../otlp/log-record.ts';
 import { resourceFromJson, scopeFromJson } from '../../otlp/origin-json.ts';
@@ -100,6 +101,11 @@ export function findRecords(
 ): Promise<Map<string, StoredRecord[]>> {
   const bytes = wanted.keys.reduce((sum, key) => sum + (key.bytes ?? 0), 0);
   return findRows(clickhouse, storedRecord, projectId, wanted, joinSettings(wanted.keys.length, bytes));
+}
+
+/** Returns undefined for a TooLargeError. Throws any other. */
+export function orTooLarge(error: unknown): undefined {
+  if (!(error instanceof TooLargeError)) throw error;
 }
 
 const shownRecord = rowReader({

@@ -1,8 +1,6 @@
-import { TooLargeError } from '../../lib/errors.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { spansPerQuery } from '../spans/index.ts';
-import { countRecords } from './count-records.ts';
-import { findRecords, type StoredRecord } from './log-record-queries.ts';
+import { countRecords, partsPerQuery, type RecordCount } from './count-records.ts';
+import { findRecords, orTooLarge, type StoredRecord } from './log-record-queries.ts';
 
 /** The records that a span is made with, and how many are known. */
 export interface SpanRecords {
@@ -25,8 +23,8 @@ export interface RecordFinder {
   ): Promise<ReadonlyMap<string, SpanRecords> | undefined>;
 }
 
-/** With more traces, or more than {@link spansPerQuery} spans, they are joined later. */
-const tracesMax = 1_000;
+/** After this time no further statement begins, and the records that are left are joined later. */
+const msMax = 3_000;
 
 /**
  * Returns the records of those of the spans that have any, by trace id and span id. Undefined when
@@ -40,20 +38,23 @@ export async function findRecordsOf(
   bytesMax: number,
 ): Promise<Map<string, SpanRecords> | undefined> {
   const found = new Map<string, SpanRecords>();
-  const traceIds = [...new Set(spans.map(({ traceId }) => traceId))];
-  if (traceIds.length > tracesMax || spans.length > spansPerQuery) return found;
-  const keys = await countRecords(clickhouse, projectId, { traceIds, spans });
-  if (keys.length === 0) return found;
-  if (keys.reduce((sum, { bytes }) => sum + bytes, 0) > bytesMax) return undefined;
-  // JSON has its own bytes, and names around them.
-  const records = await findRecords(clickhouse, projectId, { keys, bytesMax: 4 * bytesMax }).catch((error) => {
-    if (error instanceof TooLargeError) return undefined;
-    throw error;
-  });
-  if (records === undefined) return undefined;
-  for (const { traceId, spanId, records: known } of keys) {
-    const own = records.get(traceId + spanId) ?? [];
-    found.set(traceId + spanId, { records: own, known: Math.max(known, own.length) });
+  const endMs = performance.now() + msMax;
+  const counts: RecordCount[] = [];
+  for (const some of partsPerQuery(spans)) {
+    if (performance.now() > endMs) break;
+    const traceIds = [...new Set(some.map(({ traceId }) => traceId))];
+    for (const count of await countRecords(clickhouse, projectId, { traceIds, spans: some })) counts.push(count);
+  }
+  if (counts.reduce((sum, { bytes }) => sum + bytes, 0) > bytesMax) return undefined;
+  for (const keys of partsPerQuery(counts)) {
+    if (performance.now() > endMs) break;
+    // JSON has its own bytes, and names around them.
+    const records = await findRecords(clickhouse, projectId, { keys, bytesMax: 4 * bytesMax }).catch(orTooLarge);
+    if (records === undefined) return undefined;
+    for (const { traceId, spanId, records: known } of keys) {
+      const own = records.get(traceId + spanId) ?? [];
+      found.set(traceId + spanId, { records: own, known: Math.max(known, own.length) });
+    }
   }
   return found;
 }
