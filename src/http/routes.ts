@@ -110,6 +110,8 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
     }
     const once = onceFor(req, endpoint, options, { call, sharer, body });
     const result = await endpoint.call(Object.assign(call, { readBody, once }));
+    // A client that reads slowly does not hold its body too.
+    body.release();
     await sendResult(req, res, result, async (bytes) => {
       // The effect of a write is stored, so its answer is not refused.
       if (refusable.has(endpoint.rateClass)) await options.lanes.holdAnswer(endpoint, { sharer, waiter: call, bytes });

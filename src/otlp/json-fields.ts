@@ -1,6 +1,7 @@
 import { MalformedError } from '../lib/errors.ts';
 import { readIsoTime } from './iso-time.ts';
 import type { OtlpLimits } from './limits.ts';
+import { LongStepError } from './long-step-error.ts';
 import { type ItemFault, shown } from './rejections.ts';
 import { wellFormed } from './text.ts';
 import { warning } from './warnings.ts';
@@ -23,12 +24,22 @@ export class JsonContext {
   /** The current position in the body, for messages. */
   path = '';
   readonly #mayHoldLoneSurrogates: boolean;
+  #elements = 0;
   #inItem = false;
   #fault: ItemFault | undefined;
 
   constructor(limits: OtlpLimits, mayHoldLoneSurrogates: boolean) {
     this.limits = limits;
     this.#mayHoldLoneSurrogates = mayHoldLoneSurrogates;
+  }
+
+  /**
+   * Counts resources, scopes, spans or log records before they are read.
+   * @throws LongStepError
+   */
+  count(elements: number): void {
+    this.#elements += elements;
+    if (this.#elements > (this.limits.stepElementsMax?.json ?? Number.POSITIVE_INFINITY)) throw new LongStepError();
   }
 
   beginItem(): void {

@@ -123,7 +123,9 @@ function readScope(context: JsonContext, item: JsonObject): Scope {
 
 function list(context: JsonContext, value: unknown, field: string): readonly unknown[] {
   if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? value : context.malformed(`${field} must be an array, not ${shown(value)}`);
+  if (!Array.isArray(value)) context.malformed(`${field} must be an array, not ${shown(value)}`);
+  context.count(value.length);
+  return value;
 }
 
 function object(context: JsonContext, value: unknown): JsonObject {

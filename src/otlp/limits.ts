@@ -19,6 +19,11 @@ export interface OtlpLimits {
    * not limit memory.
    */
   messagesMax: number;
+  /**
+   * Messages of protobuf, and resources, scopes, spans and log records of JSON, that one step on an
+   * event loop reads. Undefined in a thread.
+   */
+  stepElementsMax?: { protobuf: number; json: number };
 }
 
 export const defaultOtlpLimits: OtlpLimits = {
@@ -33,6 +38,9 @@ export const defaultOtlpLimits: OtlpLimits = {
   depthMax: 100,
   messagesMax: 2_000_000,
 };
+
+/** So many elements take at most about 40 ms, and no small body of a real client has as many. */
+export const stepElementsMax = { protobuf: 150_000, json: 20_000 } as const;
 
 /** Returns the limits of one request, with the two sizes that an operator may configure. */
 export function otlpLimits(config: Pick<Config, 'otlpBodyBytesMax' | 'otlpInflatedBytesMax'>): OtlpLimits {

@@ -38,6 +38,8 @@ const marks: Readonly<Record<ExportedSignal, SignalMarks>> = {
   metrics: { root: 'resourceMetrics', items: 'metrics', tags: tagsOf([wire.bytes, [1, 2, 3, 5, 7, 9, 10, 11, 12]]) },
 };
 const signals: readonly ExportedSignal[] = ['traces', 'logs', 'metrics'];
+/** Other tags say nothing about the signal, and a body can have very many of them. */
+const knownTags: ReadonlySet<number> = new Set(signals.flatMap((signal) => [...marks[signal].tags]));
 
 /** The tags from a request to its items, which are the same for all signals. */
 const tagsToItems = [0x0a, 0x12, 0x12];
@@ -78,7 +80,7 @@ function otherSignals(signal: Signal, reader: WireReader): readonly ExportedSign
     [...seen].some((tag) => marks[one].tags.has(tag) && !marks[other].tags.has(tag));
   let possible = signals.filter((other) => other !== signal);
   const note = (tag: number) => {
-    if (seen.has(tag)) return true;
+    if (!knownTags.has(tag) || seen.has(tag)) return true;
     seen.add(tag);
     possible = possible.filter((other) => !hasTagOf(signal, other));
     return possible.length > 0;

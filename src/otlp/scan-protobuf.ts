@@ -1,7 +1,7 @@
 import { MalformedError } from '../lib/errors.ts';
 import type { OtlpLimits } from './limits.ts';
 import { actions, mark, message, messageNames, signalTerms, tagsPerMessage } from './otlp-schema.ts';
-import { overLimitFault, Rejections } from './rejections.ts';
+import { type ItemFault, overLimitFault, Rejections } from './rejections.ts';
 import type { Signal } from './signal.ts';
 import {
   emptyIdRanges,
@@ -34,9 +34,9 @@ export class ProtobufWalk {
   withoutSpan = 0;
   warnings = 0;
   readonly rejections: Rejections;
-  readonly #signal: Signal;
   readonly #itemMessage: number;
   readonly #itemsMax: number;
+  readonly #overLimit: ItemFault;
   readonly #reader: WireReader;
   readonly #limits: OtlpLimits;
   readonly #types: Uint8Array;
@@ -54,9 +54,9 @@ export class ProtobufWalk {
     const frames = framesOutsideValues + framesPerValue * reader.limits.depthMax;
     const { itemMessage, itemsMax } = signalTerms[signal];
     this.rejections = new Rejections(signal);
-    this.#signal = signal;
     this.#itemMessage = itemMessage;
     this.#itemsMax = reader.limits[itemsMax];
+    this.#overLimit = overLimitFault(signal, this.#itemsMax);
     this.#reader = reader;
     this.#limits = reader.limits;
     this.#types = new Uint8Array(frames);
@@ -134,7 +134,7 @@ export class ProtobufWalk {
       else if (this.accepted < this.#itemsMax) {
         this.accepted++;
         if (type === message.logRecord && !this.#belongs()) this.withoutSpan++;
-      } else this.rejections.add(overLimitFault(this.#signal, this.#itemsMax));
+      } else this.rejections.add(this.#overLimit);
     } else if (type === message.link && !isLink(this.#reader.bytes, this.#linkIds)) {
       this.warnings |= warning.invalidLink;
     }

@@ -3,6 +3,7 @@ import { readJsonRequest } from './json-request.ts';
 import { readSpan } from './json-span.ts';
 import type { OtlpLimits } from './limits.ts';
 import type { LogRecord } from './log-record.ts';
+import { LongStepError } from './long-step-error.ts';
 import type { OtlpEncoding } from './media-type.ts';
 import { refuseOtherItems } from './other-signal.ts';
 import { signalTerms } from './otlp-schema.ts';
@@ -29,6 +30,7 @@ export interface ScanResult {
  * decode every body that passes. Single invalid spans or log records are only counted.
  * @throws MalformedError (`malformed_otlp`) when the body as a whole is not OTLP, or is a body of
  * another signal
+ * @throws LongStepError
  */
 export function scanBody(signal: Signal, encoding: OtlpEncoding, bytes: Uint8Array, limits: OtlpLimits): ScanResult {
   return encoding === 'protobuf' ? scanProtobuf(signal, bytes, limits) : scanJson(signal, bytes, limits);
@@ -55,6 +57,7 @@ function scanProtobuf(signal: Signal, bytes: Uint8Array, limits: OtlpLimits): Sc
   try {
     walk.walk(signalTerms[signal].requestMessage, bytes.length);
   } catch (error) {
+    if (error instanceof LongStepError) throw error;
     // The bytes of another signal's messages are often malformed as those of this one.
     refuseOtherItems(signal, 0, bytes, limits);
     throw error;

@@ -1,5 +1,6 @@
 import { MalformedError } from '../lib/errors.ts';
 import type { OtlpLimits } from './limits.ts';
+import { LongStepError } from './long-step-error.ts';
 
 const groupDepthMax = 100;
 const varintBytesMax = 10;
@@ -20,11 +21,13 @@ export class WireReader {
   readonly limits: OtlpLimits;
   pos = 0;
   readonly view: DataView;
+  readonly #stepMessagesMax: number;
   #messages = 0;
 
   constructor(bytes: Uint8Array, limits: OtlpLimits) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.limits = limits;
+    this.#stepMessagesMax = limits.stepElementsMax?.protobuf ?? Number.POSITIVE_INFINITY;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
@@ -53,10 +56,14 @@ export class WireReader {
       : this.fail(`length ${length} exceeds the ${end - this.pos} bytes that its message has left`, start);
   }
 
-  /** Like `length`, but for a message: it also counts toward `messagesMax`. */
+  /**
+   * Like `length`, but for a message: it also counts toward `messagesMax`.
+   * @throws LongStepError
+   */
   message(end: number): number {
     if (++this.#messages > this.limits.messagesMax)
       this.fail(`more than ${this.limits.messagesMax} messages`, this.pos);
+    if (this.#messages > this.#stepMessagesMax) throw new LongStepError();
     return this.length(end);
   }
 

@@ -28,7 +28,7 @@ export async function travel(body: unknown): Promise<[TraveledSpan, ...TraveledS
   const parsed: ExecutionBody = parseBody(executionBody, JSON.parse(JSON.stringify(body)));
   const traceId = parsed.trace_id ?? aTraceId;
   const resolved = await resolveSpans(await checkSpans(parsed, oneTurn), { traceId, nowMs, rest: oneTurn });
-  const decoded = decodeTraces('json', await encodeExecution(traceId, resolved, oneTurn), defaultOtlpLimits);
+  const decoded = decodeTraces('json', await encodeExecution(traceId, resolved, { rest: oneTurn }), defaultOtlpLimits);
   const byId = new Map(decoded.map((span) => [span.spanId, { span, normalized: normalizeSpan(span) }]));
   const [root, ...others] = resolved.map(({ spanId }) => {
     const found = byId.get(spanId);

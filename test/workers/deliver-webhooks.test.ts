@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { recordEvents } from '../../src/domains/events/index.ts';
-import { fanOutEvents } from '../../src/domains/webhooks/delivery-queue-store.ts';
 import { pruneEvents } from '../../src/domains/webhooks/jobs.ts';
 import { newProject, type ProjectOfTest } from '../support/api.ts';
 import { until } from '../support/until.ts';
@@ -85,35 +84,6 @@ describe('a receiver', () => {
     expect(text).toMatch(/webhook_attempts_total{outcome="succeeded",process="api"} \d/);
     expect(text).toMatch(/webhook_deliveries_pending{process="api"} 0\n/);
     expect(text).toMatch(/webhook_deliveries_oldest_pending_seconds{process="api"} 0\n/);
-  });
-
-  test('with ten thousand pending deliveries gets no new ones until some have ended', async () => {
-    const project = await newProject(api);
-    const { id } = await newWebhook(api, project, { url: 'http://127.0.0.1:9/' });
-    const own = { id, project: project.id, workspace: project.workspaceId };
-    await api.postgres.raw(
-      `insert into events (id, workspace_id, project_id, type, data, fanned_out_at)
-       select 'evt_of_' || cast(:id as text) || n, :workspace, :project, 'prompt.deleted', '{}', now() from generate_series(1, 10000) as n`,
-      own,
-    );
-    await api.postgres.raw(
-      `insert into webhook_deliveries (id, workspace_id, project_id, webhook_id, event_id, next_attempt_at, expires_at)
-       select 'dlv_of_' || events.id, :workspace, :project, :id, events.id, now() + interval '1 day', now() + interval '1 day'
-       from events where project_id = :project and type = 'prompt.deleted'`,
-      own,
-    );
-    const eventId = await sendTest(api, project, { id });
-    const deliveries = async () => {
-      await fanOutEvents(api.postgres, { windowMs: 60_000 });
-      return api.postgres('webhook_deliveries').where({ event_id: eventId });
-    };
-    expect(await deliveries()).toEqual([]);
-    await api
-      .postgres('webhook_deliveries')
-      .where({ id: `dlv_of_evt_of_${id}1` })
-      .update({ status: 'failed' });
-    expect(await deliveries()).toHaveLength(1);
-    await api.postgres('webhooks').where({ id }).delete();
   });
 
   test('that redirects gets no other request than those to its own URL', async () => {

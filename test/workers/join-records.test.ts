@@ -181,7 +181,10 @@ describe('evaluations of a whole trace', () => {
     await storeSpans(clickhouse, project, { traceId, count: 1_000_001, inputChars: 0, columns });
     await storeRecords(clickhouse, project, { traceId, spanId: storedSpanId(0) });
     await storeRecords(clickhouse, project, { traceId, count: 2 });
-    const { later } = await joinRecords(clickhouse, { projectId: project.id, traceIds: [traceId] }, joinInThread);
+    // A record that neither span was made with.
+    await storeRecords(clickhouse, project, { traceId, spanId: storedSpanId(0) });
+    const traces = { projectId: project.id, traceIds: [traceId], joinedToo: true };
+    const { later } = await joinRecords(clickhouse, traces, joinInThread);
     expect(later.size).toBe(0);
     const shown = `SELECT span_id, trace_log_records::UInt32 AS evaluations FROM spans FINAL
       WHERE project_id = '${project.id}' AND trace_id = unhex('${traceId}') AND log_records > 0`;

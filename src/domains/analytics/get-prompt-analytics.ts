@@ -146,7 +146,7 @@ async function readAll(
     const [rows, keyed] = await Promise.all([
       readCalls(clickhouse, calls, {
         ...{ grouping, starts, labels },
-        read: { groupsMax, groupsInSeries, keys: grouping === 'version' ? request.versions.map(String) : [] },
+        read: { groupsMax, groupsInSeries, groupKeys: grouping === 'version' ? request.versions.map(String) : [] },
       }),
       readCallKeys(clickhouse, calls, { grouping, labels, traceIds }),
     ]);

@@ -68,7 +68,7 @@ export interface CallRow extends CallSums {
 export interface ReadGroups {
   groupsMax: number;
   groupsInSeries: number;
-  keys: readonly string[];
+  groupKeys: readonly string[];
 }
 
 const members = [
@@ -147,7 +147,7 @@ export function readCalls(
               grouping(key)::UInt8 AS allKeys, grouping(bucket)::UInt8 AS allBuckets, ${sums}
             ${callsFrom(members)} GROUP BY GROUPING SETS ((key, bucket), (key)${all}))))
       QUALIFY allKeys = 1 OR place <= if(allBuckets = 1, {groupsMax:UInt32}, {groupsInSeries:UInt32})
-        OR allBuckets = 1 AND key IN {keys:Array(String)}`,
+        OR allBuckets = 1 AND key IN {groupKeys:Array(String)}`,
     query_params: {
       ...parametersOf(calls),
       ...read,

@@ -2,7 +2,8 @@ import { RateLimitedError } from '../../lib/errors.ts';
 import { FairLane } from '../../lib/fair-lane.ts';
 import { requestWaitMsMax } from '../../lib/fair-lane-options.ts';
 
-const waitingPerSharerMax = 64;
+/** Waiting look-ups of all sharers. */
+const waitingMax = 1_024;
 /**
  * Time for which the lane place of a missing record stays occupied. So one sharer can test at most
  * about a hundred ids per second.
@@ -20,12 +21,15 @@ export class UnknownRecords<T> {
   readonly #lane: FairLane;
   readonly #underWay = new Map<string, Promise<T | undefined>>();
 
-  /** @param what the records, in the plural: `API keys` */
-  constructor(what: string) {
+  /**
+   * @param what the records, in the plural: `API keys`
+   * @param waitingPerSharer look-ups of one sharer that wait at most
+   */
+  constructor(what: string, waitingPerSharer: number) {
     this.#what = what;
     this.#lane = new FairLane({
       ...{ name: `look-ups of unknown ${what}`, capacity: 2, perKey: 1 },
-      ...{ waitingPerKey: waitingPerSharerMax, waitingMax: 1_024, waitMsMax: requestWaitMsMax },
+      ...{ waitingPerKey: waitingPerSharer, waitingMax, waitMsMax: requestWaitMsMax },
     });
   }
 

@@ -12,7 +12,7 @@ export interface UnjoinedSpan {
   spanId: string;
   /** Records that are known for the span. */
   known: number;
-  /** Records that its row was made with, of those whose number is known. */
+  /** Records that its row was made with. */
   used: number;
   /** The version of its row. */
   version: number;
@@ -88,7 +88,9 @@ export async function* findUnjoinedOfLarge(
   // These come first, because there may be no time for all pages.
   for (const spans of partsPerQuery(evaluations.spans)) {
     const countOf = byKey(await countRecords(clickhouse, projectId, { traceIds, spans }));
-    const showing = spans.map((span) => unjoinedSpan(span, countOf.get(keyOf(span)), evaluations));
+    const showing = spans
+      .filter((span) => !keepsEvaluations(span, evaluations))
+      .map((span) => unjoinedSpan(span, countOf.get(keyOf(span)), evaluations));
     yield showing.filter((span) => isLacking(span, joinedToo));
   }
   const seen = new Set(evaluations.spans.map(keyOf));
@@ -149,6 +151,7 @@ async function describe(
   const found: UnjoinedSpan[] = [];
   for (const spans of partsPerQuery(counts)) {
     for (const span of await findJoinedSpans(clickhouse, projectId, spans)) {
+      if (keepsEvaluations(span, evaluations)) continue;
       found.push(unjoinedSpan(span, countOf.get(keyOf(span)), evaluations));
     }
   }
@@ -161,17 +164,22 @@ function describeOthers(evaluations: Evaluations, own: ReadonlySet<string>): Unj
   return others.map((span) => unjoinedSpan(span, undefined, evaluations));
 }
 
+/** Returns whether a span shows evaluations that are too many to read again, so that its row stays as it is. */
+function keepsEvaluations({ traceId, usedOfTrace }: JoinedSpan, { large }: Evaluations): boolean {
+  return usedOfTrace > 0 && large.has(traceId);
+}
+
 function unjoinedSpan(
-  { traceId, spanId, used, usedOfTrace, version }: JoinedSpan,
+  { traceId, spanId, used, version }: JoinedSpan,
   own: RecordCount | undefined,
-  { shown, large }: Evaluations,
+  { shown }: Evaluations,
 ): UnjoinedSpan {
   const ofTrace = shown.get(traceId + spanId) ?? [];
   return {
     traceId,
     spanId,
     known: (own?.records ?? 0) + ofTrace.length,
-    used: large.has(traceId) ? used - usedOfTrace : used,
+    used,
     version,
     bytes: ofTrace.reduce((sum, { bytes }) => sum + bytes + overheadBytes, own?.bytes ?? 0),
     ofTrace,

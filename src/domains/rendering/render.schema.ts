@@ -28,7 +28,7 @@ function listUpToFault<Element extends z.ZodType>(element: Element) {
       if (list.length > givenMax)
         context.addIssue({ code: 'custom', message: `must have at most ${givenMax} elements` });
       for (const [index, value] of list.entries()) {
-        const result = element.safeParse(value);
+        const result = element.safeParse(value, { reportInput: true });
         if (result.success) continue;
         for (const issue of result.error.issues) context.addIssue({ ...issue, path: [index, ...issue.path] });
         return;

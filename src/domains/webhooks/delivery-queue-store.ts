@@ -8,8 +8,6 @@ const expiringMax = 1_000;
 const keptMs = 30 * 24 * 60 * 60 * 1_000;
 /** Events of one statement, and the time of one run. An event may have many deliveries. */
 const pruning = { events: 500, msMax: 10 * 60_000 };
-/** Pending deliveries of one workspace. With more, its new events wait until some have ended. */
-const pendingMax = 10_000;
 /** Rows of one INSERT. Compiling it takes a few milliseconds. */
 const insertedAtOnce = 250;
 
@@ -53,7 +51,7 @@ export interface Places {
  */
 export async function fanOutEvents(postgres: Postgres, { windowMs }: { windowMs: number }): Promise<number> {
   return inTransaction(postgres, async (transaction) => {
-    const { rows } = await transaction.raw<{ rows: FannedOut[] }>(eventsToFanOut, { ...fanOutPage, pendingMax });
+    const { rows } = await transaction.raw<{ rows: FannedOut[] }>(eventsToFanOut, fanOutPage);
     if (rows.length === 0) return 0;
     for (let start = 0; start < rows.length; start += insertedAtOnce) {
       const deliveries = rows.slice(start, start + insertedAtOnce).flatMap(deliveryOf(transaction, windowMs));
@@ -100,12 +98,7 @@ const eventsToFanOut = `
     select (select workspace_id from events where fanned_out_at is null and workspace_id > waiting.id order by workspace_id limit 1)
     from waiting where waiting.id is not null
   ), page as (
-    select events.* from (
-      select id from waiting where id is not null and (
-        select count(*) from (
-          select from webhooks join webhook_deliveries on webhook_id = webhooks.id and status = 'pending'
-          where webhooks.workspace_id = waiting.id and enabled limit :pendingMax) as pending) < :pendingMax
-      order by random() limit :workspaces) as chosen
+    select events.* from (select id from waiting where id is not null order by random() limit :workspaces) as chosen
     cross join lateral (
       select * from events where workspace_id = chosen.id and fanned_out_at is null
       order by seq limit :events for update skip locked) as events

@@ -213,6 +213,31 @@ describe('200', () => {
     expect(byEnvironment.body.groups).toMatchObject([truthOf(inWindow)]);
   });
 
+  test('calls that arrived with the text of the template only count once the prompt exists', async () => {
+    const project = await newProject(api);
+    const startMs = Date.now() - hourMs;
+    const window = { from: new Date(startMs - hourMs).toISOString(), to: new Date(startMs + hourMs).toISOString() };
+    const { trace } = aCall('', { startMs });
+    const calls = trace.map((span) => {
+      const {
+        'promptlane.prompt.id': _,
+        'gen_ai.prompt.version': __,
+        ...attributes
+      } = span.attributes as Record<string, string>;
+      return span.parentSpanId === undefined
+        ? span
+        : { ...span, attributes: { ...attributes, 'llm.prompt_template.template': 'Version 1 {{q}}' } };
+    });
+    await sendSpans(api, project.key, calls);
+    const promptId = await aPrompt(project, 1);
+    for (const group_by of ['version', 'model']) {
+      await until(`the call by ${group_by}`, 30_000, async () => {
+        const { body } = await analytics(project, promptId, { ...window, group_by, compare: '1,1' });
+        return body.totals.executions === 1 && body.groups[0]?.executions === 1;
+      });
+    }
+  });
+
   test('of many groups, those with the most calls are listed and the others are counted', async () => {
     const project = await newProject(api);
     const promptId = await aPrompt(project);

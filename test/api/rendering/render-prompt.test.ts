@@ -393,6 +393,16 @@ describe('422', () => {
     }
   });
 
+  test('a message without a role, and content that is none', async () => {
+    const { id } = await it.newPrompt();
+    const faultOf = async (message: object) =>
+      (await it.call<Problem>('renderPrompt', id, { body: { placeholders: { a: [message] } } })).body.errors?.[0];
+    expect(await faultOf({ content: 'x' })).toMatchObject({ path: 'placeholders.a[0].role', code: 'required' });
+    expect(await faultOf({ role: 'user', content: 5 })).toMatchObject({
+      ...{ path: 'placeholders.a[0].content', code: 'invalid_type', message: expect.stringContaining('given 5') },
+    });
+  });
+
   test.each([
     ['numbers as messages', { placeholders: { a: Array(150_000).fill(0) } }, 'placeholders.a'],
     [

@@ -16,7 +16,7 @@ function countedMiss() {
 }
 
 test('keys that do not exist, a thousand at once from one address: one look-up at a time, most are refused without', async () => {
-  const unknownKeys = new UnknownRecords<string>('API keys');
+  const unknownKeys = new UnknownRecords<string>('API keys', 64);
   const { counts, look } = countedMiss();
   const results = await Promise.allSettled(
     Array.from({ length: 1_000 }, (_, key) => unknownKeys.find(`key${key}`, '203.0.113.9', look)),
@@ -28,7 +28,7 @@ test('keys that do not exist, a thousand at once from one address: one look-up a
 });
 
 test('keys from a hundred addresses at once: two look-ups at a time', async () => {
-  const unknownKeys = new UnknownRecords<string>('API keys');
+  const unknownKeys = new UnknownRecords<string>('API keys', 64);
   const { counts, look } = countedMiss();
   await Promise.all(
     Array.from({ length: 100 }, (_, index) => unknownKeys.find(`key${index}`, `203.0.113.${index}`, look)),
@@ -37,7 +37,7 @@ test('keys from a hundred addresses at once: two look-ups at a time', async () =
 });
 
 test('a key of another address is found before those that wait of the first', async () => {
-  const unknownKeys = new UnknownRecords<string>('API keys');
+  const unknownKeys = new UnknownRecords<string>('API keys', 64);
   const { counts, look } = countedMiss();
   const flood = Promise.allSettled(
     Array.from({ length: 60 }, (_, key) => unknownKeys.find(`key${key}`, '203.0.113.9', look)),
@@ -48,7 +48,7 @@ test('a key of another address is found before those that wait of the first', as
 });
 
 test('a thousand requests with one new key at once: one look-up, and none is refused', async () => {
-  const unknownKeys = new UnknownRecords<string>('API keys');
+  const unknownKeys = new UnknownRecords<string>('API keys', 64);
   const { counts, look } = countedMiss();
   await Promise.all(Array.from({ length: 1_000 }, () => unknownKeys.find('same', '203.0.113.9', look)));
   expect(counts.all).toBe(1);

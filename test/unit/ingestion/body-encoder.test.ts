@@ -10,6 +10,7 @@ import type { KnownPrompt, PromptFinder } from '../../../src/domains/prompt-link
 import { UnavailableError } from '../../../src/lib/errors.ts';
 import { defaultOtlpLimits } from '../../../src/otlp/limits.ts';
 import type { IngestBodyPayload } from '../../../src/queue/job-catalog.ts';
+import { watchLoop } from '../../support/loop-delay.ts';
 import { encodeTraces, type SpanInput } from '../../support/otlp-encode.ts';
 import { aModelCall } from '../../support/spans.ts';
 import { type WorstBody, worstBodies } from '../../support/worst-bodies.ts';
@@ -131,6 +132,19 @@ describe('the worst bodies that the limits allow', () => {
     },
   );
 });
+
+test('a small body of one span and very many that are none becomes a row without a long step', async () => {
+  const ids = { traceId: 'ab'.repeat(16), spanId: 'ab'.repeat(8) };
+  const spans = [JSON.stringify({ ...ids, name: 'x' }), ...Array(85_000).fill('{}')].join(',');
+  const bytes = Buffer.from(`{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}]}]}]}`);
+  const encoder = newEncoder();
+  const payload = payloadOf({ inflatedBytes: bytes.length, encoding: 'json' });
+  await encodeSpans(encoder, [aModelCall(1, 1)], inThread);
+  const loop = watchLoop();
+  expect(await encoder.encode(payload, bytes, new Map())).toMatchObject({ spanCount: 1 });
+  expect(loop.stop()).toBeLessThan(100);
+  await encoder.close();
+}, 60_000);
 
 describe('a body that a thread works on', () => {
   let encoder: BodyEncoder;

@@ -4,6 +4,7 @@ import { createBodyExaminer } from '../../../src/domains/ingestion/receive/exami
 import { MalformedError, TooLargeError } from '../../../src/lib/errors.ts';
 import { newId, type WorkspaceId } from '../../../src/lib/ids.ts';
 import { defaultOtlpLimits } from '../../../src/otlp/limits.ts';
+import { watchLoop } from '../../support/loop-delay.ts';
 import { newTraceId, tracesBody } from '../../support/noise/attack-bodies.ts';
 
 const mebibyte = 1024 * 1024;
@@ -57,5 +58,58 @@ describe('sixteen large bodies of one workspace, sent together', () => {
     done.length = 0;
     await Promise.all([...Array.from({ length: 16 }, () => examineOf(busy)), examineOf(other)]);
     expect(done.indexOf(other)).toBeLessThan(4);
+  });
+});
+
+describe('a small body with very many elements', () => {
+  /** Returns a message of protobuf with this field. */
+  const field = (tag: number, content: Buffer): Buffer => {
+    const length: number[] = [];
+    for (let rest = content.length; length.length === 0 || rest > 0; rest >>>= 7)
+      length.push((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
+    return Buffer.concat([Buffer.from([tag, ...length]), content]);
+  };
+  const requestOf = (scope: Buffer) => field(0x0a, field(0x12, scope));
+  const emptyItems = requestOf(Buffer.from('1200'.repeat(1_000_000), 'hex'));
+  const jsonOf = (path: string, count: number) => {
+    const [resources, scopes, items] = path.split('.');
+    return Buffer.from(`{"${resources}":[{"${scopes}":[{"${items}":[${Array(count).fill('{}').join(',')}]}]}]}`);
+  };
+
+  /** Unknown varint fields with distinct numbers from 17. */
+  const unknownFields = Buffer.from(
+    Array.from({ length: 30_000 }, (_, at) => (at + 17) * 8).flatMap((tag) => [
+      ...[(tag & 0x7f) | 0x80, ((tag >> 7) & 0x7f) | 0x80, tag >> 14, 1],
+    ]),
+  );
+
+  it.each([
+    ['empty spans', 'traces', 'protobuf', emptyItems, 1_000_000],
+    ['empty log records', 'logs', 'protobuf', emptyItems, 1_000_000],
+    ['empty spans as JSON', 'traces', 'json', jsonOf('resourceSpans.scopeSpans.spans', 170_000), 170_000],
+    ['empty log records as JSON', 'logs', 'json', jsonOf('resourceLogs.scopeLogs.logRecords', 170_000), 170_000],
+    ['unknown fields of a span', 'traces', 'protobuf', requestOf(field(0x12, unknownFields)), 1],
+    ['unknown fields of a log record', 'logs', 'protobuf', requestOf(field(0x12, unknownFields)), 1],
+  ] as const)('%s: is examined without a long step', async (_, signal, encoding, body, count) => {
+    const loop = watchLoop();
+    const received = { workspaceId: newId('wsp'), signal, encoding, coding: 'gzip', body: gzipSync(body) } as const;
+    const { scan } = await examiner.examine(received);
+    expect(loop.stop()).toBeLessThan(150);
+    expect(scan.accepted + scan.rejected).toBe(count);
+  });
+
+  it('compressed bytes that are nothing: are inflated without a long step', async () => {
+    const member = gzipSync(Buffer.alloc(0));
+    const body = Buffer.concat(Array(Math.floor((16 * mebibyte) / member.length)).fill(member));
+    const loop = watchLoop();
+    const received = {
+      workspaceId: newId('wsp'),
+      signal: 'traces',
+      encoding: 'protobuf',
+      coding: 'gzip',
+      body,
+    } as const;
+    expect(await examiner.examine(received)).toMatchObject({ inflatedBytes: 0, scan: { accepted: 0 } });
+    expect(loop.stop()).toBeLessThan(100);
   });
 });

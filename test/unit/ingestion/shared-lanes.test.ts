@@ -83,7 +83,7 @@ const lanes: readonly [name: string, create: () => Enter, endedBefore: number][]
   [
     'look-ups of keys that nobody has, by address',
     () => {
-      const keys = new UnknownRecords<void>('API keys');
+      const keys = new UnknownRecords<void>('API keys', 64);
       let looked = 0;
       return (address, work) => keys.find(`key ${looked++}`, address, () => work());
     },

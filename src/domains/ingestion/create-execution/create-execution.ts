@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { TooLargeError } from '../../../lib/errors.ts';
 import { sharedThird } from '../../../lib/pace.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { ProjectScope } from '../../workspaces/index.ts';
@@ -75,18 +74,15 @@ async function keepExecution(
   { body, charge, traceId, effectId }: KeptExecution,
 ): Promise<string> {
   const receivedAtMs = deps.clock.nowMs();
+  const { bodyBytesMax } = deps.limits;
   const { spans, bytes } = await deps.admission.convert(project.workspaceId, async () => {
     const rest = sharedThird(project.workspaceId);
     const resolved = await resolveSpans(await checkSpans(body, rest), { traceId, nowMs: receivedAtMs, rest });
-    return { spans: resolved.length, bytes: await encodeExecution(traceId, resolved, rest) };
+    return {
+      spans: resolved.length,
+      bytes: await encodeExecution(traceId, resolved, { rest, bytesMax: bodyBytesMax }),
+    };
   });
-  const { bodyBytesMax } = deps.limits;
-  if (bytes.length > bodyBytesMax) {
-    throw new TooLargeError(
-      'body_too_large',
-      `The execution has ${bytes.length} bytes as an OTLP request. The limit is ${bodyBytesMax} bytes`,
-    );
-  }
   const meter = await charge({ requests: undefined, bytes: bytes.length, spans }, receivedAtMs);
   // The job is named after the request, not after its bytes. The same body in a new request is a
   // new write: it replaces what was written in between. A repeated run of one request is the same

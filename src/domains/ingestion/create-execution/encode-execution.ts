@@ -1,3 +1,4 @@
+import { TooLargeError } from '../../../lib/errors.ts';
 import { mapInSlices, type Rest } from '../../../lib/pace.ts';
 import { attributesToJson } from '../../../otlp/any-value-json.ts';
 import type { Attributes } from '../../../otlp/span.ts';
@@ -12,11 +13,23 @@ const statusCodes = { unset: 0, ok: 1, error: 2 } as const;
 /**
  * Encodes the spans as one OTLP/JSON request. Each environment becomes one resource, because
  * OpenTelemetry stores the environment in resource attributes.
+ * @throws TooLargeError `body_too_large` before more than `bytesMax` of spans are held
  */
-export async function encodeExecution(traceId: string, spans: readonly ResolvedSpan[], rest: Rest): Promise<Buffer> {
+export async function encodeExecution(
+  traceId: string,
+  spans: readonly ResolvedSpan[],
+  { rest, bytesMax = Number.POSITIVE_INFINITY }: { rest: Rest; bytesMax?: number },
+): Promise<Buffer> {
   // Each span becomes bytes on its own: one large string costs twice the time in garbage
   // collection.
-  const encoded = await mapInSlices(spans, (span) => Buffer.from(spanToJson(traceId, span)), rest);
+  let bytes = 0;
+  const encode = (span: ResolvedSpan) => {
+    const encoded = Buffer.from(spanToJson(traceId, span));
+    bytes += encoded.length;
+    requireAtMost(bytesMax, bytes);
+    return encoded;
+  };
+  const encoded = await mapInSlices(spans, encode, rest);
   const byEnvironment = new Map<string, Buffer[]>();
   for (const [index, { environment }] of spans.entries()) {
     const group = byEnvironment.get(environment) ?? [];
@@ -29,7 +42,15 @@ export async function encodeExecution(traceId: string, spans: readonly ResolvedS
     Buffer.from(']}]}'),
     comma,
   ]);
-  return Buffer.concat([Buffer.from('{"resourceSpans":['), ...resources.flat().slice(0, -1), Buffer.from(']}')]);
+  const body = Buffer.concat([Buffer.from('{"resourceSpans":['), ...resources.flat().slice(0, -1), Buffer.from(']}')]);
+  requireAtMost(bytesMax, body.length);
+  return body;
+}
+
+function requireAtMost(bytesMax: number, bytes: number): void {
+  if (bytes <= bytesMax) return;
+  const detail = `The execution has more than ${bytesMax} bytes as an OTLP request, which is the limit`;
+  throw new TooLargeError('body_too_large', detail);
 }
 
 const comma = Buffer.from(',');

@@ -49,7 +49,7 @@ export async function storeCall(
     .update(JSON.stringify([projectId, ...identity]))
     .digest('hex');
   const [traceId, spanId] = [hash.slice(0, 32), hash.slice(32, 48)];
-  const body = await encodeExecution(traceId, [spanOf(call, spanId)], oneTurn);
+  const body = await encodeExecution(traceId, [spanOf(call, spanId)], { rest: oneTurn });
   const size = { inflatedBytes: body.length, spans: 1 };
   const payload = { v: 1 as const, projectId, workspaceId, retentionDays, ...size, receivedAtMs };
   const meter = { ...usageEntry(workspaceId, 'spans', receivedAtMs), spans: 1, taken: false };

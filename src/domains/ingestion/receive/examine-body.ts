@@ -4,7 +4,8 @@ import { FairLane } from '../../../lib/fair-lane.ts';
 import { requestWaitMsMax } from '../../../lib/fair-lane-options.ts';
 import type { WorkspaceId } from '../../../lib/ids.ts';
 import { inflateBounded } from '../../../otlp/inflate.ts';
-import type { OtlpLimits } from '../../../otlp/limits.ts';
+import { type OtlpLimits, stepElementsMax } from '../../../otlp/limits.ts';
+import { LongStepError } from '../../../otlp/long-step-error.ts';
 import type { ContentCoding, OtlpEncoding } from '../../../otlp/media-type.ts';
 import { type ScanResult, scanBody } from '../../../otlp/scan.ts';
 import type { Signal } from '../../../otlp/signal.ts';
@@ -19,6 +20,8 @@ const smallBytesMax = 2 * 1024 * 1024;
  * Scanning this much takes about 10 ms. More would block the event loop, so it runs in a thread.
  */
 const inlineBytesMax = { protobuf: 2 * 1024 * 1024, json: 512 * 1024 } as const satisfies Record<OtlpEncoding, number>;
+/** Compressed bodies over this size are inflated in a thread, whatever size they state. */
+const codedBytesMax = 512 * 1024;
 /** Number of large bodies at a time. Each holds one inflated body, and one thread while it is scanned. */
 const largeBodiesMax = 2;
 
@@ -73,6 +76,17 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
     waitMsMax: requestWaitMsMax,
   });
 
+  /** Scans in this thread. Returns undefined for a body that may take long. */
+  function scanInline(signal: Signal, encoding: OtlpEncoding, bytes: Buffer): ScanResult | undefined {
+    if (bytes.length > inlineBytesMax[encoding]) return undefined;
+    try {
+      return scanBody(signal, encoding, bytes, { ...limits, stepElementsMax });
+    } catch (error) {
+      if (error instanceof LongStepError) return undefined;
+      throw error;
+    }
+  }
+
   async function examineLarge({ signal, encoding, coding, body }: BodyToExamine): Promise<ExaminedBody> {
     const outcome = await pool.run({ signal, encoding, coding, body, limits });
     if ('refused' in outcome) throw errorOf(outcome.refused);
@@ -83,18 +97,19 @@ export function createBodyExaminer(limits: OtlpLimits): BodyExaminer {
     async examine(received) {
       const { workspaceId, signal, encoding, coding, body } = received;
       const small = await inflateSmall(coding, body, limits.inflatedBytesMax);
-      if (small !== undefined && small.length <= inlineBytesMax[encoding]) {
-        return { inflatedBytes: small.length, scan: scanBody(signal, encoding, small, limits) };
-      }
+      const scan = small === undefined ? undefined : scanInline(signal, encoding, small);
+      if (small !== undefined && scan !== undefined) return { inflatedBytes: small.length, scan };
       return turns.run(workspaceId, () => examineLarge(received));
     },
     close: () => pool.destroy(),
   };
 }
 
-/** Inflates a small body. Returns undefined for a body that turns out not to be small. */
+/** Inflates a small body. Returns undefined for a body that is not small. */
 async function inflateSmall(coding: ContentCoding, body: Buffer, bytesMax: number): Promise<Buffer | undefined> {
-  if (coding === 'identity' || bytesMax <= smallBytesMax) return inflateBounded(coding, body, bytesMax);
+  if (coding === 'identity') return inflateBounded(coding, body, bytesMax);
+  if (body.length > codedBytesMax) return undefined;
+  if (bytesMax <= smallBytesMax) return inflateBounded(coding, body, bytesMax);
   try {
     return await inflateBounded(coding, body, smallBytesMax);
   } catch (error) {

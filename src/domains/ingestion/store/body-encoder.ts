@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane } from '../../../lib/fair-lane.ts';
 import { inflateBounded } from '../../../otlp/inflate.ts';
-import type { OtlpLimits } from '../../../otlp/limits.ts';
+import { type OtlpLimits, stepElementsMax } from '../../../otlp/limits.ts';
+import { LongStepError } from '../../../otlp/long-step-error.ts';
 import type { Span } from '../../../otlp/span.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import { loadRecordReaders } from '../../conventions/index.ts';
@@ -94,7 +95,8 @@ export function createBodyEncoder(
     const step = await inTurn(payload, async () => {
       const inflated = await inflateBounded(payload.coding, body, deps.limits.inflatedBytesMax);
       if (inflated.length > inlineBytesMax) return undefined;
-      const { limits, keepOtherLogs: keepOther } = deps;
+      const { keepOtherLogs: keepOther } = deps;
+      const limits = { ...deps.limits, stepElementsMax };
       if (payload.signal === 'logs') {
         const { encodeLogBody } = await import('./encode-log-body.ts');
         return encodeLogBody({ payload, limits, keepOther }, { body, inflated });
@@ -131,7 +133,7 @@ export function createBodyEncoder(
     async encode(payload, body, overrides) {
       const encoded = isSmall(payload, body)
         ? await encodeHere(payload, body, overrides).catch((error) => {
-            if (error instanceof LargeRecordsError) return undefined;
+            if (error instanceof LargeRecordsError || error instanceof LongStepError) return undefined;
             throw asBadBody(error);
           })
         : undefined;
