@@ -229,10 +229,10 @@ describe('200', () => {
         : { ...span, attributes: { ...attributes, 'llm.prompt_template.template': 'Version 1 {{q}}' } };
     });
     await sendSpans(api, project.key, calls);
-    const promptId = await aPrompt(project, 1);
+    const promptId = await aPrompt(project, 2);
     for (const group_by of ['version', 'model']) {
       await until(`the call by ${group_by}`, 30_000, async () => {
-        const { body } = await analytics(project, promptId, { ...window, group_by, compare: '1,1' });
+        const { body } = await analytics(project, promptId, { ...window, group_by, compare: '1,2' });
         return body.totals.executions === 1 && body.groups[0]?.executions === 1;
       });
     }
