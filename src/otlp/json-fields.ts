@@ -1,7 +1,6 @@
 import { MalformedError } from '../lib/errors.ts';
 import { readIsoTime } from './iso-time.ts';
-import type { OtlpLimits } from './limits.ts';
-import { LongStepError } from './long-step-error.ts';
+import { LongStepError, type OtlpLimits } from './limits.ts';
 import { type ItemFault, shown } from './rejections.ts';
 import { wellFormed } from './text.ts';
 import { warning } from './warnings.ts';

@@ -39,6 +39,14 @@ export const defaultOtlpLimits: OtlpLimits = {
   messagesMax: 2_000_000,
 };
 
+/**
+ * A body has more elements than one step on an event loop may read, {@link stepElementsMax}. A
+ * thread reads it instead.
+ */
+export class LongStepError extends Error {
+  override readonly name = 'LongStepError';
+}
+
 /** So many elements take at most about 40 ms, and no small body of a real client has as many. */
 export const stepElementsMax = { protobuf: 150_000, json: 20_000 } as const;
 

@@ -1,9 +1,8 @@
 import { readLogRecord } from './json-log-record.ts';
 import { readJsonRequest } from './json-request.ts';
 import { readSpan } from './json-span.ts';
-import type { OtlpLimits } from './limits.ts';
+import { LongStepError, type OtlpLimits } from './limits.ts';
 import type { LogRecord } from './log-record.ts';
-import { LongStepError } from './long-step-error.ts';
 import type { OtlpEncoding } from './media-type.ts';
 import { refuseOtherItems } from './other-signal.ts';
 import { signalTerms } from './otlp-schema.ts';

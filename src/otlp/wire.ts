@@ -1,6 +1,5 @@
 import { MalformedError } from '../lib/errors.ts';
-import type { OtlpLimits } from './limits.ts';
-import { LongStepError } from './long-step-error.ts';
+import { LongStepError, type OtlpLimits } from './limits.ts';
 
 const groupDepthMax = 100;
 const varintBytesMax = 10;
