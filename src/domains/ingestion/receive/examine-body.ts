@@ -5,7 +5,6 @@ import { requestWaitMsMax } from '../../../lib/fair-lane-options.ts';
 import type { WorkspaceId } from '../../../lib/ids.ts';
 import { inflateBounded } from '../../../otlp/inflate.ts';
 import { LongStepError, type OtlpLimits, stepElementsMax } from '../../../otlp/limits.ts';
-import { LongStepError } from '../../../otlp/long-step-error.ts';
 import type { ContentCoding, OtlpEncoding } from '../../../otlp/media-type.ts';
 import { type ScanResult, scanBody } from '../../../otlp/scan.ts';
 import type { Signal } from '../../../otlp/signal.ts';

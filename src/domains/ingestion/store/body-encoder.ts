@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane } from '../../../lib/fair-lane.ts';
 import { inflateBounded } from '../../../otlp/inflate.ts';
 import { LongStepError, type OtlpLimits, stepElementsMax } from '../../../otlp/limits.ts';
-import { LongStepError } from '../../../otlp/long-step-error.ts';
 import type { Span } from '../../../otlp/span.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import { loadRecordReaders } from '../../conventions/index.ts';
