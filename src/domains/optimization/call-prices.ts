@@ -1,6 +1,6 @@
 import { unixNanoFromDate } from '../../lib/time.ts';
 import { type PriceOverrides, type PriceTable, priceCall } from '../pricing/index.ts';
-import type { ModelCall } from '../prompt-search/index.ts';
+import type { ModelCall, PlannedCall } from '../prompt-search/index.ts';
 
 /** Names searched for in the price table, for each call. */
 const searchesMax = 2;
@@ -25,7 +25,7 @@ export interface CallPrices {
   /** nano-USD; null if the model has no price. */
   priceOf(model: string, tokens: CallTokens): bigint | null;
   /** Upper bound of what a call may use. */
-  estimate(call: Pick<ModelCall, 'model' | 'messages' | 'params'>): Estimate;
+  estimate(call: PlannedCall): Estimate;
 }
 
 /**
@@ -41,11 +41,11 @@ export function callPrices(table: PriceTable, overrides: PriceOverrides, at: Dat
   };
   return {
     priceOf,
-    estimate({ model, messages, params }) {
-      const inputTokens = messages.reduce(
-        (sum, { content }) => sum + messageTokens + Math.ceil(Buffer.byteLength(content) / bytesPerToken),
-        0,
-      );
+    estimate({ model, messages, params, addedBytes = 0 }) {
+      const inputTokens = messages.reduce((sum, { content }, index) => {
+        const added = index === messages.length - 1 ? addedBytes : 0;
+        return sum + messageTokens + Math.ceil((Buffer.byteLength(content) + added) / bytesPerToken);
+      }, 0);
       const outputTokens = outputTokensMax(params);
       const tokens = { inputTokens, outputTokens };
       return { ...tokens, tokens: inputTokens + outputTokens, costNanoUsd: priceOf(model, tokens) };

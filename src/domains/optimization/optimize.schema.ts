@@ -25,7 +25,7 @@ const ownParams = ['model', 'messages', 'stream', 'stream_options', 'n', 'best_o
 
 const model = z.string().min(1).max(200);
 const outputTokens = z.int().min(1).max(128_000);
-const params = z
+export const paramsBody = z
   .looseObject({
     temperature: z.number().min(0).max(2).optional(),
     top_p: z.number().min(0).max(1).optional(),
@@ -49,12 +49,12 @@ const params = z
 
 const target = z.strictObject({
   model: model.optional().meta({ description: "Default: the model of the version's config" }),
-  params: params.optional(),
+  params: paramsBody.optional(),
   samples_per_row: z.int().min(1).max(10).default(1),
 });
 const reflection = z.strictObject({
   model: model.optional().meta({ description: 'Default: the configured reflection model, otherwise that of `target`' }),
-  params: params.optional(),
+  params: paramsBody.optional(),
 });
 
 const usd = z

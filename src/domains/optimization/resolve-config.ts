@@ -1,8 +1,9 @@
-import { InvalidError } from '../../lib/errors.ts';
+import { check } from '../../http/faults.ts';
+import { type Fault, InvalidError } from '../../lib/errors.ts';
 import type { MetricConfig, ModelConfig, SearchConfig } from '../prompt-search/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import { modelOf } from '../rendering/index.ts';
-import type { OptimizeBody } from './optimize.schema.ts';
+import { type OptimizeBody, paramsBody } from './optimize.schema.ts';
 
 /** The configured endpoint of models. */
 export interface ModelDefaults {
@@ -23,7 +24,7 @@ const temperatureDefault = { target: 0, reflection: 1 } as const;
 /**
  * Returns the config of a run with every default.
  * @param seed used if the request names none
- * @throws InvalidError `model_not_configured`
+ * @throws InvalidError `model_not_configured`, `invalid_body` for parameters of the version that no request may name
  */
 export function resolveConfig(
   body: OptimizeBody,
@@ -39,13 +40,14 @@ export function resolveConfig(
   if (target === undefined)
     throw notConfigured("Neither target.model nor the config of the prompt's version names a model.");
   const { budget, search } = body;
+  const own = body.target.params ?? {};
   return {
     algorithm: body.algorithm,
     seed: body.seed ?? seed,
     metrics,
     target: {
       model: target,
-      params: paramsOf('target', { ...inherited(base.config), ...body.target.params }),
+      params: paramsOf('target', { ...inherited(base.config, own), ...own }),
       samplesPerRow: body.target.samples_per_row,
     },
     reflection: {
@@ -78,12 +80,28 @@ export function requireEndpoint({ baseUrl }: Pick<ModelDefaults, 'baseUrl'>): vo
   throw notConfigured('No endpoint for models is configured. The operator sets it in LLM_BASE_URL.');
 }
 
-function inherited(config: PromptContent['config']): Record<string, unknown> {
-  const params: unknown = config?.params;
-  if (typeof params !== 'object' || params === null) return {};
-  return Object.fromEntries(
-    inheritedParams.flatMap((name) => (Object.hasOwn(params, name) ? [[name, Reflect.get(params, name)]] : [])),
+/** Returns the parameters of a version's config that the request does not name itself. Null is the same as absent. */
+function inherited(config: PromptContent['config'], own: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const given: unknown = config?.params;
+  if (typeof given !== 'object' || given === null) return {};
+  const taken = Object.fromEntries(
+    inheritedParams.flatMap((name) => {
+      const value: unknown = Object.hasOwn(own, name) || !Object.hasOwn(given, name) ? null : Reflect.get(given, name);
+      return value === null ? [] : [[name, value]];
+    }),
   );
+  const result = check(paramsBody, taken);
+  if (!result.ok) refuseInherited(result.faults);
+  return taken;
+}
+
+function refuseInherited(faults: readonly Fault[]): never {
+  const errors = faults.map((fault) => ({
+    ...fault,
+    path: ['config.params', fault.path].filter((path) => path !== '').join('.'),
+  }));
+  const texts = errors.map(({ path, message }) => `${path} of the prompt's version: ${message}`).join('. ');
+  throw new InvalidError('invalid_body', `${texts}. Name another value in target.params`, { errors });
 }
 
 function paramsOf(of: 'target' | 'reflection', given: Readonly<Record<string, unknown>>): ModelConfig['params'] {

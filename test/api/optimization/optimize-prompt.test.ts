@@ -429,6 +429,16 @@ describe('422', () => {
     expectProblem(await it.optimize(prompt.id, {}), 422, code);
   });
 
+  test.each([134_000_000, 1_000_000.5])(
+    'a prompt whose config has the limit of output tokens %s',
+    async (max_tokens) => {
+      const prompt = await it.newPrompt({ config: { model: 'gpt-4o', params: { max_tokens } } });
+      const { errors } = expectProblem(await plan(prompt.id), 422, 'invalid_body');
+      expect(errors).toMatchObject([{ path: 'config.params.max_tokens' }]);
+      expect((await plan(prompt.id, { target: { params: { max_tokens: 400 } } })).status).toBe(200);
+    },
+  );
+
   test('no endpoint for models is configured', async () => {
     const api = await startApi();
     try {

@@ -6,6 +6,7 @@ import {
   type ChatMessage,
   LimitReached,
   type ModelCall,
+  type PlannedCall,
   type Remaining,
   type SearchEvent,
   type SearchPorts,
@@ -105,8 +106,8 @@ export function simulatedPorts<F>(options: SimulatedPortsOptions<F>): SimulatedP
   return { ports, calls, events, reserved: () => kept };
 }
 
-function estimate({ messages }: Pick<ModelCall, 'messages'>): { tokens: number; costNanoUsd: bigint } {
-  const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
+function estimate({ messages, addedBytes = 0 }: PlannedCall): { tokens: number; costNanoUsd: bigint } {
+  const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), addedBytes);
   const tokens = Math.ceil(bytes / 3) + outputTokensMax;
   return { tokens, costNanoUsd: BigInt(tokens) * nanoPerToken };
 }

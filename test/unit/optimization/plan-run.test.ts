@@ -24,11 +24,11 @@ const rowsOf = (count: number): KeyedRow[] =>
     return { inputs, expected: 'yes', key: rowKeyOf(inputs) };
   });
 
-function configOf(body: object = {}) {
+function configOf(body: object = {}, config: object = {}) {
   const models = { baseUrl: 'http://127.0.0.1/v1', reflectionModel: undefined };
   const parsed = optimizeBody.parse(body);
   return resolveConfig(parsed, {
-    base: version,
+    base: { ...version, config: { ...version.config, ...config } },
     models,
     metrics: parsed.metrics ?? [{ type: 'exact_match' }],
     seed: 7,
@@ -65,6 +65,24 @@ describe('resolveConfig', () => {
   test('a limit of the output that the caller names is the only one', () => {
     const { params } = configOf({ target: { params: { max_completion_tokens: 50 } } }).target;
     expect(params).toEqual({ temperature: 0, max_completion_tokens: 50 });
+  });
+
+  test.each([
+    [{ max_tokens: 134_000_000 }, 'config.params.max_tokens'],
+    [{ max_completion_tokens: 1_000_000.5 }, 'config.params.max_completion_tokens'],
+    [{ max_tokens: '400' }, 'config.params.max_tokens'],
+    [{ temperature: 3 }, 'config.params.temperature'],
+    [{ stop: 'x'.repeat(20_000) }, 'config.params'],
+  ])('parameters of the version that no request may name are refused by their path: %#', (params, path) => {
+    const refusal = refusalOf(() => configOf({}, { params }));
+    expect([refusal.code, refusal.errors?.map((fault) => fault.path)]).toEqual(['invalid_body', [path]]);
+    expect(refusal.message).toContain(`${path} of the prompt's version: `);
+  });
+
+  test('parameters of the version are not looked at where the request names others, and null is none', () => {
+    const params = { temperature: null, max_tokens: 134_000_000, top_p: 0.5, tools: [] };
+    const { target } = configOf({ target: { params: { max_tokens: 50 } } }, { params });
+    expect(target.params).toEqual({ temperature: 0, max_tokens: 50, top_p: 0.5 });
   });
 
   test('the seed of the request is kept, and another one is used without it', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ModelCall, PlannedCall } from '../../../src/domains/prompt-search/index.ts';
 import { optimize } from '../../../src/domains/prompt-search/search/optimize.ts';
 import { searchInput } from '../../support/simulated-model/search-input.ts';
 import { simulatedPorts } from '../../support/simulated-model/simulated-ports.ts';
@@ -77,6 +78,24 @@ describe('a search that reaches its limit', () => {
     await optimize(noting, { ...input, config: { ...input.config, metrics, target: { ...target, samplesPerRow: 2 } } });
     expect(kept).toBe(2 * rows.holdout * 2 * 2);
     expect(reserved().calls).toBeLessThan(kept);
+  });
+
+  test('reserves for the longest output of a judge without making such a text', async () => {
+    const grade = { text: '{"score": 5}', inputTokens: 9, outputTokens: 9, costNanoUsd: 0n, latencyMs: 9 };
+    const intercept = ({ kind }: ModelCall) => (kind === 'judge' ? { ok: true as const, result: grade } : undefined);
+    const { ports } = simulatedPorts({ task: tickets, intercept });
+    const planned: PlannedCall[] = [];
+    const estimate: typeof ports.estimate = (call) => {
+      planned.push(call);
+      return ports.estimate(call);
+    };
+    const params = { max_tokens: 128_000 };
+    const metrics = [{ type: 'llm_judge', options: { criteria: 'It is right.', model: 'sim-judge' } }];
+    const input = searchInput(tickets, { rows, config: { metrics } });
+    const target = { ...input.config.target, params };
+    await optimize({ ...ports, estimate }, { ...input, config: { ...input.config, target } });
+    expect(planned.filter(({ addedBytes }) => addedBytes === 4 * params.max_tokens)).toHaveLength(rows.holdout);
+    for (const { messages } of planned) expect(JSON.stringify(messages).length).toBeLessThan(10_000);
   });
 });
 

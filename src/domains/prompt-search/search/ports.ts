@@ -32,6 +32,9 @@ export interface ModelCall {
   sampleIx?: number;
 }
 
+/** A call whose use is estimated. `addedBytes` is the length of a text that its last message will have as well. */
+export type PlannedCall = Pick<ModelCall, 'model' | 'messages' | 'params'> & { addedBytes?: number };
+
 /** A finished call. Tokens and cost are those that are billed; cost is in nano-USD, null if the model has no price. */
 export interface CallResult {
   text: string;
@@ -119,7 +122,7 @@ export interface SearchPorts {
   /** Keeps this much for the phase `holdout`. Called once, before the first call. */
   reserveHoldout(need: { calls: number; tokens: number; costNanoUsd: bigint | null }): void;
   /** Upper bound of what a call may use: bytes / 3 of its text and `max_tokens`, at the prices of its model. */
-  estimate(call: Pick<ModelCall, 'model' | 'messages' | 'params'>): { tokens: number; costNanoUsd: bigint | null };
+  estimate(call: PlannedCall): { tokens: number; costNanoUsd: bigint | null };
   /**
    * Renders a candidate with inputs, by the engine that the service renders with.
    * @throws InvalidError if this content cannot be rendered with these inputs

@@ -1,6 +1,6 @@
 import type { JudgeMetric } from '../metrics/metric.ts';
 import { promptTokensOf } from './candidate-content.ts';
-import type { ChatMessage, Row } from './ports.ts';
+import type { Row } from './ports.ts';
 import { renderRow } from './render-row.ts';
 import { judgeParams } from './score-row.ts';
 import { callsPerRow, type SearchRun } from './search-run.ts';
@@ -45,8 +45,8 @@ async function estimateRow(run: SearchRun, row: Row): Promise<Need[]> {
   if ('problem' in rendered) return [];
   const { messages } = rendered;
   const growth = Math.max(0, rules.promptTokensMax - promptTokensOf(rules.base));
-  const longer: ChatMessage[] = [...messages, { role: 'user', content: 'x'.repeat(growth * bytesPerToken) }];
-  const tasks = [messages, longer].map((each) => ports.estimate({ model, params, messages: each }));
+  const longer = { messages: [...messages, { role: 'user', content: '' }], addedBytes: growth * bytesPerToken };
+  const tasks = [{ messages }, longer].map((each) => ports.estimate({ model, params, ...each }));
   const judges = run.metrics.parts.flatMap(({ metric }) =>
     metric.kind === 'judge' ? [estimateJudge(run, metric, row)] : [],
   );
@@ -55,9 +55,9 @@ async function estimateRow(run: SearchRun, row: Row): Promise<Need[]> {
 
 function estimateJudge({ ports, config }: SearchRun, metric: JudgeMetric, row: Row): Need {
   const { max_tokens: limit } = config.target.params;
-  const output = 'x'.repeat((typeof limit === 'number' ? limit : judgedTokensDefault) * bytesPerToken);
-  const messages = metric.ask({ output, expected: row.expected, inputs: row.inputs, note: row.note });
-  return ports.estimate({ model: metric.model ?? config.target.model, params: judgeParams, messages });
+  const addedBytes = (typeof limit === 'number' ? limit : judgedTokensDefault) * bytesPerToken;
+  const messages = metric.ask({ output: '', expected: row.expected, inputs: row.inputs, note: row.note });
+  return ports.estimate({ model: metric.model ?? config.target.model, params: judgeParams, messages, addedBytes });
 }
 
 const sum = (a: Need, b: Need): Need => ({
