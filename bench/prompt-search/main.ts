@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { rowKeyOf, splitRows } from '../../src/domains/optimization/split-rows.ts';
+import { placeOf, rowKeyOf, splitRows } from '../../src/domains/optimization/split-rows.ts';
 import { validationRowsFor } from '../../src/domains/prompt-search/search/choose-rows.ts';
 import { algorithms, searchBy } from '../../src/domains/prompt-search/search/optimize.ts';
 import type { CallOutcome, Decision, ModelCall, SearchInput } from '../../src/domains/prompt-search/search/ports.ts';
@@ -35,10 +35,12 @@ function inputOf(
   given: { inputs: Record<string, string>; expected: string }[],
   { seed, callsMax }: { seed: number; callsMax: number },
 ): SearchInput {
-  const keyed = given.map(({ inputs, expected }) => ({ inputs, expected, key: rowKeyOf(inputs) }));
+  const places = given.map(({ inputs, expected }) =>
+    placeOf({ inputs, expected, key: rowKeyOf(inputs) }, `prompt-${seed}`),
+  );
   const sizes = { holdoutFraction: 0.3, holdoutMax: 100, valMax: validationRowsFor(callsMax) };
   const base = { type: 'text', template: pack.seedTemplate } as const;
-  const { rows } = splitRows(keyed, `prompt-${seed}`, sizes);
+  const { rows } = splitRows(places, sizes);
   const settings = { callsMax, base, config: { seed }, search: { maxIterations: 100, patience: 25 } };
   return { ...searchInput(tickets, settings), rows };
 }

@@ -1,4 +1,5 @@
 import { InvalidError } from '../../lib/errors.ts';
+import type { Rest } from '../../lib/pace.ts';
 import { inferMetric, type MetricConfig } from '../prompt-search/index.ts';
 import { TemplateLimitError, type WorkspaceThreads } from '../templates/index.ts';
 import type { RunWarning } from './run.ts';
@@ -14,9 +15,10 @@ export async function chooseMetrics(
   threads: WorkspaceThreads,
   given: readonly MetricConfig[] | undefined,
   rows: readonly RowInput[],
+  rest: Rest,
 ): Promise<{ metrics: readonly MetricConfig[]; warnings: RunWarning[] }> {
   if (given === undefined) {
-    const { metric, reason } = inferMetric(rows);
+    const { metric, reason } = await inferMetric(rows, rest);
     return { metrics: [metric], warnings: [{ code: 'metric_inferred', message: reason }] };
   }
   const faults = await threads.run('checkMetrics', { metrics: given }).catch(refuseSlow);

@@ -42,7 +42,7 @@ export function estimateLimits(
   { algorithm, target, reflection, budget }: SearchConfig,
   given: CallsGiven,
 ): LimitEstimate[] {
-  const task = usesOf(given.prices, target, taskTokens(given.base, given.rows));
+  const task = usesOf(given.prices, target, given.task);
   const proposal = algorithm === 'few_shot' ? noUses : usesOf(given.prices, reflection, reflectionTokens);
   const once = { used: 1, reserved: 1 };
   const costMax = parseUsd(budget.maxCostUsd);
@@ -91,8 +91,8 @@ export function estimateProposals(
 
 interface CallsGiven {
   prices: CallPrices;
-  base: CandidateContent;
-  rows: readonly Row[];
+  /** What a call of the target uses, as {@link taskTokens} estimates it. */
+  task: CallTokens;
 }
 
 const noUses = { tokens: { used: 0, reserved: 0 }, cost: { used: 0, reserved: 0 } };
@@ -115,7 +115,7 @@ export function estimateCost(
   given: CallsGiven & { sizes: CallSizes; proposals: [number, number] },
 ): [bigint, bigint] | null {
   const { sizes, proposals, prices } = given;
-  const task = prices.priceOf(config.target.model, taskTokens(given.base, given.rows));
+  const task = prices.priceOf(config.target.model, given.task);
   const reflection = prices.priceOf(config.reflection.model, reflectionTokens);
   if (task === null || reflection === null) return null;
   const fixed = (sizes.val + 2 * sizes.holdout) * sizes.perRow;
@@ -127,7 +127,8 @@ export function estimateCost(
   return [within(cost(least, proposals[0])), within(cost(Math.max(least, most), proposals[1]))];
 }
 
-function taskTokens(base: CandidateContent, all: readonly Row[]): CallTokens {
+/** Estimates what a call of the target uses, by the first rows. */
+export function taskTokens(base: CandidateContent, all: readonly Row[]): CallTokens {
   const rows = all.slice(0, measuredRowsMax);
   const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value ?? ''));
   const mean = (of: (row: Row) => unknown) =>

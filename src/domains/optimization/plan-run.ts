@@ -6,6 +6,7 @@ import {
   needsOf,
   type Row,
   type SearchConfig,
+  type Split,
   templatesOf,
   validationRowsFor,
 } from '../prompt-search/index.ts';
@@ -18,10 +19,11 @@ import {
   type LimitEstimate,
   leastCallsOf,
   leastUseOf,
+  taskTokens,
   useOf,
 } from './estimate-run.ts';
 import type { RunPlan, RunWarning } from './run.ts';
-import { type KeyedRow, rowLimits, type SplitRows, splitRows } from './split-rows.ts';
+import { chooseSplits, type Place, rowLimits, type SplitSizes, splitRows } from './split-rows.ts';
 
 export interface PlannedRun {
   rows: Row[];
@@ -33,9 +35,8 @@ export interface PlannedRun {
 }
 
 export interface PlanInput {
-  promptId: string;
   base: CandidateContent;
-  rows: readonly KeyedRow[];
+  rows: readonly Place[];
   dropped: number;
   holdoutFraction: number;
   prices: CallPrices;
@@ -55,13 +56,16 @@ const growthMax = 50;
 export function planRun(config: SearchConfig, input: PlanInput): PlannedRun {
   if (templatesOf(input.base).every(({ template }) => !hasText(template))) throw noText();
   requirePrices(config, input.prices);
-  const { rows, unused } = divide(config, input, config.budget.maxCalls);
-  const sizes = sizesOf(config, rows);
+  const { rows, unused } = splitRows(input.rows, splitSizesOf(config, input, config.budget.maxCalls));
+  const sizes = callSizesOf(
+    config,
+    rows.map(({ split }) => split),
+  );
   const { val, holdout } = sizes;
   const train = rows.length - val - holdout;
   if (train === 0 || val === 0) throw noRows(train === 0 ? 'train' : 'val');
   requireCalls(config, input, sizes);
-  const given = { prices: input.prices, base: input.base, rows };
+  const given = { prices: input.prices, task: taskTokens(input.base, rows) };
   const limits = estimateLimits(config, given);
   for (const limit of limits) requireUse(limit, sizes);
   const proposals = proposalsWithin(config, limits, sizes);
@@ -90,20 +94,20 @@ export function modelsOf({ target, reflection, metrics }: SearchConfig): string[
   return [...new Set([target.model, reflection.model, ...judges])];
 }
 
-function divide(config: SearchConfig, input: PlanInput, callsMax: number | null): SplitRows {
+function splitSizesOf(config: SearchConfig, { holdoutFraction }: PlanInput, callsMax: number | null): SplitSizes {
   const perRow = callsPerRowOf(config);
   const candidates = callsMax === null ? null : callsMax / perRow;
-  return splitRows(input.rows, input.promptId, {
-    holdoutFraction: input.holdoutFraction,
+  return {
+    holdoutFraction,
     holdoutMax: Math.max(rowLimits.holdoutMin, Math.floor(((candidates ?? Infinity) * holdoutCallsShare) / 2)),
     valMax: config.search.valSize ?? validationRowsFor(candidates),
-  });
+  };
 }
 
 const callsPerRowOf = ({ target, metrics }: SearchConfig) => target.samplesPerRow * (1 + needsOf(metrics).judges);
 
-function sizesOf(config: SearchConfig, rows: readonly Row[]): CallSizes {
-  const count = (name: Row['split']) => rows.filter(({ split }) => split === name).length;
+function callSizesOf(config: SearchConfig, splits: readonly Split[]): CallSizes {
+  const count = (name: Split) => splits.filter((split) => split === name).length;
   const { minibatchSize: minibatch } = config.search;
   return { val: count('val'), holdout: count('holdout'), minibatch, perRow: callsPerRowOf(config) };
 }
@@ -128,7 +132,8 @@ function requireCalls(config: SearchConfig, input: PlanInput, sizes: CallSizes):
 function leastLimit(config: SearchConfig, input: PlanInput, from: number): number {
   let limit = from;
   for (let step = 0; step < growthMax; step++) {
-    const needed = leastCallsOf(sizesOf(config, divide(config, input, limit).rows));
+    const { splits } = chooseSplits(input.rows, splitSizesOf(config, input, limit));
+    const needed = leastCallsOf(callSizesOf(config, [...splits.values()]));
     if (needed <= limit) break;
     limit = needed;
   }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { InvalidError } from '../../lib/errors.ts';
 import type { Waiter } from '../../lib/fair-lane-options.ts';
-import { sharedThird } from '../../lib/pace.ts';
+import { mapInSlices, sharedThird } from '../../lib/pace.ts';
 import type { OverrideCache, PriceTable } from '../pricing/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import { type CompiledPrompt, compilePrompt, type PartSource } from '../rendering/index.ts';
@@ -18,7 +18,7 @@ import type { StoredRow } from './row-store.ts';
 import { type RowsFromExecutionsDeps, rowsFromExecutions } from './rows-from-executions.ts';
 import type { Run, RunOptions, RunWarning } from './run.ts';
 import { countHoldoutUses } from './run-store.ts';
-import type { RowInput } from './split-rows.ts';
+import { placeOf, type RowInput } from './split-rows.ts';
 import { requireEnough, requireFewVariables, scorableRows, usableRows } from './usable-rows.ts';
 import { validRows } from './valid-rows.ts';
 
@@ -62,13 +62,12 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
   const threads = deps.source.threads.of(project.workspaceId, input.waiter);
   const usable = await usableRows(found.rows, required, rest);
   const valid = await validRows(threads, compiled, usable.rows, rest);
-  const { metrics, warnings: metricWarnings } = await chooseMetrics(threads, body.metrics, valid.rows);
+  const { metrics, warnings: metricWarnings } = await chooseMetrics(threads, body.metrics, valid.rows, rest);
   const scorable = scorableRows(valid.rows, metrics);
   const config = resolveConfig(body, { base: content, models: deps.models, metrics, seed: randomInt(2 ** 31) });
   const planned = planRun(config, {
-    promptId: item.id,
     base: textOf(content),
-    rows: scorable.rows,
+    rows: await mapInSlices(scorable.rows, (row) => placeOf(row, item.id), rest),
     dropped: found.dropped + usable.dropped + valid.dropped + scorable.dropped,
     holdoutFraction: body.holdout_fraction,
     prices: callPrices(deps.prices.table, await deps.prices.overrides.of(project.projectId), new Date()),

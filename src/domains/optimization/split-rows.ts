@@ -53,46 +53,57 @@ export function rowKeyOf(inputs: Row['inputs']): string {
   return hash('sha256', fingerprintOf(inputs));
 }
 
-/**
- * Distributes rows with different keys. A row belongs to the holdout by the hash of its inputs and of
- * `salt`, so it belongs there in every run of a prompt, whatever other rows there are; only where this
- * gives too few rows, others join them. A split that a row names is kept, and no other rows join a
- * holdout or validation rows that are named.
- * @param salt the id of the prompt
- */
-export function splitRows(rows: readonly KeyedRow[], salt: string, sizes: SplitSizes): SplitRows {
-  const named = rows.filter(({ split }) => split !== undefined);
-  const names = (split: Split) => named.some((row) => row.split === split);
-  const free = rows.filter(({ split }) => split === undefined).map((row) => placeOf(row, salt));
-  const { holdout, unused } = names('holdout') ? noHoldout : chooseHoldout(free, rows.length, sizes);
-  const taken = new Set([...holdout, ...unused]);
-  const rest = free.filter((each) => !taken.has(each));
-  const val = names('val') ? [] : takeEvenly(rest, valCount(rows.length, rest.length, sizes));
-  const splits = new Map<string, Split>([
-    ...rest.map(({ row }): [string, Split] => [row.key, 'train']),
-    ...val.map(({ row }): [string, Split] => [row.key, 'val']),
-    ...holdout.map(({ row }): [string, Split] => [row.key, 'holdout']),
-    ...named.map((row): [string, Split] => [row.key, row.split ?? 'train']),
-  ]);
-  return {
-    rows: rows.flatMap((row) => {
-      const split = splits.get(row.key);
-      return split === undefined ? [] : [toRow(row, split)];
-    }),
-    unused: unused.length,
-  };
-}
-
-/** A row with its number from 0 to 1, and what it is stratified by. */
-interface Place {
+/** A row with its number from 0 to 1, and a hash of what it is stratified by. */
+export interface Place {
   row: KeyedRow;
   at: number;
   label: string;
 }
 
-function placeOf(row: KeyedRow, salt: string): Place {
+/**
+ * Returns the place of a row, for all divisions of the rows. Values that are expected can be large.
+ * @param salt the id of the prompt
+ */
+export function placeOf(row: KeyedRow, salt: string): Place {
   const at = Number.parseInt(hash('sha256', `${salt} ${row.key}`).slice(0, 12), 16) / 16 ** 12;
-  return { row, at, label: JSON.stringify(row.expected ?? null) };
+  return { row, at, label: hash('sha256', JSON.stringify(row.expected ?? null)) };
+}
+
+/**
+ * Distributes rows with different keys. A row belongs to the holdout by the hash of its inputs and of the prompt, so it
+ * belongs there in every run of a prompt, whatever other rows there are; only where this gives too few rows, others
+ * join them. A split that a row names is kept, and no other rows join a holdout or validation rows that are named.
+ */
+export function splitRows(places: readonly Place[], sizes: SplitSizes): SplitRows {
+  const { splits, unused } = chooseSplits(places, sizes);
+  return {
+    rows: places.flatMap(({ row }) => {
+      const split = splits.get(row.key);
+      return split === undefined ? [] : [toRow(row, split)];
+    }),
+    unused,
+  };
+}
+
+/** Returns the splits that {@link splitRows} gives to rows, by their keys, without the rows. */
+export function chooseSplits(
+  places: readonly Place[],
+  sizes: SplitSizes,
+): { splits: ReadonlyMap<string, Split>; unused: number } {
+  const named = places.filter(({ row }) => row.split !== undefined);
+  const names = (split: Split) => named.some(({ row }) => row.split === split);
+  const free = places.filter(({ row }) => row.split === undefined);
+  const { holdout, unused } = names('holdout') ? noHoldout : chooseHoldout(free, places.length, sizes);
+  const taken = new Set([...holdout, ...unused]);
+  const rest = free.filter((each) => !taken.has(each));
+  const val = names('val') ? [] : takeEvenly(rest, valCount(places.length, rest.length, sizes));
+  const splits = new Map<string, Split>([
+    ...rest.map(({ row }): [string, Split] => [row.key, 'train']),
+    ...val.map(({ row }): [string, Split] => [row.key, 'val']),
+    ...holdout.map(({ row }): [string, Split] => [row.key, 'holdout']),
+    ...named.map(({ row }): [string, Split] => [row.key, row.split ?? 'train']),
+  ]);
+  return { splits, unused: unused.length };
 }
 
 interface Holdout {

@@ -187,6 +187,17 @@ describe('202', () => {
     // The client of this test, in the same process, makes the text and parses as much as the service.
     expect(longestMs).toBeLessThan(Math.max(100, 6 * parseMs));
   });
+
+  test('a metric for the largest expected texts is chosen without holding up the event loop', async () => {
+    const prompt = await it.newPrompt();
+    const expected = `[${'[],'.repeat(1_600)}0]`;
+    const body = { ...inline(rowsOf(optimizeLimits.rowsMax, () => ({ expected }))), budget: { max_calls: 5 } };
+    const loop = watchLoop();
+    const answer = await plan(prompt.id, body);
+    const longestMs = loop.stop();
+    expectProblem(answer, 422, 'budget_too_small');
+    expect(longestMs).toBeLessThan(150);
+  });
 });
 
 describe('400', () => {

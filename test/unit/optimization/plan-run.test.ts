@@ -5,7 +5,7 @@ import { leastCallsOf } from '../../../src/domains/optimization/estimate-run.ts'
 import { optimizeBody } from '../../../src/domains/optimization/optimize.schema.ts';
 import { planRun } from '../../../src/domains/optimization/plan-run.ts';
 import { resolveConfig } from '../../../src/domains/optimization/resolve-config.ts';
-import { type KeyedRow, rowKeyOf } from '../../../src/domains/optimization/split-rows.ts';
+import { type Place, placeOf, rowKeyOf } from '../../../src/domains/optimization/split-rows.ts';
 import type { PromptContent } from '../../../src/domains/prompts/index.ts';
 import { InvalidError } from '../../../src/lib/errors.ts';
 
@@ -18,10 +18,10 @@ const prices = (priced: boolean): CallPrices => ({
   estimate: () => ({ inputTokens: 1, outputTokens: 1, tokens: 2, costNanoUsd: null }),
 });
 
-const rowsOf = (count: number): KeyedRow[] =>
+const rowsOf = (count: number): Place[] =>
   Array.from({ length: count }, (_, index) => {
     const inputs = { q: `question ${index}` };
-    return { inputs, expected: 'yes', key: rowKeyOf(inputs) };
+    return placeOf({ inputs, expected: 'yes', key: rowKeyOf(inputs) }, 'prm_1');
   });
 
 function configOf(body: object = {}, config: object = {}) {
@@ -35,10 +35,10 @@ function configOf(body: object = {}, config: object = {}) {
   });
 }
 
-function plan(count: number, body: object = {}, { template = 'Answer.\n{{q}}', priced = true } = {}) {
+function plan(rows: number | readonly Place[], body: object = {}, { template = 'Answer.\n{{q}}', priced = true } = {}) {
   return planRun(configOf(body), {
-    ...{ promptId: 'prm_1', base: { type: 'text', template }, rows: rowsOf(count), dropped: 2, holdoutFraction: 0.3 },
-    prices: prices(priced),
+    ...{ base: { type: 'text', template }, dropped: 2, holdoutFraction: 0.3 },
+    ...{ rows: typeof rows === 'number' ? rowsOf(rows) : rows, prices: prices(priced) },
   });
 }
 
@@ -149,6 +149,18 @@ describe('planRun', () => {
       ),
       { numRuns: 60 },
     );
+  });
+
+  test('a run that is refused for its limit does not read the expected values again', () => {
+    let reads = 0;
+    const toJSON = () => {
+      reads++;
+      return 'yes';
+    };
+    const rows = rowsOf(1_000).map(({ row }) => placeOf({ ...row, expected: { toJSON } }, 'prm_1'));
+    expect(reads).toBe(1_000);
+    expect(refusalOf(() => plan(rows, { budget: { max_calls: 5 } })).code).toBe('budget_too_small');
+    expect(reads).toBe(1_000);
   });
 
   test.each([

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type KeyedRow, type RowInput, rowKeyOf, splitRows } from '../../../src/domains/optimization/split-rows.ts';
+import {
+  type KeyedRow,
+  placeOf,
+  type RowInput,
+  rowKeyOf,
+  type SplitSizes,
+  splitRows as splitPlaces,
+} from '../../../src/domains/optimization/split-rows.ts';
 import { validationRowsFor } from '../../../src/domains/prompt-search/search/choose-rows.ts';
 
 const salt = 'prm_1';
@@ -9,6 +16,11 @@ const sizes = { holdoutFraction: 0.3, holdoutMax: 100, valMax: 24 };
 const keyed = (row: RowInput): KeyedRow => ({ ...row, key: rowKeyOf(row.inputs) });
 const rowsOf = (count: number, more: (index: number) => Partial<RowInput> = () => ({})) =>
   Array.from({ length: count }, (_, index) => keyed({ inputs: { n: index }, ...more(index) }));
+const splitRows = (rows: readonly KeyedRow[], prompt: string, bounds: SplitSizes) =>
+  splitPlaces(
+    rows.map((row) => placeOf(row, prompt)),
+    bounds,
+  );
 const keysOf = (rows: readonly { key: string; split: string }[], split: string) =>
   rows.filter((row) => row.split === split).map(({ key }) => key);
 const countsOf = (rows: readonly { key: string; split: string }[]) => ({

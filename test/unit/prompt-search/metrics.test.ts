@@ -5,6 +5,7 @@ import { inferMetric } from '../../../src/domains/prompt-search/metrics/infer-me
 import type { ScoreInput } from '../../../src/domains/prompt-search/metrics/metric.ts';
 import { metricTypeOf } from '../../../src/domains/prompt-search/metrics/metric-types.ts';
 import { scoreApart } from '../../../src/domains/prompt-search/metrics/score-apart.ts';
+import { oneTurn } from '../../../src/lib/pace.ts';
 
 function scoreOf(type: string, options: object, output: string, expected?: unknown) {
   const metric = metricTypeOf(type).prepare(options);
@@ -175,10 +176,31 @@ describe('a metric is chosen by what is expected', () => {
     [['legal', 'sales'], 'exact_match'],
     [['x'.repeat(61), 'short'], 'similarity'],
     [[undefined], 'llm_judge'],
-  ])('%j: %s', (values, type) => {
-    const { metric, reason } = inferMetric(values.map((expected) => ({ expected })));
+  ])('%j: %s', async (values, type) => {
+    const { metric, reason } = await inferMetric(
+      values.map((expected) => ({ expected })),
+      oneTurn,
+    );
     expect(metric.type).toBe(type);
     expect(reason).toContain(type);
+  });
+
+  const listOf = (chars: number) => `[${'[],'.repeat(chars / 3)}0]`;
+
+  test('other work runs while a thousand texts are read as JSON', async () => {
+    let rests = 0;
+    const rest = () => {
+      rests++;
+      return oneTurn();
+    };
+    const rows = Array.from({ length: 1_000 }, () => ({ expected: listOf(5_000) }));
+    expect((await inferMetric(rows, rest)).metric.type).toBe('json_equal');
+    expect(rests).toBeGreaterThan(10);
+  });
+
+  test('a text that is longer than any output is not read as JSON', async () => {
+    expect((await inferMetric([{ expected: listOf(130_000) }], oneTurn)).metric.type).toBe('json_equal');
+    expect((await inferMetric([{ expected: listOf(132_000) }], oneTurn)).metric.type).toBe('similarity');
   });
 });
 

@@ -1,3 +1,4 @@
+import { mapInSlices, type Rest } from '../../../lib/pace.ts';
 import type { MetricConfig } from '../search/ports.ts';
 import { parseJson, textOf } from './texts.ts';
 
@@ -9,11 +10,14 @@ export interface InferredMetric {
 
 /** The longest texts that a model can be expected to give exactly. */
 const shortCharsMax = 60;
+/** No output is longer, so longer texts are not read as JSON. */
+const jsonCharsMax = 131_072;
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null;
 const isNumber = (value: unknown) =>
   typeof value === 'number' || (typeof value === 'string' && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value));
-const isJson = (value: unknown) => isObject(value) || (typeof value === 'string' && isObject(parseJson(value)));
+const isJson = (value: unknown) =>
+  isObject(value) || (typeof value === 'string' && value.length <= jsonCharsMax && isObject(parseJson(value)));
 
 const guesses: readonly { fits: (value: unknown) => boolean; metric: MetricConfig; reason: string }[] = [
   { fits: isJson, metric: { type: 'json_equal' }, reason: 'Every expected value is JSON' },
@@ -32,10 +36,14 @@ const guesses: readonly { fits: (value: unknown) => boolean; metric: MetricConfi
 
 const criteria = 'The output answers the inputs correctly, completely and in the form that the prompt asks for.';
 
-/** Chooses a metric for rows by their expected values; rows without one are not looked at. */
-export function inferMetric(rows: readonly { expected?: unknown }[]): InferredMetric {
+/**
+ * Chooses a metric for rows by their expected values; rows without one are not looked at. Works in slices, because
+ * reading all values as JSON takes up to a second.
+ */
+export async function inferMetric(rows: readonly { expected?: unknown }[], rest: Rest): Promise<InferredMetric> {
   const known = rows.map(({ expected }) => expected).filter((expected) => expected !== undefined);
-  const guess = known.length === 0 ? undefined : guesses.find(({ fits }) => known.every(fits));
+  const fitting = await mapInSlices(known, (expected) => guesses.map(({ fits }) => fits(expected)), rest);
+  const guess = known.length === 0 ? undefined : guesses.find((_, index) => fitting.every((fits) => fits[index]));
   if (guess !== undefined)
     return { metric: guess.metric, reason: `${guess.reason}, so the metric is ${guess.metric.type}.` };
   return {
