@@ -1,3 +1,4 @@
+import { mapInSlices, type Rest } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { findCallTexts, variablePrefix } from '../spans/reads.ts';
 import { asArray, asRecord } from './any-value-plain.ts';
@@ -23,24 +24,29 @@ export interface CallTexts {
 
 /**
  * Returns the texts of some spans, in no particular order. Spans that are not stored are absent.
+ * Converts them in slices, because one of 192 KiB takes several milliseconds.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function readCallTexts(
   clickhouse: ClickHouse,
   projectId: string,
   spans: readonly { traceId: string; spanId: string }[],
+  rest: Rest,
 ): Promise<CallTexts[]> {
   const rows = await findCallTexts(clickhouse, projectId, spans);
-  return rows.map(({ traceId, spanId, parentSpanId, ...row }) => ({
+  return mapInSlices(rows, textsOf, rest);
+}
+
+function textsOf({ traceId, spanId, parentSpanId, ...row }: Awaited<ReturnType<typeof findCallTexts>>[number]) {
+  const variables = Object.entries(attributesToWire(row).attributes);
+  return {
     ...{ traceId, spanId, parentSpanId },
-    variables: new Map(
-      Object.entries(attributesToWire(row).attributes).map(([key, value]) => [key.slice(variablePrefix.length), value]),
-    ),
+    variables: new Map(variables.map(([key, value]) => [key.slice(variablePrefix.length), value])),
     input: objectOf(row.objectInput),
     output: textOfOutput(row.output),
     cut: { output: row.outputIsCut, variables: row.variablesAreCut },
     isOfOptimization: row.source === 'optimization',
-  }));
+  };
 }
 
 function objectOf(json: string): Record<string, unknown> | undefined {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { InvalidError } from '../../lib/errors.ts';
 import type { Waiter } from '../../lib/fair-lane-options.ts';
-import { mapInSlices, sharedThird } from '../../lib/pace.ts';
+import { mapInSlices, type Rest, sharedThird } from '../../lib/pace.ts';
 import type { OverrideCache, PriceTable } from '../pricing/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import { type CompiledPrompt, compilePrompt, type PartSource } from '../rendering/index.ts';
@@ -57,8 +57,8 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
   requireParts(compiled);
   const required = requiredOf(compiled);
   requireFewVariables(required);
-  const found = await findRows(deps, input, item, compiled);
   const rest = sharedThird(project.workspaceId);
+  const found = await findRows(deps, input, { prompt: item, compiled, rest });
   const threads = deps.source.threads.of(project.workspaceId, input.waiter);
   const usable = await usableRows(found.rows, required, rest);
   const valid = await validRows(threads, compiled, usable.rows, rest);
@@ -94,16 +94,15 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
 async function findRows(
   deps: PrepareRunDeps,
   { project, body: { dataset }, waiter }: PrepareRunInput,
-  prompt: Item,
-  { variables }: CompiledPrompt,
+  { prompt, compiled: { variables }, rest }: { prompt: Item; compiled: CompiledPrompt; rest: Rest },
 ): Promise<{ rows: RowInput[]; dropped: number; warnings: readonly RunWarning[] }> {
   if (dataset.source === 'inline') {
-    const rows = await checkRows(dataset.rows, sharedThird(project.workspaceId));
+    const rows = await checkRows(dataset.rows, rest);
     requireEnough(rows.length);
     return { rows, dropped: 0, warnings: [] };
   }
   const { filter } = dataset;
-  const found = await rowsFromExecutions(deps, { project, prompt, variables, filter, signal: waiter.signal });
+  const found = await rowsFromExecutions(deps, { project, prompt, variables, filter, signal: waiter.signal, rest });
   const why = found.warnings.map(({ message }) => `. ${message}`).join('');
   requireEnough(found.rows.length, ` from executions with feedback (${filter.feedback})${why}`);
   return { ...found, dropped: Object.values(found.dropped).reduce((sum, count) => sum + count, 0) };

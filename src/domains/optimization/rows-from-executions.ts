@@ -1,5 +1,5 @@
 import type { ProjectId } from '../../lib/ids.ts';
-import { mapInSlices } from '../../lib/pace.ts';
+import { mapInSlices, type Rest } from '../../lib/pace.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { FeedbackKind } from '../feedback/index.ts';
@@ -54,6 +54,7 @@ export async function rowsFromExecutions(
     variables,
     filter,
     signal,
+    rest,
   }: {
     project: { projectId: ProjectId };
     prompt: { id: string };
@@ -61,6 +62,7 @@ export async function rowsFromExecutions(
     variables: ReadonlyMap<string, boolean>;
     filter: ExecutionsFilter;
     signal: AbortSignal;
+    rest: Rest;
   },
 ): Promise<RowsFromExecutions> {
   const stores = { ...deps, clickhouse: stoppable(deps.clickhouse, signal) };
@@ -68,8 +70,8 @@ export async function rowsFromExecutions(
   const collection = new RowCollection(variables, filter);
   for (let start = 0; start < calls.length && !collection.isFull; start += callsPerPage) {
     signal.throwIfAborted();
-    const page = await readRatedCalls(stores, projectId, calls.slice(start, start + callsPerPage));
-    await mapInSlices(page, (call) => collection.add(call));
+    const page = await readRatedCalls(stores, projectId, calls.slice(start, start + callsPerPage), rest);
+    await mapInSlices(page, (call) => collection.add(call), rest);
   }
   const { rows, dropped } = collection;
   return { rows, dropped, warnings: [...warnings, ...collection.warnings()] };

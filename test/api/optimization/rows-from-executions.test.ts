@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readCallTexts } from '../../../src/domains/executions/index.ts';
 import type { FeedbackKind } from '../../../src/domains/feedback/index.ts';
 import { rowsFromExecutions } from '../../../src/domains/optimization/rows-from-executions.ts';
 import type { ProjectId } from '../../../src/lib/ids.ts';
+import { oneTurn, type Rest } from '../../../src/lib/pace.ts';
 import { type ClickHouse, connectClickHouse } from '../../../src/stores/clickhouse/client.ts';
 import { expectProblem, newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { newFeedback } from '../../support/feedback.ts';
@@ -52,7 +54,7 @@ function rowsOf(
       project: { projectId: project.id as ProjectId },
       prompt: { id: promptId },
       ...{ variables, filter: { feedback: 'any', limit: 1_000, ...filter } },
-      signal: new AbortController().signal,
+      ...{ signal: new AbortController().signal, rest: oneTurn },
     },
   );
 }
@@ -279,13 +281,32 @@ describe('rowsFromExecutions', () => {
     expect(await rowsOf(project, promptId)).toMatchObject({ rows: [], dropped: { too_large: 2 } });
   });
 
+  test('other work runs while texts of the largest calls are converted', async () => {
+    const project = await newProject(api);
+    const list = `[${'[],'.repeat(20_000)}0]`;
+    const attributes = { 'promptlane.input': `{"a":${list}}`, 'gen_ai.output.messages': list };
+    const trace = { traceId: newTraceId() };
+    const spans = Array.from({ length: 20 }, () => aSpan({ ...trace, attributes }));
+    await sendSpans(api, project.key, spans);
+    let rests = 0;
+    const rest = () => {
+      rests++;
+      return oneTurn();
+    };
+    const read = (paced: Rest) => readCallTexts(clickhouse, project.id, spans, paced);
+    await until('all spans', 10_000, async () => (await read(oneTurn)).length === spans.length);
+    const texts = await read(rest);
+    expect(texts[0]?.input).toEqual({ a: JSON.parse(list) });
+    expect(rests).toBeGreaterThan(5);
+  });
+
   test('ends when its caller leaves', async () => {
     const project = await newProject(api);
     const call = rowsFromExecutions(
       { postgres: api.postgres, clickhouse },
       {
         ...{ project: { projectId: project.id as ProjectId }, prompt: { id: 'prm_none' }, variables },
-        ...{ filter: { feedback: 'any', limit: 10 }, signal: AbortSignal.abort(new Error('left')) },
+        ...{ filter: { feedback: 'any', limit: 10 }, signal: AbortSignal.abort(new Error('left')), rest: oneTurn },
       },
     );
     await expect(call).rejects.toThrow('left');

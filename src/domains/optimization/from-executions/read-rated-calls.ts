@@ -1,4 +1,5 @@
 import type { ProjectId } from '../../../lib/ids.ts';
+import type { Rest } from '../../../lib/pace.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
 import { type CallTexts, readCallTexts } from '../../executions/index.ts';
@@ -25,6 +26,7 @@ export async function readRatedCalls(
   { clickhouse, postgres }: { clickhouse: ClickHouse; postgres: Postgres },
   projectId: ProjectId,
   calls: readonly FoundCall[],
+  rest: Rest,
 ): Promise<RatedCall[]> {
   const targets = calls.flatMap(({ traceId, spanId, isOnly }) => [
     { traceId, spanId },
@@ -32,7 +34,7 @@ export async function readRatedCalls(
   ]);
   const [said, chains] = await Promise.all([
     findSaidOf(postgres, projectId, targets),
-    readChains(clickhouse, projectId, calls),
+    readChains(clickhouse, projectId, calls, rest),
   ]);
   return calls.map((call, index) => ({
     spans: chains[index] ?? [],
@@ -54,11 +56,12 @@ async function readChains(
   clickhouse: ClickHouse,
   projectId: ProjectId,
   calls: readonly FoundCall[],
+  rest: Rest,
 ): Promise<CallTexts[][]> {
   const chains: CallTexts[][] = calls.map(() => []);
   let wanted = calls.map(({ traceId, spanId }, chain) => ({ traceId, spanId, chain }));
   for (let level = 0; level <= ancestorsMax && wanted.length > 0; level++) {
-    const texts = await readCallTexts(clickhouse, projectId, wanted);
+    const texts = await readCallTexts(clickhouse, projectId, wanted, rest);
     const bySpan = new Map(texts.map((each) => [targetKey(each), each]));
     wanted = wanted.flatMap(({ chain, ...span }) => {
       const found = bySpan.get(targetKey(span));
