@@ -8,6 +8,9 @@ export function isoFromUnixNano(unixNano: bigint): string {
   return new Date(Number(unixNano / nanosPerMs)).toISOString();
 }
 
+/** In ms since the epoch. Nanoseconds of later times do not fit 64 bits. */
+export const endOfTimesMs = Date.UTC(2554, 0);
+
 /** The largest unsigned 64-bit number of nanoseconds, which is in July 2554. */
 const lastUnixNano = 2n ** 64n - 1n;
 

@@ -1,5 +1,5 @@
 import { MalformedError } from '../../lib/errors.ts';
-import { canonicalTimeZone } from '../../lib/time.ts';
+import { canonicalTimeZone, endOfTimesMs } from '../../lib/time.ts';
 import { within } from '../../lib/within.ts';
 import {
   autoGranularity,
@@ -15,8 +15,6 @@ const dayMs = 24 * 60 * 60_000;
 const defaultWindowMs = 7 * dayMs;
 const windowDaysMax = 366;
 const queueWaitMsMax = 500;
-/** Later times do not fit 64 bits of nanoseconds. */
-const endOfTimesMs = Date.UTC(2554, 0);
 
 /** The window that a caller requests. */
 export interface WindowQuery {

@@ -300,6 +300,17 @@ describe('rowsFromExecutions', () => {
     expect(rests).toBeGreaterThan(5);
   });
 
+  test('a window that begins before 1970 or ends after 2554 is one without this bound', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project, 'Sort');
+    const call = { ...aCall(promptId, () => 0, 0), opinion: 'corrected' as const };
+    await store(project, [call]);
+    const [before, after] = ['1905-01-01T00:00:00Z', '9999-12-31T23:59:59Z'];
+    expect(await rowsOf(project, promptId, { from: before, to: after })).toMatchObject({ rows: [rowOf(call)] });
+    expect(await rowsOf(project, promptId, { to: before })).toMatchObject({ rows: [] });
+    expect(await rowsOf(project, promptId, { from: after })).toMatchObject({ rows: [] });
+  });
+
   test('ends when its caller leaves', async () => {
     const project = await newProject(api);
     const call = rowsFromExecutions(

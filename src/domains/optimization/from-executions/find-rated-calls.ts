@@ -1,4 +1,5 @@
 import type { ProjectId } from '../../../lib/ids.ts';
+import { endOfTimesMs } from '../../../lib/time.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
 import { findPromptCalls, type PromptCall } from '../../analytics/index.ts';
@@ -41,8 +42,8 @@ export async function findRatedCalls(
     signal: AbortSignal;
   },
 ): Promise<{ calls: FoundCall[]; warnings: RunWarning[] }> {
-  const toMs = filter.to === undefined ? Date.now() + clockToleranceMs : Date.parse(filter.to);
-  const fromMs = filter.from === undefined ? Math.max(0, toMs - windowMsDefault) : Date.parse(filter.from);
+  const toMs = filter.to === undefined ? Date.now() + clockToleranceMs : storableMs(filter.to);
+  const fromMs = filter.from === undefined ? Math.max(0, toMs - windowMsDefault) : storableMs(filter.from);
   const [mentions = { id: promptId, names: [], keys: [] }] = await findPromptMentions(postgres, projectId, [promptId]);
   const wanted = { projectId, kind: filter.feedback, fromMs: Math.max(0, fromMs - clockToleranceMs) };
   const seen = new Set<string>();
@@ -61,6 +62,9 @@ export async function findRatedCalls(
   }
   return { calls: newestFirst(calls), warnings: [tooMuch] };
 }
+
+/** Returns a time in ms since the epoch. No call began before the epoch or after the times that are stored. */
+const storableMs = (time: string) => Math.min(Math.max(0, Date.parse(time)), endOfTimesMs);
 
 const tooMuch: RunWarning = {
   code: 'feedback_truncated',
