@@ -46,12 +46,15 @@ type Entries = LRUCache<string, Entry>;
 /**
  * Caches prompts by the names that refer to them: 500 entries for each of 200 projects. While
  * Postgres is unavailable, the last answers stay valid and names that were never looked up are
- * unknown. Then callers wait for Postgres at most 250 ms in every 2 s.
+ * unknown. Then callers wait for Postgres at most 250 ms in every 2 s, and so do those of a project
+ * whose look-ups take longer.
  */
 export class KnownPrompts {
   readonly #options: KnownPromptsOptions;
   readonly #projects = new LRUCache<string, Entries>({ max: projectsMax });
+  /** No look-up begins before: of any project after Postgres refused one, of one project after a slow one. */
   #restUntilMs = 0;
+  readonly #restsUntilMs = new LRUCache<string, number>({ max: projectsMax });
 
   constructor(options: KnownPromptsOptions) {
     this.#options = options;
@@ -60,9 +63,9 @@ export class KnownPrompts {
   /** Returns those of the wanted prompts that are known to exist in the project. Never rejects. */
   async find(projectId: string, wanted: ReadonlySet<string>): Promise<ReadonlyMap<string, KnownPrompt>> {
     const entries = this.#entriesOf(projectId);
-    if (Date.now() >= this.#restUntilMs) {
+    if (Date.now() >= Math.max(this.#restUntilMs, this.#restsUntilMs.get(projectId) ?? 0)) {
       const loading = this.#load(projectId, entries, [...wanted].filter(canBeOne));
-      if (loading.length > 0) await within(waitMsMax, () => Promise.all(loading)).catch((error) => this.#rest(error));
+      if (loading.length > 0) await within(waitMsMax, () => Promise.all(loading)).catch((error) => this.#restOf(projectId, error));
     }
     const found = new Map<string, KnownPrompt>();
     for (const each of wanted) {
@@ -104,9 +107,18 @@ export class KnownPrompts {
     }
   }
 
+  #restOf(projectId: string, slow: unknown): void {
+    this.#restsUntilMs.set(projectId, Date.now() + restMs);
+    this.#tell(slow);
+  }
+
   #rest(error: unknown): void {
     if (Date.now() < this.#restUntilMs) return;
     this.#restUntilMs = Date.now() + restMs;
+    this.#tell(error);
+  }
+
+  #tell(error: unknown): void {
     this.#options.logger.warn(
       { err: error },
       'prompts could not be looked up; their spans are linked when they are read',

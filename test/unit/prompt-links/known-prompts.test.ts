@@ -70,6 +70,15 @@ describe('what is known of prompts', () => {
     expect(await names(db.known, 'p', 'a', 'b')).toEqual(['prm_a', 'prm_b']);
   });
 
+  test('is asked for one project while the look-ups of another take long', async () => {
+    const find = async (projectId: string) =>
+      projectId === 'slow' ? new Promise<never>(() => undefined) : new Map([['a', known('a')]]);
+    const prompts = new KnownPrompts({ find, unknownMs: 0, logger });
+    const slow = names(prompts, 'slow', 'a');
+    await vi.advanceTimersByTimeAsync(300);
+    expect([await slow, await names(prompts, 'p', 'a')]).toEqual([[], ['prm_a']]);
+  });
+
   test('is bounded: one project asks for 200 names at once, forgets old ones and does not push out those of another', async () => {
     const db = database({ p: { a: known('a') }, q: { a: known('a') } });
     await names(db.known, 'q', 'a');
