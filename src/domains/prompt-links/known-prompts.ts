@@ -65,7 +65,8 @@ export class KnownPrompts {
     const entries = this.#entriesOf(projectId);
     if (Date.now() >= Math.max(this.#restUntilMs, this.#restsUntilMs.get(projectId) ?? 0)) {
       const loading = this.#load(projectId, entries, [...wanted].filter(canBeOne));
-      if (loading.length > 0) await within(waitMsMax, () => Promise.all(loading)).catch((error) => this.#restOf(projectId, error));
+      if (loading.length > 0)
+        await within(waitMsMax, () => Promise.all(loading)).catch((error) => this.#restOf(projectId, error));
     }
     const found = new Map<string, KnownPrompt>();
     for (const each of wanted) {

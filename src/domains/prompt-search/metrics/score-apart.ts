@@ -3,7 +3,7 @@ import type { MetricConfig } from '../search/ports.ts';
 import type { MetricScore, PreparedMetric, ScoreInput } from './metric.ts';
 import { metricTypeOf } from './metric-types.ts';
 
-const keptMax = 64;
+const keptMax = 16;
 const kept = new LRUCache<string, PreparedMetric>({ max: keptMax });
 
 /**
