@@ -2,6 +2,7 @@ import { templateLimits } from './limits.ts';
 import type { PartArgument } from './part-argument.ts';
 import { type Position, TemplateLimitError } from './problems.ts';
 import { hasDefault, isRequiredBy } from './schema/schema-paths.ts';
+import { enterSections, outermostSection, type Section } from './section.ts';
 import type { ParsedTemplate, Parts, PartUse, VariableUse } from './template.ts';
 
 /**
@@ -12,11 +13,8 @@ export interface Occurrence extends Position {
   message?: string;
   /** Index of the text that contains it, from 0. */
   text: number;
-  /**
-   * Sections and loops around the position, outermost first. A name used inside them may be one of
-   * their fields.
-   */
-  within: readonly string[];
+  /** The section or loop around the position. A name used inside it may be one of its fields. */
+  within: Section;
 }
 
 export interface TemplateVariable {
@@ -60,7 +58,7 @@ interface WalkPosition {
   /** The part only sees its arguments. */
   isolated: boolean;
   unconditional: boolean;
-  within: readonly string[];
+  within: Section;
   /** The tag in the outermost template. The problem or variable is reported at its position. */
   tag: PartUse | undefined;
   ref: string;
@@ -94,9 +92,10 @@ export function analyzeTemplates(
 ): TemplateAnalysis {
   const counts = { partUses: 0, variableUses: 0, occurrences: 0, text: 0 };
   const walk: Walk = { parts, variables: new Map(), missingArguments: [], ...counts };
+  const within = outermostSection();
   for (const [text, template] of templates.entries()) {
     walk.text = text;
-    visit(walk, template, { ...outermost, path: [template] });
+    visit(walk, template, { ...outermost, within, path: [template] });
   }
   const variables = [...walk.variables.values()];
   // Many variables have the same objects around them.
@@ -143,7 +142,6 @@ const outermost = {
   bindings: new Map(),
   isolated: false,
   unconditional: true,
-  within: [],
   tag: undefined,
   ref: '',
 } as const;
@@ -167,7 +165,7 @@ function visit(walk: Walk, template: ParsedTemplate, position: WalkPosition): vo
       bindings: new Map([...outer, ...use.arguments.map((each) => bind(each, position))]),
       isolated: isolated || position.isolated,
       unconditional: position.unconditional && use.unconditional,
-      within: [...position.within, ...use.within],
+      within: enterSections(position.within, use.within),
       tag: position.tag ?? use,
       ref: use.ref,
       path: [...position.path, part],
@@ -203,7 +201,7 @@ function noteVariable(walk: Walk, use: VariableUse, position: WalkPosition): voi
   if (known === undefined) walk.variables.set(path, variable);
   variable.required ||= unconditional;
   if (variable.occurrences.length >= occurrencesOfOneMax || ++walk.occurrences > occurrencesMax) return;
-  const within = position.within.length === 0 ? use.within : [...position.within, ...use.within];
+  const within = enterSections(position.within, use.within);
   variable.occurrences.push({ text: walk.text, line, column, length, within, ...message });
 }
 

@@ -2,12 +2,14 @@ import { closest } from '../../lib/closest.ts';
 import { itemAt } from '../../lib/item-at.ts';
 import type { TemplateAnalysis } from './analyze-templates.ts';
 import type { ExpandedParts } from './expand-parts.ts';
+import { templateLimits } from './limits.ts';
 import { indexLines } from './line-index.ts';
 import { contextWindowOf } from './lint/context-window.ts';
 import { findSecrets } from './lint/secrets.ts';
 import { contentPath, type ParsedMessage } from './parse-messages.ts';
 import type { TemplateProblem } from './problems.ts';
 import { isObject, schemaAt } from './schema/schema-paths.ts';
+import type { Section } from './section.ts';
 import type { ParsedTemplate } from './template.ts';
 
 /**
@@ -122,21 +124,24 @@ function lintUndeclared(
   });
 }
 
+/** Sections around a use whose schemas are followed. One template cannot have more, but parts within parts can. */
+const scopesMax = templateLimits.nestingMax;
+
 /**
- * Returns a function that finds the schemas of the values visible within sections, innermost first.
- * It returns undefined when the schema does not describe one of them.
+ * Returns a function that finds the schemas of the values visible within a section, innermost first.
+ * It returns undefined when the schema does not describe one of them, or when there are too many.
  */
-function scopesOf(schema: unknown): (within: readonly string[]) => readonly unknown[] | undefined {
-  const known = new Map<string, readonly unknown[] | undefined>([['', [schema]]]);
-  const find = (within: readonly string[]): readonly unknown[] | undefined => {
-    const key = within.join(' ');
-    if (known.has(key)) return known.get(key);
-    const outer = find(within.slice(0, -1));
-    const section = (within.at(-1) ?? '').split('.');
+function scopesOf(schema: unknown): (within: Section) => readonly unknown[] | undefined {
+  const known = new Map<Section, readonly unknown[] | undefined>();
+  const find = (within: Section): readonly unknown[] | undefined => {
+    if (within.outer === undefined) return [schema];
+    if (known.has(within)) return known.get(within);
+    const outer = find(within.outer);
+    const section = within.name.split('.');
     const found = outer?.map((scope) => schemaAt(scope, section)).find((each) => each !== undefined);
-    const isOpen = outer === undefined || found === undefined || found === null;
+    const isOpen = outer === undefined || outer.length > scopesMax || found === undefined || found === null;
     const scopes = isOpen ? undefined : [isObject(found) && isObject(found.items) ? found.items : found, ...outer];
-    known.set(key, scopes);
+    known.set(within, scopes);
     return scopes;
   };
   return find;

@@ -31,9 +31,9 @@ test('variables have their paths, places and whether they are required', () => {
     ['tier', 'tier', false],
     ['offer', 'offer', false],
   ]);
-  expect(variables[0]?.occurrences).toEqual([
-    { text: 0, line: 1, column: 4, length: 13, within: [] },
-    { text: 0, line: 2, column: 18, length: 13, within: ['vip'] },
+  expect(variables[0]?.occurrences).toMatchObject([
+    { text: 0, line: 1, column: 4, length: 13, within: { name: '', outer: undefined } },
+    { text: 0, line: 2, column: 18, length: 13, within: { name: 'vip', outer: { name: '' } } },
   ]);
 });
 
@@ -50,8 +50,8 @@ test('variables of parts are placed at the tag, by the name the caller gives the
     ['opt', false],
     ['deep', false],
   ]);
-  expect(variables[1]?.occurrences).toEqual([
-    { text: 0, line: 2, column: 2, length: 33, within: [], message: 'in the part `sig`' },
+  expect(variables[1]?.occurrences).toMatchObject([
+    { text: 0, line: 2, column: 2, length: 33, within: { outer: undefined }, message: 'in the part `sig`' },
   ]);
   expect(found).toEqual([
     { slug: 'wrap', ref: 'wrap@2', arguments: ['person', 'tone'], positions: [{ line: 2, column: 2, length: 33 }] },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { analyzeTemplates, MissingVariablesError } from '../../../src/domains/templates/index.ts';
+import { analyzeTemplates, lintTemplate, MissingVariablesError } from '../../../src/domains/templates/index.ts';
 import { parseMustache } from '../../../src/domains/templates/mustache/parse-mustache.ts';
+import { partsOf } from '../../support/templates.ts';
 
 // The least of three tries: another process of a busy machine may delay one of them.
 function leastMs(work: () => unknown): number {
@@ -51,6 +52,25 @@ test('variables are compared with a schema that combines many others, with many 
   const template = templateOf(names);
   expect(analyzeTemplates([template], new Map(), schema).variables).toHaveLength(1_991);
   expect(leastMs(() => analyzeTemplates([template], new Map(), schema))).toBeLessThan(150);
+});
+
+test('variables in very many sections with long names, around which are parts within parts, are linted in a short time', () => {
+  const within = (names: readonly string[], inner: string) =>
+    [...names.map((name) => `{{#${name}}}`), inner, ...names.toReversed().map((name) => `{{/${name}}}`)].join('');
+  const long = (prefix: string, count: number) => numbered(prefix, count).map((name) => name.padEnd(256, '_'));
+  const nested = (prefix: string, inner: string) => within(long(prefix, 32), inner);
+  const last = long('s', 400).map((name, index) => within([name], `{{v${index}}}{{w${index}}}`));
+  const levels = numbered('p', 9).map((name, level) => [name, nested(name, `{{> p${level + 1}}}`)] as const);
+  const parts = partsOf({ ...Object.fromEntries(levels), p9: last.join('') });
+  const template = parseMustache(nested('draft', '{{> p0}}'));
+  const inputSchema = { properties: { a: {} }, additionalProperties: false };
+  const lint = () => {
+    const analysis = analyzeTemplates([template], parts, inputSchema);
+    const expanded = { parts, states: [], problems: [] };
+    return lintTemplate({ prompt: { template }, analysis, expanded, knownParts: [], inputSchema });
+  };
+  expect(lint().map(({ code }) => code)).toEqual(['undeclared_variable', 'unused_variable']);
+  expect(leastMs(lint)).toBeLessThan(300);
 });
 
 test('very many missing variables are all named, and the first 100 are described', () => {
