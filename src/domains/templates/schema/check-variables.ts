@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { AnyValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import { LRUCache } from 'lru-cache';
 import type { Fault } from '../../../lib/errors.ts';
+import { retainedBytesOf } from '../../../lib/retained-bytes.ts';
 
 /** The result of a check: the variables with the schema's defaults, and the faults found. */
 export interface CheckedVariables {
@@ -18,18 +20,39 @@ const faultCharsMax = 500;
 /** Characters of all paths that a default filled. */
 const defaultedCharsMax = 65_536;
 const keptMax = 200;
-const compiledKept = new LRUCache<string, ValidateFunction | string>({ max: keptMax });
+const keptBytesMax = 16 * 1024 * 1024;
+/** Approximate bytes of an Ajv instance, and of a character of its code with what V8 creates from it. */
+const bytesPerInstance = 65_536;
+const bytesPerCharacter = 4;
+
+interface CompiledSchema {
+  validate: ValidateFunction;
+  /** The validators of the schema and of those that it refers to. Ajv sets them. */
+  functions: readonly { validate?: AnyValidateFunction }[];
+  bytes: number;
+}
+
+const compiledKept = new LRUCache<string, CompiledSchema>({
+  max: keptMax,
+  maxSize: keptBytesMax,
+  sizeCalculation: ({ bytes }) => bytes,
+});
 
 /**
- * Compiles a schema. Returns a validator, or the reason why the schema is invalid. A schema cannot
- * load anything from outside. Validating a schema against the standard's own schema may take long,
- * so it is done once, in a worker thread.
+ * Returns the reason why a schema is invalid, if it is. Validating a schema against the standard's own
+ * schema may take long, so it is done once, in a worker thread. The validator is not cached, because
+ * many schemas of drafts are not used again.
  */
-export function compileSchema(schema: unknown, validateSchema: boolean): ValidateFunction | string {
+export function faultOfSchema(schema: unknown): string | undefined {
+  if (compiledKept.has(keyOf(schema))) return undefined;
+  const compiled = compile(schema, true);
+  return typeof compiled === 'string' ? compiled : undefined;
+}
+
+function compileValid(schema: unknown): CompiledSchema {
   const key = keyOf(schema);
-  const kept = compiledKept.get(key);
-  if (kept !== undefined) return kept;
-  const compiled = compile(schema, validateSchema);
+  const compiled = compiledKept.get(key) ?? compile(schema, false);
+  if (typeof compiled === 'string') throw new Error(`A schema that was never checked: ${compiled}`);
   compiledKept.set(key, compiled);
   return compiled;
 }
@@ -48,22 +71,41 @@ function keyOf(schema: unknown): string {
  * Checks a copy of the variables and fills in defaults. The schema must have been validated before.
  */
 export function checkVariables(schema: unknown, given: unknown): CheckedVariables {
-  const validate = compileSchema(schema, false);
-  if (typeof validate === 'string') throw new Error(`A schema that was never checked: ${validate}`);
+  const compiled = compileValid(schema);
   const variables: Record<string, unknown> = Object.assign({}, structuredClone(given));
-  const valid = validate(variables);
-  const faults = valid ? [] : (validate.errors ?? []).slice(0, faultsMax).map(faultOf);
+  const faults = faultsIn(variables, compiled);
   const defaulted = { paths: [], chars: 0 };
   collectDefaulted(given, variables, '', defaulted);
   return { variables, defaulted: defaulted.paths, faults };
+}
+
+function faultsIn(variables: unknown, { validate, functions }: CompiledSchema): Fault[] {
+  try {
+    return validate(variables) ? [] : (validate.errors ?? []).slice(0, faultsMax).map(faultOf);
+  } finally {
+    for (const each of functions) if (each.validate !== undefined) removeResult(each.validate);
+  }
+}
+
+/** Removes the result of the last check, which can be larger than the validator. */
+function removeResult(validate: AnyValidateFunction): void {
+  validate.errors = null;
+  if (validate.evaluated?.dynamicProps) delete validate.evaluated.props;
 }
 
 /**
  * Compiles with a new Ajv instance per schema, so that an `$id` cannot collide with another
  * workspace's and cannot be seen by it.
  */
-function compile(schema: unknown, validateSchema: boolean): ValidateFunction | string {
+function compile(schema: unknown, validateSchema: boolean): CompiledSchema | string {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'it is not an object';
+  const functions: { validate?: AnyValidateFunction }[] = [];
+  let characters = 0;
+  const note = (code: string, compiled: (typeof functions)[number] = {}) => {
+    functions.push(compiled);
+    characters += code.length;
+    return code;
+  };
   const ajv = new Ajv2020({
     allErrors: true,
     useDefaults: true,
@@ -72,11 +114,15 @@ function compile(schema: unknown, validateSchema: boolean): ValidateFunction | s
     validateSchema: false,
     logger: false,
     addUsedSchema: false,
+    code: { process: note },
   });
   addFormats.default(ajv);
   try {
     if (validateSchema) holdAgainstStandard(schema);
-    return ajv.compile(schema);
+    const validate = ajv.compile(schema);
+    // Keys and small objects of a schema take more than those of other values.
+    const bytes = bytesPerInstance + bytesPerCharacter * characters + 2 * retainedBytesOf(schema);
+    return { validate, functions, bytes };
   } catch (error) {
     return error instanceof Error ? error.message.slice(0, 500) : 'it does not compile';
   }

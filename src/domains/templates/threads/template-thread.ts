@@ -6,19 +6,23 @@ import { checkMetrics, scoreApart } from '../../prompt-search/index.ts';
 import { diffContent } from '../diff-content.ts';
 import { type CompiledLiquid, compileLiquid } from '../liquid/compile-liquid.ts';
 import { createLiquid } from '../liquid/engine.ts';
+import { liquidSizeOf } from '../liquid/liquid-size.ts';
 import { renderLiquid } from '../liquid/render-liquid.ts';
+import { mustacheSizeOf } from '../mustache/mustache-size.ts';
 import { parseMustache } from '../mustache/parse-mustache.ts';
 import { InvalidTemplateError, TemplateLimitError } from '../problems.ts';
 import { type RenderedTexts, renderTexts } from '../render-texts.ts';
-import { checkVariables, compileSchema } from '../schema/check-variables.ts';
-import type { ParsedTemplate } from '../template.ts';
+import { checkVariables, faultOfSchema } from '../schema/check-variables.ts';
+import type { LiquidTemplate, MustacheTemplate, ParsedTemplate } from '../template.ts';
 import { countIn, loadEncoding } from '../tokens/count-in.ts';
 import type { Outcome, ParsedLiquid, TemplateSource, ThreadCall, ThreadWork, WorkName } from './tasks.ts';
 
 if (workerData?.isBackground) lowerThreadPriority();
 
-/** Parsed sources of each format that a thread caches. Each has at most 256 Ki characters. */
+/** Parsed sources of each format that a thread caches, and their bytes. The rest of its memory is for the largest call. */
 const keptMax = 64;
+const mustacheBytesMax = 8 * 1024 * 1024;
+const liquidBytesMax = 16 * 1024 * 1024;
 /**
  * Milliseconds of one render. Less than the pool's time limit, so that a slow render ends with an
  * error and the thread survives.
@@ -48,8 +52,8 @@ const work: { [Name in WorkName]: (task: ThreadWork[Name]['task']) => Promise<Th
   parse: async ({ sources }) => sources.map(parsedOrProblems),
   render: async (task) => renderTask(task),
   checkSchema: async ({ schema }) => {
-    const compiled = compileSchema(schema, true);
-    return typeof compiled === 'string' ? { fault: compiled } : {};
+    const fault = faultOfSchema(schema);
+    return fault === undefined ? {} : { fault };
   },
   validate: async ({ schema, variables }) => checkVariables(schema, variables),
   diff: async ({ from, to }) => diffContent(from, to),
@@ -71,17 +75,21 @@ const liquid = createLiquid();
 
 // Runs each kind of work once before the thread accepts calls, because calls have a time limit.
 compileLiquid(liquid, '{{ a }}');
-compileSchema({}, true);
+faultOfSchema({});
 
 function renderTask(task: ThreadWork['render']['task']): RenderedTexts {
   const parts = new Map(task.parts.map(([ref, source]) => [ref, parse(source)] as const));
   const options = { variables: task.variables, parts, onMissing: task.onMissing };
   return renderTexts(task.templates.map(parse), options, renderMs, (template, context, scope, place) =>
-    renderLiquid(liquid, compile(template.source), context, scope, place),
+    renderLiquid(liquid, compiledOf.get(template) ?? compile(template.source), context, scope, place),
   );
 }
 
-const parsedKept = new LRUCache<string, ParsedTemplate>({ max: keptMax });
+const parsedKept = new LRUCache<string, MustacheTemplate>({
+  max: keptMax,
+  maxSize: mustacheBytesMax,
+  sizeCalculation: mustacheSizeOf,
+});
 
 function parse({ format, source }: TemplateSource): ParsedTemplate {
   if (format === 'liquid') return compile(source).parsed;
@@ -93,12 +101,19 @@ function parse({ format, source }: TemplateSource): ParsedTemplate {
   return parsed;
 }
 
-const compiledKept = new LRUCache<string, CompiledLiquid>({ max: keptMax });
+const compiledKept = new LRUCache<string, CompiledLiquid>({
+  max: keptMax,
+  maxSize: liquidBytesMax,
+  sizeCalculation: liquidSizeOf,
+});
+/** So that a call which has the parsed template does not compile it again, also when it is not cached. */
+const compiledOf = new WeakMap<LiquidTemplate, CompiledLiquid>();
 
 function compile(source: string): CompiledLiquid {
   const kept = compiledKept.get(source);
   if (kept !== undefined) return kept;
   const compiled = compileLiquid(liquid, source);
   compiledKept.set(source, compiled);
+  compiledOf.set(compiled.parsed, compiled);
   return compiled;
 }
