@@ -132,6 +132,22 @@ describe('a judge', () => {
   });
 });
 
+describe('a value of megabytes that is expected', () => {
+  const text = 'x'.repeat(5_000_000);
+
+  test.each<[string, unknown]>([
+    ['numeric', text],
+    ['json_equal', { total: text }],
+    ['json_equal', { [text]: 1 }],
+    ['json_equal', text],
+    ['exact_match', text],
+  ])('%s says its beginning', (type, expected) => {
+    const { feedback } = scoreOf(type, {}, '{}', expected);
+    expect(feedback).toContain('x'.repeat(290));
+    expect(feedback.length).toBeLessThan(400);
+  });
+});
+
 describe('several metrics', () => {
   const total = (configs: Parameters<typeof prepareMetrics>[0], input: Partial<ScoreInput>) => {
     const { parts } = prepareMetrics(configs);
@@ -157,6 +173,13 @@ describe('several metrics', () => {
     const configs = [{ type: 'similarity' }, { type: 'regex', gate: true, options: { pattern: '^a' } }];
     expect(total(configs, { output: 'b c', expected: 'b c' }).score).toBe(0);
     expect(total(configs, { output: 'a c', expected: 'a d' }).score).toBe(0.5);
+  });
+
+  test('say at most 2,000 characters of an output', () => {
+    const any = Array.from({ length: 10 }, (_, index) => `${index}${'y'.repeat(400)}`);
+    const { feedback } = total([{ type: 'contains', options: { any } }], {});
+    expect(feedback).toMatch(/^Contains none of: "0y+…", /);
+    expect(feedback).toHaveLength(2_001);
   });
 
   test('are 0 or 1 only if each decides by itself', () => {

@@ -1,3 +1,4 @@
+import { beginningOf } from '../../../lib/beginning-of.ts';
 import type { MetricConfig } from '../search/ports.ts';
 import type { ApartMetric, JudgeMetric, MetricScore, PlainMetric, ScoreInput } from './metric.ts';
 import { metricTypeOf } from './metric-types.ts';
@@ -45,12 +46,16 @@ export function prepareMetrics(configs: readonly MetricConfig[]): PreparedMetric
   };
 }
 
+/** Characters of the feedback on one output. */
+const feedbackCharsMax = 2_000;
+
 /**
  * Combines the scores of the parts: the mean by weights, or 0 if a gate is below 1. A gate only
- * decides; with gates alone, the total is 1 if all hold.
+ * decides; with gates alone, the total is 1 if all hold. The feedback is cut to 2,000 characters.
  */
 export function combineScores(scored: readonly { part: MetricPart; score: MetricScore }[]): MetricScore {
-  const feedback = scored.flatMap(({ score }) => (score.feedback === '' ? [] : [score.feedback])).join('\n');
+  const said = scored.flatMap(({ score }) => (score.feedback === '' ? [] : [score.feedback]));
+  const feedback = beginningOf(said.join('\n'), feedbackCharsMax);
   if (scored.some(({ part, score }) => part.isGate && score.score < 1)) return { score: 0, feedback };
   const weighed = scored.filter(({ part }) => !part.isGate);
   const weight = weighed.reduce((sum, { part }) => sum + part.weight, 0);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { metricType } from './metric.ts';
-import { parseJson, quote } from './texts.ts';
+import { parseJson, quote, shorten } from './texts.ts';
 
 const options = z.strictObject({
   field_weights: z
@@ -33,8 +33,11 @@ export const jsonEqual = metricType({
       const weigh = (names: string[]) => names.reduce((sum, name) => sum + (given.field_weights[name] ?? 1), 0);
       const all = weigh([...Object.keys(wanted), ...extra]);
       const faults = [
-        ...wrong.map((name) => `field ${name}: expected ${JSON.stringify(wanted[name])} got ${shown(got, name)}`),
-        ...extra.map((name) => `field ${name} is not expected`),
+        ...wrong.slice(0, faultsMax).map((name) => {
+          const value = shorten(JSON.stringify(wanted[name]));
+          return `field ${shorten(name)}: expected ${value} got ${shown(got, name)}`;
+        }),
+        ...extra.slice(0, faultsMax).map((name) => `field ${shorten(name)} is not expected`),
       ];
       return {
         score: all === 0 ? 1 : 1 - weigh([...wrong, ...extra]) / all,

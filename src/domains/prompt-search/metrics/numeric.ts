@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { metricType } from './metric.ts';
-import { quote, textOf } from './texts.ts';
+import { quote, shorten, textOf } from './texts.ts';
 
 const options = z.strictObject({
   abs_tolerance: z.number().min(0).default(0),
@@ -24,7 +24,7 @@ export const numeric = metricType({
       const wanted = lastNumber(textOf(expected));
       const got = lastNumber(output);
       if (wanted === undefined || got === undefined) {
-        return { score: 0, feedback: `Expected the number ${textOf(expected)}, got ${quote(output)}.` };
+        return { score: 0, feedback: `Expected the number ${shorten(textOf(expected))}, got ${quote(output)}.` };
       }
       const tolerance = Math.max(given.abs_tolerance, given.rel_tolerance * Math.abs(wanted));
       const off = Math.abs(got - wanted);

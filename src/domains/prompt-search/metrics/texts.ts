@@ -1,3 +1,5 @@
+import { beginningOf } from '../../../lib/beginning-of.ts';
+
 const quotedCharsMax = 300;
 
 /** Returns the text of an expected value: strings as they are, other values as JSON. */
@@ -5,11 +7,11 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
+/** Returns a text for feedback, cut to 300 characters. */
+export const shorten = (text: string) => beginningOf(text, quotedCharsMax);
+
 /** Returns a value in quotes for feedback, cut to 300 characters. */
-export function quote(value: unknown): string {
-  const text = textOf(value);
-  return `"${text.length > quotedCharsMax ? `${text.slice(0, quotedCharsMax)}…` : text}"`;
-}
+export const quote = (value: unknown) => `"${shorten(textOf(value))}"`;
 
 /** Recursive functions would use up the stack on values that are nested deeper. No model means such a value. */
 const levelsMax = 100;

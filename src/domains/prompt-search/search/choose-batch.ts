@@ -55,6 +55,6 @@ export function rowsToShow(run: SearchRun, parent: Candidate, batch: readonly Ro
     const samples = run.evaluator.samplesOf(parent.hash, row.key).filter(({ score }) => score !== null);
     const worst = samples.toSorted((a, b) => (a.score ?? 0) - (b.score ?? 0))[0];
     if (worst === undefined) return [];
-    return [{ row, output: worst.output, score: worst.score ?? 0, feedback: worst.feedback }];
+    return [{ row, score: worst.score ?? 0, ...run.evaluator.textsOf(worst) }];
   });
 }

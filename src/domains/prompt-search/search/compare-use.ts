@@ -1,10 +1,11 @@
 import { bootstrapInterval, quantileOf } from '../statistics/bootstrap-interval.ts';
-import type { Decision, Evaluation } from './ports.ts';
+import type { KnownEvaluation } from './evaluator.ts';
+import type { Decision } from './ports.ts';
 
 /** The evaluations of base and winner on one row, of the same number. */
 export interface EvaluationPair {
-  base: readonly Evaluation[];
-  best: readonly Evaluation[];
+  base: readonly KnownEvaluation[];
+  best: readonly KnownEvaluation[];
 }
 
 const nanoPerUsd = 1e9;
@@ -12,7 +13,7 @@ const callsOfCost = 1_000;
 
 /** Returns how the winner differs from the base in tokens, cost and time, on the same rows. */
 export async function compareUse(pairs: readonly EvaluationPair[], seed: number): Promise<Decision['delta']> {
-  const interval = async (value: (evaluation: Evaluation) => number | null) => {
+  const interval = async (value: (evaluation: KnownEvaluation) => number | null) => {
     const differences = pairs.flatMap(({ base, best }) => differenceOf(base, best, value));
     return differences.length === 0 ? null : await bootstrapInterval(differences, seed);
   };
@@ -33,11 +34,11 @@ export async function compareUse(pairs: readonly EvaluationPair[], seed: number)
 }
 
 function differenceOf(
-  base: readonly Evaluation[],
-  best: readonly Evaluation[],
-  value: (evaluation: Evaluation) => number | null,
+  base: readonly KnownEvaluation[],
+  best: readonly KnownEvaluation[],
+  value: (evaluation: KnownEvaluation) => number | null,
 ): number[] {
-  const mean = (side: readonly Evaluation[]) => {
+  const mean = (side: readonly KnownEvaluation[]) => {
     const values = side.map(value);
     const known = values.filter((each) => each !== null);
     return known.length < values.length || known.length === 0 ? null : known.reduce((a, b) => a + b, 0) / known.length;

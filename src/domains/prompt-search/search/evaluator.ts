@@ -1,6 +1,9 @@
+import { LRUCache } from 'lru-cache';
+import { beginningOf, copyOf } from '../../../lib/beginning-of.ts';
 import { meanOf } from '../statistics/bootstrap-interval.ts';
 import type { CandidateContent, Evaluation, Phase, Row } from './ports.ts';
 import { RunFailed } from './ports.ts';
+import { rowsCharsMax } from './reflection-request.ts';
 import { runInOrder } from './run-in-order.ts';
 import { type RowTask, type ScoreDeps, scoreRow } from './score-row.ts';
 
@@ -9,6 +12,17 @@ export interface Runnable {
   hash: string;
   content: CandidateContent;
 }
+
+/** The texts of an evaluation. A proposing model is shown those of training rows. */
+type Texts = Pick<Evaluation, 'output' | 'feedback'>;
+/** What is remembered of an evaluation until the run ends. */
+export type KnownEvaluation = Omit<Evaluation, keyof Texts>;
+
+/** Characters of all texts that are kept. Those that were not shown for the longest time are forgotten first. */
+const textsCharsMax = 32 * 1024 * 1024;
+const forgotten: Texts = { output: '…', feedback: '' };
+/** Calls whose evaluations are reported together. An output has up to 131,072 characters. */
+const tasksAtOnce = 256;
 
 /** The share of errors above which a batch says nothing, and how many such batches end the run. */
 const errorShareMax = 0.2;
@@ -20,7 +34,11 @@ const voidBatchesMax = 3;
  */
 export class Evaluator {
   readonly #deps: ScoreDeps & { concurrency: number };
-  readonly #known = new Map<string, Map<string, Evaluation[]>>();
+  readonly #known = new Map<string, Map<string, KnownEvaluation[]>>();
+  readonly #texts = new LRUCache<KnownEvaluation, Texts>({
+    maxSize: textsCharsMax,
+    sizeCalculation: ({ output, feedback }) => output.length + feedback.length + 1,
+  });
   #voidBatches = 0;
 
   constructor(deps: ScoreDeps & { concurrency: number }) {
@@ -50,8 +68,13 @@ export class Evaluator {
     return scores.length === 0 ? null : meanOf(scores);
   }
 
-  samplesOf(candidateHash: string, rowKey: string): readonly Evaluation[] {
+  samplesOf(candidateHash: string, rowKey: string): readonly KnownEvaluation[] {
     return this.#known.get(candidateHash)?.get(rowKey) ?? [];
+  }
+
+  /** Returns the texts of an evaluation of a training row: as much of its output as a proposing model can see. */
+  textsOf(evaluation: KnownEvaluation): Texts {
+    return this.#texts.get(evaluation) ?? forgotten;
   }
 
   /** Returns the scores of a candidate on the rows that have one. */
@@ -73,17 +96,12 @@ export class Evaluator {
     });
   }
 
-  #samples(candidateHash: string, rows: readonly Row[]): Evaluation[] {
+  #samples(candidateHash: string, rows: readonly Row[]): KnownEvaluation[] {
     return rows.flatMap(({ key }) => this.samplesOf(candidateHash, key));
   }
 
-  async #evaluateTasks(tasks: readonly RowTask[], batch: () => Evaluation[]): Promise<boolean> {
-    const { ports, concurrency } = this.#deps;
-    const { results, limit } = await runInOrder(tasks, concurrency, (task) => scoreRow(this.#deps, task));
-    const evaluations = results.filter((each) => each !== undefined);
-    for (const evaluation of evaluations) this.#remember(evaluation);
-    if (evaluations.length > 0) await ports.emit({ type: 'evaluations', evaluations });
-    if (limit !== undefined) throw limit;
+  async #evaluateTasks(tasks: readonly RowTask[], batch: () => KnownEvaluation[]): Promise<boolean> {
+    for (let at = 0; at < tasks.length; at += tasksAtOnce) await this.#runTasks(tasks.slice(at, at + tasksAtOnce));
     const samples = batch();
     const errors = samples.flatMap(({ error }) => error ?? []);
     const isVoid = errors.length > errorShareMax * samples.length;
@@ -95,9 +113,21 @@ export class Evaluator {
     return !isVoid;
   }
 
-  #remember(evaluation: Evaluation): void {
-    const { candidateHash, rowKey } = evaluation;
-    const rows = this.#known.get(candidateHash) ?? new Map<string, Evaluation[]>();
-    this.#known.set(candidateHash, rows.set(rowKey, [...(rows.get(rowKey) ?? []), evaluation]));
+  async #runTasks(tasks: readonly RowTask[]): Promise<void> {
+    const { ports, concurrency } = this.#deps;
+    const { results, limit } = await runInOrder(tasks, concurrency, (task) => scoreRow(this.#deps, task));
+    const evaluations = results.filter((each) => each !== undefined);
+    for (const evaluation of evaluations) this.#remember(evaluation);
+    if (evaluations.length > 0) await ports.emit({ type: 'evaluations', evaluations });
+    if (limit !== undefined) throw limit;
+  }
+
+  #remember({ output, feedback, ...known }: Evaluation): void {
+    const { candidateHash, rowKey, split } = known;
+    const rows = this.#known.get(candidateHash) ?? new Map<string, KnownEvaluation[]>();
+    this.#known.set(candidateHash, rows.set(rowKey, [...(rows.get(rowKey) ?? []), known]));
+    if (split !== 'train') return;
+    const shown = beginningOf(output, rowsCharsMax);
+    this.#texts.set(known, { output: copyOf(shown), feedback: copyOf(feedback) });
   }
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { beginningOf } from '../../../lib/beginning-of.ts';
 import { reflectCallKey } from './call-keys.ts';
 import {
   bytesPerToken,
@@ -62,7 +63,9 @@ export async function proposeCandidate(run: SearchRun, task: ProposalTask): Prom
       const candidate = describeCandidate(run, { ...task, content, hypothesis: proposal.hypothesis, attempt });
       const refusal = await guardCandidate(run, { content, index: template.index, shown: textsOfRows(task.shown) });
       if (refusal === undefined) return accept(run, candidate, template);
-      const kept = withTemplate(content, template.index, beginningOf(proposal.template, run.rules.promptTokensMax));
+      // What is kept of its text is as much as a candidate may have.
+      const beginning = beginningOf(proposal.template, run.rules.promptTokensMax * bytesPerToken);
+      const kept = withTemplate(content, template.index, beginning);
       await run.ports.emit({ type: 'candidate', candidate: { ...candidate, content: kept, rejectReason: refusal } });
       problem = refusal;
     }
@@ -71,12 +74,6 @@ export async function proposeCandidate(run: SearchRun, task: ProposalTask): Prom
   run.messageFaults.set(template.index, (run.messageFaults.get(template.index) ?? 0) + 1);
   countFailure(run, isReadable, problem);
   return undefined;
-}
-
-/** Returns what is kept of the text of a refused candidate: as much as a candidate may have. */
-function beginningOf(template: string, tokensMax: number): string {
-  const charsMax = tokensMax * bytesPerToken;
-  return template.length <= charsMax ? template : `${template.slice(0, charsMax).toWellFormed()}…`;
 }
 
 function accept(run: SearchRun, candidate: Candidate, template: MessageTemplate): Candidate {

@@ -25,7 +25,7 @@ export interface ReflectionTask {
 }
 
 /** Characters of all rows of a request. The rows that do not fit are left out, or cut if it is the first. */
-const rowsCharsMax = 40_000;
+export const rowsCharsMax = 40_000;
 
 /**
  * Returns the request for a better template. The template is there once, verbatim and first, so that
