@@ -109,3 +109,24 @@ test.each([
   expect(decision.finishReason).toBe(reason);
   expect(decision.score?.split).toBe('holdout');
 });
+
+test('a search whose candidates are all as good as the base keeps 500 of them, the base among them, in little time', async () => {
+  const { ports, events } = simulatedPorts({
+    task: tickets,
+    callsMax: 1_500,
+    // The longer a prompt, the sooner it is answered, so hardly one is better than another.
+    intercept: ({ messages }) => {
+      const latencyMs = 100_000 - (messages[0]?.content.length ?? 0);
+      return { ok: true, result: { text: 'none', inputTokens: 1, outputTokens: 1, costNanoUsd: null, latencyMs } };
+    },
+  });
+  const search = { valSize: 1, patience: 10_000, maxIterations: 10_000 };
+  const given = { rows: { train: 900, val: 1, holdout: 22 }, config: { algorithm: 'few_shot' } as const };
+  const decision = await optimize(ports, searchInput(tickets, { ...given, search, callsMax: 1_500 }));
+  const pool = events.flatMap((event) => (event.type === 'candidate' ? [event.candidate] : []));
+  expect(pool.filter(({ status }) => status === 'pool').length).toBeGreaterThan(1_000);
+  expect(decision.frontier.length).toBeGreaterThan(300);
+  expect(decision.frontier.length).toBeLessThanOrEqual(500);
+  expect(decision.frontier[0]?.candidateId).toBe(pool[0]?.id);
+  expect(decision.winnerId).toBe(pool[0]?.id);
+});

@@ -23,11 +23,15 @@ export function chooseParent(run: SearchRun): Candidate {
 function paretoTickets(run: SearchRun): Candidate[] {
   const leaders = leadersByRow(run);
   const front = new Set(leaders.flat());
+  const onFront = leaders.map((row) => row.length);
+  const ledBy = rowsByLeader(leaders);
   // A candidate is dominated if each row that it leads has another leader on the front.
   const weakestFirst = [...front].sort((a, b) => (a.val?.mean ?? 0) - (b.val?.mean ?? 0));
   for (const candidate of weakestFirst) {
-    const led = leaders.filter((row) => row.includes(candidate));
-    if (led.every((row) => row.some((other) => other !== candidate && front.has(other)))) front.delete(candidate);
+    const led = ledBy.get(candidate) ?? [];
+    if (led.some((row) => onFront[row] === 1)) continue;
+    front.delete(candidate);
+    for (const row of led) onFront[row] = (onFront[row] ?? 0) - 1;
   }
   return leaders.flatMap((row) => row.filter((candidate) => front.has(candidate)));
 }
@@ -39,4 +43,13 @@ export function leadersByRow(run: SearchRun): Candidate[][] {
     const highest = Math.max(...scored.map(({ score }) => score));
     return highest > 0 ? scored.filter(({ score }) => score === highest).map(({ candidate }) => candidate) : [];
   });
+}
+
+/** Returns the numbers of the rows that each candidate leads. */
+export function rowsByLeader(leaders: readonly Candidate[][]): ReadonlyMap<Candidate, readonly number[]> {
+  const rows = new Map<Candidate, number[]>();
+  for (const [number, row] of leaders.entries()) {
+    for (const candidate of row) rows.set(candidate, [...(rows.get(candidate) ?? []), number]);
+  }
+  return rows;
 }

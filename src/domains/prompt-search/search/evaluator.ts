@@ -39,6 +39,9 @@ export class Evaluator {
     maxSize: textsCharsMax,
     sizeCalculation: ({ output, feedback }) => output.length + feedback.length + 1,
   });
+  /** The training rows that each candidate was run on. */
+  readonly #trainKeys = new Map<string, Set<string>>();
+  #trainResults = 0;
   #voidBatches = 0;
 
   constructor(deps: ScoreDeps & { concurrency: number }) {
@@ -70,6 +73,22 @@ export class Evaluator {
 
   samplesOf(candidateHash: string, rowKey: string): readonly KnownEvaluation[] {
     return this.#known.get(candidateHash)?.get(rowKey) ?? [];
+  }
+
+  /** Number of results of training rows so far. */
+  get trainResults(): number {
+    return this.#trainResults;
+  }
+
+  /** Returns by how much one candidate does better than another on the training rows that both were run on. */
+  trainDifference(candidateHash: string, otherHash: string): number {
+    const keys = [candidateHash, otherHash].map((hash) => this.#trainKeys.get(hash) ?? new Set<string>());
+    const [fewer, more] = keys.sort((a, b) => a.size - b.size);
+    return [...(fewer ?? [])].reduce((sum, key) => {
+      if (!more?.has(key)) return sum;
+      const [own, other] = [this.scoreOf(candidateHash, key), this.scoreOf(otherHash, key)];
+      return typeof own === 'number' && typeof other === 'number' ? sum + own - other : sum;
+    }, 0);
   }
 
   /** Returns the texts of an evaluation of a training row: as much of its output as a proposing model can see. */
@@ -127,6 +146,8 @@ export class Evaluator {
     const rows = this.#known.get(candidateHash) ?? new Map<string, KnownEvaluation[]>();
     this.#known.set(candidateHash, rows.set(rowKey, [...(rows.get(rowKey) ?? []), known]));
     if (split !== 'train') return;
+    this.#trainResults++;
+    this.#trainKeys.set(candidateHash, (this.#trainKeys.get(candidateHash) ?? new Set()).add(rowKey));
     const shown = beginningOf(output, rowsCharsMax);
     this.#texts.set(known, { output: copyOf(shown), feedback: copyOf(feedback) });
   }

@@ -1,3 +1,4 @@
+import { addToPool } from './add-to-pool.ts';
 import type { Candidate, Row } from './ports.ts';
 import { LimitReached } from './ports.ts';
 import { bestOf, reportProgress, type SearchRun, scoreOn } from './search-run.ts';
@@ -60,7 +61,7 @@ export async function finish(
 ): Promise<Candidate> {
   const before = bestOf(run)?.val?.mean ?? Number.NEGATIVE_INFINITY;
   const finished = { ...candidate, status, rejectReason, val: scoreOn(run, candidate, run.rows.val) };
-  if (status === 'pool') run.pool.push(finished);
+  if (status === 'pool') addToPool(run, finished);
   await run.ports.emit({ type: 'candidate', candidate: finished });
   const bestVal = bestOf(run)?.val?.mean ?? Number.NEGATIVE_INFINITY;
   if (bestVal > before) await run.ports.emit({ type: 'score', call: run.calls, bestVal });

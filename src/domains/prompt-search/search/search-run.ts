@@ -14,8 +14,10 @@ export interface SearchRun {
   readonly rules: GuardRules;
   readonly rows: { readonly train: readonly Row[]; readonly val: readonly Row[]; readonly holdout: readonly Row[] };
   readonly trainOrder: TrainOrder;
-  /** Candidates that were evaluated on all validation rows, the seed first. */
+  /** Candidates that were evaluated on all validation rows, the seed first. `addToPool` bounds it. */
   readonly pool: Candidate[];
+  /** The best of the first members of the pool, by so many results of training rows. Use {@link bestOf}. */
+  readonly best: { candidate: Candidate | undefined; members: number; trainResults: number };
   /** Hashes of candidates that are not tried again. */
   readonly seen: Set<string>;
   /** Hashes of candidates that a batch refused once. If they are proposed again, the validation rows decide. */
@@ -59,10 +61,15 @@ export async function reportProgress(run: SearchRun): Promise<void> {
  * one that does better on the training rows that both ran, then the shorter, then the older.
  */
 export function bestOf(run: SearchRun): Candidate | undefined {
-  return run.pool.reduce<Candidate | undefined>(
-    (best, each) => (best === undefined || isBetter(run, each, best) ? each : best),
-    undefined,
-  );
+  const { best, pool } = run;
+  const { trainResults } = run.evaluator;
+  // A new result of a training row can decide among equals.
+  if (best.trainResults !== trainResults) Object.assign(best, { candidate: undefined, members: 0, trainResults });
+  for (const each of pool.slice(best.members)) {
+    if (best.candidate === undefined || isBetter(run, each, best.candidate)) best.candidate = each;
+  }
+  best.members = pool.length;
+  return best.candidate;
 }
 
 /** Sums of equal scores in different orders differ by this at most. */
@@ -71,14 +78,7 @@ const rounding = 1e-9;
 function isBetter(run: SearchRun, candidate: Candidate, best: Candidate): boolean {
   const onVal = (candidate.val?.mean ?? 0) - (best.val?.mean ?? 0);
   if (Math.abs(onVal) > rounding) return onVal > 0;
-  const onTrain = trainDifference(run, candidate.hash, best.hash);
+  const onTrain = run.evaluator.trainDifference(candidate.hash, best.hash);
   if (Math.abs(onTrain) > rounding) return onTrain > 0;
   return candidate.promptTokens < best.promptTokens;
-}
-
-function trainDifference(run: SearchRun, a: string, b: string): number {
-  return run.rows.train.reduce((sum, { key }) => {
-    const [left, right] = [run.evaluator.scoreOf(a, key), run.evaluator.scoreOf(b, key)];
-    return typeof left === 'number' && typeof right === 'number' ? sum + left - right : sum;
-  }, 0);
 }

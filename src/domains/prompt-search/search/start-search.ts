@@ -42,6 +42,7 @@ export async function startSearch(ports: SearchPorts, { config, base, rows }: Se
     rows: chosen,
     trainOrder: new TrainOrder(chosen.train, config.seed),
     pool: [],
+    best: { candidate: undefined, members: 0, trainResults: 0 },
     seen: new Set(),
     refusedOnce: new Set(),
     messageFaults: new Map(),
