@@ -1,3 +1,4 @@
+import { beginningOf } from '../../lib/beginning-of.ts';
 import type { ProjectId } from '../../lib/ids.ts';
 import { storableText } from '../../lib/storable-text.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
@@ -40,7 +41,7 @@ export async function saveCandidate(
 ): Promise<boolean> {
   const state = {
     status: candidate.status,
-    reject_reason: storableOrNull(candidate.rejectReason),
+    reject_reason: keptText(candidate.rejectReason),
     minibatch_before: candidate.minibatch?.before ?? null,
     minibatch_after: candidate.minibatch?.after ?? null,
     val_mean: candidate.val?.mean ?? null,
@@ -56,7 +57,7 @@ export async function saveCandidate(
       ]),
       content: JSON.stringify(candidate.content),
       parents: [...candidate.parents],
-      ...{ origin: candidate.origin, hypothesis: storableOrNull(candidate.hypothesis) },
+      ...{ origin: candidate.origin, hypothesis: keptText(candidate.hypothesis) },
       ...{ iteration: candidate.iteration, prompt_tokens: candidate.promptTokens, ...state },
     })
     .onConflict(['run_id', 'id'])
@@ -89,7 +90,7 @@ export async function saveEvaluations(
           output: storableText(each.output),
           latency_ms: each.latencyMs,
         },
-        ...{ input_tokens: each.inputTokens, output_tokens: each.outputTokens, error: storableOrNull(each.error) },
+        ...{ input_tokens: each.inputTokens, output_tokens: each.outputTokens, error: keptText(each.error) },
         cost_nano_usd: each.costNanoUsd === null ? null : String(each.costNanoUsd),
       })),
     )
@@ -97,6 +98,7 @@ export async function saveEvaluations(
     .ignore();
 }
 
+const keptCharsMax = 2_000;
 /** Text of candidates on one page. */
 const pageBytesMax = 4 * 1024 * 1024;
 
@@ -116,7 +118,8 @@ export async function listCandidates(
   if (status !== undefined) query.where('status', status);
   if (after !== undefined) query.where('position', '>', after);
   const found = await query.select<{ position: number; bytes: number }[]>(
-    ...['position', postgres.raw('octet_length(content::text) as bytes')],
+    'position',
+    postgres.raw(`octet_length(concat(content::text, hypothesis, reject_reason)) as bytes`),
   );
   let bytes = 0;
   const fitting = found.slice(0, limit).filter((each, index) => {
@@ -189,4 +192,5 @@ function toCandidate(row: CandidateRow): StoredCandidate {
   };
 }
 
-const storableOrNull = (text: string | null) => (text === null ? null : storableText(text));
+/** Returns what is kept of a text that says something of a candidate. */
+export const keptText = (text: string | null) => text && storableText(beginningOf(text, keptCharsMax));

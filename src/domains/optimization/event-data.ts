@@ -1,4 +1,5 @@
 import type { Candidate } from '../prompt-search/index.ts';
+import { keptText } from './candidate-store.ts';
 import type { RunProgress } from './run.ts';
 
 /** Converts the progress of a run to the form of the API. */
@@ -16,7 +17,7 @@ export function progressToWire(
 export function candidateToEvent(candidate: Candidate) {
   const { id, parents, origin, status, iteration, minibatch, val } = candidate;
   return {
-    ...{ candidate_id: id, parents: [...parents], origin, status, reject_reason: candidate.rejectReason, iteration },
-    ...{ minibatch, val },
+    ...{ candidate_id: id, parents: [...parents], origin, status, reject_reason: keptText(candidate.rejectReason) },
+    ...{ iteration, minibatch, val },
   };
 }

@@ -29,18 +29,25 @@ export async function insertRunEvents(
   );
 }
 
-/** Reads the events of a run after a number, in their order. */
+/** An event and the bytes of its data. */
+export type StoredEvent = RunEvent & { bytes: number };
+
+/** Reads the events of a run after a number, in their order: so many and of so many bytes at most, but one if there is one. */
 export async function listRunEvents(
   postgres: Postgres,
   { projectId, runId }: { projectId: ProjectId; runId: string },
-  { afterSeq, limit }: { afterSeq: number; limit: number },
-): Promise<RunEvent[]> {
-  return postgres('optimization_events')
-    .where({ project_id: projectId, run_id: runId })
-    .where('seq', '>', afterSeq)
-    .orderBy('seq')
-    .limit(limit)
-    .select<RunEvent[]>('seq', 'type', 'data');
+  { afterSeq, limit, bytesMax }: { afterSeq: number; limit: number; bytesMax: number },
+): Promise<StoredEvent[]> {
+  const { rows } = await postgres.raw<{ rows: StoredEvent[] }>(
+    `with next as (
+       select seq, type, data, octet_length(data::text) as bytes from optimization_events
+       where project_id = ? and run_id = ? and seq > ? order by seq limit ?
+     )
+     select seq, type, data, bytes from (select *, sum(bytes) over (order by seq) as total from next) as measured
+     where total <= ? or total = bytes order by seq`,
+    [projectId, runId, afterSeq, limit, bytesMax],
+  );
+  return rows;
 }
 
 /** How far the events of a run have come. */

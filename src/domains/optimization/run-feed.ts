@@ -4,7 +4,7 @@ import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { isActive } from './run.ts';
-import { listRunEvents, type RunEvent, readEventMarks } from './run-event-store.ts';
+import { listRunEvents, type RunEvent, readEventMarks, type StoredEvent } from './run-event-store.ts';
 
 interface RunRef {
   workspaceId: WorkspaceId;
@@ -15,9 +15,10 @@ interface RunRef {
 const pollMs = 500;
 /** A silent connection is closed after a minute, here and in proxies. */
 const heartbeatMsDefault = 15_000;
-const eventsPerRead = 100;
+/** Events that a reader holds until its client has taken them. */
+const perRead = { limit: 100, bytesMax: 64 * 1024 };
 /** Events that are kept for all readers of a run. */
-const keptMax = 300;
+const keptMax = { limit: 300, bytesMax: 128 * 1024 };
 /** Readers that are woken up before the process turns to other work. Each takes about 50 µs. */
 const wokenAtOnceMax = 100;
 
@@ -110,9 +111,7 @@ export class RunFeed {
 
   async #eventsAfter(run: FollowedRun, seq: number): Promise<readonly RunEvent[]> {
     const read = () =>
-      this.#lane.run(run.ref.workspaceId, () =>
-        listRunEvents(this.#postgres, run.ref, { afterSeq: seq, limit: eventsPerRead }),
-      );
+      this.#lane.run(run.ref.workspaceId, () => listRunEvents(this.#postgres, run.ref, { afterSeq: seq, ...perRead }));
     return run.keptAfter(seq) ?? run.readOnce(seq, read);
   }
 
@@ -150,7 +149,7 @@ export class RunFeed {
   }
 
   async #readEvents(run: FollowedRun, seq: number): Promise<void> {
-    const events = await listRunEvents(this.#postgres, run.ref, { afterSeq: seq, limit: keptMax });
+    const events = await listRunEvents(this.#postgres, run.ref, { afterSeq: seq, ...keptMax });
     run.keep(events);
     run.seq = events.at(-1)?.seq ?? seq;
   }
@@ -164,7 +163,8 @@ class FollowedRun {
   seq: number | undefined;
   isOver = false;
   isGone = false;
-  readonly #kept: RunEvent[] = [];
+  readonly #kept: StoredEvent[] = [];
+  #keptBytes = 0;
   readonly #waiting = new Set<() => void>();
   readonly #reads = new Map<number, Promise<readonly RunEvent[]>>();
 
@@ -172,9 +172,14 @@ class FollowedRun {
     this.ref = ref;
   }
 
-  keep(events: readonly RunEvent[]): void {
-    this.#kept.push(...events);
-    this.#kept.splice(0, this.#kept.length - keptMax);
+  keep(events: readonly StoredEvent[]): void {
+    for (const event of events) {
+      this.#kept.push(event);
+      this.#keptBytes += event.bytes;
+    }
+    while (this.#kept.length > keptMax.limit || this.#keptBytes > keptMax.bytesMax) {
+      this.#keptBytes -= this.#kept.shift()?.bytes ?? 0;
+    }
   }
 
   /** Returns the events after a number, or undefined if not all of them are kept. */

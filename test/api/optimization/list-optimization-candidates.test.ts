@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import type { candidateDetailSchema } from '../../../src/domains/optimization/candidate.schema.ts';
 import { saveCandidate } from '../../../src/domains/optimization/candidate-store.ts';
+import { candidateToEvent } from '../../../src/domains/optimization/event-data.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { expectProblem, newProject } from '../../support/api.ts';
 import {
@@ -82,6 +83,28 @@ describe('200', () => {
     expect(body.rows).toHaveLength(val.length);
     expect(body.diff).toContain('-Answer yes or no.');
     expect((await get('seed')).body.diff).toBe('');
+  });
+
+  test('a reason and a hypothesis are stored up to 2,000 characters', async () => {
+    const other = await it.newRun();
+    const { lease } = await takeRun(it.api, it.project, other);
+    const long = { rejectReason: 'r'.repeat(300_000), hypothesis: 'h'.repeat(300_000) };
+    await saveCandidate(it.api.postgres, lease, aCandidate('c', 'x', long));
+    const kept = { reject_reason: `${'r'.repeat(2_000)}…`, hypothesis: `${'h'.repeat(2_000)}…` };
+    expect((await list({}, other)).body.data).toMatchObject([kept]);
+    const { reject_reason } = candidateToEvent(aCandidate('c', 'x', long));
+    expect(reject_reason).toBe(kept.reject_reason);
+  });
+
+  test('a page of long reasons, as versions before stored them, is shorter', async () => {
+    const other = await it.newRun();
+    const { lease } = await takeRun(it.api, it.project, other);
+    for (const id of ['c0', 'c1', 'c2']) await saveCandidate(it.api.postgres, lease, aCandidate(id, id));
+    const long = { reject_reason: 'r'.repeat(1_000_000), hypothesis: 'h'.repeat(1_000_000) };
+    await it.api.postgres('optimization_candidates').where({ run_id: other.run_id }).update(long);
+    const { body } = await list({}, other);
+    expect(body.data.map(({ id }) => id)).toEqual(['c0', 'c1']);
+    expect(body.page.has_more).toBe(true);
   });
 
   test('a page of long texts is shorter, and none is lost', async () => {

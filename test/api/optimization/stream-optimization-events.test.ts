@@ -29,12 +29,12 @@ const idsOf = ({ events }: EventStream) => events.map(({ id }) => Number(id));
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 /** Says something about a run, so that its readers hear it. */
-const tell = (run: { run_id: string }, count = 1) =>
+const tell = (run: { run_id: string }, count = 1, more = {}) =>
   inTransaction(it.api.postgres, (transaction) =>
     insertRunEvents(
       transaction,
       runRef(it.project, run),
-      Array.from({ length: count }, (_, index) => ({ type: 'progress' as const, data: { iteration: index } })),
+      Array.from({ length: count }, (_, index) => ({ type: 'progress' as const, data: { iteration: index, ...more } })),
     ),
   );
 
@@ -197,7 +197,7 @@ describe('the feed', () => {
     const run = await it.newRun();
     let statements = 0;
     it.api.postgres.on('query', ({ sql }: { sql: string }) => {
-      if (/optimization_(events|runs)/.test(sql) && /event_seq as seq|select "seq"/.test(sql)) statements++;
+      if (/optimization_(events|runs)/.test(sql) && /event_seq as seq|select seq/.test(sql)) statements++;
     });
     const feed = new RunFeed({ postgres: it.api.postgres, logger: createLogger({ level: 'error', name: 'test' }) });
     const leaving = new AbortController();
@@ -215,6 +215,33 @@ describe('the feed', () => {
     await Promise.all(readers);
     expect(feed.followed).toBe(0);
     feed.close();
+  });
+
+  test('holds at most 128 KiB of events at once, and tells each reader all in their order', async () => {
+    const run = await it.newRun();
+    const { lease } = await takeRun(it.api, it.project, run);
+    const sizes: number[] = [];
+    it.api.postgres.on('query-response', (found: unknown) => {
+      if (/"iteration":/.test(JSON.stringify(found))) sizes.push(JSON.stringify(found).length);
+    });
+    const feed = new RunFeed({ postgres: it.api.postgres, logger: createLogger({ level: 'error', name: 'test' }) });
+    const read = async (seen: number[], afterSeq: number) => {
+      const { signal } = new AbortController();
+      for await (const event of feed.follow(runRef(it.project, run), afterSeq, signal)) if (event) seen.push(event.seq);
+    };
+    const [early, late]: [number[], number[]] = [[], []];
+    const reading = read(early, 0);
+    await until('the first has seen the start', 5_000, () => early.length === 2);
+    await tell(run, 20, { text: 'x'.repeat(30_000) });
+    await tell(run, 1, { text: 'x'.repeat(300_000) });
+    const readingLate = read(late, 2);
+    await endRun(it.api.postgres, lease, { state: 'failed', error: { code: 'internal', message: 'x' } });
+    await Promise.all([reading, readingLate]);
+    feed.close();
+    expect(early).toEqual(numbers(1, 24));
+    expect(late).toEqual(numbers(3, 24));
+    const large = sizes.filter((size) => size > 140_000);
+    expect(new Set(large.map((size) => Math.floor(size / 10_000)))).toEqual(new Set([30]));
   });
 
   test('says something to a reader while nothing happens, and ends when the process does', async () => {

@@ -10,8 +10,11 @@ const text = (template: string): CandidateContent => ({ type: 'text', template }
 const base = text('Sort {{ticket}} for {{user.name}}.');
 const shown = ['The printer on the third floor is on fire since nine'];
 
-async function guard(content: CandidateContent, { of = base, index = 0, seen = new Set<string>() } = {}) {
-  const rules = { base: of, names: await namesOf(ports, of), promptTokensMax: 60, sample: undefined };
+async function guard(
+  content: CandidateContent,
+  { of = base, index = 0, seen = new Set<string>(), promptTokensMax = 60 } = {},
+) {
+  const rules = { base: of, names: await namesOf(ports, of), promptTokensMax, sample: undefined };
   return guardCandidate({ ports, rules, seen }, { content, index, shown });
 }
 
@@ -34,6 +37,16 @@ describe('a candidate', () => {
     ],
   ])('%s is refused', async (_, template, reason) => {
     expect(await guard(text(template))).toMatch(reason);
+  });
+
+  test('with very many other variables is refused in few words', async () => {
+    const namesFrom = (first: number) => Array.from({ length: 2_000 }, (_, index) => `{{v${first + index}}}`).join(' ');
+    const reason = await guard(text(namesFrom(8_000)), { of: text(namesFrom(0)), promptTokensMax: 9_000 });
+    expect(reason).toMatch(/^The variable "v0" is missing\..* The variable "v19" is missing\. 3980 more differ\.$/);
+    const names = Array.from({ length: 20 }, (_, index) => `{{v${index}${'n'.repeat(150)}}}`).join(' ');
+    const long = await guard(text('Sort.'), { of: text(names) });
+    expect(long).toMatch(/^The variable "v0n+" is missing\. .*…$/);
+    expect(long).toHaveLength(2_001);
   });
 
   test('may say what the base says, even if a row has it as well', async () => {

@@ -1,3 +1,4 @@
+import { beginningOf } from '../../../lib/beginning-of.ts';
 import { isStorableText } from '../../../lib/storable-text.ts';
 import { bytesOf, bytesPerToken, contentHash, promptTokensOf, templatesOf } from './candidate-content.ts';
 import { type CandidateContent, type Row, RunFailed, type SearchPorts } from './ports.ts';
@@ -42,20 +43,28 @@ export interface Change {
   shown: readonly string[];
 }
 
+/** What a candidate is checked against. */
+interface Guard {
+  ports: Pick<SearchPorts, 'analyze' | 'render'>;
+  rules: GuardRules;
+  seen: ReadonlySet<string>;
+}
+
+/** Characters of a reason, and variables and parts that it names. */
+const reasonCharsMax = 2_000;
+const namedMax = 20;
+
 /**
  * Returns why a candidate cannot be used, or undefined. Nothing is repaired: a prompt with another
  * variable is another prompt. Each message keeps its own variables and parts.
  */
-export async function guardCandidate(
-  {
-    ports,
-    rules,
-    seen,
-  }: {
-    ports: Pick<SearchPorts, 'analyze' | 'render'>;
-    rules: GuardRules;
-    seen: ReadonlySet<string>;
-  },
+export async function guardCandidate(guard: Guard, change: Change): Promise<string | undefined> {
+  const reason = await findFault(guard, change);
+  return reason && beginningOf(reason, reasonCharsMax);
+}
+
+async function findFault(
+  { ports, rules, seen }: Guard,
   { content, index, shown }: Change,
 ): Promise<string | undefined> {
   const tokens = promptTokensOf(content);
@@ -71,7 +80,10 @@ export async function guardCandidate(
     ...differ('variable', wanted.variables, changed.variables),
     ...differ('part', wanted.parts, changed.parts),
   ];
-  if (differences.length > 0) return differences.join(' ');
+  if (differences.length > 0) {
+    const more = differences.length - namedMax;
+    return [...differences.slice(0, namedMax), ...(more > 0 ? [`${more} more differ.`] : [])].join(' ');
+  }
   const optional = wanted.required.find((name) => !changed.required.includes(name));
   if (optional !== undefined) return `The variable ${JSON.stringify(optional)} became optional.`;
   const problem = rules.sample && (await checkRendered(ports, { content, index }, rules, rules.sample));
@@ -139,8 +151,9 @@ function textOf(content: CandidateContent): string {
 }
 
 function differ(noun: string, wanted: readonly string[], got: readonly string[]): string[] {
-  const missing = wanted.filter((name) => !got.includes(name));
-  const extra = got.filter((name) => !wanted.includes(name));
+  const [has, wants] = [new Set(got), new Set(wanted)];
+  const missing = wanted.filter((name) => !has.has(name));
+  const extra = got.filter((name) => !wants.has(name));
   return [
     ...missing.map((name) => `The ${noun} ${JSON.stringify(name)} is missing.`),
     ...extra.map((name) => `The ${noun} ${JSON.stringify(name)} is new; only those of the base are allowed.`),
