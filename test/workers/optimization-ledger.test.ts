@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { Caller } from '../../src/domains/optimization/call-model.ts';
 import type { Lease } from '../../src/domains/optimization/lease.ts';
 import { claimRun, loseOpenCalls } from '../../src/domains/optimization/lease-store.ts';
 import {
@@ -8,10 +9,13 @@ import {
   settleCall,
   storeHoldoutReserve,
 } from '../../src/domains/optimization/ledger-store.ts';
-import type { SearchConfig } from '../../src/domains/prompt-search/search/ports.ts';
+import type { Run } from '../../src/domains/optimization/run.ts';
+import type { ModelCall, SearchConfig } from '../../src/domains/prompt-search/search/ports.ts';
+import { RateLimitedError } from '../../src/lib/errors.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
 import { insertQueuedRun, type RunRef, readRun } from '../support/optimization-runs.ts';
+import { until } from '../support/until.ts';
 
 let api: TestApi;
 let project: ProjectOfTest;
@@ -50,17 +54,19 @@ const refused: Settlement = {
 };
 
 /** Stores a run that the test has claimed, before a worker can. */
-async function claimedRun(budget: Partial<SearchConfig['budget']>): Promise<{ run: RunRef; lease: Lease }> {
-  let lease: Lease | undefined;
+async function claimedRun(
+  budget: Partial<SearchConfig['budget']>,
+): Promise<{ run: RunRef; lease: Lease; claimed: Run }> {
+  let taken: { run: Run; lease: Lease } | undefined;
   const run = await insertQueuedRun(postgres, project.id, { budget }, async (transaction, { projectId, id }) => {
-    lease = (await claimRun(transaction, { projectId, runId: id }))?.lease;
+    taken = await claimRun(transaction, { projectId, runId: id });
     // No worker takes it, although nobody renews its lease.
     await transaction('optimization_runs')
       .where({ project_id: projectId, id })
       .update({ heartbeat_at: new Date(Date.now() + 3_600_000) });
   });
-  if (lease === undefined) throw new Error('The run was not claimed');
-  return { run, lease };
+  if (taken === undefined) throw new Error('The run was not claimed');
+  return { run, lease: taken.lease, claimed: taken.run };
 }
 
 const reserveMany = (lease: Lease, count: number, given: Partial<CallToReserve> = {}) =>
@@ -148,3 +154,63 @@ function reservedOf({ id }: RunRef) {
     .where({ project_id: project.id, id })
     .first('reserved_calls', 'reserved_tokens', 'reserved_nano_usd');
 }
+
+describe('a call of a workspace that has no room for its record', () => {
+  const full = new RateLimitedError('workspace_busy', 'This workspace has too many bytes that wait');
+  const modelCall: ModelCall = {
+    ...{ key: 'k', kind: 'task', phase: 'search', model: 'm', messages: [], params: {} },
+  };
+
+  /** Makes a call, and tells how often it asked for room, what it sent, and what it recorded. */
+  async function waitingCall() {
+    const { lease, claimed } = await claimedRun({ maxCalls: 10 });
+    const [ending, overdue] = [new AbortController(), new AbortController()];
+    const state = { hasRoom: false, asked: 0, sent: 0, recorded: 0 };
+    const caller = new Caller({
+      ...{ postgres, lease, run: claimed, signal: ending.signal, limit: async () => undefined },
+      ...{ deadlines: { search: overdue.signal, holdout: new AbortController().signal } },
+      journal: { calls: new Map(), lost: { calls: 0, tokens: 0, costNanoUsd: 0n } },
+      prices: {
+        priceOf: () => 0n,
+        estimate: () => ({ inputTokens: 1, outputTokens: 1, tokens: 2, costNanoUsd: 0n }),
+      },
+      async requireRoom() {
+        state.asked++;
+        if (!state.hasRoom) throw full;
+      },
+      async send() {
+        state.sent++;
+        return { ok: true, text: 'x', inputTokens: 1, outputTokens: 1, usageEstimated: false, latencyMs: 1 } as never;
+      },
+      async record() {
+        state.recorded++;
+      },
+    });
+    const calling = caller.call(modelCall);
+    calling.catch(() => undefined);
+    await until('it has asked twice', 5_000, () => state.asked >= 2);
+    expect(state.sent).toBe(0);
+    return { calling, state, ending, overdue };
+  }
+
+  it('is sent once there is room', async () => {
+    const { calling, state } = await waitingCall();
+    state.hasRoom = true;
+    expect(await calling).toMatchObject({ outcome: { ok: true }, used: { calls: 1 } });
+    expect(state).toMatchObject({ sent: 1, recorded: 1 });
+  });
+
+  it('is not sent once the time of the search is over', async () => {
+    const { calling, state, overdue } = await waitingCall();
+    overdue.abort();
+    await expect(calling).rejects.toMatchObject({ reason: 'duration' });
+    expect(state.sent).toBe(0);
+  });
+
+  it('is not sent once the run is cancelled', async () => {
+    const { calling, state, ending } = await waitingCall();
+    ending.abort(new Error('cancelled'));
+    await expect(calling).rejects.toThrow('cancelled');
+    expect(state.sent).toBe(0);
+  });
+});

@@ -29,6 +29,8 @@ export interface CallDeps {
   send: SendCall;
   /** Records a request as an execution. It must be safe to run twice. */
   record: (sent: Omit<CallRecord, 'project' | 'runId'>) => Promise<void>;
+  /** @throws UnavailableError or RateLimitedError while a call could not be recorded */
+  requireRoom: () => Promise<void>;
   prices: CallPrices;
   lease: Lease;
   run: Run;
@@ -92,6 +94,7 @@ export class Caller {
     const { key, kind, phase } = call;
     const need = { key, attempt, kind, phase, inputTokens, outputTokens, costNanoUsd: costNanoUsd ?? 0n };
     for (;;) {
+      await this.#awaitRoom(phase);
       signal.throwIfAborted();
       if (deadlines[phase].aborted) throw new LimitReached('duration');
       const stopped = phase === 'search' ? await limit(call) : undefined;
@@ -104,6 +107,14 @@ export class Caller {
       if (reserved.open.length === 0) throw new LimitReached(reserved.full);
       await Promise.race(reserved.open);
     }
+  }
+
+  /** Waits until calls can be recorded, or the run or the time of the phase ends. */
+  async #awaitRoom(phase: ModelCall['phase']): Promise<void> {
+    const ending = this.#endings[phase];
+    await patiently(ending, this.#deps.requireRoom).catch((error) => {
+      if (!ending.aborted) throw error;
+    });
   }
 
   async #reserveNow(

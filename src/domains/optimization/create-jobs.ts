@@ -8,6 +8,7 @@ import { connectPostgres } from '../../stores/postgres/client.ts';
 import { connectRequestRedis } from '../../stores/redis/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { BudgetGuard } from '../budgets/index.ts';
+import { createQueueGate } from '../ingestion/index.ts';
 import { partKind } from '../parts/index.ts';
 import { overrideCacheOf, PriceTable } from '../pricing/index.ts';
 import { optimize } from '../prompt-search/index.ts';
@@ -24,9 +25,9 @@ import { sendTo } from './send-call.ts';
 const connectionsMax = 6;
 
 export interface OptimizationJobsDeps {
-  config: Pick<Config, 'databaseUrl' | 'redisUrl' | 'llm'>;
+  config: Pick<Config, 'databaseUrl' | 'redisUrl' | 'llm' | 'ingestQueueBytesMax'>;
   clickhouse: ClickHouse;
-  clock: Pick<RedisClock, 'nowMs'>;
+  clock: RedisClock;
   logger: Logger;
   stopping: AbortSignal;
   /** Runs in the transaction of every change of a prompt. */
@@ -42,13 +43,15 @@ export interface OptimizationJobs {
 const untold = { connected: false, publish: async () => undefined, subscribe: () => undefined, onGap: () => undefined };
 
 /** Creates what the jobs of optimization runs need, once per process. */
-export function createOptimizationJobs(deps: OptimizationJobsDeps): OptimizationJobs {
+export async function createOptimizationJobs(deps: OptimizationJobsDeps): Promise<OptimizationJobs> {
   const { config, clickhouse, clock, logger, stopping } = deps;
   const postgres = connectPostgres(config.databaseUrl, connectionsMax);
   // It fails fast, so that a run that waits for Redis can be cancelled.
   const redis = connectRequestRedis(config.redisUrl);
   redis.on('error', (error: unknown) => logger.warn({ err: error }, 'redis connection of optimization runs'));
   const publisher = createBodyPublisher(redis, { clock, barrier: new DurabilityBarrier(redis) });
+  const gate = createQueueGate({ config, redis, clock, publisher, logger });
+  await gate.start();
   const threads = new TemplateThreads({ isBackground: true });
   const prompts = new ItemCache({ kind: promptKind, postgres, invalidations: untold });
   const parts = new ItemCache({ kind: partKind, postgres, invalidations: untold });
@@ -56,7 +59,7 @@ export function createOptimizationJobs(deps: OptimizationJobsDeps): Optimization
   const running: RunOptimizationDeps = {
     ...{ postgres, search: optimize, prompts, logger, stopping },
     send: sendTo(createLlm({ config: config.llm, redis })),
-    calls: { publisher, clock },
+    calls: { publisher, clock, gate },
     source: createPartSource({ parts, threads }),
     prices: { table: new PriceTable(), overrides: overrideCacheOf(postgres) },
     guard: new BudgetGuard({ postgres, clickhouse, invalidations: untold, logger }),
@@ -65,6 +68,7 @@ export function createOptimizationJobs(deps: OptimizationJobsDeps): Optimization
   return {
     run: ({ projectId, runId }) => runOptimization(running, { projectId: projectId as Run['projectId'], runId }),
     async close() {
+      gate.close();
       await publisher.close();
       redis.disconnect();
       await threads.close();

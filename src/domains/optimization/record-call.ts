@@ -1,9 +1,11 @@
 import type { ChatResult } from '../../llm/chat.ts';
-import { type StoreCallDeps, storeCall } from '../ingestion/index.ts';
+import { type QueueGate, type StoreCallDeps, storeCall } from '../ingestion/index.ts';
 import type { ModelCall } from '../prompt-search/index.ts';
 import type { ProjectScope } from '../workspaces/index.ts';
 
-export type RecordCallDeps = StoreCallDeps;
+export interface RecordCallDeps extends StoreCallDeps {
+  gate: Pick<QueueGate, 'assertRoomFor' | 'noteBacklog'>;
+}
 
 /** A request of a run that may have been billed, and what became of it. */
 export interface CallRecord {

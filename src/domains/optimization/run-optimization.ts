@@ -127,6 +127,7 @@ async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attemp
   const caller = new Caller({
     ...{ postgres, send, prices, lease, run, journal, signal },
     record: async (sent) => void (await recordCall(deps.calls, { ...sent, project, runId: run.id })),
+    requireRoom: () => deps.calls.gate.assertRoomFor(run.workspaceId),
     limit: createSearchLimit(deps.guard, run, [item.id, item.slug, item.name]),
     deadlines: deadlinesOf(run),
   });

@@ -6,6 +6,7 @@ import type { RedisClock } from '../../../queue/redis-clock.ts';
 import { usageEntry } from '../../quotas/index.ts';
 import { limitsOf, type ProjectScope } from '../../workspaces/index.ts';
 import { jobIdOf } from '../receive/keep-body.ts';
+import type { QueueGate } from '../receive/queue-gate.ts';
 import { encodeExecution } from './encode-execution.ts';
 import { byteLengthOf, textOf } from './json-size.ts';
 import { executionLimits } from './limits.ts';
@@ -13,6 +14,8 @@ import { executionLimits } from './limits.ts';
 export interface StoreCallDeps {
   publisher: Pick<BodyPublisher, 'publish'>;
   clock: Pick<RedisClock, 'nowMs'>;
+  /** Learns how much the workspace has waiting. Ask it for room before a call is made. */
+  gate: Pick<QueueGate, 'noteBacklog'>;
 }
 
 /** A call of a model that the service made itself. Times are in ms since the epoch. */
@@ -39,7 +42,7 @@ export interface OwnCall {
  * @throws UnavailableError when it could not be queued
  */
 export async function storeCall(
-  { publisher, clock }: StoreCallDeps,
+  { publisher, clock, gate }: StoreCallDeps,
   { project, identity, call }: { project: ProjectScope; identity: readonly (string | number)[]; call: OwnCall },
 ): Promise<string> {
   const { projectId, workspaceId } = project;
@@ -54,7 +57,9 @@ export async function storeCall(
   const payload = { v: 1 as const, projectId, workspaceId, retentionDays, ...size, receivedAtMs };
   const meter = { ...usageEntry(workspaceId, 'spans', receivedAtMs), spans: 1, taken: false };
   const jobId = jobIdOf([projectId, 'call', traceId, spanId], Buffer.alloc(0));
-  await publisher.publish(jobId, body, { ...payload, encoding: 'json', coding: 'identity' }, meter);
+  const named = { ...payload, encoding: 'json' as const, coding: 'identity' as const };
+  const { backlogBytes } = await publisher.publish(jobId, body, named, meter);
+  gate.noteBacklog(workspaceId, backlogBytes);
   return traceId;
 }
 

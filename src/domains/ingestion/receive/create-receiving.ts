@@ -2,14 +2,13 @@ import type { Config } from '../../../config.ts';
 import { otlpLimits } from '../../../otlp/limits.ts';
 import type { BodyPublisher } from '../../../queue/body-publisher.ts';
 import { countLogs } from '../../../queue/log-counts.ts';
-import { oldestOf, oldestWaitingAtMs } from '../../../queue/queue-stats.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import { Admission } from './admission.ts';
+import { createQueueGate } from './create-queue-gate.ts';
 import { createBodyExaminer } from './examine-body.ts';
 import { HourlyNotices } from './hourly-notices.ts';
-import { QueueGate } from './queue-gate.ts';
 import { UnkeptCounts } from './unkept-counts.ts';
 
 /**
@@ -26,14 +25,7 @@ export function createReceiving(deps: {
   const { config, redis, clock, publisher, logger } = deps;
   const limits = otlpLimits(config);
   const examiner = createBodyExaminer(limits);
-  const gate = new QueueGate({
-    redis,
-    logger,
-    clock,
-    oldestWaitingAtMs: () => oldestOf(publisher.queues, oldestWaitingAtMs),
-    backlogBytes: (workspaceId) => publisher.backlogBytes(workspaceId),
-    memoryBytesMax: config.ingestQueueBytesMax,
-  });
+  const gate = createQueueGate({ config, redis, clock, publisher, logger });
   return {
     ...{ clock, publisher, limits, examiner, gate, admission: new Admission() },
     notices: { logs: new HourlyNotices(), metrics: new HourlyNotices() },

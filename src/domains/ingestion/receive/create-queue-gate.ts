@@ -1,0 +1,21 @@
+import type { Config } from '../../../config.ts';
+import type { BodyPublisher } from '../../../queue/body-publisher.ts';
+import { oldestOf, oldestWaitingAtMs } from '../../../queue/queue-stats.ts';
+import { QueueGate, type QueueGateDeps } from './queue-gate.ts';
+
+/** Creates the gate of a process. It is closed until its `start` is called. */
+export function createQueueGate({
+  config,
+  publisher,
+  ...deps
+}: Pick<QueueGateDeps, 'redis' | 'clock' | 'logger'> & {
+  config: Pick<Config, 'ingestQueueBytesMax'>;
+  publisher: BodyPublisher;
+}): QueueGate {
+  return new QueueGate({
+    ...deps,
+    oldestWaitingAtMs: () => oldestOf(publisher.queues, oldestWaitingAtMs),
+    backlogBytes: (workspaceId) => publisher.backlogBytes(workspaceId),
+    memoryBytesMax: config.ingestQueueBytesMax,
+  });
+}
