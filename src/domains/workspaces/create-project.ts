@@ -9,7 +9,7 @@ import { countProjects, insertProject } from './project-store.ts';
 import { lockWorkspace } from './workspace-store.ts';
 
 /** Projects of one workspace. */
-export const projectsMax = 1_000;
+const projectsMax = 1_000;
 
 /**
  * Creates a project.
