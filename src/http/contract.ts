@@ -132,7 +132,7 @@ export type Headers = Readonly<Record<string, string>>;
 export interface ResultMeta {
   headers?: Headers;
   /**
-   * Strong entity tag without its quotes, from a version or `contentEtag`. `sendResult` evaluates
+   * Strong entity tag without its quotes, from a version or `contentEtag`. `sendAnswer` evaluates
    * `If-None-Match` with it.
    */
   etag?: string;

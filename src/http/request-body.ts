@@ -38,7 +38,9 @@ export class RequestBody {
     return receiveBody(this.#req, bytesMax, this.#open());
   }
 
+  /** Forgets the body, which must not be read afterwards. */
   release(): void {
+    this.#json = undefined;
     this.#hold?.release();
   }
 

@@ -59,8 +59,9 @@ export class RequestLanes {
   readonly #largeBodies = new FairLane({ name: 'large request bodies', capacity: 1, perKey: 1, ...waiting });
   /** Mebibytes of large answers that are being sent. They limit the memory that slow clients keep in use. */
   readonly #answers = new FairLane({
-    ...{ name: 'large responses', capacity: 192, perKey: 64 },
-    ...{ waitingPerKey: 2, waitingMax: 8, waitMsMax: requestWaitMsMax },
+    ...{ name: 'large responses', capacity: 192, perKey: 24 },
+    // Each that waits is in memory as well, with up to 8 MiB.
+    ...{ waitingPerKey: 2, waitingMax: 32, waitMsMax: requestWaitMsMax },
   });
   /** The same of callers without credentials, who are counted by address. They cannot take all connections. */
   readonly #openAnswers = new FairLane({
@@ -115,16 +116,18 @@ export class RequestLanes {
    * Counts a large answer as held until the client has received it or has disconnected. Throws as
    * {@link run} does.
    * The signal of `waiter` aborts when the response is closed.
+   * @returns a function that tells whether other answers wait
    */
   async holdAnswer(
     { rateClass }: Pick<Contract, 'rateClass'>,
     { sharer, waiter, bytes }: { sharer: string; waiter: Waiter; bytes: number },
-  ): Promise<void> {
-    if (bytes < countedAnswerBytesMin) return;
+  ): Promise<() => boolean> {
+    if (bytes < countedAnswerBytesMin) return () => false;
     const lane = rateClass === 'none' ? this.#openAnswers : this.#answers;
     const leave = await lane.enter(sharer, { cost: bytes / mebibyte, waiter });
     waiter.signal.addEventListener('abort', leave, { once: true });
     if (waiter.signal.aborted) leave();
+    return () => lane.waiting > 0;
   }
 
   /** Runs one short piece of work for a request whose handler is in no lane. */

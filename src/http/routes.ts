@@ -14,7 +14,7 @@ import { parseQueryString, type QueryValues } from './query.ts';
 import { RequestBody } from './request-body.ts';
 import { contextOf, setHeaders } from './request-context.ts';
 import type { RequestLanes } from './request-lanes.ts';
-import { sendResult } from './send-result.ts';
+import { prepareAnswer, sendAnswer } from './send-result.ts';
 import type { PathParams } from './validate.ts';
 
 /** Name of the sharer when `sharerOf` is not given. */
@@ -109,13 +109,15 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
       return;
     }
     const once = onceFor(req, endpoint, options, { call, sharer, body });
-    const result = await endpoint.call(Object.assign(call, { readBody, once }));
-    // A client that reads slowly does not hold its body too.
+    // A client that reads slowly holds neither its body nor the values of the result.
+    const answer = await endpoint.call(Object.assign(call, { readBody, once })).then(prepareAnswer);
     body.release();
-    await sendResult(req, res, result, async (bytes) => {
+    await sendAnswer(req, res, answer, async (bytes) =>
       // The effect of a write is stored, so its answer is not refused.
-      if (refusable.has(endpoint.rateClass)) await options.lanes.holdAnswer(endpoint, { sharer, waiter: call, bytes });
-    });
+      refusable.has(endpoint.rateClass)
+        ? options.lanes.holdAnswer(endpoint, { sharer, waiter: call, bytes })
+        : () => false,
+    );
   } finally {
     body.release();
   }

@@ -23,20 +23,47 @@ export function toWireAnswer(result: Result): WireAnswer {
   return { status, headers, contentType: 'application/json', content: JSON.stringify(result.body) };
 }
 
-/** Waits until the process may hold an answer of so many bytes. */
-export type HoldAnswer = (bytes: number) => Promise<void>;
+/** A response that can be sent. Large content is bytes. */
+export interface PreparedAnswer extends Omit<WireAnswer, 'content'> {
+  content: WireAnswer['content'] | undefined;
+  isLarge: boolean;
+  etag: Result['etag'] | undefined;
+  immutable: Result['immutable'] | undefined;
+}
+
+/**
+ * Prepares a handler's result for {@link sendAnswer}. The values of the result, which may take many times the
+ * bytes of its content, need not stay in memory while a client receives them.
+ */
+export function prepareAnswer(result: Result): PreparedAnswer {
+  const { content, ...answer } = toWireAnswer(result);
+  const { etag, immutable } = result;
+  const isLarge = content !== undefined && isLonger(content, sliceBytes);
+  return { ...answer, content: isLarge ? Buffer.from(content) : content, etag, immutable, isLarge };
+}
+
+/** Tells whether the content has more bytes. A character of JavaScript has at most three in UTF-8. */
+function isLonger(content: string | Uint8Array, bytes: number): boolean {
+  return content.length > bytes / 3 && Buffer.byteLength(content) > bytes;
+}
+
+/**
+ * Waits until the process may hold an answer of so many bytes. Resolves to a function that tells whether others
+ * wait for the room that it takes.
+ */
+export type HoldAnswer = (bytes: number) => Promise<() => boolean>;
 
 /**
  * Sends the response; 304 without content when the client already has it (RFC 9110, 15.4.5). Node
  * omits the content for HEAD.
  * @throws what `hold` throws, before anything is sent
  */
-export async function sendResult(req: Request, res: Response, result: Result, hold: HoldAnswer): Promise<void> {
-  const { status, headers, contentType, content } = toWireAnswer(result);
+export async function sendAnswer(req: Request, res: Response, answer: PreparedAnswer, hold: HoldAnswer): Promise<void> {
+  const { status, headers, contentType, content } = answer;
   const isRead = (req.method === 'GET' || req.method === 'HEAD') && status === 200;
-  if (isRead) setCaching(res, result);
+  if (isRead) setCaching(res, answer);
   setHeaders(res, headers);
-  if (isRead && result.etag !== undefined && noneMatchHolds(req.headers['if-none-match'], result.etag)) {
+  if (isRead && answer.etag !== undefined && noneMatchHolds(req.headers['if-none-match'], answer.etag)) {
     res.status(304).end();
     return;
   }
@@ -45,31 +72,37 @@ export async function sendResult(req: Request, res: Response, result: Result, ho
     res.end();
     return;
   }
-  const isLarge = content.length > sliceBytes && req.method !== 'HEAD';
-  const sent = isLarge && typeof content === 'string' ? Buffer.from(content) : content;
-  if (isLarge) await hold(sent.length);
+  const isSlow = answer.isLarge && typeof content !== 'string' && req.method !== 'HEAD';
+  const isWaitedFor = isSlow ? await hold(content.length) : undefined;
   res.setHeader('Content-Type', contentType);
-  res.setHeader('Content-Length', Buffer.byteLength(sent));
-  if (isLarge && typeof sent !== 'string') await sendSlices(res, sent);
-  else res.end(sent);
+  res.setHeader('Content-Length', Buffer.byteLength(content));
+  if (isWaitedFor !== undefined && typeof content !== 'string') await sendSlices(res, content, isWaitedFor);
+  else res.end(content);
 }
 
 const sliceBytes = 256 * 1024;
 /**
  * A client is disconnected when it reads nothing of a large response for `stalledMs`, or has not
- * read all of it after `sendingMs`.
+ * read all of it after `sendingMs`. While others wait to send theirs, it has `hurriedMs`, and a second more for
+ * each MiB.
  */
 const stalledMs = 10_000;
 const sendingMs = 120_000;
+const hurriedMs = 5_000;
+const hurriedBytesPerMs = 1024;
 
 /**
  * Sends content at the speed of the client, so that a slow client does not hold resources for long.
  */
-async function sendSlices(res: Response, content: Uint8Array): Promise<void> {
-  const endsAtMs = performance.now() + sendingMs;
+async function sendSlices(res: Response, content: Uint8Array, isWaitedFor: () => boolean): Promise<void> {
+  const startedAtMs = performance.now();
+  const isOver = () => {
+    const tookMs = performance.now() - startedAtMs;
+    return tookMs > sendingMs || (tookMs > hurriedMs + content.length / hurriedBytesPerMs && isWaitedFor());
+  };
   for (let start = 0; start < content.length && !res.destroyed; start += sliceBytes) {
     if (res.write(content.subarray(start, start + sliceBytes))) continue;
-    if (performance.now() > endsAtMs || !(await drained(res))) {
+    if (isOver() || !(await drained(res))) {
       res.destroy();
       return;
     }
@@ -98,7 +131,7 @@ const yearS = 31_536_000;
  * Sets the caching headers. Content that may change is revalidated every time, content that never
  * changes is not. Only the caller may store either.
  */
-function setCaching(res: Response, { etag, immutable }: Result): void {
+function setCaching(res: Response, { etag, immutable }: PreparedAnswer): void {
   if (etag === undefined && immutable === undefined) return;
   res.setHeader('Cache-Control', immutable ? `private, max-age=${yearS}, immutable` : 'private, no-cache');
   res.setHeader('Vary', credentialHeaders);

@@ -2,8 +2,8 @@ import { RateLimitedError } from '../../lib/errors.ts';
 import { FairLane } from '../../lib/fair-lane.ts';
 import { requestWaitMsMax } from '../../lib/fair-lane-options.ts';
 
-/** Waiting look-ups of all sharers. */
-const waitingMax = 1_024;
+/** So many sharers may fill their share of the waiting look-ups before others are refused. */
+const fullSharersMax = 16;
 /**
  * Time for which the lane place of a missing record stays occupied. So one sharer can test at most
  * about a hundred ids per second.
@@ -29,20 +29,23 @@ export class UnknownRecords<T> {
     this.#what = what;
     this.#lane = new FairLane({
       ...{ name: `look-ups of unknown ${what}`, capacity: 2, perKey: 1 },
-      ...{ waitingPerKey: waitingPerSharer, waitingMax, waitMsMax: requestWaitMsMax },
+      ...{ waitingPerKey: waitingPerSharer, waitingMax: fullSharersMax * waitingPerSharer },
+      waitMsMax: requestWaitMsMax,
     });
   }
 
   /**
-   * Returns the result of `look`, in turn. Requests with the same id share one look-up.
+   * Returns the result of `look`, in turn. Requests of one sharer with the same id share one look-up. Those of
+   * others do not, because they would wait behind what this sharer asked for before.
    * @throws RateLimitedError when too many requests of one sharer wait
    * @throws UnavailableError when too many requests wait in total
    */
-  find(id: string, sharer: string | undefined, look: () => Promise<T | undefined>): Promise<T | undefined> {
-    const underWay = this.#underWay.get(id);
+  find(id: string, sharer = '', look: () => Promise<T | undefined>): Promise<T | undefined> {
+    const asked = JSON.stringify([sharer, id]);
+    const underWay = this.#underWay.get(asked);
     if (underWay !== undefined) return underWay;
-    const found = this.#look(sharer ?? '', look).finally(() => this.#underWay.delete(id));
-    this.#underWay.set(id, found);
+    const found = this.#look(sharer, look).finally(() => this.#underWay.delete(asked));
+    this.#underWay.set(asked, found);
     return found;
   }
 

@@ -116,7 +116,7 @@ export async function listVersions<Content>(
        union all
        select further.version, measured.bytes + further.bytes, place + 1
        from measured cross join lateral (${next('measured.version')}) as further
-       where measured.bytes <= :bytesMax and place <= :limit)
+       where (place = 1 or measured.bytes <= :bytesMax) and place <= :limit)
      select ${columnNames(kind).join(', ')}, (select cast(count(*) as integer) from measured) as measured
      from ${tables.versions} join measured using (version)
      where project_id = :projectId and ${idColumn} = :id and place <= :limit and (place = 1 or bytes <= :bytesMax)

@@ -53,3 +53,26 @@ test('a thousand requests with one new key at once: one look-up, and none is ref
   await Promise.all(Array.from({ length: 1_000 }, () => unknownKeys.find('same', '203.0.113.9', look)));
   expect(counts.all).toBe(1);
 });
+
+test('one project that two users ask for: neither waits behind what the other asked for before', async () => {
+  const unknownProjects = new UnknownRecords<string>('projects', 512);
+  const { counts, look } = countedMiss();
+  const flood = Promise.allSettled(
+    ['other-1', 'other-2', 'other-3', 'theirs'].map((id) => unknownProjects.find(id, 'usr_hostile', look)),
+  );
+  await expect(unknownProjects.find('theirs', 'usr_victim', async () => 'record')).resolves.toBe('record');
+  expect(counts.all).toBeLessThan(4);
+  await flood;
+});
+
+test('two users with as many unknown projects as may wait: a third is not refused', async () => {
+  const unknownProjects = new UnknownRecords<string>('projects', 16);
+  const { look } = countedMiss();
+  const flood = Promise.allSettled(
+    ['usr_1', 'usr_2'].flatMap((user) =>
+      Array.from({ length: 17 }, (_, index) => unknownProjects.find(`${user}-${index}`, user, look)),
+    ),
+  );
+  await expect(unknownProjects.find('theirs', 'usr_3', async () => 'record')).resolves.toBe('record');
+  await flood;
+});

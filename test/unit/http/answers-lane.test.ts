@@ -1,26 +1,30 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { endpoint } from '../../../src/http/endpoint.ts';
 import { RequestLanes } from '../../../src/http/request-lanes.ts';
+import { prepareAnswer } from '../../../src/http/send-result.ts';
 import { serve } from '../../support/http-app.ts';
 import { until } from '../../support/until.ts';
 
 test('a large answer counts until its client has it or has gone, and a small one never', async () => {
   const lanes = new RequestLanes();
   const read = { rateClass: 'read' } as const;
-  const bytes = 32 * 1024 * 1024;
+  const bytes = 12 * 1024 * 1024;
   const clients = [new AbortController(), new AbortController(), new AbortController()] as const;
-  await lanes.holdAnswer(read, { sharer: 'slow', waiter: clients[0], bytes: bytes });
+  const isWaitedFor = await lanes.holdAnswer(read, { sharer: 'slow', waiter: clients[0], bytes: bytes });
   await lanes.holdAnswer(read, { sharer: 'slow', waiter: clients[1], bytes: bytes });
+  expect(isWaitedFor()).toBe(false);
   let third = false;
   const waiting = lanes.holdAnswer(read, { sharer: 'slow', waiter: clients[2], bytes: bytes }).then(() => {
     third = true;
   });
   await lanes.holdAnswer(read, { sharer: 'slow', waiter: new AbortController(), bytes: 1_000 });
   await lanes.holdAnswer(read, { sharer: 'other', waiter: new AbortController(), bytes: bytes });
-  expect(third).toBe(false);
+  expect([third, isWaitedFor()]).toEqual([false, true]);
   clients[0].abort();
   await waiting;
   expect(third).toBe(true);
@@ -40,7 +44,7 @@ test('clients that do not read large answers hold few, of any kind, and a write 
     });
   const app = await serve([large('GET', 'read'), large('POST', 'write')], { authorize: async () => undefined });
   const sockets = await Promise.all(
-    Array.from({ length: 4 }, async () => {
+    Array.from({ length: 3 }, async () => {
       const socket = connect(app.port, '127.0.0.1');
       await once(socket, 'connect');
       socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -48,8 +52,8 @@ test('clients that do not read large answers hold few, of any kind, and a write 
     }),
   );
   try {
-    // Two are being sent, and two wait.
-    await until('all are handled', 10_000, () => handled === 4);
+    // One is being sent, and two wait.
+    await until('all are handled', 10_000, () => handled === 3);
     const refused = await fetch(`${app.url}/large`);
     expect([refused.status, await refused.json()]).toMatchObject([429, { code: 'workspace_busy' }]);
     const written = await fetch(`${app.url}/large`, { method: 'POST' });
@@ -60,4 +64,44 @@ test('clients that do not read large answers hold few, of any kind, and a write 
     for (const socket of sockets) socket.destroy();
     await app.close();
   }
+});
+
+test('while a client does not read a large answer, the values that it was made of are not kept', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  const bodies: WeakRef<object>[] = [];
+  const list = endpoint({
+    ...{ method: 'GET', operationId: 'large', path: '/large', summary: '', tag: '', rateClass: 'read' },
+    access: { authenticated: true },
+    responses: { 200: { description: '', schema: z.strictObject({ text: z.string() }) } },
+    handle: async () => {
+      const body = { text: 'x'.repeat(20 * 1024 * 1024) };
+      bodies.push(new WeakRef(body));
+      return { status: 200, body };
+    },
+  });
+  const app = await serve([list], { authorize: async () => undefined });
+  const socket = connect(app.port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.pause();
+    await until('the values are collected', 10_000, () => {
+      collectGarbage();
+      return bodies.length === 1 && bodies[0]?.deref() === undefined;
+    });
+    expect(socket.destroyed).toBe(false);
+  } finally {
+    socket.destroy();
+    await app.close();
+  }
+});
+
+test.each([
+  ['of 262,144 letters is not large', 'x'.repeat(262_144), false],
+  ['of 262,145 letters is large', 'x'.repeat(262_145), true],
+  ['of 100,000 characters with three bytes each is large', '文'.repeat(100_000), true],
+  ['of 60,000 characters with three bytes each is not large', '文'.repeat(60_000), false],
+])('a text %s', (_what, content, isLarge) => {
+  expect(prepareAnswer({ status: 200, contentType: 'text/plain', content }).isLarge).toBe(isLarge);
 });
