@@ -75,7 +75,14 @@ export const renderBody = z
   .strictObject({
     ...pinFields,
     variables: variablesField.default({}),
-    placeholders: z.record(z.string(), listUpToFault(givenMessage, isMessage)).default({}),
+    placeholders: z
+      .record(z.string(), listUpToFault(givenMessage, isMessage))
+      .default({})
+      .meta({
+        description:
+          'Messages by the name of the placeholder that they replace. Each use of a placeholder counts: at most 10,000 messages are ' +
+          'inserted. Those for placeholders that are used more than once have at most 1,048,576 characters as JSON',
+      }),
     on_missing: z.enum(['error', 'empty', 'keep']).default('error').meta({
       description:
         'What to do with a missing variable: `error` refuses the request, `empty` inserts nothing, `keep` keeps the tag',

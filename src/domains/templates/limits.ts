@@ -21,6 +21,8 @@ export const templateLimits = {
   /** Characters of a prompt's texts and of the parts it reaches, each part counted once. */
   reachedCharactersMax: 1_048_576,
   messagesMax: 200,
+  /** Messages that replace placeholders in one render. Each use of a placeholder counts. */
+  insertedMessagesMax: 10_000,
   outputCharactersMax: 1_048_576,
   /** Nodes, list items and searched contexts of one render. */
   stepsMax: 50_000,

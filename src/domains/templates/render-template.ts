@@ -1,6 +1,6 @@
 import { templateLimits } from './limits.ts';
 import type { Message, ParsedMessage } from './parse-messages.ts';
-import { MissingVariablesError } from './problems.ts';
+import { MissingVariablesError, TemplateLimitError } from './problems.ts';
 import { type RenderedTexts, renderTexts } from './render-texts.ts';
 import type { ParsedTemplate, Rendered, RenderOptions } from './template.ts';
 import type { WorkspaceThreads } from './threads/template-threads.ts';
@@ -31,13 +31,14 @@ export async function renderTemplate(
 /**
  * Renders a chat. All messages share one budget. The messages given for a placeholder replace it
  * unchanged.
- * @throws the errors of `renderTemplate`
+ * @throws the errors of `renderTemplate`, and TemplateLimitError for too many or too large messages for placeholders
  */
 export async function renderMessages<Given extends object>(
   threads: WorkspaceThreads,
   messages: readonly ParsedMessage[],
   options: RenderOptions & { placeholders: Readonly<Record<string, readonly Given[]>> },
 ): Promise<RenderedMessages<Given>> {
+  checkGiven(messages, options.placeholders);
   const templates = messages.flatMap((each) => ('content' in each ? [each.content] : []));
   const empty = messages.flatMap((each) =>
     'placeholder' in each && !Object.hasOwn(options.placeholders, each.placeholder) ? [each.placeholder] : [],
@@ -50,6 +51,40 @@ export async function renderMessages<Given extends object>(
     return options.onMissing === 'keep' ? [each] : [];
   });
   return { messages: filled, used, missing };
+}
+
+/**
+ * Checks the messages that replace placeholders, once for each use of a placeholder. A placeholder that is used once
+ * inserts no more than the caller gave, so only the others are measured.
+ * @throws TemplateLimitError
+ */
+function checkGiven(
+  messages: readonly ParsedMessage[],
+  placeholders: Readonly<Record<string, readonly object[]>>,
+): void {
+  const { insertedMessagesMax, outputCharactersMax } = templateLimits;
+  const uses = new Map<readonly object[], number>();
+  for (const each of messages) {
+    const given =
+      'placeholder' in each && Object.hasOwn(placeholders, each.placeholder) && placeholders[each.placeholder];
+    if (given) uses.set(given, (uses.get(given) ?? 0) + 1);
+  }
+  let count = 0;
+  for (const [given, times] of uses) count += given.length * times;
+  if (count > insertedMessagesMax) {
+    throw new TemplateLimitError(
+      `At most ${insertedMessagesMax} messages may replace placeholders, and each use of a placeholder counts; these are ${count}`,
+      'output',
+    );
+  }
+  let characters = 0;
+  for (const [given, times] of uses) if (times > 1) characters += JSON.stringify(given).length * times;
+  if (characters > outputCharactersMax) {
+    throw new TemplateLimitError(
+      `The messages for placeholders that are used more than once may have at most ${outputCharactersMax} characters as JSON, and each use counts; these have ${characters}`,
+      'output',
+    );
+  }
 }
 
 async function render(

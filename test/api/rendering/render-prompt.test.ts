@@ -393,6 +393,14 @@ describe('422', () => {
     }
   });
 
+  test('messages that are too large, as often as their placeholder is used', async () => {
+    const messages = Array.from({ length: 200 }, () => ({ placeholder: 'history' }));
+    const { id } = await it.newPrompt({ type: 'chat', template: undefined, messages });
+    const history = [{ role: 'user', content: 'x'.repeat(1_000_000) }];
+    const problem = expectProblem(await refusedRender(it, id, { placeholders: { history } }), 422, 'template_limit');
+    expect(problem).toMatchObject({ budget: 'output', detail: expect.stringContaining('at most 1048576 characters') });
+  });
+
   test('a message without a role, and content that is none', async () => {
     const { id } = await it.newPrompt();
     const faultOf = async (message: object) =>

@@ -138,6 +138,28 @@ test.each(['mustache', 'liquid', 'plain'] as const)('a %s chat takes messages at
   expect(kept.messages[1]).toEqual({ placeholder: 'history' });
 });
 
+const used = (times: number) => Array.from({ length: times }, () => ({ placeholder: 'history' }));
+const fill = async (times: number, history: object[]) => {
+  const options = { variables: {}, parts: new Map(), onMissing: 'error' as const };
+  return renderMessages(threads, used(times), { ...options, placeholders: { history } });
+};
+
+test.each([
+  ['200 times with 1 MB', 200, [{ role: 'u', content: 'x'.repeat(1_000_000) }]],
+  ['twice with more than half of the characters', 2, [{ role: 'u', content: 'x'.repeat(524_288) }]],
+  ['200 times with 51 messages', 200, Array.from({ length: 51 }, () => ({ role: 'u' }))],
+])('a placeholder that is used %s is refused', async (_what, times, history) => {
+  await expect(fill(times, history)).rejects.toMatchObject({ code: 'template_limit', budget: 'output' });
+});
+
+test.each([
+  ['once with as much as a body can have', 1, [{ role: 'u', content: 'x'.repeat(1_048_576) }]],
+  ['twice with 500,000 characters', 2, [{ role: 'u', content: 'x'.repeat(500_000) }]],
+  ['200 times with 50 messages', 200, Array.from({ length: 50 }, () => ({ role: 'u' }))],
+])('a placeholder that is used %s is replaced', async (_what, times, history) => {
+  expect((await fill(times, history)).messages).toHaveLength(times * history.length);
+});
+
 test('a liquid template that needs a part it cannot see through says so', async () => {
   const template = await parseTemplate(threads, 'liquid', "{% render 'sig' %}");
   const expanded = { ...nothing, parts: new Map([['sig', parseMustache('{{who}}')]]) };

@@ -58,3 +58,30 @@ test('while one workspace has large texts counted without end, the small one of 
   await Promise.all(flood);
   expect(counted.filter((each) => each).length).toBeGreaterThanOrEqual(19);
 });
+
+describe('a chat of very many messages', () => {
+  /** Counts every text as one token, and notes which texts it is asked for. */
+  function counterOver(asked: string[]): TokenCounter {
+    const countTokens = async (_encoding: string, texts: readonly string[]) => {
+      asked.push(...texts);
+      return texts.map(() => ({ count: 1, exact: true }));
+    };
+    return new TokenCounter({ countTokens } as unknown as TemplateThreads);
+  }
+  const count = (counter: TokenCounter, texts: string[]) =>
+    counter.count({ workspaceId: 'wsp_a', texts, model: 'gpt-4o' }, 10_000);
+
+  test('is asked for each different text once', async () => {
+    const asked: string[] = [];
+    const counted = await count(counterOver(asked), Array<string>(10_000).fill('same'));
+    expect([counted, asked]).toEqual([{ count: 10_000, model: 'gpt-4o', estimated: false }, ['same']]);
+  });
+
+  test('that are all different is estimated without asking', async () => {
+    const asked: string[] = [];
+    const texts = Array.from({ length: 1_001 }, (_, at) => `text ${at}`);
+    expect(await count(counterOver(asked), texts)).toMatchObject({ estimated: true });
+    expect(asked).toEqual([]);
+    expect(await count(counterOver(asked), texts.slice(1))).toMatchObject({ count: 1_000, estimated: false });
+  });
+});

@@ -26,6 +26,11 @@ interface Wanted {
 const countedCharactersMax = 1_048_576;
 const bytesPerToken = 4;
 /**
+ * Different texts of one prompt that are counted unless they were before; with more, all are estimated. Asking for so
+ * many takes 20 ms.
+ */
+const freshTextsMax = 1_000;
+/**
  * Milliseconds of one turn of the thread. A turn that takes longer is hostile, and the thread is
  * terminated.
  */
@@ -92,17 +97,30 @@ export class TokenCounter {
     texts: readonly string[],
     waitMsMax: number,
   ): Promise<TextTokens[] | undefined> {
-    const known = texts.map((text) => this.#kept.get(keyOf(encoding, text)));
-    if (known.every((each) => each !== undefined)) return known;
-    const characters = texts.reduce((total, text, index) => total + (known[index] === undefined ? text.length : 0), 0);
-    if (characters > countedCharactersMax || this.#isBehind(waitMsMax)) return undefined;
-    const patience = new Patience();
-    const counting = texts.map((text, index) => known[index] ?? this.#countText(workspaceId, encoding, text, patience));
-    // When the lane refuses or the wait ends, the caller gets an estimate.
-    const all = Promise.all(counting).catch(() => undefined);
-    const counted = await unless(this.#everCounted ? waitMsMax : firstPatienceMs, all);
-    patience.end();
-    return counted?.every((each) => each !== undefined) ? counted : undefined;
+    const counts = new Map<string, TextTokens | undefined>();
+    const fresh: string[] = [];
+    for (const text of texts) {
+      if (counts.has(text)) continue;
+      const kept = this.#kept.get(keyOf(encoding, text));
+      counts.set(text, kept);
+      if (kept === undefined && fresh.push(text) > freshTextsMax) return undefined;
+    }
+    if (fresh.length > 0) {
+      const characters = fresh.reduce((total, { length }) => total + length, 0);
+      if (characters > countedCharactersMax || this.#isBehind(waitMsMax)) return undefined;
+      const patience = new Patience();
+      const counting = fresh.map(async (text) =>
+        counts.set(text, await this.#countText(workspaceId, encoding, text, patience)),
+      );
+      // When the lane refuses or the wait ends, the caller gets an estimate.
+      await unless(
+        this.#everCounted ? waitMsMax : firstPatienceMs,
+        Promise.all(counting).catch(() => undefined),
+      );
+      patience.end();
+    }
+    const counted = texts.map((text) => counts.get(text));
+    return counted.every((each) => each !== undefined) ? counted : undefined;
   }
 
   #isBehind(waitMsMax: number): boolean {
