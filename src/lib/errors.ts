@@ -87,6 +87,11 @@ export class UnavailableError extends AppError<'unavailable'> {
  * effect was stored. Work that cannot be repeated safely must not run again.
  */
 export class OutcomeUnknownError extends UnavailableError {}
+/**
+ * The database stopped a statement that took too long. The same statement may take as long again, so work that is
+ * repeated without end after an UnavailableError must not be repeated without end after this one.
+ */
+export class StatementTooSlowError extends UnavailableError {}
 
 /**
  * Returns what an engine said. The clients of the engines throw errors for a caller and keep what

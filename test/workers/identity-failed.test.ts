@@ -2,9 +2,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import { UnrecoverableError } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { applyOrGiveUp, triesMax } from '../../src/domains/identity/apply-or-give-up.ts';
-import { UnavailableError } from '../../src/lib/errors.ts';
+import { StatementTooSlowError, UnavailableError } from '../../src/lib/errors.ts';
 import type { IdentityEvent } from '../../src/queue/identity-event.ts';
 import { createIdentityEventPublisher, type IdentityEventPublisher } from '../../src/queue/identity-event-publisher.ts';
+import type { Postgres } from '../../src/stores/postgres/client.ts';
 import type { Redis } from '../../src/stores/redis/client.ts';
 import { identityTriesKey } from '../../src/stores/redis/names.ts';
 import { expectProblem, startApi, type TestApi } from '../support/api.ts';
@@ -83,6 +84,15 @@ describe('an event that cannot be applied', () => {
     // Other tests have events of their own.
     expect(await countOf('outcome="failed"')).toBeGreaterThan(failed);
     expect(await redis.exists(identityTriesKey(job.id))).toBe(0);
+  });
+
+  test('since its statement always takes too long is given up too', async () => {
+    const slow = new StatementTooSlowError('query_timeout', 'A statement took too long');
+    const postgres = { transaction: () => Promise.reject(slow) } as unknown as Postgres;
+    const job = { id: `job-${randomUUID()}` };
+    await redis.set(identityTriesKey(job.id), triesMax - 2);
+    await expect(applyOrGiveUp(deps(postgres), job, aUser('user_x', 'Ann'))).rejects.toThrow(slow);
+    await expect(applyOrGiveUp(deps(postgres), job, aUser('user_x', 'Ann'))).rejects.toThrow(UnrecoverableError);
   });
 
   test('is listed for the operator with its reason, while events of others go on', async () => {

@@ -1,5 +1,5 @@
 import { UnrecoverableError } from 'bullmq';
-import { AppError } from '../../lib/errors.ts';
+import { AppError, StatementTooSlowError } from '../../lib/errors.ts';
 import type { IdentityEvent } from '../../queue/identity-event.ts';
 import { countIdentityEvent } from '../../queue/identity-event-counts.ts';
 import type { Redis } from '../../stores/redis/client.ts';
@@ -20,7 +20,7 @@ const triesKeptS = 24 * 60 * 60;
 
 /**
  * Applies the event and counts its outcome. Retries without end while the database is unavailable.
- * After ten other failures it gives up: the event stays in the list of failed events with its
+ * After ten other failures, such as a statement that takes too long, it gives up: the event stays in the list of failed events with its
  * reason.
  * @throws UnrecoverableError when it gives up; before that, the error of the attempt
  */
@@ -35,7 +35,7 @@ export async function applyOrGiveUp(
     if (outcome !== 'duplicate') await countIdentityEvent(deps.redis, event.provider, outcome);
     return outcome;
   } catch (error) {
-    if (error instanceof AppError) throw error;
+    if (error instanceof AppError && !(error instanceof StatementTooSlowError)) throw error;
     if ((await countTry(deps.redis, id)) < triesMax) throw error;
     await deps.redis.del(identityTriesKey(id));
     await countIdentityEvent(deps.redis, event.provider, 'failed');

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RateLimitedError, UnavailableError } from '../../lib/errors.ts';
+import { RateLimitedError, StatementTooSlowError, UnavailableError } from '../../lib/errors.ts';
 
 /** Between two tries while a store is unavailable, or a thread is busy. */
 const restMs = 500;
@@ -13,6 +13,7 @@ export async function patiently<T>(signal: AbortSignal, run: () => Promise<T>): 
     try {
       return await run();
     } catch (error) {
+      if (error instanceof StatementTooSlowError) throw error;
       if (!(error instanceof UnavailableError || error instanceof RateLimitedError)) throw error;
     }
     signal.throwIfAborted();

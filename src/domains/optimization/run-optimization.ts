@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { UnavailableError } from '../../lib/errors.ts';
+import { StatementTooSlowError, UnavailableError } from '../../lib/errors.ts';
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
@@ -163,7 +163,7 @@ async function endWith(deps: RunOptimizationDeps, lease: Lease, error: unknown):
     await endRun(postgres, lease, { state: 'failed', error: { code: error.code, message: error.message } });
     return;
   }
-  if (error instanceof UnavailableError) {
+  if (error instanceof UnavailableError && !(error instanceof StatementTooSlowError)) {
     await inTransaction(postgres, (transaction) => releaseLease(transaction, lease));
     throw error;
   }

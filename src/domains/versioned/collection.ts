@@ -68,10 +68,14 @@ export function authorOf({ actor: { type, id } }: Acting): Author {
   return { type, id };
 }
 
+/** An import holds its locks for up to 120 s. A change that waits for them gives its connection back after this time. */
+const lockWaitMsMax = 3_000;
+
 /**
  * Runs a change of one item in one transaction. After the commit, requests every process to invalidate
  * its cache. Any error of the change rolls the transaction back.
- * @throws UnavailableError, and the errors of the change
+ * @throws UnavailableError, also `query_timeout` after a wait of {@link lockWaitMsMax} for a lock
+ * @throws the errors of the change
  */
 export async function changeItem<Content, Changed extends { item: { id: string } }>(
   { kind, postgres, invalidations, lockFirst }: Collection<Content>,
@@ -79,6 +83,7 @@ export async function changeItem<Content, Changed extends { item: { id: string }
   change: (transaction: Postgres) => Promise<Changed>,
 ): Promise<Changed> {
   const changed = await inTransaction(postgres, async (transaction) => {
+    await transaction.raw(`set local lock_timeout = ${lockWaitMsMax}`);
     await lockFirst?.(transaction, project.projectId);
     return change(transaction);
   });

@@ -48,7 +48,7 @@ function codesOf(contract: Contract): ProblemCode[] {
 
 function accessCodes(access: Access): ProblemCode[] {
   if ('open' in access) return [];
-  const known: ProblemCode[] = ['credentials_required', 'invalid_credentials', 'postgres_unavailable'];
+  const known: ProblemCode[] = ['credentials_required', 'invalid_credentials', 'postgres_unavailable', 'query_timeout'];
   if ('scope' in access) return [...known, 'insufficient_scope', 'insufficient_role'];
   if ('role' in access) return [...known, 'admin_required', 'insufficient_role'];
   return 'admin' in access ? [...known, 'admin_required'] : known;

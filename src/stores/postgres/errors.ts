@@ -1,4 +1,4 @@
-import { UnavailableError } from '../../lib/errors.ts';
+import { StatementTooSlowError, UnavailableError } from '../../lib/errors.ts';
 
 /**
  * Connection failures: Node's `code`, and SQLSTATEs of the classes 08, 53 and 57. PgBouncer reports
@@ -25,13 +25,30 @@ const unavailableCodes = new Set([
 const unavailableMessages =
   /Connection terminated|timeout expired|Client has encountered a connection error|connect timeout/;
 
+/** Statements that Postgres has stopped, by SQLSTATE: query_canceled, lock_not_available. */
+const stopped: Readonly<Record<string, (cause: unknown) => UnavailableError>> = {
+  '57014': (cause) =>
+    new StatementTooSlowError(
+      'query_timeout',
+      'A statement of the request exceeded the time limit of the database. Try again later, or request less data.',
+      { cause, retryAfterS: 5 },
+    ),
+  '55P03': (cause) =>
+    new UnavailableError(
+      'query_timeout',
+      'Another change of the same data, such as an import, has not ended. Nothing was changed. Try again.',
+      { cause, retryAfterS: 5 },
+    ),
+};
+
 /**
- * Converts an error to UnavailableError if the database is unavailable. Returns any other error
- * unchanged. Only our dialect of knex calls this, so that no caller can forget it.
+ * Converts an error to UnavailableError if the database is unavailable or has stopped the statement. Returns any other
+ * error unchanged. Only our dialect of knex calls this, so that no caller can forget it.
  */
 export function recognizePostgresError(error: unknown): unknown {
-  if (!isUnavailable(error)) return error;
-  return postgresAway(error);
+  const ofStopped = stopped[codeOf(error)];
+  if (ofStopped !== undefined) return ofStopped(error);
+  return isUnavailable(error) ? postgresAway(error) : error;
 }
 
 /** Returns the error for a caller while Postgres is unavailable. */
@@ -39,8 +56,13 @@ export function postgresAway(cause?: unknown): UnavailableError {
   return new UnavailableError('postgres_unavailable', 'The database cannot be reached at the moment.', { cause });
 }
 
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error) || error.message.startsWith('bind message')) return false;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return unavailableCodes.has(code) || error.name === 'KnexTimeoutError' || unavailableMessages.test(error.message);
+  return (
+    unavailableCodes.has(codeOf(error)) || error.name === 'KnexTimeoutError' || unavailableMessages.test(error.message)
+  );
 }

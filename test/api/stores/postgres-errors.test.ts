@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { OutcomeUnknownError, originOf } from '../../../src/lib/errors.ts';
+import { OutcomeUnknownError, originOf, StatementTooSlowError } from '../../../src/lib/errors.ts';
 import { connectPostgres, type Postgres } from '../../../src/stores/postgres/client.ts';
 import { inTransaction } from '../../../src/stores/postgres/transaction.ts';
 import { until } from '../../support/until.ts';
@@ -47,4 +47,14 @@ test('what Postgres says of the statement itself is passed on', async () => {
   const expected = { code: '23505', constraint: 'a_live_slug' };
   expect(await failureOf(postgres.raw(refused))).toMatchObject(expected);
   expect(await failureOf(inTransaction(postgres, (transaction) => transaction.raw(refused)))).toMatchObject(expected);
+});
+
+test('a statement that Postgres stops after its time is an error for the caller', async () => {
+  const slow = inTransaction(postgres, async (transaction) => {
+    await transaction.raw('set local statement_timeout = 1');
+    await transaction.raw('select pg_sleep(60)');
+  });
+  const error = await failureOf(slow);
+  expect(error).toBeInstanceOf(StatementTooSlowError);
+  expect(error).toMatchObject({ kind: 'unavailable', code: 'query_timeout', cause: { code: '57014' } });
 });

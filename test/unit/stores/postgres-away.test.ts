@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { OutcomeUnknownError, originOf, UnavailableError } from '../../../src/lib/errors.ts';
+import { OutcomeUnknownError, originOf, StatementTooSlowError, UnavailableError } from '../../../src/lib/errors.ts';
 import { connectPostgres, type Postgres } from '../../../src/stores/postgres/client.ts';
 import { postgresAway, recognizePostgresError } from '../../../src/stores/postgres/errors.ts';
 import { inTransaction } from '../../../src/stores/postgres/transaction.ts';
@@ -82,7 +82,6 @@ describe.each(uses)('%s', (_name, use) => {
 
 test.each([
   ['a slug that is taken', Object.assign(new Error('duplicate key'), { code: '23505' })],
-  ['a statement that took too long', Object.assign(new Error('canceling statement'), { code: '57014' })],
   [
     'a statement with too many bindings',
     Object.assign(new Error('bind message has 1 parameter formats but 0 parameters'), { code: '08P01' }),
@@ -99,3 +98,12 @@ test.each(['08000', '08001', '08003', '08004', '08006', '08007', '08P01', '53300
     expect(error).toMatchObject({ kind: 'unavailable', code: 'postgres_unavailable' });
   },
 );
+
+test.each([
+  ['took too long', '57014', true],
+  ['waited too long for a lock', '55P03', false],
+])('a statement that %s is an error for the caller, who may try again', (_what, code, mayAlwaysTakeTooLong) => {
+  const error = recognizePostgresError(Object.assign(new Error('canceling statement'), { code }));
+  expect(error).toMatchObject({ kind: 'unavailable', code: 'query_timeout', retryAfterS: 5 });
+  expect(error instanceof StatementTooSlowError).toBe(mayAlwaysTakeTooLong);
+});
