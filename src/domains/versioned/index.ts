@@ -12,6 +12,7 @@ export {
   versionSchemaOf,
   versionToWire,
 } from './item-output.schema.ts';
+export { isSlugTaken } from './item-store.ts';
 export { hashOf, type Kind } from './kind.ts';
 export { contentJson, itemLimits, projectParams, versionNumber } from './params.schema.ts';
 export { actingFor, type ItemResource, idOrSlugIn, itemParams, itemResource, reading, writing } from './resource.ts';

@@ -1,9 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
+import { lockPartGraph } from '../../../src/domains/parts/index.ts';
 import { isStorableText } from '../../../src/lib/storable-text.ts';
+import { connectPostgres } from '../../../src/stores/postgres/client.ts';
 import { newProject, type ProjectOfTest } from '../../support/api.ts';
 import { usePromptApi } from '../../support/prompt-api.ts';
+import { until } from '../../support/until.ts';
 
 const it = usePromptApi();
 
@@ -186,6 +189,34 @@ describe('409', () => {
     expect(answer).toMatchObject({ status: 409, body: { code: 'conflict', errors: [{ path: `line ${line}` }] } });
     expect((await imported(target, lines, '?dry_run=true')).body.conflicts).toMatchObject([{ line }]);
     expect(await exported(target)).toBe(before);
+  });
+
+  test('a prompt that is created with a slug of the import while it runs: nothing is imported, and again it is', async () => {
+    const lines = await exported(await filled());
+    const target = await newProject(it.api);
+    const options = { key: target.key, params: { project_id: target.id } };
+    const owner = connectPostgres(inject('databaseUrl'), 1);
+    try {
+      let importing: ReturnType<typeof imported> | undefined;
+      await owner.transaction(async (transaction) => {
+        await lockPartGraph(transaction, target.id, 'change');
+        importing = imported(target, lines);
+        // It has looked for the prompts, and waits before it looks for the parts.
+        await until('the import waits', 10_000, async () => {
+          const waiting = await transaction('pg_locks')
+            .where({ locktype: 'advisory', granted: false })
+            .whereRaw('(classid::bigint << 32) | objid::bigint = hashtextextended(?, 0)', [`parts of ${target.id}`]);
+          return waiting.length > 0;
+        });
+        await it.ok('createPrompt', '', { ...options, body: { name: 'x', slug: 'a', type: 'text', template: 'x' } });
+      });
+      expect(await importing).toMatchObject({ status: 409, body: { code: 'conflict' } });
+      expect((await exported(target)).split('\n')).toHaveLength(3);
+      await it.ok('deletePrompt', 'a', options);
+      expect(await imported(target, lines)).toMatchObject({ status: 200, body: { prompts: { created: 2 } } });
+    } finally {
+      await owner.destroy();
+    }
   });
 });
 

@@ -8,7 +8,7 @@ import { inTransaction } from '../../../stores/postgres/transaction.ts';
 import { recordAudit } from '../../audit/index.ts';
 import { checkImportedReferences, lockPartGraph, partKind } from '../../parts/index.ts';
 import type { TemplateThreads } from '../../templates/index.ts';
-import type { Acting, ChangeHook } from '../../versioned/index.ts';
+import { type Acting, type ChangeHook, isSlugTaken } from '../../versioned/index.ts';
 import { promptKind } from '../prompt-content.ts';
 import { Deadline } from './deadline.ts';
 import { readImportedChanges } from './imported-changes-store.ts';
@@ -89,8 +89,15 @@ async function importFile(
     });
   } catch (error) {
     if (error instanceof UndoneImport) return error.report;
-    throw error;
+    throw isSlugTaken(error) ? createdMeanwhile(error) : error;
   }
+}
+
+/** Returns the error for a prompt that was created after the lines were compared with the stored items. */
+function createdMeanwhile(cause: unknown): ConflictError {
+  const message =
+    'While the import ran, another request created a prompt with a slug of the import. Nothing was imported. Send the import again';
+  return new ConflictError('conflict', message, { cause });
 }
 
 /** Rolls back a transaction and carries the report to return. */
