@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { FairLane } from '../../lib/fair-lane.ts';
 import type { PartContent } from '../parts/index.ts';
 import {
   type ParsedTemplate,
@@ -18,6 +19,8 @@ export interface PartSource {
   parts: ItemCache<PartContent>;
   threads: TemplateThreads;
   parsed: LRUCache<string, ParsedTemplate>;
+  /** Reads of parts that may need a database connection. */
+  reads: FairLane;
 }
 
 /** The version that a reference resolves to. It changes with the part's versions and labels. */
@@ -39,17 +42,26 @@ type Reference = { slug: string; ref: string };
 
 const parsedMax = 2_000;
 const parsedBytesMax = 32 * 1024 * 1024;
-/** Parts loaded at a time, so that other requests get database connections. */
+/** Parts of one prompt that are loaded at a time. */
 const loadingMax = 4;
+/** Reads of parts at a time, so that other requests get database connections. A prompt is loaded alone as fast as before. */
+const reading = {
+  ...{ name: 'reads of parts', capacity: 6, perKey: loadingMax, perBusyKey: 2 },
+  ...{ waitingPerKey: 1_024, waitingMax: 8_192 },
+};
 
 /** Creates a source of parts with an empty cache. */
-export function createPartSource(deps: Omit<PartSource, 'parsed'>): PartSource {
-  return { ...deps, parsed: new LRUCache({ max: parsedMax, maxSize: parsedBytesMax }) };
+export function createPartSource(deps: Pick<PartSource, 'parts' | 'threads'>): PartSource {
+  return {
+    ...deps,
+    parsed: new LRUCache({ max: parsedMax, maxSize: parsedBytesMax }),
+    reads: new FairLane(reading),
+  };
 }
 
 /**
  * Loads every part that the templates reach, directly or through other parts.
- * @throws TemplateLimitError, UnavailableError
+ * @throws TemplateLimitError, RateLimitedError, UnavailableError
  */
 export async function loadParts(
   source: PartSource,
@@ -105,7 +117,7 @@ async function loadPart(
   { slug, ref }: Reference,
   picks: PartPick[],
 ): Promise<ResolvedPart | undefined> {
-  const item = await source.parts.find(project, slug);
+  const item = await source.reads.run(project.workspaceId, () => source.parts.find(project, slug));
   const version = item && pinned(item, ref);
   const isThere = item !== undefined && version !== undefined;
   picks.push(isThere ? { slug, ref, id: item.id, version } : { slug, ref });
@@ -133,12 +145,12 @@ function requireFew(characters: number): void {
  * continues when the caller leaves.
  */
 async function parsePart(
-  { parts, threads }: PartSource,
+  { parts, threads, reads }: PartSource,
   { workspaceId }: PartsProject,
   item: Item,
   number: number,
 ): Promise<ParsedTemplate> {
-  const { content } = await parts.readVersion(item, number);
+  const { content } = await reads.run(workspaceId, () => parts.readVersion(item, number));
   // Yields to other requests: parsing takes up to about 20 ms, and there may be a thousand parts.
   await nextTurn();
   return parseTemplate(threads.of(workspaceId), content.templateFormat, content.template);

@@ -16,6 +16,7 @@ const statements = {
   projectLookUp: 'from "projects" inner join',
   promptNames: '"templateKeys"',
   modelPrices: 'from "model_prices"',
+  parts: 'from "parts"',
 };
 /** Connections of the API for handlers: see src/clients.ts. */
 const handlerConnections = 10;
@@ -116,6 +117,33 @@ test('lists that name many prompts: a workspace has one look-up of them under wa
   proxy.release();
   for (const { status, text } of await Promise.all(lists)) expect(status, text).toBe(200);
   expect(proxy.asked()).toBe(lists.length);
+});
+
+const validate = ({ id, key }: ProjectOfTest, template: string) =>
+  api.call('validatePrompt', { params: { project_id: id }, key, body: { template } });
+
+/** Sends requests of one workspace while statements with `text` get no answer. Returns how many connections they hold. */
+async function heldBy(project: ProjectOfTest, text: string, requests: () => Promise<unknown>[]) {
+  expect((await readPrices(project)).status).toBe(200);
+  proxy.hold(text);
+  const all = requests();
+  await until('statements are held', 10_000, () => proxy.held() > 0);
+  // By when the other requests have come as well.
+  for (let n = 0; n < 10; n++) expect((await readPrices(project)).status).toBe(200);
+  return { all, connections: proxy.held() };
+}
+
+test('drafts that name many parts: a workspace has four look-ups of parts under way, and its other requests are answered', async () => {
+  const [project, other] = [await newProject(api), await newProject(api)];
+  const naming = (draft: number) => Array.from({ length: 50 }, (_, at) => `{{> unknown-${draft}-${at}}}`).join('');
+  const drafts = () => Array.from({ length: 12 }, (_, draft) => validate(project, naming(draft)));
+  const { all, connections } = await heldBy(project, statements.parts, drafts);
+  expect(connections).toBe(4);
+  all.push(validate(other, naming(0)));
+  await until('those of another workspace are looked up meanwhile', 10_000, () => proxy.held() === 6);
+
+  proxy.release();
+  for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 200 });
 });
 
 test('while slow statements hold every connection of the handlers, a key that comes for the first time is known', async () => {
