@@ -1,4 +1,4 @@
-import type { ProjectId } from '../../lib/ids.ts';
+import { FairLane } from '../../lib/fair-lane.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { findSimilarPartSlugs } from '../parts/index.ts';
 import { type ExpandedParts, expandParts, type ParsedTemplate, type ResolvedPart } from '../templates/index.ts';
@@ -33,14 +33,24 @@ async function selfAs(
 
 const unknownMax = 5;
 const similarMax = 10;
+/** A search takes up to 50 ms of a processor. As many may wait as there may be validations in progress. */
+const searches = new FairLane({
+  ...{ name: 'searches of similar parts', capacity: 2, perKey: 1 },
+  ...{ waitingPerKey: 64, waitingMax: 512 },
+});
 
-/** Finds slugs to suggest for unknown parts. */
+/**
+ * Finds slugs to suggest for unknown parts.
+ * @throws RateLimitedError, UnavailableError
+ */
 export async function similarParts(
   postgres: Postgres,
-  { projectId }: { projectId: ProjectId },
+  { projectId, workspaceId }: PartsProject,
   { states }: ExpandedParts,
 ): Promise<string[]> {
   const unknown = states.filter(({ status }) => status === 'unknown').map(({ slug }) => slug);
   if (unknown.length === 0) return [];
-  return findSimilarPartSlugs(postgres, projectId, unknown.slice(0, unknownMax), similarMax);
+  return searches.run(workspaceId, () =>
+    findSimilarPartSlugs(postgres, projectId, unknown.slice(0, unknownMax), similarMax),
+  );
 }

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { expectProblem, newKey } from '../../support/api.ts';
+import { newId } from '../../../src/lib/ids.ts';
+import { expectProblem, newKey, newProject } from '../../support/api.ts';
 import { watchLoop } from '../../support/loop-delay.ts';
 import { usePromptApi, type WireItem } from '../../support/prompt-api.ts';
-import { refusedRender, render, validate, type WireRendered } from '../../support/rendering.ts';
+import { refusedRender, render, validate, type WireRendered, type WireValidated } from '../../support/rendering.ts';
 
 // A template thread takes long to start on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
@@ -88,6 +89,21 @@ describe('200', () => {
       { slug: 'signature', status: 'ok', version: 1 },
       { slug: 'singature', ref: 'singature', status: 'unknown' },
     ]);
+  });
+
+  test('in a project of very many parts, an unknown one is compared with those next to it', async () => {
+    const { id, key } = await newProject(it.api);
+    const slugs = ['signature', ...Array.from({ length: 300 }, (_, at) => `t-${1_000 + at}`)];
+    await it.api
+      .postgres('parts')
+      .insert(slugs.map((slug) => ({ id: newId('prt'), project_id: id, slug, name: slug, latest_version: 1 })));
+    const suggestionFor = async (slug: string) => {
+      const options = { params: { project_id: id }, key, body: { template: `{{> ${slug}}}` } };
+      return (await it.ok<WireValidated>('validatePrompt', '', options)).errors[0]?.suggestion;
+    };
+    expect(await suggestionFor('signatura')).toBe('signature');
+    expect(await suggestionFor('t-10.1')).toBe('t-1001');
+    expect(await suggestionFor('zignature')).toBeUndefined();
   });
 
   test('a draft of a part that would include itself shows the cycle, saved or not yet', async () => {

@@ -17,6 +17,7 @@ const statements = {
   promptNames: '"templateKeys"',
   modelPrices: 'from "model_prices"',
   parts: 'from "parts"',
+  similarParts: 'order by similarity(',
 };
 /** Connections of the API for handlers: see src/clients.ts. */
 const handlerConnections = 10;
@@ -141,6 +142,18 @@ test('drafts that name many parts: a workspace has four look-ups of parts under 
   expect(connections).toBe(4);
   all.push(validate(other, naming(0)));
   await until('those of another workspace are looked up meanwhile', 10_000, () => proxy.held() === 6);
+
+  proxy.release();
+  for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 200 });
+});
+
+test('drafts with unknown parts: a workspace has one search of similar parts under way, and its other requests are answered', async () => {
+  const [project, other] = [await newProject(api), await newProject(api)];
+  const drafts = () => Array.from({ length: 12 }, (_, at) => validate(project, `{{> unknown-${at}}}`));
+  const { all, connections } = await heldBy(project, statements.similarParts, drafts);
+  expect(connections).toBe(1);
+  all.push(validate(other, '{{> unknown}}'));
+  await until('that of another workspace is under way meanwhile', 10_000, () => proxy.held() === 2);
 
   proxy.release();
   for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 200 });
