@@ -88,11 +88,11 @@ function listEndpoint(deps: PartsDeps) {
     params: projectParams,
     query: z.strictObject(listQuery),
     responses: { 200: { description: 'A page of parts', schema: listOf(partSummarySchema) } },
-    problems: ['project_not_found', 'invalid_cursor', 'cursor_mismatch'],
-    handle: async ({ principal, query }) => {
-      const { limit, cursor, sort, ...filters } = query;
-      const { projectId } = projectOf(principal);
-      const page = { projectId, filters: filtersFrom(filters), sort, limit, cursor };
+    problems: ['project_not_found', 'invalid_cursor', 'cursor_mismatch', 'workspace_busy', 'server_busy'],
+    handle: async (call) => {
+      const { limit, cursor, sort, ...filters } = call.query;
+      const of = { project: projectOf(call.principal), waiter: call };
+      const page = { ...of, filters: filtersFrom(filters), sort, limit, cursor };
       return { status: 200, body: await listItemsPage(deps, partKind, page, itemSummaryToWire) };
     },
   });

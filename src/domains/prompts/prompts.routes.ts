@@ -107,12 +107,12 @@ function listEndpoint(deps: PromptsDeps) {
       type: z.enum(promptTypes).optional().meta({ description: 'The type of the prompt: text or chat' }),
     }),
     responses: { 200: { description: 'A page of prompts', schema: listOf(promptSummarySchema) } },
-    problems: ['project_not_found', 'invalid_cursor', 'cursor_mismatch'],
-    handle: async ({ principal, query }) => {
-      const { limit, cursor, sort, type, ...filters } = query;
-      const { projectId } = projectOf(principal);
+    problems: ['project_not_found', 'invalid_cursor', 'cursor_mismatch', 'workspace_busy', 'server_busy'],
+    handle: async (call) => {
+      const { limit, cursor, sort, type, ...filters } = call.query;
+      const of = { project: projectOf(call.principal), waiter: call };
       const equal = type === undefined ? undefined : { type };
-      const page = { projectId, filters: { ...filtersFrom(filters), equal }, sort, limit, cursor };
+      const page = { ...of, filters: { ...filtersFrom(filters), equal }, sort, limit, cursor };
       return { status: 200, body: await listItemsPage(deps, promptKind, page, promptSummaryToWire) };
     },
   });

@@ -17,6 +17,7 @@ const statements = {
   promptNames: '"templateKeys"',
   modelPrices: 'from "model_prices"',
   parts: 'from "parts"',
+  words: 'search like',
   similarParts: 'order by similarity(',
 };
 /** Connections of the API for handlers: see src/clients.ts. */
@@ -153,6 +154,20 @@ test('drafts with unknown parts: a workspace has one search of similar parts und
   const { all, connections } = await heldBy(project, statements.similarParts, drafts);
   expect(connections).toBe(1);
   all.push(validate(other, '{{> unknown}}'));
+  await until('that of another workspace is under way meanwhile', 10_000, () => proxy.held() === 2);
+
+  proxy.release();
+  for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 200 });
+});
+
+test('lists with words: a workspace has one under way, and its other requests are answered', async () => {
+  const [project, other] = [await newProject(api), await newProject(api)];
+  const list = (operationId: string, { id, key }: ProjectOfTest) =>
+    api.call(operationId, { params: { project_id: id }, key, query: { q: 'zq' } });
+  const lists = () => ['listPrompts', 'listParts', 'listPrompts'].map((operationId) => list(operationId, project));
+  const { all, connections } = await heldBy(project, statements.words, lists);
+  expect(connections).toBe(1);
+  all.push(list('listPrompts', other));
   await until('that of another workspace is under way meanwhile', 10_000, () => proxy.held() === 2);
 
   proxy.release();
