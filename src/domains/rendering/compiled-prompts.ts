@@ -1,12 +1,11 @@
-import { LRUCache } from 'lru-cache';
+import { SharedCache } from '../../lib/shared-cache.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import type { Item, ItemCache } from '../versioned/index.ts';
 import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts';
 import { arePicksCurrent, type PartSource, type PartsProject } from './load-parts.ts';
 
 /** Limits of the cached compiled prompts: their number and their bytes. */
-const promptsMax = 2_000;
-const bytesMax = 32 * 1024 * 1024;
+const limits = { entriesMax: 2_000, bytesMax: 32 * 1024 * 1024 };
 
 /**
  * Caches compiled versions of prompts. Each is compiled once as long as its parts resolve to the
@@ -15,7 +14,7 @@ const bytesMax = 32 * 1024 * 1024;
 export class CompiledPrompts {
   readonly #prompts: ItemCache<PromptContent>;
   readonly #source: PartSource;
-  readonly #kept = new LRUCache<string, CompiledPrompt>({ max: promptsMax, maxSize: bytesMax });
+  readonly #kept = new SharedCache<CompiledPrompt>(limits);
   readonly #compiling = new Map<string, Promise<CompiledPrompt>>();
 
   constructor(prompts: ItemCache<PromptContent>, source: PartSource) {
@@ -29,7 +28,7 @@ export class CompiledPrompts {
    */
   async find(project: PartsProject, prompt: Item, number: number): Promise<CompiledPrompt> {
     const key = `${prompt.id} ${number}`;
-    const kept = this.#kept.get(key);
+    const kept = this.#kept.get(project.workspaceId, key);
     if (kept !== undefined && (await arePicksCurrent(this.#source, project, kept.picks))) return kept;
     const known = this.#compiling.get(key);
     if (known !== undefined) return known;
@@ -46,7 +45,7 @@ export class CompiledPrompts {
   ): Promise<CompiledPrompt> {
     const content = stale?.content ?? (await this.#prompts.readVersion(prompt, number)).content;
     const compiled = await compilePrompt(this.#source, project, content);
-    this.#kept.set(`${prompt.id} ${number}`, compiled, { size: compiled.bytes });
+    this.#kept.set(project.workspaceId, `${prompt.id} ${number}`, compiled, compiled.bytes);
     return compiled;
   }
 }

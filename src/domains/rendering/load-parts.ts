@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import { FairLane } from '../../lib/fair-lane.ts';
+import { SharedCache } from '../../lib/shared-cache.ts';
 import type { PartContent } from '../parts/index.ts';
 import {
   type ParsedTemplate,
@@ -18,7 +18,7 @@ import { parsedSizeOf } from './parsed-size.ts';
 export interface PartSource {
   parts: ItemCache<PartContent>;
   threads: TemplateThreads;
-  parsed: LRUCache<string, ParsedTemplate>;
+  parsed: SharedCache<ParsedTemplate>;
   /** Reads of parts that may need a database connection. */
   reads: FairLane;
 }
@@ -40,8 +40,7 @@ export interface LoadedParts {
 export type PartsProject = Pick<ProjectScope, 'projectId' | 'workspaceId'>;
 type Reference = { slug: string; ref: string };
 
-const parsedMax = 2_000;
-const parsedBytesMax = 32 * 1024 * 1024;
+const parsedLimits = { entriesMax: 2_000, bytesMax: 32 * 1024 * 1024 };
 /** Parts of one prompt that are loaded at a time. */
 const loadingMax = 4;
 /** Reads of parts at a time, so that other requests get database connections. A prompt is loaded alone as fast as before. */
@@ -54,7 +53,7 @@ const reading = {
 export function createPartSource(deps: Pick<PartSource, 'parts' | 'threads'>): PartSource {
   return {
     ...deps,
-    parsed: new LRUCache({ max: parsedMax, maxSize: parsedBytesMax }),
+    parsed: new SharedCache(parsedLimits),
     reads: new FairLane(reading),
   };
 }
@@ -123,8 +122,8 @@ async function loadPart(
   picks.push(isThere ? { slug, ref, id: item.id, version } : { slug, ref });
   if (!isThere) return undefined;
   const key = `${item.id} ${version}`;
-  const template = source.parsed.get(key) ?? (await parsePart(source, project, item, version));
-  source.parsed.set(key, template, { size: Math.max(1, parsedSizeOf(template)) });
+  const template = source.parsed.get(project.workspaceId, key) ?? (await parsePart(source, project, item, version));
+  source.parsed.set(project.workspaceId, key, template, parsedSizeOf(template));
   return { slug: item.slug, version, template };
 }
 

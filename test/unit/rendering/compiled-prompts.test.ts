@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PromptContent } from '../../../src/domains/prompts/index.ts';
 import { CompiledPrompts } from '../../../src/domains/rendering/compiled-prompts.ts';
-import { createPartSource } from '../../../src/domains/rendering/load-parts.ts';
+import { createPartSource, type PartsProject } from '../../../src/domains/rendering/load-parts.ts';
 import type { TemplateThreads } from '../../../src/domains/templates/index.ts';
 import type { Item, ItemCache } from '../../../src/domains/versioned/index.ts';
 import { newId } from '../../../src/lib/ids.ts';
@@ -9,8 +9,11 @@ import { newId } from '../../../src/lib/ids.ts';
 const project = { projectId: newId('prj'), workspaceId: newId('wsp') };
 const prompt = { id: newId('prm'), projectId: project.projectId } as Item;
 
-/** Compiles so many versions of this content, and then the first again. Returns how many versions were read. */
-async function readsOf(content: Partial<PromptContent>, count: number): Promise<number> {
+/**
+ * Compiles so many versions of this content, and then the first again, which may be that of another workspace. Returns
+ * how many versions were read.
+ */
+async function readsOf(content: Partial<PromptContent>, count: number, first: PartsProject = project): Promise<number> {
   let reads = 0;
   const whole = { type: 'text', template: 'Hi {{who}}', templateFormat: 'mustache', config: null, inputSchema: null };
   const readVersion = async () => {
@@ -20,8 +23,9 @@ async function readsOf(content: Partial<PromptContent>, count: number): Promise<
   const threads = { of: (workspaceId: string) => ({ workspaceId }) } as unknown as TemplateThreads;
   const source = createPartSource({ parts: { find: async () => undefined } as never, threads });
   const compiled = new CompiledPrompts({ readVersion } as unknown as ItemCache<PromptContent>, source);
-  for (let number = 1; number <= count; number++) await compiled.find(project, prompt, number);
-  await compiled.find(project, prompt, 1);
+  await compiled.find(first, prompt, 1);
+  for (let number = 2; number <= count; number++) await compiled.find(project, prompt, number);
+  await compiled.find(first, prompt, 1);
   return reads;
 }
 
@@ -35,6 +39,11 @@ const ofLongPaths = Array.from({ length: 15 }).reduce<Record<string, unknown>>(
 );
 
 test('small compiled prompts are compiled once', async () => expect(await readsOf({}, 200)).toBe(200));
+
+test('a workspace keeps its own while another one compiles ever new ones', async () => {
+  const other = { projectId: newId('prj'), workspaceId: newId('wsp') };
+  expect(await readsOf({ config: large }, 100, other)).toBe(100);
+});
 
 test.each<[string, Partial<PromptContent>]>([
   ['config', { config: large }],
