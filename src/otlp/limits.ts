@@ -20,6 +20,11 @@ export interface OtlpLimits {
    */
   messagesMax: number;
   /**
+   * Bytes of resources and scopes in the rows of one request. Each row has its own copy, so a small
+   * body can become very large rows.
+   */
+  repeatedBytesMax: number;
+  /**
    * Messages of protobuf, and resources, scopes, spans and log records of JSON, that one step on an
    * event loop reads. Undefined in a thread.
    */
@@ -37,6 +42,7 @@ export const defaultOtlpLimits: OtlpLimits = {
   linksMax: 128,
   depthMax: 100,
   messagesMax: 2_000_000,
+  repeatedBytesMax: 128 * 1024 * 1024,
 };
 
 /**

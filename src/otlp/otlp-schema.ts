@@ -27,7 +27,7 @@ export const message = {
 } as const;
 
 /** Actions for fields that are not messages to enter. */
-export const mark = { limited: 32, traceId: 33, spanId: 34, parentSpanId: 35, strindex: 64 } as const;
+export const mark = { limited: 32, traceId: 33, spanId: 34, parentSpanId: 35, limitedBytes: 36, strindex: 64 } as const;
 
 export const tagsPerMessage = 256;
 
@@ -75,7 +75,7 @@ const rows: Readonly<Record<number, MessageRow>> = {
       [bytesTag(1)]: mark.limited,
       [bytesTag(5)]: message.arrayValue,
       [bytesTag(6)]: message.keyValueList,
-      [bytesTag(7)]: mark.limited,
+      [bytesTag(7)]: mark.limitedBytes,
       [8 * 8]: mark.strindex,
     },
   },
@@ -131,6 +131,8 @@ export interface SignalTerms {
   itemsMember: string;
   /** Rows of `message`. */
   requestMessage: number;
+  resourceMessage: number;
+  scopeMessage: number;
   itemMessage: number;
   /** The limit for the items of a request. */
   itemsMax: keyof Pick<OtlpLimits, 'spansMax' | 'recordsMax'>;
@@ -145,6 +147,8 @@ export const signalTerms: Readonly<Record<Signal, SignalTerms>> = {
     scopesMember: 'scopeSpans',
     itemsMember: 'spans',
     requestMessage: message.tracesRequest,
+    resourceMessage: message.resourceSpans,
+    scopeMessage: message.scopeSpans,
     itemMessage: message.span,
     itemsMax: 'spansMax',
   },
@@ -156,6 +160,8 @@ export const signalTerms: Readonly<Record<Signal, SignalTerms>> = {
     scopesMember: 'scopeLogs',
     itemsMember: 'logRecords',
     requestMessage: message.logsRequest,
+    resourceMessage: message.resourceLogs,
+    scopeMessage: message.scopeLogs,
     itemMessage: message.logRecord,
     itemsMax: 'recordsMax',
   },

@@ -2,6 +2,7 @@ import { MalformedError } from '../lib/errors.ts';
 import type { OtlpLimits } from './limits.ts';
 import { actions, mark, message, messageNames, signalTerms, tagsPerMessage } from './otlp-schema.ts';
 import { type ItemFault, overLimitFault, Rejections } from './rejections.ts';
+import { RepeatedBytes } from './repeated-bytes.ts';
 import type { Signal } from './signal.ts';
 import {
   emptyIdRanges,
@@ -34,7 +35,10 @@ export class ProtobufWalk {
   withoutSpan = 0;
   warnings = 0;
   readonly rejections: Rejections;
+  readonly #repeated: RepeatedBytes;
   readonly #itemMessage: number;
+  readonly #resourceMessage: number;
+  readonly #scopeMessage: number;
   readonly #itemsMax: number;
   readonly #overLimit: ItemFault;
   readonly #reader: WireReader;
@@ -52,9 +56,12 @@ export class ProtobufWalk {
   /** Counts the items of `signal`. */
   constructor(reader: WireReader, signal: Signal) {
     const frames = framesOutsideValues + framesPerValue * reader.limits.depthMax;
-    const { itemMessage, itemsMax } = signalTerms[signal];
+    const { itemMessage, resourceMessage, scopeMessage, itemsMax } = signalTerms[signal];
     this.rejections = new Rejections(signal);
+    this.#repeated = new RepeatedBytes(reader);
     this.#itemMessage = itemMessage;
+    this.#resourceMessage = resourceMessage;
+    this.#scopeMessage = scopeMessage;
     this.#itemsMax = reader.limits[itemsMax];
     this.#overLimit = overLimitFault(signal, this.#itemsMax);
     this.#reader = reader;
@@ -62,6 +69,11 @@ export class ProtobufWalk {
     this.#types = new Uint8Array(frames);
     this.#ends = new Int32Array(frames);
     this.#attributeCounts = new Int32Array(frames);
+  }
+
+  /** Bytes of the resources and scopes in the rows of the accepted items, at most; see `RepeatedBytes`. */
+  get repeatedBytes(): number {
+    return this.#repeated.total;
   }
 
   /**
@@ -86,6 +98,7 @@ export class ProtobufWalk {
           end = this.#ends[frame] as number;
           attributes = this.#attributeCounts[frame] as number;
         }
+        const tagStart = reader.pos;
         const tag = reader.tag(end);
         const action = tag < tagsPerMessage ? (actions[type * tagsPerMessage + tag] as number) : 0;
         if (action === 0) reader.skip(tag, end);
@@ -100,7 +113,7 @@ export class ProtobufWalk {
           this.#ends[frame] = end;
           this.#attributeCounts[frame] = attributes;
           frame++;
-          this.#enter(action);
+          this.#enter(action, tagStart);
           type = action;
           end = childEnd;
           attributes = 0;
@@ -111,7 +124,13 @@ export class ProtobufWalk {
     }
   }
 
-  #enter(type: number): void {
+  #enter(type: number, tagStart: number): void {
+    const repeated = this.#repeated;
+    if (type === this.#itemMessage) repeated.beginItem(tagStart);
+    else if (type === this.#scopeMessage) repeated.beginScope(tagStart, this.accepted);
+    else if (type === this.#resourceMessage) repeated.beginResource(this.accepted);
+    else repeated.addMessage();
+    if (type === message.keyValue || type === message.anyValue) return;
     if (type === message.span) {
       resetIdRanges(this.#spanIds);
       this.#events = 0;
@@ -128,6 +147,7 @@ export class ProtobufWalk {
   }
 
   #leave(type: number): void {
+    if (type === message.keyValue || type === message.anyValue) return;
     if (type === this.#itemMessage) {
       const fault = type === message.span ? idFault(this.#reader.bytes, this.#spanIds) : undefined;
       if (fault) this.rejections.add(fault);
@@ -135,7 +155,10 @@ export class ProtobufWalk {
         this.accepted++;
         if (type === message.logRecord && !this.#belongs()) this.withoutSpan++;
       } else this.rejections.add(this.#overLimit);
-    } else if (type === message.link && !isLink(this.#reader.bytes, this.#linkIds)) {
+      this.#repeated.endItem();
+    } else if (type === this.#scopeMessage) this.#repeated.endScope(this.accepted);
+    else if (type === this.#resourceMessage) this.#repeated.endResource(this.accepted);
+    else if (type === message.link && !isLink(this.#reader.bytes, this.#linkIds)) {
       this.warnings |= warning.invalidLink;
     }
   }
@@ -157,7 +180,8 @@ export class ProtobufWalk {
     const start = reader.pos;
     const ids = type === message.link ? this.#linkIds : this.#spanIds;
     reader.pos = fieldEnd;
-    if (action === mark.limited) {
+    if (action === mark.limited || action === mark.limitedBytes) {
+      if (action === mark.limitedBytes) this.#repeated.addBytes(fieldEnd - start);
       if (fieldEnd - start > this.#limits.attributeValueBytesMax) this.warnings |= warning.attributeTruncated;
     } else if (action === mark.traceId) {
       ids.traceStart = start;

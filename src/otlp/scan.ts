@@ -1,3 +1,4 @@
+import { TooLargeError } from '../lib/errors.ts';
 import { readLogRecord } from './json-log-record.ts';
 import { readJsonRequest } from './json-request.ts';
 import { readSpan } from './json-span.ts';
@@ -6,6 +7,7 @@ import type { LogRecord } from './log-record.ts';
 import type { OtlpEncoding } from './media-type.ts';
 import { refuseOtherItems } from './other-signal.ts';
 import { signalTerms } from './otlp-schema.ts';
+import { repeatedBytesOf } from './repeated-bytes.ts';
 import { evaluationEvent, ProtobufWalk } from './scan-protobuf.ts';
 import type { Signal } from './signal.ts';
 import type { Span } from './span.ts';
@@ -22,6 +24,11 @@ export interface ScanResult {
   warnings: string[];
   /** Accepted log records that belong to no span, and are not about a whole trace; undefined for traces. */
   withoutSpan: number | undefined;
+  /**
+   * Bytes of the resources and scopes in the rows of the accepted items, where several items share
+   * one. For protobuf it may be more than that.
+   */
+  repeatedBytes: number;
 }
 
 /**
@@ -29,10 +36,23 @@ export interface ScanResult {
  * decode every body that passes. Single invalid spans or log records are only counted.
  * @throws MalformedError (`malformed_otlp`) when the body as a whole is not OTLP, or is a body of
  * another signal
+ * @throws TooLargeError (`body_too_large`) when the rows would repeat too many bytes
  * @throws LongStepError
  */
 export function scanBody(signal: Signal, encoding: OtlpEncoding, bytes: Uint8Array, limits: OtlpLimits): ScanResult {
-  return encoding === 'protobuf' ? scanProtobuf(signal, bytes, limits) : scanJson(signal, bytes, limits);
+  const scan = encoding === 'protobuf' ? scanProtobuf(signal, bytes, limits) : scanJson(signal, bytes, limits);
+  if (scan.repeatedBytes > limits.repeatedBytesMax) throw tooMuchRepeated(signal, scan, limits);
+  return scan;
+}
+
+function tooMuchRepeated(signal: Signal, scan: ScanResult, { repeatedBytesMax }: OtlpLimits): TooLargeError {
+  const { item, items } = signalTerms[signal];
+  return new TooLargeError(
+    'body_too_large',
+    `Each ${item} is stored with its own copy of its resource and scope. For the ${scan.accepted} ${items} of this ` +
+      `request, the copies have ${scan.repeatedBytes} bytes; the limit is ${repeatedBytesMax}. Send fewer ${items} in ` +
+      'a request, or smaller attributes of the resource and scope.',
+  );
 }
 
 /**
@@ -68,6 +88,7 @@ function scanProtobuf(signal: Signal, bytes: Uint8Array, limits: OtlpLimits): Sc
     reasons: walk.rejections.reasons(),
     warnings: warningSentences(walk.warnings, limits, signal),
     withoutSpan: signal === 'logs' ? walk.withoutSpan : undefined,
+    repeatedBytes: walk.repeatedBytes,
   };
 }
 
@@ -82,6 +103,7 @@ function scanJson(signal: Signal, bytes: Uint8Array, limits: OtlpLimits): ScanRe
     reasons: rejections.reasons(),
     warnings: [...notices, ...warningSentences(warnings, limits, signal)],
     withoutSpan: signal === 'logs' ? items.filter(isWithoutSpan).length : undefined,
+    repeatedBytes: repeatedBytesOf(items),
   };
 }
 

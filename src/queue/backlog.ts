@@ -1,5 +1,4 @@
-import { costOf, type IngestLane, laneOf } from './ingest-lanes.ts';
-import type { IngestBodyPayload } from './job-catalog.ts';
+import { type BodySize, costOf, type IngestLane, laneOf } from './ingest-lanes.ts';
 
 /**
  * Bytes that a job takes in Redis besides its body: its hash, its lane entry and its id. Measured:
@@ -18,11 +17,11 @@ export interface BacklogShare {
   lane: IngestLane;
   /** Bytes in Redis. */
   bytes: number;
-  /** Cost in inflated bytes. */
+  /** Cost in bytes, see `costOf`. */
   cost: number;
 }
 
 /** Returns the share of a body: its lane, bytes in Redis and cost. */
-export function backlogShareOf(payload: Pick<IngestBodyPayload, 'inflatedBytes'>, body: Buffer): BacklogShare {
+export function backlogShareOf(payload: BodySize, body: Buffer): BacklogShare {
   return { lane: laneOf(payload), bytes: body.length + jobBytes, cost: costOf(payload) };
 }

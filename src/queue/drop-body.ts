@@ -3,7 +3,7 @@ import type { Redis } from '../stores/redis/client.ts';
 import { backlogSuffix, bodyKey, finishedInfix } from '../stores/redis/names.ts';
 import { createScript } from '../stores/redis/script.ts';
 import { jobBytes } from './backlog.ts';
-import { costBytesMin } from './ingest-lanes.ts';
+import { costLua } from './ingest-lanes.ts';
 import { finishedKeptS } from './job-catalog.ts';
 
 /**
@@ -47,7 +47,7 @@ for at = 3, #KEYS, 2 do
     if dropped == 1 then
       local backlog = workspace .. '${backlogSuffix}'
       local lane = string.match(KEYS[at + 1], ':([^:]+):completed$')
-      local cost = math.max(tonumber(data.inflatedBytes) or 0, ${costBytesMin})
+      local cost = ${costLua}
       local left = redis.call('HINCRBY', backlog, 'bytes', -(bytes + ${jobBytes}))
       if left <= 0 then redis.call('UNLINK', backlog)
       elseif redis.call('HINCRBY', backlog, lane, -cost) < 0 then redis.call('HDEL', backlog, lane) end

@@ -17,10 +17,12 @@ export const ingestBodyPayload = z.strictObject({
   signal: z.literal('logs').optional(),
   encoding: z.enum(['protobuf', 'json']),
   coding: z.enum(['identity', 'gzip', 'deflate', 'zstd']),
-  /** Size after inflating. It is the cost of processing the body. */
+  /** Size after inflating. */
   inflatedBytes: z.number().int(),
   /** Accepted spans, or log records. */
   spans: z.number().int(),
+  /** Bytes of resources and scopes that the rows repeat; absent when none, and in a job of an older version. */
+  repeatedBytes: z.number().int().optional(),
   receivedAtMs: z.number().int(),
 });
 

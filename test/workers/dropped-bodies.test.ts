@@ -46,13 +46,15 @@ interface Published {
   payload: IngestBodyPayload;
 }
 
-function payloadOf(workspaceId: string, inflatedBytes: number): IngestBodyPayload {
-  const facts = { retentionDays: 0, inflatedBytes, spans: 1, receivedAtMs: Date.now() };
+type Size = Pick<IngestBodyPayload, 'inflatedBytes' | 'repeatedBytes'>;
+
+function payloadOf(workspaceId: string, size: Size): IngestBodyPayload {
+  const facts = { retentionDays: 0, ...size, spans: 1, receivedAtMs: Date.now() };
   return { v: 1, workspaceId, projectId: `prj_${workspaceId}`, encoding: 'json', coding: 'identity', ...facts };
 }
 
-async function publish(workspaceId: string, inflatedBytes = 100): Promise<Published> {
-  const payload = payloadOf(workspaceId, inflatedBytes);
+async function publish(workspaceId: string, size: Size = { inflatedBytes: 100 }): Promise<Published> {
+  const payload = payloadOf(workspaceId, size);
   const jobId = `b_${randomBytes(32).toString('hex')}`;
   await publisher.publish(jobId, body, payload, undefined);
   return { jobId, projectId: payload.projectId, payload };
@@ -92,22 +94,26 @@ const backlogOf = (workspaceId: string) => redis.hgetall(backlogKey(workspaceId)
 
 describe('a body', () => {
   test.each([
-    ['small', 100],
-    ['large', 1024 * 1024],
-  ])('that is %s counts for its workspace until it is dropped, once however often it is sent', async (_size, bytes) => {
-    const workspaceId = newWorkspace();
-    const published = await publish(workspaceId, bytes);
-    const before = await backlogOf(workspaceId);
-    expect(Number(before.bytes)).toBe(await publisher.backlogBytes(workspaceId));
-    expect(Object.values(before)).toContain(String(Math.max(bytes, 16 * 1024)));
-    expect(await resend(published)).toMatchObject({ duplicate: true, backlogBytes: Number(before.bytes) });
-    expect(await dropBody(redis, queues, published)).toBe(false);
-    await endAll();
-    expect(await dropBody(redis, queues, published)).toBe(true);
-    expect(await dropBody(redis, queues, published)).toBe(false);
-    expect(await backlogOf(workspaceId)).toEqual({});
-    expect(await hasBody(published)).toBe(false);
-  });
+    ['small', { inflatedBytes: 100 }, 16 * 1024],
+    ['large', { inflatedBytes: 1024 * 1024 }, 1024 * 1024],
+    ['small, with rows that repeat much,', { inflatedBytes: 100, repeatedBytes: 100_000_000 }, 100_000_000],
+  ])(
+    'that is %s counts for its workspace until it is dropped, once however often it is sent',
+    async (_size, size, cost) => {
+      const workspaceId = newWorkspace();
+      const published = await publish(workspaceId, size);
+      const before = await backlogOf(workspaceId);
+      expect(Number(before.bytes)).toBe(await publisher.backlogBytes(workspaceId));
+      expect(Object.values(before)).toContain(String(cost));
+      expect(await resend(published)).toMatchObject({ duplicate: true, backlogBytes: Number(before.bytes) });
+      expect(await dropBody(redis, queues, published)).toBe(false);
+      await endAll();
+      expect(await dropBody(redis, queues, published)).toBe(true);
+      expect(await dropBody(redis, queues, published)).toBe(false);
+      expect(await backlogOf(workspaceId)).toEqual({});
+      expect(await hasBody(published)).toBe(false);
+    },
+  );
 
   test('that is sent again while the sweep drops what its forgotten job left keeps its bytes', async () => {
     const published = await publish(newWorkspace());
@@ -167,7 +173,7 @@ describe('the order of the lane', () => {
   test('takes a body of another workspace before the backlog of one that came before it', async () => {
     const [busy, quiet] = [newWorkspace(), newWorkspace()];
     const flood: Published[] = [];
-    for (let i = 0; i < 40; i++) flood.push(await publish(busy, 512 * 1024));
+    for (let i = 0; i < 40; i++) flood.push(await publish(busy, { inflatedBytes: 512 * 1024 }));
     const single = await publish(quiet);
     const ended = await endAll();
     // Those that were sent before the busy one had a backlog worth seconds may come first.
@@ -209,7 +215,7 @@ describe('a job whose body is not there', () => {
       countStored: () => undefined,
     };
     const facts = { id: jobId, attemptsMade: 0, stalledCounter: 0, isOurs: async () => isOurs };
-    const outcome = await ingestOrIsolate(deps, facts, payloadOf(newWorkspace(), 100));
+    const outcome = await ingestOrIsolate(deps, facts, payloadOf(newWorkspace(), { inflatedBytes: 100 }));
     const quarantined = await clients.postgres('quarantined_bodies').where({ job_id: jobId });
     await Promise.all([storing.close(), clients.close()]);
     return { outcome, quarantined };

@@ -1,6 +1,7 @@
 /**
- * Enough for any body whose rows are about as large as the body. A value that all spans share is
- * written once per span; without a limit, 1 MiB of it could become 10 GiB of rows.
+ * Enough for any body whose rows are about as large as the body, and for a value that all spans
+ * share and that is written once per span: the API refuses a body whose rows would repeat more than
+ * half of it (`repeatedBytesMax` of OTLP).
  */
 export const bytesMax = 256 * 1024 * 1024;
 
@@ -96,7 +97,8 @@ export class ByteWriter {
 
   string(value: string): void {
     // UTF-8 needs at most 3 bytes per UTF-16 unit; the longest length prefix has 5 bytes.
-    this.#reserve(value.length * 3 + 5);
+    const mostBytes = value.length * 3 + 5;
+    this.#reserve(this.#length + mostBytes <= bytesMax ? mostBytes : Buffer.byteLength(value) + 5);
     if (value === '') {
       this.#buffer[this.#length++] = 0;
       return;

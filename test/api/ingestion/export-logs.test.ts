@@ -11,6 +11,7 @@ import {
   postSignal,
   sendLogs,
 } from '../../support/logs.ts';
+import { encodeLogs } from '../../support/otlp-encode.ts';
 import { aModelCall, newSpanId, newTraceId } from '../../support/spans.ts';
 import {
   contentTypes,
@@ -269,6 +270,20 @@ describe('403', () => {
 describe('405', () => {
   test('any other method', async () => {
     expect((await fetch(`${api.url}/api/v1/logs`, { headers: { 'X-API-Key': project.key } })).status).toBe(405);
+  });
+});
+
+describe('413', () => {
+  test('a small body whose records share a large resource is refused: each has its own copy', async () => {
+    const resource = { attributes: { text: 'x'.repeat(30_000) } };
+    const logRecords = Array.from({ length: 10_000 }, () => ({ body: 'x' }));
+    const body = encodeLogs('protobuf', [{ resource, scopeLogs: [{ logRecords }] }]);
+    const headers = { 'Content-Type': contentTypes.protobuf, 'Content-Encoding': 'gzip' };
+    const answer = await postSignal(api, 'logs', project.key, gzipSync(body), headers);
+    expect(answer.status).toBe(413);
+    expect(decodeStatus('protobuf', answer.bytes).message).toMatch(
+      /the limit is 134217728\. Send fewer log records in a request/,
+    );
   });
 });
 

@@ -90,6 +90,23 @@ async function quarantinedOf(project: ProjectOfTest) {
   return (await listQuarantine(api)).filter(({ project_id }) => project_id === project.id);
 }
 
+describe('413', () => {
+  test.each(['protobuf', 'json'] as const)(
+    'a small body in %s whose spans share a large resource is refused, because each has its own copy',
+    async (encoding) => {
+      const project = await newProject(api);
+      const spans = Array.from({ length: 10_000 }, () => aSpan());
+      const resource = { attributes: { text: 'x'.repeat(30_000) } };
+      const body = gzipSync(encodeTraces(encoding, [{ resource, scopeSpans: [{ spans }] }]));
+      const headers = { 'Content-Type': contentTypes[encoding], 'Content-Encoding': 'gzip' };
+      const answer = await postTraces(api, project.key, body, headers);
+      expect(answer.status).toBe(413);
+      const { message } = decodeStatus(encoding, answer.bytes);
+      expect(message).toMatch(/the limit is 134217728\. Send fewer spans in a request, or smaller attributes/);
+    },
+  );
+});
+
 describe('never 5xx', () => {
   test('damaged bodies of real clients are judged at the edge, and none that passes fails in the worker', async () => {
     const project = await newProject(api);

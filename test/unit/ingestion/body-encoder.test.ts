@@ -9,6 +9,7 @@ import { compileOverrides } from '../../../src/domains/pricing/price-overrides.t
 import type { KnownPrompt, PromptFinder } from '../../../src/domains/prompt-links/index.ts';
 import { UnavailableError } from '../../../src/lib/errors.ts';
 import { defaultOtlpLimits } from '../../../src/otlp/limits.ts';
+import { scanBody } from '../../../src/otlp/scan.ts';
 import type { IngestBodyPayload } from '../../../src/queue/job-catalog.ts';
 import { watchLoop } from '../../support/loop-delay.ts';
 import { encodeTraces, type SpanInput } from '../../support/otlp-encode.ts';
@@ -132,6 +133,21 @@ describe('the worst bodies that the limits allow', () => {
     },
   );
 });
+
+test('spans that share as large a resource as is accepted become rows', async () => {
+  const spans = Array.from({ length: 120 }, (_, index) =>
+    aModelCall(1, 1, { traceId: 'ab'.repeat(16), name: `${index}` }),
+  );
+  const resource = { attributes: { text: 'x'.repeat(mebibyte - 1_000) } };
+  const bytes = encodeTraces('protobuf', [{ resource, scopeSpans: [{ spans }] }]);
+  const { accepted, repeatedBytes } = scanBody('traces', 'protobuf', bytes, defaultOtlpLimits);
+  expect(repeatedBytes).toBeGreaterThan(defaultOtlpLimits.repeatedBytesMax * 0.9);
+  const encoder = newEncoder();
+  const payload = payloadOf({ inflatedBytes: bytes.length, spans: accepted, repeatedBytes });
+  const { rows } = await encoder.encode(payload, bytes, new Map());
+  await encoder.close();
+  expect(rows.bytes.length).toBeGreaterThan(repeatedBytes * 0.99);
+}, 60_000);
 
 test('a small body of one span and very many that are none becomes a row without a long step', async () => {
   const ids = { traceId: 'ab'.repeat(16), spanId: 'ab'.repeat(8) };

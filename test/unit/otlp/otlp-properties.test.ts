@@ -7,6 +7,7 @@ import { MalformedError } from '../../../src/lib/errors.ts';
 import { decodeTraces } from '../../../src/otlp/decode.ts';
 import { decodeLogs } from '../../../src/otlp/decode-logs.ts';
 import { defaultOtlpLimits, type OtlpLimits } from '../../../src/otlp/limits.ts';
+import { repeatedBytesOf } from '../../../src/otlp/repeated-bytes.ts';
 import { scanBody } from '../../../src/otlp/scan.ts';
 import type { Signal } from '../../../src/otlp/signal.ts';
 import { logs, traces } from '../../support/otlp-arbitrary.ts';
@@ -195,14 +196,22 @@ it.each(['traces', 'logs'] as const)(
   },
 );
 
-/** Scan and decode either both find the body malformed, or agree on the number of items. */
+/**
+ * Scan and decode either both find the body malformed, or agree on the number of items. The scan
+ * counts at least the bytes that the rows of these items repeat.
+ */
 function expectAgreement(signal: Signal, encoding: Encoding, bytes: Uint8Array, limits: OtlpLimits): void {
-  const scanned = attempt(() => scanBody(signal, encoding, bytes, limits).accepted);
-  const decoded = attempt(() => decoders[signal](encoding, bytes, limits).length);
-  expect(scanned).toBe(decoded);
+  const scanned = attempt(() => scanBody(signal, encoding, bytes, limits));
+  const decoded = attempt(() => decoders[signal](encoding, bytes, limits));
+  if (scanned === 'malformed' || decoded === 'malformed') {
+    expect(scanned).toBe(decoded);
+    return;
+  }
+  expect(scanned.accepted).toBe(decoded.length);
+  expect(scanned.repeatedBytes).toBeGreaterThanOrEqual(repeatedBytesOf(decoded));
 }
 
-function attempt(action: () => number): number | 'malformed' {
+function attempt<T>(action: () => T): T | 'malformed' {
   try {
     return action();
   } catch (error) {

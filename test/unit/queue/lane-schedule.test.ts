@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { BacklogShare } from '../../../src/queue/backlog.ts';
-import { costBytesMin, costOf, laneOf, largeBodyBytes } from '../../../src/queue/ingest-lanes.ts';
+import { costBytesMin, costOf, laneOf, largeBodyBytes, largeRepeatedBytes } from '../../../src/queue/ingest-lanes.ts';
 import { LaneSchedule } from '../../../src/queue/lane-schedule.ts';
 
 const baseS = 1_000;
@@ -69,7 +69,19 @@ describe('the lane of a body', () => {
     expect(laneOf({ inflatedBytes })).toBe(lane);
   });
 
+  it.each([
+    [largeRepeatedBytes, 'ingest'],
+    [largeRepeatedBytes + 1, 'ingest-large'],
+  ])('of few bytes whose rows repeat %d bytes is %s', (repeatedBytes, lane) => {
+    expect(laneOf({ inflatedBytes: 1, repeatedBytes })).toBe(lane);
+  });
+
   it('a tiny body costs what every body costs', () => {
     expect(costOf({ inflatedBytes: 1 })).toBe(costBytesMin);
+  });
+
+  it('a body whose rows repeat much costs what they repeat', () => {
+    expect(costOf({ inflatedBytes: 100_000, repeatedBytes: 200_000 })).toBe(200_000);
+    expect(costOf({ inflatedBytes: 200_000, repeatedBytes: 100_000 })).toBe(200_000);
   });
 });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { array, column, text, texts, uint32 } from '../../../src/stores/clickhouse/native-columns.ts';
 import { NativeTable } from '../../../src/stores/clickhouse/native-table.ts';
 
@@ -18,6 +18,11 @@ const newTable = () =>
 
 const row = (name: string, count = 0, tags: string[] = []): Row => ({ name, count, tags });
 const mebibyte = 1024 * 1024;
+
+test('a text of more than a third of what rows may have is written', () => {
+  const { bytes } = newTable().encode([row('x'.repeat(90 * mebibyte))]);
+  expect(bytes.length).toBeGreaterThan(90 * mebibyte);
+});
 
 describe('a block', () => {
   it('has the bytes of the format, offsets counted over all parts', () => {

@@ -72,7 +72,8 @@ export async function receiveBody(
     // body of another project or signal does not.
     const named = signal === 'logs' ? { signal } : {};
     const jobId = jobIdOf([project.projectId, ...Object.values(named), form.encoding, form.coding], body);
-    const size = { inflatedBytes, spans: scan.accepted };
+    const { accepted: spans, repeatedBytes } = scan;
+    const size = { inflatedBytes, spans, ...(repeatedBytes > 0 && { repeatedBytes }) };
     await keepBody(deps, project, { jobId, body, meter, ...named, ...form, ...size, receivedAtMs });
     return scan;
   });

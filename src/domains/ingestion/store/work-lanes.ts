@@ -9,9 +9,10 @@ const mebibyte = 1024 * 1024;
 const unbounded = { waitingPerKey: Number.POSITIVE_INFINITY, waitingMax: Number.POSITIVE_INFINITY };
 
 /**
- * Inflated bytes that one worker holds in memory, by lane. All workspaces share both lanes. One
+ * Bytes that one worker holds in memory, by lane: of bodies after inflating, or of rows that repeat
+ * more. All workspaces share both lanes. One
  * workspace may hold three quarters of the memory for small bodies, enough to fill a worker's
- * batches. It may hold all memory for large bodies, because a body of 64 MiB must run alone;
+ * batches. It may hold all memory for large bodies, because a body that takes more must run alone;
  * several workspaces take turns.
  */
 const lanes = {
