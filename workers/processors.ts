@@ -5,6 +5,7 @@ import type { ApplyOrGiveUpDeps } from '../src/domains/identity/jobs.ts';
 import {
   type IngestOrIsolateDeps,
   ingestOrIsolate,
+  pruneQuarantine,
   type SweepBodiesDeps,
   sweepBodies,
 } from '../src/domains/ingestion/jobs.ts';
@@ -48,6 +49,7 @@ export const processors = {
   applyIdentityEvent: async (deps, job, event) => (await identityJobs()).applyOrGiveUp(deps, job, event),
   pruneIdentityEvents: async (deps) => (await identityJobs()).pruneIdentityEvents(deps),
   pruneEvents: (deps) => pruneEvents(deps),
+  pruneQuarantine: (deps) => pruneQuarantine(deps),
   pruneChanges: (deps) => pruneChanges(deps.postgres),
   mergeDataParts: (deps) => mergeDataParts(deps, { restS: 10 }),
   reconcileSummaries: (deps) => reconcileSummaries(deps, { nowMs: deps.clock.nowMs() }),

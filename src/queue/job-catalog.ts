@@ -113,6 +113,14 @@ export const jobCatalog = {
     attempts: 3,
     removeOnComplete: true,
   },
+  pruneQuarantine: {
+    queue: 'quarantine-pruning',
+    concurrency: 1,
+    everyMs: 60 * 60_000,
+    payload: z.strictObject({}),
+    attempts: 3,
+    removeOnComplete: true,
+  },
   pruneChanges: {
     queue: 'change-pruning',
     concurrency: 1,

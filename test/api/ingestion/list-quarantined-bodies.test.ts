@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pruneQuarantine } from '../../../src/domains/ingestion/jobs.ts';
 import { expectProblem } from '../../support/api.ts';
 import {
   corruptBody,
@@ -45,6 +46,22 @@ describe('200', () => {
     expect(walked.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
     const times = walked.map(({ quarantined_at }) => quarantined_at);
     expect(times).toEqual(times.toSorted().reverse());
+  });
+
+  test('a body is kept for 30 days', async () => {
+    const { api, publishCorrupt } = quarantine;
+    const [old = '', recent = ''] = await Promise.all([publishCorrupt(), publishCorrupt()]);
+    for (const id of [old, recent]) await untilQuarantined(api, id);
+    const age = (id: string, days: number) =>
+      api
+        .postgres('quarantined_bodies')
+        .where({ job_id: id })
+        .update({ quarantined_at: new Date(Date.now() - days * 86_400_000) });
+    await age(old, 30.1);
+    await age(recent, 29.9);
+    await pruneQuarantine(api);
+    const ids = (await listQuarantine(api)).map(({ id }) => id);
+    expect([ids.includes(old), ids.includes(recent)]).toEqual([false, true]);
   });
 
   test('without a limit a page has at most 20', async () => {

@@ -26,6 +26,9 @@ interface Row {
 
 const columns = ['job_id', 'project_id', 'reason', 'attempts', 'job', 'quarantined_at', 'replayed_at'] as const;
 const reasonCharactersMax = 4_000;
+const keptMs = 30 * 24 * 60 * 60 * 1_000;
+/** Entries that one statement deletes: a body has up to 16 MiB. */
+const pruning = { entries: 100, msMax: 10 * 60_000 };
 
 /**
  * Stores the body. A body that returns after a replay replaces its entry, unless its bytes are
@@ -91,6 +94,24 @@ export async function markReplayed(
   await postgres('quarantined_bodies')
     .where({ job_id: jobId, quarantined_at: quarantinedAt })
     .update({ replayed_at: new Date() });
+}
+
+/**
+ * Deletes entries older than 30 days.
+ * @throws UnavailableError while Postgres is unavailable
+ */
+export async function pruneQuarantine(
+  { postgres }: { postgres: Postgres },
+  { nowMs = Date.now() }: { nowMs?: number } = {},
+): Promise<void> {
+  const old = postgres('quarantined_bodies')
+    .where('quarantined_at', '<', new Date(nowMs - keptMs))
+    .orderBy('quarantined_at')
+    .limit(pruning.entries)
+    .select('job_id');
+  for (const endMs = performance.now() + pruning.msMax; performance.now() < endMs; ) {
+    if ((await postgres('quarantined_bodies').whereIn('job_id', old.clone()).delete()) < pruning.entries) return;
+  }
 }
 
 function toQuarantinedBody(row: Row): QuarantinedBody {
