@@ -7,10 +7,11 @@ import { type BodySize, costOf, type IngestLane, laneOf } from './ingest-lanes.t
 export const jobBytes = 2 * 1024;
 
 /**
- * The backlog of a workspace expires this long after its last stored body, in seconds. The scripts
- * that store and drop bodies update it atomically; if a job is lost, its counts are wrong until then.
+ * The backlog of a workspace expires this long after its last stored body, in seconds: later than the
+ * latest turn of a body, see LaneSchedule. The scripts that store and drop bodies update it
+ * atomically; if a job is lost, its counts are wrong until then.
  */
-export const backlogKeptS = 3_600;
+export const backlogKeptS = 25 * 3_600;
 
 /** The amount that a body adds to the backlog of its workspace until the body is dropped. */
 export interface BacklogShare {
@@ -18,6 +19,14 @@ export interface BacklogShare {
   /** Bytes in Redis. */
   bytes: number;
   /** Cost in bytes, see `costOf`. */
+  cost: number;
+}
+
+/** The unfinished bodies of a workspace. */
+export interface WorkspaceBacklog {
+  /** Bytes in Redis. */
+  bytes: number;
+  /** Cost in one lane, see `costOf`. */
   cost: number;
 }
 

@@ -3,7 +3,7 @@ import { UnavailableError } from '../lib/errors.ts';
 import { TimeoutError } from '../lib/within.ts';
 import type { Redis } from '../stores/redis/client.ts';
 import { backlogKey, bodyKey, laneBaseKey } from '../stores/redis/names.ts';
-import { backlogShareOf } from './backlog.ts';
+import { backlogShareOf, type WorkspaceBacklog } from './backlog.ts';
 import { type AwaitedBody, readOutcomes } from './body-outcomes.ts';
 import { connectRequestQueue } from './connect-queue.ts';
 import { barrierMsMax, DurabilityBarrier, isWrittenWithAnswer } from './durability-barrier.ts';
@@ -11,6 +11,7 @@ import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
 import { type IngestBodyPayload, type IngestOutcome, jobCatalog } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
 import { LaneSchedule } from './lane-schedule.ts';
+import { nextDueAtMs, oldestOf } from './queue-stats.ts';
 import { RedisClock } from './redis-clock.ts';
 import { addStoreBody, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
 
@@ -22,7 +23,8 @@ export interface BodyPublisher {
    * Stores the body and its job in one MULTI. Counts its spans on `meter`, unless the job was
    * already known (`duplicate`) or there is no meter. Resolves after Redis has passed everything to
    * the kernel.
-   * @returns `backlogBytes`: the unfinished bytes of the workspace in Redis, including this body
+   * @returns `backlog`: the unfinished bodies of the workspace, including this one; the cost is that
+   * in the lane of the body
    * @throws UnavailableError when the body cannot be made durable: within 1 s, or 2.5 s if the disk
    * of Redis is slow
    */
@@ -31,12 +33,18 @@ export interface BodyPublisher {
     body: Buffer,
     payload: IngestBodyPayload,
     meter: SpanMeter | undefined,
-  ): Promise<{ duplicate: boolean; backlogBytes: number }>;
+  ): Promise<{ duplicate: boolean; backlog: WorkspaceBacklog }>;
   /**
-   * Returns the bytes of the unfinished bodies of a workspace in Redis.
+   * Returns the unfinished bodies of a workspace. The cost is that of the lane where it is larger.
    * @throws the error of Redis
    */
-  backlogBytes(workspaceId: string): Promise<number>;
+  backlogOf(workspaceId: string): Promise<WorkspaceBacklog>;
+  /**
+   * Returns when it was the turn of the next body that waits, in milliseconds since the epoch;
+   * undefined when none waits.
+   * @throws the error of Redis
+   */
+  nextDueAtMs(): Promise<number | undefined>;
   /** Removes a finished job, so that its id can be published again. */
   forget(jobId: string): Promise<void>;
   /**
@@ -112,13 +120,18 @@ export function createBodyPublisher(
     async publish(jobId, body, payload, meter) {
       try {
         const { duplicate, backlog } = await store(jobId, body, payload, meter);
-        return { duplicate, backlogBytes: backlog.bytes };
+        return { duplicate, backlog };
       } catch (error) {
         throw notQueued(error);
       }
     },
-    async backlogBytes(workspaceId) {
-      return Number((await redis.hget(backlogKey(workspaceId), 'bytes')) ?? 0);
+    async backlogOf(workspaceId) {
+      const [bytes, ...costs] = await redis.hmget(backlogKey(workspaceId), 'bytes', ...ingestLanes);
+      return { bytes: Number(bytes ?? 0), cost: Math.max(...costs.map((cost) => Number(cost ?? 0))) };
+    },
+    async nextDueAtMs() {
+      const laneBaseS = Number((await redis.get(laneBaseKey)) ?? 0);
+      return oldestOf(queues, (queue) => nextDueAtMs(queue, laneBaseS));
     },
     async forget(jobId) {
       await Promise.all(queues.map((queue) => queue.remove(jobId)));

@@ -12,7 +12,7 @@ export const largeBodyBytes = 512 * 1024;
 export const largeRepeatedBytes = 4 * 1024 * 1024;
 
 /** What a body costs depends on these facts alone. */
-export type BodySize = Pick<IngestBodyPayload, 'inflatedBytes' | 'repeatedBytes'>;
+export type BodySize = Pick<IngestBodyPayload, 'inflatedBytes' | 'spans' | 'repeatedBytes'>;
 
 /**
  * The queues of bodies. All workspaces share them. Each is served by deadline, see
@@ -26,20 +26,23 @@ export type IngestLane = (typeof ingestLanes)[number];
  * Returns the lane of a body. It depends on the payload alone, so that a resend goes to the same
  * lane.
  */
-export function laneOf({ inflatedBytes, repeatedBytes = 0 }: BodySize): IngestLane {
+export function laneOf({ inflatedBytes, repeatedBytes = 0 }: Omit<BodySize, 'spans'>): IngestLane {
   return inflatedBytes > largeBodyBytes || repeatedBytes > largeRepeatedBytes ? 'ingest-large' : 'ingest';
 }
 
 /** The fixed cost of a body besides its bytes: half a millisecond of a worker. */
 export const costBytesMin = 16 * 1024;
+/** The cost of a span or log record, however small it is: a row takes as much in memory and time. */
+export const costBytesPerItem = 1024;
 
 /**
- * Returns the cost of processing a body: its inflated bytes, or those of its rows if these repeat
- * more.
+ * Returns the cost of processing a body in bytes: its inflated bytes, or more if it has very many
+ * items, or if its rows repeat more.
  */
-export function costOf({ inflatedBytes, repeatedBytes = 0 }: BodySize): number {
-  return Math.max(inflatedBytes, repeatedBytes, costBytesMin);
+export function costOf({ inflatedBytes, spans, repeatedBytes = 0 }: BodySize): number {
+  return Math.max(inflatedBytes, spans * costBytesPerItem, repeatedBytes, costBytesMin);
 }
 
 /** {@link costOf} of a decoded payload `data` in a script of Redis. */
-export const costLua = `math.max(tonumber(data.inflatedBytes) or 0, tonumber(data.repeatedBytes) or 0, ${costBytesMin})`;
+export const costLua = `math.max(tonumber(data.inflatedBytes) or 0, (tonumber(data.spans) or 0) * ${costBytesPerItem},
+      tonumber(data.repeatedBytes) or 0, ${costBytesMin})`;

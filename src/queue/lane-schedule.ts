@@ -2,12 +2,17 @@ import { LRUCache } from 'lru-cache';
 import type { BacklogShare } from './backlog.ts';
 
 /**
- * Rate that each workspace can expect from the workers, in inflated bytes per second, even if many
- * others send.
+ * Rate that each workspace can expect from the workers, in bytes of `costOf` per second, even if
+ * many others send.
  */
 const fairBytesPerS = 1024 * 1024;
-/** Maximum delay in seconds that the backlog of a workspace adds to its new bodies. */
-const delayMaxS = 300;
+/**
+ * Maximum delay in seconds that the backlog of a workspace adds to its new bodies: a day. With less,
+ * a longer backlog would go before the new bodies of everybody once it had waited for so long.
+ */
+const delayMaxS = 86_400;
+/** The cost of what is served in that time. A workspace may have no larger backlog. */
+export const backlogCostMax = delayMaxS * fairBytesPerS;
 /** The largest priority that BullMQ sorts by: 24 days in seconds. */
 const priorityMax = 2 ** 21;
 /**
@@ -24,9 +29,10 @@ interface KnownBacklog {
 /**
  * Decides the order of a lane. The priority of a body is the time of its turn if its workspace were
  * served at `fairBytesPerS`: the seconds since a base that all processes share, plus the seconds of
- * its backlog at that rate, at most 300.
+ * its backlog at that rate, at most a day.
  * So a body of a workspace with a short backlog goes before the backlog of another workspace. No
- * body waits forever: a body that has waited 300 s goes before every new one.
+ * body waits forever: its time is fixed when it is received, and from then on it goes before every
+ * new one.
  * A process estimates the backlog from the answer of Redis to its last publish and from what it has
  * sent since. The estimate shrinks at the fair rate.
  */

@@ -1,6 +1,6 @@
 import type { IRedisTransaction } from 'bullmq';
 import { laneBaseKey } from '../stores/redis/names.ts';
-import { type BacklogShare, backlogKeptS } from './backlog.ts';
+import { type BacklogShare, backlogKeptS, type WorkspaceBacklog } from './backlog.ts';
 
 /**
  * Stores the body only if its job is not known, so that a resend of a finished body leaves nothing
@@ -57,11 +57,8 @@ export interface StoreBodyCommand {
 
 export interface StoredBody {
   duplicate: boolean;
-  /**
-   * Unfinished bodies of the workspace, including this one: bytes in Redis, and cost in the lane of
-   * the body.
-   */
-  backlog: { bytes: number; cost: number };
+  /** Unfinished bodies of the workspace, including this one; the cost is that in the lane of the body. */
+  backlog: WorkspaceBacklog;
   baseS: number;
 }
 

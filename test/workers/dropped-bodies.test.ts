@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { Worker } from 'bullmq';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createStoring } from '../../src/domains/ingestion/jobs.ts';
+import { refusalOf } from '../../src/domains/ingestion/receive/queue-refusal.ts';
 import { ingestOrIsolate } from '../../src/domains/ingestion/store/ingest-or-isolate.ts';
 import { sweepBodies } from '../../src/domains/ingestion/store/sweep-bodies.ts';
 import { type BodyPublisher, createBodyPublisher } from '../../src/queue/body-publisher.ts';
 import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { type BodyQueues, dropBody } from '../../src/queue/drop-body.ts';
 import { type IngestBodyPayload, jobCatalog } from '../../src/queue/job-catalog.ts';
+import { oldestOf, oldestWaitingAtMs } from '../../src/queue/queue-stats.ts';
 import { connectRequestRedis, connectWorkerRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
 import { backlogKey, bodyKey, laneBaseKey, queuePrefix } from '../../src/stores/redis/names.ts';
 import { createLatencyRecorder } from '../../src/telemetry/latency.ts';
@@ -46,17 +48,17 @@ interface Published {
   payload: IngestBodyPayload;
 }
 
-type Size = Pick<IngestBodyPayload, 'inflatedBytes' | 'repeatedBytes'>;
+type Size = Partial<Pick<IngestBodyPayload, 'inflatedBytes' | 'spans' | 'repeatedBytes'>>;
 
 function payloadOf(workspaceId: string, size: Size): IngestBodyPayload {
-  const facts = { retentionDays: 0, ...size, spans: 1, receivedAtMs: Date.now() };
+  const facts = { retentionDays: 0, inflatedBytes: 100, spans: 1, ...size, receivedAtMs: Date.now() };
   return { v: 1, workspaceId, projectId: `prj_${workspaceId}`, encoding: 'json', coding: 'identity', ...facts };
 }
 
-async function publish(workspaceId: string, size: Size = { inflatedBytes: 100 }): Promise<Published> {
+async function publish(workspaceId: string, size: Size = {}, by = publisher): Promise<Published> {
   const payload = payloadOf(workspaceId, size);
   const jobId = `b_${randomBytes(32).toString('hex')}`;
-  await publisher.publish(jobId, body, payload, undefined);
+  await by.publish(jobId, body, payload, undefined);
   return { jobId, projectId: payload.projectId, payload };
 }
 
@@ -94,18 +96,22 @@ const backlogOf = (workspaceId: string) => redis.hgetall(backlogKey(workspaceId)
 
 describe('a body', () => {
   test.each([
-    ['small', { inflatedBytes: 100 }, 16 * 1024],
+    ['small', {}, 16 * 1024],
+    ['of very many items', { spans: 10_000 }, 10_000 * 1024],
     ['large', { inflatedBytes: 1024 * 1024 }, 1024 * 1024],
-    ['small, with rows that repeat much,', { inflatedBytes: 100, repeatedBytes: 100_000_000 }, 100_000_000],
+    ['small, with rows that repeat much,', { repeatedBytes: 100_000_000 }, 100_000_000],
   ])(
     'that is %s counts for its workspace until it is dropped, once however often it is sent',
     async (_size, size, cost) => {
       const workspaceId = newWorkspace();
       const published = await publish(workspaceId, size);
       const before = await backlogOf(workspaceId);
-      expect(Number(before.bytes)).toBe(await publisher.backlogBytes(workspaceId));
+      expect({ bytes: Number(before.bytes), cost }).toEqual(await publisher.backlogOf(workspaceId));
       expect(Object.values(before)).toContain(String(cost));
-      expect(await resend(published)).toMatchObject({ duplicate: true, backlogBytes: Number(before.bytes) });
+      expect(await resend(published)).toMatchObject({
+        duplicate: true,
+        backlog: { bytes: Number(before.bytes), cost },
+      });
       expect(await dropBody(redis, queues, published)).toBe(false);
       await endAll();
       expect(await dropBody(redis, queues, published)).toBe(true);
@@ -199,6 +205,37 @@ describe('the order of the lane', () => {
   });
 });
 
+describe('while bodies of an hour ago wait', () => {
+  const anHourAgoMs = Date.now() - 3_600_000;
+  const info = 'aof_enabled:1\r\naof_last_write_status:ok\r\nmaxmemory_policy:noeviction\r\nused_memory:1\r\n';
+  let then: BodyPublisher;
+  beforeAll(async () => {
+    await redis.set(laneBaseKey, Math.floor(anHourAgoMs / 1_000) - 60);
+    then = createBodyPublisher(requests, {
+      clock: { nowMs: () => anHourAgoMs },
+      barrier: { pass: async () => undefined },
+    });
+  });
+  afterAll(() => then.close());
+  afterEach(endAll);
+
+  test('that are the backlog of one workspace, and whose turn is now, others are accepted', async () => {
+    const busy = newWorkspace();
+    const sent: Published[] = [];
+    for (let i = 0; i < 10; i++) sent.push(await publish(busy, { inflatedBytes: 400 * 1024 * 1024 }, then));
+    // The workers have stored those whose turn was before.
+    for (const { jobId } of sent.slice(0, 9)) await publisher.forget(jobId);
+    expect(await oldestOf(publisher.queues, oldestWaitingAtMs)).toBe(anHourAgoMs);
+    expect(refusalOf(info, await publisher.nextDueAtMs(), 2)).toBeUndefined();
+  });
+
+  test('because the workers are away, all are refused', async () => {
+    await publish(newWorkspace(), {}, then);
+    await publish(newWorkspace(), { inflatedBytes: 400 * 1024 * 1024 });
+    expect(refusalOf(info, await publisher.nextDueAtMs(), 2)).toMatch(/15 minutes behind/);
+  });
+});
+
 describe('a job whose body is not there', () => {
   async function run(isOurs: boolean) {
     const config = testConfig({ redisUrl });
@@ -215,7 +252,7 @@ describe('a job whose body is not there', () => {
       countStored: () => undefined,
     };
     const facts = { id: jobId, attemptsMade: 0, stalledCounter: 0, isOurs: async () => isOurs };
-    const outcome = await ingestOrIsolate(deps, facts, payloadOf(newWorkspace(), { inflatedBytes: 100 }));
+    const outcome = await ingestOrIsolate(deps, facts, payloadOf(newWorkspace(), {}));
     const quarantined = await clients.postgres('quarantined_bodies').where({ job_id: jobId });
     await Promise.all([storing.close(), clients.close()]);
     return { outcome, quarantined };

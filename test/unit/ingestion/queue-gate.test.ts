@@ -24,8 +24,8 @@ function info(given: Record<string, string | number> = {}): string {
   return `# Persistence\r\n${lines.join('\r\n')}\r\n`;
 }
 
-const refusal = (given: Record<string, string | number>, oldestWaitingAtMs?: number) =>
-  refusalOf(info(given), oldestWaitingAtMs, 100 * megabyte);
+const refusal = (given: Record<string, string | number>, nextDueAtMs?: number) =>
+  refusalOf(info(given), nextDueAtMs, 100 * megabyte);
 
 describe('bodies are taken', () => {
   test.each([
@@ -35,8 +35,11 @@ describe('bodies are taken', () => {
   ])('%s', (_circumstance, given) => {
     expect(refusal(given)).toBeUndefined();
   });
-  test('while the oldest has waited for 14 minutes', () => {
-    expect(refusal({}, Date.now() - 14 * 60_000)).toBeUndefined();
+  test.each([
+    ['while the next one is 14 minutes late', -14],
+    ['while the turn of the next one comes in an hour', 60],
+  ])('%s', (_circumstance, minutes) => {
+    expect(refusal({}, Date.now() + minutes * 60_000)).toBeUndefined();
   });
 });
 
@@ -51,7 +54,7 @@ describe('bodies are refused', () => {
   ])('%s', (_circumstance, given, words) => {
     expect(refusal(given)).toMatch(words);
   });
-  test('when the oldest has waited for 16 minutes', () => {
+  test('when the next one is 16 minutes late', () => {
     expect(refusal({}, Date.now() - 16 * 60_000)).toMatch(/15 minutes/);
   });
   test('when INFO says nothing', () => {
@@ -75,8 +78,8 @@ describe('what comes between two looks at Redis', () => {
       redis: redis as unknown as Redis,
       logger: createLogger({ level: 'silent', name: 'test' }),
       clock: new RedisClock(),
-      oldestWaitingAtMs: async () => undefined,
-      backlogBytes: async () => 0,
+      nextDueAtMs: async () => undefined,
+      backlogOf: async () => ({ bytes: 0, cost: 0 }),
       memoryBytesMax: 100 * megabyte,
     });
     await gate.start();

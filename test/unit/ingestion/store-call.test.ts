@@ -27,21 +27,21 @@ const call = {
 
 test('calls that the service stores count: a workspace with more than its share of Redis has no room for more', async () => {
   const clock = new RedisClock();
-  let backlogBytes = 24 * megabyte;
+  let bytes = 24 * megabyte;
   const gate = new QueueGate({
     ...{ redis, clock, logger: createLogger({ level: 'silent', name: 'test' }), memoryBytesMax: 100 * megabyte },
-    ...{ oldestWaitingAtMs: async () => undefined, backlogBytes: async () => backlogBytes },
+    ...{ nextDueAtMs: async () => undefined, backlogOf: async () => ({ bytes, cost: 0 }) },
   });
   onTestFinished(() => gate.close());
   await gate.start();
-  const publisher = { publish: async () => ({ duplicate: false, backlogBytes }) };
+  const publisher = { publish: async () => ({ duplicate: false, backlog: { bytes, cost: 0 } }) };
   const store = () => storeCall({ publisher, clock, gate }, { project, identity: ['run'], call });
   await store();
   await gate.assertRoomFor('wsp_full');
-  backlogBytes = 26 * megabyte;
+  bytes = 26 * megabyte;
   await store();
   await expect(gate.assertRoomFor('wsp_full')).rejects.toMatchObject({ code: 'workspace_busy' });
   await gate.assertRoomFor('wsp_other');
-  backlogBytes = 20 * megabyte;
+  bytes = 20 * megabyte;
   await gate.assertRoomFor('wsp_full');
 });

@@ -58,8 +58,8 @@ export async function storeCall(
   const meter = { ...usageEntry(workspaceId, 'spans', receivedAtMs), spans: 1, taken: false };
   const jobId = jobIdOf([projectId, 'call', traceId, spanId], Buffer.alloc(0));
   const named = { ...payload, encoding: 'json' as const, coding: 'identity' as const };
-  const { backlogBytes } = await publisher.publish(jobId, body, named, meter);
-  gate.noteBacklog(workspaceId, backlogBytes);
+  const { backlog } = await publisher.publish(jobId, body, named, meter);
+  gate.noteBacklog(workspaceId, backlog);
   return traceId;
 }
 

@@ -1,4 +1,6 @@
 import { RateLimitedError } from '../../../lib/errors.ts';
+import type { WorkspaceBacklog } from '../../../queue/backlog.ts';
+import { backlogCostMax } from '../../../queue/lane-schedule.ts';
 
 /** One workspace's share of the bytes that bodies may use in Redis. */
 const shareMax = 0.25;
@@ -7,14 +9,15 @@ const workspacesMax = 1_000;
 const retryAfterS = 5;
 
 export interface BacklogSharesDeps {
-  /** Returns the bytes of a workspace's unfinished bodies in Redis. */
-  backlogBytes: (workspaceId: string) => Promise<number>;
+  /** Returns a workspace's unfinished bodies in Redis. */
+  backlogOf: (workspaceId: string) => Promise<WorkspaceBacklog>;
 }
 
 /**
- * Bounds the share of Redis memory that one workspace may fill, so that the workspace that fills
- * the queue is refused before all others are. A publish reports the bytes of its workspace; a full
- * one is remembered. Requests of other workspaces cost no query.
+ * Bounds what one workspace has waiting: its share of the memory of Redis, and the work, because a
+ * few bytes can be much work. So the workspace that fills the queue is refused before all others
+ * are. A publish reports the backlog of its workspace; a full one is remembered. Requests of other
+ * workspaces cost no query.
  */
 export class BacklogShares {
   readonly #deps: BacklogSharesDeps;
@@ -24,9 +27,9 @@ export class BacklogShares {
     this.#deps = deps;
   }
 
-  /** Notes the unfinished bytes of a workspace. All bodies together may use `bytesMax`. */
-  note(workspaceId: string, bytes: number, bytesMax: number): void {
-    if (bytes <= bytesMax * shareMax) this.#full.delete(workspaceId);
+  /** Notes the unfinished bodies of a workspace. All bodies together may use `bytesMax`. */
+  note(workspaceId: string, backlog: WorkspaceBacklog, bytesMax: number): void {
+    if (whyFull(backlog, bytesMax) === undefined) this.#full.delete(workspaceId);
     else if (this.#full.size < workspacesMax) this.#full.add(workspaceId);
   }
 
@@ -36,13 +39,22 @@ export class BacklogShares {
    */
   async assertRoom(workspaceId: string, bytesMax: number): Promise<void> {
     if (!this.#full.has(workspaceId)) return;
-    const bytes = await this.#deps.backlogBytes(workspaceId).catch(() => 0);
-    this.note(workspaceId, bytes, bytesMax);
-    if (!this.#full.has(workspaceId)) return;
-    throw new RateLimitedError(
-      'workspace_busy',
-      `This workspace has ${bytes} bytes that wait to be stored. The limit for one workspace is ${Math.floor(bytesMax * shareMax)}. Send the spans again later.`,
-      { retryAfterS },
-    );
+    const backlog = await this.#deps.backlogOf(workspaceId).catch(() => ({ bytes: 0, cost: 0 }));
+    this.note(workspaceId, backlog, bytesMax);
+    const why = whyFull(backlog, bytesMax);
+    if (why === undefined) return;
+    throw new RateLimitedError('workspace_busy', `This workspace has ${why}. Send the spans again later.`, {
+      retryAfterS,
+    });
   }
+}
+
+/** Returns what the workspace has too much of, for a message; undefined when it has room. */
+function whyFull({ bytes, cost }: WorkspaceBacklog, bytesMax: number): string | undefined {
+  const bytesOfOne = Math.floor(bytesMax * shareMax);
+  if (bytes > bytesMax * shareMax) {
+    return `${bytes} bytes that wait to be stored. The limit for one workspace is ${bytesOfOne}`;
+  }
+  if (cost <= backlogCostMax) return undefined;
+  return `spans and log records waiting that are more work than ${backlogCostMax} bytes, the limit for one workspace`;
 }

@@ -1,6 +1,5 @@
 import type { Config } from '../../../config.ts';
 import type { BodyPublisher } from '../../../queue/body-publisher.ts';
-import { oldestOf, oldestWaitingAtMs } from '../../../queue/queue-stats.ts';
 import { QueueGate, type QueueGateDeps } from './queue-gate.ts';
 
 /** Creates the gate of a process. It is closed until its `start` is called. */
@@ -14,8 +13,8 @@ export function createQueueGate({
 }): QueueGate {
   return new QueueGate({
     ...deps,
-    oldestWaitingAtMs: () => oldestOf(publisher.queues, oldestWaitingAtMs),
-    backlogBytes: (workspaceId) => publisher.backlogBytes(workspaceId),
+    nextDueAtMs: () => publisher.nextDueAtMs(),
+    backlogOf: (workspaceId) => publisher.backlogOf(workspaceId),
     memoryBytesMax: config.ingestQueueBytesMax,
   });
 }

@@ -36,8 +36,8 @@ export async function keepBody(deps: KeepBodyDeps, project: ProjectScope, receiv
   };
   deps.gate.take(backlogShareOf(payload, body).bytes);
   try {
-    const { backlogBytes } = await deps.publisher.publish(jobId, body, payload, meter);
-    deps.gate.noteBacklog(project.workspaceId, backlogBytes);
+    const { backlog } = await deps.publisher.publish(jobId, body, payload, meter);
+    deps.gate.noteBacklog(project.workspaceId, backlog);
   } catch (error) {
     deps.gate.reportFailure();
     throw error;

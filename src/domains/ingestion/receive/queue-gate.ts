@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { UnavailableError } from '../../../lib/errors.ts';
+import type { WorkspaceBacklog } from '../../../queue/backlog.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import { readInfo } from '../../../stores/redis/info.ts';
@@ -25,10 +26,10 @@ export interface QueueGateDeps extends BacklogSharesDeps {
   /** Every poll updates it. */
   clock: RedisClock;
   /**
-   * Returns when the oldest waiting job was received, in milliseconds since the epoch; undefined
-   * when none waits.
+   * Returns when it was the turn of the next body that waits, in milliseconds since the epoch;
+   * undefined when none waits.
    */
-  oldestWaitingAtMs: () => Promise<number | undefined>;
+  nextDueAtMs: () => Promise<number | undefined>;
   /** The bound on the memory of Redis, in bytes, when Redis itself sets no `maxmemory`. */
   memoryBytesMax: number;
 }
@@ -120,7 +121,7 @@ export class QueueGate {
    * Checks that bodies of this workspace are accepted.
    * @throws UnavailableError while bodies are not accepted
    * @throws RateLimitedError `workspace_busy` while this workspace fills more than a quarter of the
-   * memory for bodies
+   * memory for bodies, or has more waiting than is served in a day
    */
   async assertRoomFor(workspaceId: string): Promise<void> {
     this.assertOpen();
@@ -137,9 +138,9 @@ export class QueueGate {
     this.#bytesLeft -= bytes;
   }
 
-  /** Notes the unfinished bytes of a workspace in Redis, as a publish reported them. */
-  noteBacklog(workspaceId: string, bytes: number): void {
-    this.#shares.note(workspaceId, bytes, this.#bodiesBytesMax);
+  /** Notes the unfinished bodies of a workspace, as a publish reported them. */
+  noteBacklog(workspaceId: string, backlog: WorkspaceBacklog): void {
+    this.#shares.note(workspaceId, backlog, this.#bodiesBytesMax);
   }
 
   /** Notes that a publish failed. Bodies are refused until the next poll decides otherwise. */
@@ -150,17 +151,17 @@ export class QueueGate {
   async #look(): Promise<void> {
     const { redis, clock, memoryBytesMax } = this.#deps;
     try {
-      const [persistence, memory, oldestAtMs] = await Promise.all([
+      const [persistence, memory, dueAtMs] = await Promise.all([
         readInfo(redis, 'persistence'),
         readInfo(redis, 'memory'),
-        this.#deps.oldestWaitingAtMs(),
+        this.#deps.nextDueAtMs(),
         clock.look(redis),
       ]);
       const info = `${persistence}\n${memory}`;
       this.#bodiesBytesMax = bodiesBytesMax(info, memoryBytesMax);
       this.#bytesLeft = bytesLeft(info, memoryBytesMax);
       const unsafe = unsafeReasonOf(info);
-      this.#set(unsafe ?? refusalOf(info, oldestAtMs, memoryBytesMax, clock.nowMs()), unsafe);
+      this.#set(unsafe ?? refusalOf(info, dueAtMs, memoryBytesMax, clock.nowMs()), unsafe);
       this.#checkClock();
     } catch {
       this.#set(unreachable, unreachable);

@@ -1,6 +1,6 @@
 import { infoFields } from '../../../stores/redis/info.ts';
 
-const oldestWaitingMsMax = 15 * 60_000;
+const lateMsMax = 15 * 60_000;
 /**
  * The share of Redis memory that bodies may fill. The rest is for the workers that drain them, and
  * for what several API processes accept between two polls.
@@ -35,11 +35,12 @@ export function bytesLeft(info: string, memoryBytesMax: number): number {
 
 /**
  * Returns why bodies must be refused; undefined when they may come. `info` is the text of INFO;
- * `oldestWaitingAtMs` is when the oldest waiting job was received.
+ * `nextDueAtMs` is when it was the turn of the next body that waits. The backlog that one workspace
+ * has of its own makes no body late.
  */
 export function refusalOf(
   info: string,
-  oldestWaitingAtMs: number | undefined,
+  nextDueAtMs: number | undefined,
   memoryBytesMax: number,
   nowMs = Date.now(),
 ): string | undefined {
@@ -49,7 +50,7 @@ export function refusalOf(
     const used = infoFields(info)('used_memory');
     return `the queue has ${used} bytes, more than the limit of ${bodiesBytesMax(info, memoryBytesMax)}`;
   }
-  if (oldestWaitingAtMs !== undefined && nowMs - oldestWaitingAtMs > oldestWaitingMsMax) {
+  if (nextDueAtMs !== undefined && nowMs - nextDueAtMs > lateMsMax) {
     return 'the workers are more than 15 minutes behind';
   }
   return undefined;
