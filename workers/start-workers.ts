@@ -7,6 +7,7 @@ import { connectWorkerRedis } from '../src/stores/redis/client.ts';
 import { queuePrefix } from '../src/stores/redis/names.ts';
 import type { Logger } from '../src/telemetry/logger.ts';
 import { outOfMemoryRestMs, startSchedules } from './job-schedules.ts';
+import { JobSlots } from './job-slots.ts';
 import { isOutOfMemory, type MemoryReserve } from './memory-reserve.ts';
 import { type ProcessorDeps, processors } from './processors.ts';
 import { QuietLog } from './quiet-log.ts';
@@ -18,6 +19,9 @@ import { keepOrderOfStalled } from './stalled-jobs.ts';
  * crashes itself, so BullMQ must never fail a stalled job.
  */
 const stallSettings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledCount: 1_000_000 };
+
+/** Jobs of the lanes of bodies, which workspaces share in turn. */
+const laneJobs: ReadonlySet<JobName> = new Set(['ingestBody', 'ingestLargeBody'] as const);
 
 /** Jobs with a body that is stored beside the job. */
 const bodyJobs: ReadonlySet<JobName> = new Set(['ingestBody', 'ingestLargeBody', 'isolateBody'] as const);
@@ -67,6 +71,7 @@ function startWorker(
   const connection = connectWorkerRedis(redisUrl);
   connection.on('error', () => undefined); // The worker's own listener below logs it.
   const underWay = new Map<string, UnderWay>();
+  const slots = laneJobs.has(name) ? new JobSlots(concurrency) : undefined;
   const run = (facts: JobFacts, data: unknown) => {
     const running = runJob(schema, data, (payload) => process(deps, facts, payload as never));
     return bodyJobs.has(name) ? followed(deps, running) : running;
@@ -79,14 +84,16 @@ function startWorker(
       const facts = { id, attemptsMade: job.attemptsMade, stalledCounter: job.stalledCounter, isOurs };
       // When a job's lock expired while Redis was unavailable, the job arrives again although no
       // worker crashed. It joins its first run.
-      const running = underWay.get(id)?.running ?? run(facts, job.data).finally(() => underWay.delete(id));
+      const begin = () => run(facts, job.data);
+      const started = () => (slots === undefined ? begin() : slots.run(job, token, begin));
+      const running = underWay.get(id)?.running ?? started().finally(() => underWay.delete(id));
       underWay.set(id, { running, token });
       return running;
     },
     {
       connection,
       prefix: queuePrefix(queue),
-      concurrency,
+      concurrency: slots?.jobsMax ?? concurrency,
       ...stallSettings,
       settings: { backoffStrategy: backoffMs },
       removeOnFail: { count: 1_000_000 },

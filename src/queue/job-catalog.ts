@@ -58,7 +58,8 @@ export const runOptimizationPayload = z.strictObject({ projectId: z.string(), ru
 /**
  * Lists every queue and its job. An ingest job is retried until its rows are stored or its body is
  * quarantined, so it never fails. An identity event fails when it cannot be applied.
- * `concurrency` is the number of jobs that one worker process runs at the same time. `everyMs` is the interval
+ * `concurrency` is the number of jobs that one worker process runs at the same time; of bodies, it takes a
+ * tenth more (`workers/job-slots.ts`). `everyMs` is the interval
  * of a repeated job. `removeOnComplete` sets how long a finished id is remembered. A resend within this time is the
  * same delivery.
  */
@@ -72,7 +73,7 @@ export const jobCatalog = {
   ingestLargeBody: {
     queue: 'ingest-large',
     /** Their memory is held one after the other mostly, so more would only wait. */
-    concurrency: 4,
+    concurrency: 5,
     ...ingestJob,
   },
   isolateBody: {
