@@ -138,6 +138,6 @@ export class KnownPrompts {
 const nothing: Entry = { prompt: undefined, freshUntilMs: 0, loading: undefined };
 
 /** Returns whether the text can refer to a prompt. Postgres cannot store U+0000. */
-function canBeOne(wanted: string): boolean {
+export function canBeOne(wanted: string): boolean {
   return wanted.length <= wantedCharsMax && !wanted.includes('\u0000');
 }

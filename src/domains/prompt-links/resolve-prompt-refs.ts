@@ -1,28 +1,39 @@
-import type { PromptFinder } from './known-prompts.ts';
+import { canBeOne, type PromptFinder } from './known-prompts.ts';
 import type { KnownPrompt, PromptMention, SpanPrompt } from './prompt.ts';
 
 /**
+ * Maximum number of distinct names in one question. Four times as many as {@link KnownPrompts} keeps of a project. A
+ * thread posts them to the main thread, which reads them in one step.
+ */
+const wantedMax = 2_000;
+
+/**
  * Returns the mentions in their order. Mentions of prompts that the project has are linked, the
- * others stay unchanged. Looks up nothing when all are linked already. Never rejects: while
- * Postgres is unavailable, mentions stay unlinked until a later read.
+ * others stay unchanged. Looks up nothing when all are linked already, and at most the first {@link wantedMax} names:
+ * the others stay unlinked until a later read. Never rejects: while Postgres is unavailable, all do.
  */
 export async function resolvePromptRefs<Mention extends PromptMention>(
   known: PromptFinder,
   projectId: string,
   mentions: readonly Mention[],
 ): Promise<readonly Mention[]> {
-  const wanted = new Set<string>();
-  for (const { id, key, name } of mentions) {
-    if (id !== '') continue;
-    if (key !== '') wanted.add(key);
-    if (name !== '') wanted.add(name);
-  }
+  const wanted = namesOf(mentions);
   if (wanted.size === 0) return mentions;
   const found = await known.find(projectId, wanted);
   return mentions.map((mention) => {
     const prompt = mention.id === '' ? (found.get(mention.key) ?? found.get(mention.name)) : undefined;
     return prompt === undefined ? mention : linked(mention, prompt);
   });
+}
+
+/** Returns the names and keys by which the first unlinked mentions can be found. */
+function namesOf(mentions: readonly PromptMention[]): Set<string> {
+  const names = new Set<string>();
+  for (const { id, key, name } of mentions) {
+    if (names.size >= wantedMax) break;
+    if (id === '') for (const each of [key, name]) if (each !== '' && canBeOne(each)) names.add(each);
+  }
+  return names;
 }
 
 /**

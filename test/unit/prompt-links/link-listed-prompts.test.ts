@@ -47,6 +47,20 @@ describe('spans that list several prompts', () => {
     expect(await linkListedPrompts(project().known, 'p', rows)).toEqual(rows);
   });
 
+  test('more than one question may name are linked up to there, and what is no name is not asked', async () => {
+    const questions: ReadonlySet<string>[] = [];
+    const find = async (_projectId: string, wanted: ReadonlySet<string>) => {
+      questions.push(wanted);
+      return new Map([...wanted].map((slug) => [slug, { id: `prm_${slug}`, slug, versions: [] }]));
+    };
+    const names = (index: number) => Array.from({ length: 31 }, (_, other) => `${index}-${other}`);
+    const rows = Array.from({ length: 1_000 }, (_, index) => row(named('x', ['y'.repeat(201), '', ...names(index)])));
+    const linked = await linkListedPrompts({ find }, 'p', rows);
+    expect(questions.map(({ size }) => size)).toEqual([2_000]);
+    expect(linked[0]?.prompt?.id).toBe('prm_0-0');
+    expect(linked.at(-1)).toBe(rows.at(-1));
+  });
+
   test('the first of which is known already, or that are none, ask nothing and are the rows themselves', async () => {
     const { known, asked } = project();
     const rows = [row(named('a', ['b']), 'prm_a'), row(named('x')), row(null)];
