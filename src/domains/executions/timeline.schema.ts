@@ -18,7 +18,7 @@ const timelineSpan = z
     kind: z.string(),
     otel_kind: z.string(),
     service: z.string().nullable(),
-    scope: z.string().nullable(),
+    scope: z.string().nullable().meta({ description: 'Name of the instrumentation scope, at most 1,000 characters' }),
     status: spanSchema.shape.status,
     start_ms: offset,
     end_ms: offset,

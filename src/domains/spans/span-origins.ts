@@ -19,6 +19,12 @@ export interface HostHints {
  */
 export const hostAttributes = ['host.id', 'host.ip', 'host.name', 'service.instance.id'] as const;
 
+/** Code points of a long name that a tree shows, and of the name of a host that tell it from others. */
+const textCharsMax = 1_000;
+
+/** Returns SQL for the beginning of a text, as a tree shows it. */
+export const beginningOf = (sql: string) => `substringUTF8(${sql}, 1, ${textCharsMax})`;
+
 /** What a tree shows about the resource and the scope of a span. */
 export interface Origin {
   scope: string;
@@ -37,11 +43,12 @@ const attributesType = `Array(Tuple(key String, value Tuple(
 const resourceAttributes = `JSONExtract(toString(resource), 'attributes', '${attributesType}')`;
 const hostNames = hostAttributes.map((name) => `'${name}'`).join(', ');
 
-const hostValues = `arrayMap(a -> [a.1, if(a.2.1 = '', a.2.2.1[1].1, a.2.1)], arrayFilter(a -> a.1 IN (${hostNames}), ${resourceAttributes}))`;
+const hostValues = `arrayMap(a -> [a.1, ${beginningOf("if(a.2.1 = '', a.2.2.1[1].1, a.2.1)")}],
+  arrayFilter(a -> a.1 IN (${hostNames}), ${resourceAttributes}))`;
 
 const reader = rowReader({
   hash: plain<string>(originColumn),
-  scope: plain<string>("JSONExtractString(toString(scope), 'name')"),
+  scope: plain<string>(beginningOf("JSONExtractString(toString(scope), 'name')")),
   attributes: field(hostValues, (pairs: [name: string, value: string][]) => Object.fromEntries(pairs)),
   resourceHash: plain<string>(`if(empty(${resourceAttributes}), '', lower(hex(cityHash64(toString(resource)))))`),
 });

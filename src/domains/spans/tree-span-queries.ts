@@ -6,7 +6,7 @@ import { assertSmall, rowsHereMax } from './large-trace.ts';
 import { spansPerTraceMax } from './light-span-queries.ts';
 import { newestRows, rowAge } from './newest-rows.ts';
 import { spanFields } from './span-fields.ts';
-import { findOrigins, type Origin, originColumn, unknownOrigin } from './span-origins.ts';
+import { beginningOf, findOrigins, type Origin, originColumn, unknownOrigin } from './span-origins.ts';
 import type { TraceKey } from './trace-sql.ts';
 import { ofTrace } from './trace-sql.ts';
 import type { TreeSpan } from './tree-span.ts';
@@ -18,8 +18,7 @@ export interface TreeSpans {
   truncated: boolean;
 }
 
-/** Code points that a tree shows of a long name. The next two bound the events of one span. */
-const textCharsMax = 1_000;
+/** Events that a tree shows of one span, and code points of the name of each. */
 const eventsMax = 64;
 const eventNameCharsMax = 200;
 /**
@@ -32,7 +31,6 @@ const largeSettings = {
   max_block_size: '4096',
 } as const;
 
-const beginningOf = (column: string) => plain<string>(`substringUTF8(${column}, 1, ${textCharsMax})`);
 const eventsSql = `arrayMap(e -> [substringUTF8(e.1, 1, ${eventNameCharsMax}), e.2],
   arraySlice(JSONExtract(events, 'Array(Tuple(name String, timeUnixNano String))'), 1, ${eventsMax}))`;
 
@@ -42,9 +40,9 @@ const fields = {
     ...(['kind', 'status'] as const),
     ...(['usage', 'costNanoUsd', 'responseId', 'prompt', 'otelKind', 'flags', 'ttftMs', 'warnings'] as const),
   ]),
-  name: beginningOf('name'),
-  service: beginningOf('service'),
-  model: beginningOf('model'),
+  name: plain<string>(beginningOf('name')),
+  service: plain<string>(beginningOf('service')),
+  model: plain<string>(beginningOf('model')),
   origin: plain<string>(originColumn),
   events: field(eventsSql, (events: [name: string, timeUnixNano: string][]) =>
     events.map(([name, timeUnixNano]) => ({ name, timeUnixNano: BigInt(timeUnixNano) })),

@@ -125,6 +125,19 @@ describe('200', () => {
     ]);
   });
 
+  test('long names of a scope and of a host are shown up to 1,000 characters', async () => {
+    const traceId = newTraceId();
+    const resource = { attributes: { 'host.name': 'h'.repeat(5_000) } };
+    const spans = [aSpan({ traceId }), aSpan({ traceId })];
+    const scopeSpans = [{ scope: { name: 'é'.repeat(200_000) }, spans }];
+    const body = Buffer.from(encodeTraces('protobuf', [{ resource, scopeSpans }]));
+    expect((await postTraces(api, project.key, body)).status).toBe(200);
+    await untilStored(api, project, traceId, 2);
+    const { body: shown } = await getTimeline(api, project, traceId);
+    expect(shown.spans.map(({ scope }) => scope)).toEqual(Array(2).fill('é'.repeat(1_000)));
+    expect(shown.clock_skew.by_host.map(({ host }) => host)).toEqual(['h'.repeat(1_000)]);
+  });
+
   test('filters choose the spans that are shown', async () => {
     const traceId = newTraceId();
     const [root, tool] = [newSpanId(), newSpanId()];
