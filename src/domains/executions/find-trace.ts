@@ -1,6 +1,7 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { linkPrompts, type PromptFinder, resolveSpanPrompts } from '../prompt-links/index.ts';
-import { findTreeSpans, type TreeSpans } from '../spans/reads.ts';
+import { LargeTraceError } from '../spans/index.ts';
+import { findTreeSpans, type TreeSpan, type TreeSpans } from '../spans/reads.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 
 export interface FindTraceDeps {
@@ -11,9 +12,16 @@ export interface FindTraceDeps {
 }
 
 /**
+ * UTF-16 units of all texts of a tree. As JSON they may be six times as many, and the answer is written in one step:
+ * in at most about 40 ms in the main thread. In a worker thread its JSON must fit into one string.
+ */
+const textCharsMax = { here: 2_000_000, inThread: 24_000_000 };
+
+/**
  * Reads the spans of a trace for its tree, each with its own or inherited prompt, and the trace id
- * as stored.
+ * as stored. Of a large trace, spans after the first {@link textCharsMax} are left out.
  * @throws NotFoundError when the trace has no spans
+ * @throws LargeTraceError when `large` is false and the trace has too many rows or too long texts
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findTrace(
@@ -25,9 +33,25 @@ export async function findTrace(
   if (found.spans.length === 0) throw unknownExecution();
   const spans = await resolveSpanPrompts(knownPrompts, input.projectId, found.spans);
   const prompts = linkPrompts(spans);
-  return {
-    traceId,
-    truncated: found.truncated,
-    spans: spans.map((span) => ({ ...span, prompt: prompts.get(span.spanId) ?? null })),
-  };
+  const linked = spans.map((span) => ({ ...span, prompt: prompts.get(span.spanId) ?? null }));
+  const fitting = fittingSpans(linked, large ? textCharsMax.inThread : textCharsMax.here);
+  const isCut = fitting.length < linked.length;
+  if (isCut && !large) throw new LargeTraceError();
+  return { traceId, truncated: found.truncated || isCut, spans: fitting };
+}
+
+/** Returns the first spans, up to a number of UTF-16 units of their texts. */
+function fittingSpans(spans: TreeSpan[], charsMax: number): TreeSpan[] {
+  let chars = 0;
+  const end = spans.findIndex((span) => {
+    chars += charsOf(span);
+    return chars > charsMax;
+  });
+  return end < 0 ? spans : spans.slice(0, end);
+}
+
+function charsOf({ name, service, model, scope, hostKey, prompt, events }: TreeSpan): number {
+  const ofPrompt = prompt === null ? [] : [prompt.id, prompt.name, prompt.key, prompt.rawVersion];
+  const texts = [name, service, model, scope, hostKey, ...ofPrompt, ...events.map((event) => event.name)];
+  return texts.reduce((sum, text) => sum + text.length, 0);
 }

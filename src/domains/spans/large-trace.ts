@@ -8,12 +8,12 @@ import { ofTrace } from './trace-sql.ts';
 export const rowsHereMax = 1_000;
 
 /**
- * A trace has too many rows to be read without blocking other requests. It must be read in a
- * thread.
+ * A trace has too many rows, or too long texts, to be read without blocking other requests. It must be
+ * read in a thread.
  */
 export class LargeTraceError extends Error {
   constructor() {
-    super(`The trace has more than ${rowsHereMax} rows`);
+    super(`The trace has more than ${rowsHereMax} rows, or too long texts, for the main thread`);
   }
 }
 
