@@ -15,19 +15,22 @@ export class DecodeReader extends WireReader {
   #traceStart = -1;
   #traceId = '';
 
-  text(end: number): string {
+  /** Reads the key of an attribute, as it is: a cut key could be that of another attribute. */
+  key(end: number): string {
     const fieldEnd = this.length(end);
     const start = this.pos;
     this.pos = fieldEnd;
     return readText(this, start, fieldEnd);
   }
 
+  /** Reads a string outside of attributes and cuts it to `attributeValueBytesMax`. */
+  text(end: number): string {
+    return this.#cutText(end, warning.textTruncated);
+  }
+
   /** Reads a string of an attribute value and cuts it to `attributeValueBytesMax`. */
   valueText(end: number): string {
-    const fieldEnd = this.length(end);
-    const start = this.pos;
-    this.pos = fieldEnd;
-    return readText(this, start, this.#cut(start, fieldEnd, cutUtf8));
+    return this.#cutText(end, warning.attributeTruncated);
   }
 
   /**
@@ -38,7 +41,7 @@ export class DecodeReader extends WireReader {
     const fieldEnd = this.length(end);
     const start = this.pos;
     this.pos = fieldEnd;
-    return new Uint8Array(this.bytes.subarray(start, this.#cut(start, fieldEnd, cutBytes)));
+    return new Uint8Array(this.bytes.subarray(start, this.#cut(start, fieldEnd, cutBytes, warning.attributeTruncated)));
   }
 
   /** Reads where the trace id is. */
@@ -80,10 +83,17 @@ export class DecodeReader extends WireReader {
     return warnings;
   }
 
-  #cut(start: number, end: number, cut: typeof cutUtf8): number {
+  #cutText(end: number, truncated: number): string {
+    const fieldEnd = this.length(end);
+    const start = this.pos;
+    this.pos = fieldEnd;
+    return readText(this, start, this.#cut(start, fieldEnd, cutUtf8, truncated));
+  }
+
+  #cut(start: number, end: number, cut: typeof cutUtf8, truncated: number): number {
     const { attributeValueBytesMax } = this.limits;
     if (end - start <= attributeValueBytesMax) return end;
-    this.warnings |= warning.attributeTruncated;
+    this.warnings |= truncated;
     return cut(this.bytes, start, end, attributeValueBytesMax);
   }
 }

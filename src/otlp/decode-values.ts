@@ -27,7 +27,7 @@ function readKeyValue(reader: DecodeReader, end: number, into: Attributes, depth
   let value: AnyValue = null;
   while (reader.pos < end) {
     const tag = reader.tag(end);
-    if (tag === 0x0a) key = reader.text(end);
+    if (tag === 0x0a) key = reader.key(end);
     else if (tag === 0x12) value = readAnyValue(reader, reader.message(end), value, depth + 1);
     else skipInValue(reader, tag, 0x18, end);
   }

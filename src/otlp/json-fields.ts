@@ -2,7 +2,7 @@ import { MalformedError } from '../lib/errors.ts';
 import { readIsoTime } from './iso-time.ts';
 import { LongStepError, type OtlpLimits } from './limits.ts';
 import { type ItemFault, shown } from './rejections.ts';
-import { wellFormed } from './text.ts';
+import { cutUtf8, wellFormed } from './text.ts';
 import { warning } from './warnings.ts';
 
 const uint32Max = 2n ** 32n - 1n;
@@ -97,6 +97,21 @@ export function readString(context: JsonContext, value: unknown, field: string):
   if (typeof value === 'string') return context.wellFormed(value);
   if (value !== undefined && value !== null) context.refuse(`${field} must be a string`, value);
   return '';
+}
+
+/** Reads a string outside of attributes, '' when absent, and cuts it to `attributeValueBytesMax`. */
+export function readText(context: JsonContext, value: unknown, field: string): string {
+  return readCutString(context, value, field, warning.textTruncated);
+}
+
+/** Reads a string and cuts it to `attributeValueBytesMax` bytes, which the bit `truncated` of `warning` notes. */
+export function readCutString(context: JsonContext, value: unknown, field: string, truncated: number): string {
+  const text = readString(context, value, field);
+  const { attributeValueBytesMax } = context.limits;
+  if (text.length * 3 <= attributeValueBytesMax || Buffer.byteLength(text) <= attributeValueBytesMax) return text;
+  context.warnings |= truncated;
+  const bytes = Buffer.from(text);
+  return bytes.toString('utf8', 0, cutUtf8(bytes, 0, bytes.length, attributeValueBytesMax));
 }
 
 /** Reads an unsigned 32-bit integer; 0 when absent. Refuses any other value. */

@@ -6,7 +6,7 @@ import {
   type JsonObject,
   readEnum,
   readHexId,
-  readString,
+  readText,
   readTime,
   readUint32,
 } from './json-fields.ts';
@@ -54,9 +54,9 @@ function readFields(context: JsonContext, sent: JsonObject, record: LogRecord): 
   record.timeUnixNano = readTime(context, sent.timeUnixNano, 'timeUnixNano');
   record.observedUnixNano = readTime(context, sent.observedTimeUnixNano, 'observedTimeUnixNano');
   record.severityNumber = readEnum(context, sent.severityNumber, 'severityNumber', severityNumbers);
-  record.severityText = readString(context, sent.severityText, 'severityText');
+  record.severityText = readText(context, sent.severityText, 'severityText');
   record.body = readAnyValue(context, sent.body, 1);
-  record.eventName = readString(context, sent.eventName, 'eventName');
+  record.eventName = readText(context, sent.eventName, 'eventName');
   record.flags = readUint32(context, sent.flags, 'flags');
   if (typeof (sent.attributes ?? null) !== 'object') {
     // The reader of attributes finds the whole body malformed. A log record must not cost others.

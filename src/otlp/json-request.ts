@@ -1,6 +1,6 @@
 import { MalformedError } from '../lib/errors.ts';
 import { blankResource, blankScope } from './blank.ts';
-import { isObject, JsonContext, type JsonObject, mayHoldLoneSurrogates, readString } from './json-fields.ts';
+import { isObject, JsonContext, type JsonObject, mayHoldLoneSurrogates, readText } from './json-fields.ts';
 import { guardJson } from './json-guard.ts';
 import { readAttributed } from './json-values.ts';
 import type { OtlpLimits } from './limits.ts';
@@ -106,18 +106,18 @@ function readScopeItems<Item extends { warnings: string[] }>(
 
 function readResource(context: JsonContext, item: JsonObject): Resource {
   const resource = blankResource();
-  resource.schemaUrl = readString(context, item.schemaUrl, 'schemaUrl');
+  resource.schemaUrl = readText(context, item.schemaUrl, 'schemaUrl');
   if (item.resource === undefined || item.resource === null) return resource;
   return Object.assign(resource, readAttributed(context, object(context, item.resource)));
 }
 
 function readScope(context: JsonContext, item: JsonObject): Scope {
   const scope = blankScope();
-  scope.schemaUrl = readString(context, item.schemaUrl, 'schemaUrl');
+  scope.schemaUrl = readText(context, item.schemaUrl, 'schemaUrl');
   if (item.scope === undefined || item.scope === null) return scope;
   const sent = object(context, item.scope);
-  scope.name = readString(context, sent.name, 'scope.name');
-  scope.version = readString(context, sent.version, 'scope.version');
+  scope.name = readText(context, sent.name, 'scope.name');
+  scope.version = readText(context, sent.version, 'scope.version');
   return Object.assign(scope, readAttributed(context, sent));
 }
 

@@ -7,7 +7,7 @@ import {
   plusDropped,
   readEnum,
   readHexId,
-  readString,
+  readText,
   readTime,
   readUint32,
 } from './json-fields.ts';
@@ -35,9 +35,9 @@ export function readSpan(context: JsonContext, value: unknown, resource: Resourc
 
 function readFields(context: JsonContext, sent: JsonObject, span: Span): void {
   readIds(context, sent, span);
-  span.traceState = readString(context, sent.traceState, 'traceState');
+  span.traceState = readText(context, sent.traceState, 'traceState');
   span.flags = readUint32(context, sent.flags, 'flags');
-  span.name = readString(context, sent.name, 'name');
+  span.name = readText(context, sent.name, 'name');
   span.kind = readEnum(context, sent.kind, 'kind', kinds);
   span.startUnixNano = readTime(context, sent.startTimeUnixNano, 'startTimeUnixNano');
   span.endUnixNano = readTime(context, sent.endTimeUnixNano, 'endTimeUnixNano');
@@ -81,7 +81,7 @@ function readEvent(context: JsonContext, value: unknown): SpanEvent {
   const sent = object(context, value, 'an event');
   return {
     timeUnixNano: readTime(context, sent.timeUnixNano, 'events.timeUnixNano'),
-    name: readString(context, sent.name, 'events.name'),
+    name: readText(context, sent.name, 'events.name'),
     ...readAttributed(context, sent),
   };
 }
@@ -105,7 +105,7 @@ function readLink(context: JsonContext, value: unknown): SpanLink | undefined {
   const spanId = readHexId(sent.spanId, spanIdBytes);
   const link: SpanLink = {
     ...blankLink(),
-    traceState: readString(context, sent.traceState, 'links.traceState'),
+    traceState: readText(context, sent.traceState, 'links.traceState'),
     flags: readUint32(context, sent.flags, 'links.flags'),
     ...readAttributed(context, sent),
   };
@@ -118,7 +118,7 @@ function readStatus(context: JsonContext, value: unknown, span: Span): void {
   if (value === undefined || value === null) return;
   const sent = object(context, value, 'status');
   span.statusCode = readEnum(context, sent.code, 'status.code', statusCodes);
-  span.statusMessage = readString(context, sent.message, 'status.message');
+  span.statusMessage = readText(context, sent.message, 'status.message');
 }
 
 function list(context: JsonContext, value: unknown, field: string): readonly unknown[] {

@@ -1,6 +1,13 @@
-import { isObject, type JsonContext, type JsonObject, plusDropped, readInt64, readString } from './json-fields.ts';
+import {
+  isObject,
+  type JsonContext,
+  type JsonObject,
+  plusDropped,
+  readCutString,
+  readInt64,
+  readString,
+} from './json-fields.ts';
 import type { AnyValue, Attributes } from './span.ts';
-import { cutUtf8 } from './text.ts';
 import { warning } from './warnings.ts';
 
 /** Attributes, and the number of entries above the limit. */
@@ -93,12 +100,7 @@ function readMembers(context: JsonContext, value: JsonObject, depth: number): An
 }
 
 function readStringValue(context: JsonContext, value: unknown): string {
-  const text = readString(context, value, 'stringValue');
-  const { attributeValueBytesMax } = context.limits;
-  if (text.length * 3 <= attributeValueBytesMax || Buffer.byteLength(text) <= attributeValueBytesMax) return text;
-  context.warnings |= warning.attributeTruncated;
-  const bytes = Buffer.from(text);
-  return bytes.toString('utf8', 0, cutUtf8(bytes, 0, bytes.length, attributeValueBytesMax));
+  return readCutString(context, value, 'stringValue', warning.attributeTruncated);
 }
 
 function readBool(context: JsonContext, value: unknown): boolean {

@@ -7,6 +7,7 @@ export interface OtlpLimits {
   spansMax: number;
   /** Log records in one request. */
   recordsMax: number;
+  /** Also of a text that is no attribute, such as the name of a span. */
   attributeValueBytesMax: number;
   attributesMax: number;
   eventsMax: number;

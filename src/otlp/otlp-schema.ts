@@ -27,7 +27,15 @@ export const message = {
 } as const;
 
 /** Actions for fields that are not messages to enter. */
-export const mark = { limited: 32, traceId: 33, spanId: 34, parentSpanId: 35, limitedBytes: 36, strindex: 64 } as const;
+export const mark = {
+  limited: 32,
+  traceId: 33,
+  spanId: 34,
+  parentSpanId: 35,
+  limitedBytes: 36,
+  text: 37,
+  strindex: 64,
+} as const;
 
 export const tagsPerMessage = 256;
 
@@ -42,32 +50,42 @@ const rows: Readonly<Record<number, MessageRow>> = {
   [message.tracesRequest]: { name: 'request', fields: { [bytesTag(1)]: message.resourceSpans } },
   [message.resourceSpans]: {
     name: 'resourceSpans',
-    fields: { [bytesTag(1)]: message.resource, [bytesTag(2)]: message.scopeSpans },
+    fields: { [bytesTag(1)]: message.resource, [bytesTag(2)]: message.scopeSpans, [bytesTag(3)]: mark.text },
   },
   [message.resource]: { name: 'resource', fields: { [bytesTag(1)]: message.keyValue } },
   [message.scopeSpans]: {
     name: 'scopeSpans',
-    fields: { [bytesTag(1)]: message.scope, [bytesTag(2)]: message.span },
+    fields: { [bytesTag(1)]: message.scope, [bytesTag(2)]: message.span, [bytesTag(3)]: mark.text },
   },
-  [message.scope]: { name: 'scope', fields: { [bytesTag(3)]: message.keyValue } },
+  [message.scope]: {
+    name: 'scope',
+    fields: { [bytesTag(1)]: mark.text, [bytesTag(2)]: mark.text, [bytesTag(3)]: message.keyValue },
+  },
   [message.span]: {
     name: 'spans',
     fields: {
       [bytesTag(1)]: mark.traceId,
       [bytesTag(2)]: mark.spanId,
+      [bytesTag(3)]: mark.text,
       [bytesTag(4)]: mark.parentSpanId,
+      [bytesTag(5)]: mark.text,
       [bytesTag(9)]: message.keyValue,
       [bytesTag(11)]: message.event,
       [bytesTag(13)]: message.link,
       [bytesTag(15)]: message.status,
     },
   },
-  [message.event]: { name: 'events', fields: { [bytesTag(3)]: message.keyValue } },
+  [message.event]: { name: 'events', fields: { [bytesTag(2)]: mark.text, [bytesTag(3)]: message.keyValue } },
   [message.link]: {
     name: 'links',
-    fields: { [bytesTag(1)]: mark.traceId, [bytesTag(2)]: mark.spanId, [bytesTag(4)]: message.keyValue },
+    fields: {
+      [bytesTag(1)]: mark.traceId,
+      [bytesTag(2)]: mark.spanId,
+      [bytesTag(3)]: mark.text,
+      [bytesTag(4)]: message.keyValue,
+    },
   },
-  [message.status]: { name: 'status', fields: {} },
+  [message.status]: { name: 'status', fields: { [bytesTag(2)]: mark.text } },
   [message.keyValue]: { name: 'attributes', fields: { [bytesTag(2)]: message.anyValue, [3 * 8]: mark.strindex } },
   [message.anyValue]: {
     name: 'value',
@@ -84,19 +102,21 @@ const rows: Readonly<Record<number, MessageRow>> = {
   [message.logsRequest]: { name: 'request', fields: { [bytesTag(1)]: message.resourceLogs } },
   [message.resourceLogs]: {
     name: 'resourceLogs',
-    fields: { [bytesTag(1)]: message.resource, [bytesTag(2)]: message.scopeLogs },
+    fields: { [bytesTag(1)]: message.resource, [bytesTag(2)]: message.scopeLogs, [bytesTag(3)]: mark.text },
   },
   [message.scopeLogs]: {
     name: 'scopeLogs',
-    fields: { [bytesTag(1)]: message.scope, [bytesTag(2)]: message.logRecord },
+    fields: { [bytesTag(1)]: message.scope, [bytesTag(2)]: message.logRecord, [bytesTag(3)]: mark.text },
   },
   [message.logRecord]: {
     name: 'logRecords',
     fields: {
+      [bytesTag(3)]: mark.text,
       [bytesTag(5)]: message.anyValue,
       [bytesTag(6)]: message.keyValue,
       [bytesTag(9)]: mark.traceId,
       [bytesTag(10)]: mark.spanId,
+      [bytesTag(12)]: mark.text,
     },
   },
 };

@@ -180,9 +180,11 @@ export class ProtobufWalk {
     const start = reader.pos;
     const ids = type === message.link ? this.#linkIds : this.#spanIds;
     reader.pos = fieldEnd;
-    if (action === mark.limited || action === mark.limitedBytes) {
-      if (action === mark.limitedBytes) this.#repeated.addBytes(fieldEnd - start);
-      if (fieldEnd - start > this.#limits.attributeValueBytesMax) this.warnings |= warning.attributeTruncated;
+    if (action === mark.limited || action === mark.limitedBytes || action === mark.text) {
+      const length = fieldEnd - start;
+      if (action === mark.limitedBytes) this.#repeated.addBytes(length);
+      if (length > this.#limits.attributeValueBytesMax)
+        this.warnings |= action === mark.text ? warning.textTruncated : warning.attributeTruncated;
     } else if (action === mark.traceId) {
       ids.traceStart = start;
       ids.traceEnd = fieldEnd;

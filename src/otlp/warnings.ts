@@ -15,6 +15,7 @@ export const warning = {
   invalidUtf8: 64,
   endBeforeStart: 128,
   zeroStartTime: 256,
+  textTruncated: 512,
 } as const;
 
 /** Stable words for the `warnings` of a span or log record, in the order of the bits. */
@@ -28,6 +29,7 @@ const words = [
   'invalid_utf8',
   'end_before_start',
   'zero_start_time',
+  'text_truncated',
 ] as const;
 
 /**
@@ -38,6 +40,10 @@ const sentences: readonly [bit: number, sentence: (limits: OtlpLimits, signal: S
   [
     warning.attributeTruncated,
     (l, signal) => `${signalTerms[signal].limitedValues} longer than ${l.attributeValueBytesMax} bytes were truncated`,
+  ],
+  [
+    warning.textTruncated,
+    (l) => `names and other texts outside of attributes, longer than ${l.attributeValueBytesMax} bytes, were truncated`,
   ],
   [warning.attributesDropped, (l) => `attributes after the first ${l.attributesMax} of a list were dropped`],
   [warning.eventsDropped, (l) => `events after the first ${l.eventsMax} of a span were dropped`],

@@ -106,7 +106,7 @@ async function firstSpans(
   const links = linkPrompts(lights);
   const source = whole
     ? readSpans(whole.rows)
-    : await storedSpans(deps.clickhouse, { trace, after: undefined, limit: spansMax, include });
+    : await storedSpans(deps, { trace, after: undefined, limit: spansMax, include });
   return readSpanPage(source, {
     ...{ limit: spansMax, include },
     promptOf: (row) => links.get(row.spanId) ?? row.prompt,

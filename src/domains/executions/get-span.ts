@@ -11,7 +11,8 @@ import type { TraceReadDeps } from './trace-read-deps.ts';
  * is only listed in `large_parts`.
  * @throws NotFoundError when there is no such span
  * @throws UnavailableError while ClickHouse is unavailable
- * @throws LargePartError when `deps.large` is false and a span part is too large
+ * @throws LargeTraceError or LargePartError when `deps.large` is false and the span or a span part is
+ * too large
  */
 export async function getSpan(
   deps: TraceReadDeps,
@@ -19,7 +20,7 @@ export async function getSpan(
 ): Promise<string> {
   const trace = { projectId: input.projectId, traceId: checkedTraceId(input.traceId) };
   const include = new Set(partNames);
-  const bounds = { include, partBytesMax, bytesMax: pageBytesMax };
+  const bounds = { include, partBytesMax, bytesMax: pageBytesMax, large: deps.large };
   const [[row], links] = await Promise.all([
     findSpanRows(deps.clickhouse, trace, [checkedSpanId(input.spanId)], bounds),
     findPromptLinks(deps, trace),

@@ -29,7 +29,7 @@ export async function listSpans(
   const { limit, include } = input;
   const [links, source] = await Promise.all([
     findPromptLinks(deps, trace),
-    storedSpans(deps.clickhouse, { trace, after, limit, include }),
+    storedSpans(deps, { trace, after, limit, include }),
   ]);
   const promptOf = (row: SpanDetail) => links.get(row.spanId) ?? row.prompt;
   const { spans, last } = await readSpanPage(source, {

@@ -67,8 +67,8 @@ const recordCharsMax = 1_000_000;
 
 /** @throws TooLargeError when one record alone would delay other requests */
 export function requireSmall(found: ReadonlyMap<string, readonly ShownRecord[]>): void {
-  const isLarge = ({ body, attributes, scope }: ShownRecord) =>
-    body.length + attributes.length + scope.length > recordCharsMax;
+  const isLarge = ({ body, attributes, scope, eventName, severityText }: ShownRecord) =>
+    body.length + attributes.length + scope.length + eventName.length + severityText.length > recordCharsMax;
   if (![...found.values()].some((records) => records.some(isLarge))) return;
   throw new TooLargeError('result_too_large', `A log record has more than ${recordCharsMax} characters`);
 }

@@ -17,7 +17,7 @@ export class LargePartError extends Error {
 
 /**
  * Returns the JSON text of one span part, or undefined when there is no such span.
- * @throws LargePartError when the span part is large and `large` is false
+ * @throws LargeTraceError or LargePartError when the span or the span part is large and `large` is false
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function readPart(
@@ -28,7 +28,7 @@ export async function readPart(
 ): Promise<string | undefined> {
   if (part === 'logs') return readLogsPart({ clickhouse, large }, trace, spanId);
   const bytesMax = Number.MAX_SAFE_INTEGER;
-  const bounds = { include: new Set([part]), partBytesMax: large ? bytesMax : partBytesMax, bytesMax };
+  const bounds = { include: new Set([part]), partBytesMax: large ? bytesMax : partBytesMax, bytesMax, large };
   const [row] = await findSpanRows(clickhouse, trace, [spanId], bounds);
   if (row === undefined) return undefined;
   if (row.cut.length > 0) throw new LargePartError(part);
@@ -40,7 +40,8 @@ async function readLogsPart(
   trace: TraceKey,
   spanId: string,
 ): Promise<string | undefined> {
-  const bounds = { include: new Set<SpanPart>(), partBytesMax, bytesMax: Number.MAX_SAFE_INTEGER };
+  const { large } = deps;
+  const bounds = { include: new Set<SpanPart>(), partBytesMax, bytesMax: Number.MAX_SAFE_INTEGER, large };
   const [row] = await findSpanRows(deps.clickhouse, trace, [spanId], bounds);
   if (row === undefined) return undefined;
   return (await logsReader(deps, trace)([spanId])).get(spanId) ?? '[]';

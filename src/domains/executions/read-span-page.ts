@@ -47,11 +47,11 @@ export interface SpanPageInput {
 
 /**
  * Returns a source of the next `limit` spans of a trace of any size in ClickHouse, and one more
- * place.
+ * place. Its `read` throws LargeTraceError when `large` is false and a span is too large.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function storedSpans(
-  clickhouse: ClickHouse,
+  { clickhouse, large }: { clickhouse: ClickHouse; large: boolean },
   {
     trace,
     after,
@@ -62,7 +62,7 @@ export async function storedSpans(
   const places = await findSpanPlaces(clickhouse, trace, after, limit + 1);
   return {
     places,
-    read: (spanIds, bytesMax) => findSpanRows(clickhouse, trace, spanIds, { include, partBytesMax, bytesMax }),
+    read: (spanIds, bytesMax) => findSpanRows(clickhouse, trace, spanIds, { include, partBytesMax, bytesMax, large }),
   };
 }
 
@@ -89,7 +89,7 @@ export async function readSpanPage({ places: found, read }: SpanSource, input: S
   let bytes = 0;
   let next = 0;
   let together: number = rows.first;
-  while (next < places.length) {
+  while (next < places.length && bytes < pageBytesMax) {
     const wanted = places.slice(next, next + together).map(({ spanId }) => spanId);
     const spanRows = await read(wanted, pageBytesMax - bytes);
     const logs = include.has('logs') ? await readLogs(withLogs(spanRows)) : noLogs;
@@ -105,7 +105,7 @@ export async function readSpanPage({ places: found, read }: SpanSource, input: S
     const fitting = Math.ceil((pageBytesMax - bytes) / Math.max(1, bytes / Math.max(1, spans.length)));
     together = Math.min(rows.max, Math.max(rows.min, fitting));
   }
-  return { spans, last: found.length > limit ? places.at(-1) : undefined };
+  return { spans, last: next < found.length ? places[next - 1] : undefined };
 }
 
 const noLogs: ReadonlyMap<string, string> = new Map();

@@ -81,7 +81,8 @@ export function findShowingSpans(
   );
 }
 
-const bytesAsSent = 'byteSize(attributes_string, attributes_other, input, output, events, links, resource, scope)';
+const bytesAsSent = `byteSize(attributes_string, attributes_other, input, output, events, links, resource, scope,
+  span_name, status_message, trace_state)`;
 
 /**
  * Returns the given spans as last received, with everything that was sent, except those that have more

@@ -2,7 +2,15 @@ import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { pick, plain, type RowReader, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { rowsOf } from '../../stores/clickhouse/statements.ts';
 import { rowAge } from './newest-rows.ts';
-import { detailFields, partFields, partNames, type SpanDetail, type SpanPart, spanParts } from './span-detail.ts';
+import {
+  detailFields,
+  partFields,
+  partNames,
+  requireSmallHeads,
+  type SpanDetail,
+  type SpanPart,
+  spanParts,
+} from './span-detail.ts';
 import { spanFields } from './span-fields.ts';
 import { ofTrace, ofTraces, type TraceKey } from './trace-sql.ts';
 
@@ -42,18 +50,22 @@ export interface SpanBounds {
   partBytesMax: number;
   /** Rows beyond this many bytes are left out, but never the first one. */
   bytesMax: number;
+  /** Whether a row may have more text besides its parts than {@link requireSmallHeads} allows. */
+  large: boolean;
 }
 
 /**
  * Returns the given spans as last received, ordered by position, as many as `bytesMax` allows.
  * ClickHouse never sends what is over a bound.
+ * @throws LargeTraceError when `large` is false and one has too much text besides its parts
+ * @throws TooLargeError when the first one alone is larger than a result of `clickhouse` may be
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findSpanRows(
   clickhouse: ClickHouse,
   trace: TraceKey,
   spanIds: readonly string[],
-  { include, partBytesMax, bytesMax }: SpanBounds,
+  { include, partBytesMax, bytesMax, large }: SpanBounds,
 ): Promise<SpanDetail[]> {
   const parts = partNames.filter((part) => include.has(part));
   const isCut = (part: SpanPart) => `${bytesOf(part)} > ${partBytesMax}`;
@@ -69,7 +81,7 @@ export async function findSpanRows(
     ...shown,
     cut: plain<SpanPart[]>(`arrayConcat([], ${cut.join(', ') || '[]'})`),
   });
-  return rowsOf(
+  const rows = await rowsOf(
     clickhouse,
     reader,
     `SELECT ${reader.columns},
@@ -78,18 +90,13 @@ export async function findSpanRows(
      QUALIFY running <= {bytesMax:UInt64} OR running = bytes
      ORDER BY start_unix_nano, span_id`,
     { ...trace, spanIds: spanIds.join(''), bytesMax },
-    { max_result_bytes: rowBytesMax },
   );
+  if (!large) requireSmallHeads(rows);
+  return rows;
 }
 
-/**
- * Bytes of all rows together, whatever limit a reader has otherwise. A part of 64 MiB, the most
- * that one body can bring, must pass.
- */
-const rowBytesMax = '268435456';
-
-const fixedBytes =
-  '1000 + length(status_message) + length(error_message) + length(error_stack) + length(params) + length(evaluations)';
+/** SQL for the size of all fields that are no parts: names and texts as sent, and what was normalized. */
+const fixedBytes = `1000 + byteSize(${rowReader(detailFields).columns})`;
 
 /** Returns the SQL for the size of a part, as ClickHouse stores it in memory. */
 const bytesOf = (part: SpanPart) => `byteSize(${Object.values(spanParts[part]).join(', ')})`;

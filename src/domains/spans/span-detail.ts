@@ -1,4 +1,5 @@
 import { type Decoded, type Field, pick, plain } from '../../stores/clickhouse/row-reader.ts';
+import { LargeTraceError } from './large-trace.ts';
 import { spanFields, stringAttributes } from './span-fields.ts';
 
 /** The parts of a span that `?include=` selects, and the SQL of each of their fields. */
@@ -54,6 +55,22 @@ export const detailFields = pick(spanFields, [
  */
 export interface SpanDetail extends Decoded<typeof detailFields>, Partial<Parts> {
   cut: SpanPart[];
+}
+
+/**
+ * UTF-16 units of the longest texts of a span that are no parts. Even if JSON escapes all of them, it is written in
+ * about 20 ms.
+ */
+const headCharsMax = 1_100_000;
+
+/**
+ * Checks that spans can be written without blocking other requests, apart from their parts.
+ * @throws LargeTraceError when they must be read in a thread
+ */
+export function requireSmallHeads(rows: readonly SpanDetail[]): void {
+  const isLarge = ({ spanName, statusMessage, traceState, evaluations }: SpanDetail) =>
+    spanName.length + statusMessage.length + traceState.length + evaluations.length > headCharsMax;
+  if (rows.some(isLarge)) throw new LargeTraceError();
 }
 
 /** Returns the fields of the parts. `sqlOf` returns what is selected for a field of a part, given its SQL and name. */

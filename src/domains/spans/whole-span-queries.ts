@@ -6,7 +6,14 @@ import { rowsOf } from '../../stores/clickhouse/statements.ts';
 import { assertSmall, rowsHereMax } from './large-trace.ts';
 import { type LightSpan, lightFields, toLightSpan } from './light-span.ts';
 import { newestRows } from './newest-rows.ts';
-import { detailFields, partFields, partNames, type SpanDetail, type SpanPart } from './span-detail.ts';
+import {
+  detailFields,
+  partFields,
+  partNames,
+  requireSmallHeads,
+  type SpanDetail,
+  type SpanPart,
+} from './span-detail.ts';
 import { spanFields } from './span-fields.ts';
 import type { TraceKey } from './trace-sql.ts';
 import { ofTrace } from './trace-sql.ts';
@@ -23,7 +30,7 @@ export interface WholeTrace {
 /**
  * Returns all spans of a trace with at most {@link rowsHereMax} rows, as last received and not cut.
  * Undefined when they have more than `bytesMax` bytes. One query, without sorting in ClickHouse.
- * @throws LargeTraceError when the trace has more rows
+ * @throws LargeTraceError when the trace has more rows, or a span too much text besides its parts
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findWholeTrace(
@@ -51,6 +58,7 @@ export async function findWholeTrace(
   });
   if (rows === undefined) return undefined;
   const newest = newestRows(assertSmall(rows));
+  requireSmallHeads(rows);
   return {
     rows: newest.map(({ row }) => row).sort(compareStarts),
     lights: newest.map(({ row, alone }) => toLightSpan(row, alone)),

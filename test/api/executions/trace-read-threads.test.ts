@@ -3,10 +3,11 @@ import { ReadLanes } from '../../../src/domains/executions/read-lanes.ts';
 import { readTrace } from '../../../src/domains/executions/read-trace.ts';
 import type { TraceReadInput, TraceReadName } from '../../../src/domains/executions/trace-reads.ts';
 import { TraceThreads } from '../../../src/domains/executions/trace-threads.ts';
+import { partNames } from '../../../src/domains/spans/span-detail.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { connectExecutions } from '../../support/executions.ts';
 import { newTraceId } from '../../support/spans.ts';
-import { storeSpans } from '../../support/stored-spans.ts';
+import { storedSpanId, storeSpans } from '../../support/stored-spans.ts';
 
 const cursorSecret = 'of no cursor here';
 /** The traces of these tests name no prompts. */
@@ -44,20 +45,30 @@ async function read<Name extends TraceReadName>(name: Name, input: TraceReadInpu
 }
 
 const filter = { kinds: undefined, durationNanoMin: 0n, errorsOnly: false, limit: 20_000 };
+const feedback = { score: null, items: [] };
 
 async function stored(count: number, columns: Readonly<Record<string, string>>) {
   const traceId = newTraceId();
   await storeSpans(store.clickhouse, project, { traceId, count, columns });
   const trace = { projectId: project.id, traceId };
+  const span = { ...trace, spanId: storedSpanId(0) };
+  const include = new Set(partNames);
   return {
     timeline: () => read('getTimeline', { ...trace, skew: true, filter }),
     hierarchy: () => read('getHierarchy', { ...trace, format: 'flat' }),
+    span: () => read('getSpan', { ...span, partCharsMax: 1_000_000 }),
+    logs: () => read('getSpanPart', { ...span, part: 'logs', offset: 0, limit: 1_000 }),
+    spans: () => read('listSpans', { ...trace, limit: 100, include }),
+    execution: () => read('getExecution', { ...trace, include, withSpans: true, feedback }),
   };
 }
 
 /** SQL for the events of a span. JSON writes U+0001 with six characters. */
 const eventsSql = (count: number, name: string) =>
   `concat('[', arrayStringConcat(arrayMap(i -> '{"name":"${name}","timeUnixNano":"5"}', range(${count})), ','), ']')`;
+/** SQL for this many million characters; `repeat` takes at most one. */
+const millionsSql = (millions: number) =>
+  `arrayStringConcat(arrayMap(i -> repeat(char(1), 1000000), range(${millions})))`;
 const control = '\\\\u0001';
 
 describe('a tree or a timeline', () => {
@@ -83,6 +94,38 @@ describe('a tree or a timeline', () => {
     expect(body.span_count).toBeGreaterThan(11_000);
     expect(body.span_count).toBeLessThan(12_001);
     expect((await hierarchy()).body).toMatchObject({ truncated: true, span_count: body.span_count });
+  });
+});
+
+describe('a span', () => {
+  test.each([
+    ['trace_state', 9],
+    ['status_message', 9],
+    ['status_message', 2],
+  ])('with %s of %i million characters is read in a thread', async (column, millions) => {
+    const { span, execution } = await stored(1, { [column]: millionsSql(millions) });
+    const { body, inThread } = await span();
+    expect(body[column].length).toBe(millions * 1_000_000);
+    expect([inThread, (await execution()).inThread]).toEqual([['getSpan'], ['getExecution']]);
+  });
+
+  test('with 9 MB of its name is read in a thread, whatever asks for it, and is a page of its own', async () => {
+    const { logs, spans, execution } = await stored(2, { span_name: millionsSql(9) });
+    expect((await logs()).inThread).toEqual(['getSpanPart']);
+    const page = await spans();
+    expect(page.inThread).toEqual(['listSpans']);
+    expect(page.body.data).toMatchObject([{ span_id: storedSpanId(0) }]);
+    expect(page.body.page.has_more).toBe(true);
+    const whole = await execution();
+    expect(whole.inThread).toEqual(['getExecution']);
+    expect(whole.body).toMatchObject({ spans: [{}], spans_truncated: true, span_count: 2 });
+  });
+
+  test('with a name of a million characters is read without one, and a page has as many as it holds', async () => {
+    const { span, logs, spans, execution } = await stored(128, { span_name: "repeat('n', 1000000)" });
+    const reads = [await span(), await logs(), await spans(), await execution()];
+    expect(reads.flatMap(({ inThread }) => inThread)).toEqual([]);
+    expect(reads.map(({ body }) => (body.data ?? body.spans)?.length)).toEqual([undefined, undefined, 8, 8]);
   });
 });
 

@@ -46,8 +46,10 @@ test('records of very many values are converted while other work runs', async ()
 test('a record that alone takes long is not converted on the main thread', () => {
   const small = recordOf('1', [{ key: 'a', value: { stringValue: 'x'.repeat(900_000) } }]);
   const large = recordOf('2', [{ key: 'a', value: { stringValue: 'x'.repeat(1_000_000) } }]);
+  const longName = { ...small, eventName: 'x'.repeat(100_000) };
   expect(() => requireSmall(new Map([['span', [small, small]]]))).not.toThrow();
   expect(() => requireSmall(new Map([['span', [small, large]]]))).toThrow(
     expect.objectContaining({ code: 'result_too_large' }),
   );
+  expect(() => requireSmall(new Map([['span', [longName]]]))).toThrow();
 });

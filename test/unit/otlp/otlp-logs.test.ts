@@ -160,6 +160,21 @@ describe.each(['protobuf', 'json'] as const)('OTLP log records, %s', (encoding) 
     });
   });
 
+  it('L52: names of events and of severities are cut, with a warning', () => {
+    const limits = { ...defaultOtlpLimits, attributeValueBytesMax: 4 };
+    const body = encodeLogRecords(encoding, [
+      { eventName: 'event' },
+      { severityText: 'ERROR' },
+      { severityText: 'INFO' },
+    ]);
+    const records = decode(encoding, body, limits);
+    expect(records.map(({ eventName, severityText }) => eventName + severityText)).toEqual(['even', 'ERRO', 'INFO']);
+    expect(records.map(({ warnings }) => warnings)).toEqual([['text_truncated'], ['text_truncated'], []]);
+    expect(scan(encoding, body, limits).warnings).toEqual([
+      'names and other texts outside of attributes, longer than 4 bytes, were truncated',
+    ]);
+  });
+
   it('L52: attributes past their limit are dropped and counted, with a warning', () => {
     const limits = { ...defaultOtlpLimits, attributesMax: 2 };
     const body = encodeLogRecords(encoding, [

@@ -3,7 +3,7 @@ import { decodeTraces } from '../../../src/otlp/decode.ts';
 import { defaultOtlpLimits, type OtlpLimits } from '../../../src/otlp/limits.ts';
 import { scanTraces } from '../../../src/otlp/scan.ts';
 import type { Span } from '../../../src/otlp/span.ts';
-import { encodeSpans, encodeTraces } from '../../support/otlp-encode.ts';
+import { encodeSpans, encodeTraces, type SpanInput } from '../../support/otlp-encode.ts';
 
 const traceId = '0102030405060708090a0b0c0d0e0f10';
 const spanId = '1112131415161718';
@@ -350,6 +350,48 @@ describe.each(['protobuf', 'json'] as const)('OTLP limits, %s', (encoding) => {
     expect(scanTraces(encoding, body, limits).warnings).toEqual([
       'attribute values longer than 4 bytes were truncated',
     ]);
+  });
+
+  it('L1: names and other texts outside of attributes are cut at a character, with a warning; keys are not', () => {
+    const limits = { ...defaultOtlpLimits, attributeValueBytesMax: 4 };
+    const span = {
+      ...ids,
+      ...times,
+      name: 'abcdé',
+      traceState: 'a=1,b=2',
+      statusMessage: '€€',
+      attributes: { longer: 'abcd' },
+      events: [{ name: 'event' }],
+      links: [{ ...ids, traceState: 'c=3,d=4' }],
+    };
+    const scopeSpans = [{ scope: { name: 'scope', version: '1.2.3' }, schemaUrl: 'https', spans: [span] }];
+    const body = encodeTraces(encoding, [{ schemaUrl: 'https', scopeSpans }]);
+    const [decoded] = decodeTraces(encoding, body, limits);
+    expect(decoded).toMatchObject({
+      ...{ name: 'abcd', traceState: 'a=1,', statusMessage: '€' },
+      events: [{ name: 'even' }],
+      links: [{ traceState: 'c=3,' }],
+      scope: { name: 'scop', version: '1.2.', schemaUrl: 'http' },
+      resource: { schemaUrl: 'http' },
+      warnings: ['text_truncated'],
+    });
+    expect([...(decoded?.attributes.keys() ?? [])]).toEqual(['longer']);
+    expect(scanTraces(encoding, body, limits).warnings).toEqual([
+      'names and other texts outside of attributes, longer than 4 bytes, were truncated',
+    ]);
+  });
+
+  it.each<[string, Partial<SpanInput>]>([
+    ['name', { name: 'abcde' }],
+    ['trace state', { traceState: 'abcde' }],
+    ['status message', { statusMessage: 'abcde' }],
+    ['name of an event', { events: [{ name: 'abcde' }] }],
+    ['trace state of a link', { links: [{ ...ids, traceState: 'abcde' }] }],
+  ])('L1: the %s of a span is known to be cut by scan and decode', (_, field) => {
+    const limits = { ...defaultOtlpLimits, attributeValueBytesMax: 4 };
+    const body = encodeSpans(encoding, [{ ...ids, ...times, ...field }]);
+    expect(decodeTraces(encoding, body, limits)[0]?.warnings).toEqual(['text_truncated']);
+    expect(scanTraces(encoding, body, limits).warnings).toHaveLength(1);
   });
 
   it('L1: attributes, events and links past their limits are dropped and counted, with a warning', () => {
