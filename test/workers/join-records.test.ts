@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { joinBatch } from '../../src/domains/ingestion/store/join-batch.ts';
 import type { BatchEntry } from '../../src/domains/ingestion/store/span-batcher.ts';
+import { countFewRecords } from '../../src/domains/log-records/count-few-records.ts';
 import { countRecords } from '../../src/domains/log-records/count-records.ts';
 import { findEvaluations } from '../../src/domains/log-records/find-evaluations.ts';
 import { findUnjoined, findUnjoinedOfLarge } from '../../src/domains/log-records/find-unjoined.ts';
@@ -63,6 +64,69 @@ describe('a batch with log records of a project that cannot be looked up', () =>
     const listed = await leaseSummaries(redis, { workspaceId: refused.workspaceId, projectId: refused.id }, 10);
     expect(listed.traceIds).toEqual([traceId]);
     expect(await recordsOf(other, traceId)).toEqual([{ span: storedSpanId(0), records: 1 }]);
+  });
+});
+
+describe('projects of one workspace in a batch with log records', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test('share the time that a join may take; the others have their own', async () => {
+    const [slow, sibling, other] = await Promise.all([newProject(api), newProject(api), newProject(api)]);
+    const traceId = newTraceId();
+    for (const project of [slow, sibling, other]) {
+      await storeSpans(clickhouse, project, { traceId, count: 1 });
+      await storeRecords(clickhouse, project, { traceId, spanId: storedSpanId(0) });
+    }
+    const exec: ClickHouse['exec'] = (params) => {
+      if (params.query_params?.projectId === slow.id) vi.advanceTimersByTime(501);
+      return clickhouse.exec(params);
+    };
+    await joinBatch(
+      {
+        clickhouse: Object.assign(Object.create(clickhouse), { exec }),
+        redis,
+        logProjects: new LogProjects(redis),
+        logger: pino({ level: 'silent' }),
+      },
+      [slow, sibling, other].map((project) => ({
+        ...bodyOf(project, traceId),
+        workspaceId: project === other ? other.workspaceId : slow.workspaceId,
+      })),
+    );
+    const { workspaceId } = slow;
+    expect((await leaseSummaries(redis, { workspaceId, projectId: sibling.id }, 10)).traceIds).toEqual([traceId]);
+    expect(await recordsOf(sibling, traceId)).toEqual([]);
+    expect(await recordsOf(other, traceId)).toHaveLength(1);
+  });
+});
+
+describe('very many records', () => {
+  const veryMany = 100_001;
+  const wanted = { joinedToo: false, endMs: Number.POSITIVE_INFINITY };
+
+  test('of one trace are left to a thread, and those of the others are joined', async () => {
+    const project = await newProject(api);
+    const [large, ...others] = Array.from({ length: 10 }, newTraceId);
+    for (const traceId of [large ?? '', ...others]) {
+      await storeSpans(clickhouse, project, { traceId, count: 1 });
+      const count = traceId === large ? veryMany : 1;
+      await storeRecords(clickhouse, project, { traceId, spanId: storedSpanId(0), count });
+    }
+    const found = await findUnjoined(clickhouse, project.id, [large ?? '', ...others], wanted);
+    expect(found.large).toEqual([large]);
+    expect(found.spans.map(({ traceId }) => traceId).toSorted()).toEqual(others.toSorted());
+  });
+
+  test('beside few ones in many data parts do not count', async () => {
+    const project = await newProject(api);
+    const trace_id = "unhex(leftPad(hex(intDiv(number, 2)), 32, '0'))";
+    for (let part = 0; part < 12; part++) {
+      await storeRecords(clickhouse, project, { traceId: '', spans: 2, count: 30_000, columns: { trace_id } });
+    }
+    const traceIds = Array.from({ length: 10 }, (_, index) => (index * 1_500).toString(16).padStart(32, '0'));
+    const counts = await countFewRecords(clickhouse, project.id, { traceIds });
+    expect(counts.map(({ records }) => records)).toEqual(Array(20).fill(12));
   });
 });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import type { BatchEntry } from '../../src/domains/ingestion/store/span-batcher.ts';
 import { summarizeBatch } from '../../src/domains/ingestion/store/summarize-batch.ts';
 import { LogProjects } from '../../src/queue/log-projects.ts';
@@ -12,6 +12,7 @@ import { allRows } from '../support/embedded-clickhouse.ts';
 import { lightSpan } from '../support/light-span.ts';
 import { ownRedisUrl } from '../support/own-redis.ts';
 import { newTraceId } from '../support/spans.ts';
+import { storeRecords } from '../support/stored-records.ts';
 import { storedSpanId, storeSpans } from '../support/stored-spans.ts';
 
 let api: TestApi;
@@ -106,5 +107,35 @@ describe('a batch of a project with few rows and one with many', () => {
     await summarize([bodyOf(many, traces.many, 0, 300), bodyOf(few, traces.few, 0, 3)], observed);
     expect(calls).toEqual(['insert', 'read of the many', 'insert']);
     expect([await executions(few), await executions(many)]).toEqual([[{ spans: 3 }], [{ spans: 300 }]]);
+  });
+});
+
+describe('projects of one workspace whose spans lack log records', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test('share the time that a join may take; the others have their own', async () => {
+    const [slow, sibling, other] = await Promise.all([newProject(api), newProject(api), newProject(api)]);
+    const traceId = newTraceId();
+    const logProjects = new LogProjects(redis);
+    for (const project of [slow, sibling, other]) {
+      await logProjects.note(project.id);
+      await storeSpans(clickhouse, project, { traceId, count: 1 });
+      await storeRecords(clickhouse, project, { traceId, spanId: storedSpanId(0) });
+    }
+    const exec: ClickHouse['exec'] = (params) => {
+      if (params.query_params?.projectId === slow.id) vi.advanceTimersByTime(501);
+      return clickhouse.exec(params);
+    };
+    const { workspaceId } = slow;
+    const bodies = [slow, { ...sibling, workspaceId }, other].map((project) => bodyOf(project, traceId, 0, 1));
+    await summarize(bodies, Object.assign(Object.create(clickhouse), { exec }));
+    const joined = await Promise.all(
+      [sibling, other].map(({ id }) =>
+        allRows(clickhouse, `SELECT 1 FROM spans FINAL WHERE project_id = '${id}' AND log_records > 0`),
+      ),
+    );
+    expect(joined.map(({ length }) => length)).toEqual([0, 1]);
+    expect(await listed({ ...sibling, workspaceId })).toEqual([traceId]);
   });
 });

@@ -1,4 +1,4 @@
-import { type ClickHouse, joinSettings } from '../../stores/clickhouse/client.ts';
+import { type ClickHouse, type ClickHouseSettings, joinSettings } from '../../stores/clickhouse/client.ts';
 import { readRows } from '../../stores/clickhouse/statements.ts';
 import { boundSpans, ofSpans, ofTraces, type SpanKey, spansPerQuery } from '../spans/index.ts';
 
@@ -40,11 +40,13 @@ export interface RecordsToCount {
  * Returns how many records are stored for each span of the traces, in the order of the ids; spans
  * without records are absent.
  * @throws UnavailableError while ClickHouse is unavailable
+ * @throws TooLargeError when a limit in `settings` is exceeded
  */
 export function countRecords(
   clickhouse: ClickHouse,
   projectId: string,
   { traceIds, spans, after, perTrace, max }: RecordsToCount,
+  settings: ClickHouseSettings = {},
 ): Promise<RecordCount[]> {
   const which = [
     `project_id = {projectId:String} AND ${ofTraces('{traceIds:String}')}`,
@@ -67,6 +69,7 @@ export function countRecords(
       ...joinSettings(traceIds.length, 0),
       // A page then reads its own spans, and not all after it.
       ...(after !== undefined && { optimize_aggregation_in_order: 1 }),
+      ...settings,
     },
     format: 'JSONEachRow',
   });

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import type { ClickHouse, ClickHouseSettings } from '../../stores/clickhouse/client.ts';
 import { spansPerQuery } from '../spans/index.ts';
 import { findJoinedSpans, type JoinedSpan } from '../spans/reads.ts';
+import { countFewRecords } from './count-few-records.ts';
 import { countRecords, noSpan, overheadBytes, partsPerQuery, type RecordCount } from './count-records.ts';
 import { type Evaluations, findEvaluations } from './find-evaluations.ts';
-import type { StoredRecord } from './log-record-queries.ts';
+import { orTooLarge, type StoredRecord } from './log-record-queries.ts';
 
 /** A stored span whose row was made with other records than it should have. */
 export interface UnjoinedSpan {
@@ -40,24 +41,33 @@ const evaluationBytesMax = 4 * 1024 * 1024;
 /**
  * Returns the spans of the traces whose rows lack records, or with `joinedToo` all that have any.
  * Records whose span is not stored yet wait; the worker that stores the span asks again. What is not looked at until
- * `endMs` (`performance.now()`) is `large`.
+ * `endMs` (`performance.now()`) is `large`, and so is a trace with very many records. `settings` are those of the counts.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findUnjoined(
   clickhouse: ClickHouse,
   projectId: string,
   traceIds: readonly string[],
-  { joinedToo, endMs }: { joinedToo: boolean; endMs: number },
+  { joinedToo, endMs, settings }: { joinedToo: boolean; endMs: number; settings?: ClickHouseSettings },
 ): Promise<Unjoined> {
   const found: Unjoined = { spans: [], large: [] };
   const open = [...traceIds].sort();
   const budget = { bytesLeft: evaluationBytesMax, endMs };
   let lookedAt = 0;
+  let atOnce = tracesPerQuery;
   while (open.length > 0) {
     if (lookedAt > lookedAtMax || performance.now() > endMs)
       return { spans: found.spans, large: found.large.concat(open) };
-    const some = open.splice(0, tracesPerQuery);
-    const { counts, ofTraces, large, next } = await countSmall(clickhouse, projectId, some);
+    const some = open.splice(0, atOnce);
+    const small = await countSmall(clickhouse, projectId, some, settings).catch(orTooLarge);
+    if (small === undefined) {
+      // Half as many next time, until the one with very many records is alone.
+      atOnce = Math.ceil(some.length / 2);
+      (some.length === 1 ? found.large : open).unshift(...some);
+      continue;
+    }
+    atOnce = Math.min(atOnce * 2, tracesPerQuery);
+    const { counts, ofTraces, large, next } = small;
     open.unshift(...next);
     lookedAt += counts.length;
     const evaluations = await findEvaluations(clickhouse, projectId, ofTraces, budget);
@@ -121,10 +131,19 @@ async function* countPages(clickhouse: ClickHouse, projectId: string, traceId: s
   }
 }
 
-/** Returns the counts of spans and of whole traces, the traces with too many spans, and those to look at next. */
-async function countSmall(clickhouse: ClickHouse, projectId: string, traceIds: readonly string[]) {
+/**
+ * Returns the counts of spans and of whole traces, the traces with too many spans, and those to look at next.
+ * @throws TooLargeError when the traces have very many records
+ */
+async function countSmall(
+  clickhouse: ClickHouse,
+  projectId: string,
+  traceIds: readonly string[],
+  settings?: ClickHouseSettings,
+) {
   const perTrace = smallTraceSpansMax + 1;
-  const all = await countRecords(clickhouse, projectId, { traceIds, perTrace, max: spansTogetherMax });
+  const wanted = { traceIds, perTrace, max: spansTogetherMax };
+  const all = await countFewRecords(clickhouse, projectId, wanted, settings);
   const spansOf = new Map<string, number>();
   for (const { traceId } of all) spansOf.set(traceId, (spansOf.get(traceId) ?? 0) + 1);
   const large = new Set([...spansOf].filter(([, spans]) => spans === perTrace).map(([traceId]) => traceId));

@@ -1,2 +1,2 @@
 export { loadLogRecords } from './load-log-records.ts';
-export type { EncodedLogs, RecordFinder, ShownRecord, SpanRecords, StoredRecord } from './reads.ts';
+export type { EncodedLogs, JoinTime, RecordFinder, ShownRecord, SpanRecords, StoredRecord } from './reads.ts';

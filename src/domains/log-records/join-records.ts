@@ -6,6 +6,7 @@ import { normalizeSpan } from '../conventions/index.ts';
 import { readJoinedText, readRecords } from '../conventions/reads.ts';
 import { insertSpans, type NormalizedSpan, type SpanCost, type SpanRow, spanTable } from '../spans/index.ts';
 import { readSpansOf, rebuildSpan, rebuiltRow, type StoredSpan, storedCost } from '../spans/reads.ts';
+import { soonSettings } from './count-few-records.ts';
 import { groupsOf } from './count-records.ts';
 import { findUnjoined, findUnjoinedOfLarge, type UnjoinedSpan } from './find-unjoined.ts';
 import { findRecords, type StoredRecord } from './log-record-queries.ts';
@@ -108,20 +109,42 @@ async function joinLarge(join: Join, traceId: string, joinedToo: boolean): Promi
 /** Traces that are joined while a batch waits; the others are joined by the list of summaries. */
 const atOnceMax = 300;
 
+/** Milliseconds that the joins of one batch have left, by workspace. One that is absent has all. */
+export type JoinTime = Map<string, number>;
+
 /**
- * Joins the records of those of the traces that lack some, as far as that is quick. What is large,
- * too much at once, or fails is left.
+ * Joins the records of those of the traces that lack some, as far as that is quick and its workspace has time left.
+ * What is large, too much at once, or fails is left.
  * @returns the traces that lacked records or may lack some; all of them must be summarized, and those that are left
  * joined
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function joinAtOnce(
+  deps: { clickhouse: ClickHouse; logger: Logger },
+  { projectId, workspaceId }: { projectId: string; workspaceId: string },
+  traceIds: readonly string[],
+  time: JoinTime,
+): Promise<string[]> {
+  const beginMs = performance.now();
+  const leftMs = time.get(workspaceId) ?? joinHere.msMax;
+  try {
+    return await joinUntil(deps, projectId, traceIds, beginMs + leftMs);
+  } finally {
+    time.set(workspaceId, leftMs - (performance.now() - beginMs));
+  }
+}
+
+async function joinUntil(
   { clickhouse, logger }: { clickhouse: ClickHouse; logger: Logger },
   projectId: string,
   traceIds: readonly string[],
+  endMs: number,
 ): Promise<string[]> {
-  const endMs = performance.now() + joinHere.msMax;
-  const { spans: unjoined, large } = await findUnjoined(clickhouse, projectId, traceIds, { joinedToo: false, endMs });
+  const { spans: unjoined, large } = await findUnjoined(clickhouse, projectId, traceIds, {
+    joinedToo: false,
+    endMs,
+    settings: soonSettings,
+  });
   const lacking = [...new Set(unjoined.map(({ traceId }) => traceId))];
   const first = new Set(lacking.slice(0, atOnceMax));
   try {

@@ -1,6 +1,6 @@
 // What `loadLogRecords` loads.
 export { type EncodedLogs, encodeLogs } from './encode-logs.ts';
 export { insertLogs } from './insert-logs.ts';
-export { joinAtOnce, joinHere, joinInThread, joinRecords } from './join-records.ts';
+export { type JoinTime, joinAtOnce, joinHere, joinInThread, joinRecords } from './join-records.ts';
 export { findShownRecords, type ShownRecord, type StoredRecord } from './log-record-queries.ts';
 export { findRecordsOf, type RecordFinder, type SpanRecords } from './record-finder.ts';

@@ -1,6 +1,6 @@
 import { countLogs } from '../../../queue/log-counts.ts';
 import { listForSummary } from '../../../queue/summary-list.ts';
-import { joinAtOnce } from '../../log-records/reads.ts';
+import { type JoinTime, joinAtOnce } from '../../log-records/reads.ts';
 import type { BatchEntry } from './span-batcher.ts';
 import type { SummarizeBatchDeps } from './summarize-batch.ts';
 import { tracesOfBatch } from './traces-of-batch.ts';
@@ -14,9 +14,10 @@ import { tracesOfBatch } from './traces-of-batch.ts';
  */
 export async function joinBatch(deps: SummarizeBatchDeps, entries: readonly BatchEntry[]): Promise<void> {
   let waiting = 0;
+  const time: JoinTime = new Map();
   for (const project of tracesOfBatch(entries)) {
     const { projectId, traces, rows } = project;
-    const traceIds = await joinAtOnce(deps, projectId, [...traces.keys()]).catch((error: unknown) => {
+    const traceIds = await joinAtOnce(deps, project, [...traces.keys()], time).catch((error: unknown) => {
       deps.logger.warn({ err: error, project_id: projectId }, 'log records could not be looked up');
       return [...traces.keys()];
     });

@@ -6,7 +6,7 @@ import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
 import { readEngineClock } from '../../../stores/clickhouse/statements.ts';
 import type { Redis } from '../../../stores/redis/client.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
-import { loadLogRecords } from '../../log-records/index.ts';
+import { type JoinTime, loadLogRecords } from '../../log-records/index.ts';
 import { describeTraceRows, type LightSpan } from '../../spans/index.ts';
 import {
   groupByRows,
@@ -61,9 +61,10 @@ export async function summarizeBatch(deps: SummarizeBatchDeps, entries: readonly
   const projects = tracesOfBatch(entries);
   const few = projects.filter(({ rows }) => rows <= fewRowsMax);
   const many = projects.filter(({ rows }) => rows > fewRowsMax);
+  const joinTime: JoinTime = new Map();
   for (const group of [few, many]) {
     if (group.length === 0) continue;
-    const outcomes = await summarizeProjects(deps, group);
+    const outcomes = await summarizeProjects(deps, group, joinTime);
     for (const outcome of await insertOutcomes(deps, outcomes)) {
       if (outcome.left.length === 0) continue;
       await listForSummary(deps.redis, outcome.project, outcome.left);
@@ -72,7 +73,11 @@ export async function summarizeBatch(deps: SummarizeBatchDeps, entries: readonly
   }
 }
 
-async function summarizeProjects(deps: SummarizeBatchDeps, projects: readonly ProjectOfBatch[]): Promise<Outcome[]> {
+async function summarizeProjects(
+  deps: SummarizeBatchDeps,
+  projects: readonly ProjectOfBatch[],
+  joinTime: JoinTime,
+): Promise<Outcome[]> {
   const rowsLeft = new Map<string, number>();
   for (const { workspaceId, rows } of projects) {
     rowsLeft.set(workspaceId, (rowsLeft.get(workspaceId) ?? rowsReadMin) + rows * rowsReadPerRow);
@@ -83,7 +88,7 @@ async function summarizeProjects(deps: SummarizeBatchDeps, projects: readonly Pr
   for (const project of projects) {
     try {
       const hasLogs = withLogs.has(project.projectId);
-      outcomes.push(await summarizeProject(deps, project, { clock, rowsLeft, hasLogs }));
+      outcomes.push(await summarizeProject(deps, project, { clock, rowsLeft, joinTime, hasLogs }));
     } catch (error) {
       outcomes.push(leftWhole(deps, project, error));
     }
@@ -94,12 +99,17 @@ async function summarizeProjects(deps: SummarizeBatchDeps, projects: readonly Pr
 async function summarizeProject(
   deps: SummarizeBatchDeps,
   project: ProjectOfBatch,
-  { clock, rowsLeft, hasLogs }: { clock: Promise<bigint>; rowsLeft: Map<string, number>; hasLogs: boolean },
+  {
+    clock,
+    rowsLeft,
+    joinTime,
+    hasLogs,
+  }: { clock: Promise<bigint>; rowsLeft: Map<string, number>; joinTime: JoinTime; hasLogs: boolean },
 ): Promise<Outcome> {
   const { projectId, workspaceId, traces } = project;
   // A trace that is large by this batch alone need not be counted.
   const counted = [...traces].filter(([, { rows }]) => rows <= smallTraceRowsMax).map(([traceId]) => traceId);
-  const joining = hasLogs ? joinLate(deps, projectId, [...traces.keys()]) : Promise.resolve([]);
+  const joining = hasLogs ? joinLate(deps, project, joinTime) : Promise.resolve([]);
   const describing = clock.then(async (version) => {
     return { version, stored: await describeTraceRows(deps.clickhouse, projectId, counted) };
   });
@@ -141,8 +151,8 @@ async function summarizeProject(
  * Joins the log records that arrived meanwhile, and returns the traces that had any. What is large is joined
  * when the trace is summarized from the list.
  */
-async function joinLate(deps: SummarizeBatchDeps, projectId: string, traceIds: readonly string[]): Promise<string[]> {
-  return (await loadLogRecords()).joinAtOnce(deps, projectId, traceIds);
+async function joinLate(deps: SummarizeBatchDeps, project: ProjectOfBatch, time: JoinTime): Promise<string[]> {
+  return (await loadLogRecords()).joinAtOnce(deps, project, [...project.traces.keys()], time);
 }
 
 /**
