@@ -118,6 +118,13 @@ describe('very many records', () => {
     expect(found.spans.map(({ traceId }) => traceId).toSorted()).toEqual(others.toSorted());
   });
 
+  test('of one span are not looked up for a body', async () => {
+    const project = await newProject(api);
+    const span = { traceId: newTraceId(), spanId: storedSpanId(0) };
+    await storeRecords(clickhouse, project, { ...span, count: veryMany });
+    expect(await findRecordsOf(clickhouse, project.id, [span], Number.MAX_SAFE_INTEGER)).toBeUndefined();
+  });
+
   test('beside few ones in many data parts do not count', async () => {
     const project = await newProject(api);
     const trace_id = "unhex(leftPad(hex(intDiv(number, 2)), 32, '0'))";

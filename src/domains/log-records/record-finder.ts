@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { countRecords, partsPerQuery, type RecordCount } from './count-records.ts';
+import { countFewRecords, soonSettings } from './count-few-records.ts';
+import { partsPerQuery, type RecordCount } from './count-records.ts';
 import { findRecords, orTooLarge, type StoredRecord } from './log-record-queries.ts';
 
 /** The records that a span is made with, and how many are known. */
@@ -13,7 +14,7 @@ export interface RecordFinder {
   mayHave(projectId: string): boolean;
   /**
    * Returns the records of those of the spans that have any, by trace id and span id. Undefined when
-   * they have more than `bytesMax` bytes. Never rejects: without an answer no span has records, and
+   * they have more than `bytesMax` bytes, or are very many. Never rejects: without an answer no span has records, and
    * they are joined later.
    */
   find(
@@ -28,7 +29,7 @@ const msMax = 3_000;
 
 /**
  * Returns the records of those of the spans that have any, by trace id and span id. Undefined when
- * they have more than `bytesMax` bytes.
+ * they have more than `bytesMax` bytes, or are very many.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findRecordsOf(
@@ -43,7 +44,10 @@ export async function findRecordsOf(
   for (const some of partsPerQuery(spans)) {
     if (performance.now() > endMs) break;
     const traceIds = [...new Set(some.map(({ traceId }) => traceId))];
-    for (const count of await countRecords(clickhouse, projectId, { traceIds, spans: some })) counts.push(count);
+    const wanted = { traceIds, spans: some };
+    const counted = await countFewRecords(clickhouse, projectId, wanted, soonSettings).catch(orTooLarge);
+    if (counted === undefined) return undefined;
+    for (const count of counted) counts.push(count);
   }
   if (counts.reduce((sum, { bytes }) => sum + bytes, 0) > bytesMax) return undefined;
   for (const keys of partsPerQuery(counts)) {
