@@ -135,6 +135,16 @@ describe('very many records', () => {
     const counts = await countFewRecords(clickhouse, project.id, { traceIds });
     expect(counts.map(({ records }) => records)).toEqual(Array(20).fill(12));
   });
+
+  test('that share a large resource are counted without reading it for each', async () => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    const resource = `toLowCardinality('{"attributes":[],"schemaUrl":"${'x'.repeat(100_000)}"}')`;
+    await storeRecords(clickhouse, project, { traceId, spans: 1, count: 10_000, columns: { resource } });
+    const memory = { max_memory_usage: '100000000' };
+    const counts = await countRecords(clickhouse, project.id, { traceIds: [traceId] }, memory);
+    expect(counts).toMatchObject([{ records: 10_000 }]);
+  });
 });
 
 describe('joining on the main thread', () => {
