@@ -2,12 +2,15 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { countTraceRows, describeTraceRows } from '../../src/domains/spans/index.ts';
 import { summarizeLargeTrace } from '../../src/domains/summaries/summarize-large-trace.ts';
 import { summarizeSmallTraces } from '../../src/domains/summaries/summarize-stored-traces.ts';
+import { LogProjects } from '../../src/queue/log-projects.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { connectWorkerRedis } from '../../src/stores/redis/client.ts';
 import { type Answer, newProject, type ProjectOfTest, type Query, startApi, type TestApi } from '../support/api.ts';
 import { changeTables } from '../support/change-tables.ts';
 import { allRows } from '../support/embedded-clickhouse.ts';
 import { encodeSpans, type SpanInput } from '../support/otlp-encode.ts';
 import { aModelCall, aSpan, newSpanId, newTraceId, nowNano } from '../support/spans.ts';
+import { storeRecords } from '../support/stored-records.ts';
 import { storeSpans } from '../support/stored-spans.ts';
 import {
   type ExecutionWire,
@@ -397,5 +400,17 @@ describe('the version of a summary', () => {
     // The largest there was: 20,000 spans received in the year 2035, each counted in milliseconds since 2025.
     expect(versions[0]).toBeGreaterThan(20_000n * 315_532_800_000n);
     expect(versions).toEqual([...new Set(versions)].sort((a, b) => (a < b ? -1 : 1)));
+  });
+});
+
+describe('a trace whose log records cannot be joined', () => {
+  test('has its summary', async () => {
+    const project = await newProject(api);
+    const span = aSpan();
+    await storeRecords(clickhouse, project, { ...span, columns: { body: "'no JSON'" } });
+    const redis = connectWorkerRedis(inject('redisUrl'));
+    await new LogProjects(redis).note(project.id).finally(() => redis.disconnect());
+    await sendSpans(project.key, [span]);
+    await untilListed(project, span.traceId, ({ span_count }) => span_count === 1);
   });
 });

@@ -25,15 +25,19 @@ export interface SummarizedInThread {
 }
 
 /**
- * Runs in the thread: reads one trace, summarizes it and stores its execution.
+ * Runs in the thread: reads one trace, summarizes it and stores its execution, also if its log records cannot be joined.
  * @throws UnavailableError while ClickHouse is unavailable
+ * @throws the error of the join
  */
 export async function summarizeInThread({ projectId, traceId, hasLogs }: SummaryTask): Promise<SummarizedInThread> {
   lowerThreadPriority();
   const startedAtMs = performance.now();
-  const left = hasLogs ? await joinRecords(clickhouse, { projectId, traceIds: [traceId] }, joinInThread) : undefined;
+  const join = () => joinRecords(clickhouse, { projectId, traceIds: [traceId] }, joinInThread);
+  const [joining] = await Promise.allSettled(hasLogs ? [join()] : []);
   const execution = await summarizeStoredTrace(clickhouse, projectId, traceId);
   if (execution !== undefined) await insertExecutions(clickhouse, [execution]);
+  if (joining?.status === 'rejected') throw joining.reason;
+  const left = joining?.value;
   const tookMs = performance.now() - startedAtMs;
   return { tookMs, isLeft: (left?.later.size ?? 0) > 0, joined: left?.joined ?? 0 };
 }
