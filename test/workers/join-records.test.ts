@@ -7,7 +7,7 @@ import { countFewRecords } from '../../src/domains/log-records/count-few-records
 import { countRecords } from '../../src/domains/log-records/count-records.ts';
 import { findEvaluations } from '../../src/domains/log-records/find-evaluations.ts';
 import { findUnjoined, findUnjoinedOfLarge } from '../../src/domains/log-records/find-unjoined.ts';
-import { findRecordsOf, joinHere, joinInThread, joinRecords } from '../../src/domains/log-records/reads.ts';
+import { findRecordsOf, joinAtOnce, joinHere, joinInThread, joinRecords } from '../../src/domains/log-records/reads.ts';
 import { LogProjects } from '../../src/queue/log-projects.ts';
 import { leaseSummaries } from '../../src/queue/summary-list.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
@@ -98,6 +98,40 @@ describe('projects of one workspace in a batch with log records', () => {
     expect((await leaseSummaries(redis, { workspaceId, projectId: sibling.id }, 10)).traceIds).toEqual([traceId]);
     expect(await recordsOf(sibling, traceId)).toEqual([]);
     expect(await recordsOf(other, traceId)).toHaveLength(1);
+  });
+});
+
+describe('a workspace whose join took very long', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test('leaves its traces to the list of summaries, for ten times as long as it was too long', async () => {
+    const [slow, other] = await Promise.all([newProject(api), newProject(api)]);
+    const traceIds = Array.from({ length: 3 }, newTraceId);
+    for (const project of [slow, other]) {
+      for (const traceId of traceIds) {
+        await storeSpans(clickhouse, project, { traceId, count: 1 });
+        await storeRecords(clickhouse, project, { traceId, spanId: storedSpanId(0) });
+      }
+    }
+    let statements = 0;
+    const exec: ClickHouse['exec'] = (params) => {
+      if (++statements === 1) vi.advanceTimersByTime(1_500);
+      return clickhouse.exec(params);
+    };
+    const deps = { clickhouse: Object.assign(Object.create(clickhouse), { exec }), logger: pino({ level: 'silent' }) };
+    const join = ({ id, workspaceId }: ProjectOfTest, traceId = '') =>
+      joinAtOnce(deps, { projectId: id, workspaceId }, [traceId], new Map());
+    await join(slow, traceIds[0]);
+    const before = statements;
+    vi.advanceTimersByTime(4_900);
+    expect(await join(slow, traceIds[1])).toEqual([traceIds[1]]);
+    expect(statements).toBe(before);
+    await join(other, traceIds[1]);
+    expect(await recordsOf(other, traceIds[1] ?? '')).toHaveLength(1);
+    vi.advanceTimersByTime(1_000);
+    await join(slow, traceIds[2]);
+    expect(await recordsOf(slow, traceIds[2] ?? '')).toHaveLength(1);
   });
 });
 

@@ -8,9 +8,6 @@ const recordsMax = 100_000;
 /** Rows that the index may leave for each of more traces. */
 const rowsPerTraceMax = 50_000;
 
-/** Settings of a count that others wait for. */
-export const soonSettings = { max_execution_time: 2 };
-
 /**
  * Returns what {@link countRecords} returns, unless counting takes long.
  * @throws TooLargeError when there are too many records; fewer traces or spans may have fewer

@@ -1,12 +1,10 @@
 import { TooLargeError } from '../../lib/errors.ts';
 import { mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import type { Logger } from '../../telemetry/logger.ts';
 import { normalizeSpan } from '../conventions/index.ts';
 import { readJoinedText, readRecords } from '../conventions/reads.ts';
 import { insertSpans, type NormalizedSpan, type SpanCost, type SpanRow, spanTable } from '../spans/index.ts';
 import { readSpansOf, rebuildSpan, rebuiltRow, type StoredSpan, storedCost } from '../spans/reads.ts';
-import { soonSettings } from './count-few-records.ts';
 import { groupsOf } from './count-records.ts';
 import { findUnjoined, findUnjoinedOfLarge, type UnjoinedSpan } from './find-unjoined.ts';
 import { findRecords, type StoredRecord } from './log-record-queries.ts';
@@ -106,56 +104,6 @@ async function joinLarge(join: Join, traceId: string, joinedToo: boolean): Promi
   }
 }
 
-/** Traces that are joined while a batch waits; the others are joined by the list of summaries. */
-const atOnceMax = 300;
-
-/** Milliseconds that the joins of one batch have left, by workspace. One that is absent has all. */
-export type JoinTime = Map<string, number>;
-
-/**
- * Joins the records of those of the traces that lack some, as far as that is quick and its workspace has time left.
- * What is large, too much at once, or fails is left.
- * @returns the traces that lacked records or may lack some; all of them must be summarized, and those that are left
- * joined
- * @throws UnavailableError while ClickHouse is unavailable
- */
-export async function joinAtOnce(
-  deps: { clickhouse: ClickHouse; logger: Logger },
-  { projectId, workspaceId }: { projectId: string; workspaceId: string },
-  traceIds: readonly string[],
-  time: JoinTime,
-): Promise<string[]> {
-  const beginMs = performance.now();
-  const leftMs = time.get(workspaceId) ?? joinHere.msMax;
-  try {
-    return await joinUntil(deps, projectId, traceIds, beginMs + leftMs);
-  } finally {
-    time.set(workspaceId, leftMs - (performance.now() - beginMs));
-  }
-}
-
-async function joinUntil(
-  { clickhouse, logger }: { clickhouse: ClickHouse; logger: Logger },
-  projectId: string,
-  traceIds: readonly string[],
-  endMs: number,
-): Promise<string[]> {
-  const { spans: unjoined, large } = await findUnjoined(clickhouse, projectId, traceIds, {
-    joinedToo: false,
-    endMs,
-    settings: soonSettings,
-  });
-  const lacking = [...new Set(unjoined.map(({ traceId }) => traceId))];
-  const first = new Set(lacking.slice(0, atOnceMax));
-  try {
-    const spans = unjoined.filter(({ traceId }) => first.has(traceId));
-    await joinSpans({ clickhouse, projectId, costOf: storedCost, ...joinHere, ...newLeft(joinHere), endMs }, spans);
-  } catch (error) {
-    logger.warn({ err: error, project_id: projectId }, 'log records could not be joined at once');
-  }
-  return [...lacking, ...large];
-}
-
 /** One join under way, and what it leaves. */
 interface Join extends JoinBounds {
   clickhouse: ClickHouse;
@@ -168,7 +116,8 @@ interface Join extends JoinBounds {
   endMs: number;
 }
 
-function newLeft({ msMax }: JoinBounds): Pick<Join, 'joined' | 'large' | 'later' | 'endMs'> {
+/** Returns that nothing is left yet, and when the time of a join ends that begins now. */
+export function newLeft({ msMax }: JoinBounds): Pick<Join, 'joined' | 'large' | 'later' | 'endMs'> {
   return { joined: 0, large: new Set(), later: new Set(), endMs: performance.now() + msMax };
 }
 
@@ -176,7 +125,8 @@ function isOver({ endMs }: Join, moreMs = 0): boolean {
   return performance.now() > endMs + moreMs;
 }
 
-async function joinSpans(join: Join, unjoined: readonly UnjoinedSpan[]): Promise<void> {
+/** Joins spans in groups, and notes in `join` what is left. */
+export async function joinSpans(join: Join, unjoined: readonly UnjoinedSpan[]): Promise<void> {
   const bytes = new Map<string, number>();
   for (const span of unjoined) bytes.set(span.traceId, (bytes.get(span.traceId) ?? 0) + span.bytes);
   const tooMany = new Set([...bytes].filter(([, count]) => count > join.traceBytesMax).map(([traceId]) => traceId));

@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
-import { countFewRecords, soonSettings } from './count-few-records.ts';
+import { countFewRecords } from './count-few-records.ts';
 import { partsPerQuery, type RecordCount } from './count-records.ts';
 import { findRecords, orTooLarge, type StoredRecord } from './log-record-queries.ts';
 
@@ -26,6 +26,8 @@ export interface RecordFinder {
 
 /** After this time no further statement begins, and the records that are left are joined later. */
 const msMax = 3_000;
+/** A count that takes longer than this has no answer. */
+const countSettings = { max_execution_time: 5 };
 
 /**
  * Returns the records of those of the spans that have any, by trace id and span id. Undefined when
@@ -45,7 +47,7 @@ export async function findRecordsOf(
     if (performance.now() > endMs) break;
     const traceIds = [...new Set(some.map(({ traceId }) => traceId))];
     const wanted = { traceIds, spans: some };
-    const counted = await countFewRecords(clickhouse, projectId, wanted, soonSettings).catch(orTooLarge);
+    const counted = await countFewRecords(clickhouse, projectId, wanted, countSettings).catch(orTooLarge);
     if (counted === undefined) return undefined;
     for (const count of counted) counts.push(count);
   }
