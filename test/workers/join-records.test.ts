@@ -223,6 +223,22 @@ describe('joining on the main thread', () => {
   });
 });
 
+describe('spans that exceed the memory of a statement together', () => {
+  test('are joined in parts', async () => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    const columns = { attributes_string: "map('key', repeat('x', 300000))" };
+    await storeSpans(clickhouse, project, { traceId, count: 200, columns });
+    await storeRecords(clickhouse, project, { traceId, spans: 200 });
+    const settings = { max_memory_usage: '90000000' };
+    const small = connectClickHouse(inject('clickhouseUrl'), { settings });
+    const bounds = { ...joinInThread, msMax: Number.POSITIVE_INFINITY };
+    const left = await joinRecords(small, { projectId: project.id, traceIds: [traceId] }, bounds);
+    await small.close();
+    expect(left).toMatchObject({ joined: 200, large: new Set(), later: new Set() });
+  });
+});
+
 describe('joining without time', () => {
   const noTime = { ...joinInThread, msMax: -1 };
 

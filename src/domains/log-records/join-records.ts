@@ -1,6 +1,7 @@
-import { TooLargeError } from '../../lib/errors.ts';
+import { originOf, TooLargeError } from '../../lib/errors.ts';
 import { mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { isTooMuchMemory } from '../../stores/clickhouse/statements.ts';
 import { normalizeSpan } from '../conventions/index.ts';
 import { readJoinedText, readRecords } from '../conventions/reads.ts';
 import { insertSpans, type NormalizedSpan, type SpanCost, type SpanRow, spanTable } from '../spans/index.ts';
@@ -139,17 +140,24 @@ export async function joinSpans(join: Join, unjoined: readonly UnjoinedSpan[]): 
   }
 }
 
+/** A group that is too large is divided by this: each part that is too large as well takes seconds. */
+const partsOfGroup = 8;
+
 /** Writes the rows again, in smaller groups if they are too large. Returns the traces that cannot be joined here. */
 async function rewriteApart(join: Join, spans: readonly UnjoinedSpan[]): Promise<string[]> {
   try {
     return await rewrite(join, spans);
   } catch (error) {
-    if (!(error instanceof TooLargeError)) throw error;
+    if (!(error instanceof TooLargeError) && !isTooMuchMemory(originOf(error))) throw error;
     if (spans.length === 1) return spans.map(({ traceId }) => traceId);
   }
-  const half = Math.ceil(spans.length / 2);
-  const first = await rewriteApart(join, spans.slice(0, half));
-  return [...first, ...(await rewriteApart(join, spans.slice(half)))];
+  const large: string[] = [];
+  const lengthMax = Math.ceil(spans.length / partsOfGroup);
+  for (const part of groupsOf(spans, { bytesMax: join.groupBytesMax, lengthMax })) {
+    if (isOver(join)) for (const { traceId } of part) join.later.add(traceId);
+    else for (const traceId of await rewriteApart(join, part)) large.push(traceId);
+  }
+  return large;
 }
 
 /** Writes the rows again. Returns the traces of spans that are too large. */

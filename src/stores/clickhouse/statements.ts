@@ -149,11 +149,17 @@ export function rowsOf<Row>(
  * Errors that pass, but may be caused by the statement: timeout (159) and memory limit (241). The other
  * passing codes concern ClickHouse itself.
  */
-const doubtfulCodes = new Set(['159', '241']);
+const memoryCode = '241';
+const doubtfulCodes = new Set(['159', memoryCode]);
 /** The memory limit of the whole server, not of the statement: no other statement would succeed. */
 const ofTheServer = /\btotal\b/i;
 
 /** Returns whether ClickHouse answered that a statement took too long or too much memory. A smaller one may succeed. */
 export function isDoubtfulError(error: unknown): boolean {
   return isServerAnswer(error) && doubtfulCodes.has(error.code) && !ofTheServer.test(error.message);
+}
+
+/** Returns whether ClickHouse answered that a statement took too much memory. One that reads less may succeed. */
+export function isTooMuchMemory(error: unknown): boolean {
+  return isDoubtfulError(error) && isServerAnswer(error) && error.code === memoryCode;
 }
