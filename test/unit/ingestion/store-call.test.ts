@@ -45,3 +45,21 @@ test('calls that the service stores count: a workspace with more than its share 
   bytes = 20 * megabyte;
   await gate.assertRoomFor('wsp_full');
 });
+
+test('of a response above a mebibyte the beginning is stored, whatever characters it has', async () => {
+  const bodies: Buffer[] = [];
+  const publisher = {
+    publish: async (_id: string, body: Buffer) => {
+      bodies.push(body);
+      return { duplicate: false, backlogBytes: 0 };
+    },
+  };
+  const text = '\ufffd'.repeat(300_000) + 'é'.repeat(megabyte);
+  await storeCall(
+    { publisher, clock: new RedisClock(), gate: { noteBacklog: () => undefined } },
+    { project, identity: ['run'], call: { ...call, messages: [{ role: 'user', content: text }], output: null } },
+  );
+  const [stored = ''] = /\ufffd+é+/.exec(bodies.join('')) ?? [];
+  expect(text.startsWith(stored)).toBe(true);
+  expect(megabyte - Buffer.byteLength(stored)).toBeLessThan(64);
+});

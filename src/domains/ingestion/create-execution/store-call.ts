@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { oneTurn } from '../../../lib/pace.ts';
 import { unixNanoFromDate } from '../../../lib/time.ts';
+import { cutUtf8 } from '../../../otlp/text.ts';
 import type { BodyPublisher } from '../../../queue/body-publisher.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
 import { usageEntry } from '../../quotas/index.ts';
@@ -84,5 +85,6 @@ function spanOf({ name, model, startedAtMs, endedAtMs, ...call }: OwnCall, spanI
 /** Above the bound of one value, the beginning is kept as text. */
 function bounded(value: unknown): unknown {
   if (byteLengthOf(value) <= executionLimits.contentBytesMax) return value;
-  return Buffer.from(textOf(value)).subarray(0, executionLimits.contentBytesMax).toString().replace(/�+$/, '');
+  const bytes = Buffer.from(textOf(value));
+  return bytes.toString('utf8', 0, cutUtf8(bytes, 0, bytes.length, executionLimits.contentBytesMax));
 }
