@@ -53,6 +53,14 @@ export function booleanParam() {
   return z.preprocess((text) => (text === 'true' ? true : text === 'false' ? false : text), z.boolean());
 }
 
+/** Accepts names with commas between them, in at most 1,000 characters. */
+export function listParam() {
+  return z
+    .string()
+    .max(listCharsMax)
+    .transform((text) => text.split(','));
+}
+
 /** Accepts a parameter that may be repeated. The handler always gets a list. */
 export function repeatedParam<S extends z.ZodType>(item: S) {
   return z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item));
@@ -90,6 +98,8 @@ export function gatherPrefixed(names: readonly string[], query: QueryValues): Re
 const noValues: QueryValues = Object.freeze(Object.create(null));
 const pairsMax = 200;
 const prefixedNameMax = 200;
+/** The names of every list that exists have less than half of these characters. */
+const listCharsMax = 1_000;
 
 function decode(text: string, name: string): string {
   let decoded: string;

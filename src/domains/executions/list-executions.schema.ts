@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { quote } from '../../http/faults.ts';
 import { listOf, pageParams } from '../../http/pagination.ts';
-import { booleanParam } from '../../http/query.ts';
+import { booleanParam, listParam } from '../../http/query.ts';
 import { closest } from '../../lib/closest.ts';
 import { executionSchema } from './executions.schema.ts';
 import { sortNames } from './filters/execution-fields.ts';
@@ -12,18 +12,21 @@ const summaryFields = Object.keys(executionSchema.shape) as SummaryField[];
 
 const time = z.iso.datetime({ offset: true }).optional();
 
-const fields = z
-  .string()
-  .transform((text, context) =>
-    text.split(',').map((name): SummaryField => {
-      const known = summaryFields.find((field) => field === name);
-      if (known !== undefined) return known;
+/** Unknown names that are reported. A suggestion for one takes up to 0.2 ms. */
+const reportedMax = 10;
+
+const fields = listParam()
+  .transform((names, context) => {
+    const known = names.flatMap((name) => summaryFields.find((field) => field === name) ?? []);
+    if (known.length === names.length) return known;
+    const unknown = names.filter((name) => !known.some((field) => field === name));
+    for (const name of unknown.slice(0, reportedMax)) {
       const near = closest(name, summaryFields);
       const hint = near ? `did you mean ${quote(near)}?` : `the fields are ${summaryFields.join(', ')}`;
-      context.addIssue({ code: 'custom', message: `${quote(name)} does not exist; ${hint}`, input: text });
-      return z.NEVER;
-    }),
-  )
+      context.addIssue({ code: 'custom', message: `${quote(name)} does not exist; ${hint}`, input: names.join() });
+    }
+    return z.NEVER;
+  })
   .optional()
   .meta({
     example: 'trace_id,name,cost',

@@ -1,16 +1,14 @@
 import { z } from 'zod';
 import { listOf, pageParams } from '../../http/pagination.ts';
-import { integerParam } from '../../http/query.ts';
+import { integerParam, listParam } from '../../http/query.ts';
 import { partNames } from '../spans/reads.ts';
 import { type ShownPart, shownParts } from './read-logs.ts';
 import { partCharsMax } from './read-span-page.ts';
 import { spanSchema } from './span.schema.ts';
 
 /** Query parameter that names the span parts to answer. */
-export const include = z
-  .string()
-  .default(partNames.join())
-  .transform((text) => text.split(','))
+export const include = listParam()
+  .prefault(partNames.join())
   .pipe(z.array(z.enum(shownParts)))
   .transform((parts): ReadonlySet<ShownPart> => new Set(parts))
   .meta({

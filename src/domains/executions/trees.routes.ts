@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { endpointsFor } from '../../http/endpoint.ts';
-import { booleanParam, decimalParam, integerParam } from '../../http/query.ts';
+import { booleanParam, decimalParam, integerParam, listParam } from '../../http/query.ts';
 import { spanKinds } from '../../lib/span-kind.ts';
 import type { Principal } from '../auth/index.ts';
 import { spansPerTraceMax } from '../spans/index.ts';
@@ -23,9 +23,7 @@ const hierarchyQuery = z.strictObject({
 
 const timelineQuery = z.strictObject({
   skew: z.enum(['on', 'off']).default('on').meta({ description: 'Whether to correct the clocks of different hosts' }),
-  kinds: z
-    .string()
-    .transform((text) => text.split(','))
+  kinds: listParam()
     .pipe(z.array(z.enum(spanKinds)))
     .optional()
     .meta({

@@ -177,6 +177,14 @@ describe('fields and total', () => {
     });
   });
 
+  test('of many unknown fields the first are reported, and a long list is refused unread', async () => {
+    const refused = async (fields: string) =>
+      expectProblem(await listExecutions(api, project, { fields }), 400, 'invalid_parameter').errors ?? [];
+    const errors = await refused(Array.from({ length: 300 }, (_, index) => `n${index % 10}`).join());
+    expect(errors).toHaveLength(10);
+    expect(await refused('n,'.repeat(501))).toMatchObject([{ path: 'fields', code: 'too_big' }]);
+  });
+
   test('`include_total` counts all pages, and only then there is a total', async () => {
     const counted = await listExecutions(api, project, { include_total: true, limit: 1, service: 'web' });
     expect(counted.body.page).toMatchObject({ total: 2, has_more: true });
