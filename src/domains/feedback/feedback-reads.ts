@@ -35,6 +35,8 @@ export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
       max: projectsMax,
       ttl: lifeMs,
       fetchMethod: (projectId) => hasExecutionFeedback(postgres, projectId),
+      // Otherwise `note`, or a full memory, would make the reads fail that wait for the answer.
+      ignoreFetchAbort: true,
     });
   }
 

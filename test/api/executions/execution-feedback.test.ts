@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { FeedbackReads } from '../../../src/domains/feedback/feedback-reads.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { expectProblem, newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { anExecution, connectExecutions } from '../../support/executions.ts';
@@ -37,6 +38,17 @@ async function scoresIn(project: ProjectOfTest, query: Record<string, string> = 
 }
 
 describe('feedback_score of a list', () => {
+  test('is read while the first feedback of the project is given', async () => {
+    const { project, traceIds } = await projectWith(1);
+    const reads = new FeedbackReads(api.postgres);
+    const note = ({ bindings }: { bindings: unknown[] }) => bindings.includes(project.id) && reads.note(project.id);
+    api.postgres.on('query', note);
+    onTestFinished(() => void api.postgres.off('query', note));
+    expect(await reads.scoresOf(project.id, traceIds)).toEqual(new Map());
+    await give(project, traceIds[0], { rating: 'up' });
+    expect(await reads.scoresOf(project.id, traceIds)).toEqual(new Map([[traceIds[0], 1]]));
+  });
+
   test('is the mean over the execution and its spans, and null without a score', async () => {
     const { project, traceIds } = await projectWith(4);
     const [first, second, third, fourth] = traceIds;
