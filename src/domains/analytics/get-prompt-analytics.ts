@@ -29,6 +29,8 @@ import { type Buckets, bucketsOf, readDataAsOf, windowToWire } from './window.ts
 /** Groups of one response, and buckets of all its groups together. */
 const groupsMax = 100;
 const seriesMax = 5_000;
+/** JSON of the keys in all rows of a series: many times that of ordinary keys. */
+const seriesKeyCharsMax = 2 * 1024 * 1024;
 /** Feedback that is joined. The traces are one parameter, which ClickHouse takes up to 128 KiB, 32 bytes each. */
 const feedbackMax = 3_500;
 
@@ -106,7 +108,7 @@ export async function getPromptAnalytics(
       ...withFeedback(row, read.feedback.byKey.get(row.key)),
     })),
     groups_omitted: (groups[0]?.groups ?? 0) - kept.length,
-    series: seriesOf(read.rows, kept.slice(0, groupsInSeries), buckets, query.group_by),
+    series: seriesOf(read.rows, firstGroups(kept.slice(0, groupsInSeries), buckets), buckets, query.group_by),
     ...(versions !== undefined && {
       comparison: compareVersions(ofVersion(versions[0]), ofVersion(versions[1])),
     }),
@@ -172,6 +174,15 @@ function keysOf(
   if (version === null) return [];
   if (grouping === 'version') return [String(version)];
   return grouping === 'label' ? labels.filter((each) => each.version === version).map(({ label }) => label) : [];
+}
+
+/** Returns the first groups whose keys, repeated for each bucket, are not too large together. */
+function firstGroups(groups: readonly CallRow[], { starts }: Buckets): CallRow[] {
+  let chars = 0;
+  return groups.filter(({ key }) => {
+    chars += JSON.stringify(key).length * starts.length;
+    return chars <= seriesKeyCharsMax;
+  });
 }
 
 function seriesOf(rows: readonly CallRow[], kept: readonly CallRow[], { starts, isPartial }: Buckets, by: Grouping) {

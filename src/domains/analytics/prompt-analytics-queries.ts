@@ -10,11 +10,15 @@ const settings = { ...sumSettings, max_result_rows: '50000', max_result_bytes: `
 export const groupings = ['version', 'model', 'environment', 'label'] as const;
 export type Grouping = (typeof groupings)[number];
 
+/** Models and environments that begin with the same characters are one group: a series repeats the key for each bucket. */
+const keyCharsMax = 256;
+const beginning = (column: string) => `leftUTF8(${column}, ${keyCharsMax})`;
+
 /** SQL for the group of a call. A call of a version with several labels belongs to each of them. */
 const keys: Readonly<Record<Grouping, string>> = {
   version: "if(one_prompt_version = 0, '', toString(one_prompt_version))",
-  model: 'one_model',
-  environment: 'environment',
+  model: beginning('one_model'),
+  environment: beginning('environment'),
   label: `arrayJoin(if(empty(arrayFilter((label, version) -> version = one_prompt_version,
       {labels:Array(String)}, {versions:Array(UInt32)}) AS labelsOfCall), [''], labelsOfCall))`,
 };

@@ -51,7 +51,8 @@ const feedback = z.object({ count, mean: ratio, positive_rate: ratio }).meta({
   description: 'Feedback on the calls, their executions and the prompt. Rates are those of scored feedback',
 });
 const key = z.union([z.string(), z.int()]).nullable().meta({
-  description: 'The version as a number, or the model, environment or label. Null for calls without one',
+  description:
+    'The version as a number, or the model, environment or label, of which the first 256 characters count. Null for calls without one',
 });
 
 const totalsSchema = z.object({ ...measures, feedback }).meta({ id: 'PromptCalls' });
@@ -82,7 +83,10 @@ export const promptAnalyticsSchema = z.object({
     .array(
       z.object({ bucket: z.iso.datetime(), partial: z.boolean(), key, ...measures }).meta({ id: 'PromptCallBucket' }),
     )
-    .meta({ description: 'Every bucket of the first groups, empty ones as well, in order of time: at most 5,000' }),
+    .meta({
+      description:
+        'Every bucket of the first groups, empty ones as well, in order of time: at most 5,000, whose keys have at most 2 MiB',
+    }),
   comparison: comparisonSchema.optional(),
   feedback_truncated: z
     .boolean()

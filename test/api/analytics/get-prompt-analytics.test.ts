@@ -257,6 +257,27 @@ describe('200', () => {
     expect(body.series.reduce((sum, { executions }) => sum + executions, 0)).toBe(105);
   });
 
+  test('long models that begin the same are one group, and their keys are not repeated without end', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project);
+    const startMs = Date.now() - hourMs;
+    const model = (at: number, length: number) => `${at}${'\x01'.repeat(length)}`;
+    const models = [model(0, 900), ...Array.from({ length: 6 }, (_, at) => model(at, 1_000))];
+    const calls = models.map((each) => aCall(promptId, { startMs, model: each }));
+    const window = {
+      from: new Date(startMs - 15 * hourMs).toISOString(),
+      to: new Date(startMs + hourMs).toISOString(),
+    };
+    await store(project, calls, promptId, window);
+    const { body, text } = await analytics(project, promptId, { ...window, group_by: 'model', granularity: 'minute' });
+    expect(body.groups.map(({ key, executions }) => [key, executions])).toEqual(
+      Array.from({ length: 6 }, (_, at) => [model(at, 255), at === 0 ? 2 : 1]),
+    );
+    expect(new Set(body.series.map(({ key }) => key))).toEqual(new Set([model(0, 255)]));
+    expect(body.series.length).toBeGreaterThanOrEqual(960);
+    expect(text.length).toBeLessThan(4 * 1024 * 1024);
+  });
+
   test('the cost of all groups together is that of the list', async () => {
     const project = await newProject(api);
     const promptId = await aPrompt(project);
