@@ -69,6 +69,39 @@ test('a threshold fires once under 20 concurrent checks, and again for a new ver
   expect(await eventsOf(project)).toHaveLength(6);
 });
 
+test('many thresholds are stored with few statements, and those of older versions are deleted', async () => {
+  const project = await newProject(api);
+  const thresholds = Array.from({ length: 20 }, (_, index) => (index + 1) / 100);
+  const scopes = Array.from({ length: 14 }, (_, index) => ({
+    ...{ by: 'model', value: `house-model-${index}`, amount: '0.5' },
+  }));
+  const budget = { ...aBudget, amount: '1', thresholds, scopes };
+  await putBudget(api, project, budget);
+  await sendSpans(
+    api,
+    project.key,
+    scopes.map(({ value }) => pricedCall(100_000_000n, { model: value })),
+  );
+  await until('the spend', 30_000, async () => (await getBudget(api, project)).body.spend === '1.400000');
+  const [postgres] = pools as [Postgres];
+  const statements: string[] = [];
+  const listen = ({ sql, bindings }: { sql: string; bindings: unknown[] }) => {
+    if (sql.includes('budget_alerts') && bindings.includes(project.id)) statements.push(sql);
+  };
+  postgres.on('query', listen);
+  const check = () => checkBudgets({ postgres, clickhouse, redis, logger }, { nowMs: Date.now() });
+  await check();
+  postgres.off('query', listen);
+  expect(statements).toHaveLength(2);
+  expect(await eventsOf(project)).toHaveLength(15 * 20);
+  await check();
+  expect(await eventsOf(project)).toHaveLength(15 * 20);
+  const { body } = await putBudget(api, project, { ...budget, thresholds: [0.5] });
+  await check();
+  const kept = await api.postgres('budget_alerts').where('project_id', project.id).select('budget_version', 'scope');
+  expect(kept).toEqual([{ budget_version: body.version, scope: '' }]);
+});
+
 test('a threshold that was reached after the last check of a period fires after its end, for that period', async () => {
   const project = await newProject(api);
   const daily = { ...aBudget, amount: '1', period: 'daily' };

@@ -113,20 +113,38 @@ export async function listAlerts(
   return rows.map(({ fired_at, ...alert }) => ({ ...alert, firedAt: fired_at }));
 }
 
-/** Stores that a threshold was reached. Returns false if it was stored before. */
-export async function insertAlert(
+/** A threshold of a scope, or of the whole budget, whose scope is ''. */
+export type Reached = Pick<Alert, 'scope' | 'threshold'>;
+
+/** Stores thresholds that were reached in a period, with one statement. Returns those that were not stored before. */
+export async function insertAlerts(
   transaction: Postgres,
   { projectId, version }: Pick<Budget, 'projectId' | 'version'>,
-  { startMs, scope, threshold }: { startMs: number | null; scope: string; threshold: number },
-): Promise<boolean> {
-  const inserted: unknown[] = await transaction('budget_alerts')
-    .insert({
-      ...{ project_id: projectId, budget_version: version, period_start: new Date(startMs ?? 0), scope, threshold },
-    })
-    .onConflict()
-    .ignore()
-    .returning('threshold');
-  return inserted.length > 0;
+  startMs: number | null,
+  reached: readonly Reached[],
+): Promise<Reached[]> {
+  const { rows } = await transaction.raw<{ rows: Reached[] }>(
+    `insert into budget_alerts (project_id, budget_version, period_start, scope, threshold)
+     select ?, ?, ?, scope, threshold from unnest(?::text[], ?::double precision[]) as given (scope, threshold)
+     on conflict do nothing returning scope, threshold`,
+    [
+      ...[projectId, version, new Date(startMs ?? 0)],
+      ...[reached.map(({ scope }) => scope), reached.map(({ threshold }) => threshold)],
+    ],
+  );
+  return rows;
+}
+
+/** Deletes the alerts of older versions of a budget, and of periods that began before a time. */
+export async function deleteOldAlerts(
+  transaction: Postgres,
+  { projectId, version }: Pick<Budget, 'projectId' | 'version'>,
+  fromMs: number | null,
+): Promise<void> {
+  await transaction('budget_alerts')
+    .where('project_id', projectId)
+    .where((old) => old.where('budget_version', '<', version).orWhere('period_start', '<', new Date(fromMs ?? 0)))
+    .delete();
 }
 
 /** Returns the nano-USD that runs have reserved. */

@@ -18,6 +18,8 @@ import type { Spend } from './spend-queries.ts';
 
 const scopesMax = 50;
 const thresholdsMax = 20;
+/** Every one can be an event of one check, which each webhook gets. */
+const eventsMax = 300;
 const webhooksMax = 50;
 
 const amountBody = z
@@ -49,7 +51,11 @@ export const budgetBody = z
       .array(z.number().min(0.0001).max(10))
       .max(thresholdsMax)
       .default([0.5, 0.8, 1])
-      .meta({ description: 'Ratios of the amount. Each sends one event per period' }),
+      .meta({
+        description:
+          'Ratios of the amount. Each sends one event per period, for the whole budget and for each of the scopes: at most ' +
+          `${eventsMax} events of all together`,
+      }),
     enforcement: z.enum(enforcements).default('none').meta({ description: '`block_render` also blocks optimization' }),
     scopes: z
       .array(z.strictObject({ by, value: z.string().min(1).max(512), amount: amountBody }))
@@ -70,6 +76,12 @@ export const budgetBody = z
       'thresholds',
       context,
     );
+    const events = (scopes.length + 1) * thresholds.length;
+    if (events <= eventsMax) return;
+    const message =
+      `are too many for ${scopes.length} scopes: ${thresholds.length} thresholds for each of them and for the whole budget ` +
+      `are ${events}. At most ${eventsMax} are allowed`;
+    context.addIssue({ code: 'custom', path: ['thresholds'], message, params: { code: 'too_big' } });
   })
   .transform(
     ({ amount, currency: _, scopes, thresholds, notify, ...body }): BudgetInput => ({

@@ -6,9 +6,17 @@ import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { Redis } from '../../stores/redis/client.ts';
 import { countsKeys } from '../../stores/redis/names.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { recordEvent } from '../events/index.ts';
-import { type Budget, hasReached, type Period, periodOf, scopeKey } from './budget.ts';
-import { type CheckedBudget, findBudget, insertAlert, listEnabledBudgets, noteChecked } from './budget-store.ts';
+import { recordEvents } from '../events/index.ts';
+import { type Budget, type BudgetScope, hasReached, type Period, periodOf, scopeKey } from './budget.ts';
+import {
+  type CheckedBudget,
+  deleteOldAlerts,
+  findBudget,
+  insertAlerts,
+  listEnabledBudgets,
+  noteChecked,
+  type Reached,
+} from './budget-store.ts';
 import { computeSpend, findActiveProjects } from './spend-queries.ts';
 
 export interface CheckBudgetsDeps {
@@ -124,20 +132,26 @@ async function checkBudget(deps: CheckBudgetsDeps, budget: Budget, period: Perio
   return inTransaction(deps.postgres, async (transaction) => {
     const current = await findBudget(transaction, budget.projectId);
     if (current?.version !== budget.version || !current.enabled) return 0;
-    let fired = 0;
-    for (const crossing of reached) {
-      const scope = crossing.scope === null ? '' : scopeKey(crossing.scope);
-      const alert = { startMs: period.startMs, scope, threshold: crossing.threshold };
-      if (!(await insertAlert(transaction, budget, alert))) continue;
-      await recordEvent(transaction, eventOf(budget, period, crossing));
-      fired++;
-    }
-    return fired;
+    const fired = await insertAlerts(transaction, budget, period.startMs, reached.map(alertOf));
+    if (fired.length === 0) return 0;
+    const isFired = new Set(fired.map(keyOf));
+    const crossings = reached.filter((crossing) => isFired.has(keyOf(alertOf(crossing))));
+    await recordEvents(
+      transaction,
+      crossings.map((crossing) => eventOf(budget, period, crossing)),
+    );
+    // The next check may still look at the period before.
+    const { startMs } = period.startMs === null ? period : periodOf(budget, period.startMs - 1);
+    await deleteOldAlerts(transaction, budget, startMs);
+    return fired.length;
   });
 }
 
+const alertOf = ({ scope, threshold }: Crossing) => ({ scope: scope === null ? '' : scopeKey(scope), threshold });
+const keyOf = ({ scope, threshold }: Reached) => `${threshold} ${scope}`;
+
 interface Crossing {
-  scope: { by: string; value: string } | null;
+  scope: Pick<BudgetScope, 'by' | 'value'> | null;
   amount: bigint;
   spend: bigint;
   threshold: number;

@@ -8,6 +8,11 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
+const manyThresholds = (scopes: number, thresholds: number) => ({
+  scopes: Array.from({ length: scopes }, (_, index) => ({ by: 'user', value: `u${index}`, amount: '1' })),
+  thresholds: Array.from({ length: thresholds }, (_, index) => (index + 1) / 100),
+});
+
 describe('200', () => {
   test('replaces everything with a new version, and the audit log has it', async () => {
     const project = await newProject(api);
@@ -20,6 +25,14 @@ describe('200', () => {
     expect(read.headers.get('etag')).toBe(headers.get('etag'));
     const log = await api.postgres('audit_log').where('project_id', project.id).select('action');
     expect(log.filter(({ action }) => action === 'budget.replaced')).toHaveLength(2);
+  });
+
+  test('a budget may have 20 thresholds, and 50 scopes with five', async () => {
+    const project = await newProject(api);
+    for (const given of [manyThresholds(0, 20), manyThresholds(50, 5)]) {
+      const { status, text } = await putBudget(api, project, { ...aBudget, ...given });
+      expect(status, text).toBe(200);
+    }
   });
 
   test('a budget without periods has none', async () => {
@@ -76,6 +89,7 @@ describe('422', () => {
     ['a threshold twice', { thresholds: [1, 1] }],
     ['a scope twice', { scopes: [0, 1].map(() => ({ by: 'model', value: 'm', amount: '1' })) }],
     ['51 scopes', { scopes: Array.from({ length: 51 }, (_, n) => ({ by: 'user', value: `u${n}`, amount: '1' })) }],
+    ['more than 300 thresholds with those of the scopes', manyThresholds(50, 6)],
     ['an unknown webhook', { notify: { webhook_ids: ['whk_nobody'] } }],
   ])('%s', async (_what, change) => {
     expectProblem(await putBudget(api, await newProject(api), { ...aBudget, ...change }), 422, 'invalid_body');
