@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { executionFields } from '../../../src/domains/executions/filters/execution-fields.ts';
 import { expandPrompts } from '../../../src/domains/executions/filters/expand-prompts.ts';
@@ -145,6 +146,32 @@ describe('a request that asks for much', () => {
     expectProblem(await listExecutions(api, project, { filter: filterOfIds(101) }), 400, 'invalid_filter');
   });
 
+  test('may name a prompt of a thousand texts nineteen times, and each text is sent once', async () => {
+    const own = await newProject(api);
+    const ids = await Promise.all([promptOfManyTexts(own), promptOfManyTexts(own)]);
+    const mentionOf = (id: string) => ({
+      id: '',
+      name: '',
+      version: 0,
+      calls: 1,
+      key: `sha256:${textHash(id, 1_000)}`,
+    });
+    await executions.store(ids.map((id) => anExecution(own, { name: id, prompts: [mentionOf(id)] })));
+    const found = async (filter: object) => {
+      const { status, body, text } = await listExecutions(api, own, { filter: JSON.stringify(filter) });
+      expect(status, text).toBe(200);
+      return body.data.map(({ name }) => name).toSorted();
+    };
+    const [first = '', second = ''] = ids;
+    const or = Array.from({ length: 19 }, () => leaf('prompt_id', first));
+    expect(await found({ or })).toEqual([first]);
+    const filter = JSON.stringify({ or: [...or, leaf('prompt_id', first)] });
+    expectProblem(await listExecutions(api, own, { filter }), 400, 'invalid_filter');
+    expect(await found({ field: 'prompt_id', op: 'in', value: ids })).toEqual([...ids].sort());
+    expect(await found({ field: 'prompt_id', op: 'nin', value: [second] })).toEqual([first]);
+    expect(await found({ and: [leaf('prompt_id', first), { not: leaf('prompt_id', second) }] })).toEqual([first]);
+  });
+
   test('looks up a hundred prompts in as many statements as one', async () => {
     const statementsOf = async (count: number) => {
       const seen: string[] = [];
@@ -163,6 +190,21 @@ describe('a request that asks for much', () => {
 });
 
 const newPromptId = () => newId('prm');
+
+/** Creates a prompt with a thousand more versions, whose texts nobody needs. */
+async function promptOfManyTexts({ id: projectId, key }: ProjectOfTest): Promise<string> {
+  const body = { name: newPromptId(), type: 'text', template: 'hello' };
+  const params = { project_id: projectId };
+  const { body: prompt } = await api.call<{ id: string }>('createPrompt', { params, key, body });
+  const [first] = await api.postgres('prompt_versions').where({ prompt_id: prompt.id });
+  const versions = Array.from({ length: 1_000 }, (_, index) => index + 2);
+  await api
+    .postgres('prompt_versions')
+    .insert(versions.map((version) => ({ ...first, version, template_hash: textHash(prompt.id, version) })));
+  return prompt.id;
+}
+
+const textHash = (promptId: string, version: number) => hash('sha256', `${promptId} ${version}`);
 
 describe('an execution at the end of what numbers can say', () => {
   test.each(['duration_ms', '-duration_ms', 'cost', '-cost'])('is walked past by sort=%s', async (sort) => {

@@ -47,7 +47,7 @@ export function promptIdsIn(condition: Condition): string[] {
 
 /** Returns the prompt ids that one leaf of a condition compares with, as given. */
 export function promptIdsOf(leaf: Leaf): string[] {
-  if ('prompt' in leaf) return leaf.prompt.ids.map(String);
+  if ('prompt' in leaf) return leaf.prompt.mentions.flat().map(String);
   const compares = 'field' in leaf && leaf.field === executionFields.prompt_id && leaf.op !== 'exists';
   return compares ? leaf.values.map(String) : [];
 }
@@ -62,5 +62,5 @@ function leavesOf(condition: Condition): Leaf[] {
 function valueCount(leaf: Leaf): number {
   if ('words' in leaf) return leaf.words.length;
   if ('traces' in leaf) return 0;
-  return 'prompt' in leaf ? leaf.prompt.ids.length : leaf.values.length;
+  return 'prompt' in leaf ? leaf.prompt.mentions.length : leaf.values.length;
 }

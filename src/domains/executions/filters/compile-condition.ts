@@ -66,10 +66,14 @@ function ofAttribute(condition: { attribute: string } & Comparison, context: Com
   return ofSpans(compare(attribute, key, condition, context.parameters), context);
 }
 
-function ofPrompt(prompt: Extract<Condition, { prompt: unknown }>['prompt'], parameters: BoundParameters): string {
+type PromptLeaf = Extract<Condition, { prompt: unknown }>['prompt'];
+
+/** The texts of each prompt are one parameter, however many conditions name it: they have up to 75 KB. */
+function ofPrompt({ mentions, version }: PromptLeaf, parameters: BoundParameters): string {
+  const lists = mentions.map((texts) => parameters.once(texts, () => parameters.bind('Array(String)', texts)));
   return promptUsed({
-    ids: parameters.bind('Array(String)', prompt.ids),
-    versions: parameters.bind('Array(Int64)', [prompt.version]),
+    ids: `arrayConcat(${[...new Set(lists)].join(', ')})`,
+    ...(version !== undefined && { versions: parameters.bind('Array(Int64)', [version]) }),
   });
 }
 

@@ -11,7 +11,8 @@ export interface Comparison {
 
 /**
  * A condition on executions: a tree whose leaves test a field, an attribute of the spans, words in
- * the spans, a prompt version, or whether the execution is one of these traces (32 hex digits each).
+ * the spans, prompts, or whether the execution is one of these traces (32 hex digits each). A prompt has
+ * a list of the texts by which it may be mentioned, such as its id.
  */
 export type Condition =
   | { all: readonly Condition[] }
@@ -21,7 +22,7 @@ export type Condition =
   | ({ attribute: string } & Comparison)
   | { words: readonly string[] }
   | { traces: readonly string[] }
-  | { prompt: { ids: readonly BoundValue[]; version: BoundValue } };
+  | { prompt: { mentions: readonly (readonly BoundValue[])[]; version?: BoundValue } };
 
 /** Returns whether the condition tests spans and not only executions. */
 export function asksSpans(condition: Condition): boolean {

@@ -131,7 +131,7 @@ export function conditionOf(input: FilterInput): Condition {
   const single = parameterNames.filter((name) => !together || (name !== 'prompt_id' && name !== 'prompt_version'));
   const condition: Condition = {
     all: [
-      ...(together ? [{ prompt: { ids: [id], version } }] : []),
+      ...(together ? [{ prompt: { mentions: [[id]], version } }] : []),
       ...single.flatMap((name) =>
         (input[name] ?? []).map((value) => ({ field: fieldOf(name), ...is(value, parameters[name].op) })),
       ),
