@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ModelCall, PlannedCall } from '../../../src/domains/prompt-search/index.ts';
 import { optimize } from '../../../src/domains/prompt-search/search/optimize.ts';
+import { countTurns } from '../../support/count-turns.ts';
 import { searchInput } from '../../support/simulated-model/search-input.ts';
 import { simulatedPorts } from '../../support/simulated-model/simulated-ports.ts';
 import { tickets } from '../../support/simulated-model/tickets.ts';
@@ -129,4 +130,36 @@ test('a search whose candidates are all as good as the base keeps 500 of them, t
   expect(decision.frontier.length).toBeLessThanOrEqual(500);
   expect(decision.frontier[0]?.candidateId).toBe(pool[0]?.id);
   expect(decision.winnerId).toBe(pool[0]?.id);
+});
+
+describe('a search that makes no calls for many iterations', () => {
+  test('of examples ends after 25 rounds without a candidate, and other work runs between two candidates', async () => {
+    const { ports, events } = simulatedPorts({ task: tickets });
+    const search = { patience: 10_000, maxIterations: 100 };
+    const input = searchInput(tickets, { rows, config: { algorithm: 'few_shot' }, search, callsMax: null });
+    const long = input.rows.map((row) => (row.split === 'train' ? { ...row, expected: 'x'.repeat(4_000) } : row));
+    const { result, turns } = await countTurns(() => optimize(ports, { ...input, rows: long }));
+    expect(result.finishReason).toBe('patience');
+    expect(events).toContainEqual(expect.objectContaining({ type: 'warning', code: 'no_candidates' }));
+    expect(turns).toBeGreaterThan(25 * 8);
+  });
+
+  test.each(['reflective', 'meta_prompt'] as const)('%s lets other work run in each', async (algorithm) => {
+    const input = searchInput(tickets, {
+      ...{ rows, config: { algorithm }, search: { patience: 10_000, maxIterations: 600 }, callsMax: null },
+    });
+    const byKey = new Map(input.rows.map((row) => [row.key, row]));
+    const { ports, calls } = simulatedPorts({
+      task: tickets,
+      intercept: ({ rowKey = '' }) => {
+        const row = byKey.get(rowKey);
+        const text = row?.split === 'train' ? String(row.expected) : 'none';
+        return { ok: true, result: { text, inputTokens: 1, outputTokens: 1, costNanoUsd: null, latencyMs: 1 } };
+      },
+    });
+    const { result, turns } = await countTurns(() => optimize(ports, input));
+    expect(result.finishReason).toBe('max_iterations');
+    expect(calls.length).toBeLessThan(100);
+    expect(turns).toBeGreaterThan(600);
+  });
 });

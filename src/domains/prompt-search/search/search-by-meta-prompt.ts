@@ -16,7 +16,7 @@ const candidatesPerRound = 4;
 export async function searchByMetaPrompt(run: SearchRun): Promise<FinishReason> {
   let stale = 0;
   for (;;) {
-    const reason = stopReason(run, stale);
+    const reason = await stopReason(run, stale);
     if (reason !== undefined) return reason;
     const parent = bestOf(run);
     if (parent === undefined) throw new RangeError('The pool is empty');

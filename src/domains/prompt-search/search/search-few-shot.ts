@@ -1,3 +1,4 @@
+import { oneTurn } from '../../../lib/pace.ts';
 import { textOf } from '../metrics/texts.ts';
 import { drawIndex, seededDraws, shuffled } from '../statistics/seeded-draws.ts';
 import { type MessageTemplate, templatesOf, withTemplate } from './candidate-content.ts';
@@ -14,6 +15,8 @@ const subsetsPerRound = 8;
 const exampleCounts = [2, 3, 4, 6, 8] as const;
 /** Validation rows of the first rung. Each further rung has twice as many, for half of the subsets. */
 const firstRungRows = 5;
+/** Rounds in a row without a candidate that can be tried. As many as the default of `patience`. */
+const emptyRoundsMax = 25;
 /** What a template engine could take for its own. */
 const templateSyntax = /\{\{|\}\}|\{%|%\}/;
 
@@ -29,15 +32,24 @@ export async function searchFewShot(run: SearchRun): Promise<FinishReason> {
     await run.ports.emit({ type: 'warning', code: 'no_examples', message });
     return 'patience';
   }
-  let stale = 0;
+  let [stale, empty] = [0, 0];
   for (;;) {
-    const reason = stopReason(run, stale);
+    const reason = await stopReason(run, stale);
     if (reason !== undefined) return reason;
     run.iteration++;
     const before = bestOf(run)?.id;
-    await halve(run, await drawSubsets(run, usable));
+    const candidates = await drawSubsets(run, usable);
+    empty = candidates.length === 0 ? empty + 1 : 0;
+    if (empty >= emptyRoundsMax) return await endWithoutCandidates(run);
+    await halve(run, candidates);
     stale = bestOf(run)?.id === before ? stale + 1 : 0;
   }
+}
+
+async function endWithoutCandidates(run: SearchRun): Promise<FinishReason> {
+  const message = `In ${emptyRoundsMax} rounds in a row, every choice of examples was too long, was tried before or was refused`;
+  await run.ports.emit({ type: 'warning', code: 'no_candidates', message });
+  return 'patience';
 }
 
 /** Runs candidates on more and more rows, and lets the better half go on each time. */
@@ -73,6 +85,8 @@ async function drawSubsets(run: SearchRun, usable: readonly Row[]): Promise<Cand
   const first = firstTemplate(run.rules.base);
   const candidates: Candidate[] = [];
   for (let slot = 0; slot < subsetsPerRound; slot++) {
+    // A candidate that is too long is refused after milliseconds without any wait.
+    await oneTurn();
     const count = exampleCounts[drawIndex(draw, exampleCounts.length)] ?? 2;
     const rows = shuffled(draw, usable).slice(0, count);
     const content = withExamples(run.rules.base, first, rows);

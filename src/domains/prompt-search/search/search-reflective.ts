@@ -20,7 +20,7 @@ export async function searchReflective(run: SearchRun): Promise<FinishReason> {
   let rejected = 0;
   let stale = 0;
   for (;;) {
-    const reason = stopReason(run, stale);
+    const reason = await stopReason(run, stale);
     if (reason !== undefined) return reason;
     run.iteration++;
     const before = bestOf(run)?.id;
