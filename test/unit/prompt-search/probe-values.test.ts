@@ -17,7 +17,7 @@ test('many values are looked for in a long text while other work runs', async ()
   const probed = await countTurns(() => probeValues({ render }, text('any'), { inputs: { words, numbers } }));
   const [probe] = probed.result;
   expect(probed.turns).toBeGreaterThan(5);
-  expect([...(probe?.shown.keys() ?? [])]).toEqual([
+  expect([...(probe?.shown.values() ?? [])]).toEqual([
     ...words.slice(0, -1).map((_, index) => `words.${index}`),
     ...numbers.slice(1).map((_, index) => `numbers.${index + 1}`),
   ]);
@@ -38,9 +38,21 @@ test('a value within a longer number is shown, and one whose digits are apart is
   const inputs = { name: 'Ada', age: -12.5 };
   const shownBy = async (shown: (mark: string) => string) => {
     const [probe] = await probeValues({ render: render(shown) }, text('any'), { inputs });
-    return [...(probe?.shown.keys() ?? [])];
+    return [...(probe?.shown.values() ?? [])];
   };
   expect(await shownBy((mark) => `77${mark}77 and -12.57`)).toEqual(['name', 'age']);
   expect(await shownBy((mark) => `${mark.slice(0, 4)} ${mark.slice(4)} and 12.5`)).toEqual([]);
   expect(await shownBy((mark) => `${mark.slice(0, 4)}${mark}-1-12.5`)).toEqual(['name', 'age']);
+});
+
+test('values below names of a million characters take little memory', async () => {
+  const [name, count] = ['n'.repeat(1_000_000), 400];
+  const words = Array.from({ length: count }, (_, index) => `word ${index}`);
+  const render: SearchPorts['render'] = async (_content, inputs) => [
+    { role: 'user', content: ((inputs.a as Record<string, string[]>)[name] ?? []).join(' ') },
+  ];
+  const beforeBytes = process.memoryUsage().heapUsed;
+  const [probe] = await probeValues({ render }, text('any'), { inputs: { a: { [name]: words } } });
+  expect(process.memoryUsage().heapUsed - beforeBytes).toBeLessThan(100_000_000);
+  expect(probe?.shown.size).toBe(count);
 });

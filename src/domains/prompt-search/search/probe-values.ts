@@ -2,9 +2,10 @@ import { findTexts } from './find-texts.ts';
 import type { CandidateContent, Row, SearchPorts } from './ports.ts';
 import { renderRow } from './render-row.ts';
 
-/** Inputs whose texts are marks, which occur nowhere else, and the marks that a template shows by path. */
+/** Inputs whose texts are marks, which occur nowhere else, and the paths of the marks that a template shows. */
 export interface Probe {
   inputs: Row['inputs'];
+  /** By the mark, because a map copies its keys, and the paths below a long name are long. */
   shown: ReadonlyMap<string, string>;
 }
 
@@ -45,15 +46,15 @@ export async function findHidden(
 ): Promise<string | undefined> {
   for (const { inputs, shown } of probes) {
     const text = await textWith(ports, content, inputs);
-    const found = await findTexts(text ?? '', new Set(shown.values()));
-    for (const [path, value] of shown) if (!found.has(value)) return path;
+    const found = await findTexts(text ?? '', new Set(shown.keys()));
+    for (const [value, path] of shown) if (!found.has(value)) return path;
   }
   return undefined;
 }
 
 interface Marked {
   inputs: Row['inputs'];
-  /** The text of each value by its path. */
+  /** The path of each value by its text; of equal numbers, that of the first. */
   values: ReadonlyMap<string, string>;
 }
 
@@ -64,9 +65,9 @@ async function probe(
 ): Promise<Probe | undefined> {
   const text = await textWith(ports, content, inputs);
   if (text === undefined) return undefined;
-  const wanted = new Set(values.values());
+  const wanted = new Set(values.keys());
   const [inText, inSource] = [await findTexts(text, wanted), await findTexts(JSON.stringify(content), wanted)];
-  return { inputs, shown: new Map([...values].filter(([, value]) => inText.has(value) && !inSource.has(value))) };
+  return { inputs, shown: new Map([...values].filter(([value]) => inText.has(value) && !inSource.has(value))) };
 }
 
 async function textWith(
@@ -81,13 +82,15 @@ async function textWith(
 /** Puts marks in place of the texts of some variables, at any depth. */
 function mark(inputs: Row['inputs'], names: readonly string[]): Marked {
   const values = new Map<string, string>();
+  const note = (value: string, path: string) => values.has(value) || values.set(value, path);
+  let marks = 0;
   const walk = (value: unknown, path: string): unknown => {
     if (typeof value === 'string') {
-      const own = String(firstMark + betweenMarks * values.size);
-      values.set(path, own);
+      const own = String(firstMark + betweenMarks * marks++);
+      note(own, path);
       return own;
     }
-    if (typeof value === 'number') values.set(path, String(value));
+    if (typeof value === 'number') note(String(value), path);
     if (Array.isArray(value)) return value.map((each, index) => walk(each, `${path}.${index}`));
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, walk(each, `${path}.${key}`)]));
