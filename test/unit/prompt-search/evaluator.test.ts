@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { prepareMetrics } from '../../../src/domains/prompt-search/metrics/combine-scores.ts';
 import { Evaluator } from '../../../src/domains/prompt-search/search/evaluator.ts';
+import type { MetricConfig } from '../../../src/domains/prompt-search/search/search-config.ts';
+import { countTurns } from '../../support/count-turns.ts';
 import { searchInput } from '../../support/simulated-model/search-input.ts';
 import { simulatedPorts } from '../../support/simulated-model/simulated-ports.ts';
 import { tickets } from '../../support/simulated-model/tickets.ts';
@@ -46,5 +48,31 @@ describe('outputs of the longest responses', () => {
     const { events } = await evaluated();
     const counts = events.map((event) => (event.type === 'evaluations' ? event.evaluations.length : 0));
     expect(counts).toEqual([256, 256, 256, 133]);
+  });
+});
+
+describe('outputs that all come at once', () => {
+  const result = { text: 'none', inputTokens: 1, outputTokens: 1, costNanoUsd: null, latencyMs: 1 };
+
+  /** Scores the outputs of 64 rows that have this expected value. Returns what was scored apart, and the turns. */
+  async function scored(metric: MetricConfig, expected: unknown) {
+    const apart: MetricConfig[] = [];
+    const { ports } = simulatedPorts({ task: tickets, intercept: () => ({ ok: true, result }) });
+    const score: typeof ports.score = (config, input) => {
+      apart.push(config);
+      return ports.score(config, input);
+    };
+    const { config, rows } = searchInput(tickets, { rows: { train: 64 } });
+    const metrics = prepareMetrics([metric]);
+    const evaluator = new Evaluator({ ports: { ...ports, score }, target: config.target, metrics, concurrency: 32 });
+    const given = rows.map((row) => ({ ...row, expected }));
+    const { turns } = await countTurns(() => evaluator.evaluate(candidate, given));
+    return { apart, turns, scores: given.map(({ key }) => evaluator.scoreOf(candidate.hash, key)) };
+  }
+
+  test('are scored in a turn of the event loop each', async () => {
+    const { apart, turns } = await scored({ type: 'exact_match' }, 'other');
+    expect(turns).toBeGreaterThanOrEqual(64);
+    expect(apart).toEqual([]);
   });
 });
