@@ -75,4 +75,14 @@ describe('outputs that all come at once', () => {
     expect(turns).toBeGreaterThanOrEqual(64);
     expect(apart).toEqual([]);
   });
+
+  test.each([
+    ['exact_match', 'x'.repeat(200_000)],
+    ['numeric', { total: 'x'.repeat(200_000) }],
+    ['similarity', ['x'.repeat(200_000)]],
+  ])('are scored by %s in a thread if the expected value is longer than any output', async (type, expected) => {
+    const { apart, scores } = await scored({ type }, expected);
+    expect(apart).toEqual(new Array(64).fill({ type }));
+    expect(new Set(scores)).toEqual(new Set([0]));
+  });
 });

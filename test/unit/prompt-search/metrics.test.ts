@@ -156,7 +156,7 @@ describe('several metrics', () => {
       parts.flatMap((part) => {
         const { metric } = part;
         if (metric.kind === 'judge') return [];
-        return [{ part, score: metric.kind === 'plain' ? metric.score(full) : scoreApart(metric.config, full) }];
+        return [{ part, score: metric.kind === 'plain' ? metric.score(full) : scoreApart(part.config, full) }];
       }),
     );
   };

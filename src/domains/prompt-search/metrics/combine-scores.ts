@@ -17,6 +17,7 @@ export interface MetricPart {
   name: string;
   weight: number;
   isGate: boolean;
+  config: MetricConfig;
   metric: PlainMetric | JudgeMetric | ApartMetric;
   applies(input: Pick<ScoreInput, 'expected' | 'note'>): boolean;
 }
@@ -32,7 +33,8 @@ export function prepareMetrics(configs: readonly MetricConfig[]): PreparedMetric
       name: before === 0 ? config.type : `${config.type}_${before + 1}`,
       weight: config.weight ?? 1,
       isGate: config.gate ?? false,
-      metric: type.isApart ? { kind: 'apart', config } : type.prepare(options),
+      config,
+      metric: type.isApart ? { kind: 'apart' } : type.prepare(options),
       applies: ({ expected, note }) =>
         !(needsExpected && expected === undefined) && !(config.type === 'feedback_avoid' && note === undefined),
     };

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ChatMessage, MetricConfig } from '../search/ports.ts';
+import type { ChatMessage } from '../search/ports.ts';
 import type { MetricScore, ScoreInput } from './metric-score.ts';
 
 export type { MetricScore, ScoreInput } from './metric-score.ts';
@@ -22,7 +22,6 @@ export interface JudgeMetric {
 /** A metric whose time depends on what a user wrote. `SearchPorts.score` scores with it, in another thread. */
 export interface ApartMetric {
   kind: 'apart';
-  config: MetricConfig;
 }
 
 export type PreparedMetric = PlainMetric | JudgeMetric;

@@ -17,7 +17,11 @@ export const similarity = metricType({
     kind: 'plain',
     score: ({ output, expected }) => {
       const { charsMax, compare } = methods[method];
-      const fold = (text: string) => (ignoreCase ? text.toLowerCase() : text).trim().slice(0, charsMax);
+      const fold = (text: string) => {
+        // No text gets shorter in lower case, and some get longer.
+        const beginning = text.trim().slice(0, charsMax);
+        return ignoreCase ? beginning.toLowerCase().slice(0, charsMax) : beginning;
+      };
       const [got, wanted] = [fold(output), fold(textOf(expected))];
       if (got === wanted) return { score: 1, feedback: '' };
       const at = firstDifference(got, wanted);

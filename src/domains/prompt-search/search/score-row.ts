@@ -1,4 +1,5 @@
 import { ownTurn } from '../../../lib/few-per-turn.ts';
+import { retainedBytesOf } from '../../../lib/retained-bytes.ts';
 import { combineScores, type MetricPart, type PreparedMetrics } from '../metrics/combine-scores.ts';
 import type { JudgeMetric, MetricScore, ScoreInput } from '../metrics/metric.ts';
 import { rowCallKey } from './call-keys.ts';
@@ -33,6 +34,8 @@ export interface RowTask {
 export const judgeParams = { temperature: 0, max_tokens: 400 } as const;
 
 const judgeAttempts = 2;
+/** Bytes of an expected value that metrics read on this thread: the longest output has as many. */
+const expectedBytesMax = 256 * 1024;
 
 /** A row that cannot be scored. */
 interface RowError {
@@ -94,11 +97,12 @@ async function scoreOutput(deps: ScoreDeps, task: RowTask, output: string) {
   const { expected, inputs, note } = task.row;
   const input: ScoreInput = { output, expected, inputs, note };
   const parts: { part: MetricPart; score: MetricScore }[] = [];
+  const isLarge = retainedBytesOf(expected) > expectedBytesMax;
   const scoreBy = (part: MetricPart): MetricScore | Promise<MetricScore | RowError> => {
-    const { metric } = part;
-    if (metric.kind === 'plain') return metric.score(input);
-    if (metric.kind === 'apart') return deps.ports.score(metric.config, input);
-    return judge(deps, task, { metric, part, input });
+    const { metric, config } = part;
+    if (metric.kind === 'judge') return judge(deps, task, { metric, part, input });
+    if (metric.kind === 'apart' || isLarge) return deps.ports.score(config, input);
+    return metric.score(input);
   };
   for (const part of deps.metrics.parts.filter((each) => each.applies(input))) {
     // Scoring takes up to 10 ms, and a replay gets all results at once.
