@@ -13,7 +13,7 @@ import { type OptimizationJobs, type ResumeRunsDeps, resumeRuns } from '../src/d
 import { type SettleUsageDeps, settleMonthlyUsage } from '../src/domains/quotas/jobs.ts';
 import { type MergeDataPartsDeps, mergeDataParts } from '../src/domains/spans/jobs.ts';
 import { type ReconcileSummariesDeps, reconcileSummaries } from '../src/domains/summaries/jobs.ts';
-import { pruneEvents } from '../src/domains/webhooks/jobs.ts';
+import { pruneEvents, pruneWebhooks } from '../src/domains/webhooks/jobs.ts';
 import type { JobName, jobCatalog } from '../src/queue/job-catalog.ts';
 import type { JobFacts } from '../src/queue/job-facts.ts';
 import { pruneChanges } from '../src/stores/postgres/change-reader.ts';
@@ -48,7 +48,10 @@ export const processors = {
   sweepBodies: (deps) => sweepBodies(deps),
   applyIdentityEvent: async (deps, job, event) => (await identityJobs()).applyOrGiveUp(deps, job, event),
   pruneIdentityEvents: async (deps) => (await identityJobs()).pruneIdentityEvents(deps),
-  pruneEvents: (deps) => pruneEvents(deps),
+  pruneEvents: async (deps) => {
+    await pruneEvents(deps);
+    await pruneWebhooks(deps);
+  },
   pruneQuarantine: (deps) => pruneQuarantine(deps),
   pruneChanges: (deps) => pruneChanges(deps.postgres),
   mergeDataParts: (deps) => mergeDataParts(deps, { restS: 10 }),

@@ -129,6 +129,27 @@ export function newWebhook(
   return okIn<WireWebhook & { secret: string }>(api, project, 'createWebhook', options);
 }
 
+/** Stores deliveries of one event to a webhook that have ended. */
+export async function insertDeliveries(
+  { postgres }: Pick<TestApi, 'postgres'>,
+  project: ProjectOfTest,
+  { id }: { id: string },
+  count: number,
+): Promise<void> {
+  const owner = { workspace_id: project.workspaceId, project_id: project.id };
+  const eventId = `evt_of_${id}`;
+  await postgres('events').insert({
+    ...{ ...owner, id: eventId, type: 'webhook.test', data: '{}', fanned_out_at: new Date() },
+  });
+  await postgres.raw(
+    `insert into webhook_deliveries
+       (id, workspace_id, project_id, webhook_id, event_id, redelivery_of, status, next_attempt_at, expires_at)
+     select :id || '_' || n, :workspace_id, :project_id, :id, :eventId, 'dlv_of_the_test', 'succeeded', now(), now()
+     from generate_series(1, cast(:count as integer)) as n`,
+    { ...owner, id, eventId, count },
+  );
+}
+
 /** Sends a test event to a webhook. Resolves to the id of the event. */
 export async function sendTest(api: TestApi, project: ProjectOfTest, { id }: { id: string }): Promise<string> {
   return (await okIn<{ event_id: string }>(api, project, 'testWebhook', { params: { webhook_id: id } })).event_id;

@@ -1,12 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { recordEvents } from '../../src/domains/events/index.ts';
-import { pruneEvents } from '../../src/domains/webhooks/jobs.ts';
+import { pruneEvents, pruneWebhooks } from '../../src/domains/webhooks/jobs.ts';
 import { newProject, type ProjectOfTest } from '../support/api.ts';
 import { until } from '../support/until.ts';
 import { latestAudit } from '../support/users.ts';
 import {
   deliveriesOf,
   expectSigned,
+  insertDeliveries,
   newWebhook,
   okIn,
   quickTimes,
@@ -284,6 +285,37 @@ test('events and their deliveries are deleted after 30 days', async () => {
   await age(recent, 29.9);
   await pruneEvents(api);
   expect((await deliveriesOf(api, project, webhook)).map(({ event_id }) => event_id)).toEqual([recent]);
+});
+
+test('a deleted webhook with very many deliveries gets nothing, and is deleted 500 of them at a time', async () => {
+  const project = await newProject(api);
+  const receiver = await receive((response) => response.end());
+  const deleted = await newWebhook(api, project, { url: `${receiver.url}/deleted` });
+  const other = await newWebhook(api, project, { url: `${receiver.url}/other` });
+  for (const webhook of [deleted, other]) await insertDeliveries(api, project, webhook, 1_201);
+  await api
+    .postgres('webhook_deliveries')
+    .where({ id: `${deleted.id}_1` })
+    .update({
+      ...{ status: 'pending', expires_at: new Date(Date.now() + 60_000) },
+    });
+  await okIn(api, project, 'deleteWebhook', { params: { webhook_id: deleted.id } });
+  lane = api.startLane();
+  await record(project, 1);
+  await until('the event arrives', 5_000, () => receiver.received.length > 0);
+  expect(receiver.received.map(({ path }) => path)).toEqual(['/hook/other']);
+
+  const slices: number[] = [];
+  const note = (_response: unknown, { sql, response }: { sql: string; response: { rowCount: number } }) => {
+    if (sql.startsWith('delete from "webhook_deliveries"')) slices.push(response.rowCount);
+  };
+  api.postgres.on('query-response', note);
+  await pruneWebhooks(api);
+  api.postgres.off('query-response', note);
+  expect(slices).toEqual([500, 500, 201]);
+  const left = await api.postgres('webhooks').where({ project_id: project.id }).select('id');
+  expect(left).toEqual([{ id: other.id }]);
+  expect(await api.postgres('webhook_deliveries').where({ webhook_id: other.id })).toHaveLength(1_202);
 });
 
 describe('two workers', () => {

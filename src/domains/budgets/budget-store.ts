@@ -73,7 +73,7 @@ export async function findWebhookIds(
   ids: readonly string[],
 ): Promise<Set<string>> {
   const rows = await postgres('webhooks')
-    .where('project_id', projectId)
+    .where({ project_id: projectId, deleted_at: null })
     .whereIn('id', ids)
     .select<{ id: string }[]>('id');
   return new Set(rows.map(({ id }) => id));

@@ -30,7 +30,7 @@ export async function lockAttempt(
   { id, lease, webhook_id, workspace_id }: ClaimedDelivery,
 ): Promise<AttemptState | undefined> {
   const webhook = await transaction('webhooks')
-    .where({ id: webhook_id, workspace_id })
+    .where({ id: webhook_id, workspace_id, deleted_at: null })
     .forUpdate()
     .first<{ consecutive_failures: number; failing_for: string } | undefined>(
       'consecutive_failures',

@@ -6,8 +6,8 @@ import { inTransaction } from '../../stores/postgres/transaction.ts';
 export const fanOutPage = { events: 50, workspaces: 50 };
 const expiringMax = 1_000;
 const keptMs = 30 * 24 * 60 * 60 * 1_000;
-/** Events of one statement, and the time of one run. An event may have many deliveries. */
-const pruning = { events: 500, msMax: 10 * 60_000 };
+/** Events or deliveries of one statement, and the time of one run. An event may have many deliveries. */
+const pruning = { rows: 500, msMax: 10 * 60_000 };
 /** Rows of one INSERT. Compiling it takes a few milliseconds. */
 const insertedAtOnce = 250;
 
@@ -208,9 +208,34 @@ export async function pruneEvents(
   const old = postgres('events')
     .where('created_at', '<', new Date(nowMs - keptMs))
     .orderBy('created_at')
-    .limit(pruning.events)
+    .limit(pruning.rows)
     .select('id');
-  for (const endMs = performance.now() + pruning.msMax; performance.now() < endMs; ) {
-    if ((await postgres('events').whereIn('id', old.clone()).delete()) < pruning.events) return;
+  await deleteInSlices(() => postgres('events').whereIn('id', old.clone()).delete());
+}
+
+/**
+ * Deletes webhooks that are marked as deleted, with their deliveries and attempts.
+ * @throws UnavailableError while Postgres is unavailable
+ */
+export async function pruneWebhooks({ postgres }: { postgres: Postgres }): Promise<void> {
+  const marked = await postgres('webhooks')
+    .whereNotNull('deleted_at')
+    .limit(pruning.rows)
+    .select<{ id: string; project_id: string }[]>('id', 'project_id');
+  for (const { id, project_id } of marked) {
+    const deliveries = postgres('webhook_deliveries').where({ project_id, webhook_id: id });
+    const some = deliveries.clone().limit(pruning.rows).select('id');
+    // One statement for all webhooks would read the deliveries of others as well.
+    const isDone = await deleteInSlices(() => deliveries.clone().whereIn('id', some.clone()).delete());
+    if (!isDone) return;
+    await postgres('webhooks').where({ id, project_id }).delete();
   }
+}
+
+/** Repeats a statement until it deletes less than it may, or the time is over. Returns whether nothing is left. */
+async function deleteInSlices(deleteSlice: () => Promise<number>): Promise<boolean> {
+  for (const endMs = performance.now() + pruning.msMax; performance.now() < endMs; ) {
+    if ((await deleteSlice()) < pruning.rows) return true;
+  }
+  return false;
 }

@@ -1,2 +1,2 @@
-export { pruneEvents } from './delivery-queue-store.ts';
+export { pruneEvents, pruneWebhooks } from './delivery-queue-store.ts';
 export { startWebhookLane } from './webhook-lane.ts';

@@ -41,7 +41,7 @@ export async function updateWebhook(
 }
 
 /**
- * Deletes a webhook with its deliveries. An attempt in progress may still arrive.
+ * Deletes a webhook with its deliveries; if it has very many, within the next hours. An attempt in progress may still arrive.
  * @throws NotFoundError
  */
 export async function deleteWebhook(

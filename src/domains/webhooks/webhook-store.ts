@@ -39,7 +39,7 @@ export async function lockWebhookCounts(
 ): Promise<{ ofProject: number; ofWorkspace: number }> {
   await transaction('workspaces').where({ id: workspaceId }).forNoKeyUpdate().first('id');
   return transaction('webhooks')
-    .where({ workspace_id: workspaceId })
+    .where({ workspace_id: workspaceId, deleted_at: null })
     .first<{ ofProject: number; ofWorkspace: number }>(
       transaction.raw(
         'cast(count(*) as integer) as "ofWorkspace", cast(count(*) filter (where project_id = ?) as integer) as "ofProject"',
@@ -70,14 +70,19 @@ export async function listWebhooks(
   postgres: Postgres,
   { projectId, beforeId, limit }: { projectId: ProjectId; beforeId: string | undefined; limit: number },
 ): Promise<Webhook[]> {
-  const query = postgres('webhooks').where({ project_id: projectId }).orderBy('id', 'desc').limit(limit);
+  const query = postgres('webhooks')
+    .where({ project_id: projectId, deleted_at: null })
+    .orderBy('id', 'desc')
+    .limit(limit);
   if (beforeId !== undefined) query.where('id', '<', beforeId);
   return (await query.select<Row[]>(columns)).map(toWebhook);
 }
 
 /** Finds a webhook of the project. */
 export async function findWebhook(postgres: Postgres, projectId: ProjectId, id: string): Promise<Webhook | undefined> {
-  const row = await postgres('webhooks').where({ project_id: projectId, id }).first<Row | undefined>(columns);
+  const row = await postgres('webhooks')
+    .where({ project_id: projectId, id, deleted_at: null })
+    .first<Row | undefined>(columns);
   return row && toWebhook(row);
 }
 
@@ -88,7 +93,7 @@ export async function lockWebhook(
   id: string,
 ): Promise<Webhook | undefined> {
   const row = await transaction('webhooks')
-    .where({ project_id: projectId, id })
+    .where({ project_id: projectId, id, deleted_at: null })
     .forUpdate()
     .first<Row | undefined>(columns);
   return row && toWebhook(row);
@@ -135,9 +140,21 @@ export async function replaceSecret(
     });
 }
 
-/** Deletes a locked webhook with its deliveries. */
+/** Deliveries that are deleted in a request. More take longer than a statement may. */
+const deletedAtOnce = 500;
+
+/**
+ * Deletes a locked webhook with its deliveries. One that has more than 500 is only marked: nothing finds it, it
+ * gets nothing, and `pruneWebhooks` deletes it later.
+ */
 export async function deleteWebhookRow(transaction: Postgres, { id, projectId }: Webhook): Promise<void> {
-  await transaction('webhooks').where({ project_id: projectId, id }).delete();
+  const deliveries = await transaction('webhook_deliveries')
+    .where({ project_id: projectId, webhook_id: id })
+    .limit(deletedAtOnce + 1)
+    .select('id');
+  const webhook = transaction('webhooks').where({ project_id: projectId, id });
+  if (deliveries.length <= deletedAtOnce) await webhook.delete();
+  else await webhook.update({ enabled: false, deleted_at: transaction.raw('clock_timestamp()') });
 }
 
 function present(row: Row | undefined): Row {

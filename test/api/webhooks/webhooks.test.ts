@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectProblem, newKey, newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { latestAudit } from '../../support/users.ts';
-import { newWebhook, type WireWebhook } from '../../support/webhooks.ts';
+import { insertDeliveries, newWebhook, okIn, type WireWebhook } from '../../support/webhooks.ts';
 
 let api: TestApi;
 let project: ProjectOfTest;
@@ -56,6 +56,27 @@ describe('deleteWebhook', () => {
     expect(await latestAudit(api, project.workspaceId)).toMatchObject({ action: 'webhook.deleted', target_id: id });
     expectProblem(await call('getWebhook', id), 404, 'webhook_not_found');
     expectProblem(await call('deleteWebhook', id), 404, 'webhook_not_found');
+    expect(await api.postgres('webhooks').where({ id })).toEqual([]);
+  });
+
+  test('204: one with more deliveries than one statement may delete is gone at once, and leaves its place', async () => {
+    const own = await newProject(api);
+    const [first] = await Promise.all(Array.from({ length: 20 }, () => newWebhook(api, own, { url })));
+    const id = first?.id ?? '';
+    await insertDeliveries(api, own, { id }, 501);
+    const of = { params: { project_id: own.id, webhook_id: id }, key: own.key };
+    expect((await call('deleteWebhook', id, of)).status).toBe(204);
+    expect(await api.postgres('webhook_deliveries').where({ webhook_id: id })).toHaveLength(501);
+    for (const operation of ['getWebhook', 'deleteWebhook', 'testWebhook', 'listWebhookDeliveries']) {
+      expectProblem(await call(operation, id, of), 404, 'webhook_not_found');
+    }
+    for (const operation of ['updateWebhook', 'rotateWebhookSecret']) {
+      expectProblem(await call(operation, id, { ...of, body: {} }), 404, 'webhook_not_found');
+    }
+    expect((await okIn<Page>(api, own, 'listWebhooks')).data).toHaveLength(19);
+    await newWebhook(api, own, { url });
+    const notify = { amount: '1', currency: 'USD', period: 'daily', notify: { webhook_ids: [id] } };
+    expectProblem(await call('putBudget', id, { ...of, body: notify }), 422, 'invalid_body');
   });
 });
 

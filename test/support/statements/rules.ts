@@ -120,8 +120,8 @@ export const exceptions: readonly Exception[] = [
   {
     engine: 'postgres',
     statement:
-      /^update "events" set "fanned_out_at"|^delete from "events"|^update "webhook_deliveries" set "status" = \$1, "lease"/,
-    why: 'a worker: events whose deliveries were created, and what has expired',
+      /^update "events" set "fanned_out_at"|^delete from "events"|^select "id", "project_id" from "webhooks" where "deleted_at" is not null|^update "webhook_deliveries" set "status" = \$1, "lease"/,
+    why: 'a worker: events whose deliveries were created, what has expired, and webhooks that are marked as deleted',
   },
   {
     engine: 'postgres',
