@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { Caller } from '../../src/domains/optimization/call-model.ts';
+import { readJournal } from '../../src/domains/optimization/journal-store.ts';
 import type { Lease } from '../../src/domains/optimization/lease.ts';
 import { claimRun, loseOpenCalls } from '../../src/domains/optimization/lease-store.ts';
 import {
@@ -95,6 +96,39 @@ describe('calls that are reserved at the same time', () => {
     );
     expect(final.filter((each) => each === undefined)).toHaveLength(20);
     expect(new Set(final)).toEqual(new Set([undefined, 'budget_calls']));
+  });
+});
+
+describe('a run whose owner sets no limit of calls', () => {
+  it('makes 100,000 at most', async () => {
+    const { run, lease } = await claimedRun({ maxCalls: null, maxTokens: 10_000_000 });
+    await postgres('optimization_runs').where({ project_id: project.id, id: run.id }).update({ used_calls: 99_990 });
+    const results = await reserveMany(lease, 20);
+    expect(results.filter((each) => each === undefined)).toHaveLength(10);
+    expect(new Set(results)).toEqual(new Set([undefined, 'budget_calls']));
+  });
+
+  it('reads its journal in parts', async () => {
+    const { run, lease } = await claimedRun({ maxCalls: null, maxTokens: 10_000_000 });
+    const keys = 10_000;
+    await postgres.raw(
+      `insert into optimization_calls (project_id, run_id, call_key, attempt, kind, phase, state, final,
+         reserved_tokens, reserved_output_tokens, reserved_nano_usd)
+       select :project, :run, 'key ' || n, attempt, 'task', 'search', case attempt when 1 then 'unknown' else 'done' end,
+         true, 10, 5, 0
+       from generate_series(1, cast(:keys as integer)) as n, generate_series(1, 1 + n % 2) as attempt`,
+      { project: project.id, run: run.id, keys },
+    );
+    const read: number[] = [];
+    const note = (_response: unknown, { response }: { response: { rowCount: number } }) => read.push(response.rowCount);
+    postgres.on('query-response', note);
+    const { calls, lost } = await readJournal(postgres, lease);
+    postgres.off('query-response', note);
+    expect(Math.max(...read)).toBe(5_000);
+    expect(calls.size).toBe(keys);
+    expect(calls.get('key 7')).toEqual({ attempt: 2, isFinished: true, isLost: false });
+    expect(calls.get('key 8')).toEqual({ attempt: 1, isFinished: false, isLost: true });
+    expect(lost).toEqual({ calls: keys, tokens: 10 * keys, costNanoUsd: 0n });
   });
 });
 

@@ -7,7 +7,7 @@ import type { candidateTexts } from './candidate-texts.ts';
 import type { Journal } from './journal-store.ts';
 import type { Amount } from './ledger-store.ts';
 import { patiently } from './patiently.ts';
-import type { Run } from './run.ts';
+import { callsMax, type Run } from './run.ts';
 import type { RunWriter } from './run-writer.ts';
 
 export interface PortDeps {
@@ -69,7 +69,7 @@ interface Limits {
 
 function limitsOf({ config: { budget } }: Run): Limits {
   return {
-    calls: budget.maxCalls ?? Number.POSITIVE_INFINITY,
+    calls: budget.maxCalls ?? callsMax,
     tokens: budget.maxTokens ?? Number.POSITIVE_INFINITY,
     costNanoUsd: budget.maxCostUsd === null ? null : (parseUsd(budget.maxCostUsd) ?? null),
   };

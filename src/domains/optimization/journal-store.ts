@@ -11,17 +11,29 @@ export interface Journal {
   lost: Amount;
 }
 
-/** Reads which calls of a run were made before. A run has at most some ten thousand. */
+/** Keys that one statement reads. */
+const keysAtOnce = 5_000;
+
+/** Reads which calls of a run were made before, a part at a time. A run can have some hundred thousand. */
 export async function readJournal(postgres: Postgres, { projectId, runId }: Lease): Promise<Journal> {
   const owner = { project_id: projectId, run_id: runId };
-  const rows = await postgres('optimization_calls')
-    .where(owner)
-    .groupBy('call_key')
-    .select<{ call_key: string; attempt: number; finished: boolean; lost: boolean }[]>(
-      ...['call_key', postgres.raw('max(attempt) as attempt')],
-      postgres.raw(`(array_agg(state order by attempt desc))[1] = 'unknown' as lost`),
-      postgres.raw(`bool_or(state in ('done', 'failed') and final) as finished`),
-    );
+  const calls: Journal['calls'] = new Map();
+  for (let [after, count] = ['', keysAtOnce]; count === keysAtOnce; ) {
+    const rows = await postgres('optimization_calls')
+      .where(owner)
+      .where('call_key', '>', after)
+      .groupBy('call_key')
+      .orderBy('call_key')
+      .limit(keysAtOnce)
+      .select<{ call_key: string; attempt: number; finished: boolean; lost: boolean }[]>(
+        ...['call_key', postgres.raw('max(attempt) as attempt')],
+        postgres.raw(`(array_agg(state order by attempt desc))[1] = 'unknown' as lost`),
+        postgres.raw(`bool_or(state in ('done', 'failed') and final) as finished`),
+      );
+    for (const { call_key, attempt, finished, lost } of rows)
+      calls.set(call_key, { attempt, isFinished: finished, isLost: lost });
+    [after, count] = [rows.at(-1)?.call_key ?? '', rows.length];
+  }
   const unknown = await postgres('optimization_calls')
     .where({ ...owner, state: 'unknown' })
     .first<{ calls: number; tokens: string; nano_usd: string } | undefined>(
@@ -30,9 +42,7 @@ export async function readJournal(postgres: Postgres, { projectId, runId }: Leas
       postgres.raw('coalesce(sum(reserved_nano_usd), 0)::text as nano_usd'),
     );
   return {
-    calls: new Map(
-      rows.map(({ call_key, attempt, finished, lost }) => [call_key, { attempt, isFinished: finished, isLost: lost }]),
-    ),
+    calls,
     lost: {
       ...{
         calls: unknown?.calls ?? 0,

@@ -4,7 +4,7 @@ import { hasAtMostValues } from '../../lib/json-values.ts';
 import { formatUsd, parseUsd } from '../../lib/money.ts';
 import { type MetricConfig, metricsBody } from '../prompt-search/index.ts';
 import { versionNumber } from '../versioned/index.ts';
-import { algorithms } from './run.ts';
+import { algorithms, callsMax } from './run.ts';
 
 /** Bounds of a request for a run. Sizes count the bytes of the body. */
 export const optimizeLimits = {
@@ -71,13 +71,16 @@ const usd = z
 const defaultBudget = { max_calls: 500, max_tokens: null, max_cost_usd: null, max_duration_s: 3_600 };
 const budget = z
   .strictObject({
-    max_calls: z.int().min(1).max(100_000).nullable().default(defaultBudget.max_calls),
+    max_calls: z.int().min(1).max(callsMax).nullable().default(defaultBudget.max_calls),
     max_tokens: z.int().min(1).max(10_000_000_000).nullable().default(null),
     max_cost_usd: usd.nullable().default(null),
     max_duration_s: z.int().min(1).max(86_400).nullable().default(defaultBudget.max_duration_s),
   })
   .refine((given) => Object.values(given).some((limit) => limit !== null), 'must have at least one limit')
-  .meta({ description: 'Limits of the run. Null is no limit', example: { max_calls: 500, max_cost_usd: '5.00' } });
+  .meta({
+    description: `Limits of the run. Null is no limit; a run makes at most ${callsMax} calls in any case`,
+    example: { max_calls: 500, max_cost_usd: '5.00' },
+  });
 
 const search = z.strictObject({
   max_iterations: z.int().min(1).max(10_000).default(100),

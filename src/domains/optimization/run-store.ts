@@ -2,7 +2,7 @@ import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import { parseUsd } from '../../lib/money.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { SearchConfig } from '../prompt-search/index.ts';
-import { activeStates, type Run, type RunState } from './run.ts';
+import { activeStates, callsMax, type Run, type RunState } from './run.ts';
 
 export interface RunRow {
   id: string;
@@ -70,7 +70,7 @@ export async function insertRun(transaction: Postgres, run: NewRun): Promise<Run
       progress: JSON.stringify({ ...progress, updatedAt: new Date().toISOString() }),
       created_by_type: run.createdBy.type,
       created_by_id: run.createdBy.id,
-      limit_calls: budget.maxCalls,
+      limit_calls: budget.maxCalls ?? callsMax,
       limit_tokens: budget.maxTokens,
       limit_nano_usd: limitNanoUsd === null || limitNanoUsd === undefined ? null : String(limitNanoUsd),
       budget_reservation_id: run.reservationId,

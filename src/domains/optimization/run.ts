@@ -14,6 +14,8 @@ export const runStates = ['queued', 'running', 'cancelling', 'completed', 'faile
 export type RunState = (typeof runStates)[number];
 export const activeStates = ['queued', 'running', 'cancelling'] as const satisfies readonly RunState[];
 export const outcomes = ['improved', 'no_improvement', 'inconclusive', 'already_optimal'] as const;
+/** Calls of one run, also of one whose owner sets no `max_calls`. */
+export const callsMax = 100_000;
 export const algorithms = ['reflective', 'meta_prompt', 'few_shot'] as const;
 
 export interface RunWarning {
