@@ -51,7 +51,7 @@ test('of a response above a mebibyte the beginning is stored, whatever character
   const publisher = {
     publish: async (_id: string, body: Buffer) => {
       bodies.push(body);
-      return { duplicate: false, backlogBytes: 0 };
+      return { duplicate: false, backlog: { bytes: 0, cost: 0 } };
     },
   };
   const text = '\ufffd'.repeat(300_000) + 'é'.repeat(megabyte);
