@@ -37,7 +37,6 @@ import type { Endpoint } from '../http/endpoint.ts';
 import { openApiDocument } from '../http/openapi/document.ts';
 import { setHeaders } from '../http/request-context.ts';
 import { queueConcern } from '../queue/queue-health.ts';
-import { oldestOf, oldestUnfinishedAtMs } from '../queue/queue-stats.ts';
 import { createInvalidations } from '../stores/postgres/invalidations.ts';
 import { hintIfOwner, hintIfUnlimited } from '../stores/postgres/service-role.ts';
 import { firstConnection } from '../stores/redis/client.ts';
@@ -124,7 +123,7 @@ export function createApiProcess(config: Config): ApiProcess {
     analytics: {
       ...{ clickhouse, postgres, prompts, feedback: feedback.reads },
       lane: analyticsLane,
-      oldestUnstoredMs: () => oldestOf(publisher.queues, oldestUnfinishedAtMs),
+      oldestUnstoredMs: publisher.oldestUnfinishedAtMs,
     },
     auth: { postgres },
     budgets: { postgres, clickhouse, invalidations, lane: analyticsLane },

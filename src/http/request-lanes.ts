@@ -59,9 +59,9 @@ export class RequestLanes {
   readonly #largeBodies = new FairLane({ name: 'large request bodies', capacity: 1, perKey: 1, ...waiting });
   /** Mebibytes of large answers that are being sent. They limit the memory that slow clients keep in use. */
   readonly #answers = new FairLane({
-    ...{ name: 'large responses', capacity: 192, perKey: 24 },
+    ...{ name: 'large responses', capacity: 192, perKey: 32 },
     // Each that waits is in memory as well, with up to 8 MiB.
-    ...{ waitingPerKey: 2, waitingMax: 32, waitMsMax: requestWaitMsMax },
+    ...{ waitingPerKey: 6, waitingMax: 32, waitMsMax: requestWaitMsMax },
   });
   /** The same of callers without credentials, who are counted by address. They cannot take all connections. */
   readonly #openAnswers = new FairLane({
@@ -116,7 +116,7 @@ export class RequestLanes {
    * Counts a large answer as held until the client has received it or has disconnected. Throws as
    * {@link run} does.
    * The signal of `waiter` aborts when the response is closed.
-   * @returns a function that tells whether other answers wait
+   * @returns a function that tells whether other answers wait because there is no room for any more
    */
   async holdAnswer(
     { rateClass }: Pick<Contract, 'rateClass'>,
@@ -127,7 +127,7 @@ export class RequestLanes {
     const leave = await lane.enter(sharer, { cost: bytes / mebibyte, waiter });
     waiter.signal.addEventListener('abort', leave, { once: true });
     if (waiter.signal.aborted) leave();
-    return () => lane.waiting > 0;
+    return () => lane.isFull;
   }
 
   /** Runs one short piece of work for a request whose handler is in no lane. */

@@ -49,7 +49,7 @@ function isLonger(content: string | Uint8Array, bytes: number): boolean {
 
 /**
  * Waits until the process may hold an answer of so many bytes. Resolves to a function that tells whether others
- * wait for the room that it takes.
+ * wait because there is no room for any more.
  */
 export type HoldAnswer = (bytes: number) => Promise<() => boolean>;
 

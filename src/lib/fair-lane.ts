@@ -40,6 +40,14 @@ export class FairLane {
     return this.#waiting;
   }
 
+  /**
+   * Tells whether the next piece of work waits because the lane is full. Work that waits because its own key holds
+   * its maximum does not count: the places of other keys do not help it.
+   */
+  get isFull(): boolean {
+    return this.#next() !== undefined;
+  }
+
   /** Total cost of the work that runs. */
   get held(): number {
     return this.#held;

@@ -1,18 +1,30 @@
-/** The entries of one sharer, the least recently used first, and their bytes together. */
-interface Own<Value> {
-  entries: Map<string, { value: Value; bytes: number }>;
+interface Entry<Value> {
+  sharer: string;
+  key: string;
+  value: Value;
   bytes: number;
 }
 
+/** The entries of one sharer by key, the least recently used first, and their bytes together. */
+interface Own<Value> {
+  entries: Map<string, Entry<Value>>;
+  bytes: number;
+}
+
+/** A sharer with a larger part of a full cache loses its own entries first. */
+const shareMax = 0.25;
+
 /**
- * A cache that sharers, which are workspaces, use together. When it is full, the sharer that has the most bytes loses
- * what it has not used for longest. So a sharer that stores ever new values takes no other one's, and a single sharer
- * may use the whole cache.
+ * A cache that sharers, which are workspaces, use together. When it is full, it loses what was not used for longest:
+ * of the sharer that has the most, if that is more than a quarter, otherwise of all. So a sharer that stores ever new
+ * values takes few of the others', and a single one may use the whole cache.
  */
 export class SharedCache<Value> {
   readonly #bytesMax: number;
   readonly #entryBytesMin: number;
   readonly #sharers = new Map<string, Own<Value>>();
+  /** The entries of all, the least recently used first. */
+  readonly #entries = new Set<Entry<Value>>();
   #bytes = 0;
 
   /** Each entry counts as at least `bytesMax / entriesMax` bytes. */
@@ -23,41 +35,46 @@ export class SharedCache<Value> {
 
   /** Returns a value, which is then the one that was used last. */
   get(sharer: string, key: string): Value | undefined {
-    const entries = this.#sharers.get(sharer)?.entries;
-    const entry = entries?.get(key);
-    if (entry !== undefined) {
-      entries?.delete(key);
-      entries?.set(key, entry);
-    }
-    return entry?.value;
+    const own = this.#sharers.get(sharer);
+    const entry = own?.entries.get(key);
+    if (own === undefined || entry === undefined) return undefined;
+    own.entries.delete(key);
+    own.entries.set(key, entry);
+    this.#entries.delete(entry);
+    this.#entries.add(entry);
+    return entry.value;
   }
 
-  /** Stores a value of so many bytes. */
+  /** Stores a value of so many bytes, unless it is larger than the cache. */
   set(sharer: string, key: string, value: Value, bytes: number): void {
-    this.#remove(sharer, key);
-    const entry = { value, bytes: Math.max(bytes, this.#entryBytesMin) };
+    this.#remove(this.#sharers.get(sharer)?.entries.get(key));
+    if (bytes > this.#bytesMax) return;
+    const entry = { sharer, key, value, bytes: Math.max(bytes, this.#entryBytesMin) };
     const own = this.#sharers.get(sharer) ?? { entries: new Map(), bytes: 0 };
     this.#sharers.set(sharer, own);
     own.entries.set(key, entry);
     own.bytes += entry.bytes;
+    this.#entries.add(entry);
     this.#bytes += entry.bytes;
-    while (this.#bytes > this.#bytesMax) this.#removeOldest();
+    while (this.#bytes > this.#bytesMax) this.#remove(this.#next());
   }
 
-  #removeOldest(): void {
-    let [most, mostBytes] = ['', 0];
-    for (const [sharer, { bytes }] of this.#sharers) if (bytes > mostBytes) [most, mostBytes] = [sharer, bytes];
-    const [oldest = ''] = this.#sharers.get(most)?.entries.keys() ?? [];
-    this.#remove(most, oldest);
+  /** Returns the entry that a full cache loses. */
+  #next(): Entry<Value> | undefined {
+    let most: Own<Value> | undefined;
+    for (const own of this.#sharers.values()) if (own.bytes > (most?.bytes ?? 0)) most = own;
+    const losers = most !== undefined && most.bytes > this.#bytesMax * shareMax ? most.entries.values() : this.#entries;
+    const [oldest] = losers;
+    return oldest;
   }
 
-  #remove(sharer: string, key: string): void {
-    const own = this.#sharers.get(sharer);
-    const entry = own?.entries.get(key);
-    if (own === undefined || entry === undefined) return;
-    own.entries.delete(key);
+  #remove(entry: Entry<Value> | undefined): void {
+    const own = entry && this.#sharers.get(entry.sharer);
+    if (entry === undefined || own === undefined) return;
+    own.entries.delete(entry.key);
     own.bytes -= entry.bytes;
+    if (own.entries.size === 0) this.#sharers.delete(entry.sharer);
+    this.#entries.delete(entry);
     this.#bytes -= entry.bytes;
-    if (own.entries.size === 0) this.#sharers.delete(sharer);
   }
 }

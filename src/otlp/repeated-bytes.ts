@@ -7,10 +7,9 @@ const jsonBytesPerMessage = 20;
 /** The JSON of a resource or scope without attributes and texts. */
 const jsonBytesBesides = 100;
 
-/** What a byte of a text takes in JSON at most: escaped, or replaced by U+FFFD if it is not UTF-8. */
+/** What a byte of a text takes in JSON, if it is UTF-8: escaped or as it is. */
 const quotedBytes = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte < 0x20) return 6;
-  if (byte >= 0x80) return 3;
   return byte === 0x22 || byte === 0x5c ? 2 : 1;
 });
 
@@ -24,7 +23,7 @@ interface Origin {
 
 /**
  * Adds up the resources and scopes of protobuf as a `ProtobufWalk` passes them, because each row
- * has its own copy in JSON. The sum is never less than these bytes, and about one and a half times
+ * has its own copy in JSON. The sum is never less than these bytes if texts are UTF-8, and about one and a half times
  * as much for attributes of plain text. A resource or scope with one item counts nothing: its row is
  * about as large as the body.
  */

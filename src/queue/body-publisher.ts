@@ -14,6 +14,7 @@ import { LaneSchedule } from './lane-schedule.ts';
 import { nextDueAtMs, oldestOf } from './queue-stats.ts';
 import { RedisClock } from './redis-clock.ts';
 import { addStoreBody, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
+import { unfinishedReceiptAtMs } from './unfinished-receipt.ts';
 
 export type { AwaitedBody } from './body-outcomes.ts';
 export type { SpanMeter } from './store-body-script.ts';
@@ -39,6 +40,12 @@ export interface BodyPublisher {
    * @throws the error of Redis
    */
   backlogOf(workspaceId: string): Promise<WorkspaceBacklog>;
+  /**
+   * Returns when the oldest unfinished body of a workspace was received, in milliseconds since the epoch; undefined when
+   * it has none.
+   * @throws the error of Redis, and RangeError when too many bodies of all workspaces wait to be examined
+   */
+  oldestUnfinishedAtMs(workspaceId: string): Promise<number | undefined>;
   /**
    * Returns when it was the turn of the next body that waits, in milliseconds since the epoch;
    * undefined when none waits.
@@ -128,6 +135,12 @@ export function createBodyPublisher(
     async backlogOf(workspaceId) {
       const [bytes, ...costs] = await redis.hmget(backlogKey(workspaceId), 'bytes', ...ingestLanes);
       return { bytes: Number(bytes ?? 0), cost: Math.max(...costs.map((cost) => Number(cost ?? 0))) };
+    },
+    async oldestUnfinishedAtMs(workspaceId) {
+      if (!(await redis.exists(backlogKey(workspaceId)))) return undefined;
+      const atMs = await unfinishedReceiptAtMs(redis, queues, workspaceId);
+      if (atMs === undefined) throw new RangeError('Too many bodies wait');
+      return Number.isFinite(atMs) ? atMs : undefined;
     },
     async nextDueAtMs() {
       const laneBaseS = Number((await redis.get(laneBaseKey)) ?? 0);

@@ -43,6 +43,14 @@ export function costOf({ inflatedBytes, spans, repeatedBytes = 0 }: BodySize): n
   return Math.max(inflatedBytes, spans * costBytesPerItem, repeatedBytes, costBytesMin);
 }
 
+/**
+ * Returns the size of a body for its payload. It has `repeatedBytes` only if that changes what {@link laneOf} or
+ * {@link costOf} returns.
+ */
+export function sizeOf({ repeatedBytes = 0, ...size }: BodySize): BodySize {
+  return repeatedBytes > Math.min(largeRepeatedBytes, costOf(size)) ? { ...size, repeatedBytes } : size;
+}
+
 /** {@link costOf} of a decoded payload `data` in a script of Redis. */
 export const costLua = `math.max(tonumber(data.inflatedBytes) or 0, (tonumber(data.spans) or 0) * ${costBytesPerItem},
       tonumber(data.repeatedBytes) or 0, ${costBytesMin})`;

@@ -3,9 +3,9 @@ import { applyIdentityEventPayload } from './identity-event.ts';
 
 /**
  * A received OTLP body that waits in Redis under `bodyKey`. The project id and the plan values are
- * those of the API key at the time of receipt.
+ * those of the API key at the time of receipt. Members of a later version are ignored.
  */
-export const ingestBodyPayload = z.strictObject({
+export const ingestBodyPayload = z.object({
   v: z.literal(1),
   projectId: z.string(),
   /**
@@ -55,6 +55,9 @@ const ingestJob = {
 /** An optimization run in Postgres. A worker that gets its job first takes the lease of the run. */
 export const runOptimizationPayload = z.strictObject({ projectId: z.string(), runId: z.string() });
 
+/** One workspace has at most this share of the bodies that a worker has in progress, rounded down. */
+export const workspaceShare = 0.9;
+
 /**
  * Lists every queue and its job. An ingest job is retried until its rows are stored or its body is
  * quarantined, so it never fails. An identity event fails when it cannot be applied.
@@ -66,7 +69,6 @@ export const runOptimizationPayload = z.strictObject({ projectId: z.string(), ru
 export const jobCatalog = {
   ingestBody: {
     queue: 'ingest',
-    /** Bodies that one worker has in progress; one half of them fills a batch while the other half is written. */
     concurrency: 500,
     ...ingestJob,
   },

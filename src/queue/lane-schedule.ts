@@ -26,6 +26,14 @@ interface KnownBacklog {
   atMs: number;
 }
 
+/** A known backlog, and the latest turn of a body in it, in seconds since the epoch. */
+interface Remembered extends KnownBacklog {
+  lastDueS: number;
+}
+
+/** Bodies of a backlog of so many seconds keep their order. */
+const inOrderFromS = 4;
+
 /**
  * Decides the order of a lane. The priority of a body is the time of its turn if its workspace were
  * served at `fairBytesPerS`: the seconds since a base that all processes share, plus the seconds of
@@ -33,36 +41,37 @@ interface KnownBacklog {
  * So a body of a workspace with a short backlog goes before the backlog of another workspace. No
  * body waits forever: its time is fixed when it is received, and from then on it goes before every
  * new one.
+ * While a workspace has a backlog of some seconds, no body of it comes before an earlier one, although the
+ * workers may be faster than that rate.
  * A process estimates the backlog from the answer of Redis to its last publish and from what it has
  * sent since. The estimate shrinks at the fair rate.
  */
 export class LaneSchedule {
-  readonly #backlogs = new LRUCache<string, KnownBacklog>({ max: workspacesMax });
+  readonly #backlogs = new LRUCache<string, Remembered>({ max: workspacesMax });
 
   /**
    * Returns the priority of a body that is published now. Counts the body as waiting until
    * {@link learn} brings a newer value.
    */
   priorityOf(workspaceId: string, { lane, cost }: BacklogShare, { nowMs, baseS }: { nowMs: number; baseS: number }) {
-    const backlog = this.#backlogOf(workspaceId, lane, nowMs);
-    this.#remember(workspaceId, lane, { cost: backlog + cost, atMs: nowMs });
+    const key = `${workspaceId} ${lane}`;
+    const known = this.#backlogs.get(key);
+    const backlog = known === undefined ? 0 : leftOf(known, nowMs);
     const delayS = Math.min(delayMaxS, Math.floor(backlog / fairBytesPerS));
+    const lastDueS = delayS < inOrderFromS ? 0 : (known?.lastDueS ?? 0);
+    const dueS = Math.max(Math.floor(nowMs / 1_000) + delayS, lastDueS);
+    this.#backlogs.set(key, { cost: backlog + cost, atMs: nowMs, lastDueS: dueS });
     // 0 means no priority, and BullMQ serves such jobs first.
-    return Math.min(priorityMax, Math.max(1, Math.floor(nowMs / 1_000) - baseS + delayS));
+    return Math.min(priorityMax, Math.max(1, dueS - baseS));
   }
 
   /** Stores the backlog that Redis reported. It includes the body that was just published. */
   learn(workspaceId: string, lane: string, known: KnownBacklog): void {
-    this.#remember(workspaceId, lane, known);
+    const key = `${workspaceId} ${lane}`;
+    this.#backlogs.set(key, { ...known, lastDueS: this.#backlogs.get(key)?.lastDueS ?? 0 });
   }
+}
 
-  #backlogOf(workspaceId: string, lane: string, nowMs: number): number {
-    const known = this.#backlogs.get(`${workspaceId} ${lane}`);
-    if (known === undefined) return 0;
-    return Math.max(0, known.cost - (Math.max(0, nowMs - known.atMs) / 1_000) * fairBytesPerS);
-  }
-
-  #remember(workspaceId: string, lane: string, known: KnownBacklog): void {
-    this.#backlogs.set(`${workspaceId} ${lane}`, known);
-  }
+function leftOf({ cost, atMs }: KnownBacklog, nowMs: number): number {
+  return Math.max(0, cost - (Math.max(0, nowMs - atMs) / 1_000) * fairBytesPerS);
 }

@@ -34,12 +34,6 @@ export async function oldestUnstoredAtMs(queue: Queue): Promise<number | undefin
   return earliest(timesOf(await Promise.all(lists)));
 }
 
-/** Same as {@link oldestUnstoredAtMs}, but includes the jobs that run. */
-export async function oldestUnfinishedAtMs(queue: Queue): Promise<number | undefined> {
-  const [unstoredAtMs, running] = await Promise.all([oldestUnstoredAtMs(queue), queue.getJobs(['active'], 0, 0, true)]);
-  return earliest([unstoredAtMs, ...timesOf([running])]);
-}
-
 /** Returns the earliest time that `read` returns for any of the queues. */
 export async function oldestOf(
   queues: readonly Queue[],

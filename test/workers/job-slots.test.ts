@@ -66,9 +66,17 @@ describe('a worker whose slots are taken', () => {
     await add('second', 1, 1);
     await until('no slot is left', 10_000, () => begun.length === slotsMax);
     await add('third', 1, 1);
-    const third = async () => (await queue.getDelayed()).find(({ id }) => id === 'third-0');
-    const gaveBack = await until('the third has been taken, and has gone back', 10_000, third);
-    expect(gaveBack).toMatchObject({ attemptsMade: 0, priority: 1 });
+    await until('the third has been taken, and waits for a slot', 10_000, async () =>
+      (await queue.getActive()).some(({ id }) => id === 'third-0'),
+    );
+    const gaveBack = await until(
+      'one of the busy workspace has gone back',
+      10_000,
+      async () => (await queue.getDelayed())[0],
+    );
+    expect(gaveBack).toMatchObject({ attemptsMade: 0, data: { workspaceId: 'busy' } });
+    expect(gaveBack.priority).toBeGreaterThanOrEqual(1_000);
+    expect((await queue.getActive()).some(({ id }) => id === 'third-0')).toBe(true);
     end();
     await until('all are done', 20_000, async () => (await queue.getCompletedCount()) === 22);
     expect(begun.toSorted()).toEqual([...new Set(begun)].toSorted());

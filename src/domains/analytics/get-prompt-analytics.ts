@@ -42,7 +42,7 @@ export interface PromptAnalyticsDeps {
   /** Shared by all workspaces. */
   lane: FairLane;
   /** The time of receipt of the oldest body that is not stored yet, in ms since the epoch. */
-  oldestUnstoredMs: () => Promise<number | undefined>;
+  oldestUnstoredMs: (workspaceId: string) => Promise<number | undefined>;
 }
 
 export interface PromptAnalyticsRequest {
@@ -70,7 +70,7 @@ export async function getPromptAnalytics(
   const item = await deps.prompts.read({ projectId }, idOrSlug);
   const versions = comparedVersions(item, query.compare);
   const [dataAsOf, [mentions], feedback] = await Promise.all([
-    readDataAsOf(deps.oldestUnstoredMs, nowMs),
+    readDataAsOf(() => deps.oldestUnstoredMs(workspaceId), nowMs),
     findPromptMentions(deps.postgres, projectId, [item.id]),
     deps.feedback.ofPrompt(projectId, { promptId: item.id, ...buckets.window, max: feedbackMax + 1 }),
   ]);

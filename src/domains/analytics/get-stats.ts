@@ -11,7 +11,7 @@ export interface StatsDeps {
   /** Shared by all workspaces; see {@link statsLane}. */
   lane: FairLane;
   /** The time of receipt of the oldest body that is not stored yet, in ms since the epoch. */
-  oldestUnstoredMs: () => Promise<number | undefined>;
+  oldestUnstoredMs: (workspaceId: string) => Promise<number | undefined>;
 }
 
 /**
@@ -36,7 +36,7 @@ export async function getStats(
 ): Promise<z.infer<typeof statsSchema>> {
   const nowMs = Date.now();
   const { window, granularity, starts, isPartial } = bucketsOf(query, nowMs);
-  const dataAsOf = await readDataAsOf(deps.oldestUnstoredMs, nowMs);
+  const dataAsOf = await readDataAsOf(() => deps.oldestUnstoredMs(workspaceId), nowMs);
   const clickhouse = stoppable(deps.clickhouse, signal);
   const [rows, calls, users, errors] = await deps.lane.run(
     workspaceId,

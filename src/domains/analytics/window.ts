@@ -63,7 +63,7 @@ export function windowToWire({ fromMs, toMs }: Window): { from: string; to: stri
 
 /**
  * Returns the time before which everything that was received is stored. Null while the queue cannot
- * be read, because reads do not need it otherwise.
+ * be read or is too long to be examined, because reads do not need it otherwise.
  */
 export async function readDataAsOf(
   oldestUnstoredMs: () => Promise<number | undefined>,

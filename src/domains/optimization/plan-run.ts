@@ -22,7 +22,7 @@ import {
   taskTokens,
   useOf,
 } from './estimate-run.ts';
-import type { RunPlan, RunWarning } from './run.ts';
+import { callsMax, type RunPlan, type RunWarning } from './run.ts';
 import { chooseSplits, type Place, rowLimits, type SplitSizes, splitRows } from './split-rows.ts';
 
 export interface PlannedRun {
@@ -56,7 +56,7 @@ const growthMax = 50;
 export function planRun(config: SearchConfig, input: PlanInput): PlannedRun {
   if (templatesOf(input.base).every(({ template }) => !hasText(template))) throw noText();
   requirePrices(config, input.prices);
-  const { rows, unused } = splitRows(input.rows, splitSizesOf(config, input, config.budget.maxCalls));
+  const { rows, unused } = splitRows(input.rows, splitSizesOf(config, input, config.budget.maxCalls ?? callsMax));
   const sizes = callSizesOf(
     config,
     rows.map(({ split }) => split),
@@ -94,12 +94,12 @@ export function modelsOf({ target, reflection, metrics }: SearchConfig): string[
   return [...new Set([target.model, reflection.model, ...judges])];
 }
 
-function splitSizesOf(config: SearchConfig, { holdoutFraction }: PlanInput, callsMax: number | null): SplitSizes {
+function splitSizesOf(config: SearchConfig, { holdoutFraction }: PlanInput, maxCalls: number): SplitSizes {
   const perRow = callsPerRowOf(config);
-  const candidates = callsMax === null ? null : callsMax / perRow;
+  const candidates = maxCalls / perRow;
   return {
     holdoutFraction,
-    holdoutMax: Math.max(rowLimits.holdoutMin, Math.floor(((candidates ?? Infinity) * holdoutCallsShare) / 2)),
+    holdoutMax: Math.max(rowLimits.holdoutMin, Math.floor((candidates * holdoutCallsShare) / 2)),
     valMax: config.search.valSize ?? validationRowsFor(candidates),
   };
 }
@@ -113,8 +113,8 @@ function callSizesOf(config: SearchConfig, splits: readonly Split[]): CallSizes 
 }
 
 function requireCalls(config: SearchConfig, input: PlanInput, sizes: CallSizes): void {
-  const { maxCalls } = config.budget;
-  if (maxCalls === null || maxCalls >= leastCallsOf(sizes)) return;
+  const maxCalls = config.budget.maxCalls ?? callsMax;
+  if (maxCalls >= leastCallsOf(sizes)) return;
   const minimum = leastLimit(config, input, maxCalls);
   const { val, holdout, minibatch } = sizes;
   throw new InvalidError(

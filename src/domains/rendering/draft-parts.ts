@@ -1,4 +1,5 @@
 import { FairLane } from '../../lib/fair-lane.ts';
+import { requestWaitMsMax } from '../../lib/fair-lane-options.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { findSimilarPartSlugs } from '../parts/index.ts';
 import { type ExpandedParts, expandParts, type ParsedTemplate, type ResolvedPart } from '../templates/index.ts';
@@ -36,7 +37,7 @@ const similarMax = 10;
 /** A search takes up to 50 ms of a processor. As many may wait as there may be validations in progress. */
 const searches = new FairLane({
   ...{ name: 'searches of similar parts', capacity: 2, perKey: 1 },
-  ...{ waitingPerKey: 64, waitingMax: 512 },
+  ...{ waitingPerKey: 64, waitingMax: 512, waitMsMax: requestWaitMsMax },
 });
 
 /**

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane } from '../../lib/fair-lane.ts';
+import { requestWaitMsMax } from '../../lib/fair-lane-options.ts';
 import { SharedCache } from '../../lib/shared-cache.ts';
 import type { PartContent } from '../parts/index.ts';
 import {
@@ -46,7 +47,7 @@ const loadingMax = 4;
 /** Reads of parts at a time, so that other requests get database connections. A prompt is loaded alone as fast as before. */
 const reading = {
   ...{ name: 'reads of parts', capacity: 6, perKey: loadingMax, perBusyKey: 2 },
-  ...{ waitingPerKey: 1_024, waitingMax: 8_192 },
+  ...{ waitingPerKey: 1_024, waitingMax: 8_192, waitMsMax: requestWaitMsMax },
 };
 
 /** Creates a source of parts with an empty cache. */
@@ -175,10 +176,18 @@ function newReferences(templates: readonly ParsedTemplate[], known: Set<string>)
   return wanted;
 }
 
+/** Runs a few at a time. After an error, none begins any more. */
 async function forEachOf<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const open = items.values();
+  let hasFailed = false;
   const lane = async () => {
-    for (const item of open) await run(item);
+    for (const item of open) {
+      if (hasFailed) return;
+      await run(item).catch((error) => {
+        hasFailed = true;
+        throw error;
+      });
+    }
   };
   await Promise.all(Array.from({ length: loadingMax }, lane));
 }

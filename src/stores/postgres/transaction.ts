@@ -1,4 +1,4 @@
-import { OutcomeUnknownError, UnavailableError } from '../../lib/errors.ts';
+import { OutcomeUnknownError, StatementTooSlowError, UnavailableError } from '../../lib/errors.ts';
 import type { Postgres, Transaction } from './client.ts';
 
 /**
@@ -17,7 +17,8 @@ export async function inTransaction<T>(postgres: Postgres, work: (transaction: T
       return result;
     });
   } catch (error) {
-    if (!isWorkDone || !(error instanceof UnavailableError)) throw error;
+    // Postgres rolls back a commit that it stops.
+    if (!isWorkDone || !(error instanceof UnavailableError) || error instanceof StatementTooSlowError) throw error;
     const detail =
       'The connection to the database was lost during the commit. It is not known whether the change was stored.';
     throw new OutcomeUnknownError(error.code, detail, { cause: error.cause });

@@ -24,10 +24,26 @@ test('a large answer counts until its client has it or has gone, and a small one
   });
   await lanes.holdAnswer(read, { sharer: 'slow', waiter: new AbortController(), bytes: 1_000 });
   await lanes.holdAnswer(read, { sharer: 'other', waiter: new AbortController(), bytes: bytes });
-  expect([third, isWaitedFor()]).toEqual([false, true]);
+  // It waits for its own share, so nobody must hurry for it.
+  expect([third, isWaitedFor()]).toEqual([false, false]);
   clients[0].abort();
   await waiting;
   expect(third).toBe(true);
+});
+
+test('slow clients must hurry while there is no room for others, and not any more when there is', async () => {
+  const lanes = new RequestLanes();
+  const hold = (sharer: string, waiter = new AbortController()) =>
+    lanes.holdAnswer({ rateClass: 'read' }, { sharer, waiter, bytes: 32 * 1024 * 1024 });
+  const leaving = new AbortController();
+  const isWaitedFor = await hold('slow', leaving);
+  for (let other = 1; other < 6; other++) await hold(`slow ${other}`);
+  expect(isWaitedFor()).toBe(false);
+  const waiting = hold('other');
+  expect(isWaitedFor()).toBe(true);
+  leaving.abort();
+  await waiting;
+  expect(isWaitedFor()).toBe(false);
 });
 
 test('clients that do not read large answers hold few, of any kind, and a write is still answered', async () => {
@@ -39,12 +55,12 @@ test('clients that do not read large answers hold few, of any kind, and a write 
       responses: { 200: { description: '', schema: z.strictObject({ text: z.string() }) } },
       handle: async () => {
         handled++;
-        return { status: 200, body: { text: 'x'.repeat(30 * 1024 * 1024) } };
+        return { status: 200, body: { text: 'x'.repeat(17 * 1024 * 1024) } };
       },
     });
   const app = await serve([large('GET', 'read'), large('POST', 'write')], { authorize: async () => undefined });
   const sockets = await Promise.all(
-    Array.from({ length: 3 }, async () => {
+    Array.from({ length: 7 }, async () => {
       const socket = connect(app.port, '127.0.0.1');
       await once(socket, 'connect');
       socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -52,12 +68,12 @@ test('clients that do not read large answers hold few, of any kind, and a write 
     }),
   );
   try {
-    // One is being sent, and two wait.
-    await until('all are handled', 10_000, () => handled === 3);
+    // One is being sent, and six wait.
+    await until('all are handled', 10_000, () => handled === 7);
     const refused = await fetch(`${app.url}/large`);
     expect([refused.status, await refused.json()]).toMatchObject([429, { code: 'workspace_busy' }]);
     const written = await fetch(`${app.url}/large`, { method: 'POST' });
-    expect([written.status, (await written.text()).length > 30_000_000]).toEqual([200, true]);
+    expect([written.status, (await written.text()).length > 17_000_000]).toEqual([200, true]);
     for (const socket of sockets) socket.destroy();
     await until('others are answered', 10_000, async () => (await fetch(`${app.url}/large`)).status === 200);
   } finally {

@@ -26,6 +26,18 @@ describe('a full cache', () => {
     expect([keptOf(cache, 'wsp_b'), keptOf(cache, 'wsp_a')]).toEqual([[0], [22, 23, 24, 25, 26, 27, 28, 29]]);
   });
 
+  test('of many workspaces with little each loses what none has used for longest', () => {
+    const cache = new SharedCache<number>({ bytesMax: 100, entriesMax: 20 });
+    for (let at = 0; at < 20; at++) cache.set(`wsp_${at}`, 'key 0', at, 5);
+    for (let at = 0; at < 2; at++) cache.set('wsp_a', `key ${at}`, at, 10);
+    expect(cache.get('wsp_4', 'key 0')).toBe(4);
+    cache.set('wsp_a', 'key 2', 2, 5);
+    expect(keptOf(cache, 'wsp_a')).toEqual([0, 1, 2]);
+    expect(Array.from({ length: 8 }, (_, at) => cache.get(`wsp_${at}`, 'key 0'))).toEqual([
+      ...[undefined, undefined, undefined, undefined, 4, undefined, 6, 7],
+    ]);
+  });
+
   test('has a limited number of entries, however small', () => {
     const cache = new SharedCache<number>({ bytesMax: 100, entriesMax: 20 });
     for (let at = 0; at < 40; at++) cache.set('wsp_a', `key ${at}`, at, 0);

@@ -54,6 +54,15 @@ describe('the priority of a body', () => {
     expect(flood(schedule, 'busy', { count: 1, cost: 1 }, startMs + 60_000)).toEqual([110]);
   });
 
+  it('is not before that of an earlier body of the same workspace, although the workers are fast, until they are done', () => {
+    const schedule = new LaneSchedule();
+    const last = flood(schedule, 'busy', { count: 3_000, cost: mebibyte }).at(-1);
+    schedule.learn('busy', 'ingest', { cost: 500 * mebibyte, atMs: startMs + 60_000 });
+    expect(flood(schedule, 'busy', { count: 1, cost: mebibyte }, startMs + 60_000)).toEqual([last]);
+    schedule.learn('busy', 'ingest', { cost: mebibyte, atMs: startMs + 90_000 });
+    expect(flood(schedule, 'busy', { count: 1, cost: mebibyte }, startMs + 90_000)).toEqual([141]);
+  });
+
   it('counts the backlog of each lane for itself', () => {
     const schedule = new LaneSchedule();
     schedule.learn('busy', 'ingest-large', { cost: 200 * mebibyte, atMs: startMs });

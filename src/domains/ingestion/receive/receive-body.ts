@@ -5,6 +5,7 @@ import { type ContentCoding, type OtlpEncoding, readContentCoding, readEncoding 
 import type { ScanResult } from '../../../otlp/scan.ts';
 import type { Signal } from '../../../otlp/signal.ts';
 import type { SpanMeter } from '../../../queue/body-publisher.ts';
+import { sizeOf } from '../../../queue/ingest-lanes.ts';
 import type { IngestCost } from '../../quotas/index.ts';
 import type { ProjectScope } from '../../workspaces/index.ts';
 import type { Admission } from './admission.ts';
@@ -73,7 +74,7 @@ export async function receiveBody(
     const named = signal === 'logs' ? { signal } : {};
     const jobId = jobIdOf([project.projectId, ...Object.values(named), form.encoding, form.coding], body);
     const { accepted: spans, repeatedBytes } = scan;
-    const size = { inflatedBytes, spans, ...(repeatedBytes > 0 && { repeatedBytes }) };
+    const size = sizeOf({ inflatedBytes, spans, repeatedBytes });
     await keepBody(deps, project, { jobId, body, meter, ...named, ...form, ...size, receivedAtMs });
     return scan;
   });

@@ -1,7 +1,7 @@
 import type { Config } from '../../../config.ts';
 import { otlpLimits } from '../../../otlp/limits.ts';
 import type { Signal } from '../../../otlp/signal.ts';
-import { jobCatalog } from '../../../queue/job-catalog.ts';
+import { jobCatalog, workspaceShare } from '../../../queue/job-catalog.ts';
 import { LogProjects } from '../../../queue/log-projects.ts';
 import { type ClickHouse, fewJoined } from '../../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
@@ -23,8 +23,8 @@ import { WriteSlots } from './write-slots.ts';
 const batchLimits = {
   rowsMax: 20_000,
   bytesMax: 32 * 1024 * 1024,
-  // One half of the bodies under way fills a batch while the other half is written.
-  entriesMax: jobCatalog.ingestBody.concurrency / 2,
+  // One half of the bodies that a workspace has in progress fills a batch while the other half is written.
+  entriesMax: Math.floor((jobCatalog.ingestBody.concurrency * workspaceShare) / 2),
   // ClickHouse takes some 30 ms for as much as this (0.8 s for 100 MiB, on two cores).
   togetherBytesMax: 4 * 1024 * 1024,
   // Of a trace each: some 0.2 s with their summaries.
