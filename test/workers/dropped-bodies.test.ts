@@ -121,6 +121,18 @@ describe('a body', () => {
     },
   );
 
+  test('that waits is what the data of its workspace is behind, and not that of another', async () => {
+    const [busy, quiet] = [newWorkspace(), newWorkspace()];
+    const first = await publish(busy, { inflatedBytes: 200 * 1024 * 1024 });
+    const others = [await publish(busy), await publish(quiet)];
+    expect(await publisher.oldestUnfinishedAtMs(busy)).toBe(first.payload.receivedAtMs);
+    await endAll();
+    for (const each of others) await dropBody(redis, queues, each);
+    expect(await publisher.oldestUnfinishedAtMs(quiet)).toBeUndefined();
+    await dropBody(redis, queues, first);
+    expect(await publisher.oldestUnfinishedAtMs(busy)).toBeUndefined();
+  });
+
   test('that is sent again while the sweep drops what its forgotten job left keeps its bytes', async () => {
     const published = await publish(newWorkspace());
     await endAll();
