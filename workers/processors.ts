@@ -49,8 +49,11 @@ export const processors = {
   applyIdentityEvent: async (deps, job, event) => (await identityJobs()).applyOrGiveUp(deps, job, event),
   pruneIdentityEvents: async (deps) => (await identityJobs()).pruneIdentityEvents(deps),
   pruneEvents: async (deps) => {
-    await pruneEvents(deps);
-    await pruneWebhooks(deps);
+    try {
+      await pruneEvents(deps);
+    } finally {
+      await pruneWebhooks(deps);
+    }
   },
   pruneQuarantine: (deps) => pruneQuarantine(deps),
   pruneChanges: (deps) => pruneChanges(deps.postgres),

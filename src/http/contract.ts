@@ -5,7 +5,7 @@ import type { ProblemCode } from '../lib/problem-codes.ts';
  * The lane in which the handlers of a contract run; `none` for handlers that bound their work
  * themselves.
  */
-export type LaneName = 'records' | 'renders' | 'analysis' | 'none';
+export type LaneName = 'records' | 'renders' | 'analysis' | 'lists' | 'none';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type RateClass = 'ingest' | 'read' | 'write' | 'render' | 'analytics' | 'webhook' | 'none';

@@ -80,6 +80,8 @@ export class RequestLanes {
         ...{ name: 'reads of executions', capacity: 24, perKey: 4, perBusyKey },
         ...options('analysis'),
       }),
+      // Filters that no index serves read everything that a project has.
+      lists: new FairLane({ name: 'lists', capacity: 6, perKey: 2, ...options('lists') }),
       none: undefined,
     };
   }

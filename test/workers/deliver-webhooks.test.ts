@@ -287,6 +287,31 @@ test('events and their deliveries are deleted after 30 days', async () => {
   expect((await deliveriesOf(api, project, webhook)).map(({ event_id }) => event_id)).toEqual([recent]);
 });
 
+/** Returns how many deliveries each statement deletes while `prune` runs. */
+async function slicesOf(prune: () => Promise<void>): Promise<number[]> {
+  const slices: number[] = [];
+  const note = (_response: unknown, { sql, response }: { sql: string; response: { rowCount: number } }) => {
+    if (sql.startsWith('delete from "webhook_deliveries"')) slices.push(response.rowCount);
+  };
+  api.postgres.on('query-response', note);
+  await prune();
+  api.postgres.off('query-response', note);
+  return slices.filter((count) => count > 0);
+}
+
+test('an old event with very many deliveries is deleted 500 of them at a time', async () => {
+  const project = await newProject(api);
+  const receiver = await receive((response) => response.end());
+  const webhook = await newWebhook(api, project, receiver);
+  await insertDeliveries(api, project, webhook, 1_201);
+  await api
+    .postgres('events')
+    .where({ project_id: project.id })
+    .update({ created_at: new Date(Date.now() - 31 * 86_400_000) });
+  expect(await slicesOf(() => pruneEvents(api))).toEqual([500, 500, 201]);
+  expect(await api.postgres('events').where({ project_id: project.id })).toEqual([]);
+});
+
 test('a deleted webhook with very many deliveries gets nothing, and is deleted 500 of them at a time', async () => {
   const project = await newProject(api);
   const receiver = await receive((response) => response.end());
@@ -305,14 +330,7 @@ test('a deleted webhook with very many deliveries gets nothing, and is deleted 5
   await until('the event arrives', 5_000, () => receiver.received.length > 0);
   expect(receiver.received.map(({ path }) => path)).toEqual(['/hook/other']);
 
-  const slices: number[] = [];
-  const note = (_response: unknown, { sql, response }: { sql: string; response: { rowCount: number } }) => {
-    if (sql.startsWith('delete from "webhook_deliveries"')) slices.push(response.rowCount);
-  };
-  api.postgres.on('query-response', note);
-  await pruneWebhooks(api);
-  api.postgres.off('query-response', note);
-  expect(slices).toEqual([500, 500, 201]);
+  expect(await slicesOf(() => pruneWebhooks(api))).toEqual([500, 500, 201]);
   const left = await api.postgres('webhooks').where({ project_id: project.id }).select('id');
   expect(left).toEqual([{ id: other.id }]);
   expect(await api.postgres('webhook_deliveries').where({ webhook_id: other.id })).toHaveLength(1_202);

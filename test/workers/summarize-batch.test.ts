@@ -85,6 +85,18 @@ describe('a batch with all spans of a small trace', () => {
   });
 });
 
+describe('a batch of very many projects of one workspace', () => {
+  test('summarizes twenty of them, and leaves the others on the list', async () => {
+    const workspaceId = `wsp_${randomUUID()}`;
+    const projects = Array.from({ length: 22 }, () => ({ id: `prj_${randomUUID()}`, workspaceId }) as ProjectOfTest);
+    await summarize(projects.map((project) => bodyOf(project, newTraceId(), 0, 1)));
+    const lists = await Promise.all(projects.map(listed));
+    const stored = await Promise.all(projects.map(executions));
+    expect(lists.map(({ length }) => length)).toEqual([...Array(20).fill(0), 1, 1]);
+    expect(stored.map(({ length }) => length)).toEqual([...Array(20).fill(1), 0, 0]);
+  });
+});
+
 describe('a batch of a project with few rows and one with many', () => {
   test('stores the executions of the few before it looks at the traces of the many', async () => {
     const [few, many] = await Promise.all([newProject(api), newProject(api)]);

@@ -135,7 +135,8 @@ export function readTop<Kind extends keyof TopRows>(
     query: `SELECT ${select} FROM execution_facts FINAL ${joined} PREWHERE project_id = {projectId:String}
             WHERE start_unix_nano >= ${nanosOf('fromMs')} AND start_unix_nano < ${nanosOf('toMs')} AND ${rest}`,
     query_params: { projectId, ...window },
-    clickhouse_settings: sumSettings,
+    // Two requests at a time, each with three of these, leave memory for others.
+    clickhouse_settings: { ...sumSettings, max_memory_usage: '500000000' },
     format: 'JSONEachRow',
   });
 }

@@ -22,6 +22,7 @@ export function auditEndpoints(deps: AuditDeps) {
       tag: 'workspaces',
       access: { role: 'admin' },
       rateClass: 'read',
+      lane: 'lists',
       params: z.strictObject({ workspace_id: z.string().min(1).max(64) }),
       query: auditQuery,
       responses: { 200: { description: 'A page of the audit log', schema: listOf(auditRecordSchema) } },

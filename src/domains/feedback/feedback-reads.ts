@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { UnavailableError } from '../../lib/errors.ts';
+import { RateLimitedError, UnavailableError } from '../../lib/errors.ts';
+import { FairLane } from '../../lib/fair-lane.ts';
 import { TimeoutError, within } from '../../lib/within.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { FeedbackOfPrompts, PromptFeedback } from '../analytics/index.ts';
@@ -26,6 +27,14 @@ const waitMsMax = 1_000;
 export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
   readonly #postgres: Postgres;
   readonly #hasAny: LRUCache<string, boolean>;
+  /**
+   * Statements in progress. All projects share them. A statement keeps its place and its connection until it ends, also
+   * when nobody waits for it any more.
+   */
+  readonly #lane = new FairLane({
+    ...{ name: 'reads of feedback', capacity: 4, perKey: 2 },
+    ...{ waitingPerKey: 64, waitingMax: 1_024 },
+  });
   /** Projects for which Postgres is not asked again for now. */
   readonly #skipped = new LRUCache<string, true>({ max: projectsMax, ttl: waitMsMax });
 
@@ -83,9 +92,10 @@ export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
   async #orWithout<T>(projectId: string, without: T, read: () => Promise<T>): Promise<T> {
     if (this.#skipped.get(projectId)) return without;
     try {
-      return await within(waitMsMax, read);
+      return await within(waitMsMax, (signal) => this.#lane.run(projectId, read, { waiter: { signal } }));
     } catch (error) {
-      if (!(error instanceof UnavailableError || error instanceof TimeoutError)) throw error;
+      const isBusy = error instanceof RateLimitedError || error instanceof TimeoutError;
+      if (!isBusy && !(error instanceof UnavailableError)) throw error;
       this.#skipped.set(projectId, true);
       return without;
     }

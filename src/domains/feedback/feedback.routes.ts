@@ -94,6 +94,7 @@ function createTokenEndpoint(deps: FeedbackDeps) {
 function listEndpoint(deps: FeedbackDeps) {
   return endpoint({
     ...reading,
+    lane: 'lists',
     operationId: 'listFeedback',
     path: listPath,
     summary: 'List the feedback of a project, newest first',

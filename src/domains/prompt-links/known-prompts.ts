@@ -1,4 +1,6 @@
 import { LRUCache } from 'lru-cache';
+import { RateLimitedError, StatementTooSlowError } from '../../lib/errors.ts';
+import { FairLane } from '../../lib/fair-lane.ts';
 import { within } from '../../lib/within.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { KnownPrompt } from './prompt.ts';
@@ -52,6 +54,14 @@ type Entries = LRUCache<string, Entry>;
 export class KnownPrompts {
   readonly #options: KnownPromptsOptions;
   readonly #projects = new LRUCache<string, Entries>({ max: projectsMax });
+  /**
+   * Statements in progress. All projects share them, so that connections are left for prices. A statement keeps its
+   * place until it ends, also when nobody waits for it any more.
+   */
+  readonly #lane = new FairLane({
+    ...{ name: 'look-ups of prompts', capacity: 2, perKey: 1 },
+    ...{ waitingPerKey: 64, waitingMax: Number.POSITIVE_INFINITY },
+  });
   /** No look-up begins before: of any project after Postgres refused one, of one project after a slow one. */
   #restUntilMs = 0;
   readonly #restsUntilMs = new LRUCache<string, number>({ max: projectsMax });
@@ -93,7 +103,7 @@ export class KnownPrompts {
 
   async #ask(projectId: string, entries: Entries, wanted: readonly string[]): Promise<void> {
     try {
-      const found = await this.#options.find(projectId, wanted);
+      const found = await this.#lane.run(projectId, () => this.#options.find(projectId, wanted));
       for (const each of wanted) {
         const prompt = found.get(each);
         const freshUntilMs = Date.now() + (prompt === undefined ? this.#options.unknownMs : knownMs);
@@ -104,7 +114,10 @@ export class KnownPrompts {
         const entry = entries.get(each);
         if (entry !== undefined) entry.loading = undefined;
       }
-      this.#rest(error);
+      // The names of this project are the reason, so the others go on.
+      const isOwn = error instanceof RateLimitedError || error instanceof StatementTooSlowError;
+      if (isOwn) this.#restOf(projectId, error);
+      else this.#rest(error);
     }
   }
 

@@ -19,8 +19,8 @@ export interface ItemsPage {
 }
 
 /**
- * Lists with words, of all workspaces. Words that are short or in every text find no part of an index, so the texts of
- * all items of the project are read.
+ * Lists with words or a type, of all workspaces. Words that are short or in every text find no part of an index, so the
+ * texts of all items of the project are read. A type that no item has is looked for in all of them.
  */
 const searches = new FairLane({
   ...{ name: 'searches of prompts and parts', capacity: 3, perKey: 1 },
@@ -43,7 +43,8 @@ export async function listItemsPage<Wire>(
   const fingerprint = fingerprintOf({ list: kind.tables.items, projectId, sort, ...filters });
   const after = cursor === undefined ? undefined : decodeCursor(cursorSecret, fingerprint, cursor, position);
   const list = () => listItems(postgres, kind, { projectId, filters, sort, after, limit: limit + 1 });
-  const items = filters.q === undefined ? await list() : await searches.run(workspaceId, list, { waiter });
+  const isSearch = filters.q !== undefined || filters.equal !== undefined;
+  const items = isSearch ? await searches.run(workspaceId, list, { waiter }) : await list();
   return toPage(items, limit, toWire, (item) =>
     encodeCursor(cursorSecret, fingerprint, [positionOf[sort](item), item.id]),
   );

@@ -208,9 +208,14 @@ export async function pruneEvents(
   const old = postgres('events')
     .where('created_at', '<', new Date(nowMs - keptMs))
     .orderBy('created_at')
-    .limit(pruning.rows)
-    .select('id');
-  await deleteInSlices(() => postgres('events').whereIn('id', old.clone()).delete());
+    .limit(pruning.rows);
+  await deleteInSlices(async () => {
+    const ids = (await old.clone().select<{ id: string }[]>('id')).map(({ id }) => id);
+    // One event can have a million deliveries: each redelivery is one.
+    const some = postgres('webhook_deliveries').whereIn('event_id', ids).limit(pruning.rows).select('id');
+    const isDone = await deleteInSlices(() => postgres('webhook_deliveries').whereIn('id', some.clone()).delete());
+    return isDone ? postgres('events').whereIn('id', ids).delete() : 0;
+  });
 }
 
 /**

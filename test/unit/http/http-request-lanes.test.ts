@@ -13,7 +13,7 @@ const common = {
 } as const;
 
 let release: (() => void)[] = [];
-const held = { records: 0, writes: 0 };
+const held = { records: 0, writes: 0, lists: 0 };
 
 /** Handlers that go on until they are told to end, counted by their lane. */
 const endpoints = [
@@ -26,6 +26,19 @@ const endpoints = [
       held.records += 1;
       await new Promise<void>((resolve) => release.push(resolve));
       held.records -= 1;
+      return { status: 204 };
+    },
+  }),
+  endpoint({
+    ...common,
+    operationId: 'list',
+    path: '/list',
+    rateClass: 'read',
+    lane: 'lists',
+    handle: async () => {
+      held.lists += 1;
+      await new Promise<void>((resolve) => release.push(resolve));
+      held.lists -= 1;
       return { status: 204 };
     },
   }),
@@ -131,4 +144,22 @@ test('of requests with a mebibyte of body a workspace has one under way, while a
     return done;
   });
   expect(new Set(await all)).toEqual(new Set([204]));
+});
+
+test('a workspace with slow lists holds two places of them, and its other reads go on', async () => {
+  release = [];
+  const lists = Array.from({ length: 5 }, () => call('/list', 'one'));
+  await until('two lists are read', 5_000, () => held.lists === 2);
+  const read = call('/read', 'one');
+  await until('the read has begun', 5_000, () => held.records === 1);
+  let done = false;
+  const statuses = Promise.all([read, ...lists].map(async (each) => (await each).status)).finally(() => {
+    done = true;
+  });
+  await until('all are answered', 10_000, () => {
+    expect(held.lists).toBeLessThanOrEqual(2);
+    releaseAll();
+    return done;
+  });
+  expect(new Set(await statuses)).toEqual(new Set([204]));
 });

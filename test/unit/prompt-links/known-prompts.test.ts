@@ -79,6 +79,24 @@ describe('what is known of prompts', () => {
     expect([await slow, await names(prompts, 'p', 'a')]).toEqual([[], ['prm_a']]);
   });
 
+  test('is asked by one statement of a project at a time, also when nobody waits any more', async () => {
+    const asked: string[] = [];
+    const ends: (() => void)[] = [];
+    const find = async (projectId: string) => {
+      asked.push(projectId);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return new Map<string, KnownPrompt>();
+    };
+    const slow = new KnownPrompts({ find, unknownMs: 2_000, logger });
+    const waiting = [names(slow, 'slow', 'a'), names(slow, 'slow', 'b'), names(slow, 'other', 'c')];
+    await vi.advanceTimersByTimeAsync(250);
+    await Promise.all(waiting);
+    expect(asked).toEqual(['slow', 'other']);
+    for (const end of ends.splice(0)) end();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(asked).toEqual(['slow', 'other', 'slow']);
+  });
+
   test('is bounded: one project asks for 200 names at once, forgets old ones and does not push out those of another', async () => {
     const db = database({ p: { a: known('a') }, q: { a: known('a') } });
     await names(db.known, 'q', 'a');

@@ -36,6 +36,9 @@ const rowsReadPerRow = 4;
 /** Reads from ClickHouse by one batch for one project, about 20 ms each. */
 const readsMax = 10;
 
+/** Projects of one workspace that a batch summarizes, one after the other. Those of further ones are left for the list. */
+const projectsMax = 20;
+
 /**
  * Projects with at most this many rows in a batch are listed before the others are summarized, so
  * that they do not wait for the reads of a project that sends much.
@@ -61,10 +64,10 @@ export async function summarizeBatch(deps: SummarizeBatchDeps, entries: readonly
   const projects = tracesOfBatch(entries);
   const few = projects.filter(({ rows }) => rows <= fewRowsMax);
   const many = projects.filter(({ rows }) => rows > fewRowsMax);
-  const joinTime: JoinTime = new Map();
+  const used: Used = { joinTime: new Map(), projects: new Map() };
   for (const group of [few, many]) {
     if (group.length === 0) continue;
-    const outcomes = await summarizeProjects(deps, group, joinTime);
+    const outcomes = await summarizeProjects(deps, group, used);
     for (const outcome of await insertOutcomes(deps, outcomes)) {
       if (outcome.left.length === 0) continue;
       await listForSummary(deps.redis, outcome.project, outcome.left);
@@ -73,10 +76,17 @@ export async function summarizeBatch(deps: SummarizeBatchDeps, entries: readonly
   }
 }
 
+/** What workspaces have used of their shares in a batch. */
+interface Used {
+  joinTime: JoinTime;
+  /** Number of projects. */
+  projects: Map<string, number>;
+}
+
 async function summarizeProjects(
   deps: SummarizeBatchDeps,
   projects: readonly ProjectOfBatch[],
-  joinTime: JoinTime,
+  { joinTime, projects: counts }: Used,
 ): Promise<Outcome[]> {
   const rowsLeft = new Map<string, number>();
   for (const { workspaceId, rows } of projects) {
@@ -86,6 +96,12 @@ async function summarizeProjects(
   const withLogs = await deps.logProjects.among(projects.map(({ projectId }) => projectId));
   const clock = readEngineClock(deps.clickhouse);
   for (const project of projects) {
+    const count = (counts.get(project.workspaceId) ?? 0) + 1;
+    counts.set(project.workspaceId, count);
+    if (count > projectsMax) {
+      outcomes.push(left(project));
+      continue;
+    }
     try {
       const hasLogs = withLogs.has(project.projectId);
       outcomes.push(await summarizeProject(deps, project, { clock, rowsLeft, joinTime, hasLogs }));
@@ -182,5 +198,9 @@ async function insertOutcomes(deps: SummarizeBatchDeps, outcomes: readonly Outco
 
 function leftWhole(deps: SummarizeBatchDeps, project: ProjectOfBatch, error: unknown): Outcome {
   deps.logger.warn({ err: error, project_id: project.projectId }, 'traces could not be summed up');
+  return left(project);
+}
+
+function left(project: ProjectOfBatch): Outcome {
   return { project, executions: [], left: [...project.traces.keys()] };
 }
