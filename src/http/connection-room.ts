@@ -10,16 +10,17 @@ const newMin = 512;
 interface Connection {
   /** Whether it has sent no request yet. */
   isSilent: boolean;
-  /** How many of its requests are in progress. */
-  underWay: number;
+  /** The responses to its requests in progress. */
+  answers: Set<ServerResponse>;
 }
 
 /**
  * Limits the connections of a process, which all callers share. When there is one too many, the
  * oldest connection that waits for a request is closed. If more than `newMin` connections (or half
  * the maximum) have never sent a request, it is one of these, because no client needs to stay
- * silent for longer than a moment. Otherwise it is one between two requests. A connection with a
- * request in progress is never closed; if all have one, the new connection is closed.
+ * silent for longer than a moment. Otherwise it is one between two requests, or else one whose client has not read
+ * its responses, which are complete. A connection whose request is processed is never closed; if all have one, the new
+ * connection is closed.
  */
 export class ConnectionRoom {
   readonly #max: number;
@@ -33,7 +34,7 @@ export class ConnectionRoom {
 
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => {
-      this.#open.set(socket, { isSilent: true, underWay: 0 });
+      this.#open.set(socket, { isSilent: true, answers: new Set() });
       this.#silent++;
       socket.once('close', () => this.#forget(socket));
       if (this.#open.size > this.#max) this.#makeRoom(socket);
@@ -49,8 +50,8 @@ export class ConnectionRoom {
     if (connection === undefined) return;
     if (connection.isSilent) this.#silent--;
     connection.isSilent = false;
-    connection.underWay++;
-    res.once('close', () => connection.underWay--);
+    connection.answers.add(res);
+    res.once('close', () => connection.answers.delete(res));
   }
 
   #forget(socket: Socket): void {
@@ -59,15 +60,19 @@ export class ConnectionRoom {
   }
 
   #makeRoom(newest: Socket): void {
-    const isIdle = ({ isSilent, underWay }: Connection) => !isSilent && underWay === 0;
+    const isIdle = ({ isSilent, answers }: Connection) => !isSilent && answers.size === 0;
+    const isSilent = (connection: Connection, socket: Socket) => connection.isSilent && socket !== newest;
+    const isUnread = ({ isSilent, answers }: Connection) =>
+      !isSilent && [...answers].every(({ writableEnded }) => writableEnded);
     const manySilent = this.#silent > Math.min(newMin, this.#max / 2);
-    const oldest = (manySilent ? undefined : this.#first(isIdle)) ?? this.#first(({ isSilent }) => isSilent) ?? newest;
+    const oldest =
+      (manySilent ? undefined : this.#first(isIdle)) ?? this.#first(isSilent) ?? this.#first(isUnread) ?? newest;
     this.#forget(oldest);
     oldest.destroy();
   }
 
-  #first(matches: (connection: Connection) => boolean): Socket | undefined {
-    for (const [socket, connection] of this.#open) if (matches(connection)) return socket;
+  #first(matches: (connection: Connection, socket: Socket) => boolean): Socket | undefined {
+    for (const [socket, connection] of this.#open) if (matches(connection, socket)) return socket;
     return undefined;
   }
 }

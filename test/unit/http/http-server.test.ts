@@ -153,6 +153,29 @@ describe('one connection too many', () => {
   });
 });
 
+describe('one connection too many, while the clients of all others do not read', () => {
+  test('closes the oldest of those whose responses are complete', async () => {
+    const app: RequestListener = (req, res) =>
+      void res.end(req.url === '/large' ? Buffer.alloc(32 * 1024 * 1024) : 'ok');
+    const server = await listen({ app, port: 0, host: '127.0.0.1', acceptHandles: 4, connectionsMax: 2 });
+    started.push(server);
+    const open = async (path: string) => {
+      const socket = connect(server.port, '127.0.0.1');
+      socket.on('error', () => undefined); // It may be cut off.
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      await once(socket, 'readable');
+      return socket;
+    };
+    const [first, second] = [await open('/large'), await open('/large')];
+    const third = await open('/');
+    expect(String(third.read())).toContain('200 OK');
+    first.resume();
+    await once(first, 'close');
+    expect(second.closed).toBe(false);
+    for (const socket of [second, third]) socket.destroy();
+  });
+});
+
 describe('requests that are sent together on one connection', () => {
   /** Sends as many at once and reads until the connection ends; the paths that were answered, in order. */
   async function sendTogether(port: number, count: number): Promise<string[]> {
