@@ -55,8 +55,11 @@ export class RequestLanes {
   readonly #records: FairLane;
   readonly #lanes: Readonly<Record<LaneName, FairLane | undefined>>;
   readonly #whyStuck: WhyStuck;
-  /** Shared in the same way. One large body is parsed at a time. */
-  readonly #largeBodies = new FairLane({ name: 'large request bodies', capacity: 1, perKey: 1, ...waiting });
+  /**
+   * Shared in the same way. A body holds its place while its parse rests, so several sharers have one each;
+   * `sharedThird` takes their steps in turn.
+   */
+  readonly #largeBodies = new FairLane({ name: 'large request bodies', capacity: 4, perKey: 1, ...waiting });
   /** Mebibytes of large answers that are being sent. They limit the memory that slow clients keep in use. */
   readonly #answers = new FairLane({
     ...{ name: 'large responses', capacity: 192, perKey: 32 },

@@ -51,7 +51,7 @@ const lanes: readonly [name: string, create: () => Enter, endedBefore: number][]
       const requestLanes = new RequestLanes();
       return (sharer, work) => requestLanes.runParse(sharer, work);
     },
-    1,
+    0,
   ],
   [
     'bodies of spans',
