@@ -3,16 +3,22 @@ import { createGunzip, createInflate } from 'node:zlib';
 import { MalformedError, TooLargeError, UnsupportedMediaTypeError } from '../lib/errors.ts';
 import { Pace, runInSlices, sharedThird } from '../lib/pace.ts';
 import type { BodyHold } from './body-intake.ts';
+import { costsMoreThan } from './json-pieces.ts';
 import { parseJson, parseSteps } from './parse-json.ts';
 
 /** A larger body is parsed in steps, so that other requests run in between. */
 const atOnceBytesMax = 256 * 1024;
+/** The values of a smaller body are not counted, because parsing it never takes more than a few milliseconds. */
+const uncountedBytesMax = 24 * 1024;
+/** A body whose values cost more, which is one to four milliseconds, is parsed in turn with other large work. */
+const atOnceCostMax = 20_000;
 
 /**
  * Reads a JSON body. Returns `undefined` when there is none. `bytesMax` limits the bytes sent and
  * the inflated bytes. Both are counted while reading, so a decompression bomb uses at most
  * `bytesMax` of memory. With `asText`, JSON may also come as `text/plain`, the type that a browser
- * sends to another origin without asking first, as `navigator.sendBeacon` does.
+ * sends to another origin without asking first, as `navigator.sendBeacon` does. `inTurn` runs the
+ * parsing of bodies that are large or have very many values.
  * @throws UnsupportedMediaTypeError, TooLargeError, InvalidError, MalformedError (`malformed_json`,
  * `json_too_deep`, ...), and what `hold` and `inTurn` throw when there is no room
  */
@@ -29,7 +35,10 @@ export async function readJsonBody(
   checkJsonContentType(req.headers['content-type'], asText);
   const bytes = await readBytes(req, bytesMax, hold);
   if (bytes.length === 0) return undefined;
-  if (bytes.length <= atOnceBytesMax) return parseJson(bytes);
+  if (bytes.length <= uncountedBytesMax) return parseJson(bytes);
+  // One step, because steps would refuse values that a body of this size may have. It takes less than 50 ms.
+  if (bytes.length <= atOnceBytesMax)
+    return costsMoreThan(bytes, atOnceCostMax) ? inTurn(async () => parseJson(bytes)) : parseJson(bytes);
   return inTurn(() => runInSlices(parseSteps(bytes), new Pace(sharedThird(hold.sharer))));
 }
 

@@ -33,6 +33,11 @@ export interface JsonPieces {
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBrace, openBracket] = [0x7b, 0x5b];
 const closers: ReadonlySet<number> = new Set([0x7d, 0x5d]);
+/** Cost of each byte outside of texts. */
+const costOfByte = new Uint8Array(256);
+for (const byte of [openBrace, openBracket]) costOfByte[byte] = costs.container;
+costOfByte[colon] = costs.member;
+costOfByte[comma] = costs.separator;
 /** Depth within an array that is a member of the root. */
 const elementDepth = 2;
 
@@ -111,6 +116,21 @@ export function* findPieces(bytes: Buffer): Generator<void, JsonPieces> {
   // If the text ends within an array, the frame lacks its end and the parser refuses it.
   if (elements === undefined) frame.push(bytes.subarray(frameStart));
   return { frame: Buffer.concat(frame), arrays };
+}
+
+/** Tells whether parsing this JSON text costs more than `most`, without its escapes. Reads only until it does. */
+export function costsMoreThan(bytes: Buffer, most: number): boolean {
+  let cost = 0;
+  for (let index = 0; index < bytes.length && cost <= most; index++) {
+    if (bytes[index] !== quote) cost += costOfByte[bytes[index] ?? 0] ?? 0;
+    else {
+      // The inner loop is short, because most bytes of large bodies are in texts.
+      for (index++; index < bytes.length && bytes[index] !== quote; index++) {
+        if (bytes[index] === backslash) index++;
+      }
+    }
+  }
+  return cost > most;
 }
 
 function skipBlank(bytes: Buffer, start = 0): number {

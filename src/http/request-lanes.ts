@@ -112,7 +112,10 @@ export class RequestLanes {
     return fairLane.run(sharer, cost === 1 ? handle : () => rest().then(handle), { cost, waiter });
   }
 
-  /** Parses a large body in its turn. Other work runs between the steps. Throws as {@link run}. */
+  /**
+   * Parses a body that is large or has very many values in its turn. Other work runs between the steps. Throws
+   * as {@link run}.
+   */
   async runParse<T>(sharer: string, parse: () => Promise<T>): Promise<T> {
     return this.#largeBodies.run(sharer, () => sharedThird(sharer)().then(parse));
   }
