@@ -178,6 +178,40 @@ describe('what an import may cost', () => {
   });
 });
 
+describe('what clients that are slow may hold', () => {
+  test('exports that nobody reads, and those that wait for them, hold no place of other requests', async () => {
+    const target = await newProject(it.api);
+    // More than the buffers of a connection take.
+    const versions = Array.from({ length: 16 }, (_, index) => promptVersion('a', index + 1, '\u0001'.repeat(262_144)));
+    const lines = toLines([itemLine('prompt', 'a', { versions: versions.length }), ...versions]);
+    expect(await imported(target, gzipped(lines))).toMatchObject({ status: 200 });
+    const leaving = new AbortController();
+    const open = () =>
+      fetch(`${it.api.url}/api/projects/${target.id}/prompts/export`, {
+        headers: { 'X-API-Key': target.key },
+        signal: leaving.signal,
+      });
+    const unread = await open();
+    expect(unread.status).toBe(200);
+    const ended = () => 'an export did not wait any longer';
+    const waiting = Array.from({ length: 8 }, () => open().then(ended, ended));
+    const options = { key: target.key, params: { project_id: target.id } };
+    // One of these comes after all exports have begun to wait.
+    for (let reads = 0; reads < 20; reads++) {
+      expect(await Promise.race([it.api.call('listPrompts', options), ...waiting])).toMatchObject({ status: 200 });
+    }
+    leaving.abort();
+    await Promise.all(waiting);
+  });
+
+  test('endpoints that read or write as slowly as their client are in no lane of other requests', () => {
+    const raw = it.api.process.endpoints.filter(({ kind }) => kind === 'raw');
+    const inLanes = raw.filter(({ rateClass, lane }) => ['read', 'write'].includes(rateClass) && lane !== 'none');
+    expect(raw.length).toBeGreaterThan(2);
+    expect(inLanes.map(({ operationId }) => operationId)).toEqual([]);
+  });
+});
+
 describe('what an import may say', () => {
   test.each(['config', 'input_schema'])('a %s over 256 KiB as JSON is refused with its line', async (field) => {
     const version = promptVersion('a', 1, 'x', { [field]: { description: 'x'.repeat(262_144) } });

@@ -54,6 +54,8 @@ function exportEndpoint({ postgres }: ImportDeps) {
     tag: 'prompts',
     access: { scope: 'prompts:read' },
     rateClass: 'read',
+    // An export lasts as long as its client reads. The lane here bounds the exports.
+    lane: 'none',
     params: projectParams,
     responses: { 200: { description: 'The exported lines', contentType: ndjson, example: exampleLines } },
     problems: ['project_not_found', 'workspace_busy', 'server_busy'],
@@ -134,6 +136,8 @@ function importEndpoint(deps: ImportDeps) {
       'Existing items and versions do not change. A version that exists with different content is a conflict. `dry_run=true` ' +
       'reports the changes without making them.',
     tag: 'prompts',
+    // An import lasts as long as its client sends. The lanes here bound the imports.
+    lane: 'none',
     params: projectParams,
     query: z.strictObject({
       dry_run: booleanParam().default(false).meta({ description: 'Whether to report the changes without making them' }),
