@@ -69,7 +69,7 @@ export function authorOf({ actor: { type, id } }: Acting): Author {
 }
 
 /** An import holds its locks for up to 120 s. A change that waits for them gives its connection back after this time. */
-const lockWaitMsMax = 3_000;
+const lockWaitMsMax = 1_000;
 
 /**
  * Runs a change of one item in one transaction. After the commit, requests every process to invalidate

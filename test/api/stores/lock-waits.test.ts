@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import { lockPartGraph } from '../../../src/domains/parts/index.ts';
+import { promptKind } from '../../../src/domains/prompts/index.ts';
+import { changeItem } from '../../../src/domains/versioned/collection.ts';
+import { newId } from '../../../src/lib/ids.ts';
 import { connectPostgres, type Postgres, type Transaction } from '../../../src/stores/postgres/client.ts';
 import { expectProblem } from '../../support/api.ts';
 import { usePromptApi } from '../../support/prompt-api.ts';
 
-// A change waits three seconds for a lock.
+// A change waits for a second for a lock.
 vi.setConfig({ testTimeout: 30_000 });
 const it = usePromptApi();
 
@@ -51,4 +54,21 @@ test('changes of what parts mean are refused while a long transaction changes it
       ['deletePart', id],
     ],
   );
+});
+
+test('a change gives its connection back after a second', async () => {
+  const nothing = async () => undefined;
+  const checks = { checkContent: async () => [], versionAdded: nothing };
+  const { rows } = await changeItem(
+    { kind: promptKind, postgres: owner, invalidations: { publish: nothing }, ...checks },
+    {
+      project: { projectId: newId('prj'), workspaceId: newId('wsp') },
+      actor: { type: 'system', id: null, requestId: null },
+    },
+    async (transaction) => {
+      const { rows } = await transaction.raw<{ rows: object[] }>('show lock_timeout');
+      return { item: { id: newId('prm') }, rows };
+    },
+  );
+  expect(rows).toEqual([{ lock_timeout: '1s' }]);
 });
