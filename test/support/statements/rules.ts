@@ -120,7 +120,7 @@ export const exceptions: readonly Exception[] = [
   {
     engine: 'postgres',
     statement:
-      /^update "events" set "fanned_out_at"|^delete from "events"|^select "id", "project_id" from "webhooks" where "deleted_at" is not null|^update "webhook_deliveries" set "status" = \$1, "lease"/,
+      /^update "events" set "fanned_out_at"|^delete from "events"|^select "id" from "events" where "created_at"|^delete from "webhook_deliveries" where "id" in \(select "id" from "webhook_deliveries" where "event_id"|^select "id", "project_id" from "webhooks" where "deleted_at" is not null|^update "webhook_deliveries" set "status" = \$1, "lease"/,
     why: 'a worker: events whose deliveries were created, what has expired, and webhooks that are marked as deleted',
   },
   {
