@@ -1,4 +1,5 @@
 import { beginningOf } from '../../lib/beginning-of.ts';
+import { ownTurn } from '../../lib/few-per-turn.ts';
 import type { ProjectId } from '../../lib/ids.ts';
 import { storableText } from '../../lib/storable-text.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
@@ -73,13 +74,42 @@ export async function saveCandidate(
   return saved.length > 0;
 }
 
-/** Stores evaluations. Those of a replay exist. */
+/** Rows of one INSERT of evaluations, and bytes of their texts. Binding so many takes some milliseconds. */
+const insert = { rowsMax: 250, bytesMax: 1024 * 1024 };
+
+/** Stores evaluations, each INSERT in a turn of its own. Those of a replay exist. */
 export async function saveEvaluations(
+  transaction: Postgres,
+  run: RunRef,
+  evaluations: readonly Evaluation[],
+): Promise<void> {
+  for (const part of insertsOf(evaluations)) {
+    await ownTurn();
+    await insertEvaluations(transaction, run, part);
+  }
+}
+
+function* insertsOf(evaluations: readonly Evaluation[]): Generator<Evaluation[]> {
+  let part: Evaluation[] = [];
+  let bytes = 0;
+  for (const each of evaluations) {
+    const ownBytes = Buffer.byteLength(each.output) + Buffer.byteLength(each.feedback);
+    if (part.length === insert.rowsMax || (part.length > 0 && bytes + ownBytes > insert.bytesMax)) {
+      yield part;
+      part = [];
+      bytes = 0;
+    }
+    part.push(each);
+    bytes += ownBytes;
+  }
+  if (part.length > 0) yield part;
+}
+
+async function insertEvaluations(
   transaction: Postgres,
   { projectId, runId }: RunRef,
   evaluations: readonly Evaluation[],
 ): Promise<void> {
-  if (evaluations.length === 0) return;
   await transaction('optimization_evaluations')
     .insert(
       evaluations.map((each) => ({
