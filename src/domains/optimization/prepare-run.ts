@@ -70,7 +70,7 @@ export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): 
     rows: await mapInSlices(scorable.rows, (row) => placeOf(row, item.id), rest),
     dropped: found.dropped + usable.dropped + valid.dropped + scorable.dropped,
     holdoutFraction: body.holdout_fraction,
-    prices: callPrices(deps.prices.table, await deps.prices.overrides.of(project.projectId), new Date()),
+    prices: callPrices(deps.prices.table, await deps.prices.overrides.of(project), new Date()),
   });
   const { source } = body.dataset;
   const options: RunOptions = {

@@ -119,7 +119,7 @@ async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attemp
     findProjectScope(postgres, run.projectId),
     listRows(postgres, run),
     readJournal(postgres, lease),
-    deps.prices.overrides.of(run.projectId),
+    deps.prices.overrides.of(run),
   ]);
   if (project === undefined) throw new RunFailed('prompt_deleted', 'The project of the prompt was deleted');
   const prices = callPrices(deps.prices.table, overrides, run.createdAt);

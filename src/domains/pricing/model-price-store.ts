@@ -16,6 +16,29 @@ export async function findModelPrices(postgres: Postgres, projectId: string): Pr
 }
 
 /**
+ * Returns the version of the project's own prices, which each change replaces, and the prices unless they have the
+ * version `known`; undefined when it never had any.
+ * @throws UnavailableError while Postgres is unavailable
+ */
+export async function findChangedPrices(
+  postgres: Postgres,
+  projectId: string,
+  known: string | undefined,
+): Promise<{ version: string; list: ModelPriceList | undefined } | undefined> {
+  // The version is the transaction that wrote the row. Two changes may have the same time, to the millisecond.
+  const columns =
+    'updated_at, xmin::text as version, case when xmin::text is distinct from ? then prices end as prices';
+  const row = await postgres('model_prices')
+    .where('project_id', projectId)
+    .first<{ version: string; prices: StoredPrice[] | null; updated_at: Date } | undefined>(
+      postgres.raw(columns, [known ?? null]),
+    );
+  if (row === undefined) return undefined;
+  const list = row.prices === null ? undefined : { prices: row.prices.map(fromStored), updatedAt: row.updated_at };
+  return { version: row.version, list };
+}
+
+/**
  * Does the same as {@link findModelPrices}, and keeps others from replacing the prices until the
  * transaction ends.
  */

@@ -32,12 +32,12 @@ const searchesMax = 2;
  */
 export async function estimateCost(
   { table, overrides }: PriceSource,
-  projectId: string,
+  project: { projectId: string; workspaceId: string },
   { provider, model }: Model,
   inputTokens: number,
 ): Promise<bigint | null> {
   // A price is optional here: without the database the render still succeeds.
-  const own = await overrides.of(projectId).catch(() => undefined);
+  const own = await overrides.of(project).catch(() => undefined);
   if (own === undefined) return null;
   const usage = {
     inputTokens,

@@ -105,7 +105,7 @@ export async function renderPrompt(deps: RenderDeps, request: RenderRequest): Pr
     rendered,
     variables: { used, defaulted, missing, unused: unused.filter((name) => !isUsed.has(name)) },
     tokens,
-    estimatedCostNanoUsd: model && (await estimateCost(deps.prices, project.projectId, model, tokens.count)),
+    estimatedCostNanoUsd: model && (await estimateCost(deps.prices, project, model, tokens.count)),
     warnings: [...warnOfWindow(model, tokens), ...warnOfParts(compiled), ...unfilled.map(warnOfPlaceholder)],
   };
 }

@@ -37,7 +37,7 @@ export class MissingBodyError extends BadBodyError {
  */
 export async function ingestBody(deps: IngestBodyDeps, jobId: string, payload: IngestBodyPayload): Promise<void> {
   // This runs before the memory is held, so that a wait for Postgres blocks no other body.
-  const overrides = await deps.priceOverrides.of(payload.projectId);
+  const overrides = await deps.priceOverrides.of(payload);
   const { signal = 'traces' } = payload;
   if (signal === 'logs') await deps.logProjects.note(payload.projectId);
   await deps.hold(payload, async () => {
