@@ -8,7 +8,7 @@ import { type AwaitedBody, readOutcomes } from './body-outcomes.ts';
 import { connectRequestQueue } from './connect-queue.ts';
 import { barrierMsMax, DurabilityBarrier, isWrittenWithAnswer } from './durability-barrier.ts';
 import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
-import { type IngestBodyPayload, type IngestOutcome, jobCatalog } from './job-catalog.ts';
+import { type IngestBodyPayload, type IngestOutcome, jobCatalog, retryOptions } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
 import { LaneSchedule } from './lane-schedule.ts';
 import { nextDueAtMs, oldestOf } from './queue-stats.ts';
@@ -157,7 +157,7 @@ export function createBodyPublisher(
 type Lanes = Record<IngestLane, Queue>;
 
 const { attempts, removeOnComplete } = jobCatalog.ingestBody;
-const jobOptions = { attempts, backoff: { type: 'custom' }, removeOnComplete, removeOnFail: false };
+const jobOptions = { attempts, ...retryOptions, removeOnComplete, removeOnFail: false };
 
 /** Returns the base time of the lanes. The first process that asks sets it. */
 async function readBase(redis: Redis): Promise<number> {

@@ -4,7 +4,7 @@ import type { Redis } from '../stores/redis/client.ts';
 import { connectRequestQueue } from './connect-queue.ts';
 import { barrierMsMax, DurabilityBarrier } from './durability-barrier.ts';
 import { applyIdentityEventPayload, type IdentityEvent } from './identity-event.ts';
-import { jobCatalog } from './job-catalog.ts';
+import { jobCatalog, retryOptions } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
 
 /** An event that could not be applied. It waits for an operator or for a resend by the provider. */
@@ -49,7 +49,7 @@ export function createIdentityEventPublisher(
 ): IdentityEventPublisher {
   const { queue: name, attempts, removeOnComplete } = jobCatalog.applyIdentityEvent;
   const queue = connectRequestQueue(name, redis);
-  const options = { attempts, backoff: { type: 'custom' }, removeOnComplete, removeOnFail: false };
+  const options = { attempts, ...retryOptions, removeOnComplete, removeOnFail: false };
 
   return {
     queue,

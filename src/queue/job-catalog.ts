@@ -189,6 +189,12 @@ export const jobCatalog = {
 
 export type JobName = keyof typeof jobCatalog;
 
+/**
+ * Options of the jobs that are retried without end. BullMQ would store the stacks of all their errors again with each
+ * retry; only the last one is kept.
+ */
+export const retryOptions = { backoff: { type: 'custom' }, stackTraceLimit: 1 } as const;
+
 const backoffFirstMs = 250;
 const backoffMaxMs = 30_000;
 

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import type { Redis } from '../stores/redis/client.ts';
 import { connectRequestQueue } from './connect-queue.ts';
-import { jobCatalog } from './job-catalog.ts';
+import { jobCatalog, retryOptions } from './job-catalog.ts';
 
 /** A run that needs a job. */
 export interface RunToEnqueue {
@@ -24,7 +24,7 @@ export function connectOptimizationQueue(redis: Redis): {
   const { queue: name, attempts } = jobCatalog.runOptimization;
   const queue = connectRequestQueue(name, redis);
   // A finished or failed job must not keep a later one of the same run away.
-  const options = { attempts, backoff: { type: 'custom' }, removeOnComplete: true, removeOnFail: true };
+  const options = { attempts, ...retryOptions, removeOnComplete: true, removeOnFail: true };
   return {
     queue,
     async add(runs) {

@@ -1,5 +1,5 @@
 import type { Job, Queue } from 'bullmq';
-import { type IngestBodyPayload, type IngestOutcome, jobCatalog } from '../../../queue/job-catalog.ts';
+import { type IngestBodyPayload, type IngestOutcome, jobCatalog, retryOptions } from '../../../queue/job-catalog.ts';
 import type { JobFacts } from '../../../queue/job-facts.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
 import type { LatencyRecorder } from '../../../telemetry/latency.ts';
@@ -61,7 +61,7 @@ export async function ingestOrIsolate(
 async function isolate(deps: IngestOrIsolateDeps, job: JobFacts, payload: IngestBodyPayload): Promise<'isolated'> {
   const { attempts, removeOnComplete } = jobCatalog.isolateBody;
   const priority = await placeAmongOwn(deps.isolation, payload.workspaceId);
-  const options = { jobId: job.id, attempts, removeOnComplete, backoff: { type: 'custom' }, priority };
+  const options = { jobId: job.id, attempts, removeOnComplete, ...retryOptions, priority };
   await deps.isolation.add('isolateBody', payload, options);
   return 'isolated';
 }
