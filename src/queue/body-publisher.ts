@@ -1,4 +1,5 @@
 import { Job, type Queue } from 'bullmq';
+import { cachedFor } from '../lib/cached-for.ts';
 import { UnavailableError } from '../lib/errors.ts';
 import { TimeoutError } from '../lib/within.ts';
 import type { Redis } from '../stores/redis/client.ts';
@@ -14,7 +15,7 @@ import { LaneSchedule } from './lane-schedule.ts';
 import { nextDueAtMs, oldestOf } from './queue-stats.ts';
 import { RedisClock } from './redis-clock.ts';
 import { addStoreBody, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
-import { unfinishedReceiptAtMs } from './unfinished-receipt.ts';
+import { unfinishedReceipts } from './unfinished-receipt.ts';
 
 export type { AwaitedBody } from './body-outcomes.ts';
 export type { SpanMeter } from './store-body-script.ts';
@@ -42,7 +43,7 @@ export interface BodyPublisher {
   backlogOf(workspaceId: string): Promise<WorkspaceBacklog>;
   /**
    * Returns when the oldest unfinished body of a workspace was received, in milliseconds since the epoch; undefined when
-   * it has none.
+   * it has none. It may be as of a second ago.
    * @throws the error of Redis, and RangeError when too many bodies of all workspaces wait to be examined
    */
   oldestUnfinishedAtMs(workspaceId: string): Promise<number | undefined>;
@@ -84,6 +85,10 @@ export function createBodyPublisher(
   const queues = ingestLanes.map((lane) => lanes[lane]);
   const schedule = new LaneSchedule();
   let baseS: number | undefined;
+  const unfinished = cachedFor(unfinishedMs, async () => {
+    const atMs = clock.nowMs();
+    return { atMs, receipts: await unfinishedReceipts(redis, queues) };
+  });
 
   async function store(
     jobId: string,
@@ -138,9 +143,10 @@ export function createBodyPublisher(
     },
     async oldestUnfinishedAtMs(workspaceId) {
       if (!(await redis.exists(backlogKey(workspaceId)))) return undefined;
-      const atMs = await unfinishedReceiptAtMs(redis, queues, workspaceId);
-      if (atMs === undefined) throw new RangeError('Too many bodies wait');
-      return Number.isFinite(atMs) ? atMs : undefined;
+      const { atMs, receipts } = await unfinished();
+      if (receipts === undefined) throw new RangeError('Too many bodies wait');
+      // All that came before the jobs were read are done.
+      return receipts.get(workspaceId) ?? atMs;
     },
     async nextDueAtMs() {
       const laneBaseS = Number((await redis.get(laneBaseKey)) ?? 0);
@@ -155,6 +161,9 @@ export function createBodyPublisher(
 }
 
 type Lanes = Record<IngestLane, Queue>;
+
+/** The jobs of all workspaces are read at most once in this time. */
+const unfinishedMs = 1_000;
 
 const { attempts, removeOnComplete } = jobCatalog.ingestBody;
 const jobOptions = { attempts, ...retryOptions, removeOnComplete, removeOnFail: false };

@@ -1,4 +1,5 @@
 import type { Queue } from 'bullmq';
+import { mapInSlices } from '../lib/pace.ts';
 import type { Redis } from '../stores/redis/client.ts';
 import { type IngestBodyPayload, ingestBodyPayload } from './job-catalog.ts';
 
@@ -6,25 +7,33 @@ import { type IngestBodyPayload, ingestBodyPayload } from './job-catalog.ts';
 const jobsMax = 5_000;
 
 /**
- * Returns when the oldest unfinished body was received, of one workspace or of all, in milliseconds since the epoch;
- * Infinity when all are done, undefined when there are too many to examine. The lists are read in one
- * transaction, so a job that changes its state is not missed.
+ * Returns when the oldest unfinished body was received, in milliseconds since the epoch; Infinity when all are done,
+ * undefined when there are too many to examine.
  */
-export async function unfinishedReceiptAtMs(
+export async function unfinishedReceiptAtMs(redis: Redis, queues: readonly Queue[]): Promise<number | undefined> {
+  const receipts = await unfinishedReceipts(redis, queues);
+  return receipts && Math.min(...receipts.values());
+}
+
+/**
+ * Returns when the oldest unfinished body of each workspace that has one was received; undefined when there are too
+ * many to examine. The lists are read in one transaction, so a job that changes its state is not missed.
+ */
+export async function unfinishedReceipts(
   redis: Redis,
   queues: readonly Queue[],
-  workspaceId?: string,
-): Promise<number | undefined> {
-  let firstMs = Number.POSITIVE_INFINITY;
+): Promise<ReadonlyMap<string, number> | undefined> {
+  const receipts = new Map<string, number>();
   for (const queue of queues) {
     const ids = await unfinishedIds(redis, queue);
     if (ids === undefined) return undefined;
     for (const payload of await payloadsOf(redis, queue, ids)) {
-      if (workspaceId === undefined || payload.workspaceId === workspaceId)
-        firstMs = Math.min(firstMs, payload.receivedAtMs);
+      if (payload === undefined) continue;
+      const { workspaceId, receivedAtMs } = payload;
+      receipts.set(workspaceId, Math.min(receipts.get(workspaceId) ?? receivedAtMs, receivedAtMs));
     }
   }
-  return firstMs;
+  return receipts;
 }
 
 async function unfinishedIds(redis: Redis, queue: Queue): Promise<string[] | undefined> {
@@ -41,16 +50,19 @@ async function unfinishedIds(redis: Redis, queue: Queue): Promise<string[] | und
   return ids.length > jobsMax ? undefined : ids;
 }
 
-async function payloadsOf(redis: Redis, queue: Queue, ids: readonly string[]): Promise<IngestBodyPayload[]> {
+async function payloadsOf(
+  redis: Redis,
+  queue: Queue,
+  ids: readonly string[],
+): Promise<(IngestBodyPayload | undefined)[]> {
   if (ids.length === 0) return [];
   const pipeline = redis.pipeline();
   for (const id of ids) pipeline.hget(queue.toKey(id), 'data');
   const results = (await pipeline.exec()) ?? [];
-  return results.flatMap(([error, data]) => {
+  return mapInSlices(results, ([error, data]) => {
     if (error !== null) throw error;
     // A job without data has ended meanwhile. A job that cannot be parsed is skipped.
-    if (data === null) return [];
-    const payload = ingestBodyPayload.safeParse(JSON.parse(String(data)));
-    return payload.success ? [payload.data] : [];
+    if (data === null) return undefined;
+    return ingestBodyPayload.safeParse(JSON.parse(String(data))).data;
   });
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Worker } from 'bullmq';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createStoring } from '../../src/domains/ingestion/jobs.ts';
 import { refusalOf } from '../../src/domains/ingestion/receive/queue-refusal.ts';
 import { ingestOrIsolate } from '../../src/domains/ingestion/store/ingest-or-isolate.ts';
@@ -131,6 +131,24 @@ describe('a body', () => {
     expect(await publisher.oldestUnfinishedAtMs(quiet)).toBeUndefined();
     await dropBody(redis, queues, first);
     expect(await publisher.oldestUnfinishedAtMs(busy)).toBeUndefined();
+  });
+
+  test('that waits is looked for once a second, for all workspaces that ask', async () => {
+    const own = createBodyPublisher(requests);
+    const workspaces = [newWorkspace(), newWorkspace()];
+    const sent = await Promise.all(workspaces.map((workspaceId) => publish(workspaceId)));
+    const ask = () => Promise.all(workspaces.map(own.oldestUnfinishedAtMs));
+    const reads = vi.spyOn(requests, 'pipeline');
+    const receipts = sent.map(({ payload }) => payload.receivedAtMs);
+    expect(await Promise.all(Array.from({ length: 20 }, ask))).toEqual(Array(20).fill(receipts));
+    expect(reads).toHaveBeenCalledTimes(1);
+    reads.mockRestore();
+    const late = await publish(newWorkspace());
+    // What was looked for before it came says nothing of it.
+    expect(await own.oldestUnfinishedAtMs(late.payload.workspaceId)).toBeLessThanOrEqual(late.payload.receivedAtMs);
+    await own.close();
+    await endAll();
+    for (const each of [...sent, late]) await dropBody(redis, queues, each);
   });
 
   test('that is sent again while the sweep drops what its forgotten job left keeps its bytes', async () => {
