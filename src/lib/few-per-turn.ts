@@ -1,5 +1,3 @@
-import type { Rest } from './pace.ts';
-
 /**
  * Runs functions in order, at most `perTurn` in one turn of the event loop, so that many together do
  * not delay other work.
@@ -24,11 +22,3 @@ export class FewPerTurn {
     for (const work of now) work();
   }
 }
-
-const alone = new FewPerTurn(1);
-
-/**
- * Gives other work a turn of the event loop, and goes on in a turn of its own. For pieces of work of some
- * milliseconds that many begin at the same time: after `oneTurn`, all of them would go on in one turn.
- */
-export const ownTurn: Rest = () => new Promise((resolve) => alone.add(resolve));

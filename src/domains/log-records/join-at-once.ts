@@ -14,7 +14,7 @@ const countSettings = { max_execution_time: 2 };
  * A workspace whose joins in one batch took longer than this, because a statement did, rests for ten times as long as
  * that was too long: the spans may be very large. Meanwhile its traces are joined by the list of summaries.
  */
-const tooLongMs = 2 * joinHere.msMax;
+const tooLongMs = 4 * joinHere.msMax;
 const restPerMs = 10;
 const restMsMax = 30_000;
 /** When a workspace may join at once again, by `performance.now()`. */

@@ -1,5 +1,4 @@
 import { beginningOf } from '../../lib/beginning-of.ts';
-import { ownTurn } from '../../lib/few-per-turn.ts';
 import type { ProjectId } from '../../lib/ids.ts';
 import { storableText } from '../../lib/storable-text.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
@@ -77,16 +76,13 @@ export async function saveCandidate(
 /** Rows of one INSERT of evaluations, and bytes of their texts. Binding so many takes some milliseconds. */
 const insert = { rowsMax: 250, bytesMax: 1024 * 1024 };
 
-/** Stores evaluations, each INSERT in a turn of its own. Those of a replay exist. */
+/** Stores evaluations by INSERTs between which other work runs. Those of a replay exist. */
 export async function saveEvaluations(
   transaction: Postgres,
   run: RunRef,
   evaluations: readonly Evaluation[],
 ): Promise<void> {
-  for (const part of insertsOf(evaluations)) {
-    await ownTurn();
-    await insertEvaluations(transaction, run, part);
-  }
+  for (const part of insertsOf(evaluations)) await insertEvaluations(transaction, run, part);
 }
 
 function* insertsOf(evaluations: readonly Evaluation[]): Generator<Evaluation[]> {

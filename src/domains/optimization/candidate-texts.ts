@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import { InvalidError } from '../../lib/errors.ts';
-import { ownTurn } from '../../lib/few-per-turn.ts';
 import type { Analysis, CandidateContent, ChatMessage, SearchPorts } from '../prompt-search/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
@@ -39,12 +38,9 @@ export function candidateTexts(
   return {
     async render(content, inputs) {
       const compiled = await compile(content);
-      // All rows of a batch wait for the same candidate. Checking and rendering one takes up to 25 ms.
-      await ownTurn();
       const placeholders = Object.fromEntries(compiled.placeholders.map((name) => [name, []]));
       const given = { variables: inputs, placeholders, onMissing: 'error' as const };
       const { variables } = await fillVariables(threads, compiled, given);
-      await ownTurn();
       const rendered = await renderCompiled(threads, compiled, { ...given, variables });
       if ('text' in rendered) return [{ role: 'user', content: rendered.text }];
       return rendered.messages.map(
