@@ -116,7 +116,7 @@ describe('a workspace whose join took very long', () => {
     }
     let statements = 0;
     const exec: ClickHouse['exec'] = (params) => {
-      if (++statements === 1) vi.advanceTimersByTime(1_500);
+      if (++statements === 1) vi.advanceTimersByTime(2_500);
       return clickhouse.exec(params);
     };
     const deps = { clickhouse: Object.assign(Object.create(clickhouse), { exec }), logger: pino({ level: 'silent' }) };
