@@ -29,7 +29,7 @@ describe('the worker process', () => {
 });
 
 test('priceCall loads few files', () => {
-  expect(figures.priceCallFiles).toBeLessThanOrEqual(64);
+  expect(figures.priceCallFiles).toBeLessThanOrEqual(50);
 });
 
 test('no files import each other in a circle, not even types', () => {

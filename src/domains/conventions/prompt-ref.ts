@@ -1,5 +1,6 @@
+import { templateKey } from '../../lib/template-hash.ts';
 import type { AnyValue } from '../../otlp/span.ts';
-import { type PromptRef, templateKey } from '../prompt-links/index.ts';
+import type { PromptRef } from '../prompt-links/index.ts';
 import { attribute, attributes, family, field, isBelow, type Reader, type Reading } from './candidates.ts';
 import { limits } from './limits.ts';
 import { isObject, parsed, text, unquoted } from './read-value.ts';

@@ -1,5 +1,5 @@
+import { hashOfTemplateKey } from '../../lib/template-hash.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { hashOfTemplateKey } from './prompt.ts';
 import { findKnownPrompts, findPromptNames } from './prompt-link-store.ts';
 
 /**

@@ -8,7 +8,6 @@ export {
   promptMention,
   type SpanPrompt,
   statedPromptId,
-  templateKey,
 } from './prompt.ts';
 export { findKnownPrompts } from './prompt-link-store.ts';
 export { mergeUses, type PromptUse, usesOf } from './prompt-uses.ts';

@@ -1,6 +1,7 @@
 import { isId } from '../../lib/ids.ts';
+import { hashOfTemplateKey } from '../../lib/template-hash.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { hashOfTemplateKey, type KnownPrompt } from './prompt.ts';
+import type { KnownPrompt } from './prompt.ts';
 
 interface Row {
   wanted: string;

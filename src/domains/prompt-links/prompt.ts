@@ -1,4 +1,4 @@
-import { templateHash } from '../../lib/template-hash.ts';
+import { hashOfTemplateKey } from '../../lib/template-hash.ts';
 
 /** A reference to a prompt, which may not exist. */
 export interface PromptMention {
@@ -9,8 +9,8 @@ export interface PromptMention {
   /** 0 when it is not a number. */
   version: number;
   /**
-   * Searched for before the name while the prompt is unknown: an id as it was sent, or the {@link
-   * templateKey} of a template.
+   * Searched for before the name while the prompt is unknown: an id as it was sent, or the
+   * `templateKey` of a template.
    */
   key: string;
 }
@@ -36,13 +36,6 @@ export interface KnownPrompt {
   versions: readonly number[];
 }
 
-const templatePrefix = 'sha256:';
-
-/** Returns the key by which a template text is searched for. */
-export function templateKey(template: string): string {
-  return templatePrefix + templateHash(template);
-}
-
 /**
  * Returns the id of a mention's prompt: the known id, or else the id that was sent. '' when there
  * is neither.
@@ -51,11 +44,6 @@ export function statedPromptId({ id, name, key }: Pick<PromptMention, 'id' | 'na
   if (id !== '') return id;
   if (key !== '' && hashOfTemplateKey(key) === undefined) return key;
   return name.startsWith('prm_') ? name : '';
-}
-
-/** Returns the hash in a {@link templateKey}, or undefined for any other text. */
-export function hashOfTemplateKey(key: string): string | undefined {
-  return key.startsWith(templatePrefix) ? key.slice(templatePrefix.length) : undefined;
 }
 
 /**

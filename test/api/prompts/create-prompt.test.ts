@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { findKnownPrompts, templateKey } from '../../../src/domains/prompt-links/index.ts';
+import { findKnownPrompts } from '../../../src/domains/prompt-links/index.ts';
 import { newId } from '../../../src/lib/ids.ts';
+import { templateKey } from '../../../src/lib/template-hash.ts';
 import { expectProblem } from '../../support/api.ts';
 import { usePromptApi, type WireItem } from '../../support/prompt-api.ts';
 
