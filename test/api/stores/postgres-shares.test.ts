@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { mintApiKey } from '../../../src/domains/auth/api-key-token.ts';
+import { FeedbackReads } from '../../../src/domains/feedback/feedback-reads.ts';
 import { newId } from '../../../src/lib/ids.ts';
+import { connectPostgres } from '../../../src/stores/postgres/client.ts';
 import { expectProblem, newKey, newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { encodeSpans } from '../../support/otlp-encode.ts';
 import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.ts';
@@ -18,6 +20,8 @@ const statements = {
   modelPrices: 'from "model_prices"',
   parts: 'from "parts"',
   words: 'search like',
+  feedbackOfPrompt: "target_type = 'prompt' and prompt_id",
+  feedbackList: 'extract(epoch from created_at)',
   similarParts: 'order by similarity(',
 };
 /** Connections of the API for handlers: see src/clients.ts. */
@@ -172,6 +176,43 @@ test('lists with words: a workspace has one under way, and its other requests ar
 
   proxy.release();
   for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 200 });
+});
+
+test('lists of feedback: a workspace has two under way, and its other requests are answered', async () => {
+  const [project, other] = [await newProject(api), await newProject(api)];
+  const list = ({ id, key }: ProjectOfTest) =>
+    api.call('listFeedback', { params: { project_id: id }, key, query: { name: 'none' } });
+  const lists = () => Array.from({ length: 5 }, () => list(project));
+  const { all, connections } = await heldBy(project, statements.feedbackList, lists);
+  expect(connections).toBe(2);
+  all.push(list(other));
+  await until('that of another workspace is under way meanwhile', 10_000, () => proxy.held() === 3);
+
+  proxy.release();
+  for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 200 });
+});
+
+test('feedback on a prompt: two statements of a project are under way, also when its reads no longer wait for them', async () => {
+  const postgres = connectPostgres(proxy.url, handlerConnections);
+  onTestFinished(() => postgres.destroy());
+  const reads = new FeedbackReads(postgres);
+  const query = { promptId: 'prm_of_the_test', fromMs: 0, toMs: Date.now(), max: 10 };
+  const readAll = () => Promise.all(Array.from({ length: 6 }, () => reads.ofPrompt('prj_slow', query)));
+  proxy.hold(statements.feedbackOfPrompt);
+  expect((await readAll()).flat()).toEqual([]);
+  // Postgres is asked again after a second.
+  for (let again = 0; again < 3; again++) {
+    await until('reads wait again', 10_000, async () => {
+      const startedAtMs = performance.now();
+      await readAll();
+      return performance.now() - startedAtMs > 500;
+    });
+  }
+  expect([proxy.held(), proxy.asked()]).toEqual([2, 2]);
+  const neighbor = reads.ofPrompt('prj_other', query);
+  await until('that of another project is under way meanwhile', 10_000, () => proxy.held() === 3);
+  proxy.release();
+  expect(await neighbor).toEqual([]);
 });
 
 test('while slow statements hold every connection of the handlers, a key that comes for the first time is known', async () => {
