@@ -17,14 +17,15 @@ export interface WireAnswer {
 /** Converts a handler's result to content and headers. */
 export function toWireAnswer(result: Result): WireAnswer {
   const { status, etag } = result;
-  const headers = { ...(etag === undefined ? {} : { ETag: formatEtag(etag) }), ...result.headers };
+  const headers = etag === undefined ? (result.headers ?? {}) : { ETag: formatEtag(etag), ...result.headers };
   if ('content' in result) return { status, headers, contentType: result.contentType, content: result.content };
   if (result.body === undefined) return { status, headers };
   return { status, headers, contentType: 'application/json', content: JSON.stringify(result.body) };
 }
 
 /** A response that can be sent. Large content is bytes. */
-export interface PreparedAnswer extends Omit<WireAnswer, 'content'> {
+export interface PreparedAnswer extends Pick<WireAnswer, 'status' | 'headers'> {
+  contentType: string | undefined;
   content: WireAnswer['content'] | undefined;
   isLarge: boolean;
   etag: Result['etag'] | undefined;
@@ -36,10 +37,11 @@ export interface PreparedAnswer extends Omit<WireAnswer, 'content'> {
  * bytes of its content, need not stay in memory while a client receives them.
  */
 export function prepareAnswer(result: Result): PreparedAnswer {
-  const { content, ...answer } = toWireAnswer(result);
+  const { status, headers, contentType, content } = toWireAnswer(result);
   const { etag, immutable } = result;
   const isLarge = content !== undefined && isLonger(content, sliceBytes);
-  return { ...answer, content: isLarge ? Buffer.from(content) : content, etag, immutable, isLarge };
+  // Spread syntax took 10 us here, for each request.
+  return { status, headers, contentType, content: isLarge ? Buffer.from(content) : content, etag, immutable, isLarge };
 }
 
 /** Tells whether the content has more bytes. A character of JavaScript has at most three in UTF-8. */

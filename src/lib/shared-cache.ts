@@ -3,6 +3,8 @@ interface Entry<Value> {
   key: string;
   value: Value;
   bytes: number;
+  /** Number of the last use in the cache. */
+  used: number;
 }
 
 /** The entries of one sharer by key, the least recently used first, and their bytes together. */
@@ -23,8 +25,7 @@ export class SharedCache<Value> {
   readonly #bytesMax: number;
   readonly #entryBytesMin: number;
   readonly #sharers = new Map<string, Own<Value>>();
-  /** The entries of all, the least recently used first. */
-  readonly #entries = new Set<Entry<Value>>();
+  #uses = 0;
   #bytes = 0;
 
   /** Each entry counts as at least `bytesMax / entriesMax` bytes. */
@@ -38,10 +39,11 @@ export class SharedCache<Value> {
     const own = this.#sharers.get(sharer);
     const entry = own?.entries.get(key);
     if (own === undefined || entry === undefined) return undefined;
-    own.entries.delete(key);
-    own.entries.set(key, entry);
-    this.#entries.delete(entry);
-    this.#entries.add(entry);
+    if (entry.used < this.#uses) {
+      entry.used = ++this.#uses;
+      own.entries.delete(key);
+      own.entries.set(key, entry);
+    }
     return entry.value;
   }
 
@@ -49,12 +51,11 @@ export class SharedCache<Value> {
   set(sharer: string, key: string, value: Value, bytes: number): void {
     this.#remove(this.#sharers.get(sharer)?.entries.get(key));
     if (bytes > this.#bytesMax) return;
-    const entry = { sharer, key, value, bytes: Math.max(bytes, this.#entryBytesMin) };
+    const entry = { sharer, key, value, bytes: Math.max(bytes, this.#entryBytesMin), used: ++this.#uses };
     const own = this.#sharers.get(sharer) ?? { entries: new Map(), bytes: 0 };
     this.#sharers.set(sharer, own);
     own.entries.set(key, entry);
     own.bytes += entry.bytes;
-    this.#entries.add(entry);
     this.#bytes += entry.bytes;
     while (this.#bytes > this.#bytesMax) this.#remove(this.#next());
   }
@@ -62,9 +63,13 @@ export class SharedCache<Value> {
   /** Returns the entry that a full cache loses. */
   #next(): Entry<Value> | undefined {
     let most: Own<Value> | undefined;
-    for (const own of this.#sharers.values()) if (own.bytes > (most?.bytes ?? 0)) most = own;
-    const losers = most !== undefined && most.bytes > this.#bytesMax * shareMax ? most.entries.values() : this.#entries;
-    const [oldest] = losers;
+    let oldest: Entry<Value> | undefined;
+    for (const own of this.#sharers.values()) {
+      if (own.bytes > (most?.bytes ?? 0)) most = own;
+      const [first] = own.entries.values();
+      if (first !== undefined && first.used < (oldest?.used ?? Number.POSITIVE_INFINITY)) oldest = first;
+    }
+    if (most !== undefined && most.bytes > this.#bytesMax * shareMax) [oldest] = most.entries.values();
     return oldest;
   }
 
@@ -74,7 +79,6 @@ export class SharedCache<Value> {
     own.entries.delete(entry.key);
     own.bytes -= entry.bytes;
     if (own.entries.size === 0) this.#sharers.delete(entry.sharer);
-    this.#entries.delete(entry);
     this.#bytes -= entry.bytes;
   }
 }

@@ -91,7 +91,23 @@ export class TokenCounter {
     return { count: sum(counted), model, estimated: !exact || counted.some((each) => !each.exact) };
   }
 
-  async #countAll(
+  #countAll(
+    workspaceId: string,
+    encoding: EncodingName,
+    texts: readonly string[],
+    waitMsMax: number,
+  ): TextTokens[] | Promise<TextTokens[] | undefined> {
+    const known: TextTokens[] = [];
+    for (const text of texts) {
+      const kept = this.#kept.get(keyOf(encoding, text));
+      if (kept === undefined) return this.#countFresh(workspaceId, encoding, texts, waitMsMax);
+      known.push(kept);
+    }
+    return known;
+  }
+
+  /** Counts texts of which at least one was not counted before, each different text once. */
+  async #countFresh(
     workspaceId: string,
     encoding: EncodingName,
     texts: readonly string[],
@@ -105,20 +121,18 @@ export class TokenCounter {
       counts.set(text, kept);
       if (kept === undefined && fresh.push(text) > freshTextsMax) return undefined;
     }
-    if (fresh.length > 0) {
-      const characters = fresh.reduce((total, { length }) => total + length, 0);
-      if (characters > countedCharactersMax || this.#isBehind(waitMsMax)) return undefined;
-      const patience = new Patience();
-      const counting = fresh.map(async (text) =>
-        counts.set(text, await this.#countText(workspaceId, encoding, text, patience)),
-      );
-      // When the lane refuses or the wait ends, the caller gets an estimate.
-      await unless(
-        this.#everCounted ? waitMsMax : firstPatienceMs,
-        Promise.all(counting).catch(() => undefined),
-      );
-      patience.end();
-    }
+    const characters = fresh.reduce((total, { length }) => total + length, 0);
+    if (characters > countedCharactersMax || this.#isBehind(waitMsMax)) return undefined;
+    const patience = new Patience();
+    const counting = fresh.map(async (text) =>
+      counts.set(text, await this.#countText(workspaceId, encoding, text, patience)),
+    );
+    // When the lane refuses or the wait ends, the caller gets an estimate.
+    await unless(
+      this.#everCounted ? waitMsMax : firstPatienceMs,
+      Promise.all(counting).catch(() => undefined),
+    );
+    patience.end();
     const counted = texts.map((text) => counts.get(text));
     return counted.every((each) => each !== undefined) ? counted : undefined;
   }
