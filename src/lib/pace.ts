@@ -8,6 +8,27 @@ export type Rest = () => Promise<void>;
 /** Gives other work one turn of the event loop. For work that a caller waits for. */
 export const oneTurn: Rest = () => nextTurn();
 
+/** Milliseconds of one turn of the event loop for work {@link inSharedTurn}. */
+const sharedTurnMs = 5;
+let sharedTurnBeganAtMs: number | undefined;
+
+/**
+ * Begins a piece of work when the turn of the event loop has time for it, in order of the calls. It is for work
+ * of mostly less than a millisecond, and sometimes 25, that very many callers can begin in the same turn, for
+ * example because they wait for the same result. After {@link oneTurn}, all of them would go on in one turn; with
+ * a turn for each, short work would wait for many turns. All work of this thread shares it.
+ */
+export async function inSharedTurn<T>(work: () => T | Promise<T>): Promise<T> {
+  while (sharedTurnBeganAtMs !== undefined && performance.now() - sharedTurnBeganAtMs > sharedTurnMs) await nextTurn();
+  if (sharedTurnBeganAtMs === undefined) {
+    sharedTurnBeganAtMs = performance.now();
+    setImmediate(() => {
+      sharedTurnBeganAtMs = undefined;
+    });
+  }
+  return work();
+}
+
 /**
  * Returns a pause for large work. All work with this pause shares a third of the event loop: one
  * slice at a time, then a pause twice as long. Waiting work is served in turn between sharers,

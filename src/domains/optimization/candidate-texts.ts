@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { InvalidError } from '../../lib/errors.ts';
+import { inSharedTurn } from '../../lib/pace.ts';
 import type { Analysis, CandidateContent, ChatMessage, SearchPorts } from '../prompt-search/index.ts';
 import type { PromptContent } from '../prompts/index.ts';
 import {
@@ -38,10 +39,11 @@ export function candidateTexts(
   return {
     async render(content, inputs) {
       const compiled = await compile(content);
+      // All rows of a batch wait for the same candidate. Checking and rendering one takes up to 25 ms.
       const placeholders = Object.fromEntries(compiled.placeholders.map((name) => [name, []]));
       const given = { variables: inputs, placeholders, onMissing: 'error' as const };
-      const { variables } = await fillVariables(threads, compiled, given);
-      const rendered = await renderCompiled(threads, compiled, { ...given, variables });
+      const { variables } = await inSharedTurn(() => fillVariables(threads, compiled, given));
+      const rendered = await inSharedTurn(() => renderCompiled(threads, compiled, { ...given, variables }));
       if ('text' in rendered) return [{ role: 'user', content: rendered.text }];
       return rendered.messages.map(
         ({ role, content: text }): ChatMessage => ({ role: String(role), content: asText(text) }),

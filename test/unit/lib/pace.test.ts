@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { mapInSlices, oneTurn, Pace, runInSlices, sharedThird } from '../../../src/lib/pace.ts';
+import { describe, expect, test } from 'vitest';
+import { inSharedTurn, mapInSlices, oneTurn, Pace, runInSlices, sharedThird } from '../../../src/lib/pace.ts';
+import { countTurns } from '../../support/count-turns.ts';
 
 const pieceMs = 1;
 
@@ -73,4 +74,25 @@ test('steps run to their end, and what they throw is thrown', async () => {
   }
   expect(await runInSlices(steps(false), new Pace(sharedThird('a')))).toBe('made');
   await expect(runInSlices(steps(true), new Pace(sharedThird('a')))).rejects.toThrow('of the last step');
+});
+
+describe('pieces of work that all begin in one turn', () => {
+  const inTurns = (pieces: number, piece: (index: number) => void) =>
+    countTurns(() => Promise.all(Array.from({ length: pieces }, (_, index) => inSharedTurn(() => piece(index)))));
+
+  test('go on in order and in many turns if they take long', async () => {
+    const order: number[] = [];
+    const { turns } = await inTurns(32, (index) => {
+      order.push(index);
+      for (let times = 0; times < 3; times++) work();
+    });
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
+    // Two of 3 ms exceed a turn.
+    expect(turns).toBeGreaterThanOrEqual(15);
+  });
+
+  test('go on in few turns if they take no time', async () => {
+    const { turns } = await inTurns(500, () => undefined);
+    expect(turns).toBeLessThan(50);
+  });
 });

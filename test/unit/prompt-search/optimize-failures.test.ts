@@ -82,9 +82,12 @@ describe('errors are not scores of 0', () => {
   });
 
   test('a judge that is wrong once is asked again, and the row counts', async () => {
-    let asked = 0;
+    const asked = new Set<string>();
     const { events } = await run((call) => {
-      return call.kind === 'judge' && asked++ % 2 === 0 ? reply('Hm.') : undefined;
+      const output = JSON.stringify([call.candidateHash, call.rowKey, call.sampleIx]);
+      if (call.kind !== 'judge' || asked.has(output)) return undefined;
+      asked.add(output);
+      return reply('Hm.');
     }, judged);
     const evaluations = events.flatMap((event) => (event.type === 'evaluations' ? event.evaluations : []));
     expect(evaluations.filter(({ error }) => error !== null)).toEqual([]);

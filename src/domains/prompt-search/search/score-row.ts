@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { inSharedTurn } from '../../../lib/pace.ts';
 import { retainedBytesOf } from '../../../lib/retained-bytes.ts';
 import { combineScores, type MetricPart, type PreparedMetrics } from '../metrics/combine-scores.ts';
 import type { JudgeMetric, MetricScore, ScoreInput } from '../metrics/metric.ts';
@@ -59,8 +59,6 @@ export async function scoreRow(deps: ScoreDeps, task: RowTask): Promise<Evaluati
     messages: rendered.messages,
     params: target.params,
   });
-  // Scoring takes up to 10 ms, and a replay gets all results at once.
-  await nextTurn();
   if (!outcome.ok) return failedRow(task, outcome);
   const scored = await scoreOutput(deps, task, outcome.result.text);
   const { text: output, latencyMs, inputTokens, outputTokens, costNanoUsd } = outcome.result;
@@ -107,7 +105,8 @@ async function scoreOutput(deps: ScoreDeps, task: RowTask, output: string) {
     return metric.score(input);
   };
   for (const part of deps.metrics.parts.filter((each) => each.applies(input))) {
-    const score = await scoreBy(part);
+    // Scoring takes up to 10 ms, and a replay gets all results at once.
+    const score = await inSharedTurn(() => scoreBy(part));
     if ('error' in score) return score;
     parts.push({ part, score });
   }
