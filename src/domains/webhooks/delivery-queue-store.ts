@@ -1,13 +1,14 @@
 import { newId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { deleteInSlices } from '../../stores/postgres/delete-in-slices.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 
 /** Events of one workspace, and workspaces, whose deliveries one transaction creates. */
 export const fanOutPage = { events: 50, workspaces: 50 };
 const expiringMax = 1_000;
 const keptMs = 30 * 24 * 60 * 60 * 1_000;
-/** Events or deliveries of one statement, and the time of one run. An event may have many deliveries. */
-const pruning = { rows: 500, msMax: 10 * 60_000 };
+/** Events or deliveries that one statement deletes. An event may have many deliveries. */
+const prunedAtOnce = 500;
 /** Rows of one INSERT. Compiling it takes a few milliseconds. */
 const insertedAtOnce = 250;
 
@@ -208,12 +209,12 @@ export async function pruneEvents(
   const old = postgres('events')
     .where('created_at', '<', new Date(nowMs - keptMs))
     .orderBy('created_at')
-    .limit(pruning.rows);
-  await deleteInSlices(async () => {
+    .limit(prunedAtOnce);
+  await deleteInSlices(prunedAtOnce, async () => {
     const ids = (await old.clone().select<{ id: string }[]>('id')).map(({ id }) => id);
     // One event can have a million deliveries: each redelivery is one.
-    const some = postgres('webhook_deliveries').whereIn('event_id', ids).limit(pruning.rows).select('id');
-    const isDone = await deleteInSlices(() => postgres('webhook_deliveries').whereIn('id', some.clone()).delete());
+    const some = postgres('webhook_deliveries').whereIn('event_id', ids).limit(prunedAtOnce).select('id');
+    const isDone = await deleteInSlices(prunedAtOnce, () => postgres('webhook_deliveries').whereIn('id', some.clone()).delete());
     return isDone ? postgres('events').whereIn('id', ids).delete() : 0;
   });
 }
@@ -225,22 +226,14 @@ export async function pruneEvents(
 export async function pruneWebhooks({ postgres }: { postgres: Postgres }): Promise<void> {
   const marked = await postgres('webhooks')
     .whereNotNull('deleted_at')
-    .limit(pruning.rows)
+    .limit(prunedAtOnce)
     .select<{ id: string; project_id: string }[]>('id', 'project_id');
   for (const { id, project_id } of marked) {
     const deliveries = postgres('webhook_deliveries').where({ project_id, webhook_id: id });
-    const some = deliveries.clone().limit(pruning.rows).select('id');
+    const some = deliveries.clone().limit(prunedAtOnce).select('id');
     // One statement for all webhooks would read the deliveries of others as well.
-    const isDone = await deleteInSlices(() => deliveries.clone().whereIn('id', some.clone()).delete());
+    const isDone = await deleteInSlices(prunedAtOnce, () => deliveries.clone().whereIn('id', some.clone()).delete());
     if (!isDone) return;
     await postgres('webhooks').where({ id, project_id }).delete();
   }
-}
-
-/** Repeats a statement until it deletes less than it may, or the time is over. Returns whether nothing is left. */
-async function deleteInSlices(deleteSlice: () => Promise<number>): Promise<boolean> {
-  for (const endMs = performance.now() + pruning.msMax; performance.now() < endMs; ) {
-    if ((await deleteSlice()) < pruning.rows) return true;
-  }
-  return false;
 }

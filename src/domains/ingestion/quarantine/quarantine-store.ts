@@ -1,5 +1,6 @@
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
+import { deleteInSlices } from '../../../stores/postgres/delete-in-slices.ts';
 
 /** A body that could not be stored as spans, with the reason. */
 export interface QuarantinedBody {
@@ -28,7 +29,7 @@ const columns = ['job_id', 'project_id', 'reason', 'attempts', 'job', 'quarantin
 const reasonCharactersMax = 4_000;
 const keptMs = 30 * 24 * 60 * 60 * 1_000;
 /** Entries that one statement deletes: a body has up to 16 MiB. */
-const pruning = { entries: 100, msMax: 10 * 60_000 };
+const prunedAtOnce = 100;
 
 /**
  * Stores the body. A body that returns after a replay replaces its entry, unless its bytes are
@@ -107,11 +108,9 @@ export async function pruneQuarantine(
   const old = postgres('quarantined_bodies')
     .where('quarantined_at', '<', new Date(nowMs - keptMs))
     .orderBy('quarantined_at')
-    .limit(pruning.entries)
+    .limit(prunedAtOnce)
     .select('job_id');
-  for (const endMs = performance.now() + pruning.msMax; performance.now() < endMs; ) {
-    if ((await postgres('quarantined_bodies').whereIn('job_id', old.clone()).delete()) < pruning.entries) return;
-  }
+  await deleteInSlices(prunedAtOnce, () => postgres('quarantined_bodies').whereIn('job_id', old.clone()).delete());
 }
 
 function toQuarantinedBody(row: Row): QuarantinedBody {
