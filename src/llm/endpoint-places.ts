@@ -21,8 +21,10 @@ export interface Places {
 /**
  * Takes a lease in two sorted sets (of the endpoint, of the sharer) whose scores are the expiry, and
  * one unit of two leaky buckets (ITU-T I.371, Annex A: a level that drains at limit / window). A
- * lease of a process that died expires.
- * ARGV: id of the lease, its ms, then for the endpoint and the sharer: requests at once, requests a minute.
+ * lease of a process that died expires. While other sharers wait as well, a sharer takes a place only
+ * below an equal part, so that who asks often does not get more.
+ * ARGV: id of the lease, its ms, then for the endpoint and the sharer: requests at once, requests a minute;
+ * the sharer, and the ms for which it waits unless it asks again.
  * Answers 0 if all were taken, otherwise the ms until it may be worth to ask again.
  */
 const takeLua = `
@@ -30,9 +32,17 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local wait = 0
 local levels = {}
+local waiting, sharer = KEYS[5], ARGV[7]
+redis.call('ZREMRANGEBYSCORE', waiting, '-inf', now - ARGV[8])
+redis.call('ZREM', waiting, sharer)
+local sharers = redis.call('ZCARD', waiting) + 1
 for i = 1, 2 do
   local leases, bucket = KEYS[i], KEYS[i + 2]
   local most, rate = tonumber(ARGV[i * 2 + 1]), tonumber(ARGV[i * 2 + 2])
+  if i == 2 and sharers > 1 then
+    most = math.min(most, math.max(1, math.floor(ARGV[3] / sharers)))
+    rate = math.min(rate, ARGV[4] / sharers)
+  end
   redis.call('ZREMRANGEBYSCORE', leases, '-inf', now)
   if redis.call('ZCARD', leases) >= most then wait = math.max(wait, 25) end
   local kept = redis.call('GET', bucket)
@@ -45,7 +55,11 @@ for i = 1, 2 do
   local burst = math.max(1, rate / 60)
   if level + 1 > burst then wait = math.max(wait, (level + 1 - burst) * 60000 / rate) end
 end
-if wait > 0 then return math.ceil(wait) end
+if wait > 0 then
+  redis.call('ZADD', waiting, now, sharer)
+  redis.call('PEXPIRE', waiting, ARGV[8])
+  return math.ceil(wait)
+end
 for i = 1, 2 do
   redis.call('ZADD', KEYS[i], now + ARGV[2], ARGV[1])
   redis.call('PEXPIRE', KEYS[i], ARGV[2])
@@ -57,6 +71,8 @@ const takeScript = createScript(takeLua);
 /** A lease outlives the longest attempt, so that it never expires under a request. */
 const leaseSlackMs = 5_000;
 const waitMsMax = 1_000;
+/** A sharer that waits asks more often. */
+const askedMsMax = 2 * waitMsMax + 500;
 const outageMs = 250;
 
 /** Creates the places of one endpoint. All processes that use this Redis share them. */
@@ -65,14 +81,15 @@ export function createPlaces(redis: Redis, { endpoint, limits }: { endpoint: str
   return {
     async take(sharer, signal) {
       const leases = [`${prefix}:leases`, `${prefix}:${sharer}:leases`];
-      const keys = [...leases, `${prefix}:rate`, `${prefix}:${sharer}:rate`];
+      const keys = [...leases, `${prefix}:rate`, `${prefix}:${sharer}:rate`, `${prefix}:waiting`];
       const id = randomUUID();
-      const args = [id, limits.timeoutMs + leaseSlackMs, limits.concurrencyMax, limits.ratePerMinute];
+      const { concurrencyMax, ratePerMinute, concurrencyOfSharerMax, ratePerMinuteOfSharer } = limits;
+      const ofEndpoint = [concurrencyMax, ratePerMinute];
+      const ofSharer = [concurrencyOfSharerMax, ratePerMinuteOfSharer];
+      const args = [id, limits.timeoutMs + leaseSlackMs, ...ofEndpoint, ...ofSharer, sharer, askedMsMax];
       const untilMs = performance.now() + limits.waitMsMax;
       while (!signal.aborted && performance.now() < untilMs) {
-        const answer = await takeScript
-          .run(redis, keys, [...args, limits.concurrencyOfSharerMax, limits.ratePerMinuteOfSharer])
-          .catch(() => outageMs);
+        const answer = await takeScript.run(redis, keys, args).catch(() => outageMs);
         if (answer === 0) return { release: () => void release(redis, leases, id) };
         // Jitter: callers that wait for the same place must not ask together.
         await pause(Math.min(Number(answer), waitMsMax) * (1 + Math.random()), signal);

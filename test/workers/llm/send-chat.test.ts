@@ -205,6 +205,20 @@ describe('the places of an endpoint', () => {
     return model;
   }
 
+  test('are given to a sharer with few calls before those with very many', async () => {
+    const rates = { ratePerMinute: 600_000, ratePerMinuteOfSharer: 300_000 };
+    const { llm } = await endpoint([slowly], { concurrencyMax: 4, concurrencyOfSharerMax: 2, ...rates });
+    let finished = 0;
+    const busy = (['wsp_a', 'wsp_b'] as const).flatMap((sharer) =>
+      Array.from({ length: 200 }, () => send(llm, { sharer }).then(() => finished++)),
+    );
+    await until('all places are taken', 5_000, async () => finished > 4);
+    const before = finished;
+    for (let sent = 0; sent < 8; sent++) expect(await send(llm, { sharer: 'wsp_quiet' })).toMatchObject({ ok: true });
+    expect(finished - before).toBeLessThan(80);
+    await Promise.all(busy);
+  });
+
   test('have a rate', async () => {
     const { llm } = await endpoint([completion('hi')], { ratePerMinute: 600, ratePerMinuteOfSharer: 600 });
     const startedAtMs = performance.now();
