@@ -214,7 +214,9 @@ export async function pruneEvents(
     const ids = (await old.clone().select<{ id: string }[]>('id')).map(({ id }) => id);
     // One event can have a million deliveries: each redelivery is one.
     const some = postgres('webhook_deliveries').whereIn('event_id', ids).limit(prunedAtOnce).select('id');
-    const isDone = await deleteInSlices(prunedAtOnce, () => postgres('webhook_deliveries').whereIn('id', some.clone()).delete());
+    const isDone = await deleteInSlices(prunedAtOnce, () =>
+      postgres('webhook_deliveries').whereIn('id', some.clone()).delete(),
+    );
     return isDone ? postgres('events').whereIn('id', ids).delete() : 0;
   });
 }
