@@ -5,6 +5,7 @@ import { Pace, runInSlices, sharedThird } from '../lib/pace.ts';
 import type { BodyHold } from './body-intake.ts';
 import { costsMoreThan } from './json-pieces.ts';
 import { parseJson, parseSteps } from './parse-json.ts';
+import { chunkCost, ReceivedBytes } from './received-bytes.ts';
 
 /** A larger body is parsed in steps, so that other requests run in between. */
 const atOnceBytesMax = 256 * 1024;
@@ -127,8 +128,8 @@ function inflaterFor(header: string | undefined) {
 }
 
 /**
- * Reading pauses after each such amount of bytes, because copying them takes one to two
- * milliseconds.
+ * Reading pauses after each such amount of bytes, or so many chunks as take as long, because copying them takes one
+ * to two milliseconds.
  */
 const slackBytes = 1024 * 1024;
 
@@ -138,28 +139,29 @@ const slackBytes = 1024 * 1024;
  */
 function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const received = new ReceivedBytes();
     const rest = sharedThird(hold.sharer);
-    let length = 0;
+    let cost = 0;
     let restAt = slackBytes;
     const refuse = (error: unknown) => {
       stream.off('data', take);
-      chunks.length = 0;
+      received.clear();
       reject(error);
     };
     const take = (chunk: Buffer) => {
-      if (length + chunk.length > bytesMax) return refuse(tooLarge(bytesMax, `the request has more than ${bytesMax}`));
+      if (received.length + chunk.length > bytesMax)
+        return refuse(tooLarge(bytesMax, `the request has more than ${bytesMax}`));
       try {
         hold.take(chunk.length);
       } catch (error) {
         return refuse(error);
       }
-      chunks.push(chunk);
+      received.add(chunk);
     };
     const advance = (chunk: Buffer) => {
-      length += chunk.length;
-      if (length < restAt) return;
-      restAt += slackBytes;
+      cost += chunk.length + chunkCost;
+      if (cost < restAt) return;
+      restAt = cost + slackBytes;
       stream.pause();
       void rest().then(() => stream.resume());
     };
@@ -173,7 +175,7 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
       // The stream also emits `close` after `end`, and creating an error there would capture a
       // stack trace.
       stream.off('close', cutOff);
-      resolve(Buffer.concat(chunks, length));
+      resolve(received.join());
     });
     stream.once('error', (cause) => refuse(brokenOff(cause)));
     stream.once('close', cutOff);
