@@ -5,7 +5,7 @@ import { Pace, runInSlices, sharedThird } from '../lib/pace.ts';
 import type { BodyHold } from './body-intake.ts';
 import { costsMoreThan } from './json-pieces.ts';
 import { parseJson, parseSteps } from './parse-json.ts';
-import { chunkCost, ReceivedBytes } from './received-bytes.ts';
+import { ReceivedBytes } from './received-bytes.ts';
 
 /** A larger body is parsed in steps, so that other requests run in between. */
 const atOnceBytesMax = 256 * 1024;
@@ -128,8 +128,8 @@ function inflaterFor(header: string | undefined) {
 }
 
 /**
- * Reading pauses after each such amount of bytes, or so many chunks as take as long, because copying them takes one
- * to two milliseconds.
+ * Reading pauses after each such amount of bytes, because copying them takes one to two
+ * milliseconds.
  */
 const slackBytes = 1024 * 1024;
 
@@ -141,7 +141,7 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
   return new Promise((resolve, reject) => {
     const received = new ReceivedBytes();
     const rest = sharedThird(hold.sharer);
-    let cost = 0;
+    let length = 0;
     let restAt = slackBytes;
     const refuse = (error: unknown) => {
       stream.off('data', take);
@@ -159,9 +159,9 @@ function collect(stream: NodeJS.ReadableStream, bytesMax: number, hold: BodyHold
       received.add(chunk);
     };
     const advance = (chunk: Buffer) => {
-      cost += chunk.length + chunkCost;
-      if (cost < restAt) return;
-      restAt = cost + slackBytes;
+      length += chunk.length;
+      if (length < restAt) return;
+      restAt += slackBytes;
       stream.pause();
       void rest().then(() => stream.resume());
     };

@@ -1,5 +1,5 @@
-/** Reading a chunk takes about as long as copying this many bytes, and an object for it takes a quarter of that memory. */
-export const chunkCost = 1_024;
+/** Smaller chunks are copied. The object of a chunk takes 250 bytes. */
+export const smallBytesMax = 1_024;
 /** Chunks that are kept as they are, however small. Most bodies have fewer. */
 const keptMax = 16;
 const blockBytesMax = 64 * 1_024;
@@ -22,14 +22,14 @@ export class ReceivedBytes {
 
   add(chunk: Buffer): void {
     this.#length += chunk.length;
-    if (this.#pieces.length < keptMax || chunk.length >= chunkCost) {
+    if (this.#pieces.length < keptMax || chunk.length >= smallBytesMax) {
       this.#endPiece();
       this.#pieces.push(chunk);
       return;
     }
     if (chunk.length > this.#block.length - this.#end) {
       this.#endPiece();
-      this.#block = Buffer.allocUnsafeSlow(Math.min(blockBytesMax, Math.max(chunkCost, 2 * this.#block.length)));
+      this.#block = Buffer.allocUnsafeSlow(Math.min(blockBytesMax, Math.max(smallBytesMax, 2 * this.#block.length)));
       this.#start = 0;
       this.#end = 0;
     }

@@ -117,6 +117,9 @@ export const attacks = {
   'connections that send one byte of a body': {
     run: (target, signal) => holdConnections(target, signal, 200, Buffer.from('x')),
   },
+  'bodies that come in chunks of one byte': {
+    run: (target, signal) => inParallel(14, signal, () => sendBytesInChunks(target, signal)),
+  },
   'connections that stop after fifteen mebibytes': {
     run: (target, signal) => holdConnections(target, signal, 40, Buffer.alloc(15 * 1024 * 1024, 0x20)),
   },
@@ -470,6 +473,29 @@ function holdConnections(target: Target, signal: AbortSignal, count: number, sta
     `POST /api/v1/traces HTTP/1.1\r\nHost: x\r\nX-API-Key: ${target.apiKey}\r\n` +
     `Content-Type: application/json\r\nContent-Length: ${start.length + 1_000}\r\n\r\n`;
   return holdSockets(target, signal, { count, sent: Buffer.concat([Buffer.from(head), start]), reads: true });
+}
+
+/** Sends a body that never ends, each byte in a chunk of its own, as fast as it is read. */
+async function sendBytesInChunks({ apiUrl, apiKey }: Target, signal: AbortSignal): Promise<void> {
+  const outgoing = request(`${apiUrl}/api/v1/traces`, {
+    method: 'POST',
+    headers: { 'X-API-Key': apiKey, 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' },
+    agent: false,
+    signal,
+  });
+  outgoing.on('error', () => undefined);
+  outgoing.on('response', () => outgoing.destroy());
+  const closed = once(outgoing, 'close');
+  outgoing.once('socket', (socket) => {
+    const chunks = Buffer.from('1\r\na\r\n'.repeat(10_000));
+    const send = () => {
+      while (!socket.destroyed && socket.write(chunks));
+    };
+    outgoing.flushHeaders();
+    socket.on('drain', send);
+    send();
+  });
+  await closed;
 }
 
 /** Opens connections that send some bytes and then nothing. A closed connection is opened again. */

@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import express from 'express';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { listen } from '../../../src/http/server.ts';
+
+const head = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n';
+const end = '0\r\n\r\n';
+const chunked = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`;
+
+/** Serves an application that answers with the body, and with how many pieces it had. */
+async function start() {
+  const app = express();
+  app.post('/', async (req, res) => {
+    const pieces: Buffer[] = [];
+    for await (const piece of req) pieces.push(piece);
+    res.json({ body: Buffer.concat(pieces).toString('latin1'), pieces: pieces.length });
+  });
+  const server = await listen({ app, port: 0, host: '127.0.0.1' });
+  onTestFinished(() => server.close(0));
+  return server;
+}
+
+async function send(port: number, packets: readonly string[]): Promise<{ body: string; pieces: number }> {
+  const socket = connect(port, '127.0.0.1').setNoDelay();
+  let answer = '';
+  socket.on('data', (data) => {
+    answer += data;
+  });
+  for (const packet of packets) if (!socket.write(packet)) await once(socket, 'drain');
+  await once(socket, 'end');
+  socket.destroy();
+  return JSON.parse(answer.slice(answer.indexOf('{')));
+}
+
+test('a body in chunks of one byte comes in few pieces', async () => {
+  const { port } = await start();
+  const bytes = 'abcdefghijklmnopqrstuvwxyz'.repeat(8_000);
+  const answer = await send(port, [head, [...bytes].map(chunked).join('') + end]);
+  expect(answer.body).toBe(bytes);
+  expect(answer.pieces).toBeLessThan(500);
+});
+
+test('a chunk that is followed by nothing for a while is passed on', async () => {
+  const app = express();
+  const first = new Promise<string>((resolve) => {
+    app.post('/', (req) => void req.once('data', (data) => resolve(String(data))));
+  });
+  const server = await listen({ app, port: 0, host: '127.0.0.1' });
+  onTestFinished(() => server.close(0));
+  const socket = connect(server.port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.write(head + chunked('a'));
+  expect(await first).toBe('a');
+});
+
+test('chunks of any sizes in any packets arrive in their order', async () => {
+  const { port } = await start();
+  const size = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 3_000 }));
+  const packets = fc.array(fc.array(size, { minLength: 1, maxLength: 40 }), { maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(packets, async (sizes) => {
+      let sent = 0;
+      const bodies = sizes.map((each) => each.map((length) => String.fromCharCode(97 + (sent++ % 26)).repeat(length)));
+      const texts = bodies.map((each) => each.map(chunked).join(''));
+      const { body } = await send(port, [head, ...texts, end]);
+      expect(body).toBe(bodies.flat().join(''));
+    }),
+    { numRuns: 50 },
+  );
+});
