@@ -1,3 +1,8 @@
+/** Returns whether a JSON value is an object: neither an array nor null. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /**
  * Returns whether a value holds at most `valuesMax` values: strings, numbers, arrays and objects.
  * Stops counting above that.

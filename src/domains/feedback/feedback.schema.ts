@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageParams } from '../../http/pagination.ts';
+import { jsonObject } from '../../lib/json-object.ts';
 import { type FeedbackWire, feedbackTargets } from '../executions/index.ts';
 import type { Feedback } from './feedback.ts';
 import { feedbackLimits as limits, tokenTtlS } from './limits.ts';
@@ -13,8 +14,11 @@ const id = z.string().min(1).max(limits.idCharsMax);
 const text = (charsMax: number) => z.string().min(1).max(charsMax).nullish();
 const version = z.int().min(1).max(2_147_483_647);
 
-const metadata = z
-  .record(z.string().max(256), z.unknown())
+const metadata = jsonObject
+  .refine(
+    (given) => Object.keys(given).every((key) => key.length <= limits.metadataKeyCharsMax),
+    `must have keys of at most ${limits.metadataKeyCharsMax} characters`,
+  )
   .refine(
     (given) => Object.keys(given).length <= limits.metadataKeysMax,
     `must have at most ${limits.metadataKeysMax} keys`,

@@ -8,6 +8,7 @@ export const feedbackLimits = {
   commentCharsMax: 8_000,
   correctionCharsMax: 16_000,
   metadataKeysMax: 64,
+  metadataKeyCharsMax: 256,
   /** Levels of objects and arrays in `metadata`, itself included. */
   metadataDepthMax: 8,
 } as const;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObject } from '../../lib/json-object.ts';
 import { jsonSchemaOf } from '../../lib/json-schema-of.ts';
 import { hasAtMostValues } from '../../lib/json-values.ts';
 import { formatUsd, parseUsd } from '../../lib/money.ts';
@@ -96,9 +97,7 @@ const search = z.strictObject({
 const split = z.enum(['train', 'val', 'holdout']);
 export const rowBody = z
   .strictObject({
-    inputs: z
-      .custom<Readonly<Record<string, unknown>>>(isObject, { error: 'must be an object', abort: true })
-      .meta({ type: 'object', additionalProperties: true }),
+    inputs: jsonObject,
     expected: z.unknown().optional(),
     split: split.optional(),
     weight: z.number().positive().max(1_000).optional(),
@@ -173,7 +172,3 @@ export const optimizeBody = z
   });
 
 export type OptimizeBody = z.output<typeof optimizeBody>;
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObject } from '../../lib/json-object.ts';
 import { jsonSchemaOf } from '../../lib/json-schema-of.ts';
 import { formatUsd } from '../../lib/money.ts';
 import { otelAttributes, promptTypes } from '../prompts/index.ts';
@@ -55,7 +56,7 @@ function listUpToFault<Element extends z.ZodType>(element: Element, isValid: (va
     .meta({ type: 'array', maxItems: givenMax, items: jsonSchemaOf(element) });
 }
 
-export const variablesField = z.record(z.string(), z.unknown()).meta({
+export const variablesField = jsonObject.meta({
   description: 'Values by name. Texts are inserted unchanged, objects and lists as JSON',
   example: { question: 'Why?' },
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObject } from '../../lib/json-object.ts';
 import { hasAtMostValues } from '../../lib/json-values.ts';
 
 export const projectParams = z.strictObject({ project_id: z.string().min(1).max(64) });
@@ -18,8 +19,7 @@ export const itemLimits = {
 } as const;
 
 /** A free-form JSON object that is part of a version. */
-export const contentJson = z
-  .record(z.string(), z.unknown())
+export const contentJson = jsonObject
   .refine((value) => hasAtMostValues(value, itemLimits.jsonValuesMax), {
     error: `must have at most ${itemLimits.jsonValuesMax} values`,
     // The bytes of more values are not counted, which would take long.

@@ -295,6 +295,7 @@ describe('422', () => {
     [onTrace({ metadata: deep }), 'metadata'],
     [onTrace({ metadata: Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`k${i}`, i])) }), 'metadata'],
     [onTrace({ metadata: [1] }), 'metadata'],
+    [onTrace({ metadata: { ['k'.repeat(257)]: 1 } }), 'metadata'],
     [onTrace({ prompt_version: 1 }), 'prompt_version'],
     [onTrace({ value: { a: 1 } }), 'value'],
   ])('%j is refused by its path', async (body, path) => {

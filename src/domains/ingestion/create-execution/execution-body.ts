@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { jsonObject } from '../../../lib/json-object.ts';
 import { jsonSchemaOf } from '../../../lib/json-schema-of.ts';
 import { spanKinds } from '../../../lib/span-kind.ts';
 import { readIsoTime } from '../../../otlp/iso-time.ts';
 import { checkFields } from './check-fields.ts';
-import { byteLengthOf, depthOf, isObject } from './json-size.ts';
+import { byteLengthOf, depthOf } from './json-size.ts';
 import { executionLimits as limits } from './limits.ts';
 
 const text = z.string().min(1).max(limits.textCharsMax);
@@ -125,15 +126,11 @@ function hexId(digits: number) {
     .transform((id) => id.toLowerCase());
 }
 
-/** Does not use `z.record`, which drops a key `__proto__`: keys are user data here. */
 function entries(bytesMax: number) {
-  return z
-    .custom<Readonly<Record<string, unknown>>>(isObject, { error: 'must be an object', abort: true })
-    .superRefine((value, context) => {
-      const fault = entriesFault(value, bytesMax);
-      if (fault !== undefined) context.addIssue({ code: 'custom', message: fault, params: { code: 'too_big' } });
-    })
-    .meta({ type: 'object', additionalProperties: true });
+  return jsonObject.superRefine((value, context) => {
+    const fault = entriesFault(value, bytesMax);
+    if (fault !== undefined) context.addIssue({ code: 'custom', message: fault, params: { code: 'too_big' } });
+  });
 }
 
 function entriesFault(value: Readonly<Record<string, unknown>>, bytesMax: number): string | undefined {

@@ -16,8 +16,3 @@ export function depthOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   return 1 + Object.values(value).reduce<number>((most, each) => Math.max(most, depthOf(each)), 0);
 }
-
-/** Returns whether a value is an object other than an array. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
