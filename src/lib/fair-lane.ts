@@ -177,9 +177,9 @@ export class FairLane {
    * ahead, otherwise all keys are.
    */
   #tooLate(state: Key, entry: Entry): Error {
-    const { name, perKey, waitMsMax = 0, whyStuck } = this.#options;
+    const { name, waitMsMax = 0, whyStuck } = this.#options;
     const waited = `did not start within ${waitMsMax / 1000} s`;
-    const isOwn = state.waiting[0] !== entry || state.held + entry.cost > perKey;
+    const isOwn = state.waiting[0] !== entry || state.held + entry.cost > this.#mostOfKey;
     const message = `${isOwn ? 'This workspace has' : 'There are'} so many ${name} in progress that this one ${waited}. Try again later.`;
     const late = { retryAfterS: lateRetryAfterS };
     if (isOwn) return whyStuck?.() ?? new RateLimitedError('workspace_busy', message, late);
@@ -223,9 +223,14 @@ export class FairLane {
     }
   }
 
-  #next(): [Key, Entry] | undefined {
+  /** What one key may hold now. */
+  get #mostOfKey(): number {
     const { perKey, perBusyKey = perKey } = this.#options;
-    const most = this.#company.isShared ? perBusyKey : perKey;
+    return this.#company.isShared ? perBusyKey : perKey;
+  }
+
+  #next(): [Key, Entry] | undefined {
+    const most = this.#mostOfKey;
     let next: [Key, Entry] | undefined;
     for (const state of this.#keys.values()) {
       const [head] = state.waiting;

@@ -53,6 +53,11 @@ export interface BodyPublisher {
    * @throws the error of Redis
    */
   nextDueAtMs(): Promise<number | undefined>;
+  /**
+   * Returns whether a body with this id is unfinished, or was stored in the last minutes.
+   * @throws UnavailableError when Redis is unavailable
+   */
+  isKnown(jobId: string): Promise<boolean>;
   /** Removes a finished job, so that its id can be published again. */
   forget(jobId: string): Promise<void>;
   /**
@@ -151,6 +156,13 @@ export function createBodyPublisher(
     async nextDueAtMs() {
       const laneBaseS = Number((await redis.get(laneBaseKey)) ?? 0);
       return oldestOf(queues, (queue) => nextDueAtMs(queue, laneBaseS));
+    },
+    async isKnown(jobId) {
+      const keys = queues.map((queue) => queue.toKey(jobId));
+      const known = await Promise.all(keys.map((key) => redis.exists(key))).catch((error: unknown) => {
+        throw notQueued(error);
+      });
+      return known.some((count) => count > 0);
     },
     async forget(jobId) {
       await Promise.all(queues.map((queue) => queue.remove(jobId)));

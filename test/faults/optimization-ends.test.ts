@@ -88,6 +88,16 @@ describe('a run that is cancelled', () => {
     expect(ended).toMatchObject({ state: 'cancelled' });
     expect(await readRun(postgres, run)).toMatchObject({ usage: { calls: concurrency, estimated: true } });
   });
+
+  it('while its requests are refused with 429, has used nothing', async () => {
+    model.setFaults({ rate429: 1, retryAfterMs: 30_000 });
+    const { run, requests } = await start('A run that is refused');
+    await until('its requests', endMsMax, () => requests().length === concurrency);
+    await setState(run, 'cancelling');
+    expect(await untilEnded(postgres, run, endMsMax)).toMatchObject({
+      ...{ state: 'cancelled', usage: { calls: 0, outputTokens: 0, costNanoUsd: 0n, estimated: false } },
+    });
+  });
 });
 
 describe('a run whose prompt is deleted', () => {

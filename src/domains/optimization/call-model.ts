@@ -56,6 +56,11 @@ export class Caller {
     this.#endings = { search: endingOf(deps.signal, search), holdout: endingOf(deps.signal, holdout) };
   }
 
+  /** Resolves when no call is open. After the signal is aborted, this takes a moment. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#open);
+  }
+
   /**
    * Returns the outcome of a call, and what it has used: from the journal, or from the model.
    * @throws LimitReached, RunFailed, LeaseLost, and the reason of the signal
@@ -142,7 +147,12 @@ export class Caller {
     const reserved = prices.estimate(call);
     const result = await send({ run, call, signal: this.#endings[call.phase] });
     if (result.ok || result.mayBeBilled) await this.#record(call, attempt, result);
-    // A call that was aborted stays reserved. When the lease ends, it counts as spent.
+    if (signal.aborted && !result.ok && !result.mayBeBilled) {
+      // At most once: if it fails, the call counts as spent.
+      const unbilled = settlementOf(result, null, false);
+      await settleCall(postgres, lease, { key: call.key, attempt }, unbilled).catch(() => undefined);
+    }
+    // Any other aborted call stays reserved. When the lease ends, it counts as spent.
     signal.throwIfAborted();
     const billed = billedOf(result, reserved, (tokens) => prices.priceOf(call.model, tokens));
     const isOverdue = !result.ok && deadlines[call.phase].aborted;

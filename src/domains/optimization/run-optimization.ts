@@ -101,8 +101,8 @@ async function searchAndEnd(deps: RunOptimizationDeps, attempt: Attempt): Promis
   const { run, lease, signal } = attempt;
   if (run.state === 'cancelling') throw new Cancelled();
   if (run.losses > lossesMax) throw new RunFailed('worker_lost', `${run.losses} workers ended during the run`);
-  const { ports, writer, input } = await prepare(deps, attempt);
-  const decision = await deps.search(ports, input);
+  const { ports, writer, input, caller } = await prepare(deps, attempt);
+  const decision = await deps.search(ports, input).finally(() => signal.aborted && caller.idle());
   signal.throwIfAborted();
   if (run.options.apply === 'if_improved' && decision.outcome === 'improved') {
     const warning = await deps.applyWinner({ run, lease, decision });
@@ -137,7 +137,7 @@ async function prepare(deps: RunOptimizationDeps, { run, lease, signal }: Attemp
     score: scoreInThread(source.threads, run, signal),
     storeHoldoutReserve: (need) => storeHoldoutReserve(postgres, lease, need),
   });
-  return { ports, writer, input: { config: run.config, base: textOf(base), rows } };
+  return { ports, caller, writer, input: { config: run.config, base: textOf(base), rows } };
 }
 
 async function readBase(

@@ -57,7 +57,10 @@ export class Limiter {
     try {
       const outcome = await checkInRedis(this.#redis, checks);
       this.#noteAway(false);
-      for (const result of outcome.results) this.#remember(result);
+      for (const result of outcome.results) {
+        // After the body that used up a quota, the same body may come again, and is not metered.
+        if (result.check.kind === 'rate' || !outcome.granted) this.#remember(result);
+      }
       return outcome;
     } catch (error) {
       this.#noteAway(true, error);

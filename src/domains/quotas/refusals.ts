@@ -33,8 +33,8 @@ function quotaRefusal({ name, cost, limit, slot }: QuotaCheck, used: number): Ex
   const resetsAt = new Date(monthOf(Number(slot) * 60_000).endMs).toISOString();
   return new ExhaustedError(
     'quota_exceeded',
-    `The workspace has used ${used} of its ${limit} ${units[name]} for this month. This request needs ${cost}. ` +
-      `The quota resets at ${resetsAt}.`,
+    `The workspace has used ${used} of its ${limit} ${units[name]} for this month. ` +
+      `${used < limit ? `This request needs ${cost}. ` : ''}The quota resets at ${resetsAt}.`,
     { extra: { resource: name, limit, used, resets_at: resetsAt } },
   );
 }

@@ -191,6 +191,16 @@ describe.each(['protobuf', 'json'] as const)('POST /api/v1/traces as %s over a l
 });
 
 describe('ingestion', () => {
+  test.each([3, 4])('accepts a body again when the quota of %i spans no longer has room for it', async (spans) => {
+    const project = await limitedProject(api, { quotas: { spans } });
+    const body = spanBody(3, 'json');
+    const post = (sent: Uint8Array<ArrayBuffer>) =>
+      postTraces(api, project.key, sent, { 'Content-Type': contentTypes.json });
+    for (const sent of [body, body]) expect((await post(sent)).status).toBe(200);
+    expect((await post(spanBody(3, 'json'))).status).toBe(402);
+    expect((await spanQuota(api, project)).used).toBe(3);
+  });
+
   test('counts what it refuses as requests, or nonsense alone would be without a limit', async () => {
     const project = await limitedProject(api, { rate_limits: { ingest: 3 } });
     for (const status of [400, 400, 400, 429]) {

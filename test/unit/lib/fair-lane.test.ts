@@ -112,6 +112,18 @@ describe('FairLane', () => {
     await expect(later).resolves.toBeUndefined();
   });
 
+  it('refuses work that has waited too long with 429 if its key holds as much as it may while others use the lane', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const work = controlled(new FairLane({ ...options, capacity: 4, perKey: 3, perBusyKey: 1, waitMsMax: 500 }));
+    for (const key of ['a', 'a', 'a', 'b']) work.add(key, key);
+    const refused = work.add('a', 'a waits').catch((error: unknown) => error);
+    await work.endFirst();
+    await work.endFirst();
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await refused).toMatchObject({ code: 'workspace_busy' });
+  });
+
   it('gives one key no more than its share while the rest of the lane is free', async () => {
     const work = controlled(new FairLane({ ...options, capacity: 4, perKey: 2 }));
     for (let i = 0; i < 5; i++) work.add('busy', `busy ${i}`);

@@ -17,7 +17,8 @@ export interface KeepBodyDeps {
 export type ReceivedBody = Omit<IngestBodyPayload, 'v' | 'projectId' | 'workspaceId' | 'retentionDays'> & {
   jobId: string;
   body: Buffer;
-  meter: SpanMeter;
+  /** Undefined if the spans are counted already. */
+  meter: SpanMeter | undefined;
 };
 
 /**

@@ -1,5 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { MalformedError, RateLimitedError, UnavailableError, UnsupportedMediaTypeError } from '../../../lib/errors.ts';
+import {
+  ExhaustedError,
+  MalformedError,
+  RateLimitedError,
+  UnavailableError,
+  UnsupportedMediaTypeError,
+} from '../../../lib/errors.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import { type ContentCoding, type OtlpEncoding, readContentCoding, readEncoding } from '../../../otlp/media-type.ts';
 import type { ScanResult } from '../../../otlp/scan.ts';
@@ -66,13 +72,17 @@ export async function receiveBody(
     const { scan, inflatedBytes } = await counted(examine(deps, { workspaceId, signal, ...received }));
     // Log records are not metered, but none are stored for a workspace whose quota is used up.
     const metered = signal === 'logs' ? { spans: 0, needsQuota: scan.accepted > 0 } : { spans: scan.accepted };
-    const meter = await charge({ ...cost, ...metered }, receivedAtMs);
-    if (scan.accepted === 0) return scan;
     const { body, ...form } = received;
     // The job id depends on project and request only: a resend gives the same job, and an equal
     // body of another project or signal does not.
     const named = signal === 'logs' ? { signal } : {};
     const jobId = jobIdOf([project.projectId, ...Object.values(named), form.encoding, form.coding], body);
+    const meter = await charge({ ...cost, ...metered }, receivedAtMs).catch(async (error: unknown) => {
+      // The spans of a resent body are in the quota already.
+      if (error instanceof ExhaustedError && (await deps.publisher.isKnown(jobId))) return undefined;
+      throw error;
+    });
+    if (scan.accepted === 0) return scan;
     const { accepted: spans, repeatedBytes } = scan;
     const size = sizeOf({ inflatedBytes, spans, repeatedBytes });
     await keepBody(deps, project, { jobId, body, meter, ...named, ...form, ...size, receivedAtMs });
