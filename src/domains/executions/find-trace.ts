@@ -40,6 +40,15 @@ export async function findTrace(
   return { traceId, truncated: found.truncated || isCut, spans: fitting };
 }
 
+/** Returns a warning that begins with its code if the spans are not all of their trace. */
+export function cutWarnings({ truncated, spans }: TreeSpans): string[] {
+  if (!truncated) return [];
+  return [
+    `truncated: the trace has more spans. The answer has the first ${spans.length}, and its totals cover only these. ` +
+      'The execution itself has the totals of all spans',
+  ];
+}
+
 /** Returns the first spans, up to a number of UTF-16 units of their texts. */
 function fittingSpans(spans: TreeSpan[], charsMax: number): TreeSpan[] {
   let chars = 0;

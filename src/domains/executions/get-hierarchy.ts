@@ -1,5 +1,5 @@
 import { buildHierarchy, flatten, nest } from './build-hierarchy.ts';
-import { type FindTraceDeps, findTrace } from './find-trace.ts';
+import { cutWarnings, type FindTraceDeps, findTrace } from './find-trace.ts';
 import type { HierarchyWire } from './hierarchy.schema.ts';
 import { placeSpans, treeWarnings } from './tree/place-spans.ts';
 
@@ -18,7 +18,8 @@ export async function getHierarchy(
   deps: FindTraceDeps,
   input: { projectId: string; traceId: string; format: HierarchyWire['format'] },
 ): Promise<HierarchyWire> {
-  const { traceId, spans, truncated } = await findTrace(deps, input);
+  const trace = await findTrace(deps, input);
+  const { traceId, spans, truncated } = trace;
   const tree = placeSpans(spans, { skew: true });
   const items = buildHierarchy(tree);
   const levels = items.reduce((deepest, { fields }) => Math.max(deepest, fields.depth + 1), 0);
@@ -30,6 +31,7 @@ export async function getHierarchy(
     complete: tree.tops.some(({ parentLink }) => parentLink === 'root'),
     truncated,
     warnings: [
+      ...cutWarnings(trace),
       ...treeWarnings(tree),
       ...(tooDeep
         ? [

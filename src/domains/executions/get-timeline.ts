@@ -1,5 +1,5 @@
 import { buildTimeline } from './build-timeline.ts';
-import { type FindTraceDeps, findTrace } from './find-trace.ts';
+import { cutWarnings, type FindTraceDeps, findTrace } from './find-trace.ts';
 import type { TimelineWire } from './timeline.schema.ts';
 import type { SpanFilter } from './tree/pick-spans.ts';
 import { placeSpans } from './tree/place-spans.ts';
@@ -13,7 +13,11 @@ export async function getTimeline(
   deps: FindTraceDeps,
   input: { projectId: string; traceId: string; skew: boolean; filter: SpanFilter },
 ): Promise<TimelineWire> {
-  const { traceId, spans, truncated } = await findTrace(deps, input);
-  const { moreThanLimit, ...timeline } = buildTimeline(placeSpans(spans, input), input.filter, input.skew);
-  return { trace_id: traceId, project_id: input.projectId, truncated: truncated || moreThanLimit, ...timeline };
+  const trace = await findTrace(deps, input);
+  const { moreThanLimit, ...timeline } = buildTimeline(placeSpans(trace.spans, input), input.filter, input.skew);
+  return {
+    ...{ trace_id: trace.traceId, project_id: input.projectId, truncated: trace.truncated || moreThanLimit },
+    ...timeline,
+    warnings: [...cutWarnings(trace), ...timeline.warnings],
+  };
 }
