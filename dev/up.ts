@@ -100,7 +100,8 @@ async function requirePort({ host, port }: UpConfig): Promise<void> {
   if (fault === undefined) return;
   const remedy = `stop the process that uses it, or choose another port: PORT=${port === 65_535 ? port - 1 : port + 1} npm run up`;
   if (fault === 'EADDRINUSE') throw new CannotStart(`port ${port} on ${host} is in use: ${remedy}`);
-  throw new CannotStart(`cannot listen on port ${port} of HOST ${host} (${fault})`);
+  const advice = fault === 'EADDRNOTAVAIL' ? ': it is no address of this machine. Leave HOST out to use 127.0.0.1' : '';
+  throw new CannotStart(`cannot listen on port ${port} of HOST ${host} (${fault})${advice}`);
 }
 
 /** Starts the engines that do not run elsewhere, at the same time, on the ports of the last run if these are free. */

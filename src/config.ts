@@ -11,7 +11,8 @@ const flag = z
   .enum(['true', 'false', '1', '0'])
   .default('false')
   .transform((text) => text === 'true' || text === '1');
-const bytes = (fallback: number) => z.coerce.number().int().min(1_024).default(fallback);
+const bytes = (fallback: number) =>
+  z.coerce.number({ error: 'must be a number of bytes, at least 1024' }).int().min(1_024).default(fallback);
 
 const clickhouseUrl = z.url({ protocol: /^https?$/ });
 const clickhouseShardUrls = z
@@ -68,7 +69,7 @@ export const environment = z.object({
   GENERIC_WEBHOOK_SECRETS: secrets(standardWebhookKey),
   WEBHOOK_ALLOW_PRIVATE_TARGETS: flag,
   WEBHOOK_EGRESS_PROXY_URL: z.url({ protocol: /^https?$/ }).optional(),
-  LLM_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  LLM_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be a URL such as https://api.openai.com/v1' }).optional(),
   LLM_API_KEY: z
     .string()
     .regex(/^[\x21-\x7e]+$/, 'must not contain spaces, because it is sent in a header')

@@ -56,7 +56,9 @@ function linkIfAbsent(from: string, to: string): boolean {
 function retireStaleLock(path: string, content: string): void {
   const holder = parseLock(content);
   if (holder && isAlive(holder)) {
-    throw new CannotStart(`this data directory is in use by another instance, pid ${holder.pid} (${path})`);
+    throw new CannotStart(
+      `this data directory is in use by another instance, pid ${holder.pid} (${path}): stop it, or set another DATA_DIR`,
+    );
   }
   const retired = `${path}.stale.${process.pid}`;
   try {

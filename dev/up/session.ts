@@ -35,7 +35,9 @@ export function layOut(dataDir: string): Paths {
     mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
     mkdirSync(paths.logs, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new CannotStart(`DATA_DIR ${dataDir} cannot be used: ${(error as Error).message}`);
+    throw new CannotStart(
+      `DATA_DIR ${dataDir} cannot be used: ${(error as Error).message}. Name a directory that you may write to`,
+    );
   }
   return paths;
 }
