@@ -1,4 +1,5 @@
-import { Worker } from 'bullmq';
+import { type Job, Worker } from 'bullmq';
+import { LRUCache } from 'lru-cache';
 import { connectQueue } from '../src/queue/connect-queue.ts';
 import { dropBody } from '../src/queue/drop-body.ts';
 import { backoffMs, type JobName, jobCatalog } from '../src/queue/job-catalog.ts';
@@ -13,12 +14,17 @@ import { type ProcessorDeps, processors } from './processors.ts';
 import { QuietLog } from './quiet-log.ts';
 import { runJob } from './run-job.ts';
 import { keepOrderOfStalled } from './stalled-jobs.ts';
+import { noteSurvivedStalls, survivedStallsOf } from './survived-stalls.ts';
 
 /**
  * Jobs of a dead worker start again after at most one lock and one interval. The application counts
  * crashes itself, so BullMQ must never fail a stalled job.
  */
-const stallSettings = { lockDuration: 6_000, stalledInterval: 2_500, maxStalledCount: 1_000_000 };
+const stallSettings = { lockDuration: 6_000, lockRenewTime: 2_000, stalledInterval: 2_500, maxStalledCount: 1_000_000 };
+/** From this many stalls on, it is looked up how many of them the workers have survived. */
+const stallsMin = 2;
+/** Results of runs whose job is not completed yet, or whose lock was lost meanwhile. */
+const results = { max: 2_000, ttl: 10 * 60_000 };
 
 /** Jobs of the lanes of bodies, which workspaces share in turn. */
 const laneJobs: ReadonlySet<JobName> = new Set(['ingestBody', 'ingestLargeBody'] as const);
@@ -59,6 +65,8 @@ interface UnderWay {
   running: Promise<unknown>;
   /** The token of the lock under which the job was last received. */
   token: string;
+  /** Whether this lock is known to be lost. */
+  isLost?: boolean;
 }
 
 function startWorker(
@@ -71,6 +79,8 @@ function startWorker(
   const connection = connectWorkerRedis(redisUrl);
   connection.on('error', () => undefined); // The worker's own listener below logs it.
   const underWay = new Map<string, UnderWay>();
+  // Without them, a worker that loses its locks again and again would never complete a job.
+  const done = new LRUCache<string, { result: unknown }>(results);
   const slots = laneJobs.has(name) ? new JobSlots(concurrency) : undefined;
   const run = (facts: JobFacts, data: unknown) => {
     const running = runJob(schema, data, (payload) => process(deps, facts, payload as never));
@@ -81,10 +91,17 @@ function startWorker(
     (job, token = '') => {
       const id = String(job.id);
       const isOurs = async () => (await deps.redis.get(`${worker.toKey(id)}:lock`)) === underWay.get(id)?.token;
-      const facts = { id, attemptsMade: job.attemptsMade, stalledCounter: job.stalledCounter, isOurs };
       // When a job's lock expired while Redis was unavailable, the job arrives again although no
-      // worker crashed. It joins its first run.
-      const begin = () => run(facts, job.data);
+      // worker crashed. It joins its first run, or gets its result.
+      const known = done.get(keyOf(job));
+      if (known !== undefined) return Promise.resolve(known.result);
+      const begin = async () => {
+        const survived = job.stalledCounter < stallsMin ? 0 : await survivedStallsOf(deps.redis, id);
+        const facts = { id, attemptsMade: job.attemptsMade, stalledCounter: job.stalledCounter - survived, isOurs };
+        const result = await run(facts, job.data);
+        if (bodyJobs.has(name)) done.set(keyOf(job), { result });
+        return result;
+      };
       const started = () => (slots === undefined ? begin() : slots.run(job, token, begin));
       const running = underWay.get(id)?.running ?? started().finally(() => underWay.delete(id));
       underWay.set(id, { running, token });
@@ -99,6 +116,18 @@ function startWorker(
       removeOnFail: { count: 1_000_000 },
     },
   );
+  if (bodyJobs.has(name)) {
+    worker.on('lockRenewalFailed', (ids) => {
+      const lost = ids.filter((id) => {
+        const job = underWay.get(id);
+        if (job === undefined || job.isLost) return false;
+        job.isLost = true;
+        return true;
+      });
+      // Without the note, the bodies only run alone sooner.
+      noteSurvivedStalls(deps.redis, lost).catch(() => undefined);
+    });
+  }
   keepOrderOfStalled(worker, connectQueue(queue, deps.redis));
   const onTrouble = (error: Error) => {
     if (isOutOfMemory(error)) void rest(worker, deps.reserve);
@@ -112,6 +141,7 @@ function startWorker(
     onTrouble(error);
   });
   worker.on('completed', (job, result) => {
+    done.delete(keyOf(job));
     // The sweep finds bodies that cannot be dropped now.
     if (result === 'isolated' || !bodyJobs.has(name)) return;
     const body = { projectId: job.data.projectId, jobId: String(job.id) };
@@ -119,6 +149,9 @@ function startWorker(
   });
   return { worker };
 }
+
+/** The id of a job comes again with a new time when its body is sent again later. */
+const keyOf = ({ id, timestamp }: Job) => `${id} ${timestamp}`;
 
 async function followed({ progress }: Pick<WorkersDeps, 'progress'>, running: Promise<unknown>): Promise<unknown> {
   progress.begin();

@@ -2,7 +2,7 @@
 export interface JobFacts {
   id: string;
   attemptsMade: number;
-  /** Number of workers that died or hung while they processed this job. */
+  /** Number of workers that died or hung while they processed this job. Pauses that they survived do not count. */
   stalledCounter: number;
   /**
    * Returns whether this worker still holds the job. Another worker may have taken and finished it

@@ -55,6 +55,11 @@ export const laneBaseKey = `promptlane:${ingest}:base`;
 /** Memory that workers keep in reserve, on the node of the bodies. */
 export const memoryReserveKey = `promptlane:${ingest}:memory-reserve`;
 
+/** Returns the key of the number of stalls of a body that its worker has survived. */
+export function survivedStallsKey(jobId: string): string {
+  return `promptlane:${ingest}:survived-stalls:${jobId}`;
+}
+
 /** Hash of the projects with traces to summarize and their workspaces. */
 export const summaryProjectsKey = `promptlane:${ingest}:summary-projects`;
 

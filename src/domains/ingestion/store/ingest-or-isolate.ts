@@ -1,4 +1,5 @@
 import type { Job, Queue } from 'bullmq';
+import { cachedFor } from '../../../lib/cached-for.ts';
 import { type IngestBodyPayload, type IngestOutcome, jobCatalog, retryOptions } from '../../../queue/job-catalog.ts';
 import type { JobFacts } from '../../../queue/job-facts.ts';
 import type { RedisClock } from '../../../queue/redis-clock.ts';
@@ -68,12 +69,27 @@ async function isolate(deps: IngestOrIsolateDeps, job: JobFacts, payload: Ingest
 
 /** Waiting bodies per job state that are counted. They bound the priority number. */
 const placesMax = 1_000;
+/** Reading a thousand jobs takes about 0.1 s, and after a pause of Redis thousands of bodies may come here. */
+const countedMs = 5_000;
+type Counts = Map<string, number>;
+const countsOf = new WeakMap<Queue, () => Promise<Counts>>();
 
 /**
- * Returns a priority: one more than the bodies that the workspace has waiting there. So its second
- * body comes after the first body of every other workspace.
+ * Returns a priority: one more than the bodies that the workspace has waiting there, as of five seconds ago and with
+ * those that this worker has added. So its second body comes after the first body of every other workspace.
  */
 async function placeAmongOwn(isolation: Queue, workspaceId: string): Promise<number> {
+  const counted = countsOf.get(isolation) ?? cachedFor(countedMs, () => countWaiting(isolation));
+  countsOf.set(isolation, counted);
+  const counts = await counted();
+  const place = (counts.get(workspaceId) ?? 0) + 1;
+  counts.set(workspaceId, place);
+  return place;
+}
+
+async function countWaiting(isolation: Queue): Promise<Counts> {
   const waiting: Job<IngestBodyPayload>[] = await isolation.getJobs(['prioritized', 'delayed'], 0, placesMax - 1);
-  return 1 + waiting.filter(({ data }) => data.workspaceId === workspaceId).length;
+  const counts: Counts = new Map();
+  for (const { data } of waiting) counts.set(data.workspaceId, (counts.get(data.workspaceId) ?? 0) + 1);
+  return counts;
 }
