@@ -1,4 +1,9 @@
 import type { Queue, Worker } from 'bullmq';
+import type { Redis } from '../src/stores/redis/client.ts';
+import { survivedStallsKey } from '../src/stores/redis/names.ts';
+
+/** Longer than a body is tried between two stalls. */
+const keptS = 60 * 60;
 
 /**
  * Restores the priority of jobs that a dead worker left behind. BullMQ puts stalled jobs before all
@@ -17,4 +22,19 @@ export async function giveBackPlace(queue: Queue, jobId: string): Promise<void> 
   const job = await queue.getJob(jobId);
   const priority = Number(job?.priority ?? 0);
   if (priority > 0) await job?.changePriority({ priority });
+}
+
+/**
+ * Notes that this worker lives although it has lost the locks of these bodies, because it, Redis or the machine paused.
+ * Otherwise a body that was in progress in two pauses would count as one that has ended two workers.
+ */
+export async function noteSurvivedStalls(redis: Redis, jobIds: readonly string[]): Promise<void> {
+  const pipeline = redis.pipeline();
+  for (const key of jobIds.map(survivedStallsKey)) pipeline.incr(key).expire(key, keptS);
+  await pipeline.exec();
+}
+
+/** Returns how many of the stalls of a body its worker has survived. */
+export async function survivedStallsOf(redis: Redis, jobId: string): Promise<number> {
+  return Number((await redis.get(survivedStallsKey(jobId))) ?? 0);
 }

@@ -13,8 +13,7 @@ import { isOutOfMemory, type MemoryReserve } from './memory-reserve.ts';
 import { type ProcessorDeps, processors } from './processors.ts';
 import { QuietLog } from './quiet-log.ts';
 import { runJob } from './run-job.ts';
-import { keepOrderOfStalled } from './stalled-jobs.ts';
-import { noteSurvivedStalls, survivedStallsOf } from './survived-stalls.ts';
+import { keepOrderOfStalled, noteSurvivedStalls, survivedStallsOf } from './stalled-jobs.ts';
 
 /**
  * Jobs of a dead worker start again after at most one lock and one interval. The application counts
@@ -65,8 +64,10 @@ interface UnderWay {
   running: Promise<unknown>;
   /** The token of the lock under which the job was last received. */
   token: string;
-  /** Whether this lock is known to be lost. */
-  isLost?: boolean;
+  /** When this lock was taken or renewed. */
+  lockedAtMs: number;
+  /** Whether it is noted that this lock was lost. */
+  isLost: boolean;
 }
 
 function startWorker(
@@ -86,6 +87,12 @@ function startWorker(
     const running = runJob(schema, data, (payload) => process(deps, facts, payload as never));
     return bodyJobs.has(name) ? followed(deps, running) : running;
   };
+  const noteLost = (ids: readonly string[]) => {
+    const lost = ids.filter((id) => underWay.get(id)?.isLost === false);
+    for (const job of lost.map((id) => underWay.get(id))) if (job !== undefined) job.isLost = true;
+    // Without the note, the bodies only run alone sooner.
+    if (laneJobs.has(name)) noteSurvivedStalls(deps.redis, lost).catch(() => undefined);
+  };
   const worker: Worker = new Worker(
     queue,
     (job, token = '') => {
@@ -103,8 +110,13 @@ function startWorker(
         return result;
       };
       const started = () => (slots === undefined ? begin() : slots.run(job, token, begin));
-      const running = underWay.get(id)?.running ?? started().finally(() => underWay.delete(id));
-      underWay.set(id, { running, token });
+      const ended = () => {
+        const { lockedAtMs = 0 } = underWay.get(id) ?? {};
+        if (Date.now() - lockedAtMs > stallSettings.lockDuration) noteLost([id]);
+        underWay.delete(id);
+      };
+      const running = underWay.get(id)?.running ?? started().finally(ended);
+      underWay.set(id, { running, token, lockedAtMs: Date.now(), isLost: false });
       return running;
     },
     {
@@ -116,18 +128,10 @@ function startWorker(
       removeOnFail: { count: 1_000_000 },
     },
   );
-  if (bodyJobs.has(name)) {
-    worker.on('lockRenewalFailed', (ids) => {
-      const lost = ids.filter((id) => {
-        const job = underWay.get(id);
-        if (job === undefined || job.isLost) return false;
-        job.isLost = true;
-        return true;
-      });
-      // Without the note, the bodies only run alone sooner.
-      noteSurvivedStalls(deps.redis, lost).catch(() => undefined);
-    });
-  }
+  worker.on('lockRenewalFailed', (ids) => noteLost(ids));
+  worker.on('locksRenewed', ({ jobIds }) => {
+    for (const job of jobIds.map((id) => underWay.get(id))) if (job !== undefined) job.lockedAtMs = Date.now();
+  });
   keepOrderOfStalled(worker, connectQueue(queue, deps.redis));
   const onTrouble = (error: Error) => {
     if (isOutOfMemory(error)) void rest(worker, deps.reserve);

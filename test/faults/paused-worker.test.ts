@@ -1,5 +1,5 @@
 import { Worker } from 'bullmq';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { dropBody } from '../../src/queue/drop-body.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis } from '../../src/stores/redis/client.ts';
@@ -42,6 +42,35 @@ describe('a worker that was paused for longer than the lock of its jobs', () => 
     });
     expect(await postgres('quarantined_bodies').where({ project_id: project.id })).toEqual([]);
     await other.close();
+  });
+
+  it('is not one that its bodies have ended: after two pauses and one kill, none is tried alone', async () => {
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('paused twice');
+    const clickhouse = (signal: NodeJS.Signals) => process.kill(stack.engines.clickhouse.pid, signal);
+    const jobs = () => stack.ingest.getJobs(['active', 'prioritized']);
+    const triedAlone = () => stack.redis.xlen(stack.isolation.toKey('events'));
+    const before = await triedAlone();
+    clickhouse('SIGSTOP');
+    onTestFinished(() => void clickhouse('SIGCONT'));
+    await sendBodies(project);
+    await until('the jobs are under way', 20_000, async () => (await stack.ingest.getActiveCount()) === bodies);
+    const ids = (await jobs()).map(({ id }) => String(id));
+    const locks = ids.map((id) => `${stack.ingest.toKey(id)}:lock`);
+    for (const pauses of [1, 2]) {
+      stack.worker.signal('SIGSTOP');
+      await until('the locks have expired', 20_000, async () => (await stack.redis.exists(...locks)) === 0);
+      stack.worker.signal('SIGCONT');
+      await until('the jobs have come again', 20_000, async () => {
+        const stalls = (await jobs()).map(({ stalledCounter }) => stalledCounter);
+        return stalls.every((count) => count >= pauses) && (await stack.redis.exists(...locks)) === bodies;
+      });
+    }
+    await stack.worker.kill();
+    clickhouse('SIGCONT');
+    await stack.worker.start();
+    await until('all are stored', 30_000, async () => (await jobs()).length === 0);
+    expect(await triedAlone()).toBe(before);
   });
 
   async function sendBodies(project: Project): Promise<void> {

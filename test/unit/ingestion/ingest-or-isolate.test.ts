@@ -89,6 +89,27 @@ describe('a body that fails because an engine is away', () => {
   });
 });
 
+describe('bodies that are to be tried alone', () => {
+  test('each come after those of their workspace that wait, which are counted once for all of them', async () => {
+    let counted = 0;
+    const priorities: number[] = [];
+    const isolation = {
+      async getJobs() {
+        counted++;
+        return [{ data: { workspaceId: own.workspaceId } }, { data: { workspaceId: 'wsp_other' } }];
+      },
+      add: async (_name: string, _payload: object, { priority }: { priority: number }) => priorities.push(priority),
+    };
+    const deps = { isolation: isolation as unknown as Queue } as IngestOrIsolateDeps;
+    for (let nth = 0; nth < 100; nth++) {
+      const job = { id: String(nth), attemptsMade: 0, stalledCounter: 2, isOurs: async () => true };
+      expect(await ingestOrIsolate(deps, job, payload)).toBe('isolated');
+    }
+    expect(counted).toBe(1);
+    expect(priorities).toEqual(Array.from({ length: 100 }, (_, nth) => nth + 2));
+  });
+});
+
 describe('a body that nothing is wrong with', () => {
   test('is stored, however often it has failed before', async () => {
     expect(await run({ attemptsMade: 100 })).toEqual({ outcome: 'stored', storedSpans: 1, isIsolated: false });
