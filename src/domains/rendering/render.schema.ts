@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { jsonObject } from '../../lib/json-object.ts';
 import { jsonSchemaOf } from '../../lib/json-schema-of.ts';
 import { formatUsd } from '../../lib/money.ts';
 import { otelAttributes, promptTypes } from '../prompts/index.ts';
@@ -56,7 +55,8 @@ function listUpToFault<Element extends z.ZodType>(element: Element, isValid: (va
     .meta({ type: 'array', maxItems: givenMax, items: jsonSchemaOf(element) });
 }
 
-export const variablesField = jsonObject.meta({
+/** `z.record` drops a variable `__proto__`: templates reach no prototype, also not by a name that was given. */
+export const variablesField = z.record(z.string(), z.unknown()).meta({
   description: 'Values by name. Texts are inserted unchanged, objects and lists as JSON',
   example: { question: 'Why?' },
 });
