@@ -4,6 +4,8 @@ import { survivedStallsKey } from '../src/stores/redis/names.ts';
 
 /** Longer than a body is tried between two stalls. */
 const keptS = 60 * 60;
+/** Further ones count as crashes: a body could make its worker pause before it ends it, each time. */
+const survivedMax = 10;
 
 /**
  * Restores the priority of jobs that a dead worker left behind. BullMQ puts stalled jobs before all
@@ -34,7 +36,7 @@ export async function noteSurvivedStalls(redis: Redis, jobIds: readonly string[]
   await pipeline.exec();
 }
 
-/** Returns how many of the stalls of a body its worker has survived. */
+/** Returns how many of the stalls of a body its worker has survived, at most ten. */
 export async function survivedStallsOf(redis: Redis, jobId: string): Promise<number> {
-  return Number((await redis.get(survivedStallsKey(jobId))) ?? 0);
+  return Math.min(survivedMax, Number((await redis.get(survivedStallsKey(jobId))) ?? 0));
 }
