@@ -75,7 +75,7 @@ const probeEveryMs = 500;
 export function createApiProcess(config: Config): ApiProcess {
   const logger = createLogger({ level: config.logLevel, name: 'api' });
   const clients = connectClients(config, logger);
-  const { postgres, credentials, clickhouse, redis, clock, publisher, identityEvents } = clients;
+  const { postgres, credentials, clickhouse, redis, clock, publisher, isolation, identityEvents } = clients;
   const invalidations = createInvalidations({ databaseUrl: config.databaseUrl, logger });
   const cursorSecret = createHmac('sha256', config.apiKeyPepper).update('cursors').digest('hex');
   const latency = createLatencyRecorder();
@@ -87,8 +87,9 @@ export function createApiProcess(config: Config): ApiProcess {
   const receiving = createReceiving({ config, redis, clock, publisher, logger });
   metrics.exportCounts(receiving.unkept);
   metrics.exportGauge(receiving.gate.memory);
+  const bodyQueues = [...publisher.queues, isolation];
   const probes = createProbes({ postgres: credentials, clickhouse, redis }, () =>
-    queueConcern({ redis, clock, lanes: publisher.queues, refusal: () => receiving.gate.refusal }),
+    queueConcern({ redis, clock, queues: bodyQueues, refusal: () => receiving.gate.refusal }),
   );
   const feedback = { postgres, cursorSecret, reads: new FeedbackReads(postgres), counts: new FeedbackCounts() };
   metrics.exportCounts(feedback.counts);
@@ -113,7 +114,7 @@ export function createApiProcess(config: Config): ApiProcess {
   });
   const operations = createOperations({
     ...{ version, redis, clock, probes, latency, metrics },
-    queues: [...publisher.queues, identityEvents.queue, optimization.queue],
+    queues: [...bodyQueues, identityEvents.queue, optimization.queue],
     openApi: () => describeApi(endpoints),
   });
   const analyticsLane = createAnalyticsLane(() => whyStuck(probes, 'analysis'));

@@ -135,6 +135,24 @@ export async function summaryProjects(redis: Redis): Promise<SummaryProject[]> {
   return Object.entries(projects).map(([projectId, workspaceId]) => ({ projectId, workspaceId }));
 }
 
+/** More projects than this are rarely busy at a time. A late one of the others is found in a later look. */
+const projectsPerLook = 200;
+
+/**
+ * Returns since when the summary of a trace is due that no worker has begun, in milliseconds since the epoch;
+ * undefined when none waits. It looks at 200 of the projects with traces on the list. A trace in the pause after a
+ * failure is not due.
+ * @throws the error of Redis
+ */
+export async function oldestDueSummaryAtMs(redis: Redis): Promise<number | undefined> {
+  const projectIds = (await redis.hrandfield(summaryProjectsKey, projectsPerLook)) as string[];
+  const heads = await Promise.all(
+    projectIds.map((projectId) => redis.zrangebyscore(summaryKeys(projectId).due, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)),
+  );
+  const dueAtMs = heads.flatMap(([, score]) => (score === undefined ? [] : Math.floor(Number(score))));
+  return dueAtMs.length === 0 ? undefined : Math.min(...dueAtMs);
+}
+
 /** Leases up to `tracesMax` due traces of a project, the longest due first. */
 export async function leaseSummaries(redis: Redis, project: SummaryProject, tracesMax: number): Promise<SummaryLease> {
   const { due, rest } = summaryKeys(project.projectId);

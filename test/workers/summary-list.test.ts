@@ -5,6 +5,7 @@ import {
   failSummary,
   leaseSummaries,
   listForSummary,
+  oldestDueSummaryAtMs,
   releaseSummaries,
   renewSummaries,
   summaryProjects,
@@ -43,6 +44,23 @@ describe('the list of summaries', () => {
     expect(await isListed()).toBe(true);
     for (const traceId of lease.traceIds) await endSummary(redis, lease, traceId, 0);
     expect(await isListed()).toBe(false);
+  });
+
+  test('tells since when the longest waiting trace is due; not of traces that a worker has, or that rest after a failure', async () => {
+    await redis.flushdb();
+    expect(await oldestDueSummaryAtMs(redis)).toBeUndefined();
+    const other = { ...project, projectId: `prj_${randomUUID()}` };
+    await listForSummary(redis, other, ['x']);
+    vi.useFakeTimers({ now: Date.now() - 60_000, toFake: ['Date'] });
+    const listedAtMs = Date.now();
+    await listForSummary(redis, project, ['a']);
+    expect(await oldestDueSummaryAtMs(redis)).toBe(listedAtMs);
+    vi.useRealTimers();
+    const lease = await leaseSummaries(redis, project, 10);
+    expect(await oldestDueSummaryAtMs(redis)).toBeGreaterThan(listedAtMs + 59_000);
+    await failSummary(redis, lease, 'a');
+    await endSummary(redis, await leaseSummaries(redis, other, 10), 'x', 0);
+    expect(await oldestDueSummaryAtMs(redis)).toBeGreaterThan(Date.now());
   });
 
   test('keeps a trace of which more came while a worker had it, until it has rested', async () => {
