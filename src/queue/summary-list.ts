@@ -147,7 +147,9 @@ const projectsPerLook = 200;
 export async function oldestDueSummaryAtMs(redis: Redis): Promise<number | undefined> {
   const projectIds = (await redis.hrandfield(summaryProjectsKey, projectsPerLook)) as string[];
   const heads = await Promise.all(
-    projectIds.map((projectId) => redis.zrangebyscore(summaryKeys(projectId).due, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)),
+    projectIds.map((projectId) =>
+      redis.zrangebyscore(summaryKeys(projectId).due, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1),
+    ),
   );
   const dueAtMs = heads.flatMap(([, score]) => (score === undefined ? [] : Math.floor(Number(score))));
   return dueAtMs.length === 0 ? undefined : Math.min(...dueAtMs);

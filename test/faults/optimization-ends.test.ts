@@ -38,11 +38,11 @@ afterAll(async () => {
 afterEach(() => model.setFaults(noFaults));
 
 /** Starts a run whose requests can be told from those of others. */
-async function start(name: string, input: RunInput = {}) {
+async function start(name: string, { projectId: ofRun = projectId, ...input }: RunInput & { projectId?: string } = {}) {
   showLogsOnFailure(stack);
   const template = `${name}. ${tickets.seedTemplate}`;
   const search = { concurrency, ...input.search };
-  const run = await insertQueuedRun(postgres, projectId, { rows: 80, ...input, template, search });
+  const run = await insertQueuedRun(postgres, ofRun, { rows: 80, ...input, template, search });
   return { run, requests: () => model.requests.filter(({ text }) => text.includes(name)) };
 }
 
@@ -97,6 +97,30 @@ describe('a run that is cancelled', () => {
     expect(await untilEnded(postgres, run, endMsMax)).toMatchObject({
       ...{ state: 'cancelled', usage: { calls: 0, outputTokens: 0, costNanoUsd: 0n, estimated: false } },
     });
+  });
+});
+
+describe.each([
+  ['model_prices', 'before its first call'],
+  ['optimization_evaluations', 'during the search'],
+])('a run while %s is locked for longer than a statement may take', (table, when) => {
+  it(`${when}, goes on when the lock is gone`, async () => {
+    const { id } = await stack.createProject(`of a lock of ${table}`);
+    const locking = await postgres.transaction();
+    await locking.raw('lock table ?? in access exclusive mode', [table]);
+    const waiting = async () => {
+      const { rows } = await locking.raw<{ rows: { begun: Date }[] }>(
+        `select query_start as begun from pg_locks join pg_stat_activity using (pid)
+         where relation = ?::regclass and not granted order by begun limit 1`,
+        [table],
+      );
+      return rows[0]?.begun.getTime();
+    };
+    const { run } = await start(`A run that waits for ${table}`, { projectId: id, budget: { maxCalls: 120 } });
+    const first = await until('a statement waits', endMsMax, waiting);
+    await until('Postgres has stopped it', endMsMax, async () => (await waiting()) !== first);
+    await locking.rollback();
+    expect(await untilEnded(postgres, run, endMsMax)).toMatchObject({ state: 'completed', error: null });
   });
 });
 

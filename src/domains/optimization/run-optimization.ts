@@ -33,6 +33,8 @@ import type { SendCall } from './send-call.ts';
 
 /** Workers that may end during one run before it fails. */
 const lossesMax = 5;
+/** After this many attempts a run fails when a statement takes too long. Before, it goes on later. */
+const slowAttemptsMax = 10;
 
 export interface RunOptimizationDeps {
   postgres: Postgres;
@@ -77,7 +79,7 @@ export async function runOptimization(
   try {
     await searchAndEnd(deps, { run, lease, signal: stop.signal });
   } catch (error) {
-    await endWith(deps, lease, stop.signal.aborted ? stop.signal.reason : error);
+    await endWith(deps, claimed, stop.signal.aborted ? stop.signal.reason : error);
   } finally {
     deps.stopping.removeEventListener('abort', onStopping);
     stop.abort();
@@ -149,8 +151,11 @@ async function readBase(
   return { item, base: (await prompts.readVersion(item, run.baseVersion)).content };
 }
 
-async function endWith(deps: RunOptimizationDeps, lease: Lease, error: unknown): Promise<void> {
-  const { postgres, logger } = deps;
+async function endWith(
+  { postgres, logger }: RunOptimizationDeps,
+  { run, lease }: Pick<Attempt, 'run' | 'lease'>,
+  error: unknown,
+): Promise<void> {
   if (error instanceof LeaseLost) {
     logger.warn({ run_id: lease.runId }, 'another worker has taken the optimization run');
     return;
@@ -163,7 +168,8 @@ async function endWith(deps: RunOptimizationDeps, lease: Lease, error: unknown):
     await endRun(postgres, lease, { state: 'failed', error: { code: error.code, message: error.message } });
     return;
   }
-  if (error instanceof UnavailableError && !(error instanceof StatementTooSlowError)) {
+  const isTooSlow = error instanceof StatementTooSlowError && run.attempt >= slowAttemptsMax;
+  if (error instanceof UnavailableError && !isTooSlow) {
     await inTransaction(postgres, (transaction) => releaseLease(transaction, lease));
     throw error;
   }
