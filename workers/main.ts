@@ -31,7 +31,7 @@ import { startWatchdog } from './watchdog.ts';
 const drainMs = 16_000;
 const farewellMs = 1_000;
 const clockMsMax = 1_000;
-/** Less than the job lock of 6 s: a worker that is blocked for longer has lost its jobs anyway. */
+/** Less than the job lock: a worker that is blocked for longer has lost its jobs anyway. */
 const silenceMaxS = 5;
 const figuresEveryMs = 1_000;
 /** A third of the weight of the API and of queries on the same machine (sched(7): 335 of 1024). */

@@ -26,6 +26,9 @@ const laneOfClass: Readonly<Record<RateClass, LaneName>> = {
  */
 export type WhyStuck = (lane: LaneName) => Error | undefined;
 
+/** Rate classes whose requests have no effect, so that their large answers can be refused. */
+const refusable: ReadonlySet<RateClass> = new Set(['read', 'render', 'analytics', 'none']);
+
 const waiting = { waitingPerKey: 64, waitingMax: 512, waitMsMax: requestWaitMsMax };
 /**
  * Running reads of one workspace while others use the lane. As many reads as there are processors
@@ -121,8 +124,16 @@ export class RequestLanes {
   }
 
   /**
+   * Refuses a write while its sharer leaves large answers unread: the answer to a write counts, but is not refused.
+   * @throws RateLimitedError `workspace_busy`
+   */
+  requireAnswersRead({ rateClass }: Pick<Contract, 'rateClass'>, sharer: string): void {
+    if (rateClass === 'write') this.#answers.assertShare(sharer);
+  }
+
+  /**
    * Counts a large answer as held until the client has received it or has disconnected. Throws as
-   * {@link run} does.
+   * {@link run} does, unless the answer tells of an effect that is stored.
    * The signal of `waiter` aborts when the response is closed.
    * @returns a function that tells whether other answers wait because there is no room for any more
    */
@@ -132,7 +143,8 @@ export class RequestLanes {
   ): Promise<() => boolean> {
     if (bytes < countedAnswerBytesMin) return () => false;
     const lane = rateClass === 'none' ? this.#openAnswers : this.#answers;
-    const leave = await lane.enter(sharer, { cost: bytes / mebibyte, waiter });
+    const cost = bytes / mebibyte;
+    const leave = refusable.has(rateClass) ? await lane.enter(sharer, { cost, waiter }) : lane.take(sharer, cost);
     waiter.signal.addEventListener('abort', leave, { once: true });
     if (waiter.signal.aborted) leave();
     return () => lane.isFull;

@@ -5,7 +5,6 @@ import { MalformedError, MethodNotAllowedError } from '../lib/errors.ts';
 import { isStorableText } from '../lib/storable-text.ts';
 import type { AppOptions } from './app-options.ts';
 import type { BodyIntake } from './body-intake.ts';
-import type { RateClass } from './contract.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import type { CommonCall, Endpoint, Headers, RawCall } from './endpoint.ts';
 import { answerError } from './error-handler.ts';
@@ -21,9 +20,6 @@ import type { PathParams } from './validate.ts';
 const everybody = 'everybody';
 /** Default maximum size of a body, in bytes. */
 const bodyBytesMaxDefault = 1024 * 1024;
-
-/** Rate classes whose requests have no effect, so that their large answers can be refused. */
-const refusable: ReadonlySet<RateClass> = new Set(['read', 'render', 'analytics', 'none']);
 
 type RouteOptions<P> = AppOptions<P> & { intake: BodyIntake; lanes: RequestLanes };
 
@@ -108,16 +104,12 @@ async function run<P>(req: Request, res: Response, endpoint: Endpoint<P>, option
       await options.lanes.run(endpoint, { sharer, waiter: call, bodyBytes: 0 }, () => endpoint.call(req, res, call));
       return;
     }
+    options.lanes.requireAnswersRead(endpoint, sharer);
     const once = onceFor(req, endpoint, options, { call, sharer, body });
     // A client that reads slowly holds neither its body nor the values of the result.
     const answer = await endpoint.call(Object.assign(call, { readBody, once })).then(prepareAnswer);
     body.release();
-    await sendAnswer(req, res, answer, async (bytes) =>
-      // The effect of a write is stored, so its answer is not refused.
-      refusable.has(endpoint.rateClass)
-        ? options.lanes.holdAnswer(endpoint, { sharer, waiter: call, bytes })
-        : () => false,
-    );
+    await sendAnswer(req, res, answer, (bytes) => options.lanes.holdAnswer(endpoint, { sharer, waiter: call, bytes }));
   } finally {
     body.release();
   }

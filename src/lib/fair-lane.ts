@@ -1,9 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { RateLimitedError, UnavailableError } from './errors.ts';
-import type { EnterOptions, FairLaneOptions } from './fair-lane-options.ts';
+import { allTooMany, type EnterOptions, type FairLaneOptions, ownTooMany, tooLate } from './fair-lane-options.ts';
 import { LaneCompany } from './lane-company.ts';
-
-const lateRetryAfterS = 5;
 
 interface Entry {
   cost: number;
@@ -77,8 +74,24 @@ export class FairLane {
    */
   assertRoom(key: string): void {
     const state = this.#keys.get(key) ?? newKey();
-    const waits = state.waiting.length > 0 || !this.#fits(state, { cost: 1 });
-    if (waits) this.#refuseWhenFull(state, 1);
+    if (this.#mustWait(state, { cost: 1 })) this.#refuseWhenFull(state, 1);
+  }
+
+  /**
+   * Throws if the key holds its maximum. Takes no place.
+   * @throws RateLimitedError `workspace_busy`
+   */
+  assertShare(key: string): void {
+    if ((this.#keys.get(key)?.held ?? 0) >= this.#options.perKey)
+      throw ownTooMany({ ...this.#options, waitingPerKey: 0 });
+  }
+
+  /** Takes a place at once, also without room: for work that cannot be refused any more. Returns as {@link enter} does. */
+  take(key: string, cost: number): () => void {
+    const state = this.#stateOf(key);
+    const entry = this.#entryOf(state, cost);
+    this.#start(state, entry);
+    return this.#leaveOnce(key, state, entry);
   }
 
   /**
@@ -89,14 +102,17 @@ export class FairLane {
     this.#company.note(key);
     const state = this.#stateOf(key);
     const entry = this.#entryOf(state, options.cost ?? 1);
-    if (state.waiting.length > 0 || !this.#fits(state, entry))
-      await this.#wait(key, state, entry, options.waiter?.signal);
+    if (this.#mustWait(state, entry)) await this.#wait(key, state, entry, options.waiter?.signal);
     else this.#start(state, entry);
+    return this.#leaveOnce(key, state, entry);
+  }
+
+  #leaveOnce(key: string, state: Key, { cost }: Entry): () => void {
     let left = false;
     return () => {
       if (left) return;
       left = true;
-      this.#release(key, state, entry.cost);
+      this.#release(key, state, cost);
     };
   }
 
@@ -115,21 +131,11 @@ export class FairLane {
   }
 
   #refuseWhenFull(state: Key, cost: number): void {
-    const { name, perKey, waitingPerKey, waitingMax, whyStuck } = this.#options;
+    const { perKey, waitingPerKey, waitingMax } = this.#options;
     // When no work may wait at all, the workspace is the cause only if it holds too much itself.
     const isOwn = waitingPerKey > 0 || state.held + cost > perKey;
-    if (isOwn && state.waiting.length >= waitingPerKey) {
-      const has =
-        waitingPerKey === 0
-          ? `the maximum number of ${name} in progress`
-          : `${waitingPerKey} ${name} waiting, which is the limit`;
-      const message = `This workspace already has ${has}. Try again in a moment.`;
-      throw whyStuck?.() ?? new RateLimitedError('workspace_busy', message, { retryAfterS: 1 });
-    }
-    if (!isOwn || this.#waiting >= waitingMax) {
-      const message = `The maximum number of ${name} is already waiting. Try again in a moment.`;
-      throw whyStuck?.() ?? new UnavailableError('server_busy', message, { retryAfterS: 1 });
-    }
+    if (isOwn && state.waiting.length >= waitingPerKey) throw ownTooMany(this.#options);
+    if (!isOwn || this.#waiting >= waitingMax) throw allTooMany(this.#options);
   }
 
   #wait(key: string, state: Key, entry: Entry, signal: AbortSignal | undefined): Promise<void> {
@@ -172,18 +178,13 @@ export class FairLane {
     });
   }
 
-  /**
-   * Returns the error for work that waited too long. The key is the cause when its own work is
-   * ahead, otherwise all keys are.
-   */
   #tooLate(state: Key, entry: Entry): Error {
-    const { name, waitMsMax = 0, whyStuck } = this.#options;
-    const waited = `did not start within ${waitMsMax / 1000} s`;
-    const isOwn = state.waiting[0] !== entry || state.held + entry.cost > this.#mostOfKey;
-    const message = `${isOwn ? 'This workspace has' : 'There are'} so many ${name} in progress that this one ${waited}. Try again later.`;
-    const late = { retryAfterS: lateRetryAfterS };
-    if (isOwn) return whyStuck?.() ?? new RateLimitedError('workspace_busy', message, late);
-    return whyStuck?.() ?? new UnavailableError('server_busy', message, late);
+    return tooLate(this.#options, state.waiting[0] !== entry || state.held + entry.cost > this.#mostOfKey);
+  }
+
+  /** Work that comes later does not pass large work that waits for room, or that would wait for as long as small work comes. */
+  #mustWait(state: Key, entry: Pick<Entry, 'cost'>): boolean {
+    return state.waiting.length > 0 || !this.#fits(state, entry) || (this.#waiting > 0 && this.isFull);
   }
 
   #fits(state: Key, { cost }: Pick<Entry, 'cost'>): boolean {

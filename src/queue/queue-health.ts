@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import type { Redis } from '../stores/redis/client.ts';
 import { Concern } from '../telemetry/health.ts';
-import { oldestOf, oldestUnstoredAtMs } from './queue-stats.ts';
+import { oldestActiveAtMs, oldestOf, oldestUnstoredAtMs } from './queue-stats.ts';
 import type { RedisClock } from './redis-clock.ts';
 import { oldestDueSummaryAtMs } from './summary-list.ts';
 import { readWorkerFigures } from './worker-figures.ts';
@@ -35,9 +35,10 @@ export async function queueConcern(deps: QueueHealthDeps): Promise<Concern | und
   const refusal = deps.refusal();
   if (refusal !== undefined) return new Concern('down', `does not accept spans: ${refusal}`);
   const nowMs = deps.clock.nowMs();
-  const [figures, oldestAtMs, summaryDueAtMs] = await Promise.all([
+  const [figures, oldestAtMs, oldestBegunAtMs, summaryDueAtMs] = await Promise.all([
     readWorkerFigures(deps.redis, nowMs),
     oldestOf(deps.queues, oldestUnstoredAtMs),
+    oldestOf(deps.queues, oldestActiveAtMs),
     oldestDueSummaryAtMs(deps.redis),
   ]);
   if (figures.length === 0) return degraded('accepts spans but does not store them: no worker has reported for 5 s');
@@ -50,6 +51,10 @@ export async function queueConcern(deps: QueueHealthDeps): Promise<Concern | und
   }
   const lateMs = nowMs - (oldestAtMs ?? nowMs);
   if (lateMs > lateMsMax) return degraded(`stores spans late: a body has waited for ${seconds(lateMs)}`);
+  const begunLateMs = nowMs - (oldestBegunAtMs ?? nowMs);
+  if (begunLateMs > stuckMsMax) {
+    return degraded(`stores spans late: a body that was received ${seconds(begunLateMs)} ago is still being stored`);
+  }
   const summaryLateMs = nowMs - (summaryDueAtMs ?? nowMs);
   if (summaryLateMs > summaryLateMsMax) {
     return degraded(`lists executions late: one has waited for ${seconds(summaryLateMs)}`);

@@ -34,6 +34,14 @@ export async function oldestUnstoredAtMs(queue: Queue): Promise<number | undefin
   return earliest(timesOf(await Promise.all(lists)));
 }
 
+/**
+ * Returns when a job was added that a worker has begun and not ended, in milliseconds since the epoch; undefined when
+ * none is in progress. It is the one that has been in progress for longest.
+ */
+export async function oldestActiveAtMs(queue: Queue): Promise<number | undefined> {
+  return earliest(timesOf([await queue.getActive(0, 0)]));
+}
+
 /** Returns the earliest time that `read` returns for any of the queues. */
 export async function oldestOf(
   queues: readonly Queue[],

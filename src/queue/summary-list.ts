@@ -12,9 +12,12 @@ const failurePauseMaxMs = 600_000;
 /** Maximum number of members per script call. */
 const tracesPerScript = 1_000;
 
+/** A trace that gets further spans does not wait for the rest of a longer pause after failures. */
+const fedPauseMaxMs = 10_000;
+
 /**
  * Adds traces. A listed trace keeps its time unless a worker has leased it; then it is due again
- * after its rest. Answers the number of new traces.
+ * after its rest. One in a long pause after failures is due after `fedPauseMaxMs`. Answers the number of new traces.
  */
 const addLua = `
 local added = 0
@@ -24,7 +27,10 @@ for i = 4, #ARGV do
   local due = ARGV[1]
   if rest and tonumber(rest) > tonumber(due) then due = rest end
   if not place then added = added + 1 end
-  if not place or tonumber(place) % 1 ~= 0 then redis.call('ZADD', KEYS[1], due, ARGV[i]) end
+  if not place or tonumber(place) % 1 ~= 0 then redis.call('ZADD', KEYS[1], due, ARGV[i])
+  elseif tonumber(place) > ARGV[1] + ${fedPauseMaxMs} then
+    redis.call('ZADD', KEYS[1], string.format('%.0f', ARGV[1] + ${fedPauseMaxMs}), ARGV[i])
+  end
 end
 redis.call('HSET', KEYS[3], ARGV[2], ARGV[3])
 return added`;

@@ -1,5 +1,7 @@
 import type { z } from 'zod';
+import { BudgetGuard, type BudgetGuardDeps } from '../../src/domains/budgets/budget-guard.ts';
 import type { budgetSchema } from '../../src/domains/budgets/budgets.schema.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
 import type { ProjectOfTest, TestApi } from './api.ts';
 import type { SpanInput } from './otlp-encode.ts';
 import { aModelCall } from './spans.ts';
@@ -25,4 +27,10 @@ export function pricedCall(
     ...given,
     attributes: { 'gen_ai.response.model': model, 'gen_ai.usage.cost': Number(nano) / 1e9, ...given.attributes },
   });
+}
+
+/** Returns the guard of a process that learns of no changes. */
+export function guardOf(stores: Pick<BudgetGuardDeps, 'postgres' | 'clickhouse'>): BudgetGuard {
+  const untold = { connected: false, subscribe: () => undefined, onGap: () => undefined };
+  return new BudgetGuard({ ...stores, invalidations: untold, logger: createLogger({ level: 'silent', name: 'test' }) });
 }

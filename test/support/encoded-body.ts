@@ -36,7 +36,7 @@ export async function encodedBody(
   } as const;
   const prices = { table: new PriceTable(), overrides: new Map(), budget: { left: 0 } };
   const unlinked = await readRows({ payload, limits: defaultOtlpLimits, prices }, bytes);
-  const rows = await linkRows(prompts, projectId, unlinked);
+  const rows = await linkRows(prompts.of(workspaceId), projectId, unlinked);
   const encoded = { ...encodeRows(rows), lightSpans: rows.map(lightSpanOf) };
   return { jobId: randomUUID(), receivedAtMs, projectId, workspaceId, encoded };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import type { BudgetGuard } from '../../src/domains/budgets/budget-guard.ts';
 import { checkBudgets } from '../../src/domains/budgets/check-budgets.ts';
 import { reserveBudget } from '../../src/domains/budgets/reserve-budget.ts';
 import { recordQuotaThresholds } from '../../src/domains/quotas/record-quota-thresholds.ts';
@@ -10,7 +11,7 @@ import { usageKey } from '../../src/stores/redis/names.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { quotaReached } from '../../workers/processors.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
-import { aBudget, getBudget, pricedCall, putBudget } from '../support/budgets.ts';
+import { aBudget, getBudget, guardOf, pricedCall, putBudget } from '../support/budgets.ts';
 import { limitedProject } from '../support/limits.ts';
 import { sendSpans } from '../support/traces.ts';
 import { until } from '../support/until.ts';
@@ -143,9 +144,11 @@ test('50 concurrent reservations never exceed the amount', async () => {
   const project = await newProject(api);
   await putBudget(api, project, { ...aBudget, amount: '1', enforcement: 'block_optimize' });
   const expiresAt = new Date(Date.now() + 60_000);
+  // One process reads the budgets of a workspace one after the other, and lets 16 wait.
+  const guards = Array.from({ length: 5 }, () => guardOf({ postgres: pools[0] as Postgres, clickhouse }));
   const reserve = (index: number) =>
     reserveBudget(
-      { postgres: pools[index % 2] as Postgres, clickhouse },
+      { postgres: pools[index % 2] as Postgres, budgets: guards[index % 5] as BudgetGuard },
       { projectId: project.id, amountNanoUsd: 100_000_000n, expiresAt },
     );
   const outcomes = await Promise.allSettled(Array.from({ length: 50 }, (_, index) => reserve(index)));

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Worker } from 'bullmq';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connectRequestQueue } from '../../src/queue/connect-queue.ts';
 import { jobCatalog } from '../../src/queue/job-catalog.ts';
 import { queueConcern } from '../../src/queue/queue-health.ts';
 import { RedisClock } from '../../src/queue/redis-clock.ts';
 import { leaseSummaries, listForSummary } from '../../src/queue/summary-list.ts';
 import { writeWorkerFigures } from '../../src/queue/worker-figures.ts';
-import { connectRequestRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
-import { summaryKeys } from '../../src/stores/redis/names.ts';
+import { connectRequestRedis, connectWorkerRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
+import { queuePrefix, summaryKeys } from '../../src/stores/redis/names.ts';
 import { ownRedisUrl } from '../support/own-redis.ts';
 
 describe('the health of the way from a body to lists', () => {
@@ -44,6 +45,21 @@ describe('the health of the way from a body to lists', () => {
     expect(await concern()).toMatchObject({
       status: 'degraded',
       reason: expect.stringMatching(/stores spans late: a body has waited for (9|10) s/),
+    });
+  });
+
+  test('while a worker stores a body and ends others: says after 7 s that it is late', async () => {
+    await isolation.add('isolateBody', {}, { timestamp: clock.nowMs() - 5_500 });
+    const worker = new Worker(isolation.name, undefined, {
+      ...{ connection: connectWorkerRedis(ownRedisUrl(8)), prefix: queuePrefix(isolation.name), autorun: false },
+    });
+    onTestFinished(() => worker.close());
+    const job = await worker.getNextJob('token');
+    expect(await concern()).toBeUndefined();
+    await redis.hset(isolation.toKey(String(job?.id)), 'timestamp', clock.nowMs() - 12_000);
+    expect(await concern()).toMatchObject({
+      status: 'degraded',
+      reason: expect.stringMatching(/a body that was received 1[23] s ago is still being stored/),
     });
   });
 

@@ -3,7 +3,7 @@ import { reserveBudget } from '../../src/domains/budgets/reserve-budget.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres, type Transaction } from '../../src/stores/postgres/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
-import { aBudget, getBudget, pricedCall, putBudget } from '../support/budgets.ts';
+import { aBudget, getBudget, guardOf, pricedCall, putBudget } from '../support/budgets.ts';
 import { sendSpans } from '../support/traces.ts';
 import { until } from '../support/until.ts';
 
@@ -37,8 +37,11 @@ async function spentProject(): Promise<ProjectOfTest> {
 const deleteBudget = (project: ProjectOfTest) =>
   api.call('deleteBudget', { params: { project_id: project.id }, key: project.key });
 
-const reserve = (project: ProjectOfTest, amountNanoUsd: bigint, stores = { postgres, clickhouse }) =>
-  reserveBudget(stores, { projectId: project.id, amountNanoUsd, expiresAt: new Date(Date.now() + 60_000) });
+const reserve = (project: ProjectOfTest, amountNanoUsd: bigint, engine = clickhouse) =>
+  reserveBudget(
+    { postgres, budgets: guardOf({ postgres, clickhouse: engine }) },
+    { projectId: project.id, amountNanoUsd, expiresAt: new Date(Date.now() + 60_000) },
+  );
 
 const reservedFor = async (project: ProjectOfTest) => (await getBudget(api, project)).body.reserved;
 
@@ -121,7 +124,7 @@ test('a budget whose period is replaced while its spend is read is checked with 
   const { client, counts } = beforeEachRead(async (read) => {
     if (read === 0) await putBudget(api, project, { ...blocking, amount: '1', period: 'total' });
   });
-  await expect(reserve(project, 200_000_000n, { postgres, clickhouse: client })).rejects.toMatchObject({
+  await expect(reserve(project, 200_000_000n, client)).rejects.toMatchObject({
     ...{ code: 'budget_exceeded', extra: { spend: '0.900000', amount: '1.000000', resets_at: null } },
   });
   expect(counts.reads).toBe(2);
@@ -134,7 +137,7 @@ test('a budget that changes while each of 5 reads is under way reserves nothing'
   const { client, counts } = beforeEachRead((read) =>
     putBudget(api, project, { ...blocking, amount: String(101 + read) }),
   );
-  await expect(reserve(project, 1n, { postgres, clickhouse: client })).rejects.toMatchObject({
+  await expect(reserve(project, 1n, client)).rejects.toMatchObject({
     code: 'version_conflict',
   });
   expect(counts.reads).toBe(5);
@@ -145,7 +148,7 @@ test('a budget that blocks nothing is not asked for its spend, and records the r
   const project = await spentProject();
   await putBudget(api, project, { ...aBudget, amount: '0.1', period: 'total' });
   const { client, counts } = beforeEachRead(() => Promise.resolve());
-  await reserve(project, 200_000_000n, { postgres, clickhouse: client });
+  await reserve(project, 200_000_000n, client);
   expect(counts.reads).toBe(0);
   expect(await reservedFor(project)).toBe('0.200000');
 });

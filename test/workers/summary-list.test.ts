@@ -130,6 +130,21 @@ describe('the list of summaries', () => {
     expect((await leaseSummaries(redis, project, 10)).traceIds.toSorted()).toEqual(['b', 'c']);
   });
 
+  test('a trace that gets further spans in a long pause after failures is due after 10 s; without them, after the pause', async () => {
+    await listForSummary(redis, project, ['a', 'b']);
+    const lease = await leaseSummaries(redis, project, 10);
+    for (let failure = 0; failure < 6; failure++)
+      for (const traceId of ['a', 'b']) await failSummary(redis, lease, traceId);
+    await listForSummary(redis, project, ['a']);
+    const dueInMs = async (id: string) =>
+      Number(await redis.zscore(summaryKeys(project.projectId).due, id)) - Date.now();
+    expect(await dueInMs('a')).toBeLessThanOrEqual(10_000);
+    expect(await dueInMs('a')).toBeGreaterThan(5_000);
+    expect(await dueInMs('b')).toBeGreaterThan(25_000);
+    await listForSummary(redis, project, ['a']);
+    expect(await dueInMs('a')).toBeLessThanOrEqual(10_000);
+  });
+
   test('gives the traces of a worker that died to the next after 15 s', async () => {
     const leasedAtMs = Date.now();
     vi.useFakeTimers({ toFake: ['Date'], now: leasedAtMs });

@@ -18,7 +18,7 @@ export interface FeedbackOfPrompts {
    * Returns none while the feedback cannot be read.
    */
   ofPrompt(
-    projectId: string,
+    project: { workspaceId: string; projectId: string },
     query: { promptId: string; fromMs: number; toMs: number; max: number },
   ): Promise<readonly PromptFeedback[]>;
 }

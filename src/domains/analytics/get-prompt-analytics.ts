@@ -72,7 +72,7 @@ export async function getPromptAnalytics(
   const [dataAsOf, [mentions], feedback] = await Promise.all([
     readDataAsOf(() => deps.oldestUnstoredMs(workspaceId), nowMs),
     findPromptMentions(deps.postgres, projectId, [item.id]),
-    deps.feedback.ofPrompt(projectId, { promptId: item.id, ...buckets.window, max: feedbackMax + 1 }),
+    deps.feedback.ofPrompt({ workspaceId, projectId }, { promptId: item.id, ...buckets.window, max: feedbackMax + 1 }),
   ]);
   const groupsInSeries = Math.max(1, Math.floor(seriesMax / buckets.starts.length));
   const calls = { projectId, window: buckets.window, mentions: mentions ?? { id: item.id, names: [], keys: [] } };

@@ -100,6 +100,15 @@ export class BudgetGuard {
     if (exceeded !== undefined) throw budgetExceeded(exceeded, state.period);
   }
 
+  /**
+   * Reads what has been spent in a period.
+   * @throws RateLimitedError `workspace_busy`
+   * @throws UnavailableError `server_busy`, or while ClickHouse is unavailable
+   */
+  readSpend(budget: Budget, period: Period): Promise<Spend> {
+    return this.#lane.run(budget.workspaceId, () => computeSpend(this.#deps, budget, { period }));
+  }
+
   async #find(projectId: string): Promise<Budget | null> {
     try {
       return (await this.#budgets.find(projectId))?.budget ?? null;
@@ -125,8 +134,7 @@ export class BudgetGuard {
   /** Never rejects. */
   async #read(budget: Budget, period: Period): Promise<State | undefined> {
     try {
-      const spend = await this.#lane.run(budget.workspaceId, () => computeSpend(this.#deps, budget, { period }));
-      return { spend, period };
+      return { spend: await this.readSpend(budget, period), period };
     } catch (error) {
       const facts = { err: error, project_id: budget.projectId };
       this.#deps.logger.warn(facts, 'the spend of a budget could not be read, nothing is blocked');

@@ -1,12 +1,10 @@
 import { ConflictError, ExhaustedError } from '../../lib/errors.ts';
 import { formatUsd } from '../../lib/money.ts';
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { budgetTag, type Period, periodOf } from './budget.ts';
 import { type BudgetGuard, type BudgetLimit, budgetExceeded, describeLimit, type Spending } from './budget-guard.ts';
 import { deleteReservation, findBudget, insertReservation, lockBudget, sumReserved } from './budget-store.ts';
-import { computeSpend } from './spend-queries.ts';
 
 /**
  * Refuses to optimize a prompt when a budget blocks it.
@@ -24,10 +22,11 @@ const readsMax = 5;
  * reservations never exceed the amount. A budget that blocks nothing still records them.
  * @throws ExhaustedError `budget_exceeded`
  * @throws ConflictError `version_conflict` if the budget changes again and again
+ * @throws RateLimitedError `workspace_busy` while the workspace has too many reads of budgets in progress
  * @throws UnavailableError while a store is unavailable
  */
 export async function reserveBudget(
-  deps: { postgres: Postgres; clickhouse: ClickHouse },
+  deps: { postgres: Postgres; budgets: Pick<BudgetGuard, 'readSpend'> },
   reservation: { projectId: string; amountNanoUsd: bigint; expiresAt: Date },
 ): Promise<string> {
   for (let reads = 0; reads < readsMax; reads++) {
@@ -39,14 +38,14 @@ export async function reserveBudget(
 
 /** Stores nothing and returns undefined if the budget is not the one whose spend was read. */
 async function reserveOnce(
-  deps: { postgres: Postgres; clickhouse: ClickHouse },
+  deps: { postgres: Postgres; budgets: Pick<BudgetGuard, 'readSpend'> },
   { projectId, amountNanoUsd, expiresAt }: { projectId: string; amountNanoUsd: bigint; expiresAt: Date },
 ): Promise<string | undefined> {
   const seen = await findBudget(deps.postgres, projectId);
   const period = seen && periodOf(seen, Date.now());
   const blocks = seen?.enabled && seen.enforcement !== 'none';
   // It is read before the transaction, so that a slow read holds no lock.
-  const spend = blocks && period && (await computeSpend(deps, { ...seen, scopes: [] }, { period }));
+  const spend = blocks && period && (await deps.budgets.readSpend({ ...seen, scopes: [] }, period));
   return inTransaction(deps.postgres, async (transaction) => {
     const budget = await lockBudget(transaction, projectId);
     if ((budget && budgetTag(budget)) !== (seen && budgetTag(seen))) return undefined;

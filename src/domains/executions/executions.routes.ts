@@ -83,9 +83,11 @@ export function executionsEndpoints(deps: ListExecutionsDeps & ReadTraceDeps) {
       problems: ['execution_not_found', 'workspace_busy', 'server_busy'],
       handle: async ({ principal, params, query, signal }) => {
         const trace = { projectId: params.project_id, traceId: params.trace_id };
-        const feedback = await deps.feedback.listOf(trace.projectId, trace.traceId.toLowerCase());
+        const reader = readerOf(principal, signal);
+        const project = { workspaceId: reader.workspaceId, projectId: trace.projectId };
+        const feedback = await deps.feedback.listOf(project, trace.traceId.toLowerCase());
         const input = { ...trace, include: query.include, withSpans: query.spans === 'all', feedback };
-        return readTrace(deps, 'getExecution', input, readerOf(principal, signal));
+        return readTrace(deps, 'getExecution', input, reader);
       },
     }),
     ...spansEndpoints(deps),

@@ -9,17 +9,23 @@ export interface FeedbackOfExecutions {
    * Returns the mean score of each trace that has scored feedback. Empty while Postgres is
    * unavailable, so that executions stay readable.
    */
-  scoresOf(projectId: string, traceIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  scoresOf(project: ProjectOfFeedback, traceIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /**
    * Returns the newest feedback on one trace, at most 100, and the mean score of all. Empty while
    * Postgres is unavailable.
    */
-  listOf(projectId: string, traceId: string): Promise<ExecutionFeedback>;
+  listOf(project: ProjectOfFeedback, traceId: string): Promise<ExecutionFeedback>;
   /**
    * Returns at most `max` traces that got feedback at or after `fromMs`.
    * @throws UnavailableError while Postgres is unavailable
    */
   tracesWith(projectId: string, fromMs: number, max: number): Promise<readonly string[]>;
+}
+
+/** A project, and the workspace whose share its reads take. */
+export interface ProjectOfFeedback {
+  workspaceId: string;
+  projectId: string;
 }
 
 export interface ExecutionFeedback {

@@ -5,7 +5,7 @@ import { MalformedError } from '../../lib/errors.ts';
 import { isoFromUnixNano, unixNanoFromDate } from '../../lib/time.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import { findPromptMentions, type KnownPrompts } from '../prompt-links/index.ts';
+import { findPromptMentions, type SharedPrompts } from '../prompt-links/index.ts';
 import { countExecutions, type ListQuery } from './execution-place-queries.ts';
 import { executionToWire } from './executions.schema.ts';
 import type { FeedbackOfExecutions } from './feedback-of-executions.ts';
@@ -25,7 +25,7 @@ export interface ListExecutionsDeps {
   clickhouse: ClickHouse;
   /** Used only to find the names and template texts of prompts in a filter. */
   postgres: Postgres;
-  knownPrompts: KnownPrompts;
+  knownPrompts: SharedPrompts;
   feedback: FeedbackOfExecutions;
   cursorSecret: string;
   lanes: ReadLanes;
@@ -63,10 +63,12 @@ export function listExecutionsPage(deps: ListExecutionsDeps, input: ListExecutio
   const searches =
     filter !== undefined || includeTotal || q !== undefined || input.query[attributePrefix] !== undefined;
   const clickhouse = stoppable(deps.clickhouse, reader.signal);
-  return deps.lanes[searches ? 'search' : 'quick'](reader, () => readPage({ ...deps, clickhouse }, input));
+  return deps.lanes[searches ? 'search' : 'quick'](reader, () =>
+    readPage({ ...deps, clickhouse }, input, reader.workspaceId),
+  );
 }
 
-async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput) {
+async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput, workspaceId: string) {
   const { projectId, query } = input;
   const { cursor, limit, fields, include_total: includeTotal, ...asked } = query;
   const { from, to, sort, ...filters } = asked;
@@ -88,11 +90,11 @@ async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput) {
   const asksScore = fields === undefined || fields.includes('feedback_score');
   const [executions, scores] = await Promise.all([
     resolveExecutionPrompts(
-      deps.knownPrompts,
+      deps.knownPrompts.of(workspaceId),
       projectId,
       rows.map(({ execution }) => execution),
     ),
-    asksScore ? deps.feedback.scoresOf(projectId, idsOf(rows.slice(0, limit))) : undefined,
+    asksScore ? deps.feedback.scoresOf({ workspaceId, projectId }, idsOf(rows.slice(0, limit))) : undefined,
   ]);
   const wireWindow = { from: isoFromUnixNano(list.fromUnixNano), to: isoFromUnixNano(list.toUnixNano) };
   const { data, page } = toPage(

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
 import { isTooLarge } from '../../stores/clickhouse/errors.ts';
-import type { PromptFinder } from '../prompt-links/index.ts';
+import type { SharedPrompts } from '../prompt-links/index.ts';
 import { LargeTraceError } from '../spans/index.ts';
 import type { Reader, ReadLanes } from './read-lanes.ts';
 import { LargePartError } from './read-part.ts';
@@ -19,7 +19,7 @@ const knownLarge = new LRUCache<string, true>({ max: 5_000 });
 
 export interface ReadTraceDeps {
   clickhouse: ClickHouse;
-  knownPrompts: PromptFinder;
+  knownPrompts: SharedPrompts;
   cursorSecret: string;
   lanes: ReadLanes;
   threads: TraceThreads;
@@ -41,11 +41,9 @@ export async function readTrace<Name extends TraceReadName>(
 ) {
   const { lanes, threads } = deps;
   const key = `${name} ${input.projectId} ${input.traceId}`;
-  const small = knownLarge.get(key)
-    ? undefined
-    : await lanes.quick(reader, () => readHere(deps, name, input, reader.signal));
+  const small = knownLarge.get(key) ? undefined : await lanes.quick(reader, () => readHere(deps, name, input, reader));
   if (small === undefined) knownLarge.set(key, true);
-  const content = small ?? (await lanes.large(reader, () => threads.run(name, input, reader.signal)));
+  const content = small ?? (await lanes.large(reader, () => threads.run(name, input, reader)));
   return { status: 200, contentType: 'application/json', content } as const;
 }
 
@@ -54,11 +52,11 @@ async function readHere<Name extends TraceReadName>(
   { clickhouse, knownPrompts, cursorSecret }: ReadTraceDeps,
   name: Name,
   input: TraceReadInput<Name>,
-  signal: AbortSignal,
+  { workspaceId, signal }: Reader,
 ): Promise<Uint8Array | undefined> {
-  const own = stoppable(clickhouse, signal, hereSettings);
   try {
-    return Buffer.from(await traceReads[name]({ clickhouse: own, knownPrompts, cursorSecret, large: false }, input));
+    const own = { clickhouse: stoppable(clickhouse, signal, hereSettings), knownPrompts: knownPrompts.of(workspaceId) };
+    return Buffer.from(await traceReads[name]({ ...own, cursorSecret, large: false }, input));
   } catch (error) {
     if (isTooLarge(error) || error instanceof LargeTraceError || error instanceof LargePartError) return undefined;
     throw error;

@@ -1,14 +1,15 @@
 import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { type AppError, MalformedError, NotFoundError, TooLargeError, UnavailableError } from '../../lib/errors.ts';
-import { answerPrompts, type PromptFinder } from '../prompt-links/index.ts';
+import { answerPrompts, type SharedPrompts } from '../prompt-links/index.ts';
+import type { Reader } from './read-lanes.ts';
 import type { TraceReadInput, TraceReadName } from './trace-reads.ts';
 import type { ThreadOutcome, ThreadTask } from './trace-thread.ts';
 
 export interface TraceThreadsOptions {
   clickhouseUrl: string;
   cursorSecret: string;
-  knownPrompts: PromptFinder;
+  knownPrompts: SharedPrompts;
 }
 
 /**
@@ -44,16 +45,16 @@ export class TraceThreads {
    * Runs a read in a worker thread and returns its JSON text as bytes.
    * @throws TooLargeError when the read needs too much memory
    * @throws UnavailableError when it takes over 30 s
-   * @throws what the read throws, and the reason of `signal`
+   * @throws what the read throws, and the reason of the reader's signal
    */
   async run<Name extends TraceReadName>(
     name: Name,
     input: TraceReadInput<Name>,
-    signal: AbortSignal,
+    { workspaceId, signal }: Reader,
   ): Promise<Uint8Array> {
     const { clickhouseUrl, cursorSecret, knownPrompts } = this.#options;
     const { port1, port2 } = new MessageChannel();
-    answerPrompts(port1, knownPrompts);
+    answerPrompts(port1, knownPrompts.of(workspaceId));
     const timeout = AbortSignal.timeout(runMsMax);
     const task: ThreadTask = { name, input, clickhouseUrl, cursorSecret, prompts: port2 };
     try {

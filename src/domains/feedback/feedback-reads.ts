@@ -4,7 +4,7 @@ import { FairLane } from '../../lib/fair-lane.ts';
 import { TimeoutError, within } from '../../lib/within.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { FeedbackOfPrompts, PromptFeedback } from '../analytics/index.ts';
-import type { FeedbackOfExecutions } from '../executions/index.ts';
+import type { FeedbackOfExecutions, ProjectOfFeedback } from '../executions/index.ts';
 import {
   findTracesWithFeedback,
   hasExecutionFeedback,
@@ -28,7 +28,7 @@ export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
   readonly #postgres: Postgres;
   readonly #hasAny: LRUCache<string, boolean>;
   /**
-   * Statements in progress. All projects share them. A statement keeps its place and its connection until it ends, also
+   * Statements in progress. All workspaces share them. A statement keeps its place and its connection until it ends, also
    * when nobody waits for it any more.
    */
   readonly #lane = new FairLane({
@@ -54,15 +54,17 @@ export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
     this.#hasAny.set(projectId, true);
   }
 
-  async scoresOf(projectId: string, traceIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  async scoresOf(project: ProjectOfFeedback, traceIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const { projectId } = project;
     const find = async () =>
       (await this.#has(projectId)) ? scoresOfTraces(this.#postgres, projectId, traceIds) : none;
-    return traceIds.length === 0 ? none : this.#orWithout(projectId, none, find);
+    return traceIds.length === 0 ? none : this.#orWithout(project, none, find);
   }
 
-  async listOf(projectId: string, traceId: string) {
+  async listOf(project: ProjectOfFeedback, traceId: string) {
+    const { projectId } = project;
     const empty = { items: [], score: null };
-    return this.#orWithout(projectId, empty, async () => {
+    return this.#orWithout(project, empty, async () => {
       if (!(await this.#has(projectId))) return empty;
       const [items, scores] = await Promise.all([
         listFeedbackOfTrace(this.#postgres, { projectId, traceId, limit: listedOfExecutionMax }),
@@ -78,9 +80,9 @@ export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
   }
 
   /** Feedback on a prompt alone does not count as feedback on executions, so it is always looked for. */
-  async ofPrompt(projectId: string, query: Parameters<FeedbackOfPrompts['ofPrompt']>[1]) {
-    return this.#orWithout<readonly PromptFeedback[]>(projectId, [], () =>
-      listFeedbackOfPrompt(this.#postgres, { projectId, ...query }),
+  async ofPrompt(project: ProjectOfFeedback, query: Parameters<FeedbackOfPrompts['ofPrompt']>[1]) {
+    return this.#orWithout<readonly PromptFeedback[]>(project, [], () =>
+      listFeedbackOfPrompt(this.#postgres, { projectId: project.projectId, ...query }),
     );
   }
 
@@ -89,10 +91,10 @@ export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
   }
 
   /** Executions are readable without Postgres, so they are then read without their feedback. */
-  async #orWithout<T>(projectId: string, without: T, read: () => Promise<T>): Promise<T> {
+  async #orWithout<T>({ workspaceId, projectId }: ProjectOfFeedback, without: T, read: () => Promise<T>): Promise<T> {
     if (this.#skipped.get(projectId)) return without;
     try {
-      return await within(waitMsMax, (signal) => this.#lane.run(projectId, read, { waiter: { signal } }));
+      return await within(waitMsMax, (signal) => this.#lane.run(workspaceId, read, { waiter: { signal } }));
     } catch (error) {
       const isBusy = error instanceof RateLimitedError || error instanceof TimeoutError;
       if (!isBusy && !(error instanceof UnavailableError)) throw error;

@@ -1,7 +1,6 @@
 import { ConflictError, OutcomeUnknownError, RateLimitedError, UnavailableError } from '../../lib/errors.ts';
 import { newId, type WorkspaceId } from '../../lib/ids.ts';
 import { parseUsd } from '../../lib/money.ts';
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -17,7 +16,6 @@ import { countActiveRuns, findActiveRunId, insertRun, lockActiveRuns } from './r
 
 export interface StartRunDeps {
   postgres: Postgres;
-  clickhouse: ClickHouse;
   budgets: BudgetGuard;
   limiter: Limiter;
   logger: Logger;

@@ -1,5 +1,5 @@
 export { findPromptMentions, type PromptMentions } from './find-prompt-mentions.ts';
-export { KnownPrompts, type PromptFinder } from './known-prompts.ts';
+export { KnownPrompts, type PromptFinder, type SharedPrompts } from './known-prompts.ts';
 export { linkListedPrompts } from './link-listed-prompts.ts';
 export { type LinkableSpan, linkPrompts, promptCalls } from './link-prompts.ts';
 export {

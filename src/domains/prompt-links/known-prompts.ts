@@ -23,11 +23,14 @@ const askedMax = 200;
 /** No name, slug, id or key is longer. */
 const wantedCharsMax = 200;
 
-/**
- * Finds the prompts of a project: {@link KnownPrompts} itself, or a proxy that asks it from another
- * thread.
- */
-export type PromptFinder = Pick<KnownPrompts, 'find'>;
+/** Finds the prompts of projects of one workspace, in this thread or by asking the main thread. */
+export interface PromptFinder {
+  /** Returns those of the wanted prompts that are known to exist in the project. Never rejects. */
+  find(projectId: string, wanted: ReadonlySet<string>): Promise<ReadonlyMap<string, KnownPrompt>>;
+}
+
+/** The prompts of all workspaces. */
+export type SharedPrompts = Pick<KnownPrompts, 'of'>;
 
 export interface KnownPromptsOptions {
   /** Returns the prompts that exist; rejects while Postgres is unavailable. */
@@ -43,6 +46,11 @@ interface Entry {
   loading: Promise<void> | undefined;
 }
 
+interface ProjectKey {
+  workspaceId: string;
+  projectId: string;
+}
+
 type Entries = LRUCache<string, Entry>;
 
 /**
@@ -55,7 +63,7 @@ export class KnownPrompts {
   readonly #options: KnownPromptsOptions;
   readonly #projects = new LRUCache<string, Entries>({ max: projectsMax });
   /**
-   * Statements in progress. All projects share them, so that connections are left for prices. A statement keeps its
+   * Statements in progress. All workspaces share them, so that connections are left for prices. A statement keeps its
    * place until it ends, also when nobody waits for it any more.
    */
   readonly #lane = new FairLane({
@@ -70,11 +78,16 @@ export class KnownPrompts {
     this.#options = options;
   }
 
-  /** Returns those of the wanted prompts that are known to exist in the project. Never rejects. */
-  async find(projectId: string, wanted: ReadonlySet<string>): Promise<ReadonlyMap<string, KnownPrompt>> {
+  /** Returns the finder of a workspace, whose statements take its places. */
+  of(workspaceId: string): PromptFinder {
+    return { find: (projectId, wanted) => this.#find({ workspaceId, projectId }, wanted) };
+  }
+
+  async #find(project: ProjectKey, wanted: ReadonlySet<string>): Promise<ReadonlyMap<string, KnownPrompt>> {
+    const { projectId } = project;
     const entries = this.#entriesOf(projectId);
     if (Date.now() >= Math.max(this.#restUntilMs, this.#restsUntilMs.get(projectId) ?? 0)) {
-      const loading = this.#load(projectId, entries, [...wanted].filter(canBeOne));
+      const loading = this.#load(project, entries, [...wanted].filter(canBeOne));
       if (loading.length > 0)
         await within(waitMsMax, () => Promise.all(loading)).catch((error) => this.#restOf(projectId, error));
     }
@@ -90,20 +103,20 @@ export class KnownPrompts {
    * Returns the pending lookups of the wanted names. Starts a lookup for names that no caller has
    * asked for yet.
    */
-  #load(projectId: string, entries: Entries, wanted: readonly string[]): Promise<void>[] {
+  #load(project: ProjectKey, entries: Entries, wanted: readonly string[]): Promise<void>[] {
     const nowMs = Date.now();
     const stale = wanted.filter((each) => (entries.get(each)?.freshUntilMs ?? 0) <= nowMs);
     const missing = stale.filter((each) => entries.get(each)?.loading === undefined).slice(0, askedMax);
     if (missing.length > 0) {
-      const loading = this.#ask(projectId, entries, missing);
+      const loading = this.#ask(project, entries, missing);
       for (const each of missing) entries.set(each, { ...(entries.get(each) ?? nothing), loading });
     }
     return [...new Set(stale.flatMap((each) => entries.get(each)?.loading ?? []))];
   }
 
-  async #ask(projectId: string, entries: Entries, wanted: readonly string[]): Promise<void> {
+  async #ask({ workspaceId, projectId }: ProjectKey, entries: Entries, wanted: readonly string[]): Promise<void> {
     try {
-      const found = await this.#lane.run(projectId, () => this.#options.find(projectId, wanted));
+      const found = await this.#lane.run(workspaceId, () => this.#options.find(projectId, wanted));
       for (const each of wanted) {
         const prompt = found.get(each);
         const freshUntilMs = Date.now() + (prompt === undefined ? this.#options.unknownMs : knownMs);

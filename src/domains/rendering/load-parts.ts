@@ -96,19 +96,25 @@ export async function loadParts(
 
 /**
  * Returns whether the references still resolve to the same versions.
- * @throws UnavailableError
+ * @throws RateLimitedError, UnavailableError
  */
 export async function arePicksCurrent(
-  { parts }: Pick<PartSource, 'parts'>,
+  source: Pick<PartSource, 'parts' | 'reads'>,
   project: PartsProject,
   picks: readonly PartPick[],
 ): Promise<boolean> {
   for (const pick of picks) {
-    const item = await parts.find(project, pick.slug);
+    const item = await findPart(source, project, pick.slug);
     const version = item && pinned(item, pick.ref);
     if (version !== pick.version || (version !== undefined && item?.id !== pick.id)) return false;
   }
   return true;
+}
+
+/** A part that this process knows is found without a place. */
+async function findPart({ parts, reads }: Pick<PartSource, 'parts' | 'reads'>, project: PartsProject, slug: string) {
+  const find = () => parts.find(project, slug);
+  return parts.knows(project, slug) ? find() : reads.run(project.workspaceId, find);
 }
 
 async function loadPart(
@@ -117,7 +123,7 @@ async function loadPart(
   { slug, ref }: Reference,
   picks: PartPick[],
 ): Promise<ResolvedPart | undefined> {
-  const item = await source.reads.run(project.workspaceId, () => source.parts.find(project, slug));
+  const item = await findPart(source, project, slug);
   const version = item && pinned(item, ref);
   const isThere = item !== undefined && version !== undefined;
   picks.push(isThere ? { slug, ref, id: item.id, version } : { slug, ref });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonSchemaOf } from '../../lib/json-schema-of.ts';
+import { isObject } from '../../lib/json-values.ts';
 import { formatUsd } from '../../lib/money.ts';
 import { otelAttributes, promptTypes } from '../prompts/index.ts';
 import type { TokenCount } from '../templates/index.ts';
@@ -18,6 +19,11 @@ const givenMessage = z.looseObject({
   role: z.string().min(1).max(roleCharactersMax),
   content: z.union([z.string(), listUpToFault(z.looseObject({ type: z.string() }), isPart), z.null()]).optional(),
 });
+
+const givenMessages = listUpToFault(givenMessage, isMessage);
+
+/** Names of placeholders in one request: each that is faulty makes issues of its own. */
+const placeholdersMax = 1_000;
 
 function isPart(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
@@ -77,9 +83,14 @@ export const renderBody = z
     ...pinFields,
     variables: variablesField.default({}),
     placeholders: z
-      .record(z.string(), listUpToFault(givenMessage, isMessage))
+      .custom<object>(isObject, { error: 'must be an object', abort: true })
+      .refine((lists) => Object.keys(lists).length <= placeholdersMax, {
+        error: `must have at most ${placeholdersMax} names`,
+      })
+      .pipe(z.record(z.string(), givenMessages))
       .default({})
       .meta({
+        ...{ type: 'object', maxProperties: placeholdersMax, additionalProperties: jsonSchemaOf(givenMessages) },
         description:
           'Messages by the name of the placeholder that they replace. Each use of a placeholder counts: at most 10,000 messages are ' +
           'inserted. Those for placeholders that are used more than once have at most 1,048,576 characters as JSON',

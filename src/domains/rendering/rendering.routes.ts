@@ -1,4 +1,5 @@
 import { endpointsFor } from '../../http/endpoint.ts';
+import { sharedThird } from '../../lib/pace.ts';
 import { type Principal, projectOf } from '../auth/index.ts';
 import { promptKind } from '../prompts/index.ts';
 import { idOrSlugIn, itemParams, projectParams } from '../versioned/index.ts';
@@ -15,6 +16,9 @@ const rendering = {
   rateClass: 'render',
   tag: 'prompts',
 } as const;
+
+/** To write the answer with 10,000 messages takes 8 ms of the event loop. */
+const messagesAtOnce = 500;
 
 const notFound = ['project_not_found', 'prompt_not_found', 'version_not_found', 'label_not_found'] as const;
 const path = '/api/projects/{project_id}/prompts';
@@ -45,14 +49,17 @@ function renderEndpoint(deps: ValidateDeps) {
     handle: async (call) => {
       const { principal, params, body } = call;
       const { version, label, variables, placeholders, model } = body;
+      const project = projectOf(principal);
       const result = await renderPrompt(deps, {
-        project: projectOf(principal),
+        project,
         waiter: call,
         idOrSlug: idOrSlugIn(promptKind, params),
         ...{ version, label, variables, placeholders, model },
         onMissing: body.on_missing,
         onExtra: body.on_extra,
       });
+      if ('messages' in result.rendered && result.rendered.messages.length > messagesAtOnce)
+        await sharedThird(project.workspaceId)();
       return { status: 200, body: renderedToWire(result, label) };
     },
   });

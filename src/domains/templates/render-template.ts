@@ -1,6 +1,7 @@
 import { templateLimits } from './limits.ts';
 import type { Message, ParsedMessage } from './parse-messages.ts';
 import { MissingVariablesError, TemplateLimitError } from './problems.ts';
+import { renderInTurn } from './render-in-turn.ts';
 import { type RenderedTexts, renderTexts } from './render-texts.ts';
 import type { ParsedTemplate, Rendered, RenderOptions } from './template.ts';
 import type { WorkspaceThreads } from './threads/template-threads.ts';
@@ -94,7 +95,9 @@ async function render(
   emptyPlaceholders: readonly string[],
 ): Promise<RenderedTexts> {
   const isLiquid = [...templates, ...options.parts.values()].some(({ format }) => format === 'liquid');
-  const rendered = isLiquid ? await renderInThread(threads, templates, options) : renderHere(templates, options);
+  const rendered = isLiquid
+    ? await renderInThread(threads, templates, options)
+    : await renderInTurn(threads.workspaceId, () => renderHere(templates, options));
   const missing = [...rendered.missing, ...emptyPlaceholders.map((name) => `placeholders.${name}`)];
   const { needed } = rendered;
   if (options.onMissing === 'error' && needed.length + emptyPlaceholders.length > 0) {

@@ -66,6 +66,11 @@ export class ItemCache<Content> {
     return this.#items.find(`${projectId} ${idOrSlug}`);
   }
 
+  /** Returns whether {@link find} needs no first look-up. */
+  knows({ projectId }: { projectId: ProjectId }, idOrSlug: string): boolean {
+    return this.#items.knows(`${projectId} ${idOrSlug}`);
+  }
+
   /**
    * Returns a live item by its id or slug.
    * @throws NotFoundError, UnavailableError

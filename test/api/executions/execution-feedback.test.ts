@@ -44,9 +44,13 @@ describe('feedback_score of a list', () => {
     const note = ({ bindings }: { bindings: unknown[] }) => bindings.includes(project.id) && reads.note(project.id);
     api.postgres.on('query', note);
     onTestFinished(() => void api.postgres.off('query', note));
-    expect(await reads.scoresOf(project.id, traceIds)).toEqual(new Map());
+    expect(await reads.scoresOf({ projectId: project.id, workspaceId: project.workspaceId }, traceIds)).toEqual(
+      new Map(),
+    );
     await give(project, traceIds[0], { rating: 'up' });
-    expect(await reads.scoresOf(project.id, traceIds)).toEqual(new Map([[traceIds[0], 1]]));
+    expect(await reads.scoresOf({ projectId: project.id, workspaceId: project.workspaceId }, traceIds)).toEqual(
+      new Map([[traceIds[0], 1]]),
+    );
   });
 
   test('is the mean over the execution and its spans, and null without a score', async () => {

@@ -11,7 +11,7 @@ import { storedSpanId, storeSpans } from '../../support/stored-spans.ts';
 
 const cursorSecret = 'of no cursor here';
 /** The traces of these tests name no prompts. */
-const knownPrompts = { find: async () => new Map() };
+const knownPrompts = { of: () => ({ find: async () => new Map() }) };
 
 let api: TestApi;
 let project: ProjectOfTest;

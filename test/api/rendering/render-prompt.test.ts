@@ -423,6 +423,16 @@ describe('422', () => {
       { placeholders: { a: [{ role: 'user', content: Array(120_000).fill(0) }] } },
       'placeholders.a',
     ],
+    [
+      'numbers for very many placeholders',
+      { placeholders: Object.fromEntries(Array.from({ length: 26_000 }, (_, at) => [(at + 1_296).toString(36), [1]])) },
+      'placeholders',
+    ],
+    [
+      'numbers for as many placeholders as a request may name',
+      { placeholders: Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`p${at}`, [1]])) },
+      'placeholders.p0',
+    ],
     ['messages below a long name', { placeholders: { ['K'.repeat(900_000)]: Array(50).fill({}) } }, 'placeholders['],
   ])('%s are refused at once, in few words', async (_what, body, path) => {
     const { id } = await it.newPrompt();

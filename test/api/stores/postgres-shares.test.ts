@@ -152,6 +152,42 @@ test('drafts that name many parts: a workspace has four look-ups of parts under 
   for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 200 });
 });
 
+test('renders whose parts are looked up again: a workspace has four look-ups of parts under way, and its other requests are answered', async () => {
+  const [project, other] = [await newProject(api), await newProject(api)];
+  const params = { project_id: project.id };
+  const render = (slug: string) =>
+    api.call('renderPrompt', {
+      params: { ...params, prompt_id: slug },
+      key: project.key,
+      body: { on_missing: 'empty' },
+    });
+  const slugs = Array.from({ length: 8 }, (_, prompt) => `names-${prompt}`);
+  for (const slug of slugs) {
+    const template = Array.from({ length: 50 }, (_, at) => `{{> absent-${slug}-${at}}}`).join('');
+    const body = { name: slug, slug, type: 'text', template };
+    expect((await api.call('createPrompt', { params, key: project.key, body })).status).toBe(201);
+    // Compiled, so that later renders only ask whether its parts are still absent.
+    expect((await render(slug)).status).toBe(200);
+  }
+  proxy.hold(statements.parts);
+  const renders: ReturnType<typeof render>[] = [];
+  await until('parts are looked up again, after 0.8 s', 10_000, async () => {
+    renders.push(...slugs.map(render));
+    await readPrices(project);
+    return proxy.held() > 0;
+  });
+  for (let n = 0; n < 10; n++) expect((await readPrices(project)).status).toBe(200);
+  // Two renders of one prompt wait for one statement.
+  const held = proxy.held();
+  expect(held).toBeLessThanOrEqual(4);
+  const neighbor = validate(other, '{{> absent}}');
+  await until('those of another workspace are looked up meanwhile', 10_000, () => proxy.held() === held + 1);
+
+  proxy.release();
+  for (const answer of await Promise.all(renders)) expect([200, 429]).toContain(answer.status);
+  expect(await neighbor).toMatchObject({ status: 200 });
+});
+
 test('drafts with unknown parts: a workspace has one search of similar parts under way, and its other requests are answered', async () => {
   const [project, other] = [await newProject(api), await newProject(api)];
   const drafts = () => Array.from({ length: 12 }, (_, at) => validate(project, `{{> unknown-${at}}}`));
@@ -192,12 +228,19 @@ test('lists of feedback: a workspace has two under way, and its other requests a
   for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 200 });
 });
 
-test('feedback on a prompt: two statements of a project are under way, also when its reads no longer wait for them', async () => {
+test('feedback on a prompt: two statements of a workspace are under way, also when its reads no longer wait for them', async () => {
   const postgres = connectPostgres(proxy.url, handlerConnections);
   onTestFinished(() => postgres.destroy());
   const reads = new FeedbackReads(postgres);
   const query = { promptId: 'prm_of_the_test', fromMs: 0, toMs: Date.now(), max: 10 };
-  const readAll = () => Promise.all(Array.from({ length: 6 }, () => reads.ofPrompt('prj_slow', query)));
+  // In another project each time: Postgres is asked again after a second for each.
+  let projects = 0;
+  const readAll = () =>
+    Promise.all(
+      Array.from({ length: 6 }, () =>
+        reads.ofPrompt({ workspaceId: 'wsp_slow', projectId: `prj_slow_${projects++}` }, query),
+      ),
+    );
   proxy.hold(statements.feedbackOfPrompt);
   expect((await readAll()).flat()).toEqual([]);
   // Postgres is asked again after a second.
@@ -209,8 +252,8 @@ test('feedback on a prompt: two statements of a project are under way, also when
     });
   }
   expect([proxy.held(), proxy.asked()]).toEqual([2, 2]);
-  const neighbor = reads.ofPrompt('prj_other', query);
-  await until('that of another project is under way meanwhile', 10_000, () => proxy.held() === 3);
+  const neighbor = reads.ofPrompt({ workspaceId: 'wsp_other', projectId: 'prj_other' }, query);
+  await until('that of another workspace is under way meanwhile', 10_000, () => proxy.held() === 3);
   proxy.release();
   expect(await neighbor).toEqual([]);
 });

@@ -221,6 +221,23 @@ export const attacks = {
       await inParallel(4, signal, () => call(target, 'POST', projectPath(target, '/executions'), { body, signal }));
     },
   },
+  'renders of a prompt that uses a part six hundred times with thirty arguments': {
+    async prepare(target) {
+      await post(target, '/parts', {
+        name: 'used',
+        slug: 'used',
+        template_format: 'mustache',
+        template: '{{a0}}{{a31}}x',
+      });
+      const names = Array.from({ length: 32 }, (_, at) => `a${at}=v.b${at}`).join(' ');
+      const template = `{{> used ${names}}}`.repeat(620);
+      await post(target, '/prompts', { name: 'arguments', type: 'text', template_format: 'mustache', template });
+    },
+    async run(target, signal) {
+      const v = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`b${at}`, { x: 'y'.repeat(500) }]));
+      await inParallel(30, signal, () => post(target, '/prompts/arguments/render', { variables: { v } }, signal));
+    },
+  },
   'executions of ten thousand spans': {
     async run(target, signal) {
       const span = { name: 'step', kind: 'llm', model: 'gpt-4o', usage: { input_tokens: 1, output_tokens: 1 } };

@@ -46,6 +46,22 @@ test('slow clients must hurry while there is no room for others, and not any mor
   expect(isWaitedFor()).toBe(false);
 });
 
+test('the answer to a write is not refused, but counts, and the next write waits until it is read', async () => {
+  const lanes = new RequestLanes();
+  const write = { rateClass: 'write' } as const;
+  const clients = [new AbortController(), new AbortController()] as const;
+  const hold = (waiter: AbortController) =>
+    lanes.holdAnswer(write, { sharer: 'slow', waiter, bytes: 20 * 1024 * 1024 });
+  await hold(clients[0]);
+  lanes.requireAnswersRead(write, 'slow');
+  await hold(clients[1]);
+  expect(() => lanes.requireAnswersRead(write, 'slow')).toThrow(expect.objectContaining({ code: 'workspace_busy' }));
+  lanes.requireAnswersRead({ rateClass: 'ingest' }, 'slow');
+  lanes.requireAnswersRead(write, 'other');
+  clients[0].abort();
+  lanes.requireAnswersRead(write, 'slow');
+});
+
 test('clients that do not read large answers hold few, of any kind, and a write is still answered', async () => {
   let handled = 0;
   const large = (method: 'GET' | 'POST', rateClass: 'read' | 'write') =>

@@ -46,7 +46,14 @@ const noRecords: RecordFinder = { mayHave: () => false, find: async () => new Ma
 
 function newEncoder(options = {}, records = noRecords): BodyEncoder {
   return createBodyEncoder(
-    { limits: defaultOtlpLimits, prompts, priceTable: new PriceTable(), records, clickhouseUrl, keepOtherLogs: true },
+    {
+      limits: defaultOtlpLimits,
+      prompts: { of: () => prompts },
+      priceTable: new PriceTable(),
+      records,
+      clickhouseUrl,
+      keepOtherLogs: true,
+    },
     options,
   );
 }

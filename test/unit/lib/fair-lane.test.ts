@@ -143,6 +143,20 @@ describe('FairLane', () => {
     expect(work.begun).toEqual(['huge', 'other', 'small']);
   });
 
+  it('starts work that needs the whole lane, although small work of another key never stops coming', async () => {
+    const work = controlled(new FairLane({ ...options, capacity: 8, perKey: 8 }));
+    for (let at = 0; at < 4; at++) work.add('small', `small ${at}`);
+    work.add('large', 'large', { cost: 8 });
+    await settled();
+    for (let at = 4; at < 8; at++) {
+      work.add('small', `small ${at}`);
+      await work.endFirst();
+    }
+    expect(work.begun).toEqual(['small 0', 'small 1', 'small 2', 'small 3', 'large']);
+    await work.endFirst();
+    expect(work.begun.slice(5)).toEqual(['small 4', 'small 5', 'small 6', 'small 7']);
+  });
+
   it('refuses a key that has too much waiting with workspace_busy, and goes on serving the others', async () => {
     const work = controlled(new FairLane({ ...options, capacity: 2, perKey: 1, waitingPerKey: 2 }));
     for (let i = 0; i < 3; i++) work.add('busy', `busy ${i}`);

@@ -30,7 +30,7 @@ function database(prompts: Record<string, Record<string, KnownPrompt>>) {
 }
 
 const names = async (from: KnownPrompts, projectId: string, ...wanted: string[]) =>
-  [...(await from.find(projectId, new Set(wanted))).values()].map(({ id }) => id);
+  [...(await from.of(`of ${projectId}`).find(projectId, new Set(wanted))).values()].map(({ id }) => id);
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -79,7 +79,7 @@ describe('what is known of prompts', () => {
     expect([await slow, await names(prompts, 'p', 'a')]).toEqual([[], ['prm_a']]);
   });
 
-  test('is asked by one statement of a project at a time, also when nobody waits any more', async () => {
+  test('is asked by one statement of a workspace at a time, whatever its project, also when nobody waits any more', async () => {
     const asked: string[] = [];
     const ends: (() => void)[] = [];
     const find = async (projectId: string) => {
@@ -88,7 +88,11 @@ describe('what is known of prompts', () => {
       return new Map<string, KnownPrompt>();
     };
     const slow = new KnownPrompts({ find, unknownMs: 2_000, logger });
-    const waiting = [names(slow, 'slow', 'a'), names(slow, 'slow', 'b'), names(slow, 'other', 'c')];
+    const own = slow.of('wsp_slow');
+    const waiting = [
+      ...[own.find('slow', new Set(['a'])), own.find('slow', new Set(['b'])), own.find('its other', new Set(['a']))],
+      slow.of('wsp_other').find('other', new Set(['c'])),
+    ];
     await vi.advanceTimersByTimeAsync(250);
     await Promise.all(waiting);
     expect(asked).toEqual(['slow', 'other']);
@@ -163,7 +167,7 @@ describe('a mention', () => {
         'sha256:00': known('text', [5, 3, 1]),
       },
     });
-    const [resolved] = await resolvePromptRefs(db.known, 'p', [mention(given)]);
+    const [resolved] = await resolvePromptRefs(db.known.of('w'), 'p', [mention(given)]);
     return { resolved, asked: db.asked };
   };
 

@@ -7,7 +7,7 @@ import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import { loadRecordReaders } from '../../conventions/index.ts';
 import type { RecordFinder } from '../../log-records/index.ts';
 import type { PriceOverrides, PriceTable } from '../../pricing/index.ts';
-import type { PromptFinder } from '../../prompt-links/index.ts';
+import type { SharedPrompts } from '../../prompt-links/index.ts';
 import type { SpanRow } from '../../spans/index.ts';
 import { asBadBody } from './body-errors.ts';
 import { createLookUps } from './create-record-finder.ts';
@@ -39,7 +39,7 @@ const inlineRowBytesMax = 32 * 1024 * 1024;
 
 export interface BodyEncoderDeps {
   limits: OtlpLimits;
-  prompts: PromptFinder;
+  prompts: SharedPrompts;
   records: RecordFinder;
   clickhouseUrl: string;
   priceTable: PriceTable;
@@ -116,7 +116,11 @@ export function createBodyEncoder(
     return 'linking' in encoded ? finish(encoded) : encoded;
 
     async function linkAndEncode(spans: readonly Span[], logs: LogsOfSpans | undefined) {
-      const linking = linkRows(deps.prompts, payload.projectId, await toRows({ payload, prices, logs }, spans));
+      const linking = linkRows(
+        deps.prompts.of(payload.workspaceId),
+        payload.projectId,
+        await toRows({ payload, prices, logs }, spans),
+      );
       // Cached prompts are available at once. A body that waits for Postgres gives up its turn.
       const rows = await Promise.race([linking, nextTurn()]);
       return rows === undefined ? { linking } : encodeRows(rows);

@@ -7,7 +7,7 @@ import { mapInSlices } from '../../../lib/pace.ts';
 import type { OtlpLimits } from '../../../otlp/limits.ts';
 import type { IngestBodyPayload } from '../../../queue/job-catalog.ts';
 import type { PriceOverrides } from '../../pricing/index.ts';
-import { answerPrompts, type PromptFinder } from '../../prompt-links/index.ts';
+import { answerPrompts, type SharedPrompts } from '../../prompt-links/index.ts';
 import type { LightSpan } from '../../spans/index.ts';
 import { BadBodyError } from './body-errors.ts';
 import type { EncodedBody } from './encode-body.ts';
@@ -26,7 +26,7 @@ export interface EncodeThreadsOptions {
 
 export interface EncodeThreadsDeps extends EncodeThreadData {
   limits: OtlpLimits;
-  prompts: PromptFinder;
+  prompts: SharedPrompts;
   /** Returns whether a project may have log records. */
   mayHaveRecords: (projectId: string) => boolean;
   keepOtherLogs: boolean;
@@ -77,7 +77,7 @@ export function createEncodeThreads(
 
   async function run(payload: IngestBodyPayload, body: Buffer, overrides: PriceOverrides): Promise<EncodedBody> {
     const { port1, port2 } = new MessageChannel();
-    answerPrompts(port1, deps.prompts);
+    answerPrompts(port1, deps.prompts.of(payload.workspaceId));
     const started = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
     const limit = limitWork(started, workMsMax);
     const { limits, keepOtherLogs } = deps;
