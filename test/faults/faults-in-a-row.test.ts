@@ -12,8 +12,8 @@ import { createWorkload } from '../support/workload.ts';
 
 /** As many as there are processors, and one more: the workers get less than half of what they need. */
 const burners = 3;
-/** Longer than the lock of a job, 6 s, and the time after which workers look for jobs that have stalled. */
-const pauseMs = 12_000;
+/** Longer than the lock of a body, 12 s. */
+const pauseMs = 15_000;
 const betweenMs = 1_500;
 const drainMs = 60_000;
 
