@@ -22,15 +22,16 @@ export class Sender {
   /** Sends a request. Rejects with the error of Node if there is no response, and after 45 s. */
   async send(fuzzRequest: FuzzRequest): Promise<Answer> {
     try {
-      return await this.#send(fuzzRequest);
+      return await this.#send(fuzzRequest, this.#agent);
     } catch (error) {
-      // The server may have closed an idle connection when the client used it again. This is not a fault.
-      if (error instanceof Error && 'reused' in error) return this.#send(fuzzRequest);
+      // The server may have closed an idle connection when the client used it again. This is not a fault. Another idle
+      // one may be closed as well, so the request gets a new connection.
+      if (error instanceof Error && 'reused' in error) return this.#send(fuzzRequest, false);
       throw error;
     }
   }
 
-  #send({ method, target, headers, body, chunked }: FuzzRequest): Promise<Answer> {
+  #send({ method, target, headers, body, chunked }: FuzzRequest, agent: Agent | false): Promise<Answer> {
     const startedAtMs = performance.now();
     const length =
       chunked || (body === undefined && /^(GET|DELETE|OPTIONS)$/.test(method))
@@ -41,7 +42,7 @@ export class Sender {
         method,
         path: target,
         headers: { ...headers, ...length },
-        agent: this.#agent,
+        agent,
         timeout: answerTimeoutMs,
       });
       outgoing.once('timeout', () => outgoing.destroy(new Error(`no answer within ${answerTimeoutMs} ms`)));
