@@ -32,6 +32,7 @@ describe('200', () => {
     expect(report.queues).toMatchObject([
       { name: 'ingest', waiting: expect.any(Number), failed: 0 },
       { name: 'ingest-large', failed: 0 },
+      { name: 'ingest-isolation', failed: 0 },
       { name: 'identity' },
       { name: 'optimization' },
     ]);
