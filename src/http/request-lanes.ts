@@ -43,6 +43,8 @@ const bytesPerPlace = 64 * 1024;
 /** Answers of fewer bytes are not counted, because sockets buffer about as much. */
 const countedAnswerBytesMin = 256 * 1024;
 const mebibyte = 1024 * 1024;
+/** While the answers to writes of all workspaces are more, clients that read slowly are disconnected sooner. */
+const writtenMebibytesMax = 192;
 /** Handlers of larger bodies share a third of the event loop with other large work. */
 const pacedBytesMin = 256 * 1024;
 
@@ -69,7 +71,15 @@ export class RequestLanes {
     // Each that waits is in memory as well, with up to 8 MiB.
     ...{ waitingPerKey: 6, waitingMax: 32, waitMsMax: requestWaitMsMax },
   });
-  /** The same of callers without credentials, who are counted by address. They cannot take all connections. */
+  /**
+   * The same of answers to writes, which are not refused. The next write of a workspace is, while its own answers are
+   * unread.
+   */
+  readonly #written = new FairLane({
+    ...{ name: 'large responses to writes', capacity: Number.POSITIVE_INFINITY, perKey: 32 },
+    ...{ waitingPerKey: 0, waitingMax: 0 },
+  });
+  /** The same as `#answers` of callers without credentials, who are counted by address. They cannot take all connections. */
   readonly #openAnswers = new FairLane({
     ...{ name: 'large responses', capacity: 96, perKey: 24 },
     ...{ waitingPerKey: 16, waitingMax: 64, waitMsMax: requestWaitMsMax },
@@ -124,11 +134,11 @@ export class RequestLanes {
   }
 
   /**
-   * Refuses a write while its sharer leaves large answers unread: the answer to a write counts, but is not refused.
+   * Refuses a write while the sharer leaves large answers to earlier writes unread.
    * @throws RateLimitedError `workspace_busy`
    */
   requireAnswersRead({ rateClass }: Pick<Contract, 'rateClass'>, sharer: string): void {
-    if (rateClass === 'write') this.#answers.assertShare(sharer);
+    if (rateClass === 'write') this.#written.assertRoom(sharer);
   }
 
   /**
@@ -142,12 +152,13 @@ export class RequestLanes {
     { sharer, waiter, bytes }: { sharer: string; waiter: Waiter; bytes: number },
   ): Promise<() => boolean> {
     if (bytes < countedAnswerBytesMin) return () => false;
-    const lane = rateClass === 'none' ? this.#openAnswers : this.#answers;
     const cost = bytes / mebibyte;
-    const leave = refusable.has(rateClass) ? await lane.enter(sharer, { cost, waiter }) : lane.take(sharer, cost);
+    const lane = rateClass === 'none' ? this.#openAnswers : this.#answers;
+    const isRefusable = refusable.has(rateClass);
+    const leave = isRefusable ? await lane.enter(sharer, { cost, waiter }) : this.#written.take(sharer, cost);
     waiter.signal.addEventListener('abort', leave, { once: true });
     if (waiter.signal.aborted) leave();
-    return () => lane.isFull;
+    return isRefusable ? () => lane.isFull : () => this.#written.held > writtenMebibytesMax;
   }
 
   /** Runs one short piece of work for a request whose handler is in no lane. */

@@ -58,8 +58,28 @@ test('the answer to a write is not refused, but counts, and the next write waits
   expect(() => lanes.requireAnswersRead(write, 'slow')).toThrow(expect.objectContaining({ code: 'workspace_busy' }));
   lanes.requireAnswersRead({ rateClass: 'ingest' }, 'slow');
   lanes.requireAnswersRead(write, 'other');
+  // Reads have room of their own.
+  await lanes.holdAnswer(
+    { rateClass: 'read' },
+    { sharer: 'slow', waiter: new AbortController(), bytes: 30 * 1024 * 1024 },
+  );
   clients[0].abort();
   lanes.requireAnswersRead(write, 'slow');
+});
+
+test('answers to writes make slow clients hurry while those of all workspaces are very many', async () => {
+  const lanes = new RequestLanes();
+  const hold = (sharer: string, waiter = new AbortController()) =>
+    lanes.holdAnswer({ rateClass: 'write' }, { sharer, waiter, bytes: 32 * 1024 * 1024 });
+  const leaving = new AbortController();
+  const isWaitedFor = await hold('slow', leaving);
+  for (let other = 1; other < 6; other++) await hold(`slow ${other}`);
+  expect(isWaitedFor()).toBe(false);
+  await hold('other');
+  expect(isWaitedFor()).toBe(true);
+  lanes.requireAnswersRead({ rateClass: 'write' }, 'one more');
+  leaving.abort();
+  expect(isWaitedFor()).toBe(false);
 });
 
 test('clients that do not read large answers hold few, of any kind, and a write is still answered', async () => {
