@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { allTooMany, type EnterOptions, type FairLaneOptions, ownTooMany, tooLate } from './fair-lane-options.ts';
-import { LaneCompany } from './lane-company.ts';
+import type { EnterOptions, FairLaneOptions } from './fair-lane-options.ts';
+import { allTooMany, LaneCompany, ownTooMany, tooLate } from './lane-keys.ts';
 
 interface Entry {
   cost: number;
@@ -75,15 +75,6 @@ export class FairLane {
   assertRoom(key: string): void {
     const state = this.#keys.get(key) ?? newKey();
     if (this.#mustWait(state, { cost: 1 })) this.#refuseWhenFull(state, 1);
-  }
-
-  /**
-   * Throws if the key holds its maximum. Takes no place.
-   * @throws RateLimitedError `workspace_busy`
-   */
-  assertShare(key: string): void {
-    if ((this.#keys.get(key)?.held ?? 0) >= this.#options.perKey)
-      throw ownTooMany({ ...this.#options, waitingPerKey: 0 });
   }
 
   /** Takes a place at once, also without room: for work that cannot be refused any more. Returns as {@link enter} does. */

@@ -4,8 +4,7 @@ import { isObject, parsed } from '../read-value.ts';
 import { ofMessages, saidByAssistant } from './content.ts';
 import { choiceIndex, eventMessage } from './event-message.ts';
 import { listed } from './listed-messages.ts';
-import type { Content, Message } from './message.ts';
-import { onceById } from './once-by-id.ts';
+import type { Content, Message, Part } from './message.ts';
 import { shapeMessages, systemMessage } from './shape-messages.ts';
 import { newest, withSystemFirst } from './system-messages.ts';
 
@@ -86,4 +85,22 @@ export function loggedChoices(value: AnyValue, reading: Reading): Content | unde
 
 function isChoice(each: unknown): each is Record<string, unknown> {
   return isObject(each) && each['event.name'] === CHOICE_EVENT;
+}
+
+/**
+ * Leaves out calls and answers of tools whose id another one before has, and messages of which
+ * nothing remains. Bedrock's instrumentation sends each call as `tool_calls` and again as a content
+ * block, and each answer as a message of its own and again in the user's next message.
+ */
+function onceById(messages: readonly Message[]): Message[] {
+  const seen = new Set<string>();
+  return messages
+    .map((message) => ({ ...message, parts: message.parts.filter((part) => isNew(part, seen)) }))
+    .filter(({ parts }) => parts.length > 0);
+}
+
+function isNew(part: Part, seen: Set<string>): boolean {
+  if ((part.type !== 'tool_call' && part.type !== 'tool_call_response') || part.id === '') return true;
+  const key = `${part.type} ${part.id}`;
+  return !seen.has(key) && seen.add(key) !== undefined;
 }
