@@ -11,6 +11,8 @@ import { until } from '../support/until.ts';
 import { singleTraceBody } from '../support/workload.ts';
 
 const bodies = 5;
+/** Less than the lock of a body, 12 s, of which 2 s may be over before it is renewed. */
+const shortPauseMs = 8_500;
 
 describe('a worker that lost the locks of its jobs in a pause', () => {
   let stack: Stack;
@@ -71,6 +73,30 @@ describe('a worker that lost the locks of its jobs in a pause', () => {
     await stack.worker.start();
     await until('all are stored', 30_000, async () => (await jobs()).length === 0);
     expect(await triedAlone()).toBe(before);
+  });
+
+  it('for less than the lock of a body, keeps its bodies: another worker does not start them as well', async () => {
+    showLogsOnFailure(stack);
+    const project = await stack.createProject('paused shortly');
+    const clickhouse = (signal: NodeJS.Signals) => process.kill(stack.engines.clickhouse.pid, signal);
+    const starts = async () => {
+      const events = await stack.redis.xrange(stack.ingest.toKey('events'), '-', '+');
+      return events.filter(([, fields]) => fields[fields.indexOf('event') + 1] === 'active').length;
+    };
+    const before = await starts();
+    clickhouse('SIGSTOP');
+    onTestFinished(() => void clickhouse('SIGCONT'));
+    await sendBodies(project);
+    await until('the jobs are under way', 20_000, async () => (await stack.ingest.getActiveCount()) === bodies);
+    stack.worker.signal('SIGSTOP');
+    const other = await stack.startWorker();
+    const pausedAtMs = Date.now();
+    await until('the pause is over', 20_000, () => Date.now() - pausedAtMs > shortPauseMs);
+    stack.worker.signal('SIGCONT');
+    clickhouse('SIGCONT');
+    await stack.untilIdle(30_000);
+    expect((await starts()) - before).toBe(bodies);
+    await other.kill();
   });
 
   async function idsInProgress(): Promise<string[]> {

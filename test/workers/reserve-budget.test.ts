@@ -152,3 +152,27 @@ test('a budget that blocks nothing is not asked for its spend, and records the r
   expect(counts.reads).toBe(0);
   expect(await reservedFor(project)).toBe('0.200000');
 });
+
+test('reservations of one workspace read the spend one after the other, beside that of another', async () => {
+  const [project, other] = [await newProject(api), await newProject(api)];
+  for (const each of [project, other]) await putBudget(api, each, { ...blocking, amount: '1' });
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const { client, counts } = beforeEachRead(() => released);
+  const budgets = guardOf({ postgres, clickhouse: client });
+  const expiresAt = new Date(Date.now() + 60_000);
+  const reserveIn = ({ id }: ProjectOfTest) =>
+    reserveBudget({ postgres, budgets }, { projectId: id, amountNanoUsd: 1n, expiresAt });
+  const all = [project, project, project].map(reserveIn);
+  await until('one is read', 10_000, () => counts.reads === 1);
+  // By when the others have come as well.
+  for (let n = 0; n < 5; n++) await getBudget(api, project);
+  expect(counts.reads).toBe(1);
+  all.push(reserveIn(other));
+  await until('that of another workspace is read meanwhile', 10_000, () => counts.reads === 2);
+  release();
+  expect(await Promise.all(all)).toHaveLength(4);
+  expect(counts.reads).toBe(4);
+});

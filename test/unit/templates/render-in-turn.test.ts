@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { renderInTurn } from '../../../src/domains/templates/render-in-turn.ts';
+import { watchLoop } from '../../support/loop-delay.ts';
+
+function busy(ms: number): void {
+  const endMs = performance.now() + ms;
+  while (performance.now() < endMs);
+}
+
+test('renders of a workspace that take long are taken one by one, and those of another begin at once', async () => {
+  const heavy = () => renderInTurn('heavy', () => busy(15));
+  await heavy();
+  const loop = watchLoop();
+  const all = Promise.all(Array.from({ length: 12 }, heavy));
+  let isLightDone = false;
+  const light = renderInTurn('light', () => 'done').then(() => {
+    isLightDone = true;
+  });
+  await light;
+  let left = 12;
+  void all.then(() => {
+    left = 0;
+  });
+  expect([isLightDone, left]).toEqual([true, 12]);
+  await all;
+  // Twelve in one turn take 180 ms.
+  expect(loop.stop()).toBeLessThan(100);
+});
+
+test('short renders begin at once, however many', () => {
+  let begun = 0;
+  for (let at = 0; at < 100; at++) void renderInTurn('short', () => begun++);
+  expect(begun).toBe(100);
+});
+
+test('what the render throws is thrown, and its time counts', async () => {
+  const failing = () =>
+    renderInTurn('failing', () => {
+      busy(15);
+      throw new Error('too long');
+    });
+  await expect(failing()).rejects.toThrow('too long');
+  let hasBegun = false;
+  const next = renderInTurn('failing', () => {
+    hasBegun = true;
+  });
+  expect(hasBegun).toBe(false);
+  await next;
+  expect(hasBegun).toBe(true);
+});
