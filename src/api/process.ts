@@ -185,7 +185,10 @@ export function createApiProcess(config: Config): ApiProcess {
       queue.start(probeEveryMs); // The queue probe reports what the gate has seen.
     },
     prepare: () => operations.documents.make(),
-    warmUp: () => threads.warmUp(),
+    warmUp: () => {
+      threads.warmUp();
+      rendering.tokens.warmUp();
+    },
     endStreams: () => optimization.feed.close(),
     async close() {
       for (const probe of Object.values(probes)) probe.stop();

@@ -57,3 +57,9 @@ export function canonicalTimeZone(name: string): string | undefined {
     return undefined;
   }
 }
+
+/** Returns the CPU time of all threads of the process, in milliseconds. */
+export function processCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}

@@ -1,3 +1,5 @@
+import { processCpuMs } from '../../../lib/time.ts';
+
 const lookEveryMs = 25;
 /** A longer gap between two checks means that the whole process was suspended. */
 const stoodStillMs = 250;
@@ -28,10 +30,4 @@ export function watchCall(
   };
   let timer = setTimeout(look, lookEveryMs);
   return { stop: () => clearTimeout(timer) };
-}
-
-/** Returns the CPU time of all threads of the process, in milliseconds. */
-function processCpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
 }

@@ -91,6 +91,11 @@ export class TokenCounter {
     return { count: sum(counted), model, estimated: !exact || counted.some((each) => !each.exact) };
   }
 
+  /** Starts the thread and loads its tables, which takes about a second, so that no render waits for them. */
+  warmUp(): void {
+    void this.#ask('o200k_base', 'warm');
+  }
+
   #countAll(
     workspaceId: string,
     encoding: EncodingName,
