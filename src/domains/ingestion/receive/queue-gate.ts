@@ -6,7 +6,7 @@ import type { Redis } from '../../../stores/redis/client.ts';
 import { readInfo } from '../../../stores/redis/info.ts';
 import type { Logger } from '../../../telemetry/logger.ts';
 import type { KeptGauge } from '../../../telemetry/metrics.ts';
-import { BacklogShares, type BacklogSharesDeps } from './backlog-shares.ts';
+import { BacklogShares, type BacklogSharesDeps, type BodyMemory } from './backlog-shares.ts';
 import { bodiesBytesMax, bytesLeft, refusalOf, unsafeReasonOf } from './queue-refusal.ts';
 
 const pollMs = 500;
@@ -37,7 +37,7 @@ export interface QueueGateDeps extends BacklogSharesDeps {
 /**
  * Knows whether a body would be stored safely and in time: Redis answers, is durable and has room,
  * and the workers keep up. It polls, so that a request costs nothing and an outage is answered at
- * once. All workspaces share the memory; one may fill at most a quarter of it.
+ * once. All workspaces share the memory; one may fill at most a quarter of it, and no more than it leaves.
  */
 export class QueueGate {
   readonly #deps: QueueGateDeps;
@@ -120,12 +120,12 @@ export class QueueGate {
   /**
    * Checks that bodies of this workspace are accepted.
    * @throws UnavailableError while bodies are not accepted
-   * @throws RateLimitedError `workspace_busy` while this workspace fills more than a quarter of the
+   * @throws RateLimitedError `workspace_busy` while this workspace fills more than its share of the
    * memory for bodies, or has more waiting than is served in a day
    */
   async assertRoomFor(workspaceId: string): Promise<void> {
     this.assertOpen();
-    await this.#shares.assertRoom(workspaceId, this.#bodiesBytesMax);
+    await this.#shares.assertRoom(workspaceId, this.#memory);
   }
 
   /**
@@ -140,12 +140,16 @@ export class QueueGate {
 
   /** Notes the unfinished bodies of a workspace, as a publish reported them. */
   noteBacklog(workspaceId: string, backlog: WorkspaceBacklog): void {
-    this.#shares.note(workspaceId, backlog, this.#bodiesBytesMax);
+    this.#shares.note(workspaceId, backlog, this.#memory);
   }
 
   /** Notes that a publish failed. Bodies are refused until the next poll decides otherwise. */
   reportFailure(): void {
     this.#set(unreachable, unreachable);
+  }
+
+  get #memory(): BodyMemory {
+    return { bytesMax: this.#bodiesBytesMax, bytesLeft: this.#bytesLeft };
   }
 
   async #look(): Promise<void> {

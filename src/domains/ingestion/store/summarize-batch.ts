@@ -95,6 +95,7 @@ async function summarizeProjects(
   const outcomes: Outcome[] = [];
   const withLogs = await deps.logProjects.among(projects.map(({ projectId }) => projectId));
   const clock = readEngineClock(deps.clickhouse);
+  clock.catch(() => undefined); // Where all projects are left, nothing else handles its error.
   for (const project of projects) {
     const count = (counts.get(project.workspaceId) ?? 0) + 1;
     counts.set(project.workspaceId, count);
