@@ -8,7 +8,7 @@ export interface Change {
 }
 
 interface Row {
-  horizon: string;
+  snapshot: string;
   topic: string | null;
   subject_id: string;
   xid: string;
@@ -18,20 +18,25 @@ const connectTimeoutMs = 1_000;
 const pageRowsMax = 1_000;
 
 /**
- * Reads one page of changes from transactions that had not all ended at the last read, and the
- * oldest running transaction. Every lower transaction id is visible in this snapshot
- * (postgresql.org/docs/current/functions-info.html, pg_snapshot_xmin).
+ * Reads one page of the changes of transactions that $5, the snapshot of this read, sees and $1, that of the last read,
+ * did not see. The first page has no $5 and takes its own snapshot. All changes of a transaction become visible together
+ * (postgresql.org/docs/current/functions-info.html, pg_visible_in_snapshot).
  */
 const pageQuery = `
-  select horizon, topic, subject_id, xid::text
-  from (select pg_snapshot_xmin(pg_current_snapshot())::text as horizon) now
+  select snapshot::text, topic, subject_id, xid::text
+  from (select coalesce($5::pg_snapshot, pg_current_snapshot()) as snapshot) now
   left join lateral (
     select topic, subject_id, xid from changes
-    where (xid, topic, subject_id) > ($1::xid8, $2, $3)
+    where (xid, topic, subject_id) > ($2::xid8, $3, $4)
+      and not pg_visible_in_snapshot(xid, $1::pg_snapshot)
+      and pg_visible_in_snapshot(xid, snapshot)
     order by xid, topic, subject_id
     limit ${pageRowsMax}
   ) page on true
   order by page.xid, topic, subject_id`;
+
+/** A snapshot that sees no transaction. */
+const beforeAll = '1:1:';
 
 /**
  * Reads each change since the last read exactly once. It uses its own connection, so that heavy use
@@ -41,15 +46,10 @@ export class ChangeReader {
   readonly #databaseUrl: string;
   #client: pg.Client | undefined;
   /**
-   * All transactions below it have been reported. Undefined before the first read and after
+   * Everything that it sees has been reported, as `pg_snapshot`. Undefined before the first read and after
    * {@link reset}.
    */
-  #horizon: bigint | undefined;
-  /**
-   * Changes at or above the horizon that were already reported. Empty while no transaction is
-   * running.
-   */
-  #told = new Set<string>();
+  #reported: string | undefined;
 
   constructor(databaseUrl: string) {
     this.#databaseUrl = databaseUrl;
@@ -62,38 +62,29 @@ export class ChangeReader {
    */
   async read(): Promise<Change[] | undefined> {
     const client = await this.#connection();
-    const since = this.#horizon;
-    let cursor = [String(since ?? 0n), '', ''];
-    const rows: Row[] = [];
-    let horizon: bigint | undefined;
-    for (let full = true; full; ) {
-      const page = (await client.query<Row>(pageQuery, cursor)).rows;
-      // Take the horizon of the first page: a commit during the later pages may have been missed.
-      horizon ??= BigInt(page[0]?.horizon ?? 0);
-      if (since === undefined) break;
-      rows.push(...page.filter(({ topic }) => topic !== null));
+    const since = this.#reported;
+    let cursor = [String(oldestRunning(since ?? beforeAll)), '', ''];
+    const changes: Change[] = [];
+    let snapshot: string | undefined;
+    for (let full = since !== undefined; full || snapshot === undefined; ) {
+      const page: Row[] = (await client.query<Row>(pageQuery, [since ?? beforeAll, ...cursor, snapshot])).rows;
+      snapshot ??= page[0]?.snapshot ?? beforeAll;
+      for (const { topic, subject_id: id } of page) if (topic !== null) changes.push({ topic, id });
       const last = page.at(-1);
-      full = page.length === pageRowsMax && last !== undefined;
+      full = full && page.length === pageRowsMax && last !== undefined;
       if (last !== undefined) cursor = [last.xid, last.topic ?? '', last.subject_id];
     }
-    return this.#advance(rows, since, horizon ?? 0n);
+    this.#reported = snapshot;
+    // Transaction ids that decrease mean another server.
+    const isKnown = since !== undefined && oldestRunning(snapshot) >= oldestRunning(since);
+    return isKnown ? changes : undefined;
   }
 
   /** Drops the connection and the read position. */
   reset(): void {
     this.#client?.end().catch(() => undefined);
     this.#client = undefined;
-    this.#horizon = undefined;
-    this.#told.clear();
-  }
-
-  #advance(rows: readonly Row[], since: bigint | undefined, horizon: bigint): Change[] | undefined {
-    const before = this.#told;
-    this.#horizon = horizon;
-    this.#told = new Set(rows.filter(({ xid }) => BigInt(xid) >= horizon).map(keyOf));
-    // Transaction ids that decrease mean another server.
-    if (since === undefined || horizon < since) return undefined;
-    return rows.filter((row) => !before.has(keyOf(row))).map((row) => ({ topic: row.topic ?? '', id: row.subject_id }));
+    this.#reported = undefined;
   }
 
   async #connection(): Promise<pg.Client> {
@@ -110,8 +101,9 @@ export class ChangeReader {
   }
 }
 
-function keyOf({ xid, topic, subject_id: id }: Row): string {
-  return `${xid} ${topic} ${id}`;
+/** Returns the oldest transaction that was running at a snapshot, which is written `xmin:xmax:running`. */
+function oldestRunning(snapshot: string): bigint {
+  return BigInt(snapshot.slice(0, snapshot.indexOf(':')));
 }
 
 /**
