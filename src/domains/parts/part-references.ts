@@ -1,5 +1,6 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { TemplateLimitError } from '../templates/index.ts';
 import type { Added, Item } from '../versioned/index.ts';
 import { checkPartGraph } from './check-part-graph.ts';
 import {
@@ -24,19 +25,29 @@ export async function addPartReferences(transaction: Postgres, item: Item, added
 
 /**
  * Checks the versions in use of a part: none may include itself or make the parts that include it
- * nest too deeply.
+ * nest too deeply. Only a part that is found by a slug again is found by tags with a number.
  * @throws InvalidError (`part_cycle`, `template_limit`)
  */
-export function checkPartReferences(transaction: Postgres, item: Item): Promise<void> {
-  return checkVersionsInUse(transaction, item, { pinned: true });
+export function checkPartReferences(
+  transaction: Postgres,
+  item: Item,
+  { isFound }: { isFound: boolean },
+): Promise<void> {
+  return checkVersionsInUse(transaction, item, { pinned: isFound });
 }
+
+/** The check holds a connection and the lock of the project's parts. Tags with numbers can name all versions of a part. */
+const checkMsMax = 5_000;
 
 async function checkVersionsInUse(
   transaction: Postgres,
   { id, projectId }: Item,
   { pinned }: { pinned: boolean },
 ): Promise<void> {
+  const endMs = performance.now() + checkMsMax;
   for (const start of await findInForce(transaction, projectId, { kind: 'part', ids: [id], pinned })) {
+    if (performance.now() > endMs)
+      throw new TemplateLimitError('Too many tags name versions of this part to check them all', 'parts');
     const edges = await findEdges(transaction, projectId, start);
     checkPartGraph(start, edges, await findLevelsAbove(transaction, projectId, start));
   }

@@ -29,7 +29,7 @@ export async function moveLabel<Content>(
     if (moved.length === 0) return { item: before };
     await reviseItem(transaction, kind, before);
     const item = await readItem(transaction, kind, projectId, before.id);
-    await collection.checkReferences?.(transaction, item);
+    await collection.checkReferences?.(transaction, item, { isFound: false });
     const from = before.labels.find((each) => each.label === label)?.version ?? null;
     const details = { label, from, to: version };
     const changes = [{ item, did: 'label_moved', label, from, to: version }] as const;

@@ -35,10 +35,10 @@ export interface Collection<Content> {
    */
   versionAdded: (transaction: Postgres, item: Item, added: Added) => Promise<void>;
   /**
-   * Runs in the transaction that moved labels, changed the slug or restored the item. Throws to
-   * refuse the change.
+   * Runs in the transaction that moved labels, or changed the slug or restored the item: `isFound` says the latter, so
+   * that references find versions of it that they did not find before. Throws to refuse the change.
    */
-  checkReferences?: (transaction: Postgres, item: Item) => Promise<void>;
+  checkReferences?: (transaction: Postgres, item: Item, change: { isFound: boolean }) => Promise<void>;
   /**
    * Runs in the transaction before the item is deleted or gets another slug. Throws to refuse the
    * change.

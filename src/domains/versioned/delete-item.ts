@@ -61,7 +61,7 @@ export async function restoreItem<Content>(
       did: 'restored',
     });
     const restored = await readNewest(transaction, kind, projectId, deleted.id);
-    await collection.checkReferences?.(transaction, restored.item);
+    await collection.checkReferences?.(transaction, restored.item, { isFound: true });
     return restored;
   });
 }

@@ -68,7 +68,8 @@ export async function updateItem<Content>(
     if (moved.length > 0 && !createdVersion && !revised) await reviseItem(transaction, kind, item);
     const updated = await readNewest(transaction, kind, projectId, item.id);
     if (createdVersion) await collection.versionAdded(transaction, updated.item, { version, references });
-    if (revised || moved.length > 0) await collection.checkReferences?.(transaction, updated.item);
+    const isFound = updated.item.slug !== item.slug;
+    if (isFound || moved.length > 0) await collection.checkReferences?.(transaction, updated.item, { isFound });
     if (createdVersion || revised || moved.length > 0) {
       const did = createdVersion ? 'version_created' : 'updated';
       const changes = changesOf(item, updated, { createdVersion, moved });
