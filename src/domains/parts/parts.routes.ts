@@ -183,6 +183,7 @@ function usageEndpoint(resource: PartsExposure) {
   return endpoint({
     ...reading,
     operationId: 'listPartUsage',
+    lane: 'lists',
     path: `${path}/{part_id}/usage`,
     summary: 'List the versions of prompts and parts that include a part, directly or through other parts',
     tag,

@@ -28,7 +28,8 @@ const time = (column: string) => ({
     { column, order: 'desc' },
     { column: 'id', order: 'desc' },
   ],
-  after: `(${column}, id) < (timestamptz 'epoch' + ?::bigint * interval '1 microsecond', ?)`,
+  // A product of an interval is not exact beyond the year 4253, and imports have times up to 9999.
+  after: `(${column}, id) < (timestamptz 'epoch' + cast(? || ' microseconds' as interval), ?)`,
 });
 const sorts = {
   '-updated_at': time('updated_at'),

@@ -85,6 +85,20 @@ describe('200', () => {
     },
   );
 
+  test.each(['-updated_at', '-created_at'])('pages by %s have everything once in the year 9999', async (sort) => {
+    const { list, project } = await withPrompts();
+    const late = '9999-01-01T00:00:00.001Z';
+    await it.api.postgres('prompts').where({ project_id: project.id }).update({ created_at: late, updated_at: late });
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const { body } = await list({ sort, limit: 1, ...(cursor === undefined ? {} : { cursor }) });
+      seen.push(...body.data.map(({ name }) => name));
+      cursor = body.page.next_cursor ?? undefined;
+    } while (cursor !== undefined && seen.length < 10);
+    expect(seen.sort()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
   test('what is deleted is not listed', async () => {
     const { names, project } = await withPrompts();
     await it.ok('deletePrompt', 'first', { key: project.key, params: { project_id: project.id } });

@@ -31,6 +31,9 @@ export interface Merged {
 
 type TransferKind = typeof partKind | typeof promptKind;
 
+/** New ids of one statement. To create them takes 15 ms. */
+const newIdsMax = 2_000;
+
 /**
  * Locks the live items that the lines name. Stores their ids and newest versions in `staged_items`,
  * and new ids for the other lines.
@@ -47,17 +50,21 @@ export async function matchStaged(transaction: Postgres, kind: TransferKind, pro
      from locked where staged_items.kind = :noun and staged_items.slug = locked.slug`,
     { projectId, noun: kind.noun },
   );
-  const unmatched: string[] = await transaction('staged_items')
-    .where({ kind: kind.noun })
-    .whereNull('item_id')
-    .orderBy('line')
-    .pluck('slug');
-  await transaction.raw(
-    `update staged_items set item_id = new.id, base_version = 0
-     from unnest(cast(:slugs as text[]), cast(:ids as text[])) as new (slug, id)
-     where staged_items.kind = :noun and staged_items.slug = new.slug`,
-    { slugs: unmatched, ids: unmatched.map(() => newId(kind.idPrefix)), noun: kind.noun },
-  );
+  for (;;) {
+    const slugs: string[] = await transaction('staged_items')
+      .where({ kind: kind.noun })
+      .whereNull('item_id')
+      .orderBy('line')
+      .limit(newIdsMax)
+      .pluck('slug');
+    if (slugs.length === 0) return;
+    await transaction.raw(
+      `update staged_items set item_id = new.id, base_version = 0
+       from unnest(cast(:slugs as text[]), cast(:ids as text[])) as new (slug, id)
+       where staged_items.kind = :noun and staged_items.slug = new.slug`,
+      { slugs, ids: slugs.map(() => newId(kind.idPrefix)), noun: kind.noun },
+    );
+  }
 }
 
 const conflictsMax = 100;
@@ -100,17 +107,21 @@ export async function mergeStaged(
 }
 
 async function countStaged(transaction: Postgres, { noun }: TransferKind): Promise<Merged> {
-  const { rows } = await transaction.raw<{ rows: Merged[] }>(
+  const counted = await transaction.raw<{ rows: Omit<Merged, 'changed'>[] }>(
     `select count(*) filter (where base_version = 0)::int as created,
        count(*) filter (where base_version > 0 and base_version < versions)::int as updated,
        count(*) filter (where base_version >= versions)::int as unchanged,
-       coalesce(sum(greatest(versions - base_version, 0)), 0)::int as versions,
-       coalesce(json_agg(json_build_object('id', item_id, 'slug', slug, 'versions', json_build_array(base_version, versions))
-         order by line) filter (where base_version < versions), '[]') as changed
+       coalesce(sum(greatest(versions - base_version, 0)), 0)::int as versions
      from staged_items where kind = :noun`,
     { noun },
   );
-  return rows[0] ?? { created: 0, updated: 0, unchanged: 0, versions: 0, changed: [] };
+  const counts = counted.rows[0] ?? { created: 0, updated: 0, unchanged: 0, versions: 0 };
+  const changed = await transaction.raw<{ rows: ChangedItem[] }>(
+    `select item_id as id, slug, array[base_version, versions] as versions
+     from staged_items where kind = :noun and base_version < versions order by line`,
+    { noun },
+  );
+  return { ...counts, changed: changed.rows };
 }
 
 /**
