@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { SharedCache } from './shared-cache.ts';
 
 /** How a {@link RecordCache} loads records, and how long they stay valid. */
 export interface RecordCacheOptions<T> {
@@ -14,6 +15,8 @@ export interface RecordCacheOptions<T> {
   /** How long after its loading the last record may be used while loading fails. */
   staleOnErrorMs: number;
   entriesMax: number;
+  /** Returns who shares the cache with others, usually the workspace of a key. By default, all keys are of one. */
+  sharerOf?: (key: string) => string;
   /** Limits the size of all records together, for records that can be large. */
   sizes?: { bytesMax: number; bytesOf: (value: T) => number };
 }
@@ -42,7 +45,7 @@ const missingMax = 2_000;
  */
 export class RecordCache<T> {
   readonly #options: RecordCacheOptions<T>;
-  readonly #entries: LRUCache<string, Entry<T>>;
+  readonly #entries: SharedCache<Entry<T>>;
   /** Separate from the entries, so that many unknown keys do not push out existing records. */
   readonly #missingUntilMs = new LRUCache<string, number>({ max: missingMax });
   readonly #loading = new Map<string, Promise<T | undefined>>();
@@ -50,7 +53,8 @@ export class RecordCache<T> {
 
   constructor(options: RecordCacheOptions<T>) {
     this.#options = options;
-    this.#entries = new LRUCache({ max: options.entriesMax, ...sizeLimit(options.sizes) });
+    const { entriesMax, sizes } = options;
+    this.#entries = new SharedCache({ entriesMax, bytesMax: sizes?.bytesMax ?? entriesMax });
   }
 
   /**
@@ -59,7 +63,7 @@ export class RecordCache<T> {
    */
   async find(key: string): Promise<T | undefined> {
     const nowMs = performance.now();
-    const entry = this.#entries.get(key);
+    const entry = this.#entries.get(this.#sharerOf(key), key);
     if (entry !== undefined && this.#holds(entry, nowMs)) return entry.value;
     const missingUntilMs = this.#missingUntilMs.get(key);
     if (entry === undefined && missingUntilMs !== undefined && nowMs < missingUntilMs) return undefined;
@@ -71,7 +75,7 @@ export class RecordCache<T> {
    * one, or that there is none.
    */
   knows(key: string): boolean {
-    return this.#entries.has(key) || performance.now() < (this.#missingUntilMs.get(key) ?? 0);
+    return this.#entries.has(this.#sharerOf(key), key) || performance.now() < (this.#missingUntilMs.get(key) ?? 0);
   }
 
   /**
@@ -80,8 +84,9 @@ export class RecordCache<T> {
    */
   drop(affected: (value: T) => boolean): void {
     this.#forgetLoading();
-    // A copy: an LRUCache must not lose entries while it is iterated.
-    for (const [key, { value }] of [...this.#entries]) if (affected(value)) this.#entries.delete(key);
+    for (const { sharer, key, value: entry } of this.#entries.entries()) {
+      if (affected(entry.value)) this.#entries.delete(sharer, key);
+    }
   }
 
   /**
@@ -90,7 +95,7 @@ export class RecordCache<T> {
    */
   doubt(): void {
     this.#forgetLoading();
-    for (const entry of this.#entries.values()) entry.doubtful = true;
+    for (const { value: entry } of this.#entries.entries()) entry.doubtful = true;
   }
 
   #holds(entry: Entry<T>, nowMs: number): boolean {
@@ -119,7 +124,7 @@ export class RecordCache<T> {
       if (generation === this.#generation) this.#remember(key, value, startedAtMs);
       return value;
     } catch (error) {
-      const entry = this.#entries.get(key);
+      const entry = this.#entries.get(this.#sharerOf(key), key);
       if (entry === undefined || performance.now() - entry.loadedAtMs > this.#options.staleOnErrorMs) throw error;
       entry.retryAtMs = performance.now() + retryMs;
       return entry.value;
@@ -127,16 +132,17 @@ export class RecordCache<T> {
   }
 
   #remember(key: string, value: T | undefined, loadedAtMs: number): void {
-    this.#entries.delete(key);
+    const sharer = this.#sharerOf(key);
+    this.#entries.delete(sharer, key);
     if (value === undefined) {
       this.#missingUntilMs.set(key, performance.now() + this.#options.missingMs);
       return;
     }
-    this.#entries.set(key, { value, loadedAtMs, doubtful: false, retryAtMs: 0 });
+    const bytes = this.#options.sizes?.bytesOf(value) ?? 0;
+    this.#entries.set(sharer, key, { value, loadedAtMs, doubtful: false, retryAtMs: 0 }, bytes);
   }
-}
 
-function sizeLimit<T>(sizes: RecordCacheOptions<T>['sizes']) {
-  if (sizes === undefined) return {};
-  return { maxSize: sizes.bytesMax, sizeCalculation: ({ value }: Entry<T>) => sizes.bytesOf(value) };
+  #sharerOf(key: string): string {
+    return this.#options.sharerOf?.(key) ?? '';
+  }
 }

@@ -34,6 +34,20 @@ export class SharedCache<Value> {
     this.#entryBytesMin = Math.ceil(bytesMax / entriesMax);
   }
 
+  /** Returns whether there is a value, which is then not used more recently than before. */
+  has(sharer: string, key: string): boolean {
+    return this.#sharers.get(sharer)?.entries.has(key) ?? false;
+  }
+
+  /** All entries; those that are read may be deleted meanwhile. */
+  *entries(): Generator<Pick<Entry<Value>, 'sharer' | 'key' | 'value'>> {
+    for (const own of this.#sharers.values()) yield* own.entries.values();
+  }
+
+  delete(sharer: string, key: string): void {
+    this.#remove(this.#sharers.get(sharer)?.entries.get(key));
+  }
+
   /** Returns a value, which is then the one that was used last. */
   get(sharer: string, key: string): Value | undefined {
     const own = this.#sharers.get(sharer);
@@ -49,7 +63,7 @@ export class SharedCache<Value> {
 
   /** Stores a value of so many bytes, unless it is larger than the cache. */
   set(sharer: string, key: string, value: Value, bytes: number): void {
-    this.#remove(this.#sharers.get(sharer)?.entries.get(key));
+    this.delete(sharer, key);
     if (bytes > this.#bytesMax) return;
     const entry = { sharer, key, value, bytes: Math.max(bytes, this.#entryBytesMin), used: ++this.#uses };
     const own = this.#sharers.get(sharer) ?? { entries: new Map(), bytes: 0 };

@@ -67,7 +67,7 @@ export async function getPromptAnalytics(
 ): Promise<z.infer<typeof promptAnalyticsSchema>> {
   const nowMs = Date.now();
   const buckets = bucketsOf(query, nowMs);
-  const item = await deps.prompts.read({ projectId }, idOrSlug);
+  const item = await deps.prompts.read({ projectId, workspaceId }, idOrSlug);
   const versions = comparedVersions(item, query.compare);
   const [dataAsOf, [mentions], feedback] = await Promise.all([
     readDataAsOf(() => deps.oldestUnstoredMs(workspaceId), nowMs),

@@ -31,7 +31,8 @@ export async function resolveTarget(
   body: FeedbackBody,
 ): Promise<Target> {
   const prompt = body.prompt_id === undefined ? undefined : await prompts.read(project, body.prompt_id);
-  if (prompt !== undefined && body.prompt_version !== undefined) await prompts.readVersion(prompt, body.prompt_version);
+  if (prompt !== undefined && body.prompt_version !== undefined)
+    await prompts.readVersion(project, prompt, body.prompt_version);
   const target = {
     traceId: body.trace_id,
     spanId: body.span_id,

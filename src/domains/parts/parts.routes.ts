@@ -134,8 +134,9 @@ function getEndpoint(resource: PartsExposure) {
     responses: { 200: { description: 'The part', schema: partSchema } },
     problems: ['project_not_found', 'part_not_found'],
     handle: async ({ principal, params }) => {
-      const item = await resource.read(projectOf(principal), idOrSlugIn(partKind, params));
-      const version = await resource.readVersion(item, item.latestVersion);
+      const project = projectOf(principal);
+      const item = await resource.read(project, idOrSlugIn(partKind, params));
+      const version = await resource.readVersion(project, item, item.latestVersion);
       return { status: 200, body: partToWire({ item, version }), etag: etagOf(item, version.version) };
     },
   });

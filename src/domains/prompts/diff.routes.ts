@@ -36,8 +36,8 @@ export function diffEndpoint(threads: TemplateThreads, { path, read, readVersion
       const { principal, params, query } = call;
       const project = projectOf(principal);
       const item = await read(project, idOrSlugIn(promptKind, params));
-      const from = await readVersion(item, query.from);
-      const to = await readVersion(item, query.to ?? item.latestVersion);
+      const from = await readVersion(project, item, query.from);
+      const to = await readVersion(project, item, query.to ?? item.latestVersion);
       const contents = { from: promptContentToWire(from.content), to: promptContentToWire(to.content) };
       const { changes, text } = await threads.of(project.workspaceId, call).run('diff', contents, diffMsMax);
       const identical = from.contentHash === to.contentHash;

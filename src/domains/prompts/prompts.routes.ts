@@ -172,8 +172,9 @@ function getEndpoint(resource: PromptsExposure) {
     responses: { 200: { description: 'The prompt', schema: promptSchema } },
     problems: ['project_not_found', 'prompt_not_found', 'version_not_found', 'label_not_found'],
     handle: async ({ principal, params, query }) => {
-      const { item, number } = await resource.locate(projectOf(principal), idOrSlugIn(promptKind, params), query);
-      const version = await resource.readVersion(item, number);
+      const project = projectOf(principal);
+      const { item, number } = await resource.locate(project, idOrSlugIn(promptKind, params), query);
+      const version = await resource.readVersion(project, item, number);
       const body = promptToWire({ item, version });
       return { status: 200, body, etag: etagOf(item, version.version) };
     },

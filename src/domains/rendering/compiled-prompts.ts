@@ -43,7 +43,7 @@ export class CompiledPrompts {
     number: number,
     stale: CompiledPrompt | undefined,
   ): Promise<CompiledPrompt> {
-    const content = stale?.content ?? (await this.#prompts.readVersion(prompt, number)).content;
+    const content = stale?.content ?? (await this.#prompts.readVersion(project, prompt, number)).content;
     const compiled = await compilePrompt(this.#source, project, content);
     this.#kept.set(project.workspaceId, `${prompt.id} ${number}`, compiled, compiled.bytes);
     return compiled;

@@ -152,11 +152,12 @@ function requireFew(characters: number): void {
  */
 async function parsePart(
   { parts, threads, reads }: PartSource,
-  { workspaceId }: PartsProject,
+  project: PartsProject,
   item: Item,
   number: number,
 ): Promise<ParsedTemplate> {
-  const { content } = await reads.run(workspaceId, () => parts.readVersion(item, number));
+  const { workspaceId } = project;
+  const { content } = await reads.run(workspaceId, () => parts.readVersion(project, item, number));
   // Yields to other requests: parsing takes up to about 20 ms, and there may be a thousand parts.
   await nextTurn();
   return parseTemplate(threads.of(workspaceId), content.templateFormat, content.template);

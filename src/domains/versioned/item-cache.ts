@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import type { ProjectId } from '../../lib/ids.ts';
 import { RecordCache } from '../../lib/record-cache.ts';
 import { retainedBytesOf } from '../../lib/retained-bytes.ts';
+import { SharedCache } from '../../lib/shared-cache.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Invalidations } from '../../stores/postgres/invalidations.ts';
 import type { Item, Version } from './item.ts';
@@ -26,28 +26,31 @@ const versionsMax = 1_000;
 const versionBytesMax = 32 * 1024 * 1024;
 const keptBytesMax = 256 * 1024;
 
+/** A project and the workspace that pays for what is kept of it. */
+interface Project {
+  projectId: ProjectId;
+  workspaceId: string;
+}
+
 /**
- * Caches items and versions per process. A change in any process is visible here within a second.
+ * Caches items and versions per process. A change in any process is visible here within a second. Workspaces share
+ * it, see {@link SharedCache}.
  */
 export class ItemCache<Content> {
   readonly #kind: Kind<Content>;
   readonly #postgres: Postgres;
   readonly #items: RecordCache<Item>;
-  readonly #versions = new LRUCache<string, Version<Content>>({
-    max: versionsMax,
-    maxSize: versionBytesMax,
-    maxEntrySize: keptBytesMax,
-    sizeCalculation: retainedBytesOf,
-  });
+  readonly #versions = new SharedCache<Version<Content>>({ entriesMax: versionsMax, bytesMax: versionBytesMax });
 
   constructor({ kind, postgres, invalidations }: CacheOptions<Content>) {
     this.#kind = kind;
     this.#postgres = postgres;
     this.#items = new RecordCache({
       load: (key) => {
-        const at = key.indexOf(' ');
-        return findItem(postgres, kind, key.slice(0, at) as ProjectId, key.slice(at + 1));
+        const [, projectId, ...named] = key.split(' ');
+        return findItem(postgres, kind, projectId as ProjectId, named.join(' '));
       },
+      sharerOf: (key) => key.slice(0, key.indexOf(' ')),
       lifeMs: () => (invalidations.connected ? toldLifeMs : untoldLifeMs),
       missingMs,
       staleOnErrorMs,
@@ -62,20 +65,20 @@ export class ItemCache<Content> {
    * Returns a live item by its id or slug.
    * @throws UnavailableError
    */
-  find({ projectId }: { projectId: ProjectId }, idOrSlug: string): Promise<Item | undefined> {
-    return this.#items.find(`${projectId} ${idOrSlug}`);
+  find(project: Project, idOrSlug: string): Promise<Item | undefined> {
+    return this.#items.find(keyOf(project, idOrSlug));
   }
 
   /** Returns whether {@link find} needs no first look-up. */
-  knows({ projectId }: { projectId: ProjectId }, idOrSlug: string): boolean {
-    return this.#items.knows(`${projectId} ${idOrSlug}`);
+  knows(project: Project, idOrSlug: string): boolean {
+    return this.#items.knows(keyOf(project, idOrSlug));
   }
 
   /**
    * Returns a live item by its id or slug.
    * @throws NotFoundError, UnavailableError
    */
-  async read(project: { projectId: ProjectId }, idOrSlug: string): Promise<Item> {
+  async read(project: Project, idOrSlug: string): Promise<Item> {
     const item = await this.find(project, idOrSlug);
     if (item === undefined) throw unknownItem(this.#kind, idOrSlug);
     return item;
@@ -85,7 +88,7 @@ export class ItemCache<Content> {
    * Returns a live item and the number of the requested version.
    * @throws NotFoundError, UnavailableError
    */
-  async locate(project: { projectId: ProjectId }, idOrSlug: string, pin: Pin): Promise<{ item: Item; number: number }> {
+  async locate(project: Project, idOrSlug: string, pin: Pin): Promise<{ item: Item; number: number }> {
     const item = await this.read(project, idOrSlug);
     return { item, number: versionAt(this.#kind, item, pin) };
   }
@@ -94,15 +97,18 @@ export class ItemCache<Content> {
    * Returns one version of an item.
    * @throws NotFoundError, UnavailableError
    */
-  async readVersion(item: Item, number: number): Promise<Version<Content>> {
+  async readVersion({ workspaceId }: Project, item: Item, number: number): Promise<Version<Content>> {
     const key = `${item.id} ${number}`;
-    const known = this.#versions.get(key);
+    const known = this.#versions.get(workspaceId, key);
     if (known !== undefined) return known;
     const version = await readVersion(this.#postgres, this.#kind, item, number);
-    this.#versions.set(key, version);
+    const bytes = retainedBytesOf(version);
+    if (bytes <= keptBytesMax) this.#versions.set(workspaceId, key, version, bytes);
     return version;
   }
 }
+
+const keyOf = ({ workspaceId, projectId }: Project, idOrSlug: string) => `${workspaceId} ${projectId} ${idOrSlug}`;
 
 interface CacheOptions<Content> {
   kind: Kind<Content>;

@@ -20,7 +20,7 @@ export interface ItemResource<Content> {
   versionToWire: (version: Version<Content>) => JsonObject;
   /** Reads an item through the cache. */
   read: (project: ProjectScope, idOrSlug: string) => Promise<Item>;
-  readVersion: (item: Item, version: number) => Promise<Version<Content>>;
+  readVersion: (project: ProjectScope, item: Item, version: number) => Promise<Version<Content>>;
   locate: ItemCache<Content>['locate'];
 }
 
@@ -33,7 +33,7 @@ export function itemResource<Content>(
     ...given,
     cursorSecret,
     read: (project, named) => cache.read(project, named),
-    readVersion: (item, version) => cache.readVersion(item, version),
+    readVersion: (project, item, version) => cache.readVersion(project, item, version),
     locate: (project, named, pin) => cache.locate(project, named, pin),
   };
 }

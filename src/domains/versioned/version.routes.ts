@@ -59,8 +59,9 @@ function getEndpoint<Content>(resource: ItemResource<Content>) {
     problems: ['project_not_found', kind.notFound, 'version_not_found'],
     handle: async ({ principal, params }) => {
       const idOrSlug = idOrSlugIn(kind, params);
-      const item = await read(projectOf(principal), idOrSlug);
-      const version = await readVersion(item, Number(params.version));
+      const project = projectOf(principal);
+      const item = await read(project, idOrSlug);
+      const version = await readVersion(project, item, Number(params.version));
       const etag = `${item.id}.${version.version}.${version.contentHash.slice(0, 16)}`;
       // Not for a slug, because another item may get it later.
       const caching = idOrSlug === item.id ? { immutable: true as const } : {};

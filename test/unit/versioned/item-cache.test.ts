@@ -5,7 +5,8 @@ import { newId } from '../../../src/lib/ids.ts';
 import type { Postgres } from '../../../src/stores/postgres/client.ts';
 
 const invalidations = { connected: true, subscribe: () => undefined, onGap: () => undefined };
-const projectId = newId('prj');
+const project = { projectId: newId('prj'), workspaceId: 'wsp_one' };
+const neighbor = { projectId: newId('prj'), workspaceId: 'wsp_neighbor' };
 
 /** A cache over a database in which every item and version is there and has these columns; its reads are counted. */
 function cacheOver(columns: object) {
@@ -24,7 +25,7 @@ function cacheOver(columns: object) {
 
 const itemRow = (description: string) => ({
   id: newId('prm'),
-  project_id: projectId,
+  project_id: project.projectId,
   description,
   tags: [],
   labels: [],
@@ -33,8 +34,8 @@ const itemRow = (description: string) => ({
 describe('the cached items', () => {
   const readTwice = async (description: string, count: number) => {
     const { state, cache } = cacheOver(itemRow(description));
-    for (let at = 0; at < count; at++) await cache.read({ projectId }, `item-${at}`);
-    await cache.read({ projectId }, 'item-0');
+    for (let at = 0; at < count; at++) await cache.read(project, `item-${at}`);
+    await cache.read(project, 'item-0');
     return state.reads;
   };
 
@@ -48,9 +49,9 @@ describe('the cached items', () => {
 describe('the cached versions', () => {
   const readTwice = async (template: string, config: object, count: number) => {
     const { state, cache } = cacheOver({ template, config, template_format: 'plain', input_schema: null });
-    const item = { id: newId('prm'), projectId } as Item;
-    for (let number = 1; number <= count; number++) await cache.readVersion(item, number);
-    await cache.readVersion(item, 1);
+    const item = { id: newId('prm'), projectId: project.projectId } as Item;
+    for (let number = 1; number <= count; number++) await cache.readVersion(project, item, number);
+    await cache.readVersion(project, item, 1);
     return state.reads;
   };
 
@@ -66,5 +67,30 @@ describe('the cached versions', () => {
 
   test('one of 262,144 characters is read every time', async () => {
     expect(await readTwice('x'.repeat(262_144), {}, 1)).toBe(2);
+  });
+});
+
+describe('a workspace keeps its own while another one reads ever new ones', () => {
+  test('items', async () => {
+    const { state, cache } = cacheOver(itemRow('x'.repeat(10_000)));
+    await cache.read(neighbor, 'mine');
+    for (let at = 0; at < 3_000; at++) await cache.read(project, `item-${at}`);
+    const { reads } = state;
+    await cache.read(neighbor, 'mine');
+    expect(state.reads).toBe(reads);
+  });
+
+  test('versions', async () => {
+    const { state, cache } = cacheOver({
+      ...{ template: 'x'.repeat(65_000), config: {} },
+      ...{ template_format: 'plain', input_schema: null },
+    });
+    const item = { id: newId('prm'), projectId: project.projectId } as Item;
+    const mine = { id: newId('prm'), projectId: neighbor.projectId } as Item;
+    await cache.readVersion(neighbor, mine, 1);
+    for (let number = 1; number <= 600; number++) await cache.readVersion(project, item, number);
+    const { reads } = state;
+    await cache.readVersion(neighbor, mine, 1);
+    expect(state.reads).toBe(reads);
   });
 });
