@@ -72,7 +72,7 @@ export async function applyCandidate(
   if (candidate === undefined) throw unknownCandidate(run, candidateId);
   if (candidate.status === 'rejected_invalid') throw nothingToApply(run, `The candidate ${candidateId} is not valid`);
   const item = await prompts.read(run, run.promptId);
-  const base = await prompts.readVersion(item, run.baseVersion);
+  const base = await prompts.readVersion(run, item, run.baseVersion);
   let applied = candidate.id;
   const { version, isNew } = await addVersion(collection, {
     ...acting,

@@ -52,7 +52,7 @@ const holdoutUsesMax = 5;
 export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): Promise<PreparedRun> {
   const { project, idOrSlug, body } = input;
   const { item, number } = await deps.prompts.locate(project, idOrSlug, { version: body.base_version });
-  const { content } = await deps.prompts.readVersion(item, number);
+  const { content } = await deps.prompts.readVersion(project, item, number);
   const compiled = await compilePrompt(deps.source, project, content);
   requireParts(compiled);
   const required = requiredOf(compiled);

@@ -96,7 +96,7 @@ function applyEndpoint(deps: ChangeRunDeps) {
         ...{ promptId: run.promptId, runId: run.id, candidateId: body.candidate_id, force: body.force },
       });
       const item = await deps.prompts.read(run, run.promptId);
-      const version = await deps.prompts.readVersion(item, applied.version);
+      const version = await deps.prompts.readVersion(run, item, applied.version);
       const ids = { prompt_id: run.promptId, run_id: run.id, candidate_id: applied.candidateId };
       const answer = { ...promptVersionToWire(version), ...ids };
       return applied.isNew ? { status: 201, body: answer } : { status: 200, body: answer };

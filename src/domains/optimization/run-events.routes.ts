@@ -47,8 +47,9 @@ export function runEventsEndpoint(deps: RunEventsDeps) {
     problems: [...runProblems, 'workspace_busy', 'server_busy'],
     handle: async (req, res, { principal, params, headers, signal, reauthorize }) => {
       const project = projectOf(principal);
-      const run = await readRun(deps, { project, idOrSlug: params.prompt_id, runId: params.run_id });
       await places.run(project.workspaceId, async () => {
+        const named = { project, idOrSlug: params.prompt_id, runId: params.run_id };
+        const run = await deps.feed.inTurn(project.workspaceId, () => readRun(deps, named), { signal });
         begin(res);
         if (req.method === 'HEAD') {
           res.end();

@@ -1,5 +1,6 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane } from '../../lib/fair-lane.ts';
+import type { Waiter } from '../../lib/fair-lane-options.ts';
 import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -90,9 +91,14 @@ export class RunFeed {
     }
   }
 
+  /** Runs a read of Postgres for a stream in turn with those of the other streams. The streams must be bounded. */
+  inTurn<T>(workspaceId: WorkspaceId, read: () => Promise<T>, waiter?: Waiter): Promise<T> {
+    return this.#lane.run(workspaceId, read, { waiter });
+  }
+
   /** Returns a number that the last look has not seen, or 0 if the run has no such event. */
   async #knownOrStart(ref: RunRef, seq: number): Promise<number> {
-    const [mark] = await readEventMarks(this.#postgres, [ref]);
+    const [mark] = await this.inTurn(ref.workspaceId, () => readEventMarks(this.#postgres, [ref]));
     return mark !== undefined && mark.seq >= seq ? seq : 0;
   }
 
@@ -111,7 +117,7 @@ export class RunFeed {
 
   async #eventsAfter(run: FollowedRun, seq: number): Promise<readonly RunEvent[]> {
     const read = () =>
-      this.#lane.run(run.ref.workspaceId, () => listRunEvents(this.#postgres, run.ref, { afterSeq: seq, ...perRead }));
+      this.inTurn(run.ref.workspaceId, () => listRunEvents(this.#postgres, run.ref, { afterSeq: seq, ...perRead }));
     return run.keptAfter(seq) ?? run.readOnce(seq, read);
   }
 

@@ -148,7 +148,7 @@ async function readBase(
 ): Promise<{ item: Item; base: PromptContent }> {
   const item = await prompts.find(run, run.promptId);
   if (item === undefined) throw new RunFailed('prompt_deleted', 'The prompt was deleted before the run started');
-  return { item, base: (await prompts.readVersion(item, run.baseVersion)).content };
+  return { item, base: (await prompts.readVersion(run, item, run.baseVersion)).content };
 }
 
 async function endWith(

@@ -23,6 +23,8 @@ const statements = {
   feedbackOfPrompt: "target_type = 'prompt' and prompt_id",
   feedbackList: 'extract(epoch from created_at)',
   similarParts: 'order by similarity(',
+  run: 'from "optimization_runs"',
+  partUsers: 'with recursive users',
 };
 /** Connections of the API for handlers: see src/clients.ts. */
 const handlerConnections = 10;
@@ -226,6 +228,30 @@ test('lists of feedback: a workspace has two under way, and its other requests a
 
   proxy.release();
   for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 200 });
+});
+
+test('lists of the users of a part: a workspace has two under way, and its other requests are answered', async () => {
+  const project = await newProject(api);
+  const params = { project_id: project.id };
+  const body = { name: 'p', template: 'x' };
+  const { id } = (await api.call<{ id: string }>('createPart', { params, key: project.key, body })).body;
+  const read = () => api.call('listPartUsage', { params: { ...params, part_id: id }, key: project.key });
+  const { all, connections } = await heldBy(project, statements.partUsers, () => Array.from({ length: 5 }, read));
+  expect(connections).toBe(2);
+
+  proxy.release();
+  for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 200 });
+});
+
+test('event streams that begin: a workspace has one look-up of runs under way, and its other requests are answered', async () => {
+  const project = await newProject(api);
+  const params = { project_id: project.id, prompt_id: newId('prm'), run_id: newId('opt') };
+  const begin = () => api.call('streamOptimizationEvents', { params, key: project.key });
+  const { all, connections } = await heldBy(project, statements.run, () => Array.from({ length: 50 }, begin));
+  expect(connections).toBe(1);
+
+  proxy.release();
+  for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 404 });
 });
 
 test('feedback on a prompt: two statements of a workspace are under way, also when its reads no longer wait for them', async () => {
