@@ -15,7 +15,7 @@ import { LaneSchedule } from './lane-schedule.ts';
 import { nextDueAtMs, oldestOf } from './queue-stats.ts';
 import { RedisClock } from './redis-clock.ts';
 import { addStoreBody, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
-import { unfinishedReceipts } from './unfinished-receipt.ts';
+import { examineUnfinished } from './unfinished-receipt.ts';
 
 export type { AwaitedBody } from './body-outcomes.ts';
 export type { SpanMeter } from './store-body-script.ts';
@@ -92,7 +92,7 @@ export function createBodyPublisher(
   let baseS: number | undefined;
   const unfinished = cachedFor(unfinishedMs, async () => {
     const atMs = clock.nowMs();
-    return { atMs, receipts: await unfinishedReceipts(redis, queues) };
+    return { atMs, bodies: await examineUnfinished(redis, queues) };
   });
 
   async function store(
@@ -148,10 +148,10 @@ export function createBodyPublisher(
     },
     async oldestUnfinishedAtMs(workspaceId) {
       if (!(await redis.exists(backlogKey(workspaceId)))) return undefined;
-      const { atMs, receipts } = await unfinished();
-      if (receipts === undefined) throw new RangeError('Too many bodies wait');
+      const { atMs, bodies } = await unfinished();
+      if (bodies === undefined) throw new RangeError('Too many bodies wait');
       // All that came before the jobs were read are done.
-      return receipts.get(workspaceId) ?? atMs;
+      return bodies.oldestOf([workspaceId]).get(workspaceId) ?? atMs;
     },
     async nextDueAtMs() {
       const laneBaseS = Number((await redis.get(laneBaseKey)) ?? 0);

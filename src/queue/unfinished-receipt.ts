@@ -6,23 +6,20 @@ import { type IngestBodyPayload, ingestBodyPayload } from './job-catalog.ts';
 /** If a list has more unfinished bodies than this, they are not examined. */
 const jobsMax = 5_000;
 
-/**
- * Returns when the oldest unfinished body was received, in milliseconds since the epoch; Infinity when all are done,
- * undefined when there are too many to examine.
- */
-export async function unfinishedReceiptAtMs(redis: Redis, queues: readonly Queue[]): Promise<number | undefined> {
-  const receipts = await unfinishedReceipts(redis, queues);
-  return receipts && Math.min(...receipts.values());
+/** The unfinished bodies of all workspaces, as of a moment. */
+export interface UnfinishedBodies {
+  /**
+   * Returns when the oldest unfinished body of each of the workspaces was received, in milliseconds since the epoch.
+   * A workspace that has none is absent.
+   */
+  oldestOf(workspaceIds: readonly string[]): ReadonlyMap<string, number>;
 }
 
 /**
- * Returns when the oldest unfinished body of each workspace that has one was received; undefined when there are too
- * many to examine. The lists are read in one transaction, so a job that changes its state is not missed.
+ * Examines the unfinished bodies; undefined when there are too many. The lists are read in one transaction, so a job
+ * that changes its state is not missed.
  */
-export async function unfinishedReceipts(
-  redis: Redis,
-  queues: readonly Queue[],
-): Promise<ReadonlyMap<string, number> | undefined> {
+export async function examineUnfinished(redis: Redis, queues: readonly Queue[]): Promise<UnfinishedBodies | undefined> {
   const receipts = new Map<string, number>();
   for (const queue of queues) {
     const ids = await unfinishedIds(redis, queue);
@@ -33,7 +30,13 @@ export async function unfinishedReceipts(
       receipts.set(workspaceId, Math.min(receipts.get(workspaceId) ?? receivedAtMs, receivedAtMs));
     }
   }
-  return receipts;
+  return { oldestOf: (workspaceIds) => new Map(workspaceIds.flatMap((id) => entryOf(id, receipts))) };
+}
+
+/** A job of an older version does not name its workspace, so it counts for each. */
+function entryOf(workspaceId: string, receipts: ReadonlyMap<string, number>): [string, number][] {
+  const receivedAtMs = Math.min(receipts.get(workspaceId) ?? Infinity, receipts.get('') ?? Infinity);
+  return receivedAtMs === Infinity ? [] : [[workspaceId, receivedAtMs]];
 }
 
 async function unfinishedIds(redis: Redis, queue: Queue): Promise<string[] | undefined> {

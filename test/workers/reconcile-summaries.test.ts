@@ -36,9 +36,9 @@ afterAll(async () => {
   await api.close();
 });
 
-async function reconcile(nowMs = Date.now(), list: Redis = redis): Promise<void> {
+async function reconcile(nowMs = Date.now(), list: Redis = redis, ingest: Queue = queue): Promise<void> {
   const logger = createLogger({ level: 'silent', name: 'test' });
-  const deps = { clickhouse, postgres: api.postgres, redis: list, ingest: [queue], isolation: queue, logger };
+  const deps = { clickhouse, postgres: api.postgres, redis: list, ingest: [ingest], isolation: queue, logger };
   await reconcileSummaries(deps, { nowMs });
 }
 
@@ -163,4 +163,29 @@ describe('what /metrics says of summaries', () => {
     expect(await scraped()).toEqual({ listed: 0, failed: 0, mended: 2 });
     expect(await withoutPlace(list, project.id, [lost, underWay])).toEqual([]);
   });
+});
+
+test('an unfinished body holds back what its workspace received since, and nothing else', async () => {
+  const list = connectWorkerRedis(ownRedisUrl(6));
+  const ingest = connectQueue(`ingest-of-${randomUUID()}`, list);
+  const [behind, other] = [await newProject(api), await newProject(api)];
+  const [before, since, ofOther] = [newTraceId(), newTraceId(), newTraceId()];
+  // Within this time there is nothing else, and no other reconciler looks.
+  const receivedAtMs = Date.now() + 2 * 3_600_000;
+  await storeWithoutSummary(behind, before, 3, receivedAtMs - 1);
+  await storeWithoutSummary(behind, since, 3, receivedAtMs);
+  await storeWithoutSummary(other, ofOther, 3, receivedAtMs + 1);
+  const body = { v: 1, projectId: behind.id, workspaceId: behind.workspaceId, retentionDays: 0, receivedAtMs };
+  await ingest.add('ingestBody', { ...body, encoding: 'json', coding: 'identity', inflatedBytes: 1, spans: 1 });
+  const lost = async () => [
+    ...(await withoutPlace(list, behind.id, [before, since])),
+    ...(await withoutPlace(list, other.id, [ofOther])),
+  ];
+  expect(await lost()).toEqual([before, since, ofOther]);
+  await reconcile(receivedAtMs + 10_000, list, ingest);
+  expect(await lost()).toEqual([since]);
+  await ingest.obliterate();
+  await reconcile(receivedAtMs + 10_000, list, ingest);
+  expect(await lost()).toEqual([]);
+  list.disconnect();
 });

@@ -81,9 +81,9 @@ async function enter(project: ProjectOfTest, spans: number, slot?: string): Prom
     .exec();
 }
 
-function bodyReceivedAt(receivedAtMs: number): IngestBodyPayload {
+function bodyReceivedAt(workspaceId: string, receivedAtMs: number): IngestBodyPayload {
   const facts = { projectId: 'prj_of_nobody', retentionDays: 0, inflatedBytes: 1, spans: 1, receivedAtMs };
-  return { v: 1, workspaceId: 'wsp_test', encoding: 'json', coding: 'identity', ...facts };
+  return { v: 1, workspaceId, encoding: 'json', coding: 'identity', ...facts };
 }
 
 async function stored(project: ProjectOfTest, spans: number): Promise<void> {
@@ -137,16 +137,29 @@ describe('settling the month', () => {
     await expect(sendSpans(api, project.key, [aSpan()])).rejects.toThrow('402');
   });
 
-  test('leaves alone what was received since the oldest body that waits', async () => {
+  test.each([
+    ['its workspace', (project: ProjectOfTest) => project.workspaceId],
+    ['an older version, which does not name its workspace', () => ''],
+  ])('leaves alone what was received since the oldest body of %s that waits', async (_whose, workspaceOf) => {
     const project = await newProject(api, 'free');
     await stored(project, 3);
     await enter(project, 7);
     const ingest = ownQueue();
-    await ingest.add('ingestBody', bodyReceivedAt(Date.now() - 60_000));
+    await ingest.add('ingestBody', bodyReceivedAt(workspaceOf(project), Date.now() - 60_000));
     await settle([project], { ingest: [ingest] });
     expect((await spanQuota(api, project)).used).toBe(10);
     await ingest.obliterate();
     await untilUsed(project, 3, () => settle([project], { ingest: [ingest] }));
+  });
+
+  test('is not held back by a body of another workspace', async () => {
+    const [behind, other] = [await newProject(api, 'free'), await newProject(api, 'free')];
+    for (const project of [behind, other]) await enter(project, 7);
+    const ingest = ownQueue();
+    await ingest.add('ingestBody', bodyReceivedAt(behind.workspaceId, Date.now() - 3 * 3_600_000));
+    await untilUsed(other, 0, () => settle([behind, other], { ingest: [ingest] }));
+    expect((await spanQuota(api, behind)).used).toBe(7);
+    await ingest.obliterate();
   });
 
   test('takes more workspaces than it asks about at once', async () => {

@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import { unfinishedReceiptAtMs } from '../../queue/unfinished-receipt.ts';
+import { examineUnfinished } from '../../queue/unfinished-receipt.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { Redis } from '../../stores/redis/client.ts';
@@ -43,27 +43,30 @@ const dayMs = 86_400_000;
 
 /**
  * Compares the monthly counters of spans with the stored spans. Gives back spans that were counted
- * but never stored, and rebuilds counters that Redis lost. Only data received before the oldest
- * unfinished body is settled, because its count cannot change. Later data stays as counted.
+ * but never stored, and rebuilds counters that Redis lost. Of each workspace, only data received
+ * before its oldest unfinished body is settled, because its count cannot change. Later data stays
+ * as counted.
  */
 export async function settleMonthlyUsage(deps: SettleUsageDeps, timing: SettleUsageTiming): Promise<void> {
   const { nowMs, requestMsMax = 5 * 60_000, everyMs = 15 * 60_000 } = timing;
   const month = monthOf(nowMs);
   await recordThresholds(deps, month);
-  const unfinishedAtMs = await unfinishedReceiptAtMs(deps.redis, [...deps.ingest, deps.isolation]);
-  if (unfinishedAtMs === undefined) return; // The workers are far behind; the next run may succeed.
-  const firstOpenSlot = slotNumber(Math.min(nowMs - requestMsMax, unfinishedAtMs));
+  const unfinished = await examineUnfinished(deps.redis, [...deps.ingest, deps.isolation]);
+  if (unfinished === undefined) return; // The workers are far behind; the next run may succeed.
   const rebuiltKey = usageRebuiltKey(month);
   const known = (await deps.redis.exists(rebuiltKey)) === 1;
   let failures = 0;
   for await (const ids of known ? countedWorkspaces(deps.redis, month) : allWorkspaces(deps.postgres)) {
     const settledMs = await Promise.all(ids.map((id) => settledAtMs(deps.redis, usageKey(id, 'spans', month))));
     const due = ids.filter((_, index) => nowMs - (settledMs[index] ?? 0) >= everyMs);
-    failures += await settleGroup(deps, await findMeteredWorkspaces(deps.postgres, due), {
-      month,
-      firstOpenSlot,
-      nowMs,
-    });
+    const oldest = unfinished.oldestOf(due);
+    const firstOpenSlotOf = ({ id }: MeteredWorkspace) =>
+      slotNumber(Math.min(nowMs - requestMsMax, oldest.get(id) ?? Infinity));
+    const workspaces = await findMeteredWorkspaces(deps.postgres, due);
+    for (const firstOpenSlot of new Set(workspaces.map(firstOpenSlotOf))) {
+      const group = workspaces.filter((workspace) => firstOpenSlotOf(workspace) === firstOpenSlot);
+      failures += await settleGroup(deps, group, { month, firstOpenSlot, nowMs });
+    }
   }
   if (!known && failures === 0) await deps.redis.set(rebuiltKey, nowMs, 'EXAT', counterExpiryS(month));
 }

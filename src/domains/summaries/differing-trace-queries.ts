@@ -5,6 +5,8 @@ import { receivedTraces } from '../spans/index.ts';
 export interface DifferingTrace {
   projectId: string;
   traceId: string;
+  /** When the latest span of the trace in the window was received, in milliseconds since the epoch. */
+  latestMs: number;
 }
 
 const tracesPerProjectMax = 1_000;
@@ -25,7 +27,8 @@ export async function findDifferingTraces(
     FROM executions WHERE (project_id, trace_id) IN (SELECT project_id, trace_id FROM received) GROUP BY project_id, trace_id`;
   return readRows<DifferingTrace>(clickhouse, {
     query: `WITH received AS (${receivedTraces}), listed AS (${listed})
-            SELECT received.project_id AS projectId, lower(hex(received.trace_id)) AS traceId
+            SELECT received.project_id AS projectId, lower(hex(received.trace_id)) AS traceId,
+              toUnixTimestamp64Milli(received.latest)::Float64 AS latestMs
             FROM received LEFT JOIN listed ON received.project_id = listed.project_id AND received.trace_id = listed.trace_id
             WHERE listed.spans < received.spans OR listed.latest < received.latest
             LIMIT ${tracesPerProjectMax} BY projectId LIMIT ${tracesMax}`,

@@ -2,7 +2,7 @@ import type { Queue } from 'bullmq';
 import { originOf } from '../../lib/errors.ts';
 import { countSummaries } from '../../queue/summary-counts.ts';
 import { listForSummary, withoutPlace } from '../../queue/summary-list.ts';
-import { unfinishedReceiptAtMs } from '../../queue/unfinished-receipt.ts';
+import { examineUnfinished, type UnfinishedBodies } from '../../queue/unfinished-receipt.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { isRetryableClickHouseError, isServerAnswer } from '../../stores/clickhouse/errors.ts';
 import { isDoubtfulError } from '../../stores/clickhouse/statements.ts';
@@ -11,7 +11,7 @@ import type { Redis } from '../../stores/redis/client.ts';
 import { summariesSliceKey, summariesSweptKey } from '../../stores/redis/names.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { findProjectWorkspaces } from '../workspaces/index.ts';
-import { findDifferingTraces } from './differing-trace-queries.ts';
+import { type DifferingTrace, findDifferingTraces } from './differing-trace-queries.ts';
 
 export interface ReconcileSummariesDeps {
   clickhouse: ClickHouse;
@@ -42,16 +42,22 @@ const tracesMax = 10_000;
 /**
  * Compares spans with executions. Traces whose execution is missing or incomplete are put on the
  * list of summaries and counted as mended: 0 as long as nothing is lost. Every run checks the last
- * ten minutes, then continues through the last thirty days.
+ * ten minutes, then continues through the last thirty days. Spans that were received since the
+ * oldest unfinished body of their workspace may still be on their way to a summary.
  * @throws UnavailableError while a store is unavailable; the next run continues at the same place
  */
 export async function reconcileSummaries(deps: ReconcileSummariesDeps, { nowMs }: { nowMs: number }): Promise<void> {
-  const unfinishedAtMs = await unfinishedReceiptAtMs(deps.redis, [...deps.ingest, deps.isolation]);
-  if (unfinishedAtMs === undefined) return; // The workers are far behind; a later run can compare.
-  const endMs = Math.min(nowMs - quietMs, unfinishedAtMs);
+  const unfinished = await examineUnfinished(deps.redis, [...deps.ingest, deps.isolation]);
+  if (unfinished === undefined) return; // The workers are far behind; a later run can compare.
+  const run = { ...deps, unfinished };
+  const endMs = nowMs - quietMs;
   let recent: Place = { atMs: endMs - recentMs, sliceMs: recentMs };
-  while (recent.atMs < endMs) recent = await mendSlice(deps, recent, endMs);
-  await sweep(deps, endMs);
+  while (recent.atMs < endMs) recent = await mendSlice(run, recent, endMs);
+  await sweep(run, endMs);
+}
+
+interface Run extends ReconcileSummariesDeps {
+  unfinished: UnfinishedBodies;
 }
 
 /** Where the next slice begins, and how long it is. */
@@ -61,7 +67,7 @@ interface Place {
 }
 
 /** Continues through the last thirty days from the place where the previous run ended. */
-async function sweep(deps: ReconcileSummariesDeps, endMs: number): Promise<void> {
+async function sweep(deps: Run, endMs: number): Promise<void> {
   const [beginMs, untilMs] = [endMs - lookBackMs, endMs - recentMs];
   const startedAtMs = performance.now();
   let place = await readPlace(deps.redis, beginMs);
@@ -89,7 +95,7 @@ async function storePlace(redis: Redis, { atMs, sliceMs }: Place): Promise<void>
  * Mends a slice, and returns the next one. If the slice is too much for one query, the next one is
  * its first half. The least slice is skipped; the sweep comes back to it after thirty days are done.
  */
-async function mendSlice(deps: ReconcileSummariesDeps, { atMs, sliceMs }: Place, endMs: number): Promise<Place> {
+async function mendSlice(deps: Run, { atMs, sliceMs }: Place, endMs: number): Promise<Place> {
   const toMs = Math.min(atMs + sliceMs, endMs);
   try {
     const tookMs = await mend(deps, atMs, toMs);
@@ -119,13 +125,9 @@ function isOfQuery(error: unknown): boolean {
 }
 
 /** Puts the lost traces of a time window on the list. Resolves to the milliseconds it took. */
-async function mend(deps: ReconcileSummariesDeps, fromMs: number, toMs: number): Promise<number> {
+async function mend(deps: Run, fromMs: number, toMs: number): Promise<number> {
   const startedAtMs = performance.now();
-  const byProject = await findLost(deps, { fromMs, toMs, tracesMax });
-  const workspaces = await findProjectWorkspaces(deps.postgres, [...byProject.keys()]);
-  for (const [projectId, traceIds] of byProject) {
-    const workspaceId = workspaces.get(projectId);
-    if (workspaceId === undefined) continue; // The project was deleted.
+  for (const { workspaceId, projectId, traceIds } of await findLost(deps, { fromMs, toMs, tracesMax })) {
     const added = await listForSummary(deps.redis, { workspaceId, projectId }, traceIds);
     await countSummaries(deps.redis, 'mended', added);
     if (added > 0) deps.logger.warn({ project_id: projectId, traces: added }, 'executions differ from their spans');
@@ -133,37 +135,43 @@ async function mend(deps: ReconcileSummariesDeps, fromMs: number, toMs: number):
   return performance.now() - startedAtMs;
 }
 
+interface LostTraces {
+  workspaceId: string;
+  projectId: string;
+  traceIds: string[];
+}
+
 /**
  * Returns the traces that differ, by project. A trace that is or was on the list meanwhile is not
  * lost: a lost trace must differ again after a check found no place for it on the list.
  */
 async function findLost(
-  { clickhouse, redis }: ReconcileSummariesDeps,
+  { clickhouse, postgres, redis, unfinished }: Run,
   window: Parameters<typeof findDifferingTraces>[1],
-): Promise<Map<string, string[]>> {
-  const suspects = new Map<string, string[]>();
-  for (const [projectId, traceIds] of await findDiffering(clickhouse, window)) {
+): Promise<LostTraces[]> {
+  const differing = await findDifferingTraces(clickhouse, window);
+  const workspaces = await findProjectWorkspaces(postgres, [...new Set(differing.map(({ projectId }) => projectId))]);
+  const oldest = unfinished.oldestOf([...new Set(workspaces.values())]);
+  const idsByProject = (traces: readonly DifferingTrace[]) => {
+    const ids = new Map<string, string[]>();
+    for (const { projectId, traceId, latestMs } of traces) {
+      const unfinishedAtMs = oldest.get(workspaces.get(projectId) ?? '') ?? Infinity;
+      if (latestMs < unfinishedAtMs) ids.set(projectId, [...(ids.get(projectId) ?? []), traceId]);
+    }
+    return ids;
+  };
+  const suspects: LostTraces[] = [];
+  for (const [projectId, traceIds] of idsByProject(differing)) {
+    const workspaceId = workspaces.get(projectId);
+    if (workspaceId === undefined) continue; // The project was deleted.
     const absent = await withoutPlace(redis, projectId, traceIds);
-    if (absent.length > 0) suspects.set(projectId, absent);
+    if (absent.length > 0) suspects.push({ workspaceId, projectId, traceIds: absent });
   }
-  if (suspects.size === 0) return suspects;
-  const again = await findDiffering(clickhouse, window);
-  const lost = new Map<string, string[]>();
-  for (const [projectId, traceIds] of suspects) {
-    const differing = new Set(again.get(projectId));
-    const own = traceIds.filter((traceId) => differing.has(traceId));
-    if (own.length > 0) lost.set(projectId, own);
-  }
-  return lost;
-}
-
-async function findDiffering(
-  clickhouse: ClickHouse,
-  window: Parameters<typeof findDifferingTraces>[1],
-): Promise<Map<string, string[]>> {
-  const byProject = new Map<string, string[]>();
-  for (const { projectId, traceId } of await findDifferingTraces(clickhouse, window)) {
-    byProject.set(projectId, [...(byProject.get(projectId) ?? []), traceId]);
-  }
-  return byProject;
+  if (suspects.length === 0) return [];
+  const again = idsByProject(await findDifferingTraces(clickhouse, window));
+  return suspects.flatMap(({ traceIds, ...project }) => {
+    const differingAgain = new Set(again.get(project.projectId));
+    const own = traceIds.filter((traceId) => differingAgain.has(traceId));
+    return own.length === 0 ? [] : [{ ...project, traceIds: own }];
+  });
 }
