@@ -13,6 +13,21 @@ export const jobBytes = 2 * 1024;
  */
 export const backlogKeptS = 25 * 3_600;
 
+/** A backlog also counts the bytes of the bodies that were received in each minute; the field is the minute. */
+export const receiptMs = 60_000;
+
+/**
+ * Returns when the oldest body of a backlog was received, in milliseconds since the epoch, rounded down to the minute;
+ * Infinity when there is no backlog. Returns -Infinity when the minutes do not add up to all bytes, because an older
+ * version stored or dropped a body.
+ */
+export function oldestReceiptMs({ bytes = '0', ...fields }: Record<string, string>): number {
+  const minutes = Object.keys(fields).filter((name) => /^\d+$/.test(name));
+  const known = minutes.reduce((sum, minute) => sum + Number(fields[minute]), 0);
+  if (known !== Number(bytes)) return -Infinity;
+  return Math.min(...minutes.map(Number)) * receiptMs;
+}
+
 /** The amount that a body adds to the backlog of its workspace until the body is dropped. */
 export interface BacklogShare {
   lane: IngestLane;

@@ -12,10 +12,10 @@ import { type IngestLane, ingestLanes } from './ingest-lanes.ts';
 import { type IngestBodyPayload, type IngestOutcome, jobCatalog, retryOptions } from './job-catalog.ts';
 import { beginTransaction, execTransaction } from './job-transaction.ts';
 import { LaneSchedule } from './lane-schedule.ts';
-import { nextDueAtMs, oldestOf } from './queue-stats.ts';
+import { oldestOf } from './queue-stats.ts';
 import { RedisClock } from './redis-clock.ts';
 import { addStoreBody, readStoredBody, type SpanMeter, type StoredBody } from './store-body-script.ts';
-import { examineUnfinished } from './unfinished-receipt.ts';
+import { examineUnfinished, nextDueAtMs } from './unfinished-receipt.ts';
 
 export type { AwaitedBody } from './body-outcomes.ts';
 export type { SpanMeter } from './store-body-script.ts';
@@ -43,8 +43,8 @@ export interface BodyPublisher {
   backlogOf(workspaceId: string): Promise<WorkspaceBacklog>;
   /**
    * Returns when the oldest unfinished body of a workspace was received, in milliseconds since the epoch; undefined when
-   * it has none. It may be as of a second ago.
-   * @throws the error of Redis, and RangeError when too many bodies of all workspaces wait to be examined
+   * it has none. It may be as of a second ago, and rounded down to the minute.
+   * @throws the error of Redis, and RangeError when it is not known, because too many bodies wait to be examined
    */
   oldestUnfinishedAtMs(workspaceId: string): Promise<number | undefined>;
   /**
@@ -113,7 +113,7 @@ export function createBodyPublisher(
       body: bodyKey(payload.projectId, jobId),
       backlog: backlogKey(workspaceId),
     };
-    addStoreBody(transaction, { keys, body, meter, share });
+    addStoreBody(transaction, { keys, body, meter, share, receivedAtMs: payload.receivedAtMs });
     const priority = schedule.priorityOf(workspaceId, share, { nowMs, baseS });
     const job = new Job(queue, 'ingestBody', payload, { ...jobOptions, jobId, priority, timestamp: nowMs }, jobId);
     await job.addJob(transaction, {});
@@ -151,7 +151,9 @@ export function createBodyPublisher(
       const { atMs, bodies } = await unfinished();
       if (bodies === undefined) throw new RangeError('Too many bodies wait');
       // All that came before the jobs were read are done.
-      return bodies.oldestOf([workspaceId]).get(workspaceId) ?? atMs;
+      const oldestAtMs = (await bodies.oldestOf([workspaceId])).get(workspaceId) ?? atMs;
+      if (oldestAtMs === -Infinity) throw new RangeError('Too many bodies wait');
+      return oldestAtMs;
     },
     async nextDueAtMs() {
       const laneBaseS = Number((await redis.get(laneBaseKey)) ?? 0);

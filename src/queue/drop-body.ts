@@ -2,7 +2,7 @@ import type { Queue } from 'bullmq';
 import type { Redis } from '../stores/redis/client.ts';
 import { backlogSuffix, bodyKey, finishedInfix } from '../stores/redis/names.ts';
 import { createScript } from '../stores/redis/script.ts';
-import { jobBytes } from './backlog.ts';
+import { jobBytes, receiptMs } from './backlog.ts';
 import { costLua } from './ingest-lanes.ts';
 import { finishedKeptS } from './job-catalog.ts';
 
@@ -49,8 +49,13 @@ for at = 3, #KEYS, 2 do
       local lane = string.match(KEYS[at + 1], ':([^:]+):completed$')
       local cost = ${costLua}
       local left = redis.call('HINCRBY', backlog, 'bytes', -(bytes + ${jobBytes}))
+      local received = math.floor((tonumber(data.receivedAtMs) or 0) / ${receiptMs})
       if left <= 0 then redis.call('UNLINK', backlog)
-      elseif redis.call('HINCRBY', backlog, lane, -cost) < 0 then redis.call('HDEL', backlog, lane) end
+      else
+        if redis.call('HINCRBY', backlog, lane, -cost) < 0 then redis.call('HDEL', backlog, lane) end
+        local same = redis.call('HINCRBY', backlog, received, -(bytes + ${jobBytes}))
+        if same <= 0 then redis.call('HDEL', backlog, received) end
+      end
     end
     redis.call('UNLINK', KEYS[at])
     redis.call('ZREM', KEYS[at + 1], id)

@@ -18,16 +18,6 @@ export async function oldestWaitingAtMs(queue: Queue): Promise<number | undefine
   return earliest(timesOf(await Promise.all([queue.getWaiting(0, 0), queue.getPrioritized(0, 0)])));
 }
 
-/**
- * Returns when it was the turn of the next body of a lane, in milliseconds since the epoch; undefined
- * when none waits. It is the time of receipt, or later by the backlog that its workspace had, so it
- * can be in the future. `baseS` is the base of the lanes, see LaneSchedule.
- */
-export async function nextDueAtMs(lane: Queue, baseS: number): Promise<number | undefined> {
-  const heads = await Promise.all([lane.getWaiting(0, 0), lane.getPrioritized(0, 0)]);
-  return earliest(heads.map(([job]) => job && Math.max(job.timestamp, (baseS + job.priority) * 1_000)));
-}
-
 /** Same as {@link oldestWaitingAtMs}, but includes the jobs that wait for a retry. */
 export async function oldestUnstoredAtMs(queue: Queue): Promise<number | undefined> {
   const lists = [queue.getWaiting(0, 0), queue.getPrioritized(0, 0), queue.getDelayed(0, 0)];

@@ -1,12 +1,12 @@
 import type { IRedisTransaction } from 'bullmq';
 import { laneBaseKey } from '../stores/redis/names.ts';
-import { type BacklogShare, backlogKeptS, type WorkspaceBacklog } from './backlog.ts';
+import { type BacklogShare, backlogKeptS, receiptMs, type WorkspaceBacklog } from './backlog.ts';
 
 /**
  * Stores the body only if its job is not known, so that a resend of a finished body leaves nothing
  * behind. In the same script it counts the spans: a new body adds ARGV[2], a duplicate adds
  * ARGV[3], which gives back the spans taken for it earlier. A new body is added to the backlog of
- * its workspace.
+ * its workspace, and to the minute of its receipt there.
  * Answers whether it is a duplicate, the backlog, and the base time of the lanes.
  */
 const storeBodyLua = `
@@ -29,6 +29,7 @@ end
 redis.call('SET', KEYS[2], ARGV[1])
 local bytes = redis.call('HINCRBY', KEYS[4], 'bytes', ARGV[6])
 local cost = redis.call('HINCRBY', KEYS[4], ARGV[7], ARGV[8])
+redis.call('HINCRBY', KEYS[4], ARGV[10], ARGV[6])
 redis.call('EXPIRE', KEYS[4], ARGV[9])
 return {0, bytes, cost, tonumber(base)}`;
 
@@ -53,6 +54,7 @@ export interface StoreBodyCommand {
   body: Buffer;
   meter: SpanMeter | undefined;
   share: BacklogShare;
+  receivedAtMs: number;
 }
 
 export interface StoredBody {
@@ -66,11 +68,12 @@ export interface StoredBody {
  * Adds the script to the transaction as full text, not by digest. Redis could know the digest of
  * the job script but not this one; then a job would be stored without its body.
  */
-export function addStoreBody(transaction: IRedisTransaction, { keys, body, meter, share }: StoreBodyCommand): void {
+export function addStoreBody(transaction: IRedisTransaction, command: StoreBodyCommand): void {
+  const { keys, body, meter, share, receivedAtMs } = command;
   const { lane, bytes, cost } = share;
   transaction.runCommand('eval', [
     ...[storeBodyLua, 5, keys.job, keys.body, meter?.key ?? keys.body, keys.backlog, laneBaseKey],
-    ...[body, ...meterArgs(meter), bytes, lane, cost, backlogKeptS],
+    ...[body, ...meterArgs(meter), bytes, lane, cost, backlogKeptS, Math.floor(receivedAtMs / receiptMs)],
   ]);
 }
 

@@ -1,56 +1,107 @@
 import type { Queue } from 'bullmq';
 import { mapInSlices } from '../lib/pace.ts';
 import type { Redis } from '../stores/redis/client.ts';
+import { backlogKey, laneBaseKey } from '../stores/redis/names.ts';
+import { oldestReceiptMs } from './backlog.ts';
 import { type IngestBodyPayload, ingestBodyPayload } from './job-catalog.ts';
 
-/** If a list has more unfinished bodies than this, they are not examined. */
+/** If a queue has more unfinished bodies than this, those that wait for their first turn are not examined. */
 const jobsMax = 5_000;
+/**
+ * If the next body of a queue is so late, some of those behind it may have waited for longer than a backlog is kept
+ * (`backlogKeptS`), which is an hour longer than the latest turn of a body.
+ */
+const lateMsMax = 30 * 60_000;
 
 /** The unfinished bodies of all workspaces, as of a moment. */
 export interface UnfinishedBodies {
   /**
    * Returns when the oldest unfinished body of each of the workspaces was received, in milliseconds since the epoch.
-   * A workspace that has none is absent.
+   * A workspace that has none is absent. If not all bodies were examined, the backlogs tell it, as of this call and
+   * rounded down to the minute; -Infinity when it is not known.
    */
-  oldestOf(workspaceIds: readonly string[]): ReadonlyMap<string, number>;
+  oldestOf(workspaceIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }
 
 /**
  * Examines the unfinished bodies; undefined when there are too many. The lists are read in one transaction, so a job
  * that changes its state is not missed.
+ * @param options.examinedMax bodies of a queue that are examined, for tests
  */
-export async function examineUnfinished(redis: Redis, queues: readonly Queue[]): Promise<UnfinishedBodies | undefined> {
+export async function examineUnfinished(
+  redis: Redis,
+  queues: readonly Queue[],
+  { examinedMax = jobsMax }: { examinedMax?: number } = {},
+): Promise<UnfinishedBodies | undefined> {
   const receipts = new Map<string, number>();
+  let isComplete = true;
   for (const queue of queues) {
-    const ids = await unfinishedIds(redis, queue);
-    if (ids === undefined) return undefined;
-    for (const payload of await payloadsOf(redis, queue, ids)) {
+    const { begun, waiting } = await unfinishedIds(redis, queue, examinedMax);
+    const areFew = begun.length + waiting.length <= examinedMax;
+    if (!areFew && (begun.length > examinedMax || (await isLate(redis, queue)))) return undefined;
+    isComplete &&= areFew;
+    for (const payload of await payloadsOf(redis, queue, areFew ? [...begun, ...waiting] : begun)) {
       if (payload === undefined) continue;
       const { workspaceId, receivedAtMs } = payload;
       receipts.set(workspaceId, Math.min(receipts.get(workspaceId) ?? receivedAtMs, receivedAtMs));
     }
   }
-  return { oldestOf: (workspaceIds) => new Map(workspaceIds.flatMap((id) => entryOf(id, receipts))) };
+  return {
+    async oldestOf(workspaceIds) {
+      const backlogs = isComplete ? new Map<string, number>() : await readBacklogs(redis, ['', ...workspaceIds]);
+      // A job of an older version does not name its workspace, so it counts for each.
+      const oldest = (id: string) =>
+        Math.min(...[receipts, backlogs].flatMap((known) => [known.get(id) ?? Infinity, known.get('') ?? Infinity]));
+      return new Map(workspaceIds.map((id) => [id, oldest(id)] as const).filter(([, atMs]) => atMs !== Infinity));
+    },
+  };
 }
 
-/** A job of an older version does not name its workspace, so it counts for each. */
-function entryOf(workspaceId: string, receipts: ReadonlyMap<string, number>): [string, number][] {
-  const receivedAtMs = Math.min(receipts.get(workspaceId) ?? Infinity, receipts.get('') ?? Infinity);
-  return receivedAtMs === Infinity ? [] : [[workspaceId, receivedAtMs]];
+/** Returns when the oldest body in the backlog of each workspace was received, see {@link oldestReceiptMs}. */
+async function readBacklogs(redis: Redis, workspaceIds: readonly string[]): Promise<Map<string, number>> {
+  const pipeline = redis.pipeline();
+  for (const id of workspaceIds) pipeline.hgetall(backlogKey(id));
+  const results = (await pipeline.exec()) ?? [];
+  const oldest = await mapInSlices(results, ([error, fields]) => {
+    if (error !== null) throw error;
+    return oldestReceiptMs(fields as Record<string, string>);
+  });
+  return new Map(workspaceIds.map((id, index) => [id, oldest[index] ?? -Infinity]));
 }
 
-async function unfinishedIds(redis: Redis, queue: Queue): Promise<string[] | undefined> {
+/**
+ * Returns when it was the turn of the next body of a lane, in milliseconds since the epoch; undefined
+ * when none waits. It is the time of receipt, or later by the backlog that its workspace had, so it
+ * can be in the future. `baseS` is the base of the lanes, see LaneSchedule.
+ */
+export async function nextDueAtMs(lane: Queue, baseS: number): Promise<number | undefined> {
+  const heads = await Promise.all([lane.getWaiting(0, 0), lane.getPrioritized(0, 0)]);
+  const dueAtMs = heads.flat().map((job) => Math.max(job.timestamp, (baseS + job.priority) * 1_000));
+  return dueAtMs.length === 0 ? undefined : Math.min(...dueAtMs);
+}
+
+/** Returns whether the turn of the next body was {@link lateMsMax} ago. */
+async function isLate(redis: Redis, queue: Queue): Promise<boolean> {
+  const dueAtMs = await nextDueAtMs(queue, Number((await redis.get(laneBaseKey)) ?? 0));
+  return dueAtMs !== undefined && dueAtMs < Date.now() - lateMsMax;
+}
+
+/**
+ * Returns the ids of unfinished bodies, at most one more than `max` of each list. `waiting` are those that wait for
+ * their turn in a lane.
+ */
+async function unfinishedIds(redis: Redis, queue: Queue, max: number): Promise<{ begun: string[]; waiting: string[] }> {
   const lists = ['wait', 'paused', 'active'].map((state) => queue.toKey(state));
-  const sets = ['delayed', 'prioritized'].map((state) => queue.toKey(state));
+  const sets = ['prioritized', 'delayed'].map((state) => queue.toKey(state));
   const transaction = redis.multi();
-  for (const key of lists) transaction.lrange(key, 0, jobsMax);
-  for (const key of sets) transaction.zrange(key, 0, String(jobsMax));
+  for (const key of sets) transaction.zrange(key, 0, String(max));
+  for (const key of lists) transaction.lrange(key, 0, max);
   const results = (await transaction.exec()) ?? [];
-  const ids = results.flatMap(([error, value]) => {
+  const [waiting = [], ...begun] = results.map(([error, value]) => {
     if (error !== null) throw error;
     return value as string[];
   });
-  return ids.length > jobsMax ? undefined : ids;
+  return { begun: begun.flat(), waiting };
 }
 
 async function payloadsOf(

@@ -10,6 +10,7 @@ import { connectQueue } from '../../src/queue/connect-queue.ts';
 import { type BodyQueues, dropBody } from '../../src/queue/drop-body.ts';
 import { type IngestBodyPayload, jobCatalog } from '../../src/queue/job-catalog.ts';
 import { oldestOf, oldestWaitingAtMs } from '../../src/queue/queue-stats.ts';
+import { examineUnfinished } from '../../src/queue/unfinished-receipt.ts';
 import { connectRequestRedis, connectWorkerRedis, firstConnection, type Redis } from '../../src/stores/redis/client.ts';
 import { backlogKey, bodyKey, laneBaseKey, queuePrefix } from '../../src/stores/redis/names.ts';
 import { createLatencyRecorder } from '../../src/telemetry/latency.ts';
@@ -55,8 +56,8 @@ function payloadOf(workspaceId: string, size: Size): IngestBodyPayload {
   return { v: 1, workspaceId, projectId: `prj_${workspaceId}`, encoding: 'json', coding: 'identity', ...facts };
 }
 
-async function publish(workspaceId: string, size: Size = {}, by = publisher): Promise<Published> {
-  const payload = payloadOf(workspaceId, size);
+async function publish(workspaceId: string, size: Size & { receivedAtMs?: number } = {}, by = publisher) {
+  const payload = { ...payloadOf(workspaceId, size), ...size };
   const jobId = `b_${randomBytes(32).toString('hex')}`;
   await by.publish(jobId, body, payload, undefined);
   return { jobId, projectId: payload.projectId, payload };
@@ -185,6 +186,72 @@ describe('a body', () => {
   });
 });
 
+describe('while more bodies wait than are examined', () => {
+  /** Resolves to when the oldest body of each was received. */
+  async function oldest(workspaceIds: readonly string[]) {
+    const bodies = await examineUnfinished(redis, [...queues.ingest, queues.isolation], { examinedMax: 2 });
+    return bodies && Object.fromEntries(await bodies.oldestOf(workspaceIds));
+  }
+  const minuteOf = ({ payload }: Published) => payload.receivedAtMs - (payload.receivedAtMs % 60_000);
+  afterEach(async () => {
+    await endAll();
+    await sweepBodies({ redis, ...queues });
+  });
+
+  test('the backlog of a workspace has the minute of its oldest one, until that is dropped', async () => {
+    const [busy, quiet, idle] = [newWorkspace(), newWorkspace(), newWorkspace()];
+    const first = await publish(busy);
+    const others = await Promise.all([publish(busy), publish(busy), publish(quiet)]);
+    // As a quarantined body that is sent again.
+    const earlier = await publish(busy, { receivedAtMs: Date.now() - 3_600_000 });
+    const both = await oldest([busy, quiet, idle]);
+    expect(both).toEqual({ [busy]: minuteOf(earlier), [quiet]: expect.any(Number) });
+    await endAll();
+    const another = await Promise.all([publish(idle), publish(idle), publish(idle)]);
+    for (const each of [...others, earlier]) await dropBody(redis, queues, each);
+    expect(await oldest([busy, quiet, idle])).toEqual({
+      [busy]: minuteOf(first),
+      [idle]: Math.min(...another.map(minuteOf)),
+    });
+    await dropBody(redis, queues, first);
+    expect(await oldest([busy, quiet])).toEqual({});
+  });
+
+  test.each([
+    ['stored', 100],
+    ['dropped', -100],
+  ])('nothing is known of a workspace of which an older version has %s one', async (_what, bytes) => {
+    const [workspaceId, other] = [newWorkspace(), newWorkspace()];
+    for (const each of [workspaceId, workspaceId, other]) await publish(each);
+    await redis.hincrby(backlogKey(workspaceId), 'bytes', bytes);
+    expect(await oldest([workspaceId, other])).toEqual({ [workspaceId]: -Infinity, [other]: expect.any(Number) });
+  });
+
+  test('the data of a workspace is as of that minute, or of an unknown time', async () => {
+    const { payload } = await publish(newWorkspace());
+    const opts = { priority: 1 };
+    await publisher.queue.addBulk(Array.from({ length: 5_001 }, () => ({ name: 'ingestBody', data: payload, opts })));
+    const [known, unknown] = [await publish(newWorkspace()), await publish(newWorkspace())];
+    await redis.hincrby(backlogKey(unknown.payload.workspaceId), 'bytes', 100);
+    const own = createBodyPublisher(requests);
+    expect(await own.oldestUnfinishedAtMs(known.payload.workspaceId)).toBe(minuteOf(known));
+    expect(await own.oldestUnfinishedAtMs(newWorkspace())).toBeUndefined();
+    await expect(own.oldestUnfinishedAtMs(unknown.payload.workspaceId)).rejects.toThrow(RangeError);
+    await own.close();
+    await publisher.queue.drain();
+  });
+
+  test('one that has begun counts, also when its backlog is not kept any more', async () => {
+    const workspaceId = newWorkspace();
+    const { payload } = await publish(workspaceId);
+    await Promise.all([publish(newWorkspace()), publish(newWorkspace())]);
+    await redis.del(backlogKey(workspaceId));
+    await queues.isolation.add('isolateBody', payload, { jobId: 'isolated' });
+    expect(await oldest([workspaceId])).toEqual({ [workspaceId]: payload.receivedAtMs });
+    await queues.isolation.remove('isolated');
+  });
+});
+
 describe('what a finished body leaves', () => {
   test('makes a resend within ten minutes the same delivery, however many another workspace finishes', async () => {
     const quiet = await publish(newWorkspace());
@@ -263,6 +330,8 @@ describe('while bodies of an hour ago wait', () => {
     await publish(newWorkspace(), {}, then);
     await publish(newWorkspace(), { inflatedBytes: 400 * 1024 * 1024 });
     expect(refusalOf(info, await publisher.nextDueAtMs(), 2)).toMatch(/15 minutes behind/);
+    // Their backlogs may have expired, so nothing is known of any workspace.
+    expect(await examineUnfinished(redis, queues.ingest, { examinedMax: 0 })).toBeUndefined();
   });
 });
 

@@ -8,7 +8,7 @@ import type { IngestBodyPayload } from '../../src/queue/job-catalog.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { connectWorkerRedis, type Redis } from '../../src/stores/redis/client.ts';
-import { usageKey, usageRebuiltKey } from '../../src/stores/redis/names.ts';
+import { backlogKey, usageKey, usageRebuiltKey } from '../../src/stores/redis/names.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { quotaReached } from '../../workers/processors.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
@@ -159,6 +159,22 @@ describe('settling the month', () => {
     await ingest.add('ingestBody', bodyReceivedAt(behind.workspaceId, Date.now() - 3 * 3_600_000));
     await untilUsed(other, 0, () => settle([behind, other], { ingest: [ingest] }));
     expect((await spanQuota(api, behind)).used).toBe(7);
+    await ingest.obliterate();
+  });
+
+  test('is not held back by more bodies of another workspace than are examined', async () => {
+    const [behind, other] = [await newProject(api, 'free'), await newProject(api, 'free')];
+    for (const project of [behind, other]) await enter(project, 7);
+    const ingest = ownQueue();
+    const body = bodyReceivedAt(behind.workspaceId, Date.now() - 3 * 3_600_000);
+    await ingest.addBulk(
+      Array.from({ length: 5_001 }, () => ({ name: 'ingestBody', data: body, opts: { priority: 1 } })),
+    );
+    // An older version has stored them, so the minutes of their receipts are not known.
+    await redis.hset(backlogKey(behind.workspaceId), 'bytes', 5_001);
+    await untilUsed(other, 0, () => settle([behind, other], { ingest: [ingest] }));
+    expect((await spanQuota(api, behind)).used).toBe(7);
+    await redis.del(backlogKey(behind.workspaceId));
     await ingest.obliterate();
   });
 

@@ -59,7 +59,7 @@ export async function settleMonthlyUsage(deps: SettleUsageDeps, timing: SettleUs
   for await (const ids of known ? countedWorkspaces(deps.redis, month) : allWorkspaces(deps.postgres)) {
     const settledMs = await Promise.all(ids.map((id) => settledAtMs(deps.redis, usageKey(id, 'spans', month))));
     const due = ids.filter((_, index) => nowMs - (settledMs[index] ?? 0) >= everyMs);
-    const oldest = unfinished.oldestOf(due);
+    const oldest = await unfinished.oldestOf(due);
     const firstOpenSlotOf = ({ id }: MeteredWorkspace) =>
       slotNumber(Math.min(nowMs - requestMsMax, oldest.get(id) ?? Infinity));
     const workspaces = await findMeteredWorkspaces(deps.postgres, due);
@@ -91,7 +91,7 @@ interface Settlement {
 
 /**
  * Settles a group with one count query. If it fails, settles each half. Resolves to the number of
- * failed workspaces.
+ * workspaces that were not settled.
  */
 async function settleGroup(
   deps: SettleUsageDeps,
@@ -101,7 +101,7 @@ async function settleGroup(
   const [first] = group;
   const fromMs = settlement.month.startMs;
   const toMs = slotStartMs(settlement.firstOpenSlot);
-  if (first === undefined || toMs <= fromMs) return 0;
+  if (first === undefined || toMs <= fromMs) return group.length;
   try {
     const projectIds = group.flatMap((workspace) => workspace.projectIds);
     const stored = await countReceivedSpans(deps.clickhouse, { projectIds, fromMs, toMs });

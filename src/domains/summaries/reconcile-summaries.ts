@@ -151,7 +151,7 @@ async function findLost(
 ): Promise<LostTraces[]> {
   const differing = await findDifferingTraces(clickhouse, window);
   const workspaces = await findProjectWorkspaces(postgres, [...new Set(differing.map(({ projectId }) => projectId))]);
-  const oldest = unfinished.oldestOf([...new Set(workspaces.values())]);
+  const oldest = await unfinished.oldestOf([...new Set(workspaces.values())]);
   const idsByProject = (traces: readonly DifferingTrace[]) => {
     const ids = new Map<string, string[]>();
     for (const { projectId, traceId, latestMs } of traces) {

@@ -40,7 +40,7 @@ export const backlogSuffix = `:${ingest}:backlog`;
 
 /**
  * Returns the key of the hash that counts the unfinished bodies of a workspace: `bytes` in Redis,
- * and their cost in each lane.
+ * their cost in each lane, and the bytes of those received in each minute.
  */
 export function backlogKey(workspaceId: string): string {
   return workspaceId + backlogSuffix;
