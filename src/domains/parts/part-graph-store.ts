@@ -56,6 +56,16 @@ export async function insertPartUses(
 const edgesMax = 20_000;
 
 /**
+ * The part tags of one version after the other, found by the key of the version. A join would read all tags of the
+ * project while an import adds them, when Postgres does not know yet how many there are; `offset 0` prevents it.
+ */
+const edgesOf = (versions: string) => `
+  select slug, part_id, part_version from part_edges
+  where project_id = :projectId and user_kind = ${versions}.kind and user_id = ${versions}.id
+    and user_version = ${versions}.version
+  offset 0`;
+
+/**
  * Finds every part tag reached from a version, each once. Tags of unknown parts are omitted.
  * @throws TemplateLimitError when there are too many
  */
@@ -68,12 +78,10 @@ export async function findEdges(
     `with recursive reached (kind, id, version) as (
        select cast(:kind as text), cast(:id as text), cast(:version as integer)
        union
-       select 'part', part_id, part_version from reached join part_edges
-         on project_id = :projectId and user_kind = kind and user_id = reached.id and user_version = reached.version
+       select 'part', part_id, part_version from reached cross join lateral (${edgesOf('reached')}) edges
        where part_version is not null)
      select id || '@' || version as "from", part_id || '@' || part_version as "to", slug
-     from reached join part_edges
-       on project_id = :projectId and user_kind = kind and user_id = id and user_version = version
+     from reached cross join lateral (${edgesOf('reached')}) edges
      where part_version is not null limit ${edgesMax + 1}`,
     { kind, id, version, projectId },
   );

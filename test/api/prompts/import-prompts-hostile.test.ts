@@ -57,6 +57,10 @@ function promptVersion(slug: string, version: number, template: string, more: ob
   };
 }
 
+const usingPart = hashOf(promptKind, {
+  ...{ type: 'text', template: '{{> part}}', templateFormat: 'mustache', config: null, inputSchema: null },
+} as const);
+
 /** An answer whose first fault is at this line. */
 const faultAt = (path: string) => ({ status: 422, body: { errors: { 0: { path } } } });
 
@@ -176,6 +180,33 @@ describe('what an import may cost', () => {
     upload.abort();
     await until('its place is free', 10_000, async () => (await imported(target, '')).status === 200);
   });
+});
+
+test('an import whose client leaves while it is stored ends, and stores nothing', async () => {
+  const target = await newProject(it.api);
+  const prompts = Array.from({ length: 3_000 }, (_, index) => [
+    itemLine('prompt', `p${index}`),
+    promptVersion(`p${index}`, 1, '{{> part}}', { template_format: 'mustache', content_hash: usingPart }),
+  ]);
+  const lines = toLines([itemLine('part', 'part'), partVersion('part', 1, 'x'), ...prompts.flat()]);
+  const leaving = new AbortController();
+  const left = fetch(`${it.api.url}/api/projects/${target.id}/prompts/import`, {
+    method: 'POST',
+    headers: { 'X-API-Key': target.key, 'Content-Type': 'application/x-ndjson' },
+    body: lines,
+    signal: leaving.signal,
+  }).catch(() => 'left');
+  await until('the references are checked', 20_000, async () => {
+    const { rows } = await it.api.postgres.raw(
+      `select from pg_stat_activity where datname = current_database() and query like '%reached%' and pid <> pg_backend_pid()`,
+    );
+    return rows.length > 0;
+  });
+  leaving.abort();
+  expect(await left).toBe('left');
+  await until('its place is free', 10_000, async () => (await imported(target, '')).status === 200);
+  const { body } = await it.api.call('listPrompts', { key: target.key, params: { project_id: target.id } });
+  expect(body).toMatchObject({ data: [] });
 });
 
 describe('what clients that are slow may hold', () => {

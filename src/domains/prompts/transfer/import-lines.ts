@@ -24,7 +24,7 @@ const sentBytesMax = 128 * 1024 * 1024;
  * Milliseconds for reading, checking and storing, after the request body has arrived. A gigabyte of
  * prompts takes longer and must be split into several imports.
  */
-const importMsMax = 120_000;
+export const importMsMax = 120_000;
 /** Items that the audit log names. */
 const namedMax = 200;
 
@@ -45,7 +45,7 @@ export interface ImportReport {
 
 /**
  * Imports an export in one transaction. Missing items and versions are added, existing ones stay,
- * and a line that contradicts the stored data rolls everything back. A dry run only reports. The
+ * and a line that contradicts the stored data rolls everything back, as does a caller who leaves. A dry run only reports. The
  * transaction begins after the request body has arrived and `lane` grants a turn.
  * @throws InvalidError with line numbers, ConflictError, TooLargeError, MalformedError
  * @throws UnsupportedMediaTypeError, RateLimitedError, UnavailableError
@@ -76,7 +76,7 @@ async function importFile(
   { postgres, threads, changed }: ImportDeps,
   { dryRun, file, encoding, ...acting }: Acting & { dryRun: boolean; file: FileHandle; encoding: LineEncoding },
 ): Promise<ImportReport> {
-  const deadline = new Deadline(importMsMax);
+  const deadline = new Deadline(importMsMax, acting.waiter);
   const staging: StageDeps = { threads: threads.of(acting.project.workspaceId, acting.waiter), deadline };
   try {
     return await inTransaction(postgres, async (transaction) => {

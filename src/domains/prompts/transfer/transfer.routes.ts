@@ -10,7 +10,7 @@ import { Pace, sharedThird } from '../../../lib/pace.ts';
 import { type Principal, projectOf } from '../../auth/index.ts';
 import { actingFor, projectParams, writing } from '../../versioned/index.ts';
 import { exportLines } from './export-lines.ts';
-import { countsOf, type ImportDeps, importLines } from './import-lines.ts';
+import { countsOf, type ImportDeps, importLines, importMsMax } from './import-lines.ts';
 import type { TransferLine } from './transfer-line.ts';
 
 const { rawEndpoint } = endpointsFor<Principal>();
@@ -119,8 +119,10 @@ const running = {
   perKey: 1,
   waitingPerKey: 1,
   waitingMax: 8,
-  waitMsMax: requestWaitMsMax,
+  waitMsMax: 60_000,
 };
+/** Nothing is sent while an import waits and runs. Other connections are closed after 60 s of silence. */
+const silenceMsMax = running.waitMsMax + importMsMax + 30_000;
 
 function importEndpoint(deps: ImportDeps) {
   const places = new FairLane(arriving);
@@ -156,6 +158,7 @@ function importEndpoint(deps: ImportDeps) {
     ],
     handle: async (req, res, call) => {
       requireNdjson(req.headers['content-type']);
+      res.setTimeout(silenceMsMax);
       const dryRun = call.query.dry_run;
       const acting = actingFor(call.principal, call.requestId, call);
       const { parts, prompts, conflicts, errors } = await places.run(acting.project.workspaceId, () =>
