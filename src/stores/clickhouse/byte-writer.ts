@@ -5,6 +5,9 @@
  */
 export const bytesMax = 256 * 1024 * 1024;
 
+/** A buffer that is larger is not kept when its writer is reset. A column of an ordinary block needs far less. */
+const keptBytesMax = 1024 * 1024;
+
 /** Up to this length a loop over the characters is faster than a call into the runtime. */
 const shortCharactersMax = 40;
 
@@ -14,6 +17,7 @@ const shortCharactersMax = 40;
  * some eighty writes, so the class avoids calls and big integers.
  */
 export class ByteWriter {
+  readonly #initialBytes: number;
   #buffer: Buffer;
   #view: DataView;
   #length = 0;
@@ -25,6 +29,7 @@ export class ByteWriter {
   #lastEnd = 0;
 
   constructor(initialBytes = 1024) {
+    this.#initialBytes = initialBytes;
     this.#buffer = Buffer.allocUnsafeSlow(initialBytes);
     this.#view = viewOf(this.#buffer);
   }
@@ -36,9 +41,13 @@ export class ByteWriter {
     return this.#buffer.subarray(0, this.#length);
   }
 
+  /** Forgets what was written. A large buffer is released, so that no writer keeps the size of its largest body. */
   reset(): void {
     this.#length = 0;
     this.#last = '';
+    if (this.#buffer.length <= keptBytesMax) return;
+    this.#buffer = Buffer.allocUnsafeSlow(this.#initialBytes);
+    this.#view = viewOf(this.#buffer);
   }
 
   uint8(value: number): void {

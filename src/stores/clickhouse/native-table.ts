@@ -37,18 +37,26 @@ export class NativeTable<Row> {
   }
 
   /**
-   * Encodes rows.
+   * Encodes rows. The table holds nothing of them afterwards.
    * @throws RangeError when the rows need more than `bytesMax`
    */
   encode(rows: readonly Row[]): EncodedRows {
-    for (const { stream } of this.#streams) stream.writer.reset();
-    for (const column of this.#columns) for (const row of rows) column.append(row);
+    try {
+      for (const column of this.#columns) for (const row of rows) column.append(row);
+      return this.#written(rows.length);
+    } finally {
+      for (const { stream } of this.#streams) stream.writer.reset();
+    }
+  }
+
+  /** Returns what the columns have written. */
+  #written(rowCount: number): EncodedRows {
     const parts = this.#streams.map(({ stream }) => stream.writer.bytes());
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
     if (bytes > bytesMax) throw new RangeError(`The rows of one body may have at most ${bytesMax} bytes, not ${bytes}`);
     let end = 0;
     return {
-      rowCount: rows.length,
+      rowCount,
       bytes: Buffer.concat(parts),
       ends: Uint32Array.from(parts, (part) => (end += part.length)),
     };

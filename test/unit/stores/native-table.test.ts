@@ -24,6 +24,22 @@ test('a text of more than a third of what rows may have is written', () => {
   expect(bytes.length).toBeGreaterThan(90 * mebibyte);
 });
 
+test('large rows leave no memory behind, nor do rows that are too large; small ones leave what the next need', () => {
+  const tags = array(texts, (row: Row) => row.tags);
+  const name = column(text, (row: Row) => row.name);
+  const table = new NativeTable<Row>({ name, tags });
+  const kept = () => [...name.streams, ...tags.streams].map(({ writer }) => writer.bytes().buffer.byteLength);
+  const initially = kept();
+  table.encode([row('x'.repeat(2 * mebibyte), 1, ['y'.repeat(3 * mebibyte), 'z'])]);
+  expect(kept()).toEqual(initially);
+  const long = 'x'.repeat(90 * mebibyte);
+  expect(() => table.encode([row(long), row(long), row(long)])).toThrow(RangeError);
+  expect(kept()).toEqual(initially);
+  expect(table.encode([row('a', 1, ['b'])]).bytes).toEqual(Buffer.from('\x01a\x01\0\0\0\x01b', 'latin1'));
+  table.encode([row('x'.repeat(10_000))]);
+  expect(kept()[0]).toBeGreaterThan(10_000);
+});
+
 describe('a block', () => {
   it('has the bytes of the format, offsets counted over all parts', () => {
     const table = newTable();
