@@ -109,6 +109,26 @@ export async function mapInSlices<T, U>(
   return mapped;
 }
 
+/** Splits a list into groups of at most so many items and bytes. A larger item is a group of its own. */
+export function groupsOf<T extends { bytes: number }>(
+  items: readonly T[],
+  { bytesMax, lengthMax }: { bytesMax: number; lengthMax: number },
+): T[][] {
+  const groups: T[][] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const group = groups.at(-1);
+    if (group === undefined || group.length === lengthMax || bytes + item.bytes > bytesMax) {
+      groups.push([item]);
+      bytes = item.bytes;
+    } else {
+      group.push(item);
+      bytes += item.bytes;
+    }
+  }
+  return groups;
+}
+
 /**
  * Runs a generator whose steps take a few milliseconds each, and returns its result. Throws what
  * the generator throws.

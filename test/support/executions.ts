@@ -9,7 +9,10 @@ import { type ExecutionWire, listExecutions } from './traces.ts';
 const nanosPerMs = 1_000_000n;
 
 /** Returns an execution as the worker stores it. It took 100 ms and ended now. Other values are empty unless given. */
-export function anExecution(project: ProjectOfTest, given: Partial<SummarizedExecution> = {}): SummarizedExecution {
+export function anExecution(
+  project: Pick<ProjectOfTest, 'id'>,
+  given: Partial<SummarizedExecution> = {},
+): SummarizedExecution {
   const startUnixNano = given.startUnixNano ?? nowNano(-100);
   return {
     projectId: project.id,

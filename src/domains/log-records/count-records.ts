@@ -82,23 +82,3 @@ export function partsPerQuery<Span>(spans: readonly Span[]): Span[][] {
   const starts = Array.from({ length: Math.ceil(spans.length / spansPerQuery) }, (_, index) => index * spansPerQuery);
   return starts.map((start) => spans.slice(start, start + spansPerQuery));
 }
-
-/** Splits a list into groups of at most so many items and bytes. A larger item is a group of its own. */
-export function groupsOf<T extends { bytes: number }>(
-  items: readonly T[],
-  { bytesMax, lengthMax }: { bytesMax: number; lengthMax: number },
-): T[][] {
-  const groups: T[][] = [];
-  let bytes = 0;
-  for (const item of items) {
-    const group = groups.at(-1);
-    if (group === undefined || group.length === lengthMax || bytes + item.bytes > bytesMax) {
-      groups.push([item]);
-      bytes = item.bytes;
-    } else {
-      group.push(item);
-      bytes += item.bytes;
-    }
-  }
-  return groups;
-}

@@ -1,7 +1,8 @@
+import { groupsOf } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { countTraceRows } from '../spans/index.ts';
 import { findShowingSpans, type ShowingSpan } from '../spans/reads.ts';
-import { groupsOf, noSpan, type RecordCount } from './count-records.ts';
+import { noSpan, type RecordCount } from './count-records.ts';
 import { findRecords, orTooLarge, type StoredRecord } from './log-record-queries.ts';
 
 /** The evaluations of whole traces. */

@@ -1,12 +1,11 @@
 import { originOf, TooLargeError } from '../../lib/errors.ts';
-import { mapInSlices } from '../../lib/pace.ts';
+import { groupsOf, mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { isTooMuchMemory } from '../../stores/clickhouse/statements.ts';
 import { normalizeSpan } from '../conventions/index.ts';
 import { readJoinedText, readRecords } from '../conventions/reads.ts';
 import { insertSpans, type NormalizedSpan, type SpanCost, type SpanRow, spanTable } from '../spans/index.ts';
 import { readSpansOf, rebuildSpan, rebuiltRow, type StoredSpan, storedCost } from '../spans/reads.ts';
-import { groupsOf } from './count-records.ts';
 import { findUnjoined, findUnjoinedOfLarge, type UnjoinedSpan } from './find-unjoined.ts';
 import { findRecords, type StoredRecord } from './log-record-queries.ts';
 

@@ -1,4 +1,4 @@
-import { mapInSlices } from '../../lib/pace.ts';
+import { groupsOf, mapInSlices } from '../../lib/pace.ts';
 import type { ClickHouse } from '../../stores/clickhouse/client.ts';
 import { insertBlock } from '../../stores/clickhouse/insert-block.ts';
 import {
@@ -95,8 +95,10 @@ const executionTable = new NativeTable<SummarizedExecution>({
   errors: array(errorFields, (e) => e.errors),
 });
 
-/** Rows encoded without a pause, in about 10 ms. */
-const rowsAtOnce = 250;
+/** Executions, and bytes of them as {@link bytesOf} counts, that are encoded without a pause, in about 10 ms. */
+const atOnce = { lengthMax: 250, bytesMax: 1024 * 1024 };
+/** A call takes at least as long as this many characters: at most a thousand calls are encoded without a pause. */
+const bytesPerCall = 1024;
 
 /**
  * Stores the summaries as one block. Resolves once ClickHouse has confirmed it. Other work runs
@@ -108,11 +110,21 @@ export async function insertExecutions(
   executions: readonly SummarizedExecution[],
 ): Promise<void> {
   if (executions.length === 0) return;
-  const starts = Array.from({ length: Math.ceil(executions.length / rowsAtOnce) }, (_, index) => index * rowsAtOnce);
-  const parts = await mapInSlices(starts, (start) =>
-    executionTable.encode(executions.slice(start, start + rowsAtOnce)),
+  const groups = groupsOf(
+    executions.map((execution) => ({ execution, bytes: bytesOf(execution) })),
+    atOnce,
   );
+  const parts = await mapInSlices(groups, (group) => executionTable.encode(group.map(({ execution }) => execution)));
   const block = executionTable.block(parts);
-  const isLarge = executions.length > rowsAtOnce;
+  const isLarge = executions.length > atOnce.lengthMax;
   await insertBlock(clickhouse, { table: 'summaries', columns: executionTable.names, block, isLarge });
+}
+
+/** Returns about how much there is to encode: the calls, and the characters of texts that can be long. */
+function bytesOf({ calls, tags, name, inputPreview, outputPreview }: SummarizedExecution): number {
+  let bytes = name.length + inputPreview.length + outputPreview.length;
+  for (const tag of tags) bytes += tag.length;
+  for (const { provider, model, prompt } of calls)
+    bytes += bytesPerCall + provider.length + model.length + prompt.id.length + prompt.name.length + prompt.key.length;
+  return bytes;
 }
