@@ -83,3 +83,49 @@ describe('a large trace whose log records are not all joined', () => {
     expect({ dueInMs, failures: await redis.hget(failures, traceId) }).toEqual(expected);
   });
 });
+
+describe('a turn that is over before its traces are summarized', () => {
+  // Leases are by the clock of the process.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
+  afterEach(() => {
+    vi.restoreAllMocks();
+    vi.useRealTimers();
+  });
+
+  /** Each look at the monotonic clock finds that more than half a turn has passed. */
+  function hurry(): void {
+    let nowMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 600));
+  }
+
+  test('leaves the groups of small traces that it has not begun: they are due again after half a second', async () => {
+    const project = { projectId: newId('prj'), workspaceId: newId('wsp') };
+    const { due } = summaryKeys(project.projectId);
+    const begunAtMs = Date.now();
+    // Traces without spans. A group has a hundred.
+    await listForSummary(redis, project, Array.from({ length: 150 }, newTraceId));
+    const turns = turnsWith(async () => expect.unreachable('None is large'));
+    hurry();
+    await turns.take([project], new AbortController().signal);
+    expect([await redis.zcard(due), await redis.zcount(due, begunAtMs + 500, begunAtMs + 500)]).toEqual([50, 50]);
+    vi.setSystemTime(begunAtMs + 500);
+    await turns.take([project], new AbortController().signal);
+    expect(await redis.zcard(due)).toBe(0);
+  });
+
+  test('takes one trace that is read alone if it has done nothing else', async () => {
+    const project = { projectId: newId('prj'), workspaceId: newId('wsp') };
+    const traceIds = [newTraceId(), newTraceId()];
+    for (const traceId of traceIds)
+      await storeSpans(clickhouse, { id: project.projectId, key: '', ...project }, { traceId, count: 2_001 });
+    await listForSummary(redis, project, traceIds);
+    const begun: string[] = [];
+    const turns = turnsWith(async ({ traceId }) => {
+      begun.push(traceId);
+      return { tookMs: 2_000, isLeft: false, joined: 0 };
+    });
+    hurry();
+    await turns.take([project], new AbortController().signal);
+    expect(begun).toEqual(traceIds.toSorted().slice(0, 1));
+  });
+});

@@ -45,6 +45,12 @@ export interface SummaryTurnsDeps {
   logger: Logger;
 }
 
+/**
+ * Whether a turn begins no further trace. While nothing of a lease is `done`, time alone does not end it: otherwise
+ * turn after turn could end without a summary.
+ */
+type IsOver = (done?: number) => boolean;
+
 /** The work of a workspace's turn. Remembers when it last logged a failure. */
 export class SummaryTurns {
   readonly #deps: SummaryTurnsDeps;
@@ -62,7 +68,7 @@ export class SummaryTurns {
    */
   async take(projects: readonly SummaryProject[], stopping: AbortSignal): Promise<void> {
     const endMs = performance.now() + turnMsMax;
-    const isOver = () => stopping.aborted || performance.now() > endMs;
+    const isOver: IsOver = (done = 1) => stopping.aborted || (done > 0 && performance.now() > endMs);
     let open = projects;
     while (open.length > 0) {
       const more: SummaryProject[] = [];
@@ -80,7 +86,7 @@ export class SummaryTurns {
    * Works on one lease. Resolves to whether no trace is left.
    * @throws the error of Redis
    */
-  async #workOff(lease: SummaryLease, isOver: () => boolean): Promise<boolean> {
+  async #workOff(lease: SummaryLease, isOver: IsOver): Promise<boolean> {
     const left = new Set(lease.traceIds);
     if (left.size === 0) return true;
     const { redis } = this.#deps;
@@ -91,9 +97,9 @@ export class SummaryTurns {
     }, renewEveryMs);
     try {
       const hasLogs = (await this.#deps.logProjects.among([lease.projectId])).size > 0;
-      await this.#summarizeSmall(lease, left, hasLogs);
+      await this.#summarizeSmall(lease, left, { hasLogs, isOver });
       for (const traceId of left) {
-        if (isOver()) break;
+        if (isOver(lease.traceIds.length - left.size)) break;
         aloneMs += await this.#summarizeAlone(lease, traceId, hasLogs);
         left.delete(traceId);
         // Joining reads records again and again. The other traces are due after a rest that holds no turn.
@@ -110,9 +116,14 @@ export class SummaryTurns {
 
   /**
    * Summarizes small traces in small groups and removes them from `left`. A group that fails stays,
-   * so that each of its traces is tried alone. So does a trace with many log records to join.
+   * so that each of its traces is tried alone. So does a trace with many log records to join. The
+   * groups that have not begun when the turn is over stay as well; the first one always begins.
    */
-  async #summarizeSmall(lease: SummaryLease, left: Set<string>, hasLogs: boolean): Promise<void> {
+  async #summarizeSmall(
+    lease: SummaryLease,
+    left: Set<string>,
+    { hasLogs, isOver }: { hasLogs: boolean; isOver: IsOver },
+  ): Promise<void> {
     const { clickhouse, redis } = this.#deps;
     const { projectId } = lease;
     const unjoined = hasLogs ? await this.#joinSmall(lease) : new Set<string>();
@@ -121,7 +132,8 @@ export class SummaryTurns {
     const small = lease.traceIds
       .map((id) => [id, rows.get(id) ?? 0] as const)
       .filter(([id, n]) => n <= smallTraceRowsMax && !unjoined.has(id));
-    for (const traceIds of groupByRows(new Map(small))) {
+    for (const [index, traceIds] of groupByRows(new Map(small)).entries()) {
+      if (isOver(index)) return;
       try {
         const executions = await summarizeSmallTraces(clickhouse, { projectId, traceIds, version });
         await insertExecutions(clickhouse, executions);
