@@ -1,4 +1,4 @@
-import { oneTurn, Pace } from '../../lib/pace.ts';
+import { oneTurn, Pace, runInSlices } from '../../lib/pace.ts';
 import { linkPrompts, resolveSpanPrompts } from '../prompt-links/index.ts';
 import {
   findEarliestLightSpans,
@@ -8,7 +8,7 @@ import {
   type TraceKey,
 } from '../spans/index.ts';
 import { findWholeTrace, type WholeTrace } from '../spans/reads.ts';
-import { type Execution, missingParents, summarizeExecution } from '../summaries/index.ts';
+import { type Execution, missingParents, summarizeInSteps } from '../summaries/index.ts';
 import { breakDownCost, costBreakdownToWire } from './cost-breakdown.ts';
 import { checkedTraceId, unknownExecution } from './execution-not-found.ts';
 import { executionToWire } from './executions.schema.ts';
@@ -58,7 +58,7 @@ export async function getExecution(
   const pace = new Pace(oneTurn);
   const lights = await resolveSpanPrompts(deps.knownPrompts, trace.projectId, stored);
   await pace.rest();
-  const execution = await summaryOf(deps, trace, lights);
+  const execution = await summaryOf(deps, trace, { lights, pace });
   await pace.rest();
   const costBreakdown = costBreakdownToWire(execution, breakDownCost(lights));
   await pace.rest();
@@ -82,8 +82,12 @@ export async function getExecution(
  * Summarizes the current spans. When the trace has more spans than are read, returns the stored
  * summary instead.
  */
-async function summaryOf(deps: TraceReadDeps, trace: TraceKey, lights: readonly LightSpan[]): Promise<Execution> {
-  if (lights.length < spansPerTraceMax) return summarizeExecution(trace.projectId, lights);
+async function summaryOf(
+  deps: TraceReadDeps,
+  trace: TraceKey,
+  { lights, pace }: { lights: readonly LightSpan[]; pace: Pace },
+): Promise<Execution> {
+  if (lights.length < spansPerTraceMax) return runInSlices(summarizeInSteps(trace.projectId, lights), pace);
   const large = await readLargeExecution(deps.clickhouse, trace.projectId, trace.traceId);
   if (large === undefined) throw unknownExecution();
   const [resolved = large] = await resolveExecutionPrompts(deps.knownPrompts, trace.projectId, [large]);

@@ -12,6 +12,6 @@ export { insertExecutions } from './execution-row.ts';
 export { readSummary } from './execution-summary.ts';
 export { groupByRows, groupByTrace } from './group-traces.ts';
 export { findOutdatedExecutions } from './outdated-execution-queries.ts';
-export { missingParents, summarizeExecution } from './summarize-execution.ts';
+export { missingParents, summarizeExecution, summarizeExecutions, summarizeInSteps } from './summarize-execution.ts';
 export { summarizeLargeTrace } from './summarize-large-trace.ts';
 export { smallTraceRowsMax, summarizeSmallTraces, summarizeStoredTrace } from './summarize-stored-traces.ts';

@@ -1,4 +1,5 @@
 import { boundSet } from '../../lib/bound-set.ts';
+import { oneTurn, Pace, runInSlices } from '../../lib/pace.ts';
 import { modelKinds } from '../../lib/span-kind.ts';
 import { compareStarts } from '../../lib/span-tree.ts';
 import { endOfSpan } from '../../lib/time.ts';
@@ -12,12 +13,41 @@ import { mergeCalls } from './merge-calls.ts';
 /** The largest cost that its column holds, in nano-USD. A larger cost is stored as this. */
 const costNanoUsdMax = 2n ** 63n - 1n;
 
+/** Tags that are compared in one step. */
+const tagsAtOnce = 4_000;
+
 /**
  * Summarizes all spans of one trace (at least one). The order of the spans does not matter.
  * `version` is ClickHouse's clock before the spans were read, in nanoseconds; 0 for a summary that
  * is not stored.
  */
 export function summarizeExecution(projectId: string, spans: readonly LightSpan[], version = 0n): SummarizedExecution {
+  const steps = summarizeInSteps(projectId, spans, version);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** Summarizes traces with {@link summarizeExecution}. Other work runs between steps of a few milliseconds. */
+export async function summarizeExecutions(
+  projectId: string,
+  traces: Iterable<readonly LightSpan[]>,
+  version: bigint,
+): Promise<SummarizedExecution[]> {
+  const pace = new Pace(oneTurn);
+  const executions: SummarizedExecution[] = [];
+  for (const spans of traces) executions.push(await runInSlices(summarizeInSteps(projectId, spans, version), pace));
+  return executions;
+}
+
+/** Does {@link summarizeExecution} in steps. A trace of 2,000 spans can have 128,000 tags. */
+export function* summarizeInSteps(
+  projectId: string,
+  spans: readonly LightSpan[],
+  version = 0n,
+): Generator<void, SummarizedExecution> {
+  yield;
   const ordered = [...spans].sort(compareStarts);
   const head = headOf(ordered);
   const counted = sumUsage(ordered);
@@ -28,7 +58,7 @@ export function summarizeExecution(projectId: string, spans: readonly LightSpan[
   const models = boundSet(distinct(calls.map((span) => span.model)), lengthOf);
   const providers = boundSet(distinct(calls.map((span) => span.provider)), lengthOf);
   const prompts = boundSet(usesOf(ordered, prompted), ({ id, name, key }) => id.length + name.length + key.length);
-  const tags = boundSet(distinct(ordered.flatMap((span) => span.tags)), lengthOf);
+  const tags = boundSet(yield* distinctTags(ordered), lengthOf);
   return {
     projectId,
     traceId: head.traceId,
@@ -99,6 +129,20 @@ function latestEnd(spans: readonly LightSpan[], start: bigint): bigint {
 
 function firstOf(head: LightSpan, ordered: readonly LightSpan[], read: (span: LightSpan) => string): string {
   return read(head) || (ordered.map(read).find((value) => value !== '') ?? '');
+}
+
+/** Returns the different tags of the spans, in order. */
+function* distinctTags(spans: readonly LightSpan[]): Generator<void, string[]> {
+  const found = new Set<string>();
+  let left = tagsAtOnce;
+  for (const { tags } of spans) {
+    for (const tag of tags) if (tag !== '') found.add(tag);
+    left -= tags.length;
+    if (left > 0) continue;
+    yield;
+    left = tagsAtOnce;
+  }
+  return [...found];
 }
 
 function distinct(values: readonly string[]): string[] {

@@ -3,7 +3,7 @@ import { readEngineClock } from '../../stores/clickhouse/statements.ts';
 import { countTraceRows, findLightSpans } from '../spans/index.ts';
 import type { SummarizedExecution } from './execution.ts';
 import { groupByTrace } from './group-traces.ts';
-import { summarizeExecution } from './summarize-execution.ts';
+import { summarizeExecutions } from './summarize-execution.ts';
 import { summarizeLargeTrace } from './summarize-large-trace.ts';
 
 /** A trace with more rows is large and is not read where other work waits for it. */
@@ -24,7 +24,7 @@ export async function summarizeSmallTraces(
   { projectId, traceIds, version }: { projectId: string; traceIds: readonly string[]; version: bigint },
 ): Promise<SummarizedExecution[]> {
   const spans = await findLightSpans(clickhouse, projectId, traceIds, { max_result_bytes: String(resultBytesMax) });
-  return [...groupByTrace(spans)].map((trace) => summarizeExecution(projectId, trace, version));
+  return summarizeExecutions(projectId, groupByTrace(spans), version);
 }
 
 /**

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { LightSpan } from '../../../src/domains/spans/light-span.ts';
 import { writeSummary } from '../../../src/domains/summaries/execution-summary.ts';
-import { missingParents, summarizeExecution } from '../../../src/domains/summaries/summarize-execution.ts';
+import {
+  missingParents,
+  summarizeExecution,
+  summarizeExecutions,
+} from '../../../src/domains/summaries/summarize-execution.ts';
+import { countTurns } from '../../support/count-turns.ts';
 import { lightSpan } from '../../support/light-span.ts';
 
 const traceId = 'a'.repeat(32);
@@ -206,5 +211,27 @@ describe('a summary', () => {
       { id: '', name: '', version: 3, key: 'sha256:00', calls: 1 },
       { id: '', name: 'greet', version: 3, key: '', calls: 2 },
     ]);
+  });
+});
+
+describe('summaries of several traces', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  test('let other work run after each trace, and after some thousand tags of one', async () => {
+    // A slice ends with each look at the clock.
+    let nowMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 5));
+    const manyTags = Array.from({ length: 2_000 }, (_, index) =>
+      light({
+        spanId: index.toString(16).padStart(16, '0'),
+        tags: Array.from({ length: 64 }, (_, nth) => `tag ${index}.${nth}`),
+      }),
+    );
+    const small = [light({ traceId: 'b'.repeat(32), tags: ['x', '', 'x'] })];
+    const traces = [manyTags, small, small];
+    const { result, turns } = await countTurns(() => summarizeExecutions('p', traces, 1n));
+    expect(turns).toBeGreaterThanOrEqual(30 + traces.length);
+    expect(result).toEqual(traces.map((spans) => summarizeExecution('p', spans, 1n)));
+    expect([result[0]?.omitted.tags, result[1]?.tags]).toEqual([128_000 - 64, ['x']]);
   });
 });

@@ -28,7 +28,7 @@ import {
   groupByTrace,
   insertExecutions,
   smallTraceRowsMax,
-  summarizeExecution,
+  summarizeExecutions,
   summarizeStoredTrace,
 } from '../../summaries/index.ts';
 import { keptCost } from './span-cost.ts';
@@ -145,7 +145,7 @@ async function summarize(clickhouse: ClickHouse, projectId: string, traceIds: re
   const counts = await countTraceRows(clickhouse, projectId, traceIds);
   const isSmall = (traceId: string) => (counts.get(traceId) ?? 0) <= smallTraceRowsMax;
   const spans = await findLightSpans(clickhouse, projectId, traceIds.filter(isSmall));
-  const executions = [...groupByTrace(spans)].map((trace) => summarizeExecution(projectId, trace, version));
+  const executions = await summarizeExecutions(projectId, groupByTrace(spans), version);
   await insertExecutions(clickhouse, executions);
   for (const traceId of traceIds.filter((id) => !isSmall(id))) {
     const execution = await summarizeStoredTrace(clickhouse, projectId, traceId);

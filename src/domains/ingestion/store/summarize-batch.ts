@@ -1,4 +1,3 @@
-import { mapInSlices } from '../../../lib/pace.ts';
 import type { LogProjects } from '../../../queue/log-projects.ts';
 import { countSummaries } from '../../../queue/summary-counts.ts';
 import { listForSummary } from '../../../queue/summary-list.ts';
@@ -13,7 +12,7 @@ import {
   insertExecutions,
   type SummarizedExecution,
   smallTraceRowsMax,
-  summarizeExecution,
+  summarizeExecutions,
   summarizeSmallTraces,
 } from '../../summaries/index.ts';
 import type { BatchEntry } from './span-batcher.ts';
@@ -149,7 +148,7 @@ async function summarizeProject(
     }
   }
   rowsLeft.set(workspaceId, budget);
-  const executions = await mapInSlices(atHand, (spans) => summarizeExecution(projectId, spans, version));
+  const executions = await summarizeExecutions(projectId, atHand, version);
   const groups = groupByRows(small);
   // Pushed one by one: very many arguments of one call overflow the stack.
   for (const traceId of groups.slice(readsMax).flat()) left.push(traceId);
