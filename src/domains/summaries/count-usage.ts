@@ -1,10 +1,9 @@
 import { modelKinds } from '../../lib/span-kind.ts';
+import { compareStarts, type StartedSpan } from '../../lib/span-tree.ts';
 import { noUsage, type TokenUsage, usageParts } from '../spans/index.ts';
 
 /** The fields of a span that counting needs. Ids are unique within one trace. */
-export interface CountableSpan {
-  spanId: string;
-  parentSpanId: string;
+export interface CountableSpan extends StartedSpan {
   kind: string;
   usage: TokenUsage | null;
   costNanoUsd: bigint | null;
@@ -36,14 +35,15 @@ export interface CountedUsage extends UsageTotal {
  * Of nested calls with one response id (two instrumentations of one call) the innermost counts. A
  * model call that reports nothing counts as one call of unknown cost, the innermost of nested ones,
  * unless a span above it counts and so knows the sum.
- * Of a repeated span id the last span counts. A cycle of parents is cut at its first given span.
+ * Of a repeated span id the last span counts. A cycle of parents is cut at its earliest
+ * span, as in `buildTree`. So the result does not depend on the order of spans with different ids.
  * O(n), no recursion.
  */
 export function sumUsage(spans: readonly CountableSpan[]): CountedUsage {
   const nodes = nodesOf(spans);
   const total: CountedUsage = { ...nothingUsed(), countedSpanIds: new Set(), silentSpanIds: new Set() };
   for (const root of nodes.values()) if (root.parent === undefined) countBelow(root, total);
-  for (const node of nodes.values()) if (!node.entered) countBelow(firstOnCycle(node), total);
+  for (const node of nodes.values()) if (!node.entered) countBelow(earliestOnCycle(node), total);
   return total;
 }
 
@@ -76,7 +76,6 @@ export function knownCost({ costNanoUsd, pricedSpans, unpricedSpans }: UsageTota
 
 interface Node {
   span: CountableSpan;
-  position: number;
   parent: Node | undefined;
   children: Node[];
   entered: boolean;
@@ -92,7 +91,6 @@ function nodesOf(spans: readonly CountableSpan[]): Map<string, Node> {
   for (const span of spans) {
     nodes.set(span.spanId, {
       span,
-      position: nodes.size,
       parent: undefined,
       children: [],
       entered: false,
@@ -184,13 +182,13 @@ function reports({ span }: Node): boolean {
 }
 
 /** Returns the span where a cycle of parents is cut. It is on the cycle, not merely below it. */
-function firstOnCycle(start: Node): Node {
+function earliestOnCycle(start: Node): Node {
   const seen = new Set<Node>();
   let at = start;
   for (; at.parent !== undefined && !seen.has(at); at = at.parent) seen.add(at);
-  let first = at;
+  let earliest = at;
   for (let other = at.parent; other !== undefined && other !== at; other = other.parent) {
-    if (other.position < first.position) first = other;
+    if (compareStarts(other.span, earliest.span) < 0) earliest = other;
   }
-  return first;
+  return earliest;
 }

@@ -51,8 +51,8 @@ function tracesOf(spans: readonly Span[]): Span[][] {
 function countable(spans: readonly Span[]) {
   return spans.map((span) => {
     const { kind, usage, reportedCostNanoUsd, responseId } = normalizeSpan(span);
-    const { spanId, parentSpanId } = span;
-    return { spanId, parentSpanId, kind, usage, costNanoUsd: reportedCostNanoUsd, responseId };
+    const { spanId, parentSpanId, startUnixNano } = span;
+    return { spanId, parentSpanId, startUnixNano, kind, usage, costNanoUsd: reportedCostNanoUsd, responseId };
   });
 }
 

@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { breakDownCost } from '../../../src/domains/executions/cost-breakdown.ts';
 import type { LightSpan } from '../../../src/domains/spans/light-span.ts';
+import { summarizeExecution } from '../../../src/domains/summaries/summarize-execution.ts';
 import { lightSpan } from '../../support/light-span.ts';
 import { tokens } from '../../support/priced-usage.ts';
 
@@ -56,5 +58,31 @@ describe('what an execution cost', () => {
     ];
     const { computedNanoUsd, byModel } = breakDownCost(spans);
     expect([computedNanoUsd, byModel.map(({ model }) => model)]).toEqual([50n, ['inner']]);
+  });
+
+  test('adds up to the totals of the summary, whatever the parents and the order of the spans', () => {
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    const anySpan = fc.record({
+      parentSpanId: fc.constantFrom('', 'gone', ...ids),
+      startUnixNano: fc.bigInt(0n, 3n),
+      kind: fc.constantFrom('llm', 'embedding', 'agent', 'chain'),
+      model: fc.constantFrom('one', 'two'),
+      costNanoUsd: fc.option(fc.bigInt(1n, 99n)),
+      usage: fc.option(fc.nat(50).map((inputTokens) => tokens({ inputTokens }))),
+      responseId: fc.constantFrom('', 'r'),
+    });
+    const given = fc.tuple(...ids.map((spanId) => anySpan.map((span) => call(spanId, span))));
+    fc.assert(
+      fc.property(given, (spans) => {
+        const { costNanoUsd, usage, unpricedSpans } = summarizeExecution('prj', spans);
+        const { byModel, computedNanoUsd } = breakDownCost(spans);
+        const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
+        expect({
+          cost: Number(computedNanoUsd),
+          inputTokens: sum(byModel.map((part) => part.usage.inputTokens)),
+          unpricedSpans: sum(byModel.map((part) => part.unpricedSpans)),
+        }).toEqual({ cost: Number(costNanoUsd), inputTokens: usage.inputTokens, unpricedSpans });
+      }),
+    );
   });
 });

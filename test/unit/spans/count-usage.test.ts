@@ -9,7 +9,7 @@ function tokens(inputTokens: number, outputTokens = 0): TokenUsage {
 }
 
 function span(spanId: string, parentSpanId: string, kind: string, given: Partial<CountableSpan> = {}): CountableSpan {
-  return { spanId, parentSpanId, kind, usage: null, costNanoUsd: null, responseId: '', ...given };
+  return { spanId, parentSpanId, startUnixNano: 0n, kind, usage: null, costNanoUsd: null, responseId: '', ...given };
 }
 
 const ids = (spans: readonly CountableSpan[]) => [...sumUsage(spans).countedSpanIds].sort();
@@ -103,21 +103,28 @@ describe('usage of a trace', () => {
     const spans = [
       span('leaf', 'a', 'llm', { usage: tokens(3) }),
       span('a', 'b', 'agent', { usage: tokens(3) }),
-      span('b', 'a', 'agent', { usage: tokens(3) }),
+      span('b', 'a', 'agent', { usage: tokens(3), startUnixNano: 1n }),
       span('self', 'self', 'llm', { usage: tokens(2) }),
       span('orphan', 'gone', 'llm', { usage: tokens(4) }),
     ];
     expect(ids(spans)).toEqual(['b', 'leaf', 'orphan', 'self']);
   });
 
-  test('of a cycle is cut at the span on it that was given first, however it is entered', () => {
-    const spans = ['c', 'b', 'a'].map((id) =>
-      span(id, { a: 'b', b: 'c', c: 'a' }[id] ?? '', 'agent', { usage: tokens(1) }),
-    );
-    const below = span('below', 'a', 'chain');
-    expect(ids([...spans, below])).toEqual(['a']);
-    expect(ids([below, ...spans])).toEqual(['a']);
-    expect(ids(spans.toReversed())).toEqual(['b']);
+  test('of a cycle is cut at the earliest span on it, in any order of the spans', () => {
+    const cycle = (starts: Record<string, bigint>) =>
+      ['c', 'b', 'a'].map((id) =>
+        span(id, { a: 'b', b: 'c', c: 'a' }[id] ?? '', 'agent', { usage: tokens(1), startUnixNano: starts[id] ?? 0n }),
+      );
+    const below = span('below', 'a', 'chain', { startUnixNano: -1n });
+    for (const [spans, counted] of [
+      [cycle({ a: 1n, b: 2n, c: 0n }), 'a'],
+      [cycle({ a: 0n, b: 2n, c: 1n }), 'b'],
+      [cycle({}), 'b'],
+    ] as const) {
+      for (const given of [[...spans, below], [below, ...spans], [below, ...spans].toReversed()]) {
+        expect(ids(given)).toEqual([counted]);
+      }
+    }
   });
 
   test('of a chain 10,000 deep needs no stack', () => {

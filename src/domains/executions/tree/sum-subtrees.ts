@@ -27,10 +27,8 @@ type Span = TimedSpan & CountableSpan & { status: string };
  * of `count-usage.ts`. O(n).
  */
 export function sumSubtrees<S extends Span>({ nodes }: Tree<S>): SubtreeTotal[] {
-  // Counting must cut cycles where the tree cut them. Only there a span names a parent that it does
-  // not have in the tree.
-  const spans = nodes.map(({ span, parentLink }) => (parentLink === 'cut' ? { ...span, parentSpanId: '' } : span));
-  const { countedSpanIds, silentSpanIds } = sumUsage(spans);
+  // Counting cuts cycles where the tree cut them.
+  const { countedSpanIds, silentSpanIds } = sumUsage(nodes.map(({ span }) => span));
   const isSilent = nodes.map(({ span }) => silentSpanIds.has(span.spanId));
   const counts = nodes.map(({ span }, order) => countedSpanIds.has(span.spanId) && !isSilent[order]);
   const totals = nodes.map(({ span }, order) => ownTotal(span, counts[order] === true));
