@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { sendProblem } from './error-handler.ts';
 import { type Problem, problemContentType, problemOf } from './problem.ts';
+import { errorRendererOf } from './request-context.ts';
 
 /**
  * Refuses input that never became a request. Node's parser and its timers stop before any handler
@@ -41,15 +43,14 @@ export function refuseSlowBody(response: ServerResponse, detail: string): void {
   req.socket.once('close', () => req.destroy());
   const requestId = response.getHeader('X-Request-Id');
   const where = { ...newWhere(), ...(typeof requestId === 'string' && { requestId }) };
-  const body = JSON.stringify(problemOf('request_timeout', 'request_timeout', detail, where));
+  const problem = problemOf('request_timeout', 'request_timeout', detail, where);
   for (const name of ['Content-Encoding', 'ETag', 'Retry-After']) response.removeHeader(name);
-  response.writeHead(408, {
-    Connection: 'close',
-    'Content-Type': problemContentType,
-    'Content-Length': Buffer.byteLength(body),
-    'Cache-Control': 'no-store',
-  });
-  response.end(body);
+  response.statusCode = problem.status;
+  response.setHeader('Connection', 'close');
+  response.setHeader('Cache-Control', 'no-store');
+  const renderError = errorRendererOf(response);
+  if (renderError === undefined) sendProblem(problem, response);
+  else renderError(problem);
 }
 
 function problemOfParser(error: NodeJS.ErrnoException): Problem {

@@ -1,11 +1,9 @@
+import type { ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { MalformedError } from '../lib/errors.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { type Problem, problemContentType, problemHeaders, toProblem } from './problem.ts';
 import { contextOf } from './request-context.ts';
-
-/** Writes an error response in a shape other than a problem. */
-export type RenderError = (problem: Problem, req: Request, res: Response) => void;
 
 /**
  * Creates the last middleware. It turns every error that no endpoint rendered itself into a problem
@@ -17,7 +15,6 @@ export function errorHandler(options: AnswerErrorOptions): ErrorRequestHandler {
 
 export interface AnswerErrorOptions {
   logger: Logger;
-  renderError?: RenderError | undefined;
 }
 
 /**
@@ -27,7 +24,7 @@ export interface AnswerErrorOptions {
 export function answerError(
   error: unknown,
   { req, res }: { req: Request; res: Response },
-  { logger, renderError = sendProblem }: AnswerErrorOptions,
+  { logger }: AnswerErrorOptions,
 ): void {
   const context = contextOf(res);
   const known = recognizeUriError(error);
@@ -43,7 +40,8 @@ export function answerError(
   for (const name of ['Content-Type', 'Content-Length', 'Content-Encoding', 'ETag']) res.removeHeader(name);
   res.setHeader('Cache-Control', 'no-store');
   for (const [name, value] of Object.entries(problemHeaders(problem, known))) res.setHeader(name, value);
-  renderError(problem, req, res);
+  if (context.renderError === undefined) sendProblem(problem, res);
+  else context.renderError(problem);
 }
 
 /** Logs one short line, because in an outage there is one for every request. */
@@ -53,7 +51,8 @@ function logUnavailable(logger: Logger, problem: Problem, error: unknown, reques
   logger.warn({ code: problem.code, cause: causeCode, request_id: requestId }, 'request refused');
 }
 
-function sendProblem(problem: Problem, _req: Request, res: Response): void {
+/** Sends a problem as the body of a response that has its status. */
+export function sendProblem(problem: Problem, res: ServerResponse): void {
   const body = JSON.stringify(problem);
   res.setHeader('Content-Type', problemContentType);
   res.setHeader('Content-Length', Buffer.byteLength(body));

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { RequestHandler, Response } from 'express';
 import { MalformedError } from '../lib/errors.ts';
@@ -7,6 +8,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Contract, Headers } from './endpoint.ts';
 import { fixedHeaders } from './fixed-headers.ts';
+import type { Problem } from './problem.ts';
 
 /** What the HTTP layer knows about a request in progress. */
 export interface RequestContext {
@@ -14,6 +16,8 @@ export interface RequestContext {
   startedAtMs: number;
   /** Set once a route has matched. */
   contract?: Contract;
+  /** Writes an error response. Set once a route has matched whose errors are not problems. */
+  renderError?: ((problem: Problem) => void) | undefined;
   /** Code of the problem in the response, for the log line. */
   problemCode?: string;
 }
@@ -36,6 +40,11 @@ export function contextOf(res: Response & WithContext): RequestContext {
   const context = res[contextKey];
   if (!context) throw new Error('startRequest() must be mounted first');
   return context;
+}
+
+/** Returns how errors of a request are written, if not as problems. */
+export function errorRendererOf(res: ServerResponse & WithContext): RequestContext['renderError'] {
+  return res[contextKey]?.renderError;
 }
 
 interface Observers {

@@ -57,7 +57,11 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
   if (get) byMethod.set('HEAD', get);
   const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
   const hasCors = endpoints.some(({ cors }) => cors);
+  // All methods of a path share one error format, so a wrong method is refused in that format.
+  const [speaker] = endpoints;
+  const renderError = speaker?.kind === 'raw' ? speaker.renderError : undefined;
   return async (req, res) => {
+    if (renderError !== undefined) contextOf(res).renderError = (problem) => renderError(problem, req, res);
     const endpoint = byMethod.get(req.method);
     if (hasCors) setHeaders(res, corsHeaders);
     if (!endpoint) res.setHeader('Allow', allow);
@@ -78,10 +82,7 @@ function dispatch<P>(endpoints: readonly Endpoint<P>[], options: RouteOptions<P>
       // A client that left while it waited gets no response, and the abort of its work is not an
       // error.
       if (error === closed || (res.closed && isAbort(error))) return;
-      // All methods of a path share one error format, so a wrong method is refused in that format.
-      const speaker = endpoint ?? endpoints[0];
-      const renderError = speaker?.kind === 'raw' ? speaker.renderError : undefined;
-      answerError(error, { req, res }, { ...options, renderError });
+      answerError(error, { req, res }, options);
     }
   };
 }

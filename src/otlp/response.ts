@@ -29,6 +29,7 @@ export const rpcCodes: Readonly<Record<number, number>> = {
   403: 7,
   404: 12,
   405: 12,
+  408: 4,
   413: 8,
   415: 3,
   429: 8,

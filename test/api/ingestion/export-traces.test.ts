@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintApiKey } from '../../../src/domains/auth/index.ts';
+import { listen } from '../../../src/http/server.ts';
 import { newKey, newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { encodeSpans } from '../../support/otlp-encode.ts';
 import { aSpan, newTraceId } from '../../support/spans.ts';
@@ -251,6 +252,29 @@ describe('405', () => {
     const bytes = Buffer.from(await response.arrayBuffer());
     expectStatus({ status: response.status, headers: response.headers, bytes }, 'json', 405, 12, new RegExp(method));
     expect(response.headers.get('allow')).toMatch(/\bPOST\b/);
+  });
+});
+
+describe('408', () => {
+  test.each(
+    ['traces', 'logs', 'metrics'].flatMap((signal) => encodings.map((encoding) => [signal, encoding] as const)),
+  )('a body of %s in %s that stops arriving is refused with a Status', async (signal, encoding) => {
+    const arrival = { idleMsMax: 50, graceMs: 10_000, bytesPerS: 1, everyMs: 20 };
+    const server = await listen({ app: api.process.app, port: 0, host: '127.0.0.1', arrival });
+    const headers = { 'X-API-Key': project.key, 'Content-Type': contentTypes[encoding], 'Content-Length': '1000' };
+    const options = { port: server.port, path: `/api/v1/${signal}`, method: 'POST', headers };
+    const answer = await new Promise<ExportAnswer>((resolve, reject) => {
+      const outgoing = request(options, async (response) => {
+        const bytes = Buffer.concat(await response.toArray());
+        const sent = new Headers(response.headersDistinct as Record<string, [string]>);
+        resolve({ status: response.statusCode ?? 0, headers: sent, bytes });
+      });
+      outgoing.once('error', reject);
+      outgoing.write('xx');
+    }).finally(() => server.close(0));
+    expectStatus(answer, encoding, 408, 4, /No byte of the body/);
+    expect(answer.headers.get('connection')).toBe('close');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 });
 
