@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { recordEvents } from '../../src/domains/events/index.ts';
 import { pruneEvents, pruneWebhooks } from '../../src/domains/webhooks/jobs.ts';
@@ -244,6 +245,25 @@ describe('a dead endpoint', () => {
     await until('the event arrives', 5_000, () => receiver.received.length === 1);
     expect((receiver.received[0]?.atMs ?? 0) - atMs).toBeLessThan(1_000);
     await api.postgres('webhooks').update({ enabled: false });
+  });
+
+  test('and another one leave places for a third endpoint of their workspace', async () => {
+    const project = await newProject(api);
+    const held: ServerResponse[] = [];
+    const silent = await receive((response) => held.push(response));
+    const receiver = await receive((response) => response.end());
+    for (const path of ['a', 'b']) await newWebhook(api, project, { url: `${silent.url}/${path}` });
+    await api.postgres('webhooks').where({ project_id: project.id }).update({ slow: true });
+    await newWebhook(api, project, receiver);
+    await record(project, 20);
+    lane = api.startLane({ timeoutMs: 15_000 });
+    try {
+      await until('the third endpoint has all events', 10_000, () => receiver.received.length === 20);
+      expect(held).toHaveLength(2);
+    } finally {
+      await api.postgres('webhooks').update({ enabled: false });
+      for (const response of held) response.end();
+    }
   });
 
   test('in many workspaces leaves places for another workspace', async () => {

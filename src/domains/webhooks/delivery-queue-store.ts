@@ -40,6 +40,8 @@ export interface Places {
   total: number;
   perEndpoint: number;
   perWorkspace: number;
+  /** Of the places of a workspace, those to endpoints that were slow or take long. */
+  slowPerWorkspace: number;
   /** An endpoint with so many consecutive failures has one delivery in progress. */
   failuresOfProbe: number;
 }
@@ -123,14 +125,14 @@ const eventsToFanOut = `
 export async function claimDeliveries(
   postgres: Postgres,
   places: Places,
-  { lease, leaseMs }: { lease: string; leaseMs: number },
+  attempt: { lease: string; leaseMs: number; slowMs: number },
 ): Promise<ClaimedDelivery[] | undefined> {
   return inTransaction(postgres, async (transaction) => {
     const { rows } = await transaction.raw<{ rows: { ours: boolean }[] }>(
       `select pg_try_advisory_xact_lock(hashtextextended('webhook deliveries', 0)) as ours`,
     );
     if (rows[0]?.ours !== true) return undefined;
-    const claimed = await transaction.raw<{ rows: ClaimedDelivery[] }>(dueDeliveries, { ...places, lease, leaseMs });
+    const claimed = await transaction.raw<{ rows: ClaimedDelivery[] }>(dueDeliveries, { ...places, ...attempt });
     return claimed.rows;
   });
 }
@@ -159,10 +161,16 @@ const dueDeliveries = `
       where webhook_id = ready.id and status = 'pending' and next_attempt_at <= now() and expires_at > now()
         and (lease is null or leased_until <= now())
       order by next_attempt_at limit greatest(ready.places, 0)) as delivery
-  ), shared as (
-    select due.*, row_number() over (partition by workspace_id order by turn, last_attempt_at nulls first, id) + (
-        select count(*) from webhook_deliveries as held where held.workspace_id = due.workspace_id and ${inProgress}) as place
+  ), divided as (
+    select due.*, row_number() over (partition by workspace_id, slow order by turn, last_attempt_at nulls first, id) + (
+        select count(*) from webhook_deliveries as held join webhooks on webhooks.id = held.webhook_id
+        where held.workspace_id = due.workspace_id and ${inProgress}
+          and (webhooks.slow or leased_until - :leaseMs * interval '1 millisecond' < now() - :slowMs * interval '1 millisecond')) as slow_place
     from due
+  ), shared as (
+    select divided.*, row_number() over (partition by workspace_id order by turn, last_attempt_at nulls first, id) + (
+        select count(*) from webhook_deliveries as held where held.workspace_id = divided.workspace_id and ${inProgress}) as place
+    from divided where not slow or slow_place <= :slowPerWorkspace
   ), laned as (
     select *, row_number() over (partition by slow order by place, last_attempt_at nulls first) as lane_place
     from shared where place <= :perWorkspace

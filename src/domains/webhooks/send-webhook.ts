@@ -12,7 +12,7 @@ export type Resolve = (hostname: string) => Promise<readonly string[]>;
 export interface Sending {
   policy: TargetPolicy;
   resolve: Resolve;
-  /** For the whole attempt: name, connection, request and response. */
+  /** For the whole attempt: name, connection, request and response. The body of the response has less. */
   timeoutMs: number;
 }
 
@@ -31,9 +31,10 @@ export interface SendResult {
   retryAfterMs: number | null;
 }
 
-/** The rest of a response is not read. */
-const readBytesMax = 65_536;
-const keptBytesMax = 4_096;
+/** The rest of a response body is not read. */
+const bodyBytesMax = 4_096;
+/** How long a body is read. So a body that arrives slowly does not hold a place for the whole attempt. */
+const bodyMsMax = 500;
 const errorCharsMax = 500;
 const dns = { timeout: 2_000, tries: 2 };
 
@@ -137,18 +138,20 @@ function tunnelOf(target: URL, socket: Duplex): () => Duplex {
 async function beginningOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
+  const end = setTimeout(() => response.destroy(), bodyMsMax);
   try {
     for await (const chunk of response) {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes >= readBytesMax) break;
+      if (bytes >= bodyBytesMax) break;
     }
   } catch {
     // What was read is kept.
   } finally {
+    clearTimeout(end);
     response.destroy();
   }
-  return Buffer.concat(chunks).subarray(0, keptBytesMax).toString('utf8').replaceAll('\0', '');
+  return Buffer.concat(chunks).subarray(0, bodyBytesMax).toString('utf8').replaceAll('\0', '');
 }
 
 function errorOf(status: number): string | null {

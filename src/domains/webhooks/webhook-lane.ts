@@ -23,9 +23,12 @@ import type { TargetPolicy } from './target.ts';
 /**
  * Deliveries in progress. One worker has 32 quick ones and begins 24 to endpoints that were slow. One that
  * takes long is no longer quick, so that it leaves its place to others. Over all workers, an endpoint has 2
- * and a workspace 4.
+ * and a workspace 4, and slow ones begin while they have fewer than 2 of these.
  */
-const places = { quick: 32, slow: 24, total: 128, perEndpoint: 2, perWorkspace: 4, failuresOfProbe };
+const places = {
+  ...{ quick: 32, slow: 24, total: 128, failuresOfProbe },
+  ...{ perEndpoint: 2, perWorkspace: 4, slowPerWorkspace: 2 },
+};
 /** Its own connections, so that deliveries and ingestion do not wait for each other. */
 const connectionsMax = 2;
 /** After an error of the database, which the next look would meet as well. */
@@ -110,8 +113,9 @@ async function step(lane: Lane): Promise<number> {
   const fannedOut = await fanOutEvents(postgres, times);
   await expireDeliveries(postgres);
   const free = freePlaces(lane);
+  const { leaseMs, slowMs } = times;
   if (free.total > 0 && !stopping.signal.aborted) {
-    const claimed = await claimDeliveries(postgres, free, { lease: randomUUID(), leaseMs: times.leaseMs });
+    const claimed = await claimDeliveries(postgres, free, { lease: randomUUID(), leaseMs, slowMs });
     if (claimed === undefined) return busyRestMs;
     for (const delivery of claimed) {
       const done = deliver(lane, delivery).finally(() => {

@@ -96,6 +96,15 @@ describe('a request', () => {
     });
   });
 
+  test('whose response body never ends is over long before the time limit of the attempt', async () => {
+    const { port } = await serve((_request, response) => {
+      response.writeHead(503).write('begun');
+    });
+    expect(await send(`http://127.0.0.1:${port}/`, { timeoutMs: 600_000 })).toMatchObject({
+      ...{ status: 503, error: 'The receiver responded with 503', body: 'begun' },
+    });
+  });
+
   test('whose response is endless is read up to a limit and keeps 4 KiB', async () => {
     let closed: Promise<unknown> | undefined;
     const { port } = await serve((_request, response) => {
