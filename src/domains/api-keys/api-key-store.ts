@@ -14,6 +14,7 @@ interface Row {
   revoked_at: Date | null;
   last_used_at: Date | null;
   created_at: Date;
+  replaced_by: string | null;
 }
 
 const columns = [
@@ -27,6 +28,7 @@ const columns = [
   'revoked_at',
   'last_used_at',
   'created_at',
+  'replaced_by',
 ] as const;
 
 /** Stores a key with the digest of its secret. */
@@ -75,15 +77,19 @@ export async function lockApiKey(transaction: Postgres, projectId: ProjectId, id
   return row && toApiKey(row);
 }
 
-/** Ends a key now (`revokedAt`) or later (`expiresAt`). */
+/** Ends a key now (`revokedAt`) or later (`expiresAt`). A rotated key names the key that replaces it. */
 export async function endApiKey(
   transaction: Postgres,
   { projectId, id }: ApiKey,
   end: { revokedAt: Date } | { expiresAt: Date },
+  replacedBy: string | null = null,
 ): Promise<void> {
   await transaction('api_keys')
     .where({ project_id: projectId, id })
-    .update('revokedAt' in end ? { revoked_at: end.revokedAt } : { expires_at: end.expiresAt });
+    .update({
+      ...('revokedAt' in end ? { revoked_at: end.revokedAt } : { expires_at: end.expiresAt }),
+      ...(replacedBy !== null && { replaced_by: replacedBy }),
+    });
 }
 
 function toApiKey(row: Row): ApiKey {
@@ -98,5 +104,6 @@ function toApiKey(row: Row): ApiKey {
     revokedAt: row.revoked_at,
     lastUsedAt: row.last_used_at,
     createdAt: row.created_at,
+    replacedBy: row.replaced_by,
   };
 }

@@ -14,6 +14,8 @@ export interface ApiKey {
   /** Accurate to the minute. */
   lastUsedAt: Date | null;
   createdAt: Date;
+  /** Id of the key that a rotation created. */
+  replacedBy: string | null;
 }
 
 /** Returns why a key is no longer valid, or undefined while it is valid. */

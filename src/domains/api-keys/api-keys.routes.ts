@@ -131,7 +131,7 @@ function rotateEndpoint(deps: ApiKeysDeps) {
     summary: 'Replace an API key by a new one',
     description:
       'The new key has its own id and secret. It has the name, scopes and expiry of the old key. The old key works for ' +
-      'another `overlap_s` seconds. Without `overlap_s` it is revoked immediately.',
+      'another `overlap_s` seconds. Without `overlap_s` it is revoked immediately. A key can be rotated once.',
     params: apiKeyParams,
     body: rotateApiKeyBody,
     shownOnce: ['key'],

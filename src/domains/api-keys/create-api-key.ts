@@ -71,6 +71,7 @@ export async function storeNewKey(
     expiresAt,
     revokedAt: null,
     lastUsedAt: null,
+    replacedBy: null,
     createdAt: new Date(),
   };
   await insertApiKey(transaction, apiKey, digest);

@@ -17,7 +17,7 @@ export interface RotatedApiKey extends NewApiKey {
  * Creates a key with the name, scopes and expiry of an old key. The old key works for at most
  * `overlapS` more seconds; with 0 it is revoked immediately.
  * @throws NotFoundError for an unknown key
- * @throws ConflictError for a key that is revoked or expired
+ * @throws ConflictError for a key that is revoked, expired or already rotated
  */
 export async function rotateApiKey(
   deps: { postgres: Postgres; apiKeyPepper: string; invalidations: Pick<Invalidations, 'publish'> },
@@ -27,12 +27,19 @@ export async function rotateApiKey(
     const old = await lockApiKey(transaction, project.projectId, id);
     if (old === undefined) throw unknownApiKey(id);
     const now = new Date();
-    const end = endOf(old, now);
-    if (end !== undefined)
-      throw new ConflictError('conflict', `The API key ${id} is ${end}. Create a new API key instead.`);
+    const ended = endOf(old, now);
+    if (ended !== undefined)
+      throw new ConflictError('conflict', `The API key ${id} is ${ended}. Create a new API key instead.`);
+    // Its expiry is the end of the overlap, which another new key would get as well.
+    if (old.replacedBy !== null)
+      throw new ConflictError(
+        'conflict',
+        `The API key ${id} was replaced by ${old.replacedBy}. Rotate that key instead.`,
+      );
     const endsAt = endAfter(old, now, overlapS);
-    await endApiKey(transaction, old, overlapS === 0 ? { revokedAt: endsAt } : { expiresAt: endsAt });
     const created = await storeNewKey(transaction, deps.apiKeyPepper, { ...old, project });
+    const end = overlapS === 0 ? { revokedAt: endsAt } : { expiresAt: endsAt };
+    await endApiKey(transaction, old, end, created.apiKey.id);
     await recordAudit(transaction, {
       workspaceId: project.workspaceId,
       projectId: project.projectId,

@@ -96,6 +96,16 @@ describe('201', () => {
     const answers = await Promise.all([rotate(old.id), rotate(old.id), rotate(old.id)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
   });
+
+  test('ten times at once with an overlap has one winner, which keeps the expiry of the old one', async () => {
+    const old = await newKey(api, project.id, readable);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => rotate(old.id, { overlap_s: 60 })));
+    const [winner, ...others] = answers.sort((a, b) => a.status - b.status);
+    expect(winner).toMatchObject({ status: 201, body: { expires_at: null } });
+    expect(others).toHaveLength(9);
+    for (const other of others) expect(expectProblem(other, 409, 'conflict').detail).toContain(winner?.body.id);
+    expect((await rotate(winner?.body.id ?? '', { overlap_s: 60 })).status).toBe(201);
+  });
 });
 
 describe('403', () => {
