@@ -108,6 +108,17 @@ export const attacks = {
         await sendLogs(target, [span], 1);
       }),
   },
+  'spans that come again and again, between ever more log records': {
+    run: (target, signal) =>
+      inParallel(12, signal, async () => {
+        const span = { traceId: newTraceId(), spanId: randomBytes(8).toString('hex') };
+        for (let turn = 0; turn < 6 && !signal.aborted; turn++) {
+          const attributes = { turn: String(turn), ...(turn === 4 && { filler: 'x'.repeat(700_000) }) };
+          await sendTraces(target, [{ ...span, attributes }]);
+          await sendLogs(target, [span], 2);
+        }
+      }),
+  },
   'executions that last until the end of time': {
     run: (target, signal) =>
       inParallel(4, signal, () =>

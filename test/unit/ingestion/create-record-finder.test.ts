@@ -64,18 +64,16 @@ describe('look-ups of log records', () => {
     await Promise.all([...answers, other]);
   });
 
-  test('that are too large together are made for each body', async () => {
-    const { finder, asked, answerAll } = finderOf((spans) => (spans > 2 ? undefined : new Map()));
+  test('that are too large together are made for each half, until a body is alone', async () => {
+    const { finder, asked, answerAll } = finderOf((spans) => (spans > 4 ? undefined : new Map()));
     const { find } = createLookUps(finder, 0)('w');
-    const answers = Promise.all([find('p', spansOf(1), 1), find('p', spansOf(2), 1), find('p', spansOf(3), 1)]);
-    for (let left = 4; left > 0; left--) {
+    const answers = Promise.all([1, 1, 1, 5].map((count) => find('p', spansOf(count), 1)));
+    for (let left = 5; left > 0; left--) {
       await turn();
       answerAll();
     }
-    await turn();
-    answerAll();
-    expect(await answers).toEqual([new Map(), new Map(), undefined]);
-    expect(asked.map(({ spans }) => spans)).toEqual([6, 1, 2, 3]);
+    expect(await answers).toEqual([new Map(), new Map(), new Map(), undefined]);
+    expect(asked.map(({ spans }) => spans)).toEqual([8, 2, 6, 1, 5]);
   });
 
   test('of one project pause between them; bodies that arrive meanwhile are looked up together', async () => {

@@ -32,10 +32,20 @@ const spansMax = 1_000;
 const lookUpPauseMs = 150;
 const pausingMax = 5_000;
 
+type Spans = readonly { traceId: string; spanId: string }[];
+type Answer = ReadonlyMap<string, SpanRecords> | undefined;
+
+interface Asked {
+  workspaceId: string;
+  projectId: string;
+  bytesMax: number;
+}
+
+/** Bodies that are looked up together. */
 interface LookUp {
-  spans: { traceId: string; spanId: string }[];
-  bodies: number;
-  answer: Promise<ReadonlyMap<string, SpanRecords> | undefined>;
+  bodies: Spans[];
+  spans: number;
+  answers: Promise<ReadonlyMap<Spans, Answer>>;
 }
 
 /**
@@ -57,25 +67,36 @@ export function createLookUps(finder: RecordFinder, pauseMs = lookUpPauseMs): (w
   /** When the next look-up for a project may begin. */
   const pauses = new LRUCache<string, number>({ max: pausingMax, ttl: lookUpPauseMs });
 
-  function join(workspaceId: string, projectId: string, spans: LookUp['spans'], bytesMax: number): LookUp {
+  /** Looks up bodies together when it is their turn, and those of each half apart if all have too many bytes. */
+  async function findAll(of: Asked, bodiesOf: () => readonly Spans[]): Promise<ReadonlyMap<Spans, Answer>> {
+    const { workspaceId, projectId, bytesMax } = of;
+    const { bodies, found } = await lane.run(workspaceId, async () => {
+      const bodies = bodiesOf();
+      return { bodies, found: await finder.find(projectId, bodies.flat(), bytesMax) };
+    });
+    if (found !== undefined || bodies.length === 1) return new Map(bodies.map((spans) => [spans, found]));
+    const middle = Math.ceil(bodies.length / 2);
+    const halves = [bodies.slice(0, middle), bodies.slice(middle)];
+    const answers = await Promise.all(halves.map((half) => findAll(of, () => half)));
+    return new Map(answers.flatMap((half) => [...half]));
+  }
+
+  function join(of: Asked, spans: Spans): LookUp {
+    const { projectId } = of;
     const last = waiting.get(projectId);
-    if (last !== undefined && last.spans.length + spans.length <= spansMax) {
-      last.spans.push(...spans);
-      last.bodies++;
+    if (last !== undefined && last.spans + spans.length <= spansMax) {
+      last.bodies.push(spans);
+      last.spans += spans.length;
       return last;
     }
-    const lookUp: LookUp = {
-      spans: [...spans],
-      bodies: 1,
-      answer: run(),
-    };
-    async function run() {
+    const lookUp: LookUp = { bodies: [spans], spans: spans.length, answers: begin() };
+    async function begin() {
       const waitMs = (pauses.get(projectId) ?? 0) - performance.now();
       if (waitMs > 0) await delay(waitMs);
-      return lane.run(workspaceId, () => {
+      return findAll(of, () => {
         pauses.set(projectId, performance.now() + pauseMs);
         if (waiting.get(projectId) === lookUp) waiting.delete(projectId);
-        return finder.find(projectId, lookUp.spans, bytesMax);
+        return lookUp.bodies;
       });
     }
 
@@ -86,11 +107,9 @@ export function createLookUps(finder: RecordFinder, pauseMs = lookUpPauseMs): (w
   return (workspaceId) => ({
     mayHave: finder.mayHave,
     async find(projectId, spans, bytesMax) {
-      const lookUp = join(workspaceId, projectId, [...spans], bytesMax);
-      const found = await lookUp.answer;
-      if (found !== undefined || lookUp.bodies === 1) return found;
-      // Together they have too many bytes.
-      return lane.run(workspaceId, () => finder.find(projectId, spans, bytesMax));
+      const body = [...spans];
+      const { answers } = join({ workspaceId, projectId, bytesMax }, body);
+      return (await answers).get(body);
     },
   });
 }
