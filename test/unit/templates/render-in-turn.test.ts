@@ -48,3 +48,13 @@ test('what the render throws is thrown, and its time counts', async () => {
   await next;
   expect(hasBegun).toBe(true);
 });
+
+test('a render that waits for a processor does not make the next one wait', async () => {
+  await renderInTurn('waiting', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50));
+  let hasBegun = false;
+  const next = renderInTurn('waiting', () => {
+    hasBegun = true;
+  });
+  expect(hasBegun).toBe(true);
+  await next;
+});
