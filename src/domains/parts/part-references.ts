@@ -47,7 +47,10 @@ async function checkVersionsInUse(
   const endMs = performance.now() + checkMsMax;
   for (const start of await findInForce(transaction, projectId, { kind: 'part', ids: [id], pinned })) {
     if (performance.now() > endMs)
-      throw new TemplateLimitError('Too many tags name versions of this part to check them all', 'parts');
+      throw new TemplateLimitError(
+        `Tags name so many versions of this part that the check of them takes longer than ${checkMsMax / 1_000} s`,
+        'parts',
+      );
     const edges = await findEdges(transaction, projectId, start);
     checkPartGraph(start, edges, await findLevelsAbove(transaction, projectId, start));
   }
