@@ -85,6 +85,7 @@ const lockWaitMsMax = 120_000;
 async function withMigrationLock<T>(postgres: Postgres, work: () => Promise<T>): Promise<T> {
   return postgres.transaction(async (lockHolder) => {
     await allowStatements(lockHolder, lockWaitMsMax);
+    await lockHolder.raw('set local idle_in_transaction_session_timeout = 0');
     await lockHolder.raw('select pg_advisory_xact_lock(?)', [lockKey]);
     return work();
   });

@@ -20,7 +20,8 @@ export interface QueuedRun {
 /**
  * Returns the runs that need a job, and notes that they get one: queued runs, in turn between
  * workspaces, each of which has at most {@link runsPerWorkspace} in progress; and those whose job or
- * worker is lost. A run that has a job already may be among them.
+ * worker is lost. A run that has a job already may be among them. Those
+ * that a transaction has locked come next time: the others do not wait for it.
  */
 export async function takeQueuedRuns(postgres: Postgres): Promise<QueuedRun[]> {
   const { rows } = await postgres.raw<{ rows: QueuedRun[] }>(
@@ -35,9 +36,11 @@ export async function takeQueuedRuns(postgres: Postgres): Promise<QueuedRun[]> {
          or (state in ('running', 'cancelling') and (lease_token is null
            or heartbeat_at < clock_timestamp() - ? * interval '1 millisecond'))
        order by place, created_at limit ?
+     ), free as (
+       select due.id, due.place from due join optimization_runs as run on run.id = due.id for update of run skip locked
      )
-     update optimization_runs set enqueued_at = clock_timestamp() from due where optimization_runs.id = due.id
-     returning project_id as "projectId", optimization_runs.id as "runId", due.place::integer as place, attempt`,
+     update optimization_runs set enqueued_at = clock_timestamp() from free where optimization_runs.id = free.id
+     returning project_id as "projectId", optimization_runs.id as "runId", free.place::integer as place, attempt`,
     [runsPerWorkspace, staleJobMs, leaseMs, pageMax],
   );
   return rows;

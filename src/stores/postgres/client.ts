@@ -9,6 +9,8 @@ export type Transaction = Knex.Transaction;
 
 /** The user of the service has this limit; see `limitStatements` in service-role.ts. */
 export const statementMsMax = 10_000;
+/** The server ends a transaction of the service that gets no statement for so long: a frozen process keeps no locks. */
+export const idleInTransactionMsMax = 5_000;
 /** A server that is away refuses at once. A busy one takes seconds to start processes for new connections. */
 const connectMsMax = 5_000;
 /**
@@ -18,8 +20,9 @@ const connectMsMax = 5_000;
 const silenceGraceMs = 2_000;
 
 /**
- * Creates a connection pool. The wait for a connection ends after 5 s, a statement after 10 s if the migrations
- * limited its user, and after 12 s if the server is frozen. All its errors that mean an unavailable database are
+ * Creates a connection pool. The wait for a connection ends after 5 s, a statement after 10 s, and a
+ * transaction without statements after 5 s, if the migrations limited its user; a statement after 12 s if the server is
+ * frozen. All its errors that mean an unavailable database are
  * UnavailableError.
  */
 export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
@@ -46,9 +49,10 @@ export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
   });
 }
 
-/** Allows each statement of a transaction `statementMs`, until the transaction ends. */
+/** Allows each statement of a transaction, and each pause between two of them, `statementMs`, until the transaction ends. */
 export async function allowStatements(transaction: Transaction, statementMs: number): Promise<void> {
   await transaction.raw(`set local statement_timeout = ${statementMs}`);
+  await transaction.raw(`set local idle_in_transaction_session_timeout = ${statementMs}`);
   const socket = socketOf(await transaction.client.acquireConnection());
   socket.setTimeout(statementMs + silenceGraceMs);
   const restore = () => socket.setTimeout(statementMsMax + silenceGraceMs);

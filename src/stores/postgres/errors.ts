@@ -2,7 +2,8 @@ import { StatementTooSlowError, UnavailableError } from '../../lib/errors.ts';
 
 /**
  * Connection failures: Node's `code`, and SQLSTATEs of the classes 08, 53 and 57. PgBouncer reports
- * with 08P01 that it has no connection; Postgres itself, that a statement has too many bindings.
+ * with 08P01 that it has no connection; Postgres itself, that a statement has too many bindings. 25P03 is a transaction
+ * that got no statement for too long, after which the connection is closed.
  */
 const unavailableCodes = new Set([
   'ECONNREFUSED',
@@ -17,6 +18,7 @@ const unavailableCodes = new Set([
   '08006',
   '08007',
   '08P01',
+  '25P03',
   '53300',
   '57P01',
   '57P02',

@@ -1,6 +1,6 @@
 import { within } from '../../lib/within.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { type Postgres, statementMsMax } from './client.ts';
+import { idleInTransactionMsMax, type Postgres, statementMsMax } from './client.ts';
 import { scramVerifier } from './scram-verifier.ts';
 
 const hintTimeoutMs = 500;
@@ -27,8 +27,14 @@ export async function putServiceUser(postgres: Postgres, serviceUrl: string): Pr
   for (const grant of grants) await run(postgres, grant, user);
 }
 
+/** Settings of the service user, in milliseconds. */
+const limits = Object.entries({
+  statement_timeout: statementMsMax,
+  idle_in_transaction_session_timeout: idleInTransactionMsMax,
+});
+
 /**
- * Limits the time of each statement of the user of a URL in this database. It is a setting of the user, because a
+ * Limits the time of each statement of the user of a URL in this database, and that of a transaction between two statements. It is a setting of the user, because a
  * pooler refuses it as a parameter of a connection (PgBouncer: "unsupported startup parameter"). If the migrating
  * user may not change the other one, nothing is limited.
  */
@@ -38,8 +44,10 @@ export async function limitStatements(postgres: Postgres, url: string): Promise<
     'select current_database() as database, current_user as self',
   );
   const [{ database, self } = { database: '', self: '' }] = rows;
-  const limit = `set statement_timeout = ${statementMsMax}`;
-  await run(postgres, `alter role %I in database %I ${limit}`, user || self, database).catch(ignoreDenied);
+  for (const [setting, ms] of limits) {
+    const statement = `alter role %I in database %I set ${setting} = ${ms}`;
+    await run(postgres, statement, user || self, database).catch(ignoreDenied);
+  }
 }
 
 /** Run in this order. `%I` is the user. */
@@ -66,15 +74,15 @@ export async function hintIfOwner(postgres: Postgres, logger: Logger): Promise<v
 }
 
 /**
- * Logs a warning at the start if no time limits the statements of the service, because the migrations were not allowed
+ * Logs a warning at the start for each time of the service that nothing limits, because the migrations were not allowed
  * to set it. Never throws.
  */
 export async function hintIfUnlimited(postgres: Postgres, logger: Logger): Promise<void> {
-  const shown = await within(hintTimeoutMs, () => postgres.raw('show statement_timeout')).catch(() => undefined);
-  if (shown?.rows[0]?.statement_timeout !== '0') return;
-  logger.warn(
-    `No time limits the statements of the user of DATABASE_URL; run: ALTER ROLE ... SET statement_timeout = ${statementMsMax}`,
-  );
+  for (const [setting, ms] of limits) {
+    const shown = await within(hintTimeoutMs, () => postgres.raw(`show ${setting}`)).catch(() => undefined);
+    if (shown?.rows[0]?.[setting] !== '0') continue;
+    logger.warn(`The user of DATABASE_URL has no ${setting}; run: ALTER ROLE ... SET ${setting} = ${ms}`);
+  }
 }
 
 /** Returns whether the connection can change the schema because its user owns the tables. */

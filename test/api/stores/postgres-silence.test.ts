@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { allowStatements, connectPostgres, type Postgres } from '../../../src/stores/postgres/client.ts';
 import { inTransaction } from '../../../src/stores/postgres/transaction.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
@@ -37,7 +37,7 @@ describe('a connection to Postgres over which nothing comes for thirteen seconds
   test.concurrent('is kept while it owes none: a transaction that waits for its caller goes on', async () => {
     const beside = connectPostgres(api.config.databaseUrl, 1);
     const waited = postgres.transaction(async (transaction) => {
-      await transaction.raw('select 1');
+      await allowStatements(transaction, 60_000);
       await beside.transaction(async (other) => {
         await allowStatements(other, 60_000);
         await other.raw('select pg_sleep(?)', [longerS]);
@@ -46,4 +46,15 @@ describe('a connection to Postgres over which nothing comes for thirteen seconds
     });
     await expect(waited.finally(() => beside.destroy())).resolves.toEqual([{ one: 1 }]);
   });
+});
+
+test('a transaction that gets no statement for five seconds loses its locks, and its next statement is answered 503', async () => {
+  const postgres = connectPostgres(inject('serviceDatabaseUrl'), 2);
+  const lock = 'select pg_advisory_xact_lock(20261128)';
+  const frozen = inTransaction(postgres, async (transaction) => {
+    await transaction.raw(lock);
+    await postgres.transaction((other) => other.raw(lock));
+    await transaction.raw('select 1');
+  });
+  await expect(frozen.finally(() => postgres.destroy())).rejects.toMatchObject({ code: 'postgres_unavailable' });
 });

@@ -96,15 +96,10 @@ async function statementsOf(work: () => Promise<void>): Promise<string[]> {
   return sent;
 }
 
-describe('the time of a statement', () => {
+describe('the time of a statement, and that of a transaction between two of them', () => {
   test('is limited for the user of the URL once that is set, and no parameter of the connection says so', async () => {
     const url = urlOf('promptlane_limited', 'password');
     await putServiceUser(owner, url);
-    const timeoutOf = async () => {
-      const connected = connectPostgres(url, 1);
-      const { rows } = await connected.raw('show statement_timeout').finally(() => connected.destroy());
-      return rows;
-    };
     const hints = async () => {
       const said: string[] = [];
       const connected = connectPostgres(url, 1);
@@ -112,10 +107,11 @@ describe('the time of a statement', () => {
       await hintIfUnlimited(connected, logger).finally(() => connected.destroy());
       return said;
     };
-    expect(await timeoutOf()).toEqual([{ statement_timeout: '0' }]);
-    expect(await hints()).toEqual([expect.stringContaining('statement_timeout = 10000')]);
+    expect(await limitsOf(url)).toEqual(['0', '0']);
+    const [ofStatement, ofPause] = ['statement_timeout = 10000', 'idle_in_transaction_session_timeout = 5000'];
+    expect(await hints()).toEqual([expect.stringContaining(ofStatement), expect.stringContaining(ofPause)]);
     await limitStatements(owner, url);
-    expect(await timeoutOf()).toEqual([{ statement_timeout: '10s' }]);
+    expect(await limitsOf(url)).toEqual(['10s', '5s']);
     expect(await hints()).toEqual([]);
   });
 
@@ -124,11 +120,16 @@ describe('the time of a statement', () => {
   });
 
   test('is that of every connection of the service', async () => {
-    const connected = connectPostgres(inject('serviceDatabaseUrl'), 1);
-    const { rows } = await connected.raw('show statement_timeout').finally(() => connected.destroy());
-    expect(rows).toEqual([{ statement_timeout: '10s' }]);
+    expect(await limitsOf(inject('serviceDatabaseUrl'))).toEqual(['10s', '5s']);
   });
 });
+
+async function limitsOf(url: string): Promise<string[]> {
+  const connected = connectPostgres(url, 1);
+  const settings = [`current_setting('statement_timeout')`, `current_setting('idle_in_transaction_session_timeout')`];
+  const { rows } = await connected.raw(`select array[${settings.join()}] as limits`).finally(() => connected.destroy());
+  return rows[0].limits;
+}
 
 test('granting again changes nothing, and gives the user the password of the URL', async () => {
   await putServiceUser(owner, inject('serviceDatabaseUrl'));
