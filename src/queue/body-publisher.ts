@@ -112,6 +112,7 @@ export function createBodyPublisher(
       job: queue.toKey(jobId),
       body: bodyKey(payload.projectId, jobId),
       backlog: backlogKey(workspaceId),
+      waiting: queue.toKey('prioritized'),
     };
     addStoreBody(transaction, { keys, body, meter, share, receivedAtMs: payload.receivedAtMs });
     const priority = schedule.priorityOf(workspaceId, share, { nowMs, baseS });
@@ -122,6 +123,8 @@ export function createBodyPublisher(
     const stored = readStoredBody(first);
     schedule.learn(workspaceId, share.lane, { cost: stored.backlog.cost, atMs: nowMs });
     baseS = stored.baseS;
+    const nextDueS = stored.nextPriority === undefined ? undefined : baseS + stored.nextPriority;
+    schedule.learnNext(share.lane, { dueS: nextDueS, atMs: nowMs });
     // A priority from the old base would delay the job by a day. Correcting it after the insert is
     // safe: the lanes were empty when the base was reset.
     if (baseS !== usedBaseS && !stored.duplicate) {

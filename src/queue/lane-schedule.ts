@@ -35,12 +35,20 @@ interface Remembered extends KnownBacklog {
 const inOrderFromS = 4;
 
 /**
+ * Of the time that a lane is late, the part that a new body waits. With 0, a backlog might wait forever behind new
+ * bodies of others; so it gets at least this part of `fairBytesPerS`.
+ */
+const lateShare = 1 / 32;
+
+/**
  * Decides the order of a lane. The priority of a body is the time of its turn if its workspace were
- * served at `fairBytesPerS`: the seconds since a base that all processes share, plus the seconds of
- * its backlog at that rate, at most a day.
- * So a body of a workspace with a short backlog goes before the backlog of another workspace. No
- * body waits forever: its time is fixed when it is received, and from then on it goes before every
- * new one.
+ * served at `fairBytesPerS`: the time of the lane, plus the seconds of its backlog at that rate, at most a day.
+ * So a body of a workspace with a short backlog goes before the backlog of another workspace.
+ * The time of the lane is the current one, in seconds since a base that all processes share. If the workers are slower
+ * than that rate, the turn of the next body is long over; then the time of the lane is shortly after that turn
+ * (`lateShare`), so that new bodies of others do not wait for a backlog. This is the virtual time of start-time fair
+ * queueing (Goyal, Vin and Cheng, SIGCOMM 1996).
+ * No body waits forever: its turn is fixed when it is received, and the time of the lane always goes on.
  * While a workspace has a backlog of some seconds, no body of it comes before an earlier one, although the
  * workers may be faster than that rate.
  * A process estimates the backlog from the answer of Redis to its last publish and from what it has
@@ -48,6 +56,8 @@ const inOrderFromS = 4;
  */
 export class LaneSchedule {
   readonly #backlogs = new LRUCache<string, Remembered>({ max: workspacesMax });
+  /** How late each lane is, in seconds. */
+  readonly #lateS = new Map<string, number>();
 
   /**
    * Returns the priority of a body that is published now. Counts the body as waiting until
@@ -59,10 +69,16 @@ export class LaneSchedule {
     const backlog = known === undefined ? 0 : leftOf(known, nowMs);
     const delayS = Math.min(delayMaxS, Math.floor(backlog / fairBytesPerS));
     const lastDueS = delayS < inOrderFromS ? 0 : (known?.lastDueS ?? 0);
-    const dueS = Math.max(Math.floor(nowMs / 1_000) + delayS, lastDueS);
+    const lateS = Math.floor((this.#lateS.get(lane) ?? 0) * (1 - lateShare));
+    const dueS = Math.max(Math.floor(nowMs / 1_000) - lateS + delayS, lastDueS);
     this.#backlogs.set(key, { cost: backlog + cost, atMs: nowMs, lastDueS: dueS });
     // 0 means no priority, and BullMQ serves such jobs first.
     return Math.min(priorityMax, Math.max(1, dueS - baseS));
+  }
+
+  /** Stores the turn of the next body of a lane, in seconds since the epoch; undefined when none waits. */
+  learnNext(lane: string, { dueS, atMs }: { dueS: number | undefined; atMs: number }): void {
+    this.#lateS.set(lane, dueS === undefined ? 0 : Math.max(0, Math.floor(atMs / 1_000) - dueS));
   }
 
   /** Stores the backlog that Redis reported. It includes the body that was just published. */

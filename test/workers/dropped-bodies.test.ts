@@ -302,6 +302,22 @@ describe('the order of the lane', () => {
   });
 });
 
+test('a body does not wait for the backlog of another workspace whose turn is over, because the workers are slow', async () => {
+  const lateMs = 320_000;
+  await redis.set(laneBaseKey, Math.floor((Date.now() - lateMs) / 1_000) - 60);
+  const clock = { nowMs: () => Date.now() - lateMs };
+  const then = createBodyPublisher(requests, { clock, barrier: { pass: async () => undefined } });
+  for (let i = 0; i < 80; i++) await publish('busy', { inflatedBytes: 512 * 1024 }, then);
+  await then.close();
+  // From its answer this process learns how late the lane is.
+  await publish('first');
+  const { jobId } = await publish('second');
+  const ended = await endAll();
+  // At least the thirty-second part of the time that the lane is late: 10 s, in which 20 bodies of the backlog come.
+  expect(ended.indexOf(jobId)).toBeGreaterThan(10);
+  expect(ended.indexOf(jobId)).toBeLessThan(30);
+});
+
 describe('while bodies of an hour ago wait', () => {
   const anHourAgoMs = Date.now() - 3_600_000;
   const info = 'aof_enabled:1\r\naof_last_write_status:ok\r\nmaxmemory_policy:noeviction\r\nused_memory:1\r\n';

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { BacklogShare } from '../../../src/queue/backlog.ts';
 import { costBytesMin, costOf, laneOf, largeBodyBytes, largeRepeatedBytes } from '../../../src/queue/ingest-lanes.ts';
@@ -61,6 +62,36 @@ describe('the priority of a body', () => {
     expect(flood(schedule, 'busy', { count: 1, cost: mebibyte }, startMs + 60_000)).toEqual([last]);
     schedule.learn('busy', 'ingest', { cost: mebibyte, atMs: startMs + 90_000 });
     expect(flood(schedule, 'busy', { count: 1, cost: mebibyte }, startMs + 90_000)).toEqual([141]);
+  });
+
+  it('is shortly after the turn of the next body, if the workers are slower than was expected', () => {
+    const schedule = new LaneSchedule();
+    const busy = flood(schedule, 'busy', { count: 900, cost: mebibyte });
+    const nowMs = startMs + 640_000;
+    // Of the 900 bodies 100 are done.
+    schedule.learnNext('ingest', { dueS: baseS + 150, atMs: nowMs });
+    const [quiet = 0] = flood(schedule, 'quiet', { count: 1, cost: 1 }, nowMs);
+    expect(busy.filter((priority) => priority < quiet).length).toBe(100 + Math.ceil(540 / 32));
+    schedule.learnNext('ingest', { dueS: undefined, atMs: nowMs });
+    expect(flood(schedule, 'quiet', { count: 1, cost: 1 }, nowMs)).toEqual([690]);
+  });
+
+  it('is the time of the lane, which goes on also if the next body stays the same, and never goes back', () => {
+    fc.assert(
+      fc.property(fc.array(fc.record({ waitedS: fc.nat(600), servedS: fc.nat(600) })), (steps) => {
+        const schedule = new LaneSchedule();
+        let [nowMs, next] = [startMs, baseS + 50];
+        const turns = steps.map(({ waitedS, servedS }, index) => {
+          nowMs += waitedS * 1_000;
+          next = Math.min(next + servedS, nowMs / 1_000);
+          schedule.learnNext('ingest', { dueS: next, atMs: nowMs });
+          return flood(schedule, `quiet ${index}`, { count: 1, cost: 1 }, nowMs)[0] ?? 0;
+        });
+        expect(turns).toEqual(turns.toSorted((a, b) => a - b));
+        schedule.learnNext('ingest', { dueS: next, atMs: nowMs + 32_000 });
+        expect(flood(schedule, 'later', { count: 1, cost: 1 }, nowMs + 32_000)[0]).toBeGreaterThan(turns.at(-1) ?? 0);
+      }),
+    );
   });
 
   it('counts the backlog of each lane for itself', () => {
