@@ -3,7 +3,7 @@ import { type ClickHouse, connectClickHouse } from '../stores/clickhouse/client.
 import { type Cluster, distributeTables } from '../stores/clickhouse/distribute-tables.ts';
 import { migrateClickHouse, readClickHouseLayout } from '../stores/clickhouse/migrate.ts';
 import { requireKnownLayout, UnknownLayoutError } from '../stores/layout.ts';
-import { allowStatements, connectPostgres, type Postgres } from '../stores/postgres/client.ts';
+import { allowPauses, allowStatements, connectPostgres, type Postgres } from '../stores/postgres/client.ts';
 import { migratePostgres, readPostgresLayout } from '../stores/postgres/migrate.ts';
 import { limitStatements, putServiceUser } from '../stores/postgres/service-role.ts';
 import { explainFault } from './explain-fault.ts';
@@ -85,7 +85,7 @@ const lockWaitMsMax = 120_000;
 async function withMigrationLock<T>(postgres: Postgres, work: () => Promise<T>): Promise<T> {
   return postgres.transaction(async (lockHolder) => {
     await allowStatements(lockHolder, lockWaitMsMax);
-    await lockHolder.raw('set local idle_in_transaction_session_timeout = 0');
+    await allowPauses(lockHolder, 0);
     await lockHolder.raw('select pg_advisory_xact_lock(?)', [lockKey]);
     return work();
   });

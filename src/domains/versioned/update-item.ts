@@ -34,6 +34,9 @@ export interface UpdatedItem<Content> extends ItemAt<Content> {
   createdVersion: boolean;
 }
 
+/** The content of an update is checked at most so often. Each time another update has changed the item meanwhile. */
+const checksMax = 20;
+
 /**
  * Changes metadata in place, and adds a version when the content differs from the newest version's.
  * @throws NotFoundError, PreconditionFailedError, ConflictError (`version_conflict`, `slug_taken`)
@@ -43,16 +46,33 @@ export async function updateItem<Content>(
   collection: Collection<Content>,
   input: UpdateItemInput<Content>,
 ): Promise<UpdatedItem<Content>> {
+  for (let checks = 1; ; checks++) {
+    const checked = await checkAhead(collection, input);
+    try {
+      return await storeUpdate(collection, input, checked);
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhile) || checks === checksMax) throw error;
+    }
+  }
+}
+
+/** @throws ChangedMeanwhile when the content is not the one that was checked */
+async function storeUpdate<Content>(
+  collection: Collection<Content>,
+  input: UpdateItemInput<Content>,
+  checked: Checked,
+): Promise<UpdatedItem<Content>> {
   const { kind } = collection;
   const { projectId } = input.project;
-  const check = await checkAhead(collection, input);
   return changeItem(collection, input, async (transaction) => {
     const item = await readLockedItem(transaction, kind, projectId, input.idOrSlug);
     requireConditions(item, input);
     const newest = await readVersion(transaction, kind, item, item.latestVersion);
     const content = input.merge(newest.content);
-    const createdVersion = hashOf(kind, content) !== newest.contentHash;
-    const references = createdVersion ? await check(content) : [];
+    const hash = hashOf(kind, content);
+    const createdVersion = hash !== newest.contentHash;
+    if (createdVersion && hash !== checked.hash) throw new ChangedMeanwhile(item.latestVersion);
+    const { references } = checked;
     const revised = await revise(transaction, collection, item, input);
     const author = authorOf(input);
     const version = createdVersion
@@ -105,21 +125,39 @@ export function requireConditions(item: Item, { ifMatch, baseVersion }: Conditio
   );
 }
 
+/** The hash of a content that was checked, and what it references. Undefined for a content that is stored already. */
+interface Checked {
+  hash: string | undefined;
+  references: readonly Reference[];
+}
+
+/** The newest version has changed since the new content was checked. */
+class ChangedMeanwhile extends ConflictError {
+  constructor(latestVersion: number) {
+    super(
+      'version_conflict',
+      `Other updates changed the newest version, now ${latestVersion}, again and again. Try again.`,
+      {
+        extra: { current_version: latestVersion },
+      },
+    );
+  }
+}
+
 /**
- * Checks the new content before anything is locked, because the check may take a while. The
- * returned function checks again only when the newest version has changed meanwhile.
+ * Checks the new content before anything is locked, because the check may take a while, or wait for other work of the
+ * workspace.
  */
 async function checkAhead<Content>(
   { kind, postgres, checkContent }: Collection<Content>,
   input: UpdateItemInput<Content>,
-): Promise<(content: Content) => Promise<readonly Reference[]>> {
+): Promise<Checked> {
   const { item, version } = await readNewest(postgres, kind, input.project.projectId, input.idOrSlug);
   requireConditions(item, input);
   const wanted = input.merge(version.content);
   const hash = hashOf(kind, wanted);
-  if (hash === version.contentHash) return (content) => checkContent(content, input);
-  const references = await checkContent(wanted, input);
-  return async (content) => (hashOf(kind, content) === hash ? references : checkContent(content, input));
+  if (hash === version.contentHash) return { hash: undefined, references: [] };
+  return { hash, references: await checkContent(wanted, input) };
 }
 
 /** Stores changed metadata. Returns whether anything changed. */

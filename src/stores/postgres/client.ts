@@ -49,14 +49,18 @@ export function connectPostgres(databaseUrl: string, poolMax = 10): Postgres {
   });
 }
 
-/** Allows each statement of a transaction, and each pause between two of them, `statementMs`, until the transaction ends. */
+/** Allows each statement of a transaction `statementMs`, until the transaction ends. */
 export async function allowStatements(transaction: Transaction, statementMs: number): Promise<void> {
   await transaction.raw(`set local statement_timeout = ${statementMs}`);
-  await transaction.raw(`set local idle_in_transaction_session_timeout = ${statementMs}`);
   const socket = socketOf(await transaction.client.acquireConnection());
   socket.setTimeout(statementMs + silenceGraceMs);
   const restore = () => socket.setTimeout(statementMsMax + silenceGraceMs);
   transaction.executionPromise.then(restore, restore);
+}
+
+/** Allows each pause between two statements of a transaction `pauseMs`, until the transaction ends. 0 is no limit. */
+export async function allowPauses(transaction: Transaction, pauseMs: number): Promise<void> {
+  await transaction.raw(`set local idle_in_transaction_session_timeout = ${pauseMs}`);
 }
 
 /**

@@ -79,6 +79,23 @@ describe('200', () => {
     }
   });
 
+  test('updates of the template and of the config at once are each in the versions that follow', async () => {
+    const { id } = await it.newPrompt();
+    const bodies = Array.from({ length: 10 }, (_, index) => [
+      { template: `v${index}` },
+      { config: { n: index } },
+    ]).flat();
+    const answers = await Promise.all(bodies.map((body) => update(id, body)));
+    expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
+    const { data } = await versionsOf(id);
+    expect(data).toHaveLength(bodies.length + 1);
+    const changes = data.slice(0, -1).map((version, index) => {
+      const before = data[index + 1];
+      return [version.template !== before?.template, JSON.stringify(version.config) !== JSON.stringify(before?.config)];
+    });
+    expect(changes.map(([ofTemplate, ofConfig]) => Number(ofTemplate) + Number(ofConfig))).toEqual(bodies.map(() => 1));
+  });
+
   test('of updates at once from the same base_version exactly one is stored', async () => {
     const { id } = await it.newPrompt();
     const bodies = Array.from({ length: 10 }, (_, index) => ({ template: `b${index}`, base_version: 1 }));

@@ -12,7 +12,7 @@ test('as many new prompts as an import may have get their ids in small steps', a
     for (const binding of bindings) if (Array.isArray(binding)) steps.push(binding.length);
   });
   const transaction = await postgres.transaction();
-  await createStaging(transaction);
+  await createStaging(transaction, { checkingMsMax: 1_000 });
   await transaction.raw(
     `insert into staged_items (line, kind, slug) select n, 'prompt', 'p' || n from generate_series(1, 50000) n`,
   );
@@ -22,4 +22,14 @@ test('as many new prompts as an import may have get their ids in small steps', a
   await postgres.destroy();
   expect(counted).toEqual([{ ids: '50000' }]);
   expect(Math.max(...steps)).toBeLessThanOrEqual(2_000);
+});
+
+test('an import whose other lines are only checked, because one has a fault, may be without statements for as long', async () => {
+  const postgres = connectPostgres(inject('serviceDatabaseUrl'), 1);
+  const transaction = await postgres.transaction();
+  await createStaging(transaction, { checkingMsMax: 120_000 });
+  const { rows } = await transaction.raw('show idle_in_transaction_session_timeout');
+  await transaction.rollback();
+  await postgres.destroy();
+  expect(rows).toEqual([{ idle_in_transaction_session_timeout: '125s' }]);
 });

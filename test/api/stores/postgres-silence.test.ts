@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { allowStatements, connectPostgres, type Postgres } from '../../../src/stores/postgres/client.ts';
+import { allowPauses, allowStatements, connectPostgres, type Postgres } from '../../../src/stores/postgres/client.ts';
 import { inTransaction } from '../../../src/stores/postgres/transaction.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 
@@ -37,7 +37,7 @@ describe('a connection to Postgres over which nothing comes for thirteen seconds
   test.concurrent('is kept while it owes none: a transaction that waits for its caller goes on', async () => {
     const beside = connectPostgres(api.config.databaseUrl, 1);
     const waited = postgres.transaction(async (transaction) => {
-      await allowStatements(transaction, 60_000);
+      await allowPauses(transaction, 60_000);
       await beside.transaction(async (other) => {
         await allowStatements(other, 60_000);
         await other.raw('select pg_sleep(?)', [longerS]);

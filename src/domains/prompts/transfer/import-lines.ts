@@ -2,7 +2,12 @@ import type { FileHandle } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { ConflictError, type Fault, InvalidError } from '../../../lib/errors.ts';
 import type { FairLane } from '../../../lib/fair-lane.ts';
-import type { Postgres } from '../../../stores/postgres/client.ts';
+import {
+  allowPauses,
+  idleInTransactionMsMax,
+  type Postgres,
+  type Transaction,
+} from '../../../stores/postgres/client.ts';
 import type { Invalidations } from '../../../stores/postgres/invalidations.ts';
 import { inTransaction } from '../../../stores/postgres/transaction.ts';
 import { recordAudit } from '../../audit/index.ts';
@@ -80,7 +85,7 @@ async function importFile(
   const staging: StageDeps = { threads: threads.of(acting.project.workspaceId, acting.waiter), deadline };
   try {
     return await inTransaction(postgres, async (transaction) => {
-      await createStaging(transaction);
+      await createStaging(transaction, { checkingMsMax: importMsMax });
       const errors = await stageLines(staging, transaction, { file, encoding });
       const done = errors.length > 0 ? reportOf(errors) : await merge(transaction, acting, { deadline, changed });
       if (!dryRun) refuse(done);
@@ -115,12 +120,13 @@ class UndoneImport extends Error {
  * no deadlock occurs.
  */
 async function merge(
-  transaction: Postgres,
+  transaction: Transaction,
   acting: Acting,
   { deadline, changed }: { deadline: Deadline; changed: ChangeHook | undefined },
 ): Promise<ImportReport> {
   const { project, actor } = acting;
   const { projectId, workspaceId } = project;
+  await allowPauses(transaction, idleInTransactionMsMax);
   await matchStaged(transaction, promptKind, projectId);
   await lockPartGraph(transaction, projectId, 'change');
   await matchStaged(transaction, partKind, projectId);

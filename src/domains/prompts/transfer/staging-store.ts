@@ -1,4 +1,10 @@
-import { allowStatements, type Postgres, type Transaction } from '../../../stores/postgres/client.ts';
+import {
+  allowPauses,
+  allowStatements,
+  idleInTransactionMsMax,
+  type Postgres,
+  type Transaction,
+} from '../../../stores/postgres/client.ts';
 import { partKind } from '../../parts/index.ts';
 import type { Reference } from '../../versioned/index.ts';
 import { type PromptContent, promptKind } from '../prompt-content.ts';
@@ -15,10 +21,15 @@ const statementMsMax = 60_000;
 
 /**
  * Creates temporary tables that exist in this transaction only. Staging there locks no other table
- * while lines are read.
+ * while lines are read. After the first fault the other lines are only checked, without a statement, for at most
+ * `checkingMsMax`.
  */
-export async function createStaging(transaction: Transaction): Promise<void> {
+export async function createStaging(
+  transaction: Transaction,
+  { checkingMsMax }: { checkingMsMax: number },
+): Promise<void> {
   await allowStatements(transaction, statementMsMax);
+  await allowPauses(transaction, checkingMsMax + idleInTransactionMsMax);
   await transaction.raw(`
     create temporary table staged_items (
       line integer, kind text, slug text, name text, description text, tags text[], type text, versions integer, labels json,
