@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { recordEvents } from '../../src/domains/events/index.ts';
 import { pruneEvents, pruneWebhooks } from '../../src/domains/webhooks/jobs.ts';
+import { lockWebhook } from '../../src/domains/webhooks/webhook-store.ts';
+import type { ProjectId } from '../../src/lib/ids.ts';
 import { newProject, type ProjectOfTest } from '../support/api.ts';
 import { until } from '../support/until.ts';
 import { latestAudit } from '../support/users.ts';
@@ -86,6 +88,23 @@ describe('a receiver', () => {
     expect(text).toMatch(/webhook_attempts_total{outcome="succeeded",process="api"} \d/);
     expect(text).toMatch(/webhook_deliveries_pending{process="api"} 0\n/);
     expect(text).toMatch(/webhook_deliveries_oldest_pending_seconds{process="api"} 0\n/);
+  });
+
+  test('whose webhook a frozen process has locked holds up the deliveries of nobody', async () => {
+    const project = await newProject(api);
+    const receiver = await receive((response) => response.end());
+    const webhook = await newWebhook(api, project, receiver);
+    const eventId = await sendTest(api, project, webhook);
+    await api.postgres.transaction(async (frozen) => {
+      await lockWebhook(frozen, project.id as ProjectId, webhook.id);
+      lane = api.startLane();
+      await until(
+        'its deliveries are made',
+        4_000,
+        async () => (await deliveriesOf(api, project, webhook)).length === 1,
+      );
+    });
+    await untilDelivered(api, project, webhook, eventId);
   });
 
   test('that redirects gets no other request than those to its own URL', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { settleCounter } from '../../src/domains/quotas/settle-counter.ts';
 import { type SettleUsageDeps, settleMonthlyUsage } from '../../src/domains/quotas/settle-monthly-usage.ts';
 import { monthOf, slotNumber, usageEntry } from '../../src/domains/quotas/usage.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -121,6 +122,16 @@ describe('settling the month', () => {
     await enter(project, 30, String(slotNumber(Date.now() + 300_000)));
     await untilUsed(project, 32);
     await untilUsed(project, 32);
+  });
+
+  test('has no effect if its worker was frozen, and another one has settled since', async () => {
+    const nowMs = Date.now();
+    const key = usageKey(newId('wsp'), 'spans', monthOf(nowMs));
+    await redis.hset(key, { total: 90, 100: 40, 101: 50 });
+    const settled = { key, mayFall: true, expiresAtS: Math.ceil(nowMs / 1_000) + 60 };
+    expect(await settleCounter(redis, { ...settled, stored: 40, firstOpenSlot: 101, nowMs })).toBe(0);
+    expect(await settleCounter(redis, { ...settled, stored: 0, firstOpenSlot: 100, nowMs: nowMs - 1 })).toBe(0);
+    expect(await redis.hgetall(key)).toEqual({ total: '90', 101: '50', settled_at_ms: String(nowMs) });
   });
 
   test('builds the counters anew that Redis has lost', async () => {

@@ -44,7 +44,7 @@ export async function findChangedPrices(
  */
 export async function lockModelPrices(transaction: Postgres, projectId: string): Promise<ModelPriceList | undefined> {
   // The row of the project is locked, because a row of prices may not exist yet.
-  await transaction('projects').where({ id: projectId }).forUpdate().first('id');
+  await transaction('projects').where({ id: projectId }).forNoKeyUpdate().first('id');
   return findModelPrices(transaction, projectId);
 }
 

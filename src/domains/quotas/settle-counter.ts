@@ -4,9 +4,11 @@ import { createScript } from '../../stores/redis/script.ts';
 /**
  * Corrects a counter: the stored units received before a minute, plus what was counted for that
  * minute and later. Concurrent additions are kept. ARGV: stored units, the first minute that is not
- * settled, whether the total may decrease, now, expiry.
+ * settled, whether the total may decrease, now, expiry. A settlement that began before the last one has no effect: the
+ * minutes that it counts as open may be gone.
  */
 const lua = `
+if tonumber(redis.call('HGET', KEYS[1], 'settled_at_ms') or 0) > tonumber(ARGV[4]) then return 0 end
 local fields = redis.call('HGETALL', KEYS[1])
 local current, open = 0, 0
 for i = 1, #fields, 2 do

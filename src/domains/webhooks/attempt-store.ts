@@ -31,7 +31,8 @@ export async function lockAttempt(
 ): Promise<AttemptState | undefined> {
   const webhook = await transaction('webhooks')
     .where({ id: webhook_id, workspace_id, deleted_at: null })
-    .forUpdate()
+    // Makers of deliveries, which reference it, do not wait.
+    .forNoKeyUpdate()
     .first<{ consecutive_failures: number; failing_for: string } | undefined>(
       'consecutive_failures',
       transaction.raw("extract(epoch from coalesce(now() - failing_since, interval '0')) * 1000 as failing_for"),

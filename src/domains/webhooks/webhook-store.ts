@@ -94,7 +94,7 @@ export async function lockWebhook(
 ): Promise<Webhook | undefined> {
   const row = await transaction('webhooks')
     .where({ project_id: projectId, id, deleted_at: null })
-    .forUpdate()
+    .forNoKeyUpdate()
     .first<Row | undefined>(columns);
   return row && toWebhook(row);
 }

@@ -9,6 +9,7 @@ export interface Change {
 
 interface Row {
   snapshot: string;
+  at_ms: number;
   topic: string | null;
   subject_id: string;
   xid: string;
@@ -23,7 +24,7 @@ const pageRowsMax = 1_000;
  * (postgresql.org/docs/current/functions-info.html, pg_visible_in_snapshot).
  */
 const pageQuery = `
-  select snapshot::text, topic, subject_id, xid::text
+  select snapshot::text, extract(epoch from clock_timestamp())::float8 * 1000 as at_ms, topic, subject_id, xid::text
   from (select coalesce($5::pg_snapshot, pg_current_snapshot()) as snapshot) now
   left join lateral (
     select topic, subject_id, xid from changes
@@ -34,6 +35,12 @@ const pageQuery = `
     limit ${pageRowsMax}
   ) page on true
   order by page.xid, topic, subject_id`;
+
+/**
+ * Longer than any of our transactions. Processes read several times per second, and start over
+ * after a failed read.
+ */
+const keptMs = 5 * 60_000;
 
 /** A snapshot that sees no transaction. */
 const beforeAll = '1:1:';
@@ -50,14 +57,19 @@ export class ChangeReader {
    * {@link reset}.
    */
   #reported: string | undefined;
+  /** The time of the last read by the clock of Postgres: that of a paused process stands still. */
+  #readAtMs = 0;
+  readonly #pauseMsMax: number;
 
-  constructor(databaseUrl: string) {
+  /** @param options.pauseMsMax after a longer time without a read, changes may be deleted that it has not read */
+  constructor(databaseUrl: string, { pauseMsMax = keptMs / 2 } = {}) {
     this.#databaseUrl = databaseUrl;
+    this.#pauseMsMax = pauseMsMax;
   }
 
   /**
    * Reads the new changes. Returns undefined when anything may have changed, because there was no
-   * earlier read.
+   * earlier read, or the last one is too long ago.
    * @throws an error when the database is unavailable
    */
   async read(): Promise<Change[] | undefined> {
@@ -66,17 +78,22 @@ export class ChangeReader {
     let cursor = [String(oldestRunning(since ?? beforeAll)), '', ''];
     const changes: Change[] = [];
     let snapshot: string | undefined;
+    let atMs = 0;
     for (let full = since !== undefined; full || snapshot === undefined; ) {
       const page: Row[] = (await client.query<Row>(pageQuery, [since ?? beforeAll, ...cursor, snapshot])).rows;
       snapshot ??= page[0]?.snapshot ?? beforeAll;
+      atMs = page[0]?.at_ms ?? 0;
       for (const { topic, subject_id: id } of page) if (topic !== null) changes.push({ topic, id });
       const last = page.at(-1);
       full = full && page.length === pageRowsMax && last !== undefined;
       if (last !== undefined) cursor = [last.xid, last.topic ?? '', last.subject_id];
     }
+    const pauseMs = atMs - this.#readAtMs;
     this.#reported = snapshot;
+    this.#readAtMs = atMs;
     // Transaction ids that decrease mean another server.
-    const isKnown = since !== undefined && oldestRunning(snapshot) >= oldestRunning(since);
+    const isKnown =
+      since !== undefined && oldestRunning(snapshot) >= oldestRunning(since) && pauseMs <= this.#pauseMsMax;
     return isKnown ? changes : undefined;
   }
 
@@ -105,12 +122,6 @@ export class ChangeReader {
 function oldestRunning(snapshot: string): bigint {
   return BigInt(snapshot.slice(0, snapshot.indexOf(':')));
 }
-
-/**
- * Longer than any of our transactions. Processes read several times per second, and start over
- * after a failed read.
- */
-const keptMs = 5 * 60_000;
 
 /**
  * Deletes changes that every process has read and returns their number.

@@ -6,8 +6,9 @@ import { newDatabase } from '../../support/own-database.ts';
 
 let postgres: Postgres;
 let reader: ChangeReader;
+let url: string;
 beforeAll(async () => {
-  const url = await newDatabase();
+  url = await newDatabase();
   postgres = connectPostgres(url, 2);
   reader = new ChangeReader(url);
   expect(await reader.read()).toBeUndefined();
@@ -56,4 +57,16 @@ test('what was read once costs no time of the event loop while an earlier transa
   const { active } = performance.eventLoopUtilization(before);
   await open.rollback();
   expect(active).toBeLessThan(200);
+});
+
+test('after a pause in which changes may have been deleted, anything may have changed', async () => {
+  const paused = new ChangeReader(url, { pauseMsMax: 50 });
+  await paused.read();
+  await postgres.raw('select pg_sleep(0.1)');
+  expect(await paused.read()).toBeUndefined();
+  paused.reset();
+  // One that reads more often knows what has changed.
+  await idsRead();
+  await postgres.raw('select pg_sleep(0.1)');
+  expect(await reader.read()).toEqual([]);
 });
