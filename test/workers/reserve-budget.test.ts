@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { reserveBudget } from '../../src/domains/budgets/reserve-budget.ts';
+import { keepReservation, reserveBudget } from '../../src/domains/budgets/reserve-budget.ts';
 import { type ClickHouse, connectClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { connectPostgres, type Postgres, type Transaction } from '../../src/stores/postgres/client.ts';
 import { newProject, type ProjectOfTest, startApi, type TestApi } from '../support/api.ts';
@@ -175,4 +175,18 @@ test('reservations of one workspace read the spend one after the other, beside t
   release();
   expect(await Promise.all(all)).toHaveLength(4);
   expect(counts.reads).toBe(4);
+});
+
+test('a reservation is kept for the run that is stored, and ends soon without one', async () => {
+  const project = await newProject(api);
+  await putBudget(api, project, blocking);
+  const id = await reserve(project, 1n);
+  const rowOf = () => postgres('budget_reservations').where({ project_id: project.id, id });
+  const endsInMs = async () => (await rowOf().first('expires_at')).expires_at.getTime() - Date.now();
+  expect(await endsInMs()).toBeLessThan(60_000);
+  const keep = () => keepReservation(postgres, { projectId: project.id, id, expiresAt: new Date(Date.now() + dayMs) });
+  await keep();
+  expect(await endsInMs()).toBeGreaterThan(dayMs - 60_000);
+  await rowOf().update({ expires_at: new Date(0) });
+  await expect(keep()).rejects.toMatchObject({ code: 'postgres_unavailable' });
 });

@@ -1,3 +1,5 @@
+import type { Waiter } from '../../lib/fair-lane-options.ts';
+
 /** Feedback that may concern a call of a prompt. */
 export interface PromptFeedback {
   /** The trace of feedback on an execution or span; null for feedback on the prompt itself. */
@@ -15,11 +17,13 @@ export interface FeedbackOfPrompts {
   /**
    * Returns the newest feedback on executions, spans and this prompt since a time, at most `max`.
    * Feedback on a call can come later than the call, feedback on the prompt must be of the window.
-   * Returns none while the feedback cannot be read.
+   * @throws RateLimitedError when the workspace reads too much feedback
+   * @throws UnavailableError while Postgres is unavailable or busy
    */
   ofPrompt(
     project: { workspaceId: string; projectId: string },
     query: { promptId: string; fromMs: number; toMs: number; max: number },
+    waiter: Waiter,
   ): Promise<readonly PromptFeedback[]>;
 }
 

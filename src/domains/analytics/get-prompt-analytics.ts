@@ -69,10 +69,11 @@ export async function getPromptAnalytics(
   const buckets = bucketsOf(query, nowMs);
   const item = await deps.prompts.read({ projectId, workspaceId }, idOrSlug);
   const versions = comparedVersions(item, query.compare);
+  const ofItem = { promptId: item.id, ...buckets.window, max: feedbackMax + 1 };
   const [dataAsOf, [mentions], feedback] = await Promise.all([
     readDataAsOf(() => deps.oldestUnstoredMs(workspaceId), nowMs),
     findPromptMentions(deps.postgres, projectId, [item.id]),
-    deps.feedback.ofPrompt({ workspaceId, projectId }, { promptId: item.id, ...buckets.window, max: feedbackMax + 1 }),
+    deps.feedback.ofPrompt({ workspaceId, projectId }, ofItem, { signal }),
   ]);
   const groupsInSeries = Math.max(1, Math.floor(seriesMax / buckets.starts.length));
   const calls = { projectId, window: buckets.window, mentions: mentions ?? { id: item.id, names: [], keys: [] } };

@@ -172,6 +172,18 @@ export async function insertReservation(
   return id;
 }
 
+/** Sets when a reservation ends. Returns false if it has ended. */
+export async function extendReservation(
+  transaction: Postgres,
+  { projectId, id, expiresAt }: { projectId: string; id: string; expiresAt: Date },
+): Promise<boolean> {
+  const extended = await transaction('budget_reservations')
+    .where({ project_id: projectId, id })
+    .where('expires_at', '>', transaction.fn.now())
+    .update({ expires_at: expiresAt });
+  return extended > 0;
+}
+
 /** Deletes a reservation. */
 export async function deleteReservation(postgres: Postgres, projectId: string, id: string): Promise<void> {
   await postgres('budget_reservations').where({ project_id: projectId, id }).delete();

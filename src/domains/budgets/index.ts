@@ -1,3 +1,3 @@
 export { BudgetGuard, type Spending } from './budget-guard.ts';
 export { exportBudgetMetrics } from './export-budget-metrics.ts';
-export { releaseReservation, requireBudget, reserveBudget } from './reserve-budget.ts';
+export { keepReservation, releaseReservation, requireBudget, reserveBudget } from './reserve-budget.ts';

@@ -1,10 +1,18 @@
 import { ConflictError, ExhaustedError } from '../../lib/errors.ts';
 import { formatUsd } from '../../lib/money.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { postgresAway } from '../../stores/postgres/errors.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import { budgetTag, type Period, periodOf } from './budget.ts';
 import { type BudgetGuard, type BudgetLimit, budgetExceeded, describeLimit, type Spending } from './budget-guard.ts';
-import { deleteReservation, findBudget, insertReservation, lockBudget, sumReserved } from './budget-store.ts';
+import {
+  deleteReservation,
+  extendReservation,
+  findBudget,
+  insertReservation,
+  lockBudget,
+  sumReserved,
+} from './budget-store.ts';
 
 /**
  * Refuses to optimize a prompt when a budget blocks it.
@@ -68,6 +76,17 @@ function noRoom(limit: BudgetLimit, period: Period, neededNanoUsd: bigint): Exha
       `what other runs have reserved. Give the run a budget.max_cost_usd of at most ${left}.`,
     { extra: { ...describeLimit(limit, period), needed } },
   );
+}
+
+/**
+ * Keeps a reservation until a time, in the transaction that stores what it is for.
+ * @throws UnavailableError if it has ended meanwhile
+ */
+export async function keepReservation(
+  transaction: Postgres,
+  reservation: { projectId: string; id: string; expiresAt: Date },
+): Promise<void> {
+  if (!(await extendReservation(transaction, reservation))) throw postgresAway();
 }
 
 /** Ends a reservation. Does nothing if it has ended. */

@@ -1,3 +1,4 @@
+import type { Waiter } from '../../lib/fair-lane-options.ts';
 import type { FeedbackWire } from './feedback.schema.ts';
 
 /**
@@ -16,10 +17,17 @@ export interface FeedbackOfExecutions {
    */
   listOf(project: ProjectOfFeedback, traceId: string): Promise<ExecutionFeedback>;
   /**
-   * Returns at most `max` traces that got feedback at or after `fromMs`.
-   * @throws UnavailableError while Postgres is unavailable
+   * Returns the traces that got feedback at or after `fromMs`; undefined when they are more than `max`, or have too
+   * many entries to be looked at.
+   * @throws RateLimitedError when the workspace reads too much feedback
+   * @throws UnavailableError while Postgres is unavailable or busy
    */
-  tracesWith(projectId: string, fromMs: number, max: number): Promise<readonly string[]>;
+  tracesWith(
+    project: ProjectOfFeedback,
+    fromMs: number,
+    max: number,
+    waiter: Waiter,
+  ): Promise<readonly string[] | undefined>;
 }
 
 /** A project, and the workspace whose share its reads take. */

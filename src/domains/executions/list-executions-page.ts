@@ -63,13 +63,12 @@ export function listExecutionsPage(deps: ListExecutionsDeps, input: ListExecutio
   const searches =
     filter !== undefined || includeTotal || q !== undefined || input.query[attributePrefix] !== undefined;
   const clickhouse = stoppable(deps.clickhouse, reader.signal);
-  return deps.lanes[searches ? 'search' : 'quick'](reader, () =>
-    readPage({ ...deps, clickhouse }, input, reader.workspaceId),
-  );
+  return deps.lanes[searches ? 'search' : 'quick'](reader, () => readPage({ ...deps, clickhouse }, input, reader));
 }
 
-async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput, workspaceId: string) {
+async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput, reader: Reader) {
   const { projectId, query } = input;
+  const { workspaceId } = reader;
   const { cursor, limit, fields, include_total: includeTotal, ...asked } = query;
   const { from, to, sort, ...filters } = asked;
   const fingerprint = fingerprintOf({ list: 'executions', projectId, ...asked });
@@ -79,7 +78,7 @@ async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput, wo
     projectId,
     fromUnixNano: unixNanoFromDate(window.from),
     toUnixNano: unixNanoFromDate(window.to),
-    condition: await conditionFor(deps, projectId, conditionOf(filters), window.from),
+    condition: await conditionFor(deps, projectId, reader, { condition: conditionOf(filters), from: window.from }),
     sort,
   };
   const start = decoded && { asOfMs: decoded[2], after: { key: decoded[3], traceId: decoded[4] } };
@@ -102,13 +101,7 @@ async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput, wo
     limit,
     ({ execution }) => only(executionToWire(execution, scores?.get(execution.traceId) ?? null), fields),
     ({ place }) =>
-      encodeCursor(deps.cursorSecret, fingerprint, [
-        window.from.toISOString(),
-        window.to.toISOString(),
-        asOfMs,
-        place.key,
-        place.traceId,
-      ]),
+      encodeCursor(deps.cursorSecret, fingerprint, [wireWindow.from, wireWindow.to, asOfMs, place.key, place.traceId]),
   );
   return { data, page: { ...page, ...(total === undefined ? {} : { total }) }, window: wireWindow };
 }
@@ -120,12 +113,13 @@ const clockToleranceMs = 24 * 60 * 60_000;
 async function conditionFor(
   { postgres, feedback }: ListExecutionsDeps,
   projectId: string,
-  condition: Condition,
-  from: Date,
+  reader: Reader,
+  { condition, from }: { condition: Condition; from: Date },
 ): Promise<Condition> {
   const expanded = await expandPrompts(condition, (ids) => findPromptMentions(postgres, projectId, ids));
   const sinceMs = from.getTime() - clockToleranceMs;
-  return expandFeedback(expanded, (max) => feedback.tracesWith(projectId, sinceMs, max));
+  const project = { projectId, workspaceId: reader.workspaceId };
+  return expandFeedback(expanded, (max) => feedback.tracesWith(project, sinceMs, max, reader));
 }
 
 const idsOf = (rows: readonly ListedExecution[]) => rows.map(({ execution }) => execution.traceId);

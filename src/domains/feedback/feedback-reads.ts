@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimitedError, UnavailableError } from '../../lib/errors.ts';
 import { FairLane } from '../../lib/fair-lane.ts';
+import { requestWaitMsMax, type Waiter } from '../../lib/fair-lane-options.ts';
 import { TimeoutError, within } from '../../lib/within.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
-import type { FeedbackOfPrompts, PromptFeedback } from '../analytics/index.ts';
+import type { FeedbackOfPrompts } from '../analytics/index.ts';
 import type { FeedbackOfExecutions, ProjectOfFeedback } from '../executions/index.ts';
 import {
   findTracesWithFeedback,
@@ -14,6 +15,8 @@ import {
 } from './execution-feedback-store.ts';
 import { feedbackToWire } from './feedback.schema.ts';
 import { listedOfExecutionMax } from './limits.ts';
+
+type QueryOfPrompt = Parameters<FeedbackOfPrompts['ofPrompt']>[1];
 
 const projectsMax = 10_000;
 const lifeMs = 5_000;
@@ -33,7 +36,7 @@ export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
    */
   readonly #lane = new FairLane({
     ...{ name: 'reads of feedback', capacity: 4, perKey: 2 },
-    ...{ waitingPerKey: 64, waitingMax: 1_024 },
+    ...{ waitingPerKey: 64, waitingMax: 1_024, waitMsMax: requestWaitMsMax },
   });
   /** Projects for which Postgres is not asked again for now. */
   readonly #skipped = new LRUCache<string, true>({ max: projectsMax, ttl: waitMsMax });
@@ -74,16 +77,16 @@ export class FeedbackReads implements FeedbackOfExecutions, FeedbackOfPrompts {
     });
   }
 
-  async tracesWith(projectId: string, fromMs: number, max: number): Promise<readonly string[]> {
+  async tracesWith({ workspaceId, projectId }: ProjectOfFeedback, fromMs: number, max: number, waiter: Waiter) {
     if (!(await this.#has(projectId))) return [];
-    return findTracesWithFeedback(this.#postgres, { projectId, fromMs, max });
+    const find = () => findTracesWithFeedback(this.#postgres, { projectId, fromMs, max });
+    return this.#lane.run(workspaceId, find, { waiter });
   }
 
   /** Feedback on a prompt alone does not count as feedback on executions, so it is always looked for. */
-  async ofPrompt(project: ProjectOfFeedback, query: Parameters<FeedbackOfPrompts['ofPrompt']>[1]) {
-    return this.#orWithout<readonly PromptFeedback[]>(project, [], () =>
-      listFeedbackOfPrompt(this.#postgres, { projectId: project.projectId, ...query }),
-    );
+  async ofPrompt({ workspaceId, projectId }: ProjectOfFeedback, query: QueryOfPrompt, waiter: Waiter) {
+    const list = () => listFeedbackOfPrompt(this.#postgres, { projectId, ...query });
+    return this.#lane.run(workspaceId, list, { waiter });
   }
 
   async #has(projectId: string): Promise<boolean> {

@@ -5,7 +5,13 @@ import type { Postgres } from '../../stores/postgres/client.ts';
 import { inTransaction } from '../../stores/postgres/transaction.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { type AuditActor, recordAudit } from '../audit/index.ts';
-import { type BudgetGuard, releaseReservation, requireBudget, reserveBudget } from '../budgets/index.ts';
+import {
+  type BudgetGuard,
+  keepReservation,
+  releaseReservation,
+  requireBudget,
+  reserveBudget,
+} from '../budgets/index.ts';
 import { consumeQuota, type Limiter } from '../quotas/index.ts';
 import type { Item } from '../versioned/index.ts';
 import type { ProjectScope, WorkspaceScope } from '../workspaces/index.ts';
@@ -40,6 +46,8 @@ export interface Starting {
 /** Runs of a workspace that have not ended. They begin in turn. */
 const activeRunsMax = 50;
 const retryAfterS = 60;
+/** Longer than a run takes to be stored. The reservation of one that was not stored, as its process was killed, ends then. */
+const storingMs = 5 * 60_000;
 /** A run may wait so long for its turn before its reservation of the budget ends. */
 const waitingMs = 24 * 3_600_000;
 const durationSMax = 86_400;
@@ -57,6 +65,8 @@ export async function startRun(deps: StartRunDeps, { project, actor, limited, ru
   await requireBudget({ guard: deps.budgets }, { projectId, workspaceId, ...models });
   await refuseActive(deps.postgres, project, promptId);
   const reservationId = await reserve(deps, projectId, run);
+  const durationMs = (run.config.budget.maxDurationS ?? durationSMax) * 1_000;
+  const expiresAt = new Date(Date.now() + durationMs + waitingMs);
   try {
     const stored = await inTransaction(deps.postgres, async (transaction) => {
       const inserted = await insertRun(transaction, {
@@ -65,6 +75,7 @@ export async function startRun(deps: StartRunDeps, { project, actor, limited, ru
         ...{ plan: run.plan, warnings: run.warnings },
       });
       if (inserted === undefined) throw inProgress(await findActiveRunId(transaction, { projectId, promptId }));
+      if (reservationId !== null) await keepReservation(transaction, { projectId, id: reservationId, expiresAt });
       const ref = { projectId, runId: inserted.id };
       await insertRows(transaction, ref, run.rows);
       await insertRunEvents(transaction, ref, [{ type: 'state', data: { status: inserted.state } }]);
@@ -121,9 +132,7 @@ function inProgress(runId: string | undefined): ConflictError {
 async function reserve(deps: StartRunDeps, projectId: string, { config, plan }: RunToStart): Promise<string | null> {
   const amountNanoUsd = parseUsd(config.budget.maxCostUsd ?? plan.estimated_cost_usd?.[1]) ?? 0n;
   if (amountNanoUsd === 0n) return null;
-  const durationMs = (config.budget.maxDurationS ?? durationSMax) * 1_000;
-  const expiresAt = new Date(Date.now() + durationMs + waitingMs);
-  return reserveBudget(deps, { projectId, amountNanoUsd, expiresAt });
+  return reserveBudget(deps, { projectId, amountNanoUsd, expiresAt: new Date(Date.now() + storingMs) });
 }
 
 async function count({ limiter }: StartRunDeps, workspace: WorkspaceScope): Promise<void> {

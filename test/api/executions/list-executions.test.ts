@@ -30,7 +30,8 @@ async function storeAll(project: ProjectOfTest, spans: readonly SpanInput[]): Pr
 
 /** Every execution of the project since 1970, however many pages they take. */
 async function listAll(project: ProjectOfTest): Promise<string[]> {
-  const window = { from: '1970-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' };
+  // The offsets make it begin before the year 0 and end after 9999.
+  const window = { from: '0000-01-01T00:00:00+05:00', to: '9999-12-31T23:59:59-05:00' };
   const traceIds: string[] = [];
   let cursor: string | undefined;
   do {

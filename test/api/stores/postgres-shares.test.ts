@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { mintApiKey } from '../../../src/domains/auth/api-key-token.ts';
+import type { ProjectOfFeedback } from '../../../src/domains/executions/index.ts';
 import { FeedbackReads } from '../../../src/domains/feedback/feedback-reads.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { connectPostgres } from '../../../src/stores/postgres/client.ts';
@@ -21,6 +22,8 @@ const statements = {
   parts: 'from "parts"',
   words: 'search like',
   feedbackOfPrompt: "target_type = 'prompt' and prompt_id",
+  scores: 'avg(score) as score',
+  tracesWithFeedback: 'array(select distinct trace_id from entries',
   feedbackList: 'extract(epoch from created_at)',
   similarParts: 'order by similarity(',
   run: 'from "optimization_runs"',
@@ -254,21 +257,18 @@ test('event streams that begin: a workspace has one look-up of runs under way, a
   for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 404 });
 });
 
-test('feedback on a prompt: two statements of a workspace are under way, also when its reads no longer wait for them', async () => {
-  const postgres = connectPostgres(proxy.url, handlerConnections);
-  onTestFinished(() => postgres.destroy());
-  const reads = new FeedbackReads(postgres);
-  const query = { promptId: 'prm_of_the_test', fromMs: 0, toMs: Date.now(), max: 10 };
+test('scores: two statements of a workspace are under way, also when its reads no longer wait for them', async () => {
+  const reads = feedbackReads();
   // In another project each time: Postgres is asked again after a second for each.
   let projects = 0;
-  const readAll = () =>
-    Promise.all(
-      Array.from({ length: 6 }, () =>
-        reads.ofPrompt({ workspaceId: 'wsp_slow', projectId: `prj_slow_${projects++}` }, query),
-      ),
-    );
-  proxy.hold(statements.feedbackOfPrompt);
-  expect((await readAll()).flat()).toEqual([]);
+  const read = (workspaceId: string) => {
+    const projectId = `prj_scores_${projects++}`;
+    reads.note(projectId);
+    return reads.scoresOf({ workspaceId, projectId }, ['0'.repeat(32)]);
+  };
+  const readAll = () => Promise.all(Array.from({ length: 6 }, () => read('wsp_slow')));
+  proxy.hold(statements.scores);
+  expect((await readAll()).map(({ size }) => size)).toEqual([0, 0, 0, 0, 0, 0]);
   // Postgres is asked again after a second.
   for (let again = 0; again < 3; again++) {
     await until('reads wait again', 10_000, async () => {
@@ -278,11 +278,45 @@ test('feedback on a prompt: two statements of a workspace are under way, also wh
     });
   }
   expect([proxy.held(), proxy.asked()]).toEqual([2, 2]);
-  const neighbor = reads.ofPrompt({ workspaceId: 'wsp_other', projectId: 'prj_other' }, query);
+  const neighbor = read('wsp_other');
   await until('that of another workspace is under way meanwhile', 10_000, () => proxy.held() === 3);
   proxy.release();
-  expect(await neighbor).toEqual([]);
+  expect((await neighbor).size).toBe(0);
 });
+
+const { signal } = new AbortController();
+
+test.each([
+  [
+    'feedback on a prompt, for its analytics',
+    statements.feedbackOfPrompt,
+    (reads: FeedbackReads, project: ProjectOfFeedback) =>
+      reads.ofPrompt(project, { promptId: 'prm_of_the_test', fromMs: 0, toMs: Date.now(), max: 10 }, { signal }),
+  ],
+  [
+    'executions with feedback, for lists',
+    statements.tracesWithFeedback,
+    (reads: FeedbackReads, project: ProjectOfFeedback) => reads.tracesWith(project, 0, 10, { signal }),
+  ],
+])('%s: a workspace has two statements under way, and each read gets its answer', async (_what, statement, read) => {
+  const reads = feedbackReads();
+  reads.note('prj_of_the_test');
+  const readOf = (workspaceId: string) => read(reads, { workspaceId, projectId: 'prj_of_the_test' });
+  proxy.hold(statement);
+  const all = Array.from({ length: 6 }, () => readOf('wsp_slow'));
+  await until('two are under way', 10_000, () => proxy.held() === 2);
+  all.push(readOf('wsp_other'));
+  await until('that of another workspace is under way too', 10_000, () => proxy.held() === 3);
+  expect(proxy.asked()).toBe(3);
+  proxy.release();
+  expect(await Promise.all(all)).toEqual(all.map(() => []));
+});
+
+function feedbackReads(): FeedbackReads {
+  const postgres = connectPostgres(proxy.url, handlerConnections);
+  onTestFinished(() => postgres.destroy());
+  return new FeedbackReads(postgres);
+}
 
 test('while slow statements hold every connection of the handlers, a key that comes for the first time is known', async () => {
   const [one, two] = [await newProject(api), await newProject(api)];

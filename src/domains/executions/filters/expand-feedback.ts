@@ -11,17 +11,17 @@ export const feedbackTracesMax = 10_000;
 /**
  * Replaces every `has_feedback` in the condition by the executions that have feedback, because
  * ClickHouse does not know them. Calls `tracesWith` once, and not at all without `has_feedback`. It
- * returns at most the given number of traces.
- * @throws MalformedError when more than {@link feedbackTracesMax} executions have feedback
+ * returns undefined for more than the given number of traces, or too much feedback.
+ * @throws MalformedError when more than {@link feedbackTracesMax} executions have feedback, or too much
  * @throws what `tracesWith` throws
  */
 export async function expandFeedback(
   condition: Condition,
-  tracesWith: (max: number) => Promise<readonly string[]>,
+  tracesWith: (max: number) => Promise<readonly string[] | undefined>,
 ): Promise<Condition> {
   if (!asksFeedback(condition)) return condition;
-  const traces = await tracesWith(feedbackTracesMax + 1);
-  if (traces.length > feedbackTracesMax) throw tooMany();
+  const traces = await tracesWith(feedbackTracesMax);
+  if (traces === undefined) throw tooMany();
   const given: Condition = traces.length === 0 ? { any: [] } : { traces };
   return expanded(condition, given);
 }
@@ -55,7 +55,7 @@ function asksFeedback(condition: Condition): boolean {
 }
 
 function tooMany(): MalformedError {
-  const message = `needs a later \`from\`: since a day before it, more than ${feedbackTracesMax} executions got feedback`;
+  const message = `needs a later \`from\`: since a day before it, more than ${feedbackTracesMax} executions got feedback, or one got very much`;
   return new MalformedError('invalid_parameter', `has_feedback ${message}`, {
     errors: [{ path: 'has_feedback', code: 'invalid_parameter', message }],
   });
