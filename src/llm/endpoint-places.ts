@@ -20,9 +20,9 @@ export interface Places {
 
 /**
  * Takes a lease in two sorted sets (of the endpoint, of the sharer) whose scores are the expiry, and
- * one unit of two leaky buckets (ITU-T I.371, Annex A: a level that drains at limit / window). A
- * lease of a process that died expires. While other sharers wait as well, a sharer takes a place only
- * below an equal part, so that who asks often does not get more.
+ * one unit of two leaky buckets (ITU-T I.371, Annex A: a level that drains at limit / window). The
+ * process renews its leases, so one of a process that died or is frozen expires. While other sharers wait
+ * as well, a sharer takes a place only below an equal part, so that who asks often does not get more.
  * ARGV: id of the lease, its ms, then for the endpoint and the sharer: requests at once, requests a minute;
  * the sharer, and the ms for which it waits unless it asks again.
  * Answers 0 if all were taken, otherwise the ms until it may be worth to ask again.
@@ -67,9 +67,23 @@ for i = 1, 2 do
 end
 return 0`;
 
+/**
+ * Renews leases. One that expired while its process was frozen or without Redis may have been given away and
+ * is not taken back: its request goes on, so for the rest of that request more than the maximum may be in progress.
+ * KEYS: the two sorted sets of each lease. ARGV: the ms of a lease, then the id of each.
+ */
+const renewLua = `
+local time = redis.call('TIME')
+local untilMs = time[1] * 1000 + time[2] / 1000 + ARGV[1]
+for i, leases in ipairs(KEYS) do
+  redis.call('ZADD', leases, 'XX', untilMs, ARGV[1 + math.ceil(i / 2)])
+  redis.call('PEXPIRE', leases, ARGV[1])
+end`;
+
 const takeScript = createScript(takeLua);
-/** A lease outlives the longest attempt, so that it never expires under a request. */
-const leaseSlackMs = 5_000;
+const renewScript = createScript(renewLua);
+/** Renewals within the time of a lease, so that it survives a few that fail. */
+const renewalsPerLease = 4;
 const waitMsMax = 1_000;
 /** A sharer that waits asks more often. */
 const askedMsMax = 2 * waitMsMax + 500;
@@ -78,6 +92,30 @@ const outageMs = 250;
 /** Creates the places of one endpoint. All processes that use this Redis share them. */
 export function createPlaces(redis: Redis, { endpoint, limits }: { endpoint: string; limits: LlmLimits }): Places {
   const prefix = llmPrefix(createHash('sha256').update(endpoint).digest('hex').slice(0, 16));
+  const { leaseMs } = limits;
+  /** The places of this process: the ids of the leases, and their sorted sets. */
+  const held = new Map<string, readonly string[]>();
+  let renewal: NodeJS.Timeout | undefined;
+
+  function renew(): void {
+    renewScript.run(redis, [...held.values()].flat(), [leaseMs, ...held.keys()]).catch(() => undefined);
+  }
+
+  function hold(id: string, leases: readonly string[]): Place {
+    held.set(id, leases);
+    renewal ??= setInterval(renew, leaseMs / renewalsPerLease);
+    return {
+      release() {
+        held.delete(id);
+        if (held.size === 0) {
+          clearInterval(renewal);
+          renewal = undefined;
+        }
+        void release(redis, leases, id);
+      },
+    };
+  }
+
   return {
     async take(sharer, signal) {
       const leases = [`${prefix}:leases`, `${prefix}:${sharer}:leases`];
@@ -86,11 +124,11 @@ export function createPlaces(redis: Redis, { endpoint, limits }: { endpoint: str
       const { concurrencyMax, ratePerMinute, concurrencyOfSharerMax, ratePerMinuteOfSharer } = limits;
       const ofEndpoint = [concurrencyMax, ratePerMinute];
       const ofSharer = [concurrencyOfSharerMax, ratePerMinuteOfSharer];
-      const args = [id, limits.timeoutMs + leaseSlackMs, ...ofEndpoint, ...ofSharer, sharer, askedMsMax];
+      const args = [id, leaseMs, ...ofEndpoint, ...ofSharer, sharer, askedMsMax];
       const untilMs = performance.now() + limits.waitMsMax;
       while (!signal.aborted && performance.now() < untilMs) {
         const answer = await takeScript.run(redis, keys, args).catch(() => outageMs);
-        if (answer === 0) return { release: () => void release(redis, leases, id) };
+        if (answer === 0) return hold(id, leases);
         // Jitter: callers that wait for the same place must not ask together.
         await pause(Math.min(Number(answer), waitMsMax) * (1 + Math.random()), signal);
       }

@@ -6,6 +6,8 @@ export interface LlmLimits {
   /** Requests that may start within a minute, and those of one sharer. */
   ratePerMinute: number;
   ratePerMinuteOfSharer: number;
+  /** Requests of a process that died or is frozen no longer count after this time. A process that lives renews it. */
+  leaseMs: number;
   /** How long one attempt may take, from the connection to the last byte. */
   timeoutMs: number;
   /** How long a call waits for a place before it fails. */
@@ -26,6 +28,7 @@ export const defaultLlmLimits: LlmLimits = {
   concurrencyOfSharerMax: 32,
   ratePerMinute: 6_000,
   ratePerMinuteOfSharer: 3_000,
+  leaseMs: 15_000,
   timeoutMs: 120_000,
   waitMsMax: 300_000,
   replyBytesMax: 4 * 1024 * 1024,

@@ -31,10 +31,10 @@ async function endpoint(script: readonly Respond[], limits: Partial<LlmLimits> =
   return { model, llm: llmOf(model.url, limits) };
 }
 
-function llmOf(baseUrl: string, limits: Partial<LlmLimits> = {}): Llm {
+function llmOf(baseUrl: string, limits: Partial<LlmLimits> = {}, connection = redis): Llm {
   const llm = createLlm({
     config: { baseUrl, apiKey, reflectionModel: undefined },
-    redis,
+    redis: connection,
     limits: { ...defaultLlmLimits, ...quick, ...limits },
   });
   if (llm === undefined) throw new Error('no endpoint');
@@ -227,14 +227,33 @@ describe('the places of an endpoint', () => {
     expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(900);
   });
 
-  test('that a dead process held are free after its longest request', async () => {
-    const { llm } = await endpoint([completion('hi')], { concurrencyMax: 1, waitMsMax: 200 });
-    const signal = new AbortController().signal;
-    expect(await llm.places.take('dead', signal)).toBeDefined();
-    expect(await send(llm)).toMatchObject({ ok: false, code: 'provider_busy', mayBeBilled: false });
+  test('that a dead process held are free after 15 s, those of a living one are kept beyond', async () => {
+    expect(defaultLlmLimits.leaseMs).toBe(15_000);
+    const limits = { concurrencyMax: 2, concurrencyOfSharerMax: 2, leaseMs: 2_000 };
+    const { model, llm } = await endpoint([completion('hi')], { ...limits, waitMsMax: 30_000 });
+    const ending = connectWorkerRedis(inject('redisUrl'));
+    const { signal } = new AbortController();
+    const holders = [llm, llmOf(model.url, limits, ending)].map(({ places }) => places.take('holder', signal));
+    for (const place of await Promise.all(holders)) onTestFinished(() => place?.release());
+    const hurried = llmOf(model.url, { ...limits, waitMsMax: 200 });
+    expect(await send(hurried)).toMatchObject({ ok: false, code: 'provider_busy', mayBeBilled: false });
+
+    ending.disconnect();
+    const next = await llm.places.take('next', signal);
+    expect(next).toBeDefined();
+    onTestFinished(() => next?.release());
+    // Longer than a lease that nothing renews.
+    const patient = llmOf(model.url, { ...limits, waitMsMax: 3_000 });
+    expect(await send(patient)).toMatchObject({ ok: false, code: 'provider_busy' });
+  });
+
+  test('leave nothing in Redis that does not expire within the time of a lease', async () => {
+    const { llm } = await endpoint([completion('hi')]);
+    const place = await llm.places.take('holder', new AbortController().signal);
+    onTestFinished(() => place?.release());
     const keys = await redis.keys(`${llmPrefix('*')}:leases`);
     const lives = await Promise.all(keys.map((key) => redis.pttl(key)));
     expect(Math.min(...lives)).toBeGreaterThan(0);
-    expect(Math.max(...lives)).toBeLessThanOrEqual(defaultLlmLimits.timeoutMs + 5_000);
+    expect(Math.max(...lives)).toBeLessThanOrEqual(defaultLlmLimits.leaseMs);
   });
 });
