@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createConnection, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type HoldingProxy, startHoldingProxy } from '../support/holding-proxy.ts';
 import { postWebhook, secrets, standardHeaders } from '../support/identity-webhooks.ts';
 import { post } from '../support/sender.ts';
 import { type Project, type Stack, showLogsOnFailure, startStack } from '../support/stack.ts';
@@ -16,50 +16,15 @@ interface Health {
   checks: Record<string, { status: string; reason?: string }>;
 }
 
-/** Passes connections on to a port until it is told to let bytes wait. */
-function startHolding(targetUrl: string): Promise<{ url: string; hold: (on: boolean) => void; server: Server }> {
-  const { hostname, port } = new URL(targetUrl);
-  let held = false;
-  const resumes = new Set<() => void>();
-  const server = createServer((socket) => {
-    const onward = createConnection(Number(port), hostname);
-    const apply = () => (held ? socket.pause() : socket.resume());
-    resumes.add(apply);
-    socket.on('data', (chunk) => onward.write(chunk));
-    onward.on('data', (chunk) => socket.write(chunk));
-    for (const [one, other] of [
-      [socket, onward],
-      [onward, socket],
-    ] as const) {
-      one.on('error', () => other.destroy());
-      one.on('close', () => {
-        resumes.delete(apply);
-        other.destroy();
-      });
-    }
-    apply();
-  });
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const hold = (on: boolean) => {
-        held = on;
-        for (const apply of resumes) apply();
-      };
-      resolve({ url: targetUrl.replace(port, String(typeof address === 'object' && address?.port)), hold, server });
-    });
-  });
-}
-
 describe('GET /api/health', () => {
   let stack: Stack;
   let project: Project;
-  let engine: Awaited<ReturnType<typeof startHolding>>;
+  let engine: HoldingProxy;
   beforeAll(async () => {
     stack = await startStack({
       env: { CLERK_WEBHOOK_SECRETS: secrets.clerk },
       workerClickHouseUrl: async (url) => {
-        engine = await startHolding(url);
+        engine = await startHoldingProxy(url);
         return engine.url;
       },
     });
@@ -67,7 +32,7 @@ describe('GET /api/health', () => {
   });
   afterAll(async () => {
     await stack?.stop();
-    engine?.server.close();
+    await engine?.close();
   });
 
   const send = () => post(stack.apiUrl, project.apiKey, singleTraceBody(Math.random, 2, randomUUID()));

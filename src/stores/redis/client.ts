@@ -13,11 +13,19 @@ export type Redis = OneRedis | Cluster;
 const retryStrategy = (times: number): number => Math.min(50 * 2 ** (times - 1), 1_000);
 
 /**
+ * A connection is given up, and made again, if nothing comes for so long while it owes an answer: the network may
+ * have lost it without a word, which the kernel notices after 15 minutes. An idle one owes none. Redis itself stands still
+ * for 2 s on a slow disk, and the blocking reads of BullMQ wait for at most 10 s.
+ */
+const silenceMsMax = { ofRequests: 4_000, ofWorkers: 15_000 };
+
+/**
  * Connects for requests. Every command is answered or fails within a second, whether Redis refuses,
- * hangs or is loading. A command that timed out may still have run, so commands must be idempotent.
+ * hangs or is loading. A command that timed out may still have run or run later, so commands must be idempotent.
  */
 export function connectRequestRedis(redisUrl: string): Redis {
-  const impatient = { maxRetriesPerRequest: 1, commandTimeout: 1_000, connectTimeout: 500 };
+  const socketTimeout = silenceMsMax.ofRequests;
+  const impatient = { maxRetriesPerRequest: 1, commandTimeout: 1_000, connectTimeout: 500, socketTimeout };
   return connect(redisUrl, impatient, { enableOfflineQueue: false, maxRedirections: 8 });
 }
 
@@ -26,11 +34,14 @@ export function connectRequestRedis(redisUrl: string): Redis {
  * requires `maxRetriesPerRequest: null`.
  */
 export function connectWorkerRedis(redisUrl: string): Redis {
-  const patient = { maxRetriesPerRequest: null, connectTimeout: 2_000 };
+  const patient = { maxRetriesPerRequest: null, connectTimeout: 2_000, socketTimeout: silenceMsMax.ofWorkers };
   return connect(redisUrl, patient, { enableOfflineQueue: true, maxRedirections: Number.MAX_SAFE_INTEGER });
 }
 
-type ConnectionOptions = Pick<CommonRedisOptions, 'maxRetriesPerRequest' | 'commandTimeout' | 'connectTimeout'>;
+type ConnectionOptions = Pick<
+  CommonRedisOptions,
+  'maxRetriesPerRequest' | 'commandTimeout' | 'connectTimeout' | 'socketTimeout'
+>;
 
 /** `maxRedirections` counts the tries of a command in a cluster, 100 ms apart. */
 function connect(
