@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { keepLease } from '../../src/domains/optimization/keep-lease.ts';
+import { claimRun, renewLease } from '../../src/domains/optimization/lease-store.ts';
 import { takeQueuedRuns } from '../../src/domains/optimization/queue-store.ts';
+import { resumeRuns } from '../../src/domains/optimization/resume-runs.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { newProject, startApi, type TestApi } from '../support/api.ts';
 import { insertQueuedRun, type RunRef } from '../support/optimization-runs.ts';
@@ -32,9 +35,43 @@ test('a run that a frozen process has locked waits, those of other workspaces ge
   const [locked, other] = [await lostRun(), await lostRun()];
   await postgres.transaction(async (frozen) => {
     await rowOf(frozen, locked).forUpdate().first('id');
-    await takeQueuedRuns(postgres);
+    await takeQueuedRuns(postgres, { withLost: true });
     expect([await hasJob(locked), await hasJob(other)]).toEqual([false, true]);
   });
-  await takeQueuedRuns(postgres);
+  await takeQueuedRuns(postgres, { withLost: true });
   expect(await hasJob(locked)).toBe(true);
+});
+
+test('after an outage, a run whose worker renews its lease as soon as it can gets no second job', async () => {
+  const [held, lost] = [await lostRun(), await lostRun()];
+  const lease = { projectId: held.projectId, runId: held.id, token: 'of-the-test' };
+  const stopping = new AbortController().signal;
+  const enqueued: string[] = [];
+  const enqueueRuns = async (runs: readonly { runId: string }[]) =>
+    void enqueued.push(...runs.map(({ runId }) => runId));
+  await resumeRuns({ postgres, enqueueRuns, stopping }, async () => {
+    expect([await hasJob(held), await hasJob(lost)]).toEqual([false, false]);
+    expect(await renewLease(postgres, lease)).toBeDefined();
+  });
+  expect([enqueued.includes(held.id), enqueued.includes(lost.id)]).toEqual([false, true]);
+});
+
+test('a lease whose renewal failed is renewed again after 100 ms, not after a second', async () => {
+  const { id: projectId } = await newProject(api);
+  const { id: runId, ...run } = await insertQueuedRun(postgres, projectId);
+  const claimed = await claimRun(postgres, { projectId: run.projectId, runId });
+  // Postgres refuses a text with this character.
+  const lease = { projectId: run.projectId, runId: '\0', token: claimed?.lease.token ?? '' };
+  const done = new AbortController();
+  const pauses: number[] = [];
+  const stop = (reason: Error) => expect.unreachable(reason.message);
+  await keepLease(postgres, lease, {
+    ...{ signal: done.signal, stop },
+    async pause(ms) {
+      pauses.push(ms);
+      if (pauses.length === 2) lease.runId = runId;
+      if (pauses.length === 3) done.abort();
+    },
+  });
+  expect(pauses).toEqual([100, 100, 1_000]);
 });

@@ -12,7 +12,7 @@ import type { Limiter } from '../quotas/index.ts';
 import type { PartSource } from '../rendering/index.ts';
 import type { ChangeHook, ItemCache } from '../versioned/index.ts';
 import { createDiffs } from './read-run.ts';
-import { resumeRuns } from './resume-runs.ts';
+import { enqueueQueuedRuns } from './resume-runs.ts';
 import { RunFeed } from './run-feed.ts';
 
 export interface OptimizationSources {
@@ -45,7 +45,7 @@ export function createOptimization({ redis, invalidations, changed, ...sources }
     queue: queue.queue,
     diffs: createDiffs(),
     collection: promptCollection({ postgres, invalidations, threads, changed }),
-    enqueueRuns: () => resumeRuns({ postgres, enqueueRuns: (runs) => queue.add(runs) }),
+    enqueueRuns: () => enqueueQueuedRuns({ postgres, enqueueRuns: (runs) => queue.add(runs) }),
     close: () => queue.queue.close(),
   };
 }

@@ -5,6 +5,12 @@ import { Cancelled, type Lease, LeaseLost } from './lease.ts';
 import { renewLease } from './lease-store.ts';
 
 const renewEveryMs = 1_000;
+/** After a renewal that failed. When Postgres is back, `resumeRuns` gives the holders of leases 1.5 s. */
+const retryMs = 100;
+
+/** Waits for so many milliseconds, or until the signal is aborted. */
+type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
+const wait: Wait = (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined);
 
 /**
  * Renews a lease until the signal is aborted. Once a second it also learns whether the run goes on;
@@ -13,7 +19,7 @@ const renewEveryMs = 1_000;
 export async function keepLease(
   postgres: Postgres,
   lease: Lease,
-  { signal, stop }: { signal: AbortSignal; stop: (reason: Error) => void },
+  { signal, stop, pause = wait }: { signal: AbortSignal; stop: (reason: Error) => void; pause?: Wait },
 ): Promise<void> {
   while (!signal.aborted) {
     // While Postgres is unavailable, nobody else can take the run either.
@@ -22,6 +28,6 @@ export async function keepLease(
     if (pulse === undefined) stop(new LeaseLost());
     else if (pulse?.state === 'cancelling') stop(new Cancelled());
     else if (pulse?.promptDeleted) stop(new RunFailed('prompt_deleted', 'The prompt was deleted during the run'));
-    await sleep(renewEveryMs, undefined, { signal }).catch(() => undefined);
+    await pause(pulse === null ? retryMs : renewEveryMs, signal);
   }
 }

@@ -19,11 +19,11 @@ export interface QueuedRun {
 
 /**
  * Returns the runs that need a job, and notes that they get one: queued runs, in turn between
- * workspaces, each of which has at most {@link runsPerWorkspace} in progress; and those whose job or
- * worker is lost. A run that has a job already may be among them. Those
+ * workspaces, each of which has at most {@link runsPerWorkspace} in progress; those whose job is lost; and
+ * `withLost` those whose worker is lost. A run that has a job already may be among them. Those
  * that a transaction has locked come next time: the others do not wait for it.
  */
-export async function takeQueuedRuns(postgres: Postgres): Promise<QueuedRun[]> {
+export async function takeQueuedRuns(postgres: Postgres, { withLost }: { withLost: boolean }): Promise<QueuedRun[]> {
   const { rows } = await postgres.raw<{ rows: QueuedRun[] }>(
     `with open as (
        select id, state, created_at, enqueued_at, lease_token, heartbeat_at,
@@ -34,14 +34,14 @@ export async function takeQueuedRuns(postgres: Postgres): Promise<QueuedRun[]> {
        where (state = 'queued' and place <= ? and (enqueued_at is null
            or enqueued_at < clock_timestamp() - ? * interval '1 millisecond'))
          or (state in ('running', 'cancelling') and (lease_token is null
-           or heartbeat_at < clock_timestamp() - ? * interval '1 millisecond'))
+           or ? and heartbeat_at < clock_timestamp() - ? * interval '1 millisecond'))
        order by place, created_at limit ?
      ), free as (
        select due.id, due.place from due join optimization_runs as run on run.id = due.id for update of run skip locked
      )
      update optimization_runs set enqueued_at = clock_timestamp() from free where optimization_runs.id = free.id
      returning project_id as "projectId", optimization_runs.id as "runId", free.place::integer as place, attempt`,
-    [runsPerWorkspace, staleJobMs, leaseMs, pageMax],
+    [runsPerWorkspace, staleJobMs, withLost, leaseMs, pageMax],
   );
   return rows;
 }
