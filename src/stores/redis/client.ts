@@ -21,7 +21,8 @@ const silenceMsMax = { ofRequests: 4_000, ofWorkers: 15_000 };
 
 /**
  * Connects for requests. Every command is answered or fails within a second, whether Redis refuses,
- * hangs or is loading. A command that timed out may still have run or run later, so commands must be idempotent.
+ * hangs or is loading. A command that timed out may still have run, or run later: twice, if a Redis that hung gets it
+ * again on the next connection. So commands must be idempotent.
  */
 export function connectRequestRedis(redisUrl: string): Redis {
   const socketTimeout = silenceMsMax.ofRequests;
