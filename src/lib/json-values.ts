@@ -46,3 +46,9 @@ function closingQuote(json: Uint8Array, begin: number): number {
   while (at < json.length && json[at] !== quote) at += json[at] === backslash ? 2 : 1;
   return at;
 }
+
+/**
+ * Decimal places to which a quotient must be whole for `multipleOf` of JSON Schema: 19.99 divided by 0.01 is
+ * 1998.9999999999998.
+ */
+export const multipleOfPrecision = 9;

@@ -42,6 +42,25 @@ test('what is missing fails by name and path, or is nothing, or stays; a default
   expect((await render(source, variables, new Map(), 'keep')).text).toBe('{{ user.name }} calm {{ tier }}');
 });
 
+const shelves = { l: [{ a: 'x' }, { a: 'y' }], m: [[1, 2]], o: { first: { x: 'z' } }, e: [], t: 'text' };
+
+test.each([
+  ['{{ l[0].a }} {{ l[-1].a }} {{ l.first.a }} {{ l.last.a }}', 'x y x y'],
+  ['{{ l[1].a | upcase }}{% assign t = l[0].a %}{{ t }}', 'Yx'],
+  ['{{ m[0][1] }} {{ m[0].size }} {{ e.size }} {{ o.size }} {{ t.size }}', '2 2 0 1 4'],
+  ['{{ o.first.x }}', 'z'],
+])('the properties and indexes of lists in %s are found', async (source, text) => {
+  expect((await render(source, shelves)).text).toBe(text);
+});
+
+test.each(['l[2].a', 'e.first', 'o.last', 'o.first.y', 'l.first.b', 't.first', 'gone.size'])(
+  '{{ %s }}, which is not there, is missing',
+  async (path) => {
+    const missing = [path.replaceAll(/\[(\d)\]/g, '.$1')];
+    await expect(render(`{{ ${path} }}`, shelves)).rejects.toMatchObject({ code: 'missing_variables', missing });
+  },
+);
+
 test.each([
   ['{{ a | upcase }}!', '{{ a | upcase }}!'],
   ['x {{- a.b | append: "x" -}} y', 'x{{- a.b | append: "x" -}}y'],

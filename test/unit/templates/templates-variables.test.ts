@@ -72,6 +72,22 @@ describe('variables against an input schema', () => {
     await expect(checkInputSchema(threads, schema)).rejects.toMatchObject({ code: 'invalid_input_schema' });
   });
 
+  test('a schema may refer to itself, and a decimal number may be a multiple of one', async () => {
+    const tree = {
+      type: 'object',
+      properties: { n: { multipleOf: 0.01 }, of: { type: 'array', items: { $ref: '#' } } },
+    };
+    await expect(validate(tree, { n: 19.99, of: [{ n: 0.07, of: [] }] })).resolves.toMatchObject({ defaulted: [] });
+    await expect(validate(tree, { of: [{ of: [5] }] })).rejects.toMatchObject({ code: 'invalid_variables' });
+    await expect(validate(tree, { n: 0.075 })).rejects.toMatchObject({ code: 'invalid_variables' });
+  });
+
+  test('a schema that is itself costs its own request only', async () => {
+    await expect(validate({ allOf: [{ $ref: '#' }] }, {})).rejects.toMatchObject({
+      code: expect.stringMatching(/^(template_limit|invalid_)/),
+    });
+  });
+
   test('a pattern that never ends costs its own request only', async () => {
     const schema = { properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
     await expect(validate(schema, { a: `${'a'.repeat(40)}!` })).rejects.toMatchObject({ code: 'template_limit' });

@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { hasAtMostValues } from '../../../lib/json-values.ts';
+import { hasAtMostValues, multipleOfPrecision } from '../../../lib/json-values.ts';
 import { compileLinear } from './linear-regex.ts';
 import { checksPerValue } from './schema-cost.ts';
 
@@ -23,7 +23,14 @@ export function compileBoundSchema(schema: Record<string, unknown>): ((value: un
   if (!hasAtMostValues(schema, valuesMax)) return `it has more than ${valuesMax} values`;
   if (checksPerValue(schema, checksMax) > checksMax) return `its references check a value more than ${checksMax} times`;
   try {
-    const ajv = new Ajv2020({ allErrors: true, ownProperties: true, strict: false, logger: false, code: { regExp } });
+    const options = {
+      allErrors: true,
+      ownProperties: true,
+      strict: false,
+      logger: false,
+      multipleOfPrecision,
+    } as const;
+    const ajv = new Ajv2020({ ...options, code: { regExp } });
     addFormats.default(ajv, { mode: 'fast' });
     const validate = ajv.compile(schema);
     return (value) => {

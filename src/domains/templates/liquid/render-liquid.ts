@@ -2,7 +2,7 @@ import { Context, type Liquid, toValueSync } from 'liquidjs';
 import { AppError, InvalidError } from '../../../lib/errors.ts';
 import { textOf } from '../insert-value.ts';
 import { templateLimits } from '../limits.ts';
-import { descend, type Frame, isMissing } from '../look-up.ts';
+import { absent, descend, type Frame, isMissing } from '../look-up.ts';
 import { InvalidTemplateError, type TemplateBudget, TemplateLimitError } from '../problems.ts';
 import { deeper, type PartPlace, type RenderScope, recordMissing } from '../render-scope.ts';
 import type { VariableUse } from '../template.ts';
@@ -70,16 +70,30 @@ function noteVariables(uses: readonly VariableUse[], context: Frame, scope: Rend
     const [first = '', ...rest] = path.split('.');
     const outer = context.paths?.get(first);
     if (context.paths === undefined && !isMissing(descend(context.value, [first]))) scope.used.add(first);
-    if (inserted && isMissing(descend(context.value, withoutMethods(path)))) {
+    if (inserted && isMissing(follow(context.value, path.split('.')))) {
       recordMissing(scope, outer === undefined ? path : [outer, ...rest].join('.'), unconditional);
     }
   }
 }
 
-/** Removes `size`, `first`, `last` and indexes, which are not own properties of a list. */
-function withoutMethods(path: string): string[] {
-  return path.split('.').filter((segment, index) => index === 0 || !/^(?:size|first|last|-?\d+)$/.test(segment));
+/** Follows the path of a variable as LiquidJS does (`readProperty` in its context). */
+function follow(value: unknown, [first = '', ...rest]: readonly string[]): unknown {
+  return rest.reduce(property, descend(value, [first]));
 }
+
+function property(value: unknown, key: string): unknown {
+  if (Array.isArray(value) && /^(?:first|last|-?\d+)$/.test(key)) return value.at(positions.get(key) ?? Number(key));
+  if (key !== 'size') return descend(value, [key]);
+  if (typeof value === 'string' || Array.isArray(value)) return value.length;
+  const found = descend(value, [key]);
+  return found === absent && typeof value === 'object' && value !== null ? Object.keys(value).length : found;
+}
+
+/** The indexes of these properties of lists. */
+const positions: ReadonlyMap<string, number> = new Map([
+  ['first', 0],
+  ['last', -1],
+]);
 
 /** LiquidJS's names of its limits (Limiter in its render context and parser). */
 const overLimits: ReadonlyMap<string, [message: string, budget: TemplateBudget]> = new Map([

@@ -4,6 +4,7 @@ import type { AnyValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import { LRUCache } from 'lru-cache';
 import type { Fault } from '../../../lib/errors.ts';
+import { multipleOfPrecision } from '../../../lib/json-values.ts';
 import { retainedBytesOf } from '../../../lib/retained-bytes.ts';
 
 /** The result of a check: the variables with the schema's defaults, and the faults found. */
@@ -113,7 +114,7 @@ function compile(schema: unknown, validateSchema: boolean): CompiledSchema | str
     strict: false,
     validateSchema: false,
     logger: false,
-    addUsedSchema: false,
+    multipleOfPrecision,
     code: { process: note },
   });
   addFormats.default(ajv);
