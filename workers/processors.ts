@@ -9,7 +9,7 @@ import {
   type SweepBodiesDeps,
   sweepBodies,
 } from '../src/domains/ingestion/jobs.ts';
-import { type OptimizationJobs, type ResumeRunsDeps, resumeRuns } from '../src/domains/optimization/jobs.ts';
+import { type OptimizationJobs, pruneRuns, type ResumeRunsDeps, resumeRuns } from '../src/domains/optimization/jobs.ts';
 import { type SettleUsageDeps, settleMonthlyUsage } from '../src/domains/quotas/jobs.ts';
 import { type MergeDataPartsDeps, mergeDataParts } from '../src/domains/spans/jobs.ts';
 import { type ReconcileSummariesDeps, reconcileSummaries } from '../src/domains/summaries/jobs.ts';
@@ -52,7 +52,7 @@ export const processors = {
     try {
       await pruneEvents(deps);
     } finally {
-      await pruneWebhooks(deps);
+      await pruneWebhooks(deps).finally(() => pruneRuns(deps));
     }
   },
   pruneQuarantine: (deps) => pruneQuarantine(deps),

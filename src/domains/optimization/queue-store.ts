@@ -1,5 +1,6 @@
 import type { ProjectId } from '../../lib/ids.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { deleteInSlices } from '../../stores/postgres/delete-in-slices.ts';
 import { leaseMs } from './lease.ts';
 
 /** Runs of one workspace that are in the queue or in progress at once. */
@@ -44,4 +45,47 @@ export async function takeQueuedRuns(postgres: Postgres, { withLost }: { withLos
     [runsPerWorkspace, staleJobMs, withLost, leaseMs, pageMax],
   );
   return rows;
+}
+
+/** The tables that have rows of runs. */
+export const tablesOfRun = [
+  'optimization_calls',
+  'optimization_evaluations',
+  'optimization_events',
+  'optimization_candidates',
+  'optimization_rows',
+] as const;
+/** Rows of a run that one statement deletes. More take longer than a statement may. */
+export const prunedAtOnce = 500;
+
+/**
+ * Deletes runs that are marked as deleted, with their rows.
+ * @throws UnavailableError while Postgres is unavailable
+ */
+export async function pruneRuns({ postgres }: { postgres: Postgres }): Promise<void> {
+  const marked = postgres('optimization_runs_with_deleted')
+    .whereNotNull('deleted_at')
+    .orderBy('deleted_at')
+    .limit(prunedAtOnce);
+  await deleteInSlices(prunedAtOnce, async () => {
+    const runs = await marked.clone().select<{ id: string; project_id: string }[]>('id', 'project_id');
+    for (const run of runs) {
+      if (!(await pruneRun(postgres, run))) return 0;
+    }
+    return runs.length;
+  });
+}
+
+/** Returns false, and leaves the rest, if the run has more rows than one job deletes. */
+async function pruneRun(postgres: Postgres, run: { id: string; project_id: string }): Promise<boolean> {
+  for (const table of tablesOfRun) {
+    const rows = postgres(table).where({ project_id: run.project_id, run_id: run.id });
+    const some = rows.clone().limit(prunedAtOnce).select('ctid');
+    const isDone = await deleteInSlices(prunedAtOnce, () =>
+      rows.clone().whereRaw('ctid = any (array(?))', [some.clone()]).delete(),
+    );
+    if (!isDone) return false;
+  }
+  await postgres('optimization_runs_with_deleted').where(run).delete();
+  return true;
 }

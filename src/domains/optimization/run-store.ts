@@ -2,6 +2,7 @@ import type { ProjectId, WorkspaceId } from '../../lib/ids.ts';
 import { parseUsd } from '../../lib/money.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
 import type { SearchConfig } from '../prompt-search/index.ts';
+import { prunedAtOnce, tablesOfRun } from './queue-store.ts';
 import { activeStates, callsMax, type Run, type RunState } from './run.ts';
 
 export interface RunRow {
@@ -176,9 +177,21 @@ export async function storeApplied(
     });
 }
 
-/** Deletes a run with everything of it. */
+/**
+ * Deletes a locked run with everything of it. One that has more than 500 rows is only marked: nothing finds it, and
+ * `pruneRuns` deletes it later.
+ */
 export async function deleteRunRow(transaction: Postgres, { projectId, id }: Run): Promise<void> {
-  await transaction('optimization_runs').where({ project_id: projectId, id }).delete();
+  const ofRun = tablesOfRun.map((table) =>
+    transaction(table)
+      .where({ project_id: projectId, run_id: id })
+      .limit(prunedAtOnce + 1)
+      .select(transaction.raw('1 as one')),
+  );
+  const rows = await transaction.unionAll(ofRun, true).limit(prunedAtOnce + 1);
+  const run = transaction('optimization_runs_with_deleted').where({ project_id: projectId, id });
+  if (rows.length <= prunedAtOnce) await run.delete();
+  else await run.update({ deleted_at: transaction.raw('clock_timestamp()') });
 }
 
 /** Converts a row to a run. */

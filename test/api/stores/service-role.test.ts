@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import * as keepDeletedRuns from '../../../migrations/postgres/0019_keep_deleted_optimization_runs.ts';
 import { connectPostgres, type Postgres } from '../../../src/stores/postgres/client.ts';
 import {
   hintIfUnlimited,
@@ -7,6 +8,7 @@ import {
   putServiceUser,
 } from '../../../src/stores/postgres/service-role.ts';
 import type { Logger } from '../../../src/telemetry/logger.ts';
+import { newDatabase } from '../../support/own-database.ts';
 import { until } from '../../support/until.ts';
 
 /** As API and worker connect, under a name of its own: what this one says is not the product's. */
@@ -130,6 +132,21 @@ async function limitsOf(url: string): Promise<string[]> {
   const { rows } = await connected.raw(`select array[${settings.join()}] as limits`).finally(() => connected.destroy());
   return rows[0].limits;
 }
+
+test('the user of the service may use the view of optimization runs as soon as it exists, before rights are granted again', async () => {
+  const own = connectPostgres(await newDatabase(), 1);
+  await putServiceUser(own, urlOf('promptlane_rolling', 'password'));
+  await keepDeletedRuns.down(own);
+  await keepDeletedRuns.up(own);
+  const { rows } = await own
+    .raw(
+      `select bool_and(has_table_privilege('promptlane_rolling', name, privilege)) as may
+       from unnest(array['optimization_runs', 'optimization_runs_with_deleted']) as name,
+         unnest(array['select', 'insert', 'update', 'delete']) as privilege`,
+    )
+    .finally(() => own.destroy());
+  expect(rows).toEqual([{ may: true }]);
+});
 
 test('granting again changes nothing, and gives the user the password of the URL', async () => {
   await putServiceUser(owner, inject('serviceDatabaseUrl'));

@@ -30,7 +30,7 @@ export const tenantTables: Readonly<Record<Heard['engine'], readonly string[]>> 
     ...['prompts', 'prompt_versions', 'prompt_labels', 'prompt_label_history', 'prompt_version_parts'],
     ...['parts', 'part_versions', 'part_labels', 'part_label_history', 'part_uses', 'part_edges'],
     ...['optimization_runs', 'optimization_rows', 'optimization_candidates', 'optimization_evaluations'],
-    ...['optimization_calls', 'optimization_events'],
+    ...['optimization_runs_with_deleted', 'optimization_calls', 'optimization_events'],
   ],
   clickhouse: ['spans', 'executions', 'execution_versions', 'execution_facts'],
 };
@@ -137,6 +137,11 @@ export const exceptions: readonly Exception[] = [
     engine: 'postgres',
     statement: /^with open as \(\s*select .* from optimization_runs where state in/s,
     why: 'a worker: queued and lost runs of all workspaces, each workspace in its turn',
+  },
+  {
+    engine: 'postgres',
+    statement: /^select "id", "project_id" from "optimization_runs_with_deleted" where "deleted_at" is not null/,
+    why: 'a worker: runs that are marked as deleted',
   },
   { engine: 'clickhouse', statement: /^OPTIMIZE TABLE spans PARTITION ID/, why: 'maintenance: data parts are merged' },
 ];
