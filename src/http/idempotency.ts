@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fingerprintOf } from '../lib/cursor.ts';
 import {
   AppError,
   ConflictError,
@@ -11,13 +9,10 @@ import {
   RateLimitedError,
 } from '../lib/errors.ts';
 import { FairLane } from '../lib/fair-lane.ts';
-import { mapInSlices, sharedThird } from '../lib/pace.ts';
 import type { Contract, Result, Status } from './endpoint.ts';
 import type { IdempotencyStore, IdempotentRequest, StoredAnswer } from './idempotent-request.ts';
 import { problemContentType, problemHeaders, toProblem } from './problem.ts';
-import type { QueryValues } from './query.ts';
 import { toWireAnswer } from './send-result.ts';
-import type { PathParams } from './validate.ts';
 
 /** Larger responses are not stored. A repeated request gets an error that says so. */
 export const storedBytesMax = 1024 * 1024;
@@ -42,31 +37,6 @@ export function readIdempotencyKey(header: string | string[] | undefined): strin
     'invalid_header',
     `Idempotency-Key must be 1 to 255 visible ASCII characters; given ${given}`,
   );
-}
-
-/**
- * Returns a digest that is equal for equal requests, whatever the order of fields and parameters.
- * Lists in the body are digested in slices, so that other requests run in between.
- */
-export async function digestRequest(
-  request: { params: PathParams; query: QueryValues; body: unknown },
-  sharer: string,
-): Promise<Buffer> {
-  const hash = createHash('sha256');
-  const { body } = request;
-  if (typeof body !== 'object' || body === null) return hash.update(fingerprintOf(request)).digest();
-  const prints: [string, string | [string]][] = [];
-  for (const [key, value] of Object.entries(body)) {
-    prints.push([key, Array.isArray(value) ? [await digestList(value, sharer)] : fingerprintOf(value)]);
-  }
-  return hash.update(fingerprintOf({ ...request, body: Object.fromEntries(prints) })).digest();
-}
-
-async function digestList(list: readonly unknown[], sharer: string): Promise<string> {
-  const hash = createHash('sha256');
-  // One line of JSON per item, so that different lists never produce the same input.
-  await mapInSlices(list, (item) => void hash.update(`${fingerprintOf(item)}\n`), sharedThird(sharer));
-  return hash.digest('hex');
 }
 
 interface OnceDeps {

@@ -54,10 +54,13 @@ export function decodeCursor<S extends z.ZodType<CursorPosition>>(
 export function fingerprintOf(filters: unknown): string {
   return JSON.stringify(filters, (_key, value: unknown) => {
     if (typeof value === 'bigint') return value.toString();
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value;
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? sortFields(value) : value;
   });
+}
+
+/** Returns an object with its fields in the order in which a fingerprint has them. */
+export function sortFields(value: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 const macBytes = 16;
