@@ -50,9 +50,10 @@ export function addFeedback(sums: FeedbackSums, { score }: PromptFeedback): void
   if (score > neutralScore) sums.positive++;
 }
 
-/** The calls of a prompt in a trace. */
+/** Calls of a prompt in a trace, and a group that they belong to. */
 export interface KeyedCall {
   traceId: string;
+  /** The span of the call if feedback names it; '' for the other calls of the trace together. */
   spanId: string;
   key: string;
 }

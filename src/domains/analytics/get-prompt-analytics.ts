@@ -144,14 +144,13 @@ async function readAll(
 ): Promise<Read> {
   const { item, starts, feedback, groupsInSeries } = request;
   const labels = [...item.labels, { label: 'latest', version: item.latestVersion }];
-  const traceIds = [...new Set(feedback.flatMap(({ traceId }) => traceId ?? []))];
   const readGroups = async (grouping: Grouping) => {
     const [rows, keyed] = await Promise.all([
       readCalls(clickhouse, calls, {
         ...{ grouping, starts, labels },
         read: { groupsMax, groupsInSeries, groupKeys: grouping === 'version' ? request.versions.map(String) : [] },
       }),
-      readCallKeys(clickhouse, calls, { grouping, labels, traceIds }),
+      readCallKeys(clickhouse, calls, { grouping, labels, feedback }),
     ]);
     return { rows, feedback: groupFeedback(feedback, keyed, (version) => keysOf(grouping, version, labels)) };
   };

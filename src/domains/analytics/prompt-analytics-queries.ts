@@ -3,6 +3,7 @@ import { readRows } from '../../stores/clickhouse/statements.ts';
 import type { PromptMentions } from '../prompt-links/index.ts';
 import { ofTraces, type TokenUsage } from '../spans/index.ts';
 import type { Window } from './buckets.ts';
+import type { KeyedCall, PromptFeedback } from './feedback-of-prompt.ts';
 import { distinct, storedCost } from './stats-queries.ts';
 
 const settings = { ...sumSettings, max_result_rows: '50000', max_result_bytes: `${32 * 1024 * 1024}` } as const;
@@ -129,14 +130,9 @@ const sums = `sum(one_calls)::Float64 AS executions, ${distinct('trace_id')} AS 
 export function readCalls(
   clickhouse: ClickHouse,
   calls: CallsOfPrompt,
-  group: {
-    grouping: Grouping;
-    starts: readonly number[];
-    labels: readonly { label: string; version: number }[];
-    read: ReadGroups;
-  },
+  group: Grouped & { starts: readonly number[]; read: ReadGroups },
 ): Promise<CallRow[]> {
-  const { grouping, starts, labels, read } = group;
+  const { grouping, starts, read } = group;
   // A call can have several labels, so their sum is not that of all calls.
   const all = grouping === 'label' ? '' : ', ()';
   return readRows<CallRow>(clickhouse, {
@@ -152,52 +148,50 @@ export function readCalls(
             ${callsFrom(members)} GROUP BY GROUPING SETS ((key, bucket), (key)${all}))))
       QUALIFY allKeys = 1 OR place <= if(allBuckets = 1, {groupsMax:UInt32}, {groupsInSeries:UInt32})
         OR allBuckets = 1 AND key IN {groupKeys:Array(String)}`,
-    query_params: {
-      ...parametersOf(calls),
-      ...read,
-      starts,
-      ...(grouping === 'label' && {
-        labels: labels.map((each) => each.label),
-        versions: labels.map((each) => each.version),
-      }),
-    },
+    query_params: { ...parametersOf(calls, group), ...read, starts },
     clickhouse_settings: settings,
     format: 'JSONEachRow',
   });
 }
 
-/** A call with the group that it belongs to. */
-export interface CallKey {
-  traceId: string;
-  spanId: string;
-  key: string;
+/** Feedback on an execution, or on one of its spans. */
+type Naming = Pick<PromptFeedback, 'traceId' | 'spanId'>;
+
+/** SQL for whether feedback names the span of a call. One parameter with the ids of traces and spans would be too long. */
+const isNamed = `(trace_id, one_span_id) IN arrayZip(reinterpret(unhex({tracesOfSpans:String}), 'Array(FixedString(16))'),
+  reinterpret(unhex({spanIds:String}), 'Array(FixedString(8))'))`;
+
+/** Returns the traces that feedback names, and the parameters of {@link isNamed}. */
+function namedBy(feedback: readonly Naming[]) {
+  const spans = feedback.filter(({ traceId, spanId }) => traceId !== null && spanId !== null);
+  return {
+    traceIds: [...new Set(feedback.map(({ traceId }) => traceId ?? ''))].join(''),
+    tracesOfSpans: spans.map(({ traceId }) => traceId).join(''),
+    spanIds: spans.map(({ spanId }) => spanId).join(''),
+  };
 }
 
 /**
- * Returns the groups of the calls of a prompt in some traces.
+ * Returns the groups of the calls of a prompt in the traces that feedback names. Only the spans that it names have rows
+ * of their own, the other calls of a trace have one: so there are few rows, however many calls a trace has.
  * @throws UnavailableError while ClickHouse is unavailable
  */
-export function readCallKeys(
+export async function readCallKeys(
   clickhouse: ClickHouse,
   calls: CallsOfPrompt,
-  group: { grouping: Grouping; labels: readonly { label: string; version: number }[]; traceIds: readonly string[] },
-): Promise<CallKey[]> {
-  const { grouping, labels, traceIds } = group;
-  if (traceIds.length === 0) return Promise.resolve([]);
-  return readRows<CallKey>(clickhouse, {
-    query: `SELECT DISTINCT lower(hex(trace_id)) AS traceId, lower(hex(one_span_id)) AS spanId, ${keys[grouping]} AS key
-      ${callsFrom(members, `AND ${ofTraces('{traceIds:String}')}`)}`,
-    query_params: {
-      ...parametersOf(calls),
-      traceIds: traceIds.join(''),
-      ...(grouping === 'label' && {
-        labels: labels.map((each) => each.label),
-        versions: labels.map((each) => each.version),
-      }),
-    },
+  group: Grouped & { feedback: readonly Naming[] },
+): Promise<KeyedCall[]> {
+  const named = namedBy(group.feedback);
+  if (named.traceIds === '') return [];
+  const rows = await readRows<Omit<KeyedCall, 'key'> & { keys: string[] }>(clickhouse, {
+    query: `SELECT lower(hex(trace_id)) AS traceId, if(${isNamed}, lower(hex(one_span_id)), '') AS spanId,
+        groupUniqArray(${keys[group.grouping]}) AS keys
+      ${callsFrom(members, `AND ${ofTraces('{traceIds:String}')}`)} GROUP BY traceId, spanId`,
+    query_params: { ...parametersOf(calls, group), ...named },
     clickhouse_settings: settings,
     format: 'JSONEachRow',
   });
+  return rows.flatMap(({ keys: ofRow, ...call }) => ofRow.map((key) => ({ ...call, key })));
 }
 
 /** A call of a prompt. Several calls of a large trace can be one, whose `spanId` is all zeros. */
@@ -205,29 +199,43 @@ export interface PromptCall {
   traceId: string;
   spanId: string;
   startUnixNano: bigint;
+  /** Whether the trace has no other call of the prompt in the window. */
+  isOnly: boolean;
 }
 
 /**
- * Returns the calls of a prompt in some traces that start in the window, in no particular order.
+ * Returns calls of a prompt in the traces that feedback names, which start in the window. If there are more than
+ * `limit`, those that the feedback can be about come first, and then the newest.
  * @throws UnavailableError while ClickHouse is unavailable
  */
 export async function findPromptCalls(
   clickhouse: ClickHouse,
   calls: CallsOfPrompt,
-  traceIds: readonly string[],
+  { feedback, limit }: { feedback: readonly Naming[]; limit: number },
 ): Promise<PromptCall[]> {
-  if (traceIds.length === 0) return [];
-  const rows = await readRows<Record<keyof PromptCall, string>>(clickhouse, {
-    query: `SELECT DISTINCT lower(hex(trace_id)) AS traceId, lower(hex(one_span_id)) AS spanId,
-        toString(one_start_unix_nano) AS startUnixNano
-      ${callsFrom(members, `AND ${ofTraces('{traceIds:String}')}`)}`,
-    query_params: { ...parametersOf(calls), traceIds: traceIds.join('') },
+  if (feedback.length === 0) return [];
+  const rows = await readRows<Omit<PromptCall, 'startUnixNano'> & { startUnixNano: string }>(clickhouse, {
+    query: `SELECT lower(hex(trace_id)) AS traceId, lower(hex(one_span_id)) AS spanId,
+        toString(one_start_unix_nano) AS startUnixNano, (count() OVER (PARTITION BY trace_id) = 1)::Bool AS isOnly
+      FROM (SELECT DISTINCT trace_id, one_span_id, one_start_unix_nano
+        ${callsFrom(members, `AND ${ofTraces('{traceIds:String}')}`)})
+      ORDER BY isOnly OR ${isNamed} DESC, one_start_unix_nano DESC LIMIT {limit:UInt32}`,
+    query_params: { ...parametersOf(calls), ...namedBy(feedback), limit },
     clickhouse_settings: settings,
     format: 'JSONEachRow',
   });
   return rows.map(({ startUnixNano, ...row }) => ({ ...row, startUnixNano: BigInt(startUnixNano) }));
 }
 
-function parametersOf({ projectId, window, mentions }: CallsOfPrompt) {
-  return { projectId, ...window, promptId: mentions.id, names: mentions.names, keys: mentions.keys };
+interface Grouped {
+  grouping: Grouping;
+  labels: readonly { label: string; version: number }[];
+}
+
+function parametersOf({ projectId, window, mentions }: CallsOfPrompt, group?: Grouped) {
+  const labels = group?.grouping === 'label' ? group.labels : undefined;
+  return {
+    ...{ projectId, ...window, promptId: mentions.id, names: mentions.names, keys: mentions.keys },
+    ...(labels && { labels: labels.map(({ label }) => label), versions: labels.map(({ version }) => version) }),
+  };
 }

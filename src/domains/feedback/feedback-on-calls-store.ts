@@ -14,12 +14,14 @@ const tests: Readonly<Record<FeedbackKind, string>> = {
 /** The place of feedback in the list that has the newest first. `atUs` is in microseconds since the epoch. */
 export interface FeedbackPlace {
   traceId: string;
+  /** The span of feedback on a span. */
+  spanId: string | null;
   atUs: string;
   id: string;
 }
 
 /**
- * Returns a page of the feedback on executions and spans since a time, newest first: the trace of each.
+ * Returns a page of the feedback on executions and spans since a time, newest first: the trace or span of each.
  * @throws UnavailableError while Postgres is unavailable
  */
 export async function findFeedbackPlaces(
@@ -46,6 +48,7 @@ export async function findFeedbackPlaces(
     .limit(limit)
     .select<FeedbackPlace[]>(
       'trace_id as traceId',
+      'span_id as spanId',
       'id',
       postgres.raw('(extract(epoch from created_at) * 1000000)::bigint::text as "atUs"'),
     );

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { z } from 'zod';
 import type { promptAnalyticsSchema } from '../../../src/domains/analytics/prompt-analytics.schema.ts';
+import { connectClickHouse } from '../../../src/stores/clickhouse/client.ts';
 import { nanoOf, percentile, usdOf } from '../../support/analytics.ts';
 import {
   expectProblem,
@@ -14,6 +15,7 @@ import {
 import type { SpanInput } from '../../support/otlp-encode.ts';
 import { integerBetween, seededRandom } from '../../support/random.ts';
 import { aModelCall, aSpan, newTraceId } from '../../support/spans.ts';
+import { storeRatedCalls } from '../../support/stored-calls.ts';
 import { sendSpans } from '../../support/traces.ts';
 import { until } from '../../support/until.ts';
 
@@ -319,6 +321,35 @@ describe('200', () => {
     const byVersion = new Map(body.groups.map(({ key, feedback }) => [key, feedback]));
     expect(byVersion.get(1)).toEqual({ count: 1, mean: 1, positive_rate: 1 });
     expect(byVersion.get(2)).toEqual({ count: 2, mean: 0.5, positive_rate: 0.5 });
+  });
+
+  test('feedback on many executions with many calls each counts for each of their versions, and for the label of its call', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project);
+    const clickhouse = connectClickHouse(api.config.clickhouseUrl);
+    onTestFinished(() => clickhouse.close());
+    const stores = { clickhouse, postgres: api.postgres };
+    // More calls than an answer of ClickHouse may have rows. The second call of each is of version 2.
+    await storeRatedCalls(stores, project, { promptId, traces: 1_700, calls: 30, span: 1 });
+    const feedbackBy = async (group_by: string) => {
+      const { body, status, text } = await analytics(project, promptId, { group_by });
+      expect(status, text).toBe(200);
+      return new Map(body.groups.map(({ key, feedback }) => [key, feedback]));
+    };
+    const ofBoth = { count: 3_400, mean: 0.5, positive_rate: 0.5 };
+    expect(await feedbackBy('version')).toEqual(
+      new Map<unknown, object>([
+        [1, { count: 1_700, mean: 1, positive_rate: 1 }],
+        [2, ofBoth],
+      ]),
+    );
+    expect(await feedbackBy('label')).toEqual(
+      new Map<unknown, object>([
+        [null, { count: 1_700, mean: 1, positive_rate: 1 }],
+        ['production', ofBoth],
+        ['stable', ofBoth],
+      ]),
+    );
   });
 
   test('a comparison finds a real difference, and none between versions that are alike', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readCallTexts } from '../../../src/domains/executions/index.ts';
 import type { FeedbackKind } from '../../../src/domains/feedback/index.ts';
+import { findRatedCalls } from '../../../src/domains/optimization/from-executions/find-rated-calls.ts';
 import { rowsFromExecutions } from '../../../src/domains/optimization/rows-from-executions.ts';
 import type { ProjectId } from '../../../src/lib/ids.ts';
 import { oneTurn, type Rest } from '../../../src/lib/pace.ts';
@@ -11,6 +12,8 @@ import type { SpanInput } from '../../support/otlp-encode.ts';
 import { storeExecution } from '../../support/post-execution.ts';
 import { integerBetween, type Random, seededRandom } from '../../support/random.ts';
 import { aModelCall, aSpan, newTraceId } from '../../support/spans.ts';
+import { storeRatedCalls } from '../../support/stored-calls.ts';
+import { storedSpanId } from '../../support/stored-spans.ts';
 import { listExecutions, sendSpans } from '../../support/traces.ts';
 import { until } from '../../support/until.ts';
 
@@ -263,6 +266,19 @@ describe('rowsFromExecutions', () => {
       { inputs: { ticket: 'ticket 2', user: { name: 'Ada' } }, expected: 'of the second', weakLabel: false },
     ]);
     expect(dropped).toEqual({ ambiguous_feedback: 1 });
+  });
+
+  test('of executions with more calls than are looked at, looks at those that the feedback names', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project, 'Sort');
+    const stores = { clickhouse, postgres: api.postgres };
+    await storeRatedCalls(stores, project, { promptId, traces: 1_700, calls: 30, span: 1 });
+    const wanted = { projectId: project.id as ProjectId, promptId, filter: { feedback: 'any' } } as const;
+    const found = await findRatedCalls(stores, { ...wanted, signal: new AbortController().signal });
+    expect(found.calls).toHaveLength(5_000);
+    expect(found.calls.filter(({ spanId }) => spanId === storedSpanId(1))).toHaveLength(1_700);
+    expect(found.calls.filter(({ isOnly }) => isOnly)).toEqual([]);
+    expect(found.warnings).toMatchObject([{ code: 'feedback_truncated' }]);
   });
 
   test('leaves out a call whose variables or output are over 64 KiB', async () => {

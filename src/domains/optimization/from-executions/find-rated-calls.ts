@@ -17,15 +17,9 @@ const windowMsDefault = 90 * dayMs;
 /** Calls may begin this long after their feedback, by the clock of their client. */
 const clockToleranceMs = dayMs;
 
-/** A call of a prompt in a trace that has feedback. */
-export interface FoundCall extends PromptCall {
-  /** Whether the trace has no other call of the prompt, so that feedback on the execution is feedback on the call. */
-  isOnly: boolean;
-}
-
 /**
  * Returns the calls of a prompt in traces that have the wanted feedback, on anything in them, newest
- * first. Of very much feedback, it looks at the newest.
+ * first. Of very much feedback, and of very many calls in its traces, it looks at the newest.
  * @throws UnavailableError while a store is unavailable, and the reason of `signal`
  */
 export async function findRatedCalls(
@@ -41,24 +35,23 @@ export async function findRatedCalls(
     filter: { from?: string | undefined; to?: string | undefined; feedback: FeedbackKind };
     signal: AbortSignal;
   },
-): Promise<{ calls: FoundCall[]; warnings: RunWarning[] }> {
+): Promise<{ calls: PromptCall[]; warnings: RunWarning[] }> {
   const toMs = filter.to === undefined ? Date.now() + clockToleranceMs : storableMs(filter.to);
   const fromMs = filter.from === undefined ? Math.max(0, toMs - windowMsDefault) : storableMs(filter.from);
   const [mentions = { id: promptId, names: [], keys: [] }] = await findPromptMentions(postgres, projectId, [promptId]);
   const wanted = { projectId, kind: filter.feedback, fromMs: Math.max(0, fromMs - clockToleranceMs) };
   const seen = new Set<string>();
-  const calls: FoundCall[] = [];
+  const calls: PromptCall[] = [];
   let after: FeedbackPlace | undefined;
   for (let page = 0; page < pagesMax && calls.length < callsMax; page++) {
     signal.throwIfAborted();
     const places = await findFeedbackPlaces(postgres, wanted, { after, limit: feedbackPerPage });
-    const traceIds = [...new Set(places.map(({ traceId }) => traceId))].filter((id) => !seen.has(id));
-    for (const id of traceIds) seen.add(id);
-    calls.push(
-      ...withOthers(await findPromptCalls(clickhouse, { projectId, window: { fromMs, toMs }, mentions }, traceIds)),
-    );
+    const feedback = places.filter(({ traceId }) => !seen.has(traceId));
+    for (const { traceId } of feedback) seen.add(traceId);
+    const ofPrompt = { projectId, window: { fromMs, toMs }, mentions };
+    calls.push(...(await findPromptCalls(clickhouse, ofPrompt, { feedback, limit: callsMax - calls.length })));
     after = places.at(-1);
-    if (places.length < feedbackPerPage) return { calls: newestFirst(calls), warnings: [] };
+    if (places.length < feedbackPerPage && calls.length < callsMax) return { calls: newestFirst(calls), warnings: [] };
   }
   return { calls: newestFirst(calls), warnings: [tooMuch] };
 }
@@ -68,17 +61,11 @@ const storableMs = (time: string) => Math.min(Math.max(0, Date.parse(time)), end
 
 const tooMuch: RunWarning = {
   code: 'feedback_truncated',
-  message: 'The project has more feedback than is looked at. The rows are of calls with the newest feedback',
+  message: 'The project has more feedback, or more calls with feedback, than is looked at. The rows are of the newest',
 };
 
-function withOthers(calls: readonly PromptCall[]): FoundCall[] {
-  const perTrace = new Map<string, number>();
-  for (const { traceId } of calls) perTrace.set(traceId, (perTrace.get(traceId) ?? 0) + 1);
-  return calls.map((call) => ({ ...call, isOnly: perTrace.get(call.traceId) === 1 }));
-}
-
-function newestFirst(calls: readonly FoundCall[]): FoundCall[] {
-  const key = ({ traceId, spanId }: FoundCall) => traceId + spanId;
+function newestFirst(calls: readonly PromptCall[]): PromptCall[] {
+  const key = ({ traceId, spanId }: PromptCall) => traceId + spanId;
   return calls.toSorted((a, b) =>
     a.startUnixNano === b.startUnixNano ? (key(a) < key(b) ? -1 : 1) : a.startUnixNano > b.startUnixNano ? -1 : 1,
   );

@@ -2,9 +2,9 @@ import type { ProjectId } from '../../../lib/ids.ts';
 import type { Rest } from '../../../lib/pace.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
 import type { Postgres } from '../../../stores/postgres/client.ts';
+import type { PromptCall } from '../../analytics/index.ts';
 import { type CallTexts, readCallTexts } from '../../executions/index.ts';
 import { findSaidOf, type SaidOfTarget, targetKey } from '../../feedback/index.ts';
-import type { FoundCall } from './find-rated-calls.ts';
 
 /** Spans above a call that are searched for its variables. */
 const ancestorsMax = 8;
@@ -25,7 +25,7 @@ export interface RatedCall {
 export async function readRatedCalls(
   { clickhouse, postgres }: { clickhouse: ClickHouse; postgres: Postgres },
   projectId: ProjectId,
-  calls: readonly FoundCall[],
+  calls: readonly PromptCall[],
   rest: Rest,
 ): Promise<RatedCall[]> {
   const targets = calls.flatMap(({ traceId, spanId, isOnly }) => [
@@ -55,7 +55,7 @@ function together(ofCall: SaidOfTarget | undefined, ofExecution: SaidOfTarget | 
 async function readChains(
   clickhouse: ClickHouse,
   projectId: ProjectId,
-  calls: readonly FoundCall[],
+  calls: readonly PromptCall[],
   rest: Rest,
 ): Promise<CallTexts[][]> {
   const chains: CallTexts[][] = calls.map(() => []);
