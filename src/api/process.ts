@@ -111,6 +111,7 @@ export function createApiProcess(config: Config): ApiProcess {
   const optimization = createOptimization({
     ...{ postgres, clickhouse, redis, invalidations, logger, limiter, budgets, prompts, cursorSecret },
     ...{ source: rendering.source, prices: rendering.prices, models: config.llm, changed: recordPromptEvents },
+    whyStuck: () => whyStuck(probes, 'analysis'),
   });
   const operations = createOperations({
     ...{ version, redis, clock, probes, latency, metrics },

@@ -64,6 +64,8 @@ export interface SaidOfTarget {
 }
 
 const commentCharsMax = 2_000;
+/** Feedback that is looked at: the newest on an execution and its spans together. */
+const perTraceMax = 1_000;
 
 /** An execution (`spanId` undefined) or one of its spans. */
 export interface CallTarget {
@@ -76,7 +78,7 @@ export const targetKey = ({ traceId, spanId }: CallTarget) => (spanId === undefi
 
 /**
  * Returns what was said about executions and spans, by {@link targetKey}. A target without feedback is
- * absent.
+ * absent. Of very much feedback on an execution and its spans, the newest counts.
  * @throws UnavailableError while Postgres is unavailable
  */
 export async function findSaidOf(
@@ -90,15 +92,18 @@ export async function findSaidOf(
        select target_key, avg(score) as score,
          (array_agg(id order by updated_at desc, id desc) filter (where correction is not null))[1] as correction_id,
          (array_agg(id order by updated_at desc, id desc) filter (where comment is not null))[1] as comment_id
-       from feedback
-       where project_id = ? and target_type in ('execution', 'span') and target_key = any(?)
+       from unnest(?::text[]) as wanted (trace) cross join lateral (
+         select * from feedback where project_id = ? and trace_id = wanted.trace
+         order by created_at desc limit ${perTraceMax}
+       ) as newest
+       where target_type in ('execution', 'span') and target_key = any(?)
        group by target_key
      )
      select said.target_key as key, said.score, corrected.correction, left(commented.comment, ${commentCharsMax}) as comment
      from said
        left join feedback as corrected on corrected.project_id = ? and corrected.id = correction_id
        left join feedback as commented on commented.project_id = ? and commented.id = comment_id`,
-    [projectId, targets.map(targetKey), projectId, projectId],
+    [[...new Set(targets.map(({ traceId }) => traceId))], projectId, targets.map(targetKey), projectId, projectId],
   );
   return new Map(rows.map(({ key, ...said }) => [key, said]));
 }

@@ -13,6 +13,7 @@ import type { PartSource } from '../rendering/index.ts';
 import type { ChangeHook, ItemCache } from '../versioned/index.ts';
 import { createDiffs } from './read-run.ts';
 import { enqueueQueuedRuns } from './resume-runs.ts';
+import { createRowsLane } from './rows-from-executions.ts';
 import { RunFeed } from './run-feed.ts';
 
 export interface OptimizationSources {
@@ -30,10 +31,12 @@ export interface OptimizationSources {
   cursorSecret: string;
   /** Runs in the transaction of every change of a prompt. */
   changed: ChangeHook;
+  /** Why reads of ClickHouse cannot finish now. */
+  whyStuck: () => Error | undefined;
 }
 
 /** Creates what the endpoints of optimization share. Called once per process. */
-export function createOptimization({ redis, invalidations, changed, ...sources }: OptimizationSources) {
+export function createOptimization({ redis, invalidations, changed, whyStuck, ...sources }: OptimizationSources) {
   const { postgres, logger, source } = sources;
   const { threads } = source;
   const queue = connectOptimizationQueue(redis);
@@ -43,6 +46,7 @@ export function createOptimization({ redis, invalidations, changed, ...sources }
     threads,
     feed,
     queue: queue.queue,
+    rowsLane: createRowsLane(whyStuck),
     diffs: createDiffs(),
     collection: promptCollection({ postgres, invalidations, threads, changed }),
     enqueueRuns: () => enqueueQueuedRuns({ postgres, enqueueRuns: (runs) => queue.add(runs) }),

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { InvalidError } from '../../lib/errors.ts';
+import type { FairLane } from '../../lib/fair-lane.ts';
 import type { Waiter } from '../../lib/fair-lane-options.ts';
 import { mapInSlices, type Rest, sharedThird } from '../../lib/pace.ts';
 import type { OverrideCache, PriceTable } from '../pricing/index.ts';
@@ -27,6 +28,8 @@ export interface PrepareRunDeps extends RowsFromExecutionsDeps {
   source: PartSource;
   prices: { table: PriceTable; overrides: OverrideCache };
   models: ModelDefaults;
+  /** For rows from executions. Shared by all workspaces. */
+  rowsLane: FairLane;
 }
 
 export interface PrepareRunInput {
@@ -47,7 +50,7 @@ const holdoutUsesMax = 5;
 
 /**
  * Reads what a run needs, resolves its config and plans it. Stores nothing and calls no model.
- * @throws NotFoundError, InvalidError, TooLargeError, UnavailableError
+ * @throws NotFoundError, InvalidError, TooLargeError, RateLimitedError, UnavailableError
  */
 export async function prepareRun(deps: PrepareRunDeps, input: PrepareRunInput): Promise<PreparedRun> {
   const { project, idOrSlug, body } = input;
@@ -102,7 +105,11 @@ async function findRows(
     return { rows, dropped: 0, warnings: [] };
   }
   const { filter } = dataset;
-  const found = await rowsFromExecutions(deps, { project, prompt, variables, filter, signal: waiter.signal, rest });
+  const found = await deps.rowsLane.run(
+    project.workspaceId,
+    () => rowsFromExecutions(deps, { project, prompt, variables, filter, signal: waiter.signal, rest }),
+    { waiter },
+  );
   const why = found.warnings.map(({ message }) => `. ${message}`).join('');
   requireEnough(found.rows.length, ` from executions with feedback (${filter.feedback})${why}`);
   return { ...found, dropped: Object.values(found.dropped).reduce((sum, count) => sum + count, 0) };

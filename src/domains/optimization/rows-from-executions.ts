@@ -1,3 +1,5 @@
+import { FairLane } from '../../lib/fair-lane.ts';
+import { requestWaitMsMax } from '../../lib/fair-lane-options.ts';
 import type { ProjectId } from '../../lib/ids.ts';
 import { mapInSlices, type Rest } from '../../lib/pace.ts';
 import { type ClickHouse, stoppable } from '../../stores/clickhouse/client.ts';
@@ -37,6 +39,22 @@ export interface RowsFromExecutions {
   /** Calls with the wanted feedback that gave no row, by reason. */
   dropped: Partial<Record<DropReason, number>>;
   warnings: RunWarning[];
+}
+
+/**
+ * Creates the lane of {@link rowsFromExecutions} of a process, shared by all workspaces. It is not that of analytics,
+ * because rows of many calls take much longer than a dashboard should wait.
+ */
+export function createRowsLane(whyStuck: () => Error | undefined): FairLane {
+  return new FairLane({
+    name: 'reads of rated executions',
+    capacity: 2,
+    perKey: 1,
+    waitingPerKey: 4,
+    waitingMax: 16,
+    waitMsMax: requestWaitMsMax,
+    whyStuck,
+  });
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ClickHouse } from '../../stores/clickhouse/client.ts';
+import { backgroundSettings, type ClickHouse } from '../../stores/clickhouse/client.ts';
 import { pick, plain, type RowReader, rowReader } from '../../stores/clickhouse/row-reader.ts';
 import { rowsOf } from '../../stores/clickhouse/statements.ts';
 import { rowAge } from './newest-rows.ts';
@@ -12,7 +12,7 @@ import {
   spanParts,
 } from './span-detail.ts';
 import { spanFields } from './span-fields.ts';
-import { ofTrace, ofTraces, type TraceKey } from './trace-sql.ts';
+import { boundSpans, ofSpans, ofTrace, ofTraces, type TraceKey } from './trace-sql.ts';
 
 /** The position of a span in its trace: ordered by start, then by id. */
 export interface SpanPlace {
@@ -149,12 +149,9 @@ export function findCallTexts(
        (SELECT trace_id, span_id, parent_span_id, input, output, ${variables.join(', ')},
           attributes_string['promptlane.metadata.source'] AS source
         FROM spans PREWHERE project_id = {projectId:String} AND ${ofTraces('{traceIds:String}')}
-          AND toFixedString(concat(trace_id, span_id), 24) IN reinterpret(unhex({keys:String}), 'Array(FixedString(24))')
+          AND ${ofSpans}
         ORDER BY ${rowAge} DESC LIMIT 1 BY trace_id, span_id)`,
-    {
-      projectId,
-      traceIds: spans.map(({ traceId }) => traceId).join(''),
-      keys: spans.map(({ traceId, spanId }) => traceId + spanId).join(''),
-    },
+    { projectId, traceIds: spans.map(({ traceId }) => traceId).join(''), ...boundSpans(spans) },
+    backgroundSettings,
   );
 }

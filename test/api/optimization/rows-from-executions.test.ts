@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readCallTexts } from '../../../src/domains/executions/index.ts';
-import type { FeedbackKind } from '../../../src/domains/feedback/index.ts';
+import { type FeedbackKind, findSaidOf } from '../../../src/domains/feedback/index.ts';
 import { findRatedCalls } from '../../../src/domains/optimization/from-executions/find-rated-calls.ts';
 import { rowsFromExecutions } from '../../../src/domains/optimization/rows-from-executions.ts';
 import type { ProjectId } from '../../../src/lib/ids.ts';
 import { oneTurn, type Rest } from '../../../src/lib/pace.ts';
-import { type ClickHouse, connectClickHouse } from '../../../src/stores/clickhouse/client.ts';
+import {
+  backgroundSettings,
+  type ClickHouse,
+  connectClickHouse,
+  stoppable,
+} from '../../../src/stores/clickhouse/client.ts';
 import { expectProblem, newProject, type ProjectOfTest, startApi, type TestApi } from '../../support/api.ts';
 import { newFeedback } from '../../support/feedback.ts';
 import type { SpanInput } from '../../support/otlp-encode.ts';
@@ -13,7 +18,7 @@ import { storeExecution } from '../../support/post-execution.ts';
 import { integerBetween, type Random, seededRandom } from '../../support/random.ts';
 import { aModelCall, aSpan, newTraceId } from '../../support/spans.ts';
 import { storeRatedCalls } from '../../support/stored-calls.ts';
-import { storedSpanId } from '../../support/stored-spans.ts';
+import { storedSpanId, storeSpans } from '../../support/stored-spans.ts';
 import { listExecutions, sendSpans } from '../../support/traces.ts';
 import { until } from '../../support/until.ts';
 
@@ -50,9 +55,10 @@ function rowsOf(
   project: ProjectOfTest,
   promptId: string,
   filter: { feedback?: FeedbackKind; limit?: number; from?: string; to?: string } = {},
+  from = clickhouse,
 ) {
   return rowsFromExecutions(
-    { postgres: api.postgres, clickhouse },
+    { postgres: api.postgres, clickhouse: from },
     {
       project: { projectId: project.id as ProjectId },
       prompt: { id: promptId },
@@ -60,6 +66,16 @@ function rowsOf(
       ...{ signal: new AbortController().signal, rest: oneTurn },
     },
   );
+}
+
+/** Returns the client, and the settings of each statement that goes through it from now on. */
+function countStatements() {
+  const settings: unknown[] = [];
+  const exec: ClickHouse['exec'] = (params) => {
+    settings.push(params.clickhouse_settings);
+    return clickhouse.exec(params);
+  };
+  return { clickhouse: Object.assign(Object.create(clickhouse) as ClickHouse, { exec }), settings };
 }
 
 /** How a call tells its inputs. */
@@ -281,6 +297,37 @@ describe('rowsFromExecutions', () => {
     expect(found.warnings).toMatchObject([{ code: 'feedback_truncated' }]);
   });
 
+  test('of calls that no feedback is about, reads no texts; each statement leaves processor time to others', async () => {
+    const project = await newProject(api);
+    const promptId = await aPrompt(project, 'Sort');
+    await storeRatedCalls({ clickhouse, postgres: api.postgres }, project, { promptId, traces: 2, calls: 60 });
+    const counting = countStatements();
+    const several = await rowsOf(project, promptId, {}, counting.clickhouse);
+    expect([several.rows, several.dropped]).toEqual([[], { ambiguous_feedback: 120 }]);
+    // The one that finds the calls.
+    expect(counting.settings).toHaveLength(1);
+
+    const only = await newProject(api);
+    await storeRatedCalls({ clickhouse, postgres: api.postgres }, only, { promptId, traces: 2, calls: 1 });
+    expect((await rowsOf(only, promptId, {}, counting.clickhouse)).dropped).toEqual({ not_stored: 2 });
+    expect(counting.settings).toHaveLength(3);
+    for (const settings of counting.settings) expect(settings).toMatchObject(backgroundSettings);
+  });
+
+  test('of more feedback on an execution than is looked at, the newest counts', async () => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    await api.postgres.raw(
+      `insert into feedback (id, project_id, target_type, target_key, trace_id, name, user_id, rating, comment, author_type, created_at)
+       select 'fbk_' || gen_random_uuid(), :projectId, 'execution', :traceId, :traceId, 'n', 'u' || n, case when n > 1000 then 'down' else 'up' end,
+         'of ' || n, 'admin', now() - n * interval '1 second'
+       from generate_series(1, 2000) as n`,
+      { projectId: project.id, traceId },
+    );
+    const said = await findSaidOf(api.postgres, project.id, [{ traceId }]);
+    expect(said.get(traceId)).toMatchObject({ score: 1, correction: null });
+  });
+
   test('leaves out a call whose variables or output are over 64 KiB', async () => {
     const project = await newProject(api);
     const promptId = await aPrompt(project, 'Sort');
@@ -314,6 +361,16 @@ describe('rowsFromExecutions', () => {
     const texts = await read(rest);
     expect(texts[0]?.input).toEqual({ a: JSON.parse(list) });
     expect(rests).toBeGreaterThan(5);
+  });
+
+  test('of a large trace, reads only rows near the spans that are asked for', async () => {
+    const project = await newProject(api);
+    const traceId = newTraceId();
+    await storeSpans(clickhouse, project, { traceId, count: 100_000 });
+    const bound = { max_rows_to_read: '20000', use_skip_indexes_on_data_read: 0 } as const;
+    const reading = stoppable(clickhouse, new AbortController().signal, bound);
+    const span = { traceId, spanId: storedSpanId(70_000) };
+    expect(await readCallTexts(reading, project.id, [span], oneTurn)).toMatchObject([span]);
   });
 
   test('a window that begins before 1970 or ends after 2554 is one without this bound', async () => {

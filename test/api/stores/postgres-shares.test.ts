@@ -28,6 +28,7 @@ const statements = {
   similarParts: 'order by similarity(',
   run: 'from "optimization_runs"',
   partUsers: 'with recursive users',
+  ratedCalls: 'as "atUs"',
 };
 /** Connections of the API for handlers: see src/clients.ts. */
 const handlerConnections = 10;
@@ -244,6 +245,25 @@ test('lists of the users of a part: a workspace has two under way, and its other
 
   proxy.release();
   for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 200 });
+});
+
+test('runs with rows from executions: a workspace has one read of them under way, and its other requests are answered', async () => {
+  const [project, other] = [await newProject(api), await newProject(api)];
+  const plan = async ({ id, key }: ProjectOfTest) => {
+    const body = { name: 'p', type: 'text', template: 'x {{q}}' };
+    const prompt = await api.call<{ id: string }>('createPrompt', { params: { project_id: id }, key, body });
+    const params = { project_id: id, prompt_id: prompt.body.id };
+    return () => api.call('optimizePrompt', { params, key, body: { dry_run: true } });
+  };
+  const [begin, beginOther] = [await plan(project), await plan(other)];
+  const { all, connections } = await heldBy(project, statements.ratedCalls, () => Array.from({ length: 4 }, begin));
+  expect(connections).toBe(1);
+  all.push(beginOther());
+  await until('that of another workspace is under way meanwhile', 10_000, () => proxy.held() === 2);
+
+  proxy.release();
+  // Nothing is rated.
+  for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ status: 422 });
 });
 
 test('event streams that begin: a workspace has one look-up of runs under way, and its other requests are answered', async () => {

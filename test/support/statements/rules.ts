@@ -29,7 +29,7 @@ export const tenantTables: Readonly<Record<Heard['engine'], readonly string[]>> 
     ],
     ...['prompts', 'prompt_versions', 'prompt_labels', 'prompt_label_history', 'prompt_version_parts'],
     ...['parts', 'part_versions', 'part_labels', 'part_label_history', 'part_uses', 'part_edges'],
-    ...['optimization_runs', 'optimization_runs_with_deleted', 'optimization_rows', 'optimization_candidates', 'optimization_evaluations'],
+    ...['optimization_runs', 'optimization_rows', 'optimization_candidates', 'optimization_evaluations'],
     ...['optimization_runs_with_deleted', 'optimization_calls', 'optimization_events'],
   ],
   clickhouse: ['spans', 'executions', 'execution_versions', 'execution_facts'],

@@ -11,15 +11,15 @@ const ancestorsMax = 8;
 
 /** A call with its texts and feedback. */
 export interface RatedCall {
-  /** The span of the call, then those above it, as far as they were needed. Empty if it is not stored. */
+  /** The span of the call, then those above it, as far as they were needed. Empty if it is not stored, or without `said`. */
   spans: readonly CallTexts[];
   /** Undefined if the feedback of its execution is not about this call alone. */
   said: SaidOfTarget | undefined;
 }
 
 /**
- * Reads the texts and the feedback of some calls, in their order. Spans above a call are read while no
- * span below them has variables.
+ * Reads the feedback of some calls, and the texts of those that have some, in their order. Spans above a call are read
+ * while no span below them has variables.
  * @throws UnavailableError while a store is unavailable
  */
 export async function readRatedCalls(
@@ -32,14 +32,13 @@ export async function readRatedCalls(
     { traceId, spanId },
     ...(isOnly ? [{ traceId }] : []),
   ]);
-  const [said, chains] = await Promise.all([
-    findSaidOf(postgres, projectId, targets),
-    readChains(clickhouse, projectId, calls, rest),
-  ]);
-  return calls.map((call, index) => ({
-    spans: chains[index] ?? [],
-    said: together(said.get(targetKey(call)), call.isOnly ? said.get(call.traceId) : undefined),
-  }));
+  const said = await findSaidOf(postgres, projectId, targets);
+  const saidOf = (call: PromptCall) =>
+    together(said.get(targetKey(call)), call.isOnly ? said.get(call.traceId) : undefined);
+  const rated = calls.filter((call) => saidOf(call) !== undefined);
+  const chains = await readChains(clickhouse, projectId, rated, rest);
+  const chainOf = new Map(rated.map((call, index) => [call, chains[index]]));
+  return calls.map((call) => ({ spans: chainOf.get(call) ?? [], said: saidOf(call) }));
 }
 
 /** What was said about the call itself comes first. */

@@ -60,10 +60,10 @@ export function rowOfCall(
   variables: PromptNames,
   kind: FeedbackKind,
 ): ExecutionRow | DropReason | undefined {
+  if (said === undefined) return 'ambiguous_feedback';
   const [own] = spans;
   if (own === undefined) return 'not_stored';
   if (spans.some(({ isOfOptimization }) => isOfOptimization)) return 'own_call';
-  if (said === undefined) return 'ambiguous_feedback';
   if (!isOfKind[kind](said)) return undefined;
   const inputs = inputsOf(spans, variables);
   if (inputs === undefined) return spans.some(({ cut }) => cut.variables) ? 'too_large' : 'missing_variables';
