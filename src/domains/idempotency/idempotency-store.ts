@@ -1,5 +1,6 @@
 import type { Begun, IdempotencyStore, IdempotentRequest, StoredAnswer } from '../../http/idempotent-request.ts';
 import type { Postgres } from '../../stores/postgres/client.ts';
+import { inTransaction } from '../../stores/postgres/transaction.ts';
 
 /**
  * Creates a store that keeps answers in Postgres for 24 h by the clock of Postgres. Its unique
@@ -31,7 +32,15 @@ interface Row {
  */
 const [postponed, lost] = [503, 500];
 
-async function begin(postgres: Postgres, request: IdempotentRequest): Promise<Begun> {
+/**
+ * In a transaction, so that nothing begins whose request was given up because Postgres froze: Postgres then runs the
+ * statement later, but gets no commit.
+ */
+function begin(postgres: Postgres, request: IdempotentRequest): Promise<Begun> {
+  return inTransaction(postgres, (transaction) => beginOrLook(transaction, request));
+}
+
+async function beginOrLook(postgres: Postgres, request: IdempotentRequest): Promise<Begun> {
   const { tenant, operationId, key, digest } = request;
   const inserted = await postgres.raw<{ rows: { lease: string }[] }>(
     `insert into idempotency_keys as held (tenant, operation_id, key, request_digest)
