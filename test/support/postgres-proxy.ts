@@ -11,8 +11,8 @@ export interface PostgresProxy {
   asked(): number;
   /** Releases all responses. */
   release(): void;
-  /** Closes the connection of the client instead of sending the response to the next COMMIT. The server executes it. */
-  loseNextCommit(): void;
+  /** Closes the connection of the client instead of sending the response to the `nth` next COMMIT. The server executes it. */
+  loseCommit(nth?: number): void;
   close(): Promise<void>;
 }
 
@@ -23,14 +23,14 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
   const held = new Set<Socket>();
   let wanted: string | undefined;
   let isHolding = false;
-  let losesCommit = false;
+  let commitsUntilLoss = 0;
   let asked = 0;
 
   const server = createServer((socket) => {
     const onward = createConnection(Number(target.port), target.hostname);
     let isLost = false;
     socket.on('data', (chunk) => {
-      if (losesCommit && chunk.includes('COMMIT')) [losesCommit, isLost] = [false, true];
+      if (commitsUntilLoss > 0 && chunk.includes('COMMIT') && --commitsUntilLoss === 0) isLost = true;
       if (wanted !== undefined && chunk.includes(wanted)) {
         asked += 1;
         if (isHolding) {
@@ -75,8 +75,8 @@ export async function startPostgresProxy(targetUrl: string): Promise<PostgresPro
       for (const onward of held) onward.resume();
       held.clear();
     },
-    loseNextCommit() {
-      losesCommit = true;
+    loseCommit(nth = 1) {
+      commitsUntilLoss = nth;
     },
     async close() {
       for (const socket of sockets) socket.destroy();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keepLease } from '../../src/domains/optimization/keep-lease.ts';
 import { claimRun, renewLease } from '../../src/domains/optimization/lease-store.ts';
 import { takeQueuedRuns } from '../../src/domains/optimization/queue-store.ts';
@@ -6,12 +6,14 @@ import { resumeRuns } from '../../src/domains/optimization/resume-runs.ts';
 import { connectPostgres, type Postgres } from '../../src/stores/postgres/client.ts';
 import { newProject, startApi, type TestApi } from '../support/api.ts';
 import { insertQueuedRun, type RunRef } from '../support/optimization-runs.ts';
+import { newDatabase } from '../support/own-database.ts';
 
 let api: TestApi;
 let postgres: Postgres;
 beforeAll(async () => {
-  api = await startApi();
-  postgres = connectPostgres(inject('serviceDatabaseUrl'), 3);
+  const databaseUrl = await newDatabase();
+  api = await startApi({ databaseUrl });
+  postgres = connectPostgres(databaseUrl, 3);
 });
 afterAll(async () => {
   await postgres?.destroy();

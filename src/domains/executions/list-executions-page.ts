@@ -101,10 +101,20 @@ async function readPage(deps: ListExecutionsDeps, input: ListExecutionsInput, re
     limit,
     ({ execution }) => only(executionToWire(execution, scores?.get(execution.traceId) ?? null), fields),
     ({ place }) =>
-      encodeCursor(deps.cursorSecret, fingerprint, [wireWindow.from, wireWindow.to, asOfMs, place.key, place.traceId]),
+      encodeCursor(deps.cursorSecret, fingerprint, [
+        positionTime(window.from),
+        positionTime(window.to),
+        asOfMs,
+        place.key,
+        place.traceId,
+      ]),
   );
   return { data, page: { ...page, ...(total === undefined ? {} : { total }) }, window: wireWindow };
 }
+
+/** Formats a time for a cursor. Offsets can make it one before the year 0 or after 9999, which has no such format. */
+const positionTime = (date: Date) => new Date(Math.min(Math.max(0, date.getTime()), lastTimeMs)).toISOString();
+const lastTimeMs = Date.UTC(9999, 0);
 
 /** Executions may start this long after their feedback, by the clock of their client. */
 const clockToleranceMs = 24 * 60 * 60_000;

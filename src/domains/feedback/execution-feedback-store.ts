@@ -56,7 +56,7 @@ export async function findTracesWithFeedback(
 ): Promise<string[] | undefined> {
   const { rows } = await postgres.raw<{ rows: { entries: number; traces: string[] }[] }>(
     `with entries as materialized (
-       select trace_id from feedback where project_id = ? and created_at >= ? and ${ofExecutions} limit ?
+       select trace_id from "feedback" where project_id = ? and created_at >= ? and ${ofExecutions} limit ?
      )
      select (select count(*)::int from entries) as entries,
        array(select distinct trace_id from entries limit ?) as traces`,
