@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairLane } from '../lib/fair-lane.ts';
 import { requestWaitMsMax, type Waiter } from '../lib/fair-lane-options.ts';
-import { sharedThird } from '../lib/pace.ts';
+import { type Rest, sharedThird } from '../lib/pace.ts';
 import type { Contract, LaneName, RateClass } from './contract.ts';
 
 /**
@@ -25,6 +25,17 @@ const laneOfClass: Readonly<Record<RateClass, LaneName>> = {
  * undefined while they can.
  */
 export type WhyStuck = (lane: LaneName) => Error | undefined;
+
+/** A large answer that is being sent. */
+export interface HeldAnswer {
+  /** Tells whether other answers wait because there is no room for any more. */
+  isWaitedFor: () => boolean;
+  /**
+   * The pause before each slice of an answer that no rate limits: without it, some connections that read such
+   * answers again and again would take the event loop from all others.
+   */
+  rest?: Rest;
+}
 
 /** Rate classes whose requests have no effect, so that their large answers can be refused. */
 const refusable: ReadonlySet<RateClass> = new Set(['read', 'render', 'analytics', 'none']);
@@ -145,20 +156,22 @@ export class RequestLanes {
    * Counts a large answer as held until the client has received it or has disconnected. Throws as
    * {@link run} does, unless the answer tells of an effect that is stored.
    * The signal of `waiter` aborts when the response is closed.
-   * @returns a function that tells whether other answers wait because there is no room for any more
    */
   async holdAnswer(
     { rateClass }: Pick<Contract, 'rateClass'>,
     { sharer, waiter, bytes }: { sharer: string; waiter: Waiter; bytes: number },
-  ): Promise<() => boolean> {
-    if (bytes < countedAnswerBytesMin) return () => false;
+  ): Promise<HeldAnswer> {
+    if (bytes < countedAnswerBytesMin) return { isWaitedFor: () => false };
     const cost = bytes / mebibyte;
     const lane = rateClass === 'none' ? this.#openAnswers : this.#answers;
     const isRefusable = refusable.has(rateClass);
     const leave = isRefusable ? await lane.enter(sharer, { cost, waiter }) : this.#written.take(sharer, cost);
     waiter.signal.addEventListener('abort', leave, { once: true });
     if (waiter.signal.aborted) leave();
-    return isRefusable ? () => lane.isFull : () => this.#written.held > writtenMebibytesMax;
+    return {
+      isWaitedFor: isRefusable ? () => lane.isFull : () => this.#written.held > writtenMebibytesMax,
+      ...(rateClass === 'none' && { rest: sharedThird(sharer) }),
+    };
   }
 
   /** Runs one short piece of work for a request whose handler is in no lane. */

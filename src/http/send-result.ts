@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import type { Headers, Result } from './endpoint.ts';
 import { formatEtag, noneMatchHolds } from './etag.ts';
 import { setHeaders } from './request-context.ts';
+import type { HeldAnswer } from './request-lanes.ts';
 
 /**
  * The response as sent; `content` and `contentType` are absent together. Text stays a string,
@@ -49,11 +50,8 @@ function isLonger(content: string | Uint8Array, bytes: number): boolean {
   return content.length > bytes / 3 && Buffer.byteLength(content) > bytes;
 }
 
-/**
- * Waits until the process may hold an answer of so many bytes. Resolves to a function that tells whether others
- * wait because there is no room for any more.
- */
-export type HoldAnswer = (bytes: number) => Promise<() => boolean>;
+/** Waits until the process may hold an answer of so many bytes. */
+export type HoldAnswer = (bytes: number) => Promise<HeldAnswer>;
 
 /**
  * Sends the response; 304 without content when the client already has it (RFC 9110, 15.4.5). Node
@@ -75,10 +73,10 @@ export async function sendAnswer(req: Request, res: Response, answer: PreparedAn
     return;
   }
   const isSlow = answer.isLarge && typeof content !== 'string' && req.method !== 'HEAD';
-  const isWaitedFor = isSlow ? await hold(content.length) : undefined;
+  const held = isSlow ? await hold(content.length) : undefined;
   res.setHeader('Content-Type', contentType);
   res.setHeader('Content-Length', Buffer.byteLength(content));
-  if (isWaitedFor !== undefined && typeof content !== 'string') await sendSlices(res, content, isWaitedFor);
+  if (held !== undefined && typeof content !== 'string') await sendSlices(res, content, held);
   else res.end(content);
 }
 
@@ -96,13 +94,14 @@ const hurriedBytesPerMs = 1024;
 /**
  * Sends content at the speed of the client, so that a slow client does not hold resources for long.
  */
-async function sendSlices(res: Response, content: Uint8Array, isWaitedFor: () => boolean): Promise<void> {
+async function sendSlices(res: Response, content: Uint8Array, { isWaitedFor, rest }: HeldAnswer): Promise<void> {
   const startedAtMs = performance.now();
   const isOver = () => {
     const tookMs = performance.now() - startedAtMs;
     return tookMs > sendingMs || (tookMs > hurriedMs + content.length / hurriedBytesPerMs && isWaitedFor());
   };
   for (let start = 0; start < content.length && !res.destroyed; start += sliceBytes) {
+    if (rest !== undefined) await rest();
     if (res.write(content.subarray(start, start + sliceBytes))) continue;
     if (isOver() || !(await drained(res))) {
       res.destroy();

@@ -15,7 +15,7 @@ test('a large answer counts until its client has it or has gone, and a small one
   const read = { rateClass: 'read' } as const;
   const bytes = 12 * 1024 * 1024;
   const clients = [new AbortController(), new AbortController(), new AbortController()] as const;
-  const isWaitedFor = await lanes.holdAnswer(read, { sharer: 'slow', waiter: clients[0], bytes: bytes });
+  const { isWaitedFor } = await lanes.holdAnswer(read, { sharer: 'slow', waiter: clients[0], bytes: bytes });
   await lanes.holdAnswer(read, { sharer: 'slow', waiter: clients[1], bytes: bytes });
   expect(isWaitedFor()).toBe(false);
   let third = false;
@@ -36,7 +36,7 @@ test('slow clients must hurry while there is no room for others, and not any mor
   const hold = (sharer: string, waiter = new AbortController()) =>
     lanes.holdAnswer({ rateClass: 'read' }, { sharer, waiter, bytes: 32 * 1024 * 1024 });
   const leaving = new AbortController();
-  const isWaitedFor = await hold('slow', leaving);
+  const { isWaitedFor } = await hold('slow', leaving);
   for (let other = 1; other < 6; other++) await hold(`slow ${other}`);
   expect(isWaitedFor()).toBe(false);
   const waiting = hold('other');
@@ -72,7 +72,7 @@ test('answers to writes make slow clients hurry while those of all workspaces ar
   const hold = (sharer: string, waiter = new AbortController()) =>
     lanes.holdAnswer({ rateClass: 'write' }, { sharer, waiter, bytes: 32 * 1024 * 1024 });
   const leaving = new AbortController();
-  const isWaitedFor = await hold('slow', leaving);
+  const { isWaitedFor } = await hold('slow', leaving);
   for (let other = 1; other < 6; other++) await hold(`slow ${other}`);
   expect(isWaitedFor()).toBe(false);
   await hold('other');
@@ -114,6 +114,29 @@ test('clients that do not read large answers hold few, of any kind, and a write 
     await until('others are answered', 10_000, async () => (await fetch(`${app.url}/large`)).status === 200);
   } finally {
     for (const socket of sockets) socket.destroy();
+    await app.close();
+  }
+});
+
+test('large answers that no rate limits share a third of the event loop', async () => {
+  const content = new Uint8Array(4 * 1024 * 1024);
+  const description = endpoint({
+    ...{ method: 'GET', operationId: 'large', path: '/large', summary: '', tag: '', rateClass: 'none' },
+    access: { open: true },
+    responses: { 200: { description: '', contentType: 'text/plain', example: '' } },
+    handle: async () => ({ status: 200, contentType: 'text/plain', content }),
+  });
+  const app = await serve([description], { authorize: async () => undefined });
+  const tookMs = async () => {
+    const beganAtMs = performance.now();
+    expect((await (await fetch(`${app.url}/large`)).arrayBuffer()).byteLength).toBe(content.length);
+    return performance.now() - beganAtMs;
+  };
+  try {
+    await tookMs();
+    // Two of sixteen slices each, with at least six milliseconds after each.
+    expect(Math.min(...(await Promise.all([tookMs(), tookMs()])))).toBeGreaterThan(150);
+  } finally {
     await app.close();
   }
 });
