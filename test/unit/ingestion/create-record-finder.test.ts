@@ -27,6 +27,19 @@ const spansOf = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ traceId: 'a'.repeat(32), spanId: String(index).padStart(16, '0') }));
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
+/** Answers what is asked until the promise resolves. */
+async function answeringUntil(done: Promise<unknown>, answerAll: () => void): Promise<void> {
+  let isDone = false;
+  const end = done.finally(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    answerAll();
+    await turn();
+  }
+  await end;
+}
+
 describe('look-ups of log records', () => {
   test('run one at a time for a workspace; those that wait become one per project, of at most 1,000 spans', async () => {
     const { finder, asked, answerAll } = finderOf(() => new Map());
@@ -37,16 +50,12 @@ describe('look-ups of log records', () => {
     answers.push(find('q', spansOf(5), 1).then(() => undefined));
     await turn();
     const first = [...asked];
-    for (let left = 4; left > 0; left--) {
-      answerAll();
-      await turn();
-    }
-    await Promise.all(answers);
+    await answeringUntil(Promise.all(answers), answerAll);
     expect(first).toEqual([{ projectId: 'p', spans: 3 }]);
     expect(asked.slice(1)).toEqual([
+      { projectId: 'q', spans: 5 },
       { projectId: 'p', spans: 700 },
       { projectId: 'p', spans: 301 },
-      { projectId: 'q', spans: 5 },
     ]);
   });
 
@@ -93,5 +102,22 @@ describe('look-ups of log records', () => {
     answerAll();
     await others;
     expect(asked[2]).toEqual({ projectId: 'p', spans: 5 });
+  });
+
+  test('that take long are followed by a rest of twice their time', async () => {
+    const { finder, asked, answerAll } = finderOf(() => new Map());
+    const { find } = createLookUps(finder, 0)('w');
+    const first = find('p', spansOf(1), 1);
+    await turn();
+    const beganAtMs = performance.now();
+    while (performance.now() - beganAtMs < 50) await turn();
+    answerAll();
+    await first;
+    const tookMs = performance.now() - beganAtMs;
+    const second = find('p', spansOf(2), 1);
+    await vi.waitFor(() => expect(asked.length).toBe(2), { interval: 1 });
+    // A timer of Node may begin a millisecond early.
+    expect(performance.now() - beganAtMs).toBeGreaterThan(2.9 * tookMs);
+    await answeringUntil(second, answerAll);
   });
 });

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import { FairLane } from '../../../lib/fair-lane.ts';
 import type { LogProjects } from '../../../queue/log-projects.ts';
 import type { ClickHouse } from '../../../stores/clickhouse/client.ts';
@@ -28,9 +27,14 @@ export function createRecordFinder(deps: {
 
 /** A look-up asks for the bodies of at most this many spans together, which also bounds their traces. */
 const spansMax = 1_000;
-/** Between two look-ups for a project. Its bodies that arrive meanwhile are asked about together. */
+/**
+ * Between the beginnings of two look-ups for a project. Its bodies that arrive meanwhile are asked about together.
+ * After a look-up that took long, the next one begins only after twice that time: each statement takes ten
+ * milliseconds of a processor, also if it finds nothing, and others want ClickHouse then.
+ */
 const lookUpPauseMs = 150;
-const pausingMax = 5_000;
+const restsPerLookUp = 2;
+const restMsMax = 600;
 
 type Spans = readonly { traceId: string; spanId: string }[];
 type Answer = ReadonlyMap<string, SpanRecords> | undefined;
@@ -64,8 +68,8 @@ export function createLookUps(finder: RecordFinder, pauseMs = lookUpPauseMs): (w
     waitingMax: Number.POSITIVE_INFINITY,
   });
   const waiting = new Map<string, LookUp>();
-  /** When the next look-up for a project may begin. */
-  const pauses = new LRUCache<string, number>({ max: pausingMax, ttl: lookUpPauseMs });
+  /** Resolves when the next look-up for a project may begin. */
+  const pauses = new Map<string, Promise<void>>();
 
   /** Looks up bodies together when it is their turn, and those of each half apart if all have too many bytes. */
   async function findAll(of: Asked, bodiesOf: () => readonly Spans[]): Promise<ReadonlyMap<Spans, Answer>> {
@@ -81,6 +85,13 @@ export function createLookUps(finder: RecordFinder, pauseMs = lookUpPauseMs): (w
     return new Map(answers.flatMap((half) => [...half]));
   }
 
+  async function pauseAfter({ answers }: LookUp): Promise<void> {
+    const beganAtMs = performance.now();
+    await answers.catch(() => undefined);
+    const tookMs = performance.now() - beganAtMs;
+    await delay(Math.max(pauseMs - tookMs, Math.min(restsPerLookUp * tookMs, restMsMax)));
+  }
+
   function join(of: Asked, spans: Spans): LookUp {
     const { projectId } = of;
     const last = waiting.get(projectId);
@@ -91,10 +102,11 @@ export function createLookUps(finder: RecordFinder, pauseMs = lookUpPauseMs): (w
     }
     const lookUp: LookUp = { bodies: [spans], spans: spans.length, answers: begin() };
     async function begin() {
-      const waitMs = (pauses.get(projectId) ?? 0) - performance.now();
-      if (waitMs > 0) await delay(waitMs);
+      await pauses.get(projectId);
       return findAll(of, () => {
-        pauses.set(projectId, performance.now() + pauseMs);
+        const pause = pauseAfter(lookUp);
+        pauses.set(projectId, pause);
+        void pause.then(() => pauses.get(projectId) === pause && pauses.delete(projectId));
         if (waiting.get(projectId) === lookUp) waiting.delete(projectId);
         return lookUp.bodies;
       });
