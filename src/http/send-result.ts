@@ -100,8 +100,10 @@ async function sendSlices(res: Response, content: Uint8Array, { isWaitedFor, res
     const tookMs = performance.now() - startedAtMs;
     return tookMs > sendingMs || (tookMs > hurriedMs + content.length / hurriedBytesPerMs && isWaitedFor());
   };
-  for (let start = 0; start < content.length && !res.destroyed; start += sliceBytes) {
+  for (let start = 0; start < content.length; start += sliceBytes) {
     if (rest !== undefined) await rest();
+    // The client may have left meanwhile.
+    if (res.destroyed) return;
     if (res.write(content.subarray(start, start + sliceBytes))) continue;
     if (isOver() || !(await drained(res))) {
       res.destroy();

@@ -1,12 +1,14 @@
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import express from 'express';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { endpoint } from '../../../src/http/endpoint.ts';
 import { RequestLanes } from '../../../src/http/request-lanes.ts';
-import { prepareAnswer } from '../../../src/http/send-result.ts';
+import { prepareAnswer, sendAnswer } from '../../../src/http/send-result.ts';
 import { serve } from '../../support/http-app.ts';
 import { until } from '../../support/until.ts';
 
@@ -138,6 +140,31 @@ test('large answers that no rate limits share a third of the event loop', async 
     expect(Math.min(...(await Promise.all([tookMs(), tookMs()])))).toBeGreaterThan(150);
   } finally {
     await app.close();
+  }
+});
+
+test('sending such an answer ends at once when its client leaves within a pause', async () => {
+  const beganAtMs = performance.now();
+  let sent: Promise<void> | undefined;
+  const app = express().get('/', (req, res) => {
+    const answer = prepareAnswer({ status: 200, contentType: 'text/plain', content: new Uint8Array(1024 * 1024) });
+    const rest = async () => {
+      res.destroy();
+      await once(res, 'close');
+    };
+    sent = sendAnswer(req, res, answer, async () => ({ isWaitedFor: () => false, rest }));
+  });
+  const server = createServer(app).listen(0, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+    await sent;
+    // It would wait ten seconds for a client that does not read.
+    expect(performance.now() - beganAtMs).toBeLessThan(5_000);
+  } finally {
+    server.close();
   }
 });
 
