@@ -42,8 +42,9 @@ describe('200', () => {
       search: { max_iterations: 100, patience: 25, minibatch_size: 4, val_size: null, concurrency: 8 },
       ...{ holdout_fraction: 0.3, min_effect: 0, apply: 'never', seed: expect.any(Number) },
     });
-    const { train, val, holdout, dropped } = body.plan.rows;
-    expect([train + val + holdout, dropped]).toEqual([60, 0]);
+    const { train, val, holdout, dropped, unused } = body.plan.rows;
+    // By the hashes of some prompts, more rows belong to the holdout than it has room for.
+    expect([train + val + holdout + unused, dropped]).toEqual([60, 0]);
     expect(body.plan.reserved_for_holdout_calls).toBe(2 * holdout);
     expect(body.plan.estimated_proposals[1]).toBeGreaterThanOrEqual(body.plan.estimated_proposals[0]);
     expect(body.warnings.map(({ code }) => code)).toContain('metric_inferred');
