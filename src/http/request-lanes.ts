@@ -37,6 +37,9 @@ export interface HeldAnswer {
   rest?: Rest;
 }
 
+/** All callers share it, because one without a credential may have many addresses: a workspace waits for one of them. */
+const restOfOpen = sharedThird('callers without a rate');
+
 /** Rate classes whose requests have no effect, so that their large answers can be refused. */
 const refusable: ReadonlySet<RateClass> = new Set(['read', 'render', 'analytics', 'none']);
 
@@ -170,7 +173,7 @@ export class RequestLanes {
     if (waiter.signal.aborted) leave();
     return {
       isWaitedFor: isRefusable ? () => lane.isFull : () => this.#written.held > writtenMebibytesMax,
-      ...(rateClass === 'none' && { rest: sharedThird(sharer) }),
+      ...(rateClass === 'none' && { rest: restOfOpen }),
     };
   }
 

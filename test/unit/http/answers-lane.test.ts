@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { endpoint } from '../../../src/http/endpoint.ts';
 import { RequestLanes } from '../../../src/http/request-lanes.ts';
 import { prepareAnswer, sendAnswer } from '../../../src/http/send-result.ts';
+import { sharedThird } from '../../../src/lib/pace.ts';
 import { serve } from '../../support/http-app.ts';
 import { until } from '../../support/until.ts';
 
@@ -141,6 +142,26 @@ test('large answers that no rate limits share a third of the event loop', async 
   } finally {
     await app.close();
   }
+});
+
+test('large work of a workspace waits for one slice of such answers, however many addresses read them', async () => {
+  const lanes = new RequestLanes();
+  const open = { rateClass: 'none' } as const;
+  const order: string[] = [];
+  const slices = Array.from({ length: 12 }, async (_, index) => {
+    const held = await lanes.holdAnswer(open, {
+      sharer: `address ${index}`,
+      waiter: new AbortController(),
+      bytes: 1e6,
+    });
+    await held.rest?.();
+    order.push('open');
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  await sharedThird('workspace')();
+  expect(order.length).toBeLessThanOrEqual(1);
+  await Promise.all(slices);
+  expect(order.length).toBe(12);
 });
 
 test('sending such an answer ends at once when its client leaves within a pause', async () => {
